@@ -1,57 +1,17 @@
-//! The settings that a user asked for: by flags, and by a fio job file where no flag says
-//! otherwise.
+//! The settings that a fio job file fills in, where no option says otherwise.
 
-use super::spec::Axes;
+use crate::settings::{BenchSettings, SECONDS};
+use crate::spec::Axes;
 use q2c_fio::{Job, JobFile, Remark, Size, Topic};
-use q2c_model::Bytes;
-use q2c_policy::Method;
-use q2c_result::bench::BenchPoint;
 use thiserror::Error;
 
-/// The settings that were asked for. A field that is `None` gets its default later.
-///
-/// The caller sets the fields that flags gave, then calls [`Asked::fill_from`] with a job file, if
-/// there is one.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
-    /// Path of a file or device, or a simulated device.
-    pub target: Option<String>,
-    /// Whether a scratch file takes the place of the target, and its size that of the target's
-    /// part.
-    pub scratch: bool,
-    /// Interfaces.
-    pub engines: Option<Vec<String>>,
-    /// Completion methods.
-    pub methods: Option<Vec<Method>>,
-    /// Numbers of jobs.
-    pub jobs: Option<Vec<u32>>,
-    /// Depths: requests in flight in each job.
-    pub depths: Option<Vec<u16>>,
-    /// Hardware queues of the device; empty for those that it has.
-    pub hw_queues: Vec<u32>,
-    /// `nr_requests` of the device; empty for what it has.
-    pub nr_requests: Vec<u32>,
-    /// Block sizes.
-    pub sizes: Option<Vec<Bytes>>,
-    /// Patterns of access, such as `randread`.
-    pub patterns: Option<Vec<String>>,
-    /// Background jobs of the points, as text; empty for a point without them. `None` for points
-    /// without background jobs.
-    pub backgrounds: Option<Vec<String>>,
-    /// Length of the measured part of a trial, seconds.
-    pub seconds: Option<f64>,
-    /// Most length of the warm-up, seconds.
-    pub warm_up_seconds: Option<f64>,
-    /// Submissions of each job per second (open loop).
-    pub rate: Option<f64>,
-    /// CPUs in the order in which jobs take them.
-    pub cpus: Option<Vec<u32>>,
-    /// CPU of the helper thread of a single job.
-    pub helper_cpu: Option<u32>,
+/// What a job file asks for that no option of `q2c bench` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JobFileExtras {
     /// Part of the target in use.
     pub size: Option<Size>,
-    /// The points, when they are fewer than the axes make together; empty when they are all.
-    pub points: Vec<BenchPoint>,
+    /// CPU of the helper thread of a single job.
+    pub helper_cpu: Option<u32>,
 }
 
 /// Why a job file cannot be run.
@@ -99,53 +59,57 @@ fn list(remarks: &[Remark]) -> String {
     each.join("; ")
 }
 
-impl Asked {
-    /// Takes from the file the settings that no flag gave.
+impl BenchSettings {
+    /// Takes from the file the settings that were not typed.
     ///
     /// # Errors
     /// The file asks for an option that q2c does not have, or its jobs are no list of points.
-    pub fn fill_from(&mut self, file: &JobFile) -> Result<(), NotRunnable> {
-        let flags = self.topics();
-        let open = |remark: &&Remark| remark.about.is_none_or(|about| !flags.contains(&about));
+    pub fn fill_from(&mut self, file: &JobFile) -> Result<JobFileExtras, NotRunnable> {
+        let settled = self.settled_topics();
+        let open = |remark: &&Remark| remark.about.is_none_or(|about| !settled.contains(&about));
         let refused: Vec<Remark> = file.refused.iter().filter(open).cloned().collect();
         if !refused.is_empty() {
             return Err(NotRunnable::Refused(refused));
         }
         let groups = self.groups(&file.jobs)?;
-        self.take_common(&file.jobs)?;
+        let extras = self.take_common(&file.jobs)?;
         self.take_points(&groups);
-        let jobs = self.jobs.as_deref().unwrap_or_default();
-        match self.helper_cpu {
-            Some(_) if jobs != [1] => Err(NotRunnable::OneHelper),
-            _ => Ok(()),
+        if extras.helper_cpu.is_some() && self.axes.jobs != [1] {
+            return Err(NotRunnable::OneHelper);
         }
+        Ok(extras)
     }
 
-    /// The topics that flags have settled.
-    fn topics(&self) -> Vec<Topic> {
-        let said = [
-            (Topic::Engine, self.engines.is_some()),
-            (Topic::Method, self.methods.is_some()),
-            (Topic::Jobs, self.jobs.is_some()),
-            (Topic::Depth, self.depths.is_some()),
-            (Topic::Bs, self.sizes.is_some()),
-            (Topic::Rw, self.patterns.is_some()),
-            (Topic::Seconds, self.seconds.is_some()),
-            (Topic::WarmUp, self.warm_up_seconds.is_some()),
-            (Topic::Rate, self.rate.is_some()),
-            (Topic::Cpus, self.cpus.is_some()),
-            (Topic::Target, self.target.is_some() || self.scratch),
-            (Topic::Size, self.scratch),
+    /// The topics of a job file that options have settled.
+    fn settled_topics(&self) -> Vec<Topic> {
+        const TOPICS: [(Topic, &str); 13] = [
+            (Topic::Engine, "engine"),
+            (Topic::Method, "method"),
+            (Topic::Jobs, "jobs"),
+            (Topic::Depth, "depth"),
+            (Topic::Bs, "bs"),
+            (Topic::Rw, "rw"),
+            (Topic::Seconds, "seconds"),
+            (Topic::WarmUp, "warm_up"),
+            (Topic::Rate, "rate"),
+            (Topic::Cpus, "cpus"),
+            (Topic::Target, "target"),
+            (Topic::Target, "scratch"),
+            (Topic::Size, "scratch"),
         ];
-        let said = said.into_iter().filter(|(_, said)| *said);
-        said.map(|(topic, _)| topic).collect()
+        // With --cpus auto the file may name the CPUs.
+        let names_cpus = !self.cpus.is_empty();
+        let settled = TOPICS.iter().filter(|(topic, option)| {
+            self.typed.has(option) && (*topic != Topic::Cpus || names_cpus)
+        });
+        settled.map(|(topic, _)| *topic).collect()
     }
 
     /// Joins equal jobs that run at the same time into one point with more jobs.
     fn groups(&self, jobs: &[Job]) -> Result<Vec<Axes>, NotRunnable> {
         let mut groups: Vec<(&Job, Axes, u32)> = Vec::new();
         for job in jobs {
-            let axes = self.axes(job);
+            let axes = self.axes_of(job);
             let threads = job.jobs.unwrap_or(1);
             match groups.last_mut() {
                 Some((first, same, all)) if first.group == job.group && *same == axes => {
@@ -162,85 +126,97 @@ impl Asked {
             }
         }
         let counted = |(_, axes, threads): (_, Axes, u32)| Axes {
-            jobs: self.jobs.clone().unwrap_or(vec![threads]),
+            jobs: self.unless_typed("jobs", &axes.jobs, Some(threads)),
             ..axes
         };
         Ok(groups.into_iter().map(counted).collect())
     }
 
-    /// The axes of a job, without its number of threads.
-    fn axes(&self, job: &Job) -> Axes {
-        fn either<T: Clone>(flag: Option<&Vec<T>>, file: Option<&T>) -> Vec<T> {
-            let of_file = || file.cloned().into_iter().collect();
-            flag.cloned().unwrap_or_else(of_file)
-        }
+    /// The values of an axis: the option's, or the one of the file where the option was not typed.
+    fn unless_typed<T: Clone>(&self, option: &str, own: &[T], file: Option<T>) -> Vec<T> {
+        let of_file = file.filter(|_| !self.typed.has(option));
+        of_file.map_or_else(|| own.to_vec(), |value| vec![value])
+    }
+
+    /// The axes of a job, whose number of threads does not count. A job file knows no background:
+    /// jobs that run at once are points.
+    fn axes_of(&self, job: &Job) -> Axes {
+        let axes = &self.axes;
+        let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
         Axes {
-            engines: either(self.engines.as_ref(), job.engine.as_ref()),
-            methods: either(self.methods.as_ref(), job.method.as_ref()),
-            jobs: Vec::new(),
-            depths: either(self.depths.as_ref(), job.depth.as_ref()),
-            sizes: either(self.sizes.as_ref(), job.bs.as_ref()),
-            patterns: either(self.patterns.as_ref(), job.rw.as_ref()),
-            // A job file knows no background: jobs that run at once are points.
-            backgrounds: self.backgrounds.clone().unwrap_or(vec![String::new()]),
-            hw_queues: self.hw_queues.clone(),
-            nr_requests: self.nr_requests.clone(),
+            engine: Some(self.unless_typed("engine", axes.engines(), job.engine.clone())),
+            method: self.unless_typed("method", &axes.method, job.method.clone()),
+            depth: self.unless_typed("depth", &axes.depth, job.depth),
+            bs: self.unless_typed("bs", &axes.bs, job.bs),
+            rw: self.unless_typed("rw", &axes.rw, rw),
+            ..axes.clone()
         }
     }
 
     /// Takes the options that all jobs of a run must have in common.
-    fn take_common(&mut self, jobs: &[Job]) -> Result<(), NotRunnable> {
-        if self.target.is_none() && !self.scratch {
-            self.target = common("filename", jobs, |job| job.target.clone())?;
+    fn take_common(&mut self, jobs: &[Job]) -> Result<JobFileExtras, NotRunnable> {
+        let mut extras = JobFileExtras::default();
+        if self.scratch.is_none() {
+            if self.target.is_none() {
+                self.target = common("filename", jobs, |job| job.target.clone())?;
+            }
+            extras.size = common("size", jobs, |job| job.size)?;
         }
-        if !self.scratch {
-            self.size = common("size", jobs, |job| job.size)?;
+        if !self.typed.has("seconds") {
+            let runtime = common("runtime", jobs, |job| job.seconds)?;
+            self.seconds = runtime.unwrap_or(self.seconds);
         }
-        if self.seconds.is_none() {
-            self.seconds = common("runtime", jobs, |job| job.seconds)?;
-        }
-        if self.warm_up_seconds.is_none() {
-            self.warm_up_seconds = common("ramp_time", jobs, |job| job.warm_up)?;
+        if !self.typed.has("warm_up") {
+            let ramp_time = common("ramp_time", jobs, |job| job.warm_up)?;
+            self.warm_up = ramp_time.unwrap_or(self.warm_up);
         }
         if self.rate.is_none() {
             self.rate = common("rate_iops", jobs, |job| job.rate)?;
         }
-        if self.cpus.is_none() {
-            self.cpus = common("cpus_allowed", jobs, |job| job.cpus.clone())?;
-            let with_helper: Vec<Job> = jobs
-                .iter()
-                .filter(|j| j.helper_cpu.is_some())
-                .cloned()
-                .collect();
-            self.helper_cpu = common("sqthread_poll_cpu", &with_helper, |job| job.helper_cpu)?;
+        if self.cpus.is_empty() {
+            self.cpus = common("cpus_allowed", jobs, |job| job.cpus.clone())?.unwrap_or_default();
+            let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some());
+            let with_helper: Vec<Job> = with_helper.cloned().collect();
+            extras.helper_cpu = common("sqthread_poll_cpu", &with_helper, |job| job.helper_cpu)?;
         }
-        Ok(())
+        Ok(extras)
     }
 
     /// Sets each axis to the values that occur in the file. Sets the points as well when they are
     /// fewer than the axes make together.
     fn take_points(&mut self, groups: &[Axes]) {
-        let points = distinct(groups.iter().flat_map(Axes::points));
-        let axes = Axes {
-            engines: distinct(points.iter().map(|p| p.engine.clone())),
-            methods: distinct(points.iter().map(|p| p.method.clone())),
-            jobs: distinct(points.iter().map(|p| p.jobs)),
-            depths: distinct(points.iter().map(|p| p.depth)),
-            sizes: distinct(points.iter().map(|p| p.bs)),
-            patterns: distinct(points.iter().map(|p| p.rw.clone())),
-            backgrounds: distinct(points.iter().map(|p| p.background.clone())),
-            hw_queues: distinct(points.iter().filter_map(|p| p.hw_queues)),
-            nr_requests: distinct(points.iter().filter_map(|p| p.nr_requests)),
+        fn distinct_values<T: Clone + PartialEq>(groups: &[Axes], of: fn(&Axes) -> &[T]) -> Vec<T> {
+            distinct(groups.iter().flat_map(of).cloned())
+        }
+        self.axes = Axes {
+            engine: Some(distinct_values(groups, Axes::engines)),
+            method: distinct_values(groups, |axes| &axes.method),
+            jobs: distinct_values(groups, |axes| &axes.jobs),
+            depth: distinct_values(groups, |axes| &axes.depth),
+            bs: distinct_values(groups, |axes| &axes.bs),
+            rw: distinct_values(groups, |axes| &axes.rw),
+            ..self.axes.clone()
         };
-        if axes.points().len() > points.len() {
+        let points = distinct(groups.iter().flat_map(Axes::points));
+        if self.axes.points().len() > points.len() {
             self.points = points;
         }
-        self.engines = Some(axes.engines);
-        self.methods = Some(axes.methods);
-        self.jobs = Some(axes.jobs);
-        self.depths = Some(axes.depths);
-        self.sizes = Some(axes.sizes);
-        self.patterns = Some(axes.patterns);
+    }
+
+    /// Checks the times of a job file: those of options are checked where they are parsed.
+    ///
+    /// # Errors
+    /// Which option of the file is wrong.
+    pub fn check_times(&self) -> Result<(), String> {
+        let times = [("runtime", self.seconds), ("ramp_time", self.warm_up)];
+        let wrong = |(_, time): &(_, f64)| *time > 0.0 && !SECONDS.contains(time);
+        let Some((option, time)) = times.into_iter().find(wrong) else {
+            return Ok(());
+        };
+        let (least, most) = (SECONDS.start(), SECONDS.end());
+        Err(format!(
+            "{option} is {time} s, and q2c bench has {least} to {most} s"
+        ))
     }
 }
 

@@ -227,10 +227,10 @@ fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checked::tests::settings;
     use crate::media::Media;
     use crate::spec::spots;
     use crate::way::Abilities;
-    use crate::{BenchSpec, spdk};
     use q2c_engine::Medium;
     use q2c_host::Roots;
     use q2c_model::Bytes;
@@ -245,11 +245,7 @@ mod tests {
             polled_requests: polled,
             ..Abilities::default()
         };
-        let spec = BenchSpec {
-            engines: vec![engine.to_owned()],
-            backgrounds: vec![job.to_owned()],
-            ..spdk::tests::spec(&["interrupt", "poll"], &[1])
-        };
+        let spec = settings(&format!("d -e {engine} --background {job}"));
         let (spots, left_out) = spots(&spec, can, &media).unwrap();
         assert!(left_out.is_empty(), "{left_out:?}");
         let site = Site::without_disk(Roots::live(), Clock::BOOT);

@@ -5,7 +5,7 @@ use super::device::device_of;
 use super::measured::Measured;
 use super::mode::effective;
 use super::per_core::{beside, busy};
-use super::spec::BenchSpec;
+use super::settings::BenchSettings;
 use super::trial::BenchTrial;
 use q2c_model::CpuId;
 use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
@@ -15,7 +15,11 @@ use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
 
 /// The cells of all points, in the order of `measured`.
-pub(super) fn cells(spec: &BenchSpec, measured: &[Measured<'_>], idle_cpus: f64) -> Vec<BenchCell> {
+pub(super) fn cells(
+    spec: &BenchSettings,
+    measured: &[Measured<'_>],
+    idle_cpus: f64,
+) -> Vec<BenchCell> {
     let trials = measured.iter().flat_map(|runs| &runs.trials);
     let rest = beside(trials.copied(), idle_cpus);
     let each = measured.iter();
@@ -24,7 +28,7 @@ pub(super) fn cells(spec: &BenchSpec, measured: &[Measured<'_>], idle_cpus: f64)
     cells
 }
 
-fn cell(spec: &BenchSpec, runs: &Measured<'_>, rest: Others) -> BenchCell {
+fn cell(spec: &BenchSettings, runs: &Measured<'_>, rest: Others) -> BenchCell {
     let Measured { spot, trials, .. } = runs;
     let jobs = spot.point.jobs as usize;
     let handled = trials.iter().any(|t| t.slept[0] > 0);
@@ -147,7 +151,7 @@ fn cpu(runs: &Measured<'_>) -> Cpu {
 /// a cache, a hole, or a window in which not all jobs ran may be the reason.
 const ABOVE_OTHERS: f64 = 1.5;
 
-fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {
+fn flag_too_good(spec: &BenchSettings, cells: &mut [BenchCell]) {
     // Another interface says something of the device where it has as many requests in flight.
     let settings = |p: &BenchPoint| (p.hw_queues, p.nr_requests);
     let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone(), settings(p));

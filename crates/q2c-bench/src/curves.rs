@@ -78,7 +78,7 @@ fn curve(
         shape,
         usl,
         usl_refused,
-    } = match Scaling::of(&points, border, bench.spec.seed) {
+    } = match Scaling::of(&points, border, bench.spec.run.seed) {
         Ok(scaling) => scaling,
         Err(bad) => {
             curve.refused = Some(bad.to_string());

@@ -221,8 +221,7 @@ pub(super) fn device_of<'a>(runs: &Measured<'a>) -> Option<&'a PointDevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spdk::tests::spec;
-    use crate::spec::axes;
+    use crate::checked::tests::settings;
     use q2c_host::Roots;
     use q2c_host::block::TargetDisk;
     use q2c_model::DevId;
@@ -230,7 +229,7 @@ mod tests {
     use std::fs;
 
     fn point() -> BenchPoint {
-        axes(&spec(&["interrupt"], &[1])).points().remove(0)
+        settings("d -e spdk").axes.points().remove(0)
     }
 
     fn device(queues: u32, requests: u64, scheduler: &str) -> PointDevice {

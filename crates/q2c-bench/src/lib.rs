@@ -18,6 +18,7 @@ mod per_core;
 mod plan;
 mod rules;
 mod search;
+pub mod settings;
 mod sound;
 mod spdk;
 mod spec;
@@ -26,13 +27,14 @@ mod steady;
 pub mod suspects;
 mod timetable;
 mod trial;
+pub mod tuned;
 mod warn;
 pub mod way;
 
 pub use beside::BackgroundTrial;
-pub use checked::{SECONDS, TRIALS};
 pub use measured::PhasedTrial;
-pub use spec::BenchSpec;
+pub use settings::{BenchSettings, SECONDS, TRIALS};
+pub use spec::Axes;
 pub use trial::BenchTrial;
 
 use media::Media;
@@ -60,7 +62,7 @@ const MOST_TRIALS: u32 = 25;
 /// The inputs of a run: the plan, the target and the machine.
 pub struct Bench<'a> {
     /// The plan: axes or points, and the settings of trials.
-    pub spec: &'a BenchSpec,
+    pub spec: &'a BenchSettings,
     /// Where the I/O of each interface goes.
     pub media: &'a Media,
     /// Bytes of the target in use.
@@ -84,8 +86,6 @@ pub struct Bench<'a> {
     pub harness_floor_ns: f64,
     /// CPU time per I/O of the null engine with nothing kept, ns.
     pub harness_bare_ns: f64,
-    /// Whether all trials of a point are run although the first ones failed for one reason.
-    pub all_trials: bool,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
 }
@@ -133,7 +133,7 @@ impl Bench<'_> {
             restore_dir: self.restore_dir,
             blamed: OnceCell::new(),
         };
-        let settings = self.settings();
+        let (settings, seed) = (self.settings(), self.spec.run.seed);
         let mut runner = Runner {
             settings: &settings,
             cancel: self.stop,
@@ -145,9 +145,7 @@ impl Bench<'_> {
         let summary = &searched.summary;
         let stages = match (self.spec.stages, &summary.end) {
             (false, _) => None,
-            (true, End::Complete) => {
-                Some(StageRuns::run(&plan, self.spec.seed, &mut runner, folder)?)
-            }
+            (true, End::Complete) => Some(StageRuns::run(&plan, seed, &mut runner, folder)?),
             (true, _) => Some(StageRuns::default()),
         };
         let end = stages.as_ref().and_then(|stages| stages.end.as_ref());
@@ -231,7 +229,7 @@ impl Bench<'_> {
             cpus,
             site: self.site,
             seconds: self.spec.seconds,
-            warm_up_s: self.spec.warm_up_seconds,
+            warm_up_s: self.spec.warm_up,
             rate: self.spec.rate,
         }
     }
@@ -239,8 +237,8 @@ impl Bench<'_> {
     fn settings(&self) -> Settings {
         Settings {
             trials: self.spec.trials,
-            seed: self.spec.seed,
-            all_trials: self.all_trials,
+            seed: self.spec.run.seed,
+            all_trials: self.spec.all_trials,
             budget: self.spec.budget_s.map(Duration::from_secs_f64),
             precision: self.spec.precision.map(|relative_width| Precision {
                 relative_width,
@@ -252,7 +250,7 @@ impl Bench<'_> {
     fn job(&self) -> BenchJob {
         BenchJob {
             trial_seconds: self.spec.seconds,
-            warm_up_seconds: self.spec.warm_up_seconds,
+            warm_up_seconds: self.spec.warm_up,
             trials: self.spec.trials,
             cpus: self.spec.cpus.iter().copied().map(CpuId).collect(),
             cpu_order: self.spec.cpu_order.clone(),
@@ -260,9 +258,9 @@ impl Bench<'_> {
             rate: self.spec.rate,
             span: self.spec.span,
             phases: self.spec.phases,
-            tuned: self.spec.tuned.clone(),
+            tuned: self.spec.recommended.clone(),
             stages: self.spec.stages,
-            seed: self.spec.seed,
+            seed: self.spec.run.seed,
         }
     }
 }

@@ -201,20 +201,16 @@ fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checked::tests::settings;
     use crate::media::Media;
-    use crate::spdk::tests::spec;
-    use crate::spec::{self, BenchSpec};
+    use crate::spec;
     use crate::trial::BenchTrial;
     use crate::way::Abilities;
     use q2c_engine::Medium;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
     fn spots(jobs: u32) -> Vec<Spot> {
-        let jobs: Vec<u32> = (1..=jobs).collect();
-        let spec = BenchSpec {
-            engines: vec!["io_uring:ring".to_owned()],
-            ..spec(&["interrupt", "poll"], &jobs)
-        };
+        let spec = settings(&format!("d -e io_uring:ring -j 1..{jobs}"));
         let media = Media::plain(Medium::None);
         spec::spots(&spec, Abilities::default(), &media).unwrap().0
     }

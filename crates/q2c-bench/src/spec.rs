@@ -1,122 +1,40 @@
-//! The plan of a run: its axes, and the points of the axes that exist on this machine.
+//! The axes of a run, and the points of the axes that exist on this machine.
 
 use super::interface::Interface;
 use super::media::Media;
 use super::way::{Abilities, Way};
-use q2c_engine::{Activity, EngineSpec, Pattern, SimMachine};
-use q2c_model::Bytes;
-use q2c_policy::Method;
-use q2c_result::bench::{BenchPoint, LeftOut, Tuned};
+use crate::settings::BenchSettings;
+use clap::Args;
+use q2c_engine::{Activity, EngineSpec, Pattern};
+use q2c_model::{Bytes, List, parse_counts, parse_names, parse_numbers, parse_size};
+use q2c_policy::{Method, ParseMethodError};
+use q2c_result::bench::{BenchPoint, LeftOut};
+use q2c_run::run_dir::PlanFault;
 use q2c_workbench::polling::too_large;
 use q2c_workbench::workload::{Background, BackgroundSpec};
 use serde::{Deserialize, Serialize};
-
-/// The plan of a run in the form of its `plan.toml`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BenchSpec {
-    /// Path of a file or device, or a simulated device.
-    pub target: String,
-    /// Whether the target is a scratch file that q2c made for this run.
-    #[serde(default)]
-    pub scratch: bool,
-    /// Interfaces.
-    pub engines: Vec<String>,
-    /// Completion methods.
-    pub methods: Vec<Method>,
-    /// Numbers of jobs.
-    pub jobs: Vec<u32>,
-    /// Depths: requests in flight in each job.
-    pub depths: Vec<u16>,
-    /// Block sizes.
-    pub sizes: Vec<Bytes>,
-    /// Patterns of access, such as `randread`.
-    pub patterns: Vec<String>,
-    /// Hardware queues of the device; empty for those that it has.
-    #[serde(default)]
-    pub hw_queues: Vec<u32>,
-    /// `nr_requests` of the device; empty for what it has.
-    #[serde(default)]
-    pub nr_requests: Vec<u32>,
-    /// Length of the measured part of a trial, seconds.
-    pub seconds: f64,
-    /// Most length of the warm-up, seconds.
-    pub warm_up_seconds: f64,
-    /// Trials per point.
-    pub trials: u32,
-    /// A point gets more trials until the interval of its median is narrower than this share of the
-    /// median; `None` for no more trials.
-    pub precision: Option<f64>,
-    /// CPUs in the order in which jobs take them.
-    pub cpus: Vec<u32>,
-    /// The order of the CPUs in words.
-    pub cpu_order: String,
-    /// Submissions of each job per second (open loop); `None` for a closed loop.
-    pub rate: Option<f64>,
-    /// IOPS that the device's vendor states.
-    pub rating: Option<f64>,
-    /// Time for all trials, seconds; `None` for no limit.
-    pub budget_s: Option<f64>,
-    /// Seed of offsets and of the order of trials.
-    pub seed: u64,
-    /// Part of the target in use, from its start; `None` for all of it.
-    #[serde(default)]
-    pub span: Option<Bytes>,
-    /// The points, when they are fewer than the axes make together; empty when they are all.
-    #[serde(default)]
-    pub points: Vec<BenchPoint>,
-    /// Background jobs, as the text of [`Background`]; empty for a point without them.
-    #[serde(default = "no_background")]
-    pub backgrounds: Vec<String>,
-    /// Whether the backgrounds are phases of one trial, through which the jobs run on.
-    #[serde(default)]
-    pub phases: bool,
-    /// The methods of a run of `q2c tune`, which are points beside those of `methods`.
-    #[serde(default)]
-    pub tuned: Option<Tuned>,
-    /// Whether each point gets a run with the block layer captured, after all trials.
-    #[serde(default)]
-    pub stages: bool,
-    /// The machine on which a simulated target is measured; `None` for this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<SimMachine>,
-}
+use std::ops::RangeInclusive;
 
 /// Most points of a run: a trial of each of them takes a day and a half.
 const MOST_POINTS: usize = 100_000;
 
-impl BenchSpec {
+impl BenchSettings {
     /// Checks that the axes do not make more points than any run can measure.
     ///
     /// # Errors
     /// The number of points, and what to do.
     pub fn check_number_of_points(&self) -> Result<(), String> {
-        let lengths = [
-            self.engines.len(),
-            self.methods.len(),
-            self.jobs.len(),
-            self.depths.len(),
-            self.sizes.len(),
-            self.patterns.len(),
-            self.backgrounds.len(),
-            self.hw_queues.len().max(1),
-            self.nr_requests.len().max(1),
-        ];
-        let axes = lengths.into_iter().fold(1, usize::saturating_mul);
         let points = match self.points.len() {
-            0 => axes,
+            0 => self.axes.number_of_points(),
             named => named,
         };
-        match points > MOST_POINTS {
-            true => Err(format!(
-                "bench: expected up to {MOST_POINTS} points, found {points}; leave out values of an axis"
-            )),
-            false => Ok(()),
+        if points <= MOST_POINTS {
+            return Ok(());
         }
+        Err(format!(
+            "bench: expected up to {MOST_POINTS} points, found {points}; leave out values of an axis"
+        ))
     }
-}
-
-fn no_background() -> Vec<String> {
-    vec![String::new()]
 }
 
 /// A point that exists, as a cell of the plan. With several phases it is several points, which
@@ -175,7 +93,7 @@ impl Spot {
 /// # Errors
 /// A name on an axis is not known.
 pub(super) fn spots(
-    spec: &BenchSpec,
+    spec: &BenchSettings,
     can: Abilities,
     media: &Media,
 ) -> Result<(Vec<Spot>, Vec<LeftOut>), String> {
@@ -221,7 +139,7 @@ fn unless_too_large(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> 
 
 /// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
 fn outside_refuses(
-    spec: &BenchSpec,
+    spec: &BenchSettings,
     interface: &Interface,
     point: &BenchPoint,
     phases: &[Phase],
@@ -246,15 +164,12 @@ fn outside_refuses(
 }
 
 /// The phases of a trial of `point`.
-fn phases(spec: &BenchSpec, point: &BenchPoint) -> Result<Vec<Phase>, String> {
-    match spec.phases {
-        true => spec
-            .backgrounds
-            .iter()
-            .map(|text| Phase::of(text))
-            .collect(),
-        false => Phase::of(&point.background).map(|phase| vec![phase]),
+fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<Phase>, String> {
+    if !spec.phases {
+        return Phase::of(&point.background).map(|phase| vec![phase]);
     }
+    let backgrounds = spec.axes.backgrounds();
+    backgrounds.iter().map(|text| Phase::of(text)).collect()
 }
 
 /// Why background jobs cannot run beside the engine `beside`; `None` where they can.
@@ -288,12 +203,13 @@ fn background_refused(
     jobs.into_iter().find_map(refused)
 }
 
-fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
+fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
     let mut all = match spec.points.is_empty() {
-        true => axes(spec).points(),
+        true => spec.axes.points(),
         false => spec.points.clone(),
     };
-    all.retain(|point| !spec.phases || point.background == spec.backgrounds[0]);
+    let first = &spec.axes.backgrounds()[0];
+    all.retain(|point| !spec.phases || point.background == *first);
     let tuned = tuned_points(spec, &all);
     all.extend(tuned);
     all
@@ -301,11 +217,11 @@ fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
 
 /// The points of tuned methods: for each point one with the method of its block size and number of
 /// jobs, where that is not a point already.
-fn tuned_points(spec: &BenchSpec, all: &[BenchPoint]) -> Vec<BenchPoint> {
+fn tuned_points(spec: &BenchSettings, all: &[BenchPoint]) -> Vec<BenchPoint> {
     let mut more: Vec<BenchPoint> = Vec::new();
     let methods = all
         .iter()
-        .map(|point| spec.tuned.as_ref()?.method(point.bs, point.jobs));
+        .map(|point| spec.recommended.as_ref()?.method(point.bs, point.jobs));
     for (point, method) in all.iter().zip(methods) {
         let tuned = method.map(|method| BenchPoint {
             method: method.clone(),
@@ -316,50 +232,188 @@ fn tuned_points(spec: &BenchSpec, all: &[BenchPoint]) -> Vec<BenchPoint> {
     more
 }
 
-pub(super) fn axes(spec: &BenchSpec) -> Axes {
-    Axes {
-        engines: spec.engines.clone(),
-        methods: spec.methods.clone(),
-        jobs: spec.jobs.clone(),
-        depths: spec.depths.clone(),
-        sizes: spec.sizes.clone(),
-        patterns: spec.patterns.clone(),
-        backgrounds: spec.backgrounds.clone(),
-        hw_queues: spec.hw_queues.clone(),
-        nr_requests: spec.nr_requests.clone(),
-    }
-}
+/// Range of the numbers of jobs.
+pub(super) const JOBS: RangeInclusive<u32> = 1..=1024;
+/// Range of the requests in flight of a job.
+pub(super) const DEPTHS: RangeInclusive<u16> = 1..=1024;
+/// Range of the settings of a device.
+const SETTINGS: RangeInclusive<u32> = 1..=65_536;
+pub(super) const SIZES: RangeInclusive<Bytes> = Bytes(1)..=Bytes(u64::MAX);
 
 /// The axes, which make points together.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Axes {
-    pub engines: Vec<String>,
-    pub methods: Vec<Method>,
-    pub jobs: Vec<u32>,
-    pub depths: Vec<u16>,
-    pub sizes: Vec<Bytes>,
-    pub patterns: Vec<String>,
-    pub backgrounds: Vec<String>,
-    /// Empty for the hardware queues that the device has.
-    pub hw_queues: Vec<u32>,
-    /// Empty for the requests that the device has.
-    pub nr_requests: Vec<u32>,
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+pub struct Axes {
+    /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands),
+    /// spdk (spdk_nvme_perf) [default: io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a
+    /// PCI address spdk]
+    #[arg(short = 'e', long, value_name = "LIST", value_parser = interfaces)]
+    pub engine: Option<List<String>>,
+    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring,
+    /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
+    #[arg(
+        short = 'm',
+        long,
+        value_name = "LIST",
+        value_parser = methods,
+        default_value = "interrupt,poll",
+        hide_default_value = true
+    )]
+    pub method: List<Method>,
+    /// Numbers of threads: 1,2,4 or 1..8 or 5..120/5, which is every fifth [default: 1]
+    #[arg(
+        short = 'j',
+        long,
+        value_name = "LIST",
+        value_parser = parse_counts::<u32>,
+        default_value = "1",
+        hide_default_value = true
+    )]
+    pub jobs: List<u32>,
+    /// Requests in flight of each thread [default: 1]
+    #[arg(
+        short = 'd',
+        long,
+        value_name = "LIST",
+        value_parser = parse_counts::<u16>,
+        default_value = "1",
+        hide_default_value = true
+    )]
+    pub depth: List<u16>,
+    /// Hardware queues of the device, for null_blk and ramdisk_mq; put back after each trial (needs
+    /// root)
+    #[arg(long, value_name = "LIST", value_parser = parse_numbers)]
+    pub hw_queues: Option<List<u32>>,
+    /// Requests of each hardware queue (queue/nr_requests); put back after each trial (needs root)
+    #[arg(long, value_name = "LIST", value_parser = parse_numbers)]
+    pub nr_requests: Option<List<u32>>,
+    /// Block sizes [default: 4k]
+    #[arg(
+        short = 'b',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = parse_size,
+        default_value = "4k",
+        hide_default_value = true
+    )]
+    pub bs: Vec<Bytes>,
+    /// Patterns: randread, randwrite, read, write [default: randread]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "randread",
+        hide_default_value = true
+    )]
+    pub rw: Vec<Pattern>,
+    /// Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or
+    /// none; several that run at once are joined by `;`, and given again it is a further value of
+    /// the axis
+    #[arg(long, value_name = "JOBS")]
+    pub background: Vec<Background>,
+}
+
+/// Reads interfaces, and writes each as its name in results.
+fn interfaces(text: &str) -> Result<List<String>, String> {
+    let all: List<Interface> = parse_names(text, Interface::begins)?;
+    Ok(all.iter().map(ToString::to_string).collect())
+}
+
+fn methods(text: &str) -> Result<List<Method>, String> {
+    parse_names(text, Method::begins).map_err(|error: ParseMethodError| error.to_string())
 }
 
 impl Axes {
+    /// The interfaces by their names; empty until they are settled.
+    #[must_use]
+    pub fn engines(&self) -> &[String] {
+        self.engine.as_deref().unwrap_or_default()
+    }
+
+    /// The values of the axis of backgrounds, each once; none where no option gave one.
+    pub(super) fn distinct_backgrounds(&self) -> Vec<Background> {
+        let mut values: Vec<Background> = Vec::new();
+        for value in &self.background {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        values
+    }
+
+    /// The backgrounds as points have them: empty for no job.
+    fn backgrounds(&self) -> Vec<String> {
+        let mut values = self.distinct_backgrounds();
+        if values.is_empty() {
+            values.push(Background::default());
+        }
+        let text = |jobs: &Background| {
+            if jobs.0.is_empty() {
+                String::new()
+            } else {
+                jobs.to_string()
+            }
+        };
+        values.iter().map(text).collect()
+    }
+
+    /// Checks the values of each axis, and that each stands there once.
+    pub(super) fn check(&self) -> Result<(), PlanFault> {
+        PlanFault::some("engine", self.engines())?;
+        PlanFault::some("method", &self.method)?;
+        PlanFault::some("rw", &self.rw)?;
+        PlanFault::each_within("jobs", &self.jobs, &JOBS)?;
+        PlanFault::each_within("depth", &self.depth, &DEPTHS)?;
+        PlanFault::each_within("bs", &self.bs, &SIZES)?;
+        let set = [
+            ("hw_queues", &self.hw_queues),
+            ("nr_requests", &self.nr_requests),
+        ];
+        for (field, values) in set {
+            let values = values.as_deref().unwrap_or_default();
+            let mut each = values.iter();
+            each.try_for_each(|value| PlanFault::within(field, value, SETTINGS))?;
+            PlanFault::each_once(field, values)?;
+        }
+        PlanFault::each_once("engine", self.engines())?;
+        PlanFault::each_once("method", &self.method)?;
+        PlanFault::each_once("jobs", &self.jobs)?;
+        PlanFault::each_once("depth", &self.depth)?;
+        PlanFault::each_once("bs", &self.bs)?;
+        PlanFault::each_once("rw", &self.rw)?;
+        PlanFault::each_once("background", &self.background)?;
+        for engine in self.engines() {
+            PlanFault::read::<Interface>("engine", engine)?;
+        }
+        Ok(())
+    }
+
+    fn number_of_points(&self) -> usize {
+        let as_found = |values: Option<&List<u32>>| values.map_or(1, Vec::len);
+        let lengths = [
+            self.engines().len(),
+            self.method.len(),
+            self.jobs.len(),
+            self.depth.len(),
+            self.bs.len(),
+            self.rw.len(),
+            self.backgrounds().len(),
+            as_found(self.hw_queues.as_ref()),
+            as_found(self.nr_requests.as_ref()),
+        ];
+        lengths.into_iter().fold(1, usize::saturating_mul)
+    }
+
     /// Every point of the axes, in the order of jobs within methods within interfaces, within the
     /// settings of the device.
     pub fn points(&self) -> Vec<BenchPoint> {
-        fn or_as_found(values: &[u32]) -> Vec<Option<u32>> {
-            match values.is_empty() {
-                true => vec![None],
-                false => values.iter().copied().map(Some).collect(),
-            }
+        fn or_as_found(values: Option<&List<u32>>) -> Vec<Option<u32>> {
+            values.map_or(vec![None], |all| all.iter().copied().map(Some).collect())
         }
         let as_found = self.points_as_found();
         let mut points = Vec::new();
-        for hw_queues in or_as_found(&self.hw_queues) {
-            for nr_requests in or_as_found(&self.nr_requests) {
+        for hw_queues in or_as_found(self.hw_queues.as_ref()) {
+            for nr_requests in or_as_found(self.nr_requests.as_ref()) {
                 points.extend(as_found.iter().cloned().map(|point| BenchPoint {
                     hw_queues,
                     nr_requests,
@@ -373,8 +427,8 @@ impl Axes {
     fn points_as_found(&self) -> Vec<BenchPoint> {
         let mut points = Vec::new();
         for (rw, bs, depth, background) in self.outer() {
-            for engine in &self.engines {
-                for method in &self.methods {
+            for engine in self.engines() {
+                for method in &self.method {
                     points.extend(self.jobs.iter().map(|&jobs| BenchPoint {
                         engine: engine.clone(),
                         method: method.clone(),
@@ -393,26 +447,23 @@ impl Axes {
     }
 
     fn outer(&self) -> impl Iterator<Item = (String, Bytes, u16, String)> {
-        let sizes = self
-            .patterns
-            .iter()
-            .flat_map(|rw| self.sizes.iter().map(move |&bs| (rw, bs)));
-        let depths = sizes.flat_map(|(rw, bs)| {
-            self.depths
-                .iter()
-                .map(move |&depth| (rw.clone(), bs, depth))
-        });
-        depths.flat_map(|(rw, bs, depth)| {
-            let backgrounds = self.backgrounds.iter();
-            backgrounds.map(move |background| (rw.clone(), bs, depth, background.clone()))
-        })
+        let mut outer = Vec::new();
+        for rw in &self.rw {
+            for &bs in &self.bs {
+                for &depth in &self.depth {
+                    let backgrounds = self.backgrounds().into_iter();
+                    outer.extend(backgrounds.map(|beside| (rw.to_string(), bs, depth, beside)));
+                }
+            }
+        }
+        outer.into_iter()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spdk::tests::spec;
+    use crate::checked::tests::settings;
     use q2c_engine::Medium;
 
     /// The device takes 64 KiB as one request, and the points read 128 KiB.
@@ -423,32 +474,43 @@ mod tests {
             unsplit: Some(Bytes(64 << 10)),
             ..Abilities::default()
         };
-        let names = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-        let large = |engine: &str, background: &[&str]| BenchSpec {
-            engines: names(&[engine]),
-            sizes: vec![Bytes(128 << 10)],
-            backgrounds: names(background),
-            ..spec(&["interrupt", "poll"], &[1])
+        let large = |engine: &str, background: &str| {
+            settings(&format!("d -e {engine} -b 128k --background {background}"))
         };
-        let exist = |engine, background: &[&str]| {
+        let exist = |engine: &str, background: &str| {
             let media = Media::plain(Medium::None);
             let (spots, left_out) = spots(&large(engine, background), can, &media).unwrap();
             let why = left_out.iter().map(|left| left.reason.clone());
             (spots.len(), why.collect::<Vec<_>>())
         };
-        let (there, why) = exist("io_uring", &[""]);
+        let (there, why) = exist("io_uring", "none");
         assert_eq!(there, 1);
         assert!(
             why[0].contains("requests of 128 KiB") && why[0].contains("larger than 64 KiB"),
             "{why:?}"
         );
-        assert_eq!(exist("io_uring:ring", &[""]).0, 2);
-        assert_eq!(exist("io_uring:ring", &["bs=1m,cpus=0"]).0, 2);
-        let (there, why) = exist("io_uring:ring", &["engine=io_uring:iopoll,bs=1m,cpus=0"]);
+        assert_eq!(exist("io_uring:ring", "none").0, 2);
+        assert_eq!(exist("io_uring:ring", "bs=1m,cpus=0").0, 2);
+        let (there, why) = exist("io_uring:ring", "engine=io_uring:iopoll,bs=1m,cpus=0");
         assert_eq!(there, 0);
         assert!(
             why[0].contains("background") && why[0].contains("1 MiB"),
             "{why:?}"
         );
+    }
+
+    #[test]
+    fn commas_within_names_stay_there() {
+        let methods = methods("interrupt,hybrid:min:70%,10ms,poll").unwrap();
+        let texts: Vec<String> = methods.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            ["interrupt", "hybrid:min:ratio=70%,period=10ms", "poll"]
+        );
+        let engines = interfaces("io_uring:sqpoll,cpu=1,libaio,spdk,io_uring_cmd").unwrap();
+        let wanted = ["io_uring:sqpoll,cpu=1", "libaio", "spdk", "io_uring_cmd"];
+        assert_eq!(engines, wanted);
+        let often = super::methods("interrupt,often").unwrap_err();
+        assert!(often.contains("often"));
     }
 }

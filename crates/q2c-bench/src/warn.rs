@@ -29,7 +29,7 @@ pub(super) fn warnings(
         .into_iter()
         .chain(never_written(bench.target))
         .chain(ignored(cells))
-        .chain(two_paths(&bench.spec.engines, &modes(cells)))
+        .chain(two_paths(bench.spec.axes.engines(), &modes(cells)))
         .chain(unsteady(cells))
         .chain(oversubscribed(cells))
         .chain(too_good(cells))
@@ -288,8 +288,7 @@ mod tests {
 
     /// What a warning finds in one point with this trial.
     fn of_one(trial: &BenchTrial, warns: fn(&[Measured<'_>]) -> Option<Warning>) -> Option<String> {
-        let mut spec = crate::spdk::tests::spec(&["poll"], &[1]);
-        spec.engines = vec!["null".to_owned()];
+        let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
         let (spots, _) = spots.unwrap();

@@ -1,17 +1,28 @@
-//! Tests of flags and a fio job file together.
+//! Tests of options and a fio job file together.
 
-use q2c_bench::asked::{Asked, NotRunnable};
+use q2c_bench::BenchSettings;
+use q2c_bench::asked::{JobFileExtras, NotRunnable};
 use q2c_fio::read;
 use q2c_model::Bytes;
 use q2c_policy::Method;
+use q2c_run::arguments::from_words;
 
-fn filled(text: &str, mut asked: Asked) -> Result<Asked, NotRunnable> {
-    let file = read(text.as_bytes(), &|_| None).expect("a job file");
-    asked.fill_from(&file)?;
-    Ok(asked)
+/// The settings of these words, which the job file fills.
+fn filled(text: &str, words: &str) -> Result<BenchSettings, NotRunnable> {
+    filled_with_extras(text, words).map(|(settings, _)| settings)
 }
 
-fn points(asked: &Asked) -> Vec<(String, Method, u32, u16, u64, String)> {
+fn filled_with_extras(
+    text: &str,
+    words: &str,
+) -> Result<(BenchSettings, JobFileExtras), NotRunnable> {
+    let file = read(text.as_bytes(), &|_| None).expect("a job file");
+    let mut settings: BenchSettings = from_words(words).expect("arguments");
+    let extras = settings.fill_from(&file)?;
+    Ok((settings, extras))
+}
+
+fn points(settings: &BenchSettings) -> Vec<(String, Method, u32, u16, u64, String)> {
     let point = |p: &q2c_result::bench::BenchPoint| {
         (
             p.engine.clone(),
@@ -22,7 +33,7 @@ fn points(asked: &Asked) -> Vec<(String, Method, u32, u16, u64, String)> {
             p.rw.clone(),
         )
     };
-    asked.points.iter().map(point).collect()
+    settings.points.iter().map(point).collect()
 }
 
 const TWO: &str = "\
@@ -43,10 +54,10 @@ numjobs=2
 /// Two sections make two points, not all points that their axes make together.
 #[test]
 fn sections_are_points() {
-    let asked = filled(TWO, Asked::default()).expect("runnable");
+    let settings = filled(TWO, "").expect("runnable");
     let interrupt = || Method::INTERRUPT;
     assert_eq!(
-        points(&asked),
+        points(&settings),
         [
             (
                 "libaio".to_owned(),
@@ -67,59 +78,43 @@ fn sections_are_points() {
         ]
     );
     assert_eq!(
-        (asked.target.as_deref(), asked.seconds),
-        (Some("/dev/a"), Some(7.0))
+        (settings.target.as_deref(), settings.seconds),
+        (Some("/dev/a"), 7.0)
     );
-    assert_eq!(
-        (asked.rate, asked.warm_up_seconds, asked.size),
-        (None, None, None)
-    );
+    assert_eq!((settings.rate, settings.warm_up), (None, 1.0));
 }
 
 #[test]
-fn flags_win() {
-    let flags = Asked {
-        engines: Some(vec!["pvsync2".to_owned()]),
-        depths: Some(vec![1]),
-        jobs: Some(vec![1, 4]),
-        target: Some("/dev/b".to_owned()),
-        seconds: Some(2.0),
-        ..Asked::default()
-    };
-    let asked = filled(TWO, flags).expect("runnable");
+fn options_win() {
+    let options = "/dev/b --engine pvsync2 --depth 1 --jobs 1,4 --seconds 2";
+    let settings = filled(TWO, options).expect("runnable");
     // Both sections make the same point now, with two numbers of jobs, so the points are all that
     // the axes make.
-    assert_eq!(asked.points, []);
-    assert_eq!(asked.engines.as_deref(), Some(&["pvsync2".to_owned()][..]));
+    assert_eq!(settings.points, []);
+    let axes = &settings.axes;
+    assert_eq!(axes.engines(), ["pvsync2"]);
+    assert_eq!((&axes.jobs, &axes.depth), (&vec![1, 4], &vec![1]));
     assert_eq!(
-        (asked.jobs, asked.depths),
-        (Some(vec![1, 4]), Some(vec![1]))
+        (settings.target.as_deref(), settings.seconds),
+        (Some("/dev/b"), 2.0)
     );
-    assert_eq!(
-        (asked.target.as_deref(), asked.seconds),
-        (Some("/dev/b"), Some(2.0))
-    );
-    // A flag takes the place of an option of the file that q2c does not have.
+    // An option takes the place of an option of the file that q2c does not have.
     let psync = TWO.replace("ioengine=libaio", "ioengine=psync");
-    let refused = filled(&psync, Asked::default()).expect_err("no psync");
+    let refused = filled(&psync, "").expect_err("no psync");
     assert!(
         refused.to_string().starts_with("line 7: ioengine"),
         "{refused}"
     );
-    let flags = Asked {
-        engines: Some(vec!["libaio".to_owned()]),
-        ..Asked::default()
-    };
-    assert!(filled(&psync, flags).is_ok());
+    assert!(filled(&psync, "--engine libaio").is_ok());
 }
 
 #[test]
 fn jobs_at_once_are_one_point_only_when_they_are_alike() {
     let text = "[global]\ndirect=1\nioengine=libaio\n[a]\n[b]\nnumjobs=3\n";
-    let asked = filled(text, Asked::default()).expect("runnable");
-    assert_eq!(asked.jobs, Some(vec![4]));
-    assert_eq!(asked.sizes, Some(vec![Bytes(4096)]));
-    let error = filled(&format!("{text}iodepth=2\n"), Asked::default()).expect_err("two at once");
+    let settings = filled(text, "").expect("runnable");
+    assert_eq!(settings.axes.jobs, [4]);
+    assert_eq!(settings.axes.bs, [Bytes(4096)]);
+    let error = filled(&format!("{text}iodepth=2\n"), "").expect_err("two at once");
     let expected = NotRunnable::AtOnce {
         first: "a".to_owned(),
         second: "b".to_owned(),
@@ -132,7 +127,7 @@ fn jobs_at_once_are_one_point_only_when_they_are_alike() {
 #[test]
 fn a_run_has_one_target_and_one_runtime() {
     let text = TWO.replace("[two]", "[two]\nruntime=8");
-    let error = filled(&text, Asked::default()).expect_err("two runtimes");
+    let error = filled(&text, "").expect_err("two runtimes");
     assert!(
         matches!(
             error,
@@ -145,26 +140,32 @@ fn a_run_has_one_target_and_one_runtime() {
         "{error}"
     );
     let text = TWO.replace("[two]", "[two]\nfilename=/dev/c");
-    let error = filled(&text, Asked::default()).expect_err("two targets");
+    let error = filled(&text, "").expect_err("two targets");
     assert!(error.to_string().contains("another filename"), "{error}");
-    let scratch = Asked {
-        scratch: true,
-        ..Asked::default()
-    };
-    let asked = filled(&text, scratch).expect("a scratch file stands for both");
-    assert_eq!(asked.target, None);
+    let settings = filled(&text, "--scratch 1g").expect("a scratch file stands for both");
+    assert_eq!(settings.target, None);
 }
 
 #[test]
 fn a_helper_has_its_cpu_for_one_job() {
     let text = "[a]\ndirect=1\nioengine=io_uring\nsqthread_poll\nsqthread_poll_cpu=3\n";
-    assert_eq!(
-        filled(text, Asked::default()).expect("runnable").helper_cpu,
-        Some(3)
-    );
-    let several = Asked {
-        jobs: Some(vec![1, 2]),
-        ..Asked::default()
+    let (_, extras) = filled_with_extras(text, "").expect("runnable");
+    assert_eq!(extras.helper_cpu, Some(3));
+    let several = filled(text, "--jobs 1,2").expect_err("several jobs");
+    assert_eq!(several, NotRunnable::OneHelper);
+}
+
+#[test]
+fn times_of_a_job_file_have_the_bounds_of_options() {
+    let checked = |times: &str| {
+        let text = format!("[a]\ndirect=1\nioengine=libaio\n{times}");
+        filled(&text, "").expect("runnable").check_times()
     };
-    assert_eq!(filled(text, several), Err(NotRunnable::OneHelper));
+    assert_eq!(checked("runtime=1\nramp_time=0\n"), Ok(()));
+    assert_eq!(checked(""), Ok(()));
+    let wrong = checked("runtime=1\nramp_time=9999\n").unwrap_err();
+    assert_eq!(
+        wrong,
+        "ramp_time is 9999 s, and q2c bench has 0.2 to 3600 s"
+    );
 }

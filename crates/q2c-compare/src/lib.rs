@@ -28,7 +28,7 @@ pub use open_site::{DeviceMap, OpenSite, align_alike};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
 pub use profile::{Profiled, Profiling};
-pub use request::{CaptureWish, ReplayRequest};
+pub use request::{CaptureWish, ModeName, ReplayRequest};
 pub use trace_source::{SourceRequest, TraceSource};
 pub use trial::median;
 

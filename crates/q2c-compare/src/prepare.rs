@@ -51,7 +51,7 @@ impl PreparedReplay {
         let allowed = AllowedCpus::read()?;
         let disks = sites.iter().flat_map(|open| &open.target_disks);
         let interrupted = interrupted_cpus(roots, disks);
-        let named = request.cpus.as_deref();
+        let named = request.cpus.as_deref().filter(|cpus| !cpus.is_empty());
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let writes = writes(request, sites);
         let mut identity = Identity::default();
@@ -133,7 +133,7 @@ fn plan(
     Plan {
         mode: request.mode,
         targets: Vec::new(),
-        fit: request.fit,
+        fit: request.offsets,
         permits: Permits {
             writes,
             discards: request.discards(writes),
@@ -149,7 +149,7 @@ fn plan(
             size,
             shared: Some(SharedBuffers {
                 pool: (POOL / size).clamp(LEAST, MOST),
-                compressible: request.compressible_pct,
+                compressible: request.compress,
             }),
         },
         on_error: request.on_error,
@@ -177,10 +177,10 @@ fn job(
         cpus: cpus.to_vec(),
         spin: request.spin,
         in_flight_cap: request.in_flight.into(),
-        offsets: request.fit,
+        offsets: request.offsets,
         writes,
         discards: request.discards(writes),
-        compressible_pct: request.compressible_pct,
+        compressible_pct: request.compress,
         on_error: request.on_error,
         max_lateness: request.max_lateness,
         precondition: request.precondition.map(|written| written.to_string()),

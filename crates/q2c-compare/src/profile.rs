@@ -74,7 +74,7 @@ impl Profiling<'_> {
         let site = self.first.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
-            capture: CaptureWish::Off,
+            wish: CaptureWish::Off,
             ..self.request.clone()
         };
         let sites = std::slice::from_ref(&site);

@@ -1,11 +1,17 @@
 //! A replay as it is asked for.
 
 use super::Precondition;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use q2c_capture::CapturedBy;
 use q2c_engine::EngineSpec;
-use q2c_model::{CpuId, Nanos};
-use q2c_replay::{Discards, Fit, Mode, OnError, ShareBy, Wanted, Writes};
+use q2c_model::replay::{
+    Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ParseValueError, ShareBy, Writes,
+};
+use q2c_model::{CpuId, List, Nanos, parse_cpus, parse_duration};
+use q2c_replay::Wanted;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Whether the block layer is captured during a replay, for the sum of Q2C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,48 +28,186 @@ pub enum CaptureWish {
 }
 
 /// How a trace is replayed. A field that is `None` gets a default that depends on the targets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct ReplayRequest {
-    /// The rule that decides when a request goes.
-    pub mode: Mode,
-    /// How submitting threads share the requests in timed mode.
-    pub share: ShareBy,
-    /// The engine; `None` takes the one that the target's text names, else io_uring.
+    /// timed: so many times as fast, such as 2 or 0.5
+    #[arg(long, default_value = "1", value_parser = speed)]
+    pub speed: f64,
+    /// outstanding: what becomes of the time with nothing in flight
+    #[arg(long, value_parser = one_of::<Idle>(idle()), default_value = "squeeze")]
+    pub idle: Idle,
+    /// outstanding: what in flight is counted in; blocks are of 4 KiB
+    #[arg(long, value_parser = one_of::<Count>(Count::NAMES), default_value = "blocks")]
+    pub count: Count,
+    /// closed: what a lane is
+    #[arg(long, value_parser = one_of::<LaneBy>(LaneBy::NAMES), default_value = "lane")]
+    pub lane: LaneBy,
+    /// io_uring or libaio, with their options [default: io_uring, or what a simulated target names]
+    #[arg(long)]
     pub engine: Option<EngineSpec>,
-    /// Submitting threads of each target; at least 1.
+    /// Submitting threads of each target
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub submitters: u16,
-    /// CPUs of the submitting threads, in turn; `None` lets q2c choose.
-    pub cpus: Option<Vec<CpuId>>,
-    /// Whether submitting threads never sleep.
+    /// timed: by what several threads share the requests; where two overlap, the trace's order is
+    /// kept all the same
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_parser = one_of::<ShareBy>(ShareBy::NAMES),
+        default_value = "offset"
+    )]
+    pub share: ShareBy,
+    /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
+    /// device's interrupts]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<List<CpuId>>,
+    /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
+    #[arg(long, hide_short_help = true)]
     pub spin: bool,
-    /// The most requests that each thread has in flight, 1 to 32768.
+    /// Requests in flight of each thread at most; a device that reaches it is saturated
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 1024,
+        value_parser = clap::value_parser!(u16).range(1..=32768)
+    )]
     pub in_flight: u16,
-    /// The treatment of offsets that the target does not have.
-    pub fit: Fit,
-    /// The treatment of writes. With `None` they are written where every target is simulated or may
-    /// be written, and are reads elsewhere.
+    /// What becomes of offsets that the target does not have
+    ///
+    /// Begin again at its start, leave their requests out, scale all, or move used parts together
+    #[arg(long, value_parser = one_of::<Fit>(Fit::NAMES), default_value = "modulo")]
+    pub offsets: Fit,
+    /// Writes: skip, as-reads, or allow
+    ///
+    /// To allow them needs --allow-write for each target [default: allow where all targets are
+    /// named by --allow-write, else as-reads]
+    #[arg(long, value_parser = one_of::<Writes>(Writes::NAMES))]
     pub writes: Option<Writes>,
-    /// The treatment of discards; `None` follows that of writes.
+    /// Discards: skip or allow
+    ///
+    /// libaio has none [default: as writes are allowed, skip with libaio]
+    #[arg(long, hide_short_help = true, value_parser = one_of::<Discards>(Discards::NAMES))]
     pub discards: Option<Discards>,
-    /// Share of the written data that compresses to nothing, percent.
-    pub compressible_pct: u8,
-    /// How targets are written before each trial.
+    /// Share of what is written that compresses to nothing, such as 50%
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value = "0%",
+        value_name = "PERCENT",
+        value_parser = percent
+    )]
+    pub compress: u8,
+    /// Write each target before each trial: sequential, sequential:N (passes) or random; needs
+    /// --allow-write
+    #[arg(long, value_name = "HOW")]
     pub precondition: Option<Precondition>,
-    /// Whether the replay goes on or stops when a request fails.
+    /// When a request fails: stop, or go on and count
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_parser = one_of::<OnError>(OnError::NAMES),
+        default_value = "stop"
+    )]
     pub on_error: OnError,
-    /// Whether the block layer is captured.
-    pub capture: CaptureWish,
-    /// Own lateness at the 99th percentile above which a trial is invalid.
+    /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
+    #[arg(long)]
+    pub capture: bool,
+    /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
+    #[arg(long, hide_short_help = true, requires = "capture")]
+    pub by: Option<CapturedBy>,
+    /// Own lateness (p99) above which a trial is invalid
+    ///
+    /// The replayer's own lateness above this at the 99th percentile makes a trial invalid
+    #[arg(long, default_value = "100us", value_name = "DURATION", value_parser = parse_duration)]
     pub max_lateness: Nanos,
+    /// The rule that decides when a request goes.
+    #[arg(skip = Mode::Timed { speed: 1.0 })]
+    pub mode: Mode,
+    /// Whether the block layer is captured.
+    #[arg(skip)]
+    pub wish: CaptureWish,
     /// The requests of the trace that are replayed.
+    #[arg(skip)]
     pub wanted: Wanted,
     /// Files and devices that may be written.
+    #[arg(skip)]
     pub allow_write: Vec<PathBuf>,
     /// Seed of simulated devices.
+    #[arg(skip)]
     pub seed: u64,
 }
 
+/// The modes, as they are named by `--mode`. Other options hold the rest of a [`Mode`].
+///
+/// [`Mode`]: q2c_model::replay::Mode
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// Each request at its recorded time
+    Timed,
+    /// Each when no more is in flight than was in the trace
+    Outstanding,
+    /// Each lane a think time after its last completion
+    Closed,
+}
+
+/// Takes the name of one of an option's values.
+fn one_of<T>(values: impl Into<PossibleValuesParser>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = ParseValueError> + Clone + Send + Sync + 'static,
+{
+    let values: PossibleValuesParser = values.into();
+    values.try_map(|name| name.parse::<T>())
+}
+
+/// The values of `--idle` with their help texts.
+fn idle() -> [PossibleValue; 2] {
+    let value = |idle: Idle, help| PossibleValue::new(idle.name()).help(help);
+    [value(Idle::Keep, "Kept"), value(Idle::Squeeze, "Left out")]
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
+    let value = value.filter(|s| *s >= 1e-3 && *s <= 1e6);
+    value.ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let value: Option<u8> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|p| *p <= 100);
+    value.ok_or_else(|| "expected a whole percentage from 0 to 100".to_owned())
+}
+
+/// The CPUs that are named; none for `auto`.
+fn cpus(text: &str) -> Result<List<CpuId>, String> {
+    let cpus = parse_cpus(text)?;
+    Ok(cpus.into_iter().map(CpuId).collect())
+}
+
 impl ReplayRequest {
+    /// This replay in a mode, with the options that the mode has. Options of other modes mean
+    /// nothing.
+    #[must_use]
+    pub fn in_mode(&self, mode: ModeName) -> ReplayRequest {
+        let mode = match mode {
+            ModeName::Timed => Mode::Timed { speed: self.speed },
+            ModeName::Outstanding => Mode::Outstanding {
+                count: self.count,
+                idle: self.idle,
+            },
+            ModeName::Closed => Mode::Closed { lane: self.lane },
+        };
+        let wish = if self.capture {
+            CaptureWish::By(self.by)
+        } else {
+            CaptureWish::Off
+        };
+        ReplayRequest {
+            mode,
+            wish,
+            ..self.clone()
+        }
+    }
+
     /// Whether `target` may be written.
     pub(crate) fn allows_writing(&self, target: &str) -> bool {
         let mut allowed = self.allow_write.iter();
@@ -98,28 +242,13 @@ impl ReplayRequest {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use q2c_run::arguments::from_words;
 
     /// A timed replay with defaults.
     pub(crate) fn request() -> ReplayRequest {
         ReplayRequest {
-            mode: Mode::Timed { speed: 1.0 },
-            share: ShareBy::Offset,
-            engine: None,
-            submitters: 1,
-            cpus: None,
-            spin: false,
-            in_flight: 64,
-            fit: Fit::Modulo,
-            writes: None,
-            discards: None,
-            compressible_pct: 0,
-            precondition: None,
-            on_error: OnError::Stop,
-            capture: CaptureWish::Off,
-            max_lateness: Nanos(100_000),
-            wanted: Wanted::default(),
-            allow_write: Vec::new(),
             seed: 1,
+            ..from_words("--in-flight 64").unwrap()
         }
     }
 

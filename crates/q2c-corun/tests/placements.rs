@@ -3,12 +3,11 @@
 
 use q2c_corun::run::cores::Cores;
 use q2c_corun::run::plan::Runs;
-use q2c_corun::run::spec::{PlaceRunSpec, RunCell};
+use q2c_corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_host::Roots;
-use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_result::corun::Work;
+use q2c_model::{Bytes, CpuId};
 use q2c_result::place::PolicyName;
-use q2c_result::place_run::ComputeTask;
+use q2c_run::arguments::from_words;
 use q2c_run::runner::Context;
 use q2c_scheduler::hints::Hints;
 use q2c_scheduler::map::of_machine;
@@ -34,17 +33,12 @@ fn simulated(roots: &Roots, stop: &AtomicBool) -> Workbench {
     Workbench::open(roots, &request, None, stop).expect("a simulated device")
 }
 
-fn spec(tasks: u32) -> PlaceRunSpec {
-    PlaceRunSpec {
-        compute: tasks,
-        polling: tasks,
-        tasks: vec![ComputeTask::Own(Work::Integer)],
-        polls: None,
-        policies: vec![PolicyName::Proposed],
-        trials: 1,
-        trial: Nanos::from_millis(3_000),
-        settle: Nanos::from_millis(8_000),
-        seed: 1,
+fn spec(tasks: u32) -> PlaceRunSettings {
+    let words = "--work integer --placements proposed --trials 1 --trial 3s --settle 8s";
+    PlaceRunSettings {
+        compute: Some(tasks),
+        polling: Some(tasks),
+        ..from_words(words).expect("arguments")
     }
 }
 
@@ -87,12 +81,12 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
         cancel: &stop,
         notes: Vec::new(),
     };
-    let cell = RunCell::Placed(PolicyName::Proposed, spec.tasks[0].clone());
+    let cell = RunCell::Placed(PolicyName::Proposed, spec.tasks()[0].clone());
     let trial = cores.trial(&cell, &context).expect("a trial");
     // All tasks begin with all CPUs; each polling task gets one CPU from the daemon.
     let moves = trial.moves.expect("a daemon");
-    assert!(moves >= spec.polling, "{moves} moves");
-    assert_eq!(trial.compute_s.len(), spec.compute as usize);
+    assert!(moves >= spec.polling(), "{moves} moves");
+    assert_eq!(trial.compute_s.len(), spec.compute() as usize);
     assert!(trial.polls.is_some_and(|polls| polls.iops > 0.0));
     let left = journals(journal.path());
     assert_eq!(left, Vec::<String>::new(), "changes that were not undone");

@@ -45,6 +45,8 @@ impl fmt::Display for Pattern {
     }
 }
 
+q2c_model::kept_as_text!(Pattern);
+
 /// The block offsets of one lane, in the order of its requests.
 #[derive(Clone, Debug)]
 pub struct Offsets {

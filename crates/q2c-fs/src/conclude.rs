@@ -2,7 +2,7 @@
 
 use crate::beside::Beside;
 use crate::plan::{FsTrial, label};
-use crate::spec::FsSpec;
+use crate::spec::FsSettings;
 use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
@@ -72,7 +72,7 @@ fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
 }
 
 /// What misleads.
-pub(crate) fn warnings(spec: &FsSpec, made: &[MadeFs], cells: &[FsCell]) -> Vec<Warning> {
+pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = cached(cells).into_iter().collect();
     if made.iter().any(|made| made.loop_direct == Some(false)) {
         warnings.push(Warning::new(
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn more_jobs_than_cpus_are_told() {
-        let ids = |spec: &FsSpec| -> Vec<String> {
+        let ids = |spec: &FsSettings| -> Vec<String> {
             let all = warnings(spec, &[], &[]);
             all.into_iter().map(|warning| warning.id).collect()
         };

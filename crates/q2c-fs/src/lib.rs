@@ -21,7 +21,7 @@ mod spec;
 pub use made::Place;
 pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
-pub use spec::{FsSpec, ProgramSpec};
+pub use spec::{FsSettings, ProgramSpec};
 
 use beside::Beside;
 use made::Made;
@@ -53,10 +53,7 @@ const REST: Duration = Duration::from_millis(250);
 /// A benchmark of file systems.
 pub struct FsBench<'a> {
     /// What to measure.
-    pub spec: &'a FsSpec,
-    /// Whether a file system that cannot be made ends the run. Else it is left out, with the
-    /// reason.
-    pub all_or_nothing: bool,
+    pub spec: &'a FsSettings,
     /// Facts of the machine.
     pub machine: &'a Machine,
     /// The system's files.
@@ -65,8 +62,6 @@ pub struct FsBench<'a> {
     pub restore_dir: Option<&'a Path>,
     /// What may be written.
     pub leave: &'a WriteLeave,
-    /// Whether all trials are run although the first ones failed for one reason.
-    pub all_trials: bool,
     /// Set when the run is to stop.
     pub stop: &'a AtomicBool,
 }
@@ -116,7 +111,7 @@ impl FsBench<'_> {
             .spec
             .file_systems
             .iter()
-            .filter(|_| self.all_or_nothing)
+            .filter(|_| self.spec.fs.is_some())
         {
             Maker::of(fs).find()?;
         }
@@ -132,7 +127,7 @@ impl FsBench<'_> {
             match self.make_one(fs, folder) {
                 Ok(one) => made.push(one),
                 // What is wrong with a named device is wrong with every file system on it.
-                Err(error) if self.all_or_nothing || self.spec.device.is_some() => {
+                Err(error) if self.spec.fs.is_some() || self.spec.device.is_some() => {
                     return Err(error);
                 }
                 Err(error) => left_out.push(FsLeftOut {
@@ -165,7 +160,7 @@ impl FsBench<'_> {
             Some(device) => Made::on_device(place, fs, Path::new(device), self.leave)?,
         };
         if spec.program.is_none() && !spec.mix {
-            files::prepare(made.path(), spec.most_jobs(), spec.file, spec.seed)?;
+            files::prepare(made.path(), spec.most_jobs(), spec.file, spec.run.seed)?;
         }
         Ok(made)
     }
@@ -185,8 +180,8 @@ impl FsBench<'_> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let settings = Settings {
             trials: self.spec.trials,
-            seed: self.spec.seed,
-            all_trials: self.all_trials,
+            seed: self.spec.run.seed,
+            all_trials: self.spec.all_trials,
             ..Settings::default()
         };
         let mut runner = Runner {
@@ -195,7 +190,7 @@ impl FsBench<'_> {
             clock: &SystemClock::default(),
             progress,
         };
-        let figures = match &self.spec.program {
+        let figures = match &self.spec.program() {
             None if self.spec.mix => self.by_mix(all, idle, &mut runner, folder)?,
             None => self.by_jobs(all, idle, &mut runner, folder)?,
             Some(program) => self.by_program(program, all, idle, &mut runner, folder)?,
@@ -214,7 +209,7 @@ impl FsBench<'_> {
             started_unix_s: started.map_or(0, |time| time.as_secs()),
             seconds: begun.elapsed().as_secs_f64(),
             complete: figures.state == RunState::Complete,
-            seed: self.spec.seed,
+            seed: self.spec.run.seed,
             machine: self.machine.clone(),
             file_systems: facts,
             control: self.spec.control.filter(|fs| all.kinds().contains(fs)),
@@ -274,7 +269,7 @@ impl FsBench<'_> {
         Ok(Figures {
             state,
             cells,
-            ratios: conclude::ratios(&summary.cells, control, self.spec.seed),
+            ratios: conclude::ratios(&summary.cells, control, self.spec.run.seed),
             program: None,
             left_out,
             warnings: beside.into_iter().chain(summary.warnings).collect(),
@@ -361,7 +356,7 @@ impl FsBench<'_> {
     fn job(&self) -> FsJob {
         FsJob {
             trial_seconds: self.spec.seconds,
-            warm_up_seconds: self.spec.warm_up_seconds,
+            warm_up_seconds: self.spec.warm_up,
             trials: self.spec.trials,
             file: self.spec.file,
             cpus: self.spec.cpus.iter().copied().map(CpuId).collect(),

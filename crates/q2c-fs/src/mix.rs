@@ -7,7 +7,7 @@
 
 use crate::beside::{Beside, watched};
 use crate::made::Made;
-use crate::spec::FsSpec;
+use crate::spec::FsSettings;
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::fs::{FsProgram, ProgramPoint};
@@ -42,7 +42,7 @@ const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 
 /// The runner's plan: a cell for each file system and number of tasks.
 pub(crate) struct MixPlan<'a> {
-    pub spec: &'a FsSpec,
+    pub spec: &'a FsSettings,
     pub made: &'a [Made],
     pub roots: &'a Roots,
 }
@@ -55,7 +55,7 @@ impl Plan for MixPlan<'_> {
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
         let each = self.made.iter().flat_map(|made| {
             let fs = made.facts.fs;
-            let numbers = self.spec.jobs.iter();
+            let numbers = self.spec.jobs().iter();
             numbers.map(move |&cpus| ProgramPoint { fs, cpus })
         });
         let cell = |point: ProgramPoint| {
@@ -64,7 +64,7 @@ impl Plan for MixPlan<'_> {
             CellPlan {
                 key: label.clone(),
                 label,
-                seconds: self.spec.warm_up_seconds + self.spec.seconds + 0.1,
+                seconds: self.spec.warm_up + self.spec.seconds + 0.1,
                 cell: point,
             }
         };
@@ -102,7 +102,7 @@ impl MixPlan<'_> {
     /// Jobs per minute of all tasks together.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let begun = Instant::now();
-        let from = begun + Duration::from_secs_f64(self.spec.warm_up_seconds);
+        let from = begun + Duration::from_secs_f64(self.spec.warm_up);
         let to = from + Duration::from_secs_f64(self.spec.seconds);
         let cpus = &self.spec.cpus;
         thread::scope(|scope| {

@@ -6,7 +6,7 @@ use crate::locks::{attributed, profiled};
 use crate::made::Made;
 use crate::readahead::HeldReadahead;
 use crate::scan;
-use crate::spec::FsSpec;
+use crate::spec::FsSettings;
 use q2c_capture::cpu_profile::CpuProfile;
 use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
@@ -43,7 +43,7 @@ pub struct FsTrial {
 
 /// The runner's plan.
 pub(crate) struct FsPlan<'a> {
-    pub spec: &'a FsSpec,
+    pub spec: &'a FsSettings,
     pub points: &'a [FsPoint],
     pub made: &'a [Made],
     pub clock: Clock,
@@ -61,7 +61,7 @@ impl Plan for FsPlan<'_> {
         let cell = |point: &FsPoint| CellPlan {
             key: label(point),
             label: label(point),
-            seconds: self.spec.seconds + self.spec.warm_up_seconds + 0.1,
+            seconds: self.spec.seconds + self.spec.warm_up + 0.1,
             cell: point.clone(),
         };
         self.points.iter().map(cell).collect()
@@ -124,7 +124,7 @@ impl FsPlan<'_> {
     ) -> Result<(FsTrial, f64), CellError> {
         let done = scan::trial(files, point.bs, self.spec, statistics, context.cancel);
         let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
-        let each = self.spec.warm_up_seconds + self.spec.seconds;
+        let each = self.spec.warm_up + self.spec.seconds;
         let done = done.ok_or(CellError::Cancelled)?;
         Ok((done, f64::from(point.jobs) * each))
     }
@@ -172,7 +172,7 @@ impl FsPlan<'_> {
             clock: self.clock,
             all: Vec::with_capacity(3),
         };
-        let lengths = [self.spec.warm_up_seconds.max(0.01), self.spec.seconds];
+        let lengths = [self.spec.warm_up.max(0.01), self.spec.seconds];
         let plan = RunPlan {
             phases: lengths.map(Nanos::from_secs_f64).to_vec(),
             jobs,

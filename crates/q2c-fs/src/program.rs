@@ -2,7 +2,7 @@
 
 use crate::beside::{Beside, watched};
 use crate::made::Made;
-use crate::spec::{FsSpec, ProgramSpec};
+use crate::spec::{FsSettings, ProgramSpec};
 use q2c_host::Roots;
 use q2c_host::program::{shell, start_on, wait};
 use q2c_model::{CpuId, Exit, Fault};
@@ -23,7 +23,7 @@ const LAST: usize = 3;
 
 /// The runner's plan. The metric is the program's own.
 pub(crate) struct ProgramPlan<'a> {
-    spec: &'a FsSpec,
+    spec: &'a FsSettings,
     command: &'a str,
     metric: Regex,
     made: &'a [Made],
@@ -32,7 +32,7 @@ pub(crate) struct ProgramPlan<'a> {
 
 impl<'a> ProgramPlan<'a> {
     pub fn new(
-        spec: &'a FsSpec,
+        spec: &'a FsSettings,
         program: &'a ProgramSpec,
         made: &'a [Made],
         roots: &'a Roots,
@@ -76,7 +76,7 @@ impl Plan for ProgramPlan<'_> {
         let each = self.made.iter().flat_map(|made| {
             let fs = made.facts.fs;
             self.spec
-                .jobs
+                .jobs()
                 .iter()
                 .map(move |&cpus| ProgramPoint { fs, cpus })
         });

@@ -3,7 +3,7 @@
 
 use crate::files::JobFile;
 use crate::plan::FsTrial;
-use crate::spec::FsSpec;
+use crate::spec::FsSettings;
 use q2c_host::block::DiskStats;
 use q2c_model::{Bytes, CpuId};
 use q2c_sys::thread::pin;
@@ -42,11 +42,11 @@ struct Read {
 pub(crate) fn trial(
     files: &[JobFile],
     bs: Bytes,
-    spec: &FsSpec,
+    spec: &FsSettings,
     statistics: &Path,
     stop: &AtomicBool,
 ) -> io::Result<Option<FsTrial>> {
-    let from = Instant::now() + Duration::from_secs_f64(spec.warm_up_seconds);
+    let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
     let to = from + Duration::from_secs_f64(spec.seconds);
     let times = Times { from, to, stop };
     let (all, disk) = thread::scope(|scope| {
@@ -151,9 +151,9 @@ mod tests {
     fn jobs_read_for_the_counted_time() {
         let files = [file(9), file(5)];
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-        let spec = FsSpec {
+        let spec = FsSettings {
             seconds: 0.2,
-            warm_up_seconds: 0.05,
+            warm_up: 0.05,
             cpus: vec![cpus[0].0],
             ..good()
         };
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_stopped_trial_is_none_and_a_short_file_an_error() {
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-        let spec = FsSpec {
+        let spec = FsSettings {
             cpus: vec![cpus[0].0],
             ..good()
         };

@@ -1,59 +1,139 @@
-//! What to measure: the plan that the run's folder keeps.
+//! The settings of a run: what is typed, what is checked, and the plan that the run's folder keeps.
 
 use crate::program::metric;
-use q2c_model::{Bytes, Exit, Fault};
+use clap::Args;
+use q2c_model::{
+    Bytes, CpuId, Exit, Fault, List, parse_counts, parse_cpus, parse_size, seconds_within,
+};
 use q2c_result::fs::{Access, Caching, FileSystem, FsLeftOut, FsPoint, Sharing};
-use serde::{Deserialize, Serialize};
+use q2c_run::arguments::RunArgs;
+use serde::Serialize;
 use std::fmt::Display;
 
-/// The plan of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FsSpec {
-    /// The block device on which the file system is made; `None` for loop devices.
+/// The settings of a run: the arguments of `q2c fs bench` are its plan.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct FsSettings {
+    /// Block device on which the file system is made, over what is there; name it again with
+    /// --allow-write [default: loop devices over files without names in the folder of --out]
     pub device: Option<String>,
-    /// File systems, each made anew.
-    pub file_systems: Vec<FileSystem>,
-    /// The file system beside which the others' ratios stand.
+    /// File systems: ext4, xfs, btrfs, f2fs [default: all that can be made here]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(skip)]
+    pub fs: Option<Vec<FileSystem>>,
+    /// The file system beside which the others' ratios stand [default: xfs]
+    #[arg(long, value_name = "FS")]
     pub control: Option<FileSystem>,
-    /// A program to run instead of the jobs of q2c.
-    pub program: Option<ProgramSpec>,
-    /// Whether the built-in mix is run instead of the jobs.
-    #[serde(default)]
-    pub mix: bool,
-    /// How jobs share files.
+    /// How jobs share files: private (a file each), blocks (their own ones of one file), same (the
+    /// first block of one file)
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "private,blocks,same"
+    )]
     pub sharing: Vec<Sharing>,
-    /// What jobs do.
-    pub access: Vec<Access>,
-    /// Through or past the page cache.
-    pub caching: Vec<Caching>,
-    /// Numbers of jobs; for a program, of the CPUs on which it may run.
-    pub jobs: Vec<u32>,
-    /// Block sizes.
-    pub sizes: Vec<Bytes>,
-    /// How far the kernel reads ahead, for scans through the page cache; empty as found.
-    #[serde(default)]
+    /// What jobs do: read or write random blocks, scan (read the blocks in order, of which the page
+    /// cache has none), or append to the file
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "read"
+    )]
+    pub rw: Vec<Access>,
+    /// buffered goes through the page cache, direct past it
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "direct"
+    )]
+    pub io: Vec<Caching>,
+    /// Numbers of threads, with one request in flight each: 1,2,4 or 1..8 or 5..120/5 [default: 1
+    /// to the number of CPUs]
+    #[arg(long, value_name = "LIST", value_parser = parse_counts::<u32>)]
+    pub jobs: Option<List<u32>>,
+    /// Run a built-in mix of work on many files instead
+    ///
+    /// Run a built-in mix of what programs do with many small files and a large one: jobs per
+    /// minute, with as many tasks as --jobs says
+    #[arg(long, conflicts_with_all = ["program", "locks"])]
+    pub mix: bool,
+    /// Run this shell command on each file system instead
+    ///
+    /// Run this shell command on each file system instead of jobs of q2c, in an empty folder there,
+    /// on as many CPUs as --jobs says ($Q2C_CPUS holds the number)
+    #[arg(long = "macro", value_name = "COMMAND", requires = "metric")]
+    pub program: Option<String>,
+    /// Regular expression that finds the figure in what it prints
+    ///
+    /// Regular expression whose first group is the figure in what the command prints; the last one
+    /// that fits counts
+    #[arg(long, value_name = "REGEX", requires = "program")]
+    pub metric: Option<String>,
+    /// Block sizes
+    #[arg(long, default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    pub bs: Vec<Bytes>,
+    /// How far the kernel reads ahead, for --rw scan --io buffered, such as 0,128k,1m [default: as
+    /// it is]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_or_none)]
     pub readahead: Vec<Bytes>,
-    /// Length of the counted part of a trial, seconds.
-    pub seconds: f64,
-    /// Length of the part before it, seconds.
-    pub warm_up_seconds: f64,
-    /// Trials of each point.
-    pub trials: u32,
-    /// Whether waits for locks are watched, in a run of its own for each point.
-    #[serde(default)]
-    pub locks: bool,
-    /// Size of a file system on a loop device.
+    /// CPUs of the threads, in this order [default: each core before any SMT sibling]
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    pub cpus: List<u32>,
+    /// Size of each file system on a loop device
+    #[arg(long, default_value = "1g", value_parser = parse_size)]
     pub size: Bytes,
-    /// Bytes of a file, or of a part of the shared one, for each job.
+    /// Bytes of the file, or of the part of the shared one, that each thread uses
+    #[arg(long, default_value = "16m", value_parser = parse_size)]
     pub file: Bytes,
-    /// CPUs, in the order in which jobs take them.
-    pub cpus: Vec<u32>,
-    /// Seed of offsets and of the order of trials.
-    pub seed: u64,
+    /// Also name the locks that jobs wait for, in a run of its own
+    ///
+    /// Name the locks that jobs wait for with the code that wants them (Linux 5.19 and later), and
+    /// the functions in which their CPU time goes, from one more run of each point
+    #[arg(long, conflicts_with = "program")]
+    pub locks: bool,
+    /// Trials of each point
+    #[arg(long, default_value_t = 5)]
+    pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    #[serde(skip)]
+    pub all_trials: bool,
+    /// Length of the counted part of a trial
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = trial)]
+    pub seconds: f64,
+    /// Length of the part before it
+    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = warm_up)]
+    #[serde(rename = "warm_up_seconds")]
+    pub warm_up: f64,
+    /// Place of the run.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub run: RunArgs,
+    /// File systems, each made anew.
+    #[arg(skip)]
+    pub file_systems: Vec<FileSystem>,
+}
+
+fn trial(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.01..=3600.0)
+}
+
+fn warm_up(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.0..=3600.0)
+}
+
+/// Reads a size, or 0.
+fn size_or_none(text: &str) -> Result<Bytes, String> {
+    match text {
+        "0" => Ok(Bytes(0)),
+        _ => parse_size(text).map_err(|error| error.to_string()),
+    }
 }
 
 /// A program of the user's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProgramSpec {
     /// The command, for a shell.
     pub command: String,
@@ -68,7 +148,35 @@ const JOBS: u32 = 1024;
 /// The most trials of a point.
 const TRIALS: u32 = 10_000;
 
-impl FsSpec {
+impl FsSettings {
+    /// Settles what depends on the CPUs: the plan has no choice left.
+    pub fn settle(&mut self, cpus: &[CpuId]) {
+        self.cpus = cpus.iter().map(|cpu| cpu.0).collect();
+        self.jobs
+            .get_or_insert_with(|| (1..=cpus.len() as u32).collect());
+        self.file_systems = match (&self.fs, &self.device) {
+            (Some(named), _) => named.clone(),
+            (None, None) => FileSystem::ALL.to_vec(),
+            (None, Some(_)) => vec![FileSystem::Ext4],
+        };
+        let control = self.control.unwrap_or(FileSystem::Xfs);
+        self.control = Some(control).filter(|fs| self.file_systems.contains(fs));
+    }
+
+    /// Numbers of jobs; for a program, of the CPUs on which it may run.
+    #[must_use]
+    pub fn jobs(&self) -> &[u32] {
+        self.jobs.as_deref().unwrap_or_default()
+    }
+
+    /// The program to run instead of the jobs of q2c.
+    #[must_use]
+    pub fn program(&self) -> Option<ProgramSpec> {
+        let command = self.program.clone()?;
+        let metric = self.metric.clone().unwrap_or_default();
+        Some(ProgramSpec { command, metric })
+    }
+
     /// Checks what was asked for.
     ///
     /// # Errors
@@ -77,30 +185,28 @@ impl FsSpec {
         let wrong = |text: String| Err(Fault::new(Exit::Usage, format!("begin: {text}")));
         each_once("--fs", &self.file_systems)?;
         each_once("--sharing", &self.sharing)?;
-        each_once("--rw", &self.access)?;
-        each_once("--io", &self.caching)?;
-        each_once("--jobs", &self.jobs)?;
-        each_once("--bs", &self.sizes)?;
-        if self.jobs.iter().any(|jobs| !(1..=JOBS).contains(jobs)) {
+        each_once("--rw", &self.rw)?;
+        each_once("--io", &self.io)?;
+        each_once("--jobs", self.jobs())?;
+        each_once("--bs", &self.bs)?;
+        if self.jobs().iter().any(|jobs| !(1..=JOBS).contains(jobs)) {
             return wrong(format!("expected 1 to {JOBS} jobs"));
         }
-        if !(0.05..=LONGEST).contains(&self.seconds)
-            || !(0.0..=LONGEST).contains(&self.warm_up_seconds)
-        {
+        if !(0.05..=LONGEST).contains(&self.seconds) || !(0.0..=LONGEST).contains(&self.warm_up) {
             return wrong(format!("expected trials of 0.05 to {LONGEST} s"));
         }
         self.check_readahead()?;
         if !(1..=TRIALS).contains(&self.trials) {
             return wrong(format!("expected 1 to {TRIALS} trials"));
         }
-        if let Some(bs) = self.sizes.iter().find(|bs| bs.0 == 0 || **bs > self.file) {
+        if let Some(bs) = self.bs.iter().find(|bs| bs.0 == 0 || **bs > self.file) {
             return wrong(format!("blocks of {bs} do not fit files of {}", self.file));
         }
         if self.device.is_some() && self.file_systems.len() != 1 {
             return wrong("a device takes one file system at a time; name it with --fs".to_owned());
         }
-        if let Some(program) = &self.program {
-            return self.check_program(program);
+        if let Some(program) = self.program() {
+            return self.check_program(&program);
         }
         self.check_pairs()?;
         let needed = if self.mix { Bytes(0) } else { self.room() };
@@ -115,12 +221,13 @@ impl FsSpec {
     }
 
     fn check_readahead(&self) -> Result<(), Fault> {
-        let wrong = |reason: &str| {
-            let text = format!("begin: --readahead: {reason}");
-            Err(Fault::new(Exit::Usage, text))
+        let wrong = |text: &str| {
+            Err(Fault::new(
+                Exit::Usage,
+                format!("begin: --readahead: {text}"),
+            ))
         };
-        let scans =
-            self.access.contains(&Access::Scan) && self.caching.contains(&Caching::Buffered);
+        let scans = self.rw.contains(&Access::Scan) && self.io.contains(&Caching::Buffered);
         if self.readahead.is_empty() {
             return Ok(());
         }
@@ -137,13 +244,13 @@ impl FsSpec {
     fn check_program(&self, program: &ProgramSpec) -> Result<(), Fault> {
         metric(&program.metric)?;
         let cpus = self.cpus.len();
-        match self.jobs.iter().find(|&&jobs| jobs as usize > cpus) {
-            Some(jobs) => {
-                let text = format!(
+        match self.jobs().iter().find(|&&jobs| jobs as usize > cpus) {
+            Some(jobs) => Err(Fault::new(
+                Exit::Usage,
+                format!(
                     "begin: --jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
-                );
-                Err(Fault::new(Exit::Usage, text))
-            }
+                ),
+            )),
             None => Ok(()),
         }
     }
@@ -151,7 +258,7 @@ impl FsSpec {
     /// The largest number of jobs.
     #[must_use]
     pub fn most_jobs(&self) -> u32 {
-        self.jobs.iter().copied().max().unwrap_or(1)
+        self.jobs().iter().copied().max().unwrap_or(1)
     }
 
     /// Bytes that the files need: a file for each job, and a shared one as large as all of them.
@@ -163,7 +270,7 @@ impl FsSpec {
     pub(crate) fn points(&self, made: &[FileSystem]) -> (Vec<FsPoint>, Vec<FsLeftOut>) {
         let (mut points, mut left_out) = (Vec::new(), Vec::new());
         for &fs in made {
-            for &access in &self.access {
+            for &access in &self.rw {
                 for &sharing in &self.sharing {
                     if let Some(reason) = senseless(access, sharing) {
                         left_out.push(FsLeftOut {
@@ -190,10 +297,10 @@ impl FsSpec {
     }
 
     fn rest(&self, fs: FileSystem, sharing: Sharing, access: Access, points: &mut Vec<FsPoint>) {
-        for &caching in &self.caching {
-            for &bs in &self.sizes {
+        for &caching in &self.io {
+            for &bs in &self.bs {
                 for readahead in self.ahead(access, caching) {
-                    points.extend(self.jobs.iter().map(|&jobs| FsPoint {
+                    points.extend(self.jobs().iter().map(|&jobs| FsPoint {
                         fs,
                         sharing,
                         access,
@@ -208,14 +315,14 @@ impl FsSpec {
     }
 }
 
-impl FsSpec {
+impl FsSettings {
     /// Checks that some access has points at some level of sharing.
     fn check_pairs(&self) -> Result<(), Fault> {
         let of = |&access: &Access| {
             let levels = self.sharing.iter();
             levels.map(move |&sharing| senseless(access, sharing))
         };
-        let reasons: Option<Vec<&str>> = self.access.iter().flat_map(of).collect();
+        let reasons: Option<Vec<&str>> = self.rw.iter().flat_map(of).collect();
         match reasons.as_deref() {
             Some([reason, ..]) if !self.mix => {
                 let text = format!("begin: {reason}; name other levels with --sharing");
@@ -255,29 +362,14 @@ fn each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), F
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use q2c_run::arguments::from_words;
 
-    pub(crate) fn good() -> FsSpec {
-        FsSpec {
-            device: None,
-            file_systems: vec![FileSystem::Ext4, FileSystem::Xfs],
-            control: None,
-            program: None,
-            mix: false,
-            sharing: Sharing::ALL.to_vec(),
-            access: Access::ALL.to_vec(),
-            caching: vec![Caching::Direct],
-            jobs: vec![1, 2],
-            sizes: vec![Bytes(4096)],
-            readahead: Vec::new(),
-            seconds: 1.0,
-            warm_up_seconds: 0.3,
-            trials: 5,
-            locks: false,
-            size: Bytes(1 << 30),
-            file: Bytes(16 << 20),
-            cpus: vec![0],
-            seed: 1,
-        }
+    /// All jobs on two file systems, on one CPU.
+    pub(crate) fn good() -> FsSettings {
+        let words = "--fs ext4,xfs --rw read,write,scan,append --jobs 1,2";
+        let mut settings: FsSettings = from_words(words).unwrap();
+        settings.settle(&[CpuId(0)]);
+        settings
     }
 
     #[test]
@@ -296,10 +388,10 @@ pub(crate) mod tests {
     fn readahead_multiplies_scans_through_the_page_cache() {
         let mut spec = good();
         spec.sharing = vec![Sharing::Private];
-        spec.access = vec![Access::Read, Access::Scan];
-        spec.caching = vec![Caching::Direct, Caching::Buffered];
+        spec.rw = vec![Access::Read, Access::Scan];
+        spec.io = vec![Caching::Direct, Caching::Buffered];
         spec.readahead = vec![Bytes(4096), Bytes(1 << 20)];
-        spec.jobs = vec![1];
+        spec.jobs = Some(vec![1]);
         spec.check().unwrap();
         let (points, _) = spec.points(&[FileSystem::Xfs]);
         let ahead: Vec<_> = points.iter().filter_map(|point| point.readahead).collect();
@@ -307,7 +399,7 @@ pub(crate) mod tests {
         spec.readahead = vec![Bytes(1000)];
         assert!(spec.check().is_err());
         spec.readahead = vec![Bytes(4096)];
-        spec.caching = vec![Caching::Direct];
+        spec.io = vec![Caching::Direct];
         let error = spec.check().unwrap_err().to_string();
         assert!(error.contains("--rw scan --io buffered"), "{error}");
     }
@@ -315,18 +407,18 @@ pub(crate) mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_in_words() {
         good().check().unwrap();
-        type Change = fn(&mut FsSpec);
+        type Change = fn(&mut FsSettings);
         let wrong: [(Change, &str); 8] = [
-            (|s| s.jobs = vec![0], "1 to 1024 jobs"),
-            (|s| s.jobs = vec![2, 2], "found 2 twice"),
+            (|s| s.jobs = Some(vec![0]), "1 to 1024 jobs"),
+            (|s| s.jobs = Some(vec![2, 2]), "found 2 twice"),
             (|s| s.seconds = 0.0, "0.05 to 3600 s"),
             (|s| s.seconds = f64::NAN, "0.05 to 3600 s"),
             (|s| s.trials = 0, "trials"),
             (
-                |s| s.sizes = vec![Bytes(32 << 20)],
+                |s| s.bs = vec![Bytes(32 << 20)],
                 "do not fit files of 16 MiB",
             ),
-            (|s| s.jobs = vec![64], "need 2 GiB"),
+            (|s| s.jobs = Some(vec![64]), "need 2 GiB"),
             (
                 |s| s.device = Some("/dev/x".to_owned()),
                 "one file system at a time",

@@ -19,6 +19,7 @@ pub mod stored;
 mod taken;
 mod trace_summary;
 mod units;
+mod values;
 
 pub use cost::{CostModel, Curve, WakeDelay};
 pub use exit::Exit;
@@ -32,3 +33,11 @@ pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size, parse_
 pub use taken::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 pub use trace_summary::{TraceLatency, TraceSummary};
 pub use units::{Bytes, CpuId, DevId, Nanos, ParseDevIdError, Sectors};
+pub use values::{
+    List, parse_budget, parse_counts, parse_cpus, parse_names, parse_numbers, seconds_within,
+    time_within,
+};
+
+/// For [`kept_as_text`].
+#[doc(hidden)]
+pub use serde;

@@ -9,7 +9,6 @@ pub use parse::ParseMethodError;
 
 use crate::{Lane, PolicySpec};
 use q2c_model::{CpuId, Nanos};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
 /// A method that q2c's own submitting thread (a lane) carries out on any interface. Only these can
@@ -260,19 +259,7 @@ impl fmt::Display for LaneMethod {
     }
 }
 
-/// As its text.
-impl Serialize for Method {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Method {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
-    }
-}
+q2c_model::kept_as_text!(Method, PolicySpec);
 
 #[cfg(test)]
 mod tests;

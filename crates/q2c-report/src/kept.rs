@@ -227,6 +227,7 @@ impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
     }
 
     fn json(&self) -> Result<String, Fault> {
-        serde_json::to_string_pretty(&self.result).or_fault(Exit::Internal, "write a result as JSON")
+        serde_json::to_string_pretty(&self.result)
+            .or_fault(Exit::Internal, "write a result as JSON")
     }
 }

@@ -8,9 +8,11 @@ pub mod file;
 pub mod jobs;
 pub mod needs;
 mod others;
+mod settings;
 pub mod studies;
 
 pub use ahead::Ahead;
 pub use answer::{About, answer, judged};
 pub use devices::Maker;
 pub use file::{Experiment, ExperimentError};
+pub use settings::ReproduceSettings;

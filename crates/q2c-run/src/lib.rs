@@ -2,6 +2,7 @@
 //! a plan that the runner runs, and each run is kept in a folder of its own. Files that are read as
 //! a whole are read by one module.
 
+pub mod arguments;
 mod kept_text;
 mod list;
 pub mod run_dir;

@@ -80,6 +80,8 @@ impl FromStr for MinIops {
     }
 }
 
+q2c_model::kept_as_text!(Objective, MinIops);
+
 impl fmt::Display for MinIops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

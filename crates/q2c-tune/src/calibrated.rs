@@ -47,7 +47,7 @@ impl Tune<'_> {
     /// The stored calibrations; `None` where that of a block size is missing or must not be used,
     /// which is told.
     fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
-        let store = self.store.filter(|_| !self.recalibrate)?;
+        let store = self.store.filter(|_| !self.spec.recalibrate)?;
         let mut usable = |&bs: &Bytes| {
             let Kept { calibration, unfit } = store.load(identity, bs)?;
             match unfit {
@@ -59,7 +59,8 @@ impl Tune<'_> {
                 }
             }
         };
-        let found: Vec<Option<Calibration>> = self.spec.sizes.iter().map(&mut usable).collect();
+        let found: Vec<Option<Calibration>> =
+            self.spec.workload.bs.iter().map(&mut usable).collect();
         found.into_iter().collect()
     }
 
@@ -70,7 +71,7 @@ impl Tune<'_> {
         warnings: &mut Vec<Warning>,
         progress: &mut dyn Progress,
     ) -> Result<Vec<Calibration>, Fault> {
-        let (sizes, seed) = (&self.spec.sizes, self.spec.seed);
+        let (sizes, seed) = (&self.spec.workload.bs, self.spec.workload.run.seed);
         let measured = calibrate(self.workload, sizes, seed, progress, self.stop)?;
         let Some(store) = self.store else {
             return Ok(measured);

@@ -50,7 +50,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     warnings.extend(warn::warnings(tune, cells));
     let corrections = cases.iter().map(|case| case.referee.correction());
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
-    let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
+    let asked = tune.spec.floor();
     let each = cells.iter().zip(&first);
     let others = !tune.workload.background.is_empty();
     let all: Vec<Cell> = each
@@ -72,7 +72,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         recommendation: cases
             .iter()
             .map(|case| {
-                let answer = case.referee.recommendation(case.bs, asked);
+                let answer = case.referee.recommendation(case.bs, &asked);
                 with_kernel(answer, &all, &tune.spec.goal())
             })
             .collect(),
@@ -138,17 +138,17 @@ fn job(tune: &Tune<'_>) -> Job {
     let spec = tune.spec;
     Job {
         engine: tune.workload.engine.to_string(),
-        rw: spec.rw.clone(),
-        think_ns: spec.think_ns.map(|ns| ns as f64),
-        block_sizes: spec.sizes.clone(),
+        rw: spec.workload.rw.to_string(),
+        think_ns: spec.think.map(|think| think.0 as f64),
+        block_sizes: spec.workload.bs.clone(),
         jobs: tune.workload.cpus.len() as u32,
         cpus: tune.workload.cpus.clone(),
-        background: spec.background.clone(),
+        background: spec.background(),
         trial_seconds: spec.seconds,
         trials: spec.trials,
-        objective: spec.objective.clone(),
-        limits: spec.limits().in_words(),
-        seed: spec.seed,
+        objective: spec.goal.objective.to_string(),
+        limits: spec.goal.limits().in_words(),
+        seed: spec.workload.run.seed,
     }
 }
 
@@ -169,7 +169,7 @@ fn first_prediction(
     let case = cases.iter().find(|case| case.bs == cell.bs)?;
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
-    let seed = tune.spec.seed;
+    let seed = tune.spec.workload.run.seed;
     let outcome = predict(method, &case.first, cpus, cost, measure, seed);
     Some(outcome.gives.into())
 }

@@ -3,7 +3,7 @@
 use super::plan::OVERHEAD_S;
 use super::record::WARM_UP;
 use super::rounds::TRIALS_PER_WANTED;
-use super::{TuneSpec, late};
+use super::{TuneSettings, late};
 use q2c_advice::COMPARED;
 use q2c_policy::LaneMethod;
 use q2c_workbench::calibrate;
@@ -20,7 +20,7 @@ pub struct ExpectedTrials {
     pub others_s: f64,
 }
 
-impl TuneSpec {
+impl TuneSettings {
     /// Most trials for each block size on average.
     pub(super) fn most_trials(&self) -> u32 {
         self.trials * TRIALS_PER_WANTED
@@ -30,12 +30,12 @@ impl TuneSpec {
     /// device whose trials need not be made longer, and with as many trials as there may be, which
     /// most answers need.
     pub(super) fn expected_s(&self, calibrates: bool) -> f64 {
-        let sizes = self.sizes.len();
+        let sizes = self.workload.bs.len();
         let calibration = match calibrates {
             true => calibrate::expected_s(sizes),
             false => 0.0,
         };
-        let recording = self.record_seconds + WARM_UP.as_secs_f64() + OVERHEAD_S;
+        let recording = self.record_seconds() + WARM_UP.as_secs_f64() + OVERHEAD_S;
         let late = LATE_RUNS * (OVERHEAD_S + late::length(self).as_secs_f64());
         let ExpectedTrials { own_s, others_s } = self.expected_trials(1);
         let trials = own_s.max(others_s);
@@ -52,9 +52,9 @@ impl TuneSpec {
         let trial = |method: &LaneMethod| {
             OVERHEAD_S + self.timetable(method, f64::INFINITY).stages.seconds()
         };
-        let rules = self.rules().into_iter().map(LaneMethod::Hybrid);
+        let rules = self.policy.iter().cloned().map(LaneMethod::Hybrid);
         let own: f64 = rules.map(|rule| trial(&rule)).sum();
-        let each = self.sizes.len() as f64 * numbers as f64;
+        let each = self.workload.bs.len() as f64 * numbers as f64;
         let trials = f64::from(self.most_trials());
         ExpectedTrials {
             own_s: own * each * f64::from(self.trials.min(COMPARED as u32)),
@@ -65,14 +65,13 @@ impl TuneSpec {
 
 #[cfg(test)]
 mod tests {
-    use crate::checked::tests::good;
-    use q2c_model::Bytes;
+    use crate::settings::tests::settings;
 
     /// A recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s or the
     /// budget.
     #[test]
     fn a_run_is_as_long_as_its_parts() {
-        let spec = good();
+        let spec = settings("sim:50us");
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
         let trials = 30.0 * (0.1 + 0.1 + 1.7089);
         near(spec.expected_s(false), 2.3 + 4.4 + trials);
@@ -80,7 +79,7 @@ mod tests {
             spec.expected_s(true),
             2.3 + 4.4 + trials + q2c_workbench::calibrate::expected_s(1),
         );
-        let short = crate::TuneSpec {
+        let short = crate::TuneSettings {
             budget_s: Some(10.0),
             ..spec
         };
@@ -92,12 +91,7 @@ mod tests {
     #[test]
     fn a_rule_with_a_long_period_takes_long() {
         let of = |rule: &str, numbers| {
-            let spec = crate::TuneSpec {
-                rules: vec![rule.to_owned()],
-                sizes: vec![Bytes(4096), Bytes(65536)],
-                ..good()
-            };
-            spec.expected_trials(numbers)
+            settings(&format!("sim:50us --bs 4k,64k --policy {rule}")).expected_trials(numbers)
         };
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
         let short = of("min:70%,10ms", 1);

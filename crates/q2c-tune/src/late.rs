@@ -9,7 +9,7 @@
 
 use super::cells::CellSpec;
 use super::rounds::{Case, Verified};
-use super::{Tune, TuneSpec, doing, kernel, read_json};
+use super::{Tune, TuneSettings, doing, kernel, read_json};
 use q2c_advice::settling;
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::{LaneMethod, Method};
@@ -86,10 +86,10 @@ pub(super) fn late(
 
 /// The cells that the answer names and that were tried, each once, in the order of their trials.
 fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMethod)> {
-    let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
+    let asked = tune.spec.floor();
     let mut chosen = Vec::new();
     for case in &verified.cases {
-        let answer = case.referee.recommendation(case.bs, asked);
+        let answer = case.referee.recommendation(case.bs, &asked);
         let nearest = answer.nearest.map(|name| name.0);
         let specs = verified.cells.iter().map(|runs| &runs.plan.cell);
         let wanted = specs.filter(|cell| {
@@ -108,7 +108,7 @@ fn is_wanted(cell: &CellSpec, named: bool) -> bool {
 }
 
 /// Length of what counts of a run.
-pub(super) fn length(spec: &TuneSpec) -> Nanos {
+pub(super) fn length(spec: &TuneSettings) -> Nanos {
     Nanos::from_secs_f64(spec.seconds).clamp(SHORTEST, LONGEST)
 }
 
@@ -124,7 +124,7 @@ fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fa
     let settle = method.policy().map_or(SHORT, settling);
     stages.then(Step::By(method.fresh()), settle);
     let stage = stages.then(Step::Same, length);
-    let (seed, hint) = (tune.spec.seed, Some(case.lane_iops));
+    let (seed, hint) = (tune.spec.workload.run.seed, Some(case.lane_iops));
     let ran = workload.run(case.bs, &stages, seed, hint, tune.stop);
     match kernel::whole(ran, tune.stop) {
         Ok(watched) => Ok(capture.end(&workload, &watched, stage)),

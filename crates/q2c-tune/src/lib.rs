@@ -10,7 +10,6 @@
 
 mod calibrated;
 mod cells;
-mod checked;
 mod conclude;
 mod expected;
 mod fidelity;
@@ -18,22 +17,21 @@ mod kernel;
 mod late;
 mod mode;
 mod outcome;
-mod over_jobs;
 mod plan;
+mod program_args;
 mod record;
 mod rounds;
+mod settings;
 mod simulated;
-mod spec;
 mod think;
 mod timetable;
 mod warn;
 
 pub use cells::CellSpec;
-pub use checked::{SECONDS, THINK, TRIALS};
 pub use expected::ExpectedTrials;
 pub use outcome::{TrialOutcome, Windows};
-pub use over_jobs::TuneJobsSpec;
-pub use spec::TuneSpec;
+pub use program_args::ProgramArgs;
+pub use settings::{SECONDS, THINK, TRIALS, TuneSettings};
 
 use q2c_host::machine::host;
 use q2c_model::{Exit, Fault};
@@ -54,7 +52,7 @@ use std::time::Instant;
 /// The inputs of a run: the plan, the workload and the machine.
 pub struct Tune<'a> {
     /// The plan.
-    pub spec: &'a TuneSpec,
+    pub spec: &'a TuneSettings,
     /// The workload to tune, with its target open; without think time, which the plan has.
     pub workload: &'a Workload,
     /// Facts of the machine, for the result and for the identity of calibrations.
@@ -67,8 +65,6 @@ pub struct Tune<'a> {
     pub doctor: &'a DoctorReport,
     /// Where calibrations are kept for later runs; `None` when they are not kept.
     pub store: Option<&'a Store>,
-    /// Whether to calibrate anew even when a stored calibration fits.
-    pub recalibrate: bool,
     /// Folder of the journal of changed settings; `None` where there is none, and no setting is
     /// changed.
     pub restore_dir: Option<&'a Path>,
@@ -105,7 +101,7 @@ impl Tune<'_> {
             progress.event(&note(&format!("{}: {}", none.method, none.reason)));
         }
         let kernel = unavailable.is_none();
-        let thinking = think::thinking(self.workload, self.spec.think(), &calibration);
+        let thinking = think::thinking(self.workload, self.spec.think, &calibration);
         let tune = Tune {
             workload: &thinking,
             ..*self
@@ -159,10 +155,10 @@ impl Tune<'_> {
 
     /// The program that the workload copies, if there is one, from the run folder.
     fn program(&self, folder: &RunDir) -> Result<Option<Program>, Fault> {
-        let kept = match self.spec.program {
-            true => read_json(folder, program::FILE)?,
-            false => return Ok(None),
-        };
+        if !self.spec.copies_program {
+            return Ok(None);
+        }
+        let kept = read_json(folder, program::FILE)?;
         let none = || {
             let problem = "expected the program that the workload copies, found no file";
             broken_file(&folder.path().join(program::FILE), problem)

@@ -7,7 +7,7 @@ use super::record::of_stages;
 use super::simulated::waits;
 use super::think::{PolledCpu, with_cpu};
 use super::timetable::{Lengths, Timetable};
-use super::{Tune, TuneSpec};
+use super::{Tune, TuneSettings};
 use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Direction, Nanos, Rates};
 use q2c_policy::{Io, LaneMethod, Method};
@@ -39,7 +39,7 @@ pub(super) struct Size {
     pub lane_iops: f64,
 }
 
-impl TuneSpec {
+impl TuneSettings {
     /// The stages of a trial, at a block size at which a polling lane does `lane_iops`.
     pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
         let lengths = Lengths {

@@ -43,12 +43,16 @@ pub(super) fn recording(
         let mut stages = Stages::default();
         stages.then(Step::POLL, WARM_UP);
         let recorded = stages.then(Step::POLL, length);
-        let watched = tune
-            .workload
-            .run(wanted.bs, &stages, tune.spec.seed, None, tune.stop)
-            .or_exit(Exit::Environment)?;
-        if let Some(failed) = watched.fault {
-            return Err(Fault::new(Exit::Device, failed));
+        let watched = tune.workload.run(
+            wanted.bs,
+            &stages,
+            tune.spec.workload.run.seed,
+            None,
+            tune.stop,
+        );
+        let watched = watched.or_exit(Exit::Environment)?;
+        if let Some(fault) = watched.fault {
+            return Err(Fault::new(Exit::Device, fault));
         }
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
             let text = "tune: stopped by a signal before the first trial; finished stages are kept for --resume";
@@ -157,7 +161,7 @@ fn facts(
     let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
     let think = tune
         .spec
-        .think()
+        .think
         .map(|think| ("think".to_owned(), think.to_string()));
     facts
         .map(|(name, value)| (name.to_owned(), value))

@@ -60,7 +60,7 @@ pub(super) fn verify(
 ) -> Result<Verified, Fault> {
     let mut cases = Vec::new();
     for calibration in calibration {
-        let (bs, seconds) = (calibration.bs, tune.spec.record_seconds);
+        let (bs, seconds) = (calibration.bs, tune.spec.record_seconds());
         let took = spoken(seconds + record::WARM_UP.as_secs_f64());
         progress.event(&doing(&format!(
             "recording {bs} by classic polling, {took}"
@@ -90,7 +90,7 @@ pub(super) fn verify(
         };
         let settings = Settings {
             trials: 1,
-            seed: tune.spec.seed.wrapping_add(u64::from(round)),
+            seed: tune.spec.workload.run.seed.wrapping_add(u64::from(round)),
             ..Settings::default()
         };
         let mut runner = Runner {
@@ -128,7 +128,7 @@ fn hear_again(
     cases: &mut [Case],
     round: u32,
 ) -> Result<(), Fault> {
-    let seconds = tune.spec.record_seconds * LATER_RECORDING;
+    let seconds = tune.spec.record_seconds() * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
         let wanted = Wanted {
@@ -148,18 +148,18 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
     let wanted = Wanted {
         bs,
-        seconds: tune.spec.record_seconds,
+        seconds: tune.spec.record_seconds(),
         gap_cpu,
     };
     let first = record::recording(tune, folder, &name, &wanted)?;
     let ios: usize = first.iter().map(Recording::len).sum();
-    let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds;
+    let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds();
     let setting = Setting {
         cost: calibration.cost.clone(),
         latency_ns: median_wait(&first),
         recordings: vec![first.clone()],
-        own: tune.spec.rules(),
-        seed: tune.spec.seed,
+        own: tune.spec.policy.clone(),
+        seed: tune.spec.workload.run.seed,
     };
     Ok(Case {
         bs,

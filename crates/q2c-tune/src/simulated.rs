@@ -42,10 +42,10 @@ pub(super) fn of_first_recording(
     let drive = Drive {
         warm_up: WARM_UP,
         measure: MEASURE,
-        seed: tune.spec.seed,
+        seed: tune.spec.workload.run.seed,
     };
     let mut grid = Grid::standard(Nanos(median_wait(lanes) as u64));
-    grid.policies.extend(tune.spec.rules());
+    grid.policies.extend(tune.spec.policy.iter().cloned());
     let on = Configuration {
         lanes,
         cost,
@@ -56,12 +56,18 @@ pub(super) fn of_first_recording(
     let poll = on.simulate(Waiting::poll(lanes.len()));
     let eligible = grid.policies.iter().map(PolicySpec::follows_the_device);
     let eligible: Vec<bool> = eligible.collect();
-    let floor = tune.spec.limits().min_iops;
+    let floor = tune.spec.goal.limits().min_iops;
     let limits = Limits {
         min_iops: Some(floor.unwrap_or(MinIops::OfPolling(FLOOR))),
-        ..tune.spec.limits()
+        ..tune.spec.goal.limits()
     };
-    let choice = choose(&outcomes, &eligible, &poll, tune.spec.objective(), &limits);
+    let choice = choose(
+        &outcomes,
+        &eligible,
+        &poll,
+        tune.spec.goal.objective,
+        &limits,
+    );
     let cells = grid.policies.iter().zip(&outcomes);
     Sweep {
         bs,

@@ -191,7 +191,7 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
             todo: "take more --trials, or find out what else uses the disk".to_owned(),
         })
     };
-    tune.spec.sizes.iter().filter_map(of_size).collect()
+    tune.spec.workload.bs.iter().filter_map(of_size).collect()
 }
 
 /// Warns when the polling methods did not all look for completions in the same way. `others` says

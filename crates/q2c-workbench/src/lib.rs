@@ -14,6 +14,7 @@ pub mod lane_file;
 pub mod late;
 pub mod polling;
 mod runner_clock;
+pub mod settings;
 pub mod stages;
 pub mod workbench;
 pub mod workload;

@@ -8,7 +8,6 @@ mod failure;
 mod media;
 mod output;
 mod progress;
-mod requests;
 mod stream;
 mod workbench;
 

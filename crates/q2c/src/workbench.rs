@@ -1,18 +1,18 @@
 //! Opens the workbench of a measuring command: makes the scratch file, names the target, and tells
 //! the user about it.
 
-use crate::args::{MachineArgs, MachineName, RunArgs, WorkloadArgs};
 use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
 use crate::progress::Line;
-use crate::requests::workload::{target, workload};
 use q2c_engine::{EngineSpec, SimMachine};
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
+use q2c_run::arguments::RunArgs;
 use q2c_run::whole_file;
+use q2c_workbench::settings::{MachineArgs, MachineName, WorkloadArgs};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ pub fn open_new(
     let machine = self::machine(machine, &target, args.engine.as_ref())?;
     let request = WorkloadRequest {
         machine,
-        ..workload(args, jobs, target)
+        ..args.request(jobs, target)
     };
     open(&request, scratch, stop)
 }
@@ -72,7 +72,7 @@ pub fn open_new_without_rest(
 ) -> Result<Workbench, Failure> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
-    open_without_rest(&workload(args, jobs, target), scratch, stop)
+    open_without_rest(&args.request(jobs, target), scratch, stop)
 }
 
 /// As [`open`], without the look at the machine at rest.
@@ -291,4 +291,38 @@ fn not_made(error: TargetError) -> Failure {
         _ => fault.exit(),
     };
     Failure::new(exit, format!("{fault}; --out names another place"))
+}
+
+/// The text of the target: the path of the scratch file, else as it was named.
+pub fn target(
+    command: &str,
+    named: Option<&str>,
+    scratch: Option<&Scratch>,
+) -> Result<String, Failure> {
+    let made = scratch.map(|scratch| scratch.path().display().to_string());
+    let target = made.or_else(|| named.map(str::to_owned));
+    target.ok_or_else(|| {
+        Failure::new(
+            Exit::Usage,
+            format!(
+                "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_target_the_command_says_what_to_name() {
+        assert_eq!(target("tune", Some("d"), None).unwrap(), "d");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scratch.bin");
+        let made = Scratch::create(&path, Bytes(1 << 20), 1, &mut |_| true).unwrap();
+        let of_scratch = target("tune", None, Some(&made)).unwrap();
+        assert_eq!(of_scratch, path.display().to_string());
+        assert!(target("tune", None, None).is_err());
+    }
 }

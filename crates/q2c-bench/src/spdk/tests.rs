@@ -2,9 +2,11 @@
 //! program, so that no SPDK device is needed.
 
 use super::*;
+use crate::checked::tests::settings;
 use crate::media::Media;
 use crate::mode::effective;
-use crate::spec::{BenchSpec, spots};
+use crate::settings::BenchSettings;
+use crate::spec::spots;
 use crate::way::Abilities;
 use q2c_engine::Medium;
 use q2c_engine::spdk::{SpdkPerf, user_driver};
@@ -70,7 +72,7 @@ fn its_cpu_is_that_of_the_time_in_which_it_polls() {
 fn a_program_is_run_watched_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let stand = Stand::new(dir.path());
-    let spec = spec(&["interrupt", "poll"], &[1, 2]);
+    let spec = spec("interrupt,poll", "1,2");
     let media = stand.media();
     let (spots, left_out) = spots(&spec, Abilities::default(), &media).unwrap();
     let why: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
@@ -157,18 +159,11 @@ impl Stand {
     }
 }
 
-pub fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
-    BenchSpec {
-        target: ADDRESS.to_owned(),
-        engines: vec!["spdk".to_owned()],
-        methods: methods.iter().map(|m| m.parse().unwrap()).collect(),
-        jobs: jobs.to_vec(),
-        seconds: 0.5,
-        warm_up_seconds: 0.0,
-        trials: 1,
-        precision: None,
-        cpus: vec![0],
-        ..crate::checked::tests::good()
+pub fn spec(methods: &str, jobs: &str) -> BenchSettings {
+    let words = format!("{ADDRESS} -e spdk -m {methods} -j {jobs} --seconds 0.5 --trials 1");
+    BenchSettings {
+        warm_up: 0.0,
+        ..settings(&words)
     }
 }
 

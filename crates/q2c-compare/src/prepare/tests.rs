@@ -61,7 +61,7 @@ fn buffers_have_room_for_the_largest_request_and_a_block() {
 fn a_job_has_the_settings_of_its_plan() {
     let asked = ReplayRequest {
         mode: Mode::Closed { lane: LaneBy::Pid },
-        compressible_pct: 30,
+        compress: 30,
         ..request()
     };
     let site = simulated(&asked);

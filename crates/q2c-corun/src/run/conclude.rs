@@ -2,7 +2,7 @@
 
 use super::plan::RunTrial;
 use super::polls::PollTrial;
-use super::spec::{PlaceRunSpec, RunCell};
+use super::spec::{PlaceRunSettings, RunCell};
 use q2c_model::{Bytes, Latencies};
 use q2c_place::speed::SCATTER_OVER_BUNCH_PCT;
 use q2c_place::study::{COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT};
@@ -43,7 +43,7 @@ const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = [
 /// The figures of each kind of C task.
 #[must_use]
 pub fn classes(
-    spec: &PlaceRunSpec,
+    spec: &PlaceRunSettings,
     policies: &[PolicyName],
     bs: Option<Bytes>,
     trials: &Trials,
@@ -62,7 +62,7 @@ pub fn classes(
             gains: gains(&slowdowns),
         }
     };
-    spec.tasks.iter().map(class).collect()
+    spec.tasks().iter().map(class).collect()
 }
 
 /// The P task alone; `None` where that was not measured.

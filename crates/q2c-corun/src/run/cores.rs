@@ -3,7 +3,7 @@
 use super::compute::{self, Lengths};
 use super::plan::{RunTrial, Runs};
 use super::polls::{self, PollTrial, PollingLanes};
-use super::spec::{Cpus, PlaceRunSpec, RunCell};
+use super::spec::{Cpus, PlaceRunSettings, RunCell};
 use super::window::Window;
 use q2c_host::Roots;
 use q2c_model::Bytes;
@@ -26,7 +26,7 @@ pub struct Cores<'a> {
     /// The cores and their logical CPUs.
     pub map: &'a SmtMap,
     /// What runs.
-    pub spec: &'a PlaceRunSpec,
+    pub spec: &'a PlaceRunSettings,
     /// The workload of P tasks by q2c's engine, and the size of its I/Os; `None` for programs.
     pub polls: Option<(&'a Workload, Bytes)>,
     /// Where the machine is read.

@@ -2,7 +2,7 @@
 
 use super::cores;
 use super::polls::PollTrial;
-use super::spec::{PlaceRunSpec, RunCell};
+use super::spec::{PlaceRunSettings, RunCell};
 use q2c_result::place::PolicyName;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_stats::mean;
@@ -31,7 +31,7 @@ pub trait Runs {
 /// The runner's plan.
 pub struct PlaceRunPlan<'a, R> {
     /// What is asked for.
-    pub spec: &'a PlaceRunSpec,
+    pub spec: &'a PlaceRunSettings,
     /// The placements that can be had.
     pub policies: &'a [PolicyName],
     /// Where it runs.
@@ -45,10 +45,10 @@ impl<R: Runs> Plan for PlaceRunPlan<'_, R> {
 
     fn cells(&self) -> Vec<CellPlan<RunCell>> {
         let mut cells = Vec::new();
-        if self.spec.polls.is_none() && self.spec.polling > 0 {
+        if self.spec.polls.is_none() && self.spec.polling() > 0 {
             cells.push(RunCell::PollingAlone);
         }
-        for task in &self.spec.tasks {
+        for task in &self.spec.tasks() {
             cells.push(RunCell::ComputeAlone(task.clone()));
             let placed = |policy: &PolicyName| RunCell::Placed(*policy, task.clone());
             cells.extend(self.policies.iter().map(placed));

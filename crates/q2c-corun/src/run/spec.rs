@@ -1,33 +1,154 @@
 //! Which tasks run where, and for how long.
 
-use q2c_model::{CpuId, Nanos};
+use clap::Args;
+use q2c_engine::EngineSpec;
+use q2c_model::{Bytes, CpuId, Nanos, parse_size, parse_time};
 use q2c_place::map::SmtMap;
 use q2c_place::placement::Placement;
+use q2c_result::corun::Work;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::ComputeTask;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as Unknown;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
-/// What `q2c place run` is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlaceRunSpec {
-    /// C tasks.
-    pub compute: u32,
-    /// P tasks.
-    pub polling: u32,
-    /// The kinds of C tasks; all C tasks of a trial are of one kind.
-    pub tasks: Vec<ComputeTask>,
-    /// The command of the P tasks; `None` for q2c's engine.
+/// Which tasks run where.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct PlaceRunSettings {
+    /// What the polling tasks read: a file, a block device or a simulated device
+    #[arg(default_value = "sim:80us")]
+    pub target: String,
+    /// Interface of the polling tasks [default: io_uring, or what a simulated target names]
+    #[arg(long)]
+    pub engine: Option<EngineSpec>,
+    /// Bytes of a read of the polling tasks
+    #[arg(long, default_value = "4k", value_parser = parse_size)]
+    pub bs: Bytes,
+    /// Program that polls, in place of q2c's engine: a shell's command that runs until it is
+    /// stopped
+    #[arg(
+        id = "p",
+        long,
+        value_name = "COMMAND",
+        conflicts_with_all = ["target", "engine", "bs"]
+    )]
     pub polls: Option<String>,
-    /// The placements.
+    /// Program that computes, in place of q2c's own work: a shell's command that ends by itself
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["work", "trial"])]
+    pub c: Option<String>,
+    /// Own work of the computing tasks, each in all placements: integer, branchy, float, vector,
+    /// memory
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = compute_work,
+          default_value = "integer,branchy,float,vector,memory")]
+    pub work: Vec<Work>,
+    /// Computing tasks [default: half of the logical CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub compute: Option<u32>,
+    /// Polling tasks [default: half of the logical CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub polling: Option<u32>,
+    /// Placements that are compared, separated by commas
+    ///
+    /// Placements: free (the kernel's own balancing), bunch, scatter, colocate, spread, proposed
+    /// (the daemon of place start)
+    #[arg(id = "placements", long, value_name = "LIST", value_delimiter = ',', value_parser = measured_policy,
+          default_value = "free,bunch,scatter,colocate,spread,proposed")]
     pub policies: Vec<PolicyName>,
-    /// Trials of each placement.
+    /// Trials of each placement
+    #[arg(
+        long,
+        default_value_t = 5,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     pub trials: u32,
-    /// Counted time of a trial of q2c's own C tasks.
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    #[serde(skip)]
+    pub all_trials: bool,
+    /// Counted time of a trial of q2c's own work
+    #[arg(long, default_value = "3s", value_name = "DURATION", value_parser = parse_time)]
     pub trial: Nanos,
-    /// Time before the counted time, in which the placement settles.
+    /// Time before it, in which the placement settles
+    #[arg(long, default_value = "2s", value_name = "DURATION", value_parser = parse_time)]
     pub settle: Nanos,
-    /// Seed of the order.
+    /// How the daemon tells polling programs; see place start
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub hints: Option<PathBuf>,
+    /// Folder of the restore journals, for the daemon [default: /var/lib/q2c/restore for root]
+    #[arg(long, value_name = "FOLDER")]
+    #[serde(skip)]
+    pub journal: Option<PathBuf>,
+    /// Folder for runs
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    #[serde(skip)]
+    pub out: PathBuf,
+    /// Seed of offsets and of the order of trials
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(0..1 << 62)
+    )]
     pub seed: u64,
+    /// Print the result as JSON; q2c report draws it again
+    #[arg(long)]
+    #[serde(skip)]
+    pub json: bool,
+}
+
+/// A class of computing work by its name.
+fn compute_work(text: &str) -> Result<Work, String> {
+    let known = Work::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
+    match known {
+        Ok(work) if !work.polls() => Ok(work),
+        _ => Err(format!(
+            "expected integer, branchy, float, vector or memory, found `{text}`"
+        )),
+    }
+}
+
+/// A placement that can be measured by its name.
+fn measured_policy(text: &str) -> Result<PolicyName, String> {
+    let known = PolicyName::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
+    match known {
+        Ok(policy) if POLICIES.contains(&policy) => Ok(policy),
+        _ => Err(format!(
+            "expected free, bunch, scatter, colocate, spread or proposed, found `{text}`"
+        )),
+    }
+}
+
+impl PlaceRunSettings {
+    /// Settles what depends on the CPUs: without a number, half of them have a task of each kind.
+    pub fn settle(&mut self, map: &SmtMap) {
+        let half = (map.cpus() as u32 / 2).max(1);
+        self.compute.get_or_insert(half);
+        self.polling.get_or_insert(half);
+    }
+
+    /// C tasks.
+    #[must_use]
+    pub fn compute(&self) -> u32 {
+        self.compute.unwrap_or(1)
+    }
+
+    /// P tasks.
+    #[must_use]
+    pub fn polling(&self) -> u32 {
+        self.polling.unwrap_or(1)
+    }
+
+    /// The kinds of C tasks; all C tasks of a trial are of one kind.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<ComputeTask> {
+        match &self.c {
+            Some(command) => vec![ComputeTask::Program(command.clone())],
+            None => self.work.iter().copied().map(ComputeTask::Own).collect(),
+        }
+    }
 }
 
 /// The placements that run by default. The literal rules leave equal loads as they are, and the
@@ -66,7 +187,7 @@ impl Cpus {
     /// The CPUs in a cell. A task alone has the first CPU of the last core: the first cores have
     /// most of the kernel's own work.
     #[must_use]
-    pub fn of(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSpec) -> Cpus {
+    pub fn of(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
         let last = map.cores().checked_sub(1);
         let alone = || -> Vec<CpuId> {
             let first = last.and_then(|core| map.cpus_of(core).first());
@@ -103,8 +224,8 @@ fn fixed(policy: PolicyName) -> Option<Placement> {
     }
 }
 
-fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSpec) -> Cpus {
-    let placed = placement.of(map, spec.compute, spec.polling);
+fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
+    let placed = placement.of(map, spec.compute(), spec.polling());
     let ids = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| vec![map.id(cpu)]).collect();
     Cpus {
         compute: ids(placed.compute),
@@ -112,37 +233,38 @@ fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSpec) -> Cpus {
     }
 }
 
-fn everywhere(map: &SmtMap, spec: &PlaceRunSpec) -> Cpus {
+fn everywhere(map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
     let mut all: Vec<CpuId> = (0..map.cpus()).map(|cpu| map.id(cpu)).collect();
     all.sort();
     Cpus {
-        compute: vec![all.clone(); spec.compute as usize],
-        polling: vec![all; spec.polling as usize],
+        compute: vec![all.clone(); spec.compute() as usize],
+        polling: vec![all; spec.polling() as usize],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::corun::Work;
+    use q2c_run::arguments::from_words;
 
-    fn spec() -> PlaceRunSpec {
-        PlaceRunSpec {
-            compute: 2,
-            polling: 2,
-            tasks: vec![ComputeTask::Own(Work::Integer)],
-            polls: None,
-            policies: POLICIES.to_vec(),
-            trials: 3,
-            trial: Nanos::from_millis(100),
-            settle: Nanos::from_millis(10),
-            seed: 1,
-        }
+    fn spec() -> PlaceRunSettings {
+        from_words("--compute 2 --polling 2 --work integer --trials 3").unwrap()
     }
 
     fn numbers(cpus: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
         let each = |cpus: &Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
         cpus.iter().map(each).collect()
+    }
+
+    #[test]
+    fn work_and_placements_have_names() {
+        assert_eq!(compute_work("vector"), Ok(Work::Vector));
+        assert!(
+            compute_work("poll").is_err(),
+            "polling is no computing work"
+        );
+        assert_eq!(measured_policy("colocate"), Ok(PolicyName::Colocate));
+        assert!(measured_policy("proposed_literal").is_err());
     }
 
     #[test]

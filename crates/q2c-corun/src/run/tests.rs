@@ -3,14 +3,14 @@
 use super::conclude::{classes, polling_alone};
 use super::cores::Cores;
 use super::plan::{PlaceRunPlan, RunTrial, Runs};
-use super::spec::{PlaceRunSpec, RunCell};
+use super::spec::{PlaceRunSettings, RunCell};
 use super::{PollTrial, conclude};
 use q2c_host::Roots;
-use q2c_model::{Bytes, Latencies, Nanos};
+use q2c_model::{Bytes, Latencies};
 use q2c_place::map::{Core, SmtMap};
-use q2c_result::corun::Work;
 use q2c_result::place::PolicyName;
-use q2c_result::place_run::{ComputeTask, PlacementGain};
+use q2c_result::place_run::PlacementGain;
+use q2c_run::arguments::from_words;
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::runner::{CellError, Context, Runner, Settings, Summary, SystemClock};
 use q2c_run::{Identity, RunDir};
@@ -19,23 +19,16 @@ use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-const TASK: ComputeTask = ComputeTask::Own(Work::Float);
-
-fn spec(policies: &[PolicyName], trials: u32) -> PlaceRunSpec {
-    PlaceRunSpec {
-        compute: 1,
-        polling: 1,
-        tasks: vec![TASK],
-        polls: None,
+fn spec(policies: &[PolicyName], trials: u32) -> PlaceRunSettings {
+    let words = "--compute 1 --polling 1 --work float --trial 500ms --settle 200ms --seed 7";
+    PlaceRunSettings {
         policies: policies.to_vec(),
         trials,
-        trial: Nanos::from_millis(500),
-        settle: Nanos::from_millis(200),
-        seed: 7,
+        ..from_words(words).expect("arguments")
     }
 }
 
-fn run<R: Runs>(spec: &PlaceRunSpec, runs: R) -> Summary<RunCell, RunTrial> {
+fn run<R: Runs>(spec: &PlaceRunSettings, runs: R) -> Summary<RunCell, RunTrial> {
     let root = tempfile::tempdir().expect("a folder");
     let as_run = BTreeMap::from([("seed", spec.seed)]);
     let folder = RunDir::create(root.path(), "place", &as_run, &Identity::default());
@@ -137,9 +130,8 @@ fn trials_run_on_this_machine() {
         llc: 0,
     }]);
     let policies = [PolicyName::Colocate, PolicyName::Free];
-    let spec = PlaceRunSpec {
-        compute: 1,
-        polling: 2,
+    let spec = PlaceRunSettings {
+        polling: Some(2),
         ..spec(&policies, 1)
     };
     let roots = Roots::live();

@@ -41,7 +41,7 @@ fn planned(fix: &DoctorFix) -> String {
     }
 }
 
-fn changes(fix: &DoctorFix) -> Section {
+fn changes(fix: &DoctorFix) -> Section<'_> {
     let groups = alike(fix);
     let foreseen = |change: &SettingChange| match &change.state {
         ChangeState::Refused { why, .. } => (not_changed(*why), Weight::Bad),
@@ -114,7 +114,7 @@ fn named(group: &[&SettingChange]) -> String {
 }
 
 /// The section with one more finding that no change of a setting mends.
-fn left_as_is(section: Section, left: &LeftAsIs) -> Section {
+fn left_as_is<'a>(section: Section<'a>, left: &LeftAsIs) -> Section<'a> {
     let words = format!("{}; {}", left.found, why_left(left.why));
     let said = Said::plain(&left.check, words);
     section.told([said]).lines(left.line.clone())

@@ -38,7 +38,8 @@ pub(crate) fn page(of: &Document<'_>) -> Result<String, Fault> {
         warnings: of.warnings.iter().map(Said::warning).collect(),
         result: of,
     };
-    page.render().or_fault(Exit::Internal, "fill the report's template")
+    page.render()
+        .or_fault(Exit::Internal, "fill the report's template")
 }
 
 /// The class of a row in the style sheet.

@@ -14,4 +14,3 @@ mod shell;
 
 pub(crate) use document::page;
 pub(crate) use page::started;
-

@@ -9,11 +9,12 @@ use q2c_model::{Bytes, CpuId, Curve, Nanos};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{Calibration, TuneResult, Verdict};
 use q2c_result::{DoctorReport, Target};
+use q2c_run::arguments::from_words;
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::{Identity, RunDir};
 use q2c_sim::Grid;
 use q2c_stats::{Rng, percentile, sorted};
-use q2c_tune::{Tune, TuneSpec};
+use q2c_tune::{Tune, TuneSettings};
 use q2c_workbench::calibrate::{calibrate, identity};
 use q2c_workbench::workload::{Site, Stages, Step, Workload};
 use std::ops::Range;
@@ -74,32 +75,17 @@ fn workload(machine: SimMachine, engine: EngineSpec) -> Workload {
     }
 }
 
-/// The plan of the command with its defaults, but for shorter trials.
-fn spec(workload: &Workload, seed: u64) -> TuneSpec {
-    TuneSpec {
-        target: "sim".to_owned(),
-        scratch: false,
-        program: false,
-        engine: workload.engine.to_string(),
-        rw: "randread".to_owned(),
-        think_ns: None,
-        sizes: vec![BS],
-        cpus: vec![CPU.0],
-        background: Vec::new(),
-        rules: Vec::new(),
-        seconds: 1.0,
+/// The plan of the command with its defaults, but for shorter parts.
+fn spec(workload: &Workload, seed: u64) -> TuneSettings {
+    let engine = &workload.engine;
+    let words = format!(
+        "sim --engine {engine} --bs 4k --cpus {} --seed {seed}",
+        CPU.0
+    );
+    TuneSettings {
         part_seconds: 0.061,
         slice_seconds: 0.042,
-        record_seconds: 2.0,
-        trials: 5,
-        all_trials: false,
-        objective: "kiops-per-core".to_owned(),
-        min_iops: None,
-        max_p99_ns: None,
-        max_cpu_pct: None,
-        budget_s: None,
-        seed,
-        machine: None,
+        ..from_words(&words).unwrap()
     }
 }
 
@@ -115,7 +101,6 @@ fn tune(workload: &Workload, seed: u64) -> TuneResult {
         calibration_target: "sim",
         doctor: &DoctorReport::default(),
         store: None,
-        recalibrate: false,
         restore_dir: None,
         harness_floor_ns: 0.0,
         harness_bare_ns: 0.0,

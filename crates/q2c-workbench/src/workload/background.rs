@@ -209,6 +209,8 @@ impl fmt::Display for BackgroundSpec {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Background(pub Vec<BackgroundSpec>);
 
+q2c_model::kept_as_text!(BackgroundSpec, Background);
+
 /// Text of a background without jobs.
 const NONE: &str = "none";
 

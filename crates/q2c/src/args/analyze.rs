@@ -1,10 +1,9 @@
 //! Arguments of `q2c analyze`.
 
-use super::time::time_within;
 use super::{CaptureArgs, MetricsArgs, RecordingArgs};
 use crate::failure::Failure;
 use clap::Args;
-use q2c_model::{Nanos, parse_duration};
+use q2c_model::{Nanos, parse_duration, time_within};
 use q2c_result::Exit;
 use q2c_trace::process::Process;
 use std::ffi::OsString;
@@ -92,7 +91,10 @@ impl AnalyzeArgs {
 const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    time_within(text, Nanos::from_millis(10), Nanos::from_millis(86_400_000))
+    time_within(
+        text,
+        Nanos::from_millis(10)..=Nanos::from_millis(86_400_000),
+    )
 }
 
 /// A part of a trace, in times from the start of its first I/O.

@@ -1,7 +1,7 @@
 //! Arguments of `q2c calibrate`.
 
-use super::{JobsArg, MachineArgs, WorkloadArgs};
 use clap::Args;
+use q2c_workbench::settings::{JobsArg, MachineArgs, WorkloadArgs};
 
 /// Measure what sleeping, waking, polling and interrupts cost here.
 #[derive(Clone, Debug, Args)]

@@ -1,17 +1,12 @@
 //! The arguments of the program.
 
 mod analyze;
-mod bench;
 mod calibrate;
-mod common;
 mod config;
 mod diff;
 mod doctor;
 mod experiment;
 mod fs;
-mod goal;
-mod limits;
-mod machine;
 mod metrics;
 mod place;
 mod poll;
@@ -20,9 +15,7 @@ mod record;
 mod recording;
 mod replay;
 mod report;
-mod reproduce;
 mod restore;
-mod rule;
 mod runs;
 mod scale;
 mod shell;
@@ -30,50 +23,40 @@ mod short;
 mod source;
 mod steer;
 mod study;
-mod time;
 mod timing;
 mod trace;
-mod tune;
 mod tune_kernel;
 mod watch;
 
 pub use analyze::{AnalyzeArgs, Window};
-pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
-pub use common::{Counts, Cpus, JobsArg, Numbers, RunArgs, WorkloadArgs};
 pub use config::ConfigArgs;
 pub use diff::{DiffArgs, DiffForm};
 pub use doctor::DoctorArgs;
 pub use experiment::{ExperimentArgs, ExperimentCommand};
-pub use fs::{FsArgs, FsBenchArgs, FsCommand};
-pub use goal::GoalArgs;
-pub use limits::LimitArgs;
-pub use machine::{MachineArgs, MachineName};
+pub use fs::{FsArgs, FsCommand};
 pub use metrics::MetricsArgs;
 pub use place::{
-    PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceRunArgs, PlaceSimArgs,
-    PlaceStartArgs, PlaceWatchArgs,
+    PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs, PlaceStartArgs,
+    PlaceWatchArgs,
 };
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
-pub use replay::{CompareArgs, HowArgs, ModeName, ReplayArgs};
+pub use replay::{CompareArgs, HowArgs, ReplayArgs};
 pub use report::ReportArgs;
-pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
-pub use rule::RuleArgs;
 pub use runs::RunsArgs;
 pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use source::{CostArgs, SourceArgs};
-pub use steer::{RuleArg, SteerArgs};
+pub use steer::SteerArgs;
 pub use study::{PatternsArgs, SearchArgs, StudyArgs};
 pub use timing::TimingArgs;
 pub use trace::{
     ColumnsArgs, CopyArgs, ExportArgs, ImportArgs, PartitionBy, TraceArgs, TraceCommand,
 };
-pub use tune::TuneArgs;
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
@@ -81,8 +64,11 @@ use crate::failure::{self, Failure};
 use crate::output::{arrived, say};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use q2c_bench::BenchSettings;
 use q2c_policy::SpecError;
+use q2c_reproduce::ReproduceSettings;
 use q2c_result::Exit;
+use q2c_tune::TuneSettings;
 use std::error::Error as _;
 use std::process::ExitCode;
 
@@ -106,9 +92,9 @@ pub struct Cli {
 pub enum Command {
     /// Find the best way to wait for I/O on a device: calibrate, record, simulate, verify live,
     /// report
-    Tune(TuneArgs),
+    Tune(TuneSettings),
     /// Compare I/O interfaces and methods over jobs, depths and block sizes
-    Bench(BenchArgs),
+    Bench(BenchSettings),
     /// Measure what sleeping, waking, polling and interrupts cost here
     Calibrate(CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work
@@ -136,7 +122,7 @@ pub enum Command {
     /// List what this machine can and cannot do, by use, why, and the line that would change it
     Doctor(DoctorArgs),
     /// Run published experiments here, and judge each published claim
-    Reproduce(ReproduceArgs),
+    Reproduce(ReproduceSettings),
     /// Check an experiment file of your own
     Experiment(ExperimentArgs),
     /// Put back settings that `doctor --fix` or a killed run left changed
@@ -234,36 +220,6 @@ pub mod tests {
         let words = std::iter::once("q2c").chain(words.split_whitespace());
         let cli = Cli::try_parse_from(words);
         cli.unwrap_or_else(|error| panic!("{error}")).command
-    }
-
-    /// Whether the command line is refused, split at blanks.
-    pub fn refused(words: &str) -> bool {
-        let words = std::iter::once("q2c").chain(words.split_whitespace());
-        Cli::try_parse_from(words).is_err()
-    }
-
-    /// The arguments of `q2c calibrate`, split at blanks.
-    pub fn calibrate(words: &str) -> CalibrateArgs {
-        match command(&format!("calibrate {words}")) {
-            Command::Calibrate(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// The arguments of `q2c tune`, split at blanks.
-    pub fn tune(words: &str) -> TuneArgs {
-        match command(&format!("tune {words}")) {
-            Command::Tune(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// The arguments of `q2c bench`, split at blanks.
-    pub fn bench(words: &str) -> BenchArgs {
-        match command(&format!("bench {words}")) {
-            Command::Bench(args) => args,
-            other => panic!("{other:?}"),
-        }
     }
 
     /// The arguments of `q2c compare`, split at blanks.

@@ -1,15 +1,8 @@
 //! Arguments of `q2c place`.
 
-use super::time::seconds_within;
 use clap::{Args, Subcommand};
-use q2c_corun::run::spec::POLICIES;
-use q2c_engine::EngineSpec;
-use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size, parse_time};
-use q2c_result::corun::Work;
-use q2c_result::place::PolicyName;
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as Unknown;
+use q2c_corun::run::spec::PlaceRunSettings;
+use q2c_model::{Nanos, parse_duration, parse_percent, parse_time, seconds_within};
 use std::path::PathBuf;
 
 /// Placement of polling tasks beside computing tasks on SMT cores.
@@ -35,105 +28,7 @@ pub enum PlaceCommand {
     Calibrate(PlaceCalibrateArgs),
     /// Measure computing and polling tasks together in several placements: what each costs, and
     /// what the rules gain here
-    Run(PlaceRunArgs),
-}
-
-/// Which tasks run where.
-#[derive(Clone, Debug, Args)]
-pub struct PlaceRunArgs {
-    /// What the polling tasks read: a file, a block device or a simulated device
-    #[arg(default_value = "sim:80us")]
-    pub target: String,
-    /// Interface of the polling tasks [default: io_uring, or what a simulated target names]
-    #[arg(long)]
-    pub engine: Option<EngineSpec>,
-    /// Bytes of a read of the polling tasks
-    #[arg(long, default_value = "4k", value_parser = parse_size)]
-    pub bs: Bytes,
-    /// Program that polls, in place of q2c's engine: a shell's command that runs until it is
-    /// stopped
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["target", "engine", "bs"])]
-    pub p: Option<String>,
-    /// Program that computes, in place of q2c's own work: a shell's command that ends by itself
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["work", "trial"])]
-    pub c: Option<String>,
-    /// Own work of the computing tasks, each in all placements: integer, branchy, float, vector,
-    /// memory
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = compute_work,
-          default_value = "integer,branchy,float,vector,memory")]
-    pub work: Vec<Work>,
-    /// Computing tasks [default: half of the logical CPUs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub compute: Option<u32>,
-    /// Polling tasks [default: half of the logical CPUs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub polling: Option<u32>,
-    /// Placements that are compared, separated by commas
-    ///
-    /// Placements: free (the kernel's own balancing), bunch, scatter, colocate, spread, proposed
-    /// (the daemon of place start)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measured_policy,
-          default_value = "free,bunch,scatter,colocate,spread,proposed")]
-    pub placements: Vec<PolicyName>,
-    /// Trials of each placement
-    #[arg(
-        long,
-        default_value_t = 5,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=100)
-    )]
-    pub trials: u32,
-    /// Also run the trials of what was invalid twice for one reason
-    #[arg(long)]
-    pub all_trials: bool,
-    /// Counted time of a trial of q2c's own work
-    #[arg(long, default_value = "3s", value_name = "DURATION", value_parser = parse_time)]
-    pub trial: Nanos,
-    /// Time before it, in which the placement settles
-    #[arg(long, default_value = "2s", value_name = "DURATION", value_parser = parse_time)]
-    pub settle: Nanos,
-    /// How the daemon tells polling programs; see place start
-    #[arg(long, value_name = "FILE")]
-    pub hints: Option<PathBuf>,
-    /// Folder of the restore journals, for the daemon [default: /var/lib/q2c/restore for root]
-    #[arg(long, value_name = "FOLDER")]
-    pub journal: Option<PathBuf>,
-    /// Folder for runs
-    #[arg(long, default_value = "runs", value_name = "FOLDER")]
-    pub out: PathBuf,
-    /// Seed of offsets and of the order of trials
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u64).range(0..1 << 62)
-    )]
-    pub seed: u64,
-    /// Print the result as JSON; q2c report draws it again
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// A class of computing work by its name.
-fn compute_work(text: &str) -> Result<Work, String> {
-    let known = Work::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
-    match known {
-        Ok(work) if !work.polls() => Ok(work),
-        _ => Err(format!(
-            "expected integer, branchy, float, vector or memory, found `{text}`"
-        )),
-    }
-}
-
-/// A placement that can be measured by its name.
-fn measured_policy(text: &str) -> Result<PolicyName, String> {
-    let known = PolicyName::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
-    match known {
-        Ok(policy) if POLICIES.contains(&policy) => Ok(policy),
-        _ => Err(format!(
-            "expected free, bunch, scatter, colocate, spread or proposed, found `{text}`"
-        )),
-    }
+    Run(PlaceRunSettings),
 }
 
 /// How to measure.
@@ -338,17 +233,6 @@ fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn work_and_placements_have_names() {
-        assert_eq!(compute_work("vector"), Ok(Work::Vector));
-        assert!(
-            compute_work("poll").is_err(),
-            "polling is no computing work"
-        );
-        assert_eq!(measured_policy("colocate"), Ok(PolicyName::Colocate));
-        assert!(measured_policy("proposed_literal").is_err());
-    }
 
     #[test]
     fn phases_are_two_durations() {

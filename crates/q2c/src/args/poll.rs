@@ -1,12 +1,12 @@
 //! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
 use super::{
-    CostArgs, GoalArgs, RuleArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TimingArgs,
-    TuneKernelArgs, WatchArgs,
+    CostArgs, SearchArgs, SourceArgs, SteerArgs, StudyArgs, TimingArgs, TuneKernelArgs, WatchArgs,
 };
 use clap::{Args, Subcommand};
-use q2c_policy::{Family, PolicySpec};
+use q2c_policy::{Family, PolicySpec, SpecError};
 use q2c_report::terminal::{self, Screen};
+use q2c_workbench::settings::{GoalArgs, RuleArgs};
 use std::path::PathBuf;
 
 /// Hybrid polling: simulated, watched at work, or steered in the kernel.
@@ -141,4 +141,60 @@ fn families() -> String {
 /// The sleep rules with their parameters, and how to write one, as wide as a classic terminal.
 fn rules() -> String {
     terminal::rules(Screen::new(80, false))
+}
+
+impl SimArgs {
+    /// The rules: the named ones, then the user's own.
+    pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
+        let own = self.simulated.own.policies()?;
+        Ok([self.policy.clone(), own].concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::tests::poll;
+    use q2c_model::Nanos;
+
+    fn sim(words: &str) -> SimArgs {
+        match poll(&format!("sim {words}")) {
+            PollCommand::Sim(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn sweep(words: &str) -> SweepArgs {
+        match poll(&format!("sweep {words}")) {
+            PollCommand::Sweep(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sweep_is_as_long_as_a_simulation() {
+        let of_sim = |words: &str| sim(&format!("t --policy pas {words}")).timing.timing();
+        let of_sweep = |words: &str| sweep(&format!("t {words}")).timing.timing();
+        assert_eq!(of_sweep(""), of_sim(""));
+        let named = of_sim("--measure 10ms --warm-up 1ms --seed 9");
+        assert_eq!(of_sweep("--measure 10ms --warm-up 1ms --seed 9"), named);
+        let ms = Nanos::from_millis;
+        assert_eq!(
+            (named.measure, named.warm_up, named.seed),
+            (Some(ms(10)), ms(1), 9)
+        );
+    }
+
+    #[test]
+    fn own_rules_come_after_named_ones() {
+        let rules = sim("t --rule 0.7*min --policy pas --policy mean")
+            .policies()
+            .unwrap();
+        let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            names[0].starts_with("pas") && names[1].starts_with("mean"),
+            "{names:?}"
+        );
+    }
 }

@@ -1,9 +1,8 @@
 //! Arguments of `q2c trace record`, and those that it shares with `q2c analyze --live`.
 
-use super::time::seconds_within;
 use clap::Args;
 use q2c_capture::{CapturedBy, Wanted};
-use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
+use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size, seconds_within};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

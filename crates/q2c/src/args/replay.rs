@@ -1,18 +1,18 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
-use super::{Cpus, LimitArgs, RecordingArgs, RunArgs};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
-use q2c_capture::CapturedBy;
-use q2c_compare::{DeviceMap, Precondition};
-use q2c_engine::EngineSpec;
-use q2c_model::replay::{
-    Count, Discards, Fit, Idle, LaneBy, OnError, ParseValueError, ShareBy, Writes,
-};
-use q2c_model::{DevId, Nanos, parse_duration};
+use super::RecordingArgs;
+use clap::Args;
+use q2c_compare::{CaptureWish, DeviceMap, ModeName, ReplayRequest};
+use q2c_model::DevId;
+use q2c_replay::Wanted;
+use q2c_run::arguments::{LimitArgs, RunArgs};
+use q2c_trace::import::Input;
 use q2c_trace::process::Process;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+/// The least number of devices that are compared.
+const TARGETS: usize = 2;
 
 /// Replay a trace on one target, or on one for each of its devices.
 #[derive(Clone, Debug, Args)]
@@ -80,96 +80,9 @@ pub struct CompareArgs {
 /// How a trace is replayed.
 #[derive(Clone, Debug, Args)]
 pub struct HowArgs {
-    /// timed: so many times as fast, such as 2 or 0.5
-    #[arg(long, default_value = "1", value_parser = speed)]
-    pub speed: f64,
-    /// outstanding: what becomes of the time with nothing in flight
-    #[arg(long, value_parser = one_of::<Idle>(idle()), default_value = "squeeze")]
-    pub idle: Idle,
-    /// outstanding: what in flight is counted in; blocks are of 4 KiB
-    #[arg(long, value_parser = one_of::<Count>(Count::NAMES), default_value = "blocks")]
-    pub count: Count,
-    /// closed: what a lane is
-    #[arg(long, value_parser = one_of::<LaneBy>(LaneBy::NAMES), default_value = "lane")]
-    pub lane: LaneBy,
-    /// io_uring or libaio, with their options [default: io_uring, or what a simulated target names]
-    #[arg(long)]
-    pub engine: Option<EngineSpec>,
-    /// Submitting threads of each target
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub submitters: u16,
-    /// timed: by what several threads share the requests; where two overlap, the trace's order is
-    /// kept all the same
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_parser = one_of::<ShareBy>(ShareBy::NAMES),
-        default_value = "offset"
-    )]
-    pub share: ShareBy,
-    /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
-    /// device's interrupts]
-    #[arg(long, value_name = "LIST")]
-    pub cpus: Option<Cpus>,
-    /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
-    #[arg(long, hide_short_help = true)]
-    pub spin: bool,
-    /// Requests in flight of each thread at most; a device that reaches it is saturated
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value_t = 1024,
-        value_parser = clap::value_parser!(u16).range(1..=32768)
-    )]
-    pub in_flight: u16,
-    /// What becomes of offsets that the target does not have
-    ///
-    /// Begin again at its start, leave their requests out, scale all, or move used parts together
-    #[arg(long, value_parser = one_of::<Fit>(Fit::NAMES), default_value = "modulo")]
-    pub offsets: Fit,
-    /// Writes: skip, as-reads, or allow
-    ///
-    /// To allow them needs --allow-write for each target [default: allow where all targets are
-    /// named by --allow-write, else as-reads]
-    #[arg(long, value_parser = one_of::<Writes>(Writes::NAMES))]
-    pub writes: Option<Writes>,
-    /// Discards: skip or allow
-    ///
-    /// libaio has none [default: as writes are allowed, skip with libaio]
-    #[arg(long, hide_short_help = true, value_parser = one_of::<Discards>(Discards::NAMES))]
-    pub discards: Option<Discards>,
-    /// Share of what is written that compresses to nothing, such as 50%
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value = "0%",
-        value_name = "PERCENT",
-        value_parser = percent
-    )]
-    pub compress: u8,
-    /// Write each target before each trial: sequential, sequential:N (passes) or random; needs
-    /// --allow-write
-    #[arg(long, value_name = "HOW")]
-    pub precondition: Option<Precondition>,
-    /// When a request fails: stop, or go on and count
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_parser = one_of::<OnError>(OnError::NAMES),
-        default_value = "stop"
-    )]
-    pub on_error: OnError,
-    /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
-    #[arg(long)]
-    pub capture: bool,
-    /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
-    #[arg(long, hide_short_help = true, requires = "capture")]
-    pub by: Option<CapturedBy>,
-    /// Own lateness (p99) above which a trial is invalid
-    ///
-    /// The replayer's own lateness above this at the 99th percentile makes a trial invalid
-    #[arg(long, default_value = "100us", value_name = "DURATION", value_parser = parse_duration)]
-    pub max_lateness: Nanos,
+    /// The replay itself.
+    #[command(flatten)]
+    pub replay: ReplayRequest,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
     pub all_trials: bool,
@@ -185,6 +98,63 @@ pub struct HowArgs {
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl HowArgs {
+    /// The replay in this mode.
+    pub fn request(&self, mode: ModeName) -> ReplayRequest {
+        ReplayRequest {
+            wanted: self.wanted(),
+            allow_write: self.run.allow_write.clone(),
+            seed: self.run.seed,
+            ..self.replay.in_mode(mode)
+        }
+    }
+
+    /// The requests of the trace that are replayed.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            range: self.part.map(|part| (part.from, part.to)),
+            process: self.process.clone(),
+        }
+    }
+}
+
+impl CompareArgs {
+    /// The replays of a comparison, one for each mode. A mode that is named twice counts once.
+    pub fn requests(&self) -> Vec<ReplayRequest> {
+        let mut modes: Vec<ModeName> = Vec::new();
+        for mode in &self.mode {
+            if !modes.contains(mode) {
+                modes.push(*mode);
+            }
+        }
+        let in_mode = |mode| {
+            let mut request = self.how.request(mode);
+            if !self.no_capture && !self.how.replay.capture {
+                request.wish = CaptureWish::WherePermitted;
+            }
+            request
+        };
+        modes.into_iter().map(in_mode).collect()
+    }
+
+    /// The traces and the targets of a comparison. The words begin with the first trace; words
+    /// behind it are traces as long as they name files that are recognised as traces, and two
+    /// targets are left.
+    pub fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
+        let room = self.targets.len().saturating_sub(TARGETS);
+        let leading = self.targets.iter().take(room);
+        let traces = leading.take_while(|word| is_trace(Path::new(word))).count();
+        let (more, targets) = self.targets.split_at(traces);
+        let first = std::iter::once(self.trace.clone());
+        let all = first.chain(more.iter().map(PathBuf::from));
+        (all.chain(self.more.iter().cloned()).collect(), targets)
+    }
+}
+
+fn is_trace(path: &Path) -> bool {
+    path.is_file() && Input::recognise(path, None).is_ok()
 }
 
 /// The value of `--map`, such as `8:16=/dev/sdb`.
@@ -211,42 +181,144 @@ impl FromStr for Map {
     }
 }
 
-/// The modes, as they are named by `--mode`. Other options hold the rest of a [`Mode`].
-///
-/// [`Mode`]: q2c_model::replay::Mode
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModeName {
-    /// Each request at its recorded time
-    Timed,
-    /// Each when no more is in flight than was in the trace
-    Outstanding,
-    /// Each lane a think time after its last completion
-    Closed,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::tests::{compare, replay};
+    use q2c_compare::{OpenSite, PreparedReplay};
+    use q2c_host::Roots;
+    use q2c_model::CpuId;
+    use q2c_model::replay::{Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes};
+    use q2c_replay::ReplayFacts;
+    use q2c_result::replay::ReplayJob;
 
-/// Takes the name of one of an option's values.
-fn one_of<T>(values: impl Into<PossibleValuesParser>) -> impl TypedValueParser<Value = T>
-where
-    T: FromStr<Err = ParseValueError> + Clone + Send + Sync + 'static,
-{
-    let values: PossibleValuesParser = values.into();
-    values.try_map(|name| name.parse::<T>())
-}
+    fn asked(words: &str) -> ReplayRequest {
+        let args = replay(words);
+        args.how.request(args.mode)
+    }
 
-/// The values of `--idle` with their help texts.
-fn idle() -> [PossibleValue; 2] {
-    let value = |idle: Idle, help| PossibleValue::new(idle.name()).help(help);
-    [value(Idle::Keep, "Kept"), value(Idle::Squeeze, "Left out")]
-}
+    fn job(words: &str) -> ReplayJob {
+        let request = asked(&format!("trace null {words}"));
+        let facts = ReplayFacts::default();
+        let site = OpenSite::of_one(&Roots::live(), &request, "null", &facts, 0).unwrap();
+        PreparedReplay::new(&Roots::live(), &request, &facts, &[site], 1)
+            .unwrap()
+            .job
+    }
 
-fn speed(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
-    let value = value.filter(|s| *s >= 1e-3 && *s <= 1e6);
-    value.ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
-}
+    #[test]
+    fn options_of_other_modes_mean_nothing() {
+        let of = |words: &str| asked(&format!("t d {words}")).mode;
+        assert_eq!(of("--speed 2x --lane pid"), Mode::Timed { speed: 2.0 });
+        let outstanding = Mode::Outstanding {
+            count: Count::Blocks,
+            idle: Idle::Keep,
+        };
+        let words = "--mode outstanding --count blocks --idle keep --speed 3";
+        assert_eq!(of(words), outstanding);
+        let closed = Mode::Closed { lane: LaneBy::Cpu };
+        assert_eq!(of("--mode closed --lane cpu"), closed);
+    }
 
-fn percent(text: &str) -> Result<u8, String> {
-    let value: Option<u8> = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let value = value.filter(|p| *p <= 100);
-    value.ok_or_else(|| "expected a whole percentage from 0 to 100".to_owned())
+    #[test]
+    fn what_is_not_typed_is_left_to_the_library() {
+        let bare = asked("t d");
+        assert!(bare.writes.is_none() && bare.discards.is_none() && bare.cpus.is_none());
+        assert_eq!(bare.wish, CaptureWish::Off);
+        let typed = asked("t d --capture --cpus 3,1 --part 1s..2s --process fio");
+        assert_eq!(typed.wish, CaptureWish::By(None));
+        assert_eq!(typed.cpus, Some(vec![CpuId(3), CpuId(1)]));
+        assert!(typed.wanted.range.is_some() && typed.wanted.process.is_some());
+    }
+
+    #[test]
+    fn outstanding_counts_blocks_unless_other_units_are_asked_for() {
+        let count = |words: &str| match asked(&format!("t d --mode outstanding {words}")).mode {
+            Mode::Outstanding { count, .. } => count,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(count(""), Count::Blocks);
+        assert_eq!(count("--count requests"), Count::Requests);
+    }
+
+    #[test]
+    fn a_comparison_captures_where_permitted_unless_it_is_told_otherwise() {
+        let wish = |words: &str| compare(&format!("t a b {words}")).requests()[0].wish;
+        assert_eq!(wish(""), CaptureWish::WherePermitted);
+        assert_eq!(wish("--capture"), CaptureWish::By(None));
+        assert_eq!(wish("--no-capture"), CaptureWish::Off);
+    }
+
+    #[test]
+    fn each_mode_is_a_request() {
+        let modes = |words: &str| -> Vec<Mode> {
+            let all = compare(&format!("t a b {words}")).requests();
+            all.into_iter().map(|request| request.mode).collect()
+        };
+        let outstanding = Mode::Outstanding {
+            count: Count::Blocks,
+            idle: Idle::Squeeze,
+        };
+        let timed = Mode::Timed { speed: 1.0 };
+        assert_eq!(modes(""), [timed]);
+        assert_eq!(
+            modes("--mode outstanding,timed,outstanding"),
+            [outstanding, timed]
+        );
+    }
+
+    /// Files of random bytes are targets, also in front of devices, as before there were several
+    /// traces; and two targets are always left.
+    #[test]
+    fn leading_files_that_are_recognised_are_traces() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let trace = place("one.parquet", b"PAR1 and more");
+        let other = place("two.parquet", b"PAR1 and more");
+        let file = place("file.bin", &[0x9d; 4096]);
+        let split = |words: &str| {
+            let args = compare(words);
+            let (traces, targets) = args.traces_and_targets();
+            let traces = traces.iter().map(|path| path.display().to_string());
+            (traces.collect::<Vec<String>>(), targets.to_vec())
+        };
+        let (a, b) = ("sim:50us".to_owned(), "null".to_owned());
+        let (traces, targets) = split(&format!("{trace} {other} {a} {b}"));
+        assert_eq!((traces.len(), targets), (2, vec![a.clone(), b.clone()]));
+        let (traces, targets) = split(&format!("{trace} {file} {a} {b}"));
+        assert_eq!((traces.len(), targets.len()), (1, 3));
+        let (traces, targets) = split(&format!("{trace} {other} {file}"));
+        assert_eq!(
+            (traces.len(), targets),
+            (1, vec![other.clone(), file.clone()])
+        );
+        let (traces, targets) = split(&format!("{trace} {a} {b} --trace {other} --trace {file}"));
+        assert_eq!((traces, targets.len()), (vec![trace, other, file], 2));
+    }
+
+    /// Every name of an option's values, typed and told in the result.
+    fn typed_and_told(option: &str, names: &[&str], field: &str) {
+        for name in names {
+            let job = job(&format!("{option} {name}"));
+            let told = serde_json::to_value(job).unwrap();
+            assert_eq!(told[field], *name);
+        }
+    }
+
+    #[test]
+    fn results_name_values_as_they_are_typed() {
+        typed_and_told("--mode", &["timed", "outstanding", "closed"], "mode");
+        typed_and_told("--mode outstanding --idle", Idle::NAMES, "idle");
+        typed_and_told("--mode outstanding --count", Count::NAMES, "count");
+        typed_and_told("--mode closed --lane", LaneBy::NAMES, "lane");
+        typed_and_told("--share", ShareBy::NAMES, "by");
+        typed_and_told("--offsets", Fit::NAMES, "offsets");
+        typed_and_told("--writes", Writes::NAMES, "writes");
+        typed_and_told("--discards", Discards::NAMES, "discards");
+        typed_and_told("--on-error", OnError::NAMES, "on_error");
+    }
 }

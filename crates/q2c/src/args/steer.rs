@@ -1,10 +1,10 @@
 //! Arguments of `q2c poll steer`.
 
-use super::rule::period;
 use super::watch::seconds;
 use clap::Args;
 use q2c_model::Nanos;
 use q2c_policy::{Formula, PolicySpec, SpecError, find};
+use q2c_workbench::settings::period;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -54,5 +54,52 @@ impl FromStr for RuleArg {
             Some(name) if find(name.trim()).is_some() => text.parse().map(RuleArg::Named),
             _ => text.parse().map(RuleArg::Formula),
         }
+    }
+}
+
+/// Length of a formula's windows in `q2c poll steer` without `--period`.
+const PERIOD: Nanos = Nanos::from_millis(10);
+
+impl SteerArgs {
+    /// The rule as a policy, with its parameters. The error says that the formula
+    /// does not fit its period, or that a named rule was given another one.
+    pub fn policy(&self) -> Result<PolicySpec, String> {
+        match (&self.rule, self.period) {
+            (RuleArg::Named(policy), None) => Ok(policy.clone()),
+            (RuleArg::Named(policy), Some(_)) => Err(format!(
+                "steer by {policy} with --period: that is for formulas; say the rule's own, as in min:70%,10ms"
+            )),
+            (RuleArg::Formula(formula), period) => {
+                PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD))
+                    .map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::PollCommand;
+    use crate::args::tests::poll;
+
+    fn steered(words: &str) -> Result<String, String> {
+        match poll(&format!("steer nvme0n1 {words}")) {
+            PollCommand::Steer(args) => args.policy().map(|policy| policy.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_steered_formula_has_a_period_and_a_named_rule_its_own() {
+        assert_eq!(
+            steered("--rule min:70%,10ms").unwrap(),
+            "min:ratio=70%,period=10ms"
+        );
+        let ten = steered("--rule 0.7*min").unwrap();
+        assert!(ten.contains("10ms"), "{ten}");
+        let five = steered("--rule 0.7*min --period 5ms").unwrap();
+        assert!(five.contains("5ms"), "{five}");
+        let refused = steered("--rule min:70%,10ms --period 5ms").unwrap_err();
+        assert!(refused.contains("--period"), "{refused}");
     }
 }

@@ -1,8 +1,11 @@
 //! Arguments of `q2c poll study` and `q2c poll search`.
 
-use super::{GoalArgs, SimulatedArgs, TimingArgs};
+use super::{SimulatedArgs, TimingArgs};
 use clap::Args;
-use q2c_policy::{Family, PolicySpec};
+use q2c_model::Nanos;
+use q2c_policy::{Family, FamilyError, PolicySpec};
+use q2c_study::standard;
+use q2c_workbench::settings::GoalArgs;
 use std::path::PathBuf;
 
 /// Which patterns, how they are simulated, and where the result goes.
@@ -82,4 +85,21 @@ pub struct SearchArgs {
     /// Number of families whose best may win
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=15))]
     pub finalists: u32,
+}
+
+impl StudyArgs {
+    /// The policies: those asked for, and behind them those of the standard grid
+    /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
+    /// result, not ranked.
+    pub fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+        let families = self.rules.iter().map(Family::spell_out);
+        let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
+        all.extend(self.on.simulated.own.policies()?);
+        if !self.only {
+            let standard = standard(p50).into_iter();
+            let asked = all.clone();
+            all.extend(standard.filter(|policy| !asked.contains(policy)));
+        }
+        Ok(all)
+    }
 }

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use q2c_model::{Nanos, parse_time};
+use q2c_sim::Arrival;
+use q2c_study::Timing;
 
 /// How long is simulated, and when submissions come.
 #[derive(Clone, Debug, Args)]
@@ -22,4 +24,24 @@ pub struct TimingArgs {
     /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
     #[arg(long, hide_short_help = true, default_value_t = 1)]
     pub seed: u64,
+}
+
+impl TimingArgs {
+    /// When submissions come: as recorded with `--open`, else after the recorded think time.
+    pub fn arrival(&self) -> Arrival {
+        if self.open {
+            Arrival::Recorded
+        } else {
+            Arrival::Think
+        }
+    }
+
+    /// The simulated time.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            warm_up: self.warm_up,
+            measure: self.measure,
+            seed: self.seed,
+        }
+    }
 }

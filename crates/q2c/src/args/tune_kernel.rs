@@ -1,11 +1,11 @@
 //! Arguments of `q2c poll tune-kernel`.
 
-use super::{GoalArgs, RuleArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
 use q2c_sim::Limits;
 use q2c_tune_kernel::TuneKernelSpec;
+use q2c_workbench::settings::{GoalArgs, RuleArgs};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

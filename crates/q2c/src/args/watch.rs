@@ -1,10 +1,10 @@
 //! Arguments of `q2c poll watch`.
 
-use super::time::{seconds_within, time_within};
-use super::{JobsArg, MetricsArgs, RuleArgs, WorkloadArgs};
+use super::MetricsArgs;
 use clap::Args;
-use q2c_model::Nanos;
-use q2c_policy::{LaneMethod, SpecError};
+use q2c_model::{Bytes, Nanos, seconds_within, time_within};
+use q2c_policy::{LaneMethod, PolicySpec, SpecError};
+use q2c_workbench::settings::{JobsArg, RuleArgs, WorkloadArgs};
 use std::str::FromStr;
 
 /// Watch a workload while it runs.
@@ -49,6 +49,44 @@ pub struct WatchArgs {
     pub metrics: MetricsArgs,
 }
 
+impl WatchArgs {
+    /// The block size of the workload. The error says what is wrong with sizes and times.
+    pub fn block_size(&self) -> Result<Bytes, String> {
+        let [bs] = self.workload.bs[..] else {
+            let all: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
+            let all = all.join(", ");
+            return Err(format!(
+                "watch one block size: expected one for --bs, found {all}"
+            ));
+        };
+        let interval = self.interval;
+        if self.seconds.is_some_and(|s| s < interval.as_secs_f64()) {
+            return Err(format!(
+                "watch one interval at least: expected --seconds of {interval} or more, or a shorter --interval"
+            ));
+        }
+        Ok(bs)
+    }
+
+    /// The methods to choose among, the first of which runs at the start; at least one.
+    pub fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
+        let own = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
+        let named = self.policy.iter().map(|method| method.0.clone());
+        let all: Vec<LaneMethod> = named.chain(own).collect();
+        Ok(if all.is_empty() { standard() } else { all })
+    }
+}
+
+/// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
+/// rules: `min`, which has windows, and `pas`, which learns from every completion.
+fn standard() -> Vec<LaneMethod> {
+    let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
+    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
+    let mut all = vec![LaneMethod::Poll, LaneMethod::Interrupt];
+    all.extend(rules.map(LaneMethod::Hybrid));
+    all
+}
+
 /// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
 #[derive(Clone, Debug)]
 pub struct MethodArg(pub LaneMethod);
@@ -67,18 +105,58 @@ impl FromStr for MethodArg {
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    time_within(text, Nanos::from_millis(100), Nanos::from_millis(60_000))
+    time_within(text, Nanos::from_millis(100)..=Nanos::from_millis(60_000))
 }
 
 fn each(text: &str) -> Result<Nanos, String> {
     time_within(
         text,
-        Nanos::from_millis(100),
-        Nanos::from_millis(86_400_000),
+        Nanos::from_millis(100)..=Nanos::from_millis(86_400_000),
     )
 }
 
 /// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
 pub fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, 0.1..=86_400.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::PollCommand;
+    use crate::args::tests::poll;
+
+    fn watch(words: &str) -> WatchArgs {
+        match poll(&format!("watch null {words}")) {
+            PollCommand::Watch(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_methods_there_are_five() {
+        let args = watch("");
+        let methods = args.methods().unwrap();
+        assert_eq!(methods.len(), 5);
+        assert!(matches!(methods[0], LaneMethod::Poll));
+        assert_eq!(args.block_size(), Ok(Bytes(4096)));
+    }
+
+    #[test]
+    fn own_rules_come_after_named_methods() {
+        let args = watch("--rule 0.7*min --policy interrupt --policy hybrid:pas");
+        let methods = args.methods().unwrap();
+        let [interrupt, LaneMethod::Hybrid(pas), LaneMethod::Hybrid(own)] = &methods[..] else {
+            panic!("{methods:?}");
+        };
+        assert!(matches!(interrupt, LaneMethod::Interrupt));
+        assert!(pas.to_string().starts_with("pas") && own.to_string().contains("0.7"));
+    }
+
+    #[test]
+    fn one_block_size_and_one_interval_at_least() {
+        assert!(watch("--bs 4k,8k").block_size().is_err());
+        assert!(watch("--seconds 1 --interval 2s").block_size().is_err());
+        assert!(watch("--seconds 2 --interval 2s").block_size().is_ok());
+    }
 }

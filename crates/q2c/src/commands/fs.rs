@@ -1,18 +1,18 @@
 //! The command `q2c fs`.
 
 use super::{restore, run_folder};
-use crate::args::{FsArgs, FsBenchArgs, FsCommand};
+use crate::args::{FsArgs, FsCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
-use q2c_fs::{Done, FsBench, FsSpec, ProgramSpec};
+use q2c_fs::{Done, FsBench, FsSettings};
 use q2c_host::target::WriteLeave;
 use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_host::{Roots, machine};
 use q2c_model::CpuId;
 use q2c_report::Reported;
 use q2c_result::Exit;
-use q2c_result::fs::{FileSystem, FsResult};
+use q2c_result::fs::FsResult;
 use q2c_run::{Identity, RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -24,9 +24,9 @@ pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
 }
 
-fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+fn bench(args: &FsSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let spec = spec(args, &roots)?;
+    let spec = settled(args, &roots)?;
     spec.check()?;
     let leave = WriteLeave::for_paths(&args.run.allow_write)?;
     let machine = machine::read(&roots);
@@ -34,11 +34,9 @@ fn bench(args: &FsBenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = FsBench {
         restore_dir: restore_dir.as_deref(),
         spec: &spec,
-        all_or_nothing: args.fs.is_some(),
         machine: &machine,
         roots: &roots,
         leave: &leave,
-        all_trials: args.all_trials,
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {
@@ -89,47 +87,17 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
     none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }
 
-fn spec(args: &FsBenchArgs, roots: &Roots) -> Result<FsSpec, Failure> {
+/// The settings with the CPUs that this machine has for them.
+fn settled(args: &FsSettings, roots: &Roots) -> Result<FsSettings, Failure> {
     let topology = Topology::read(roots);
     let order = UnnamedCpus::ByTopology {
         topology: &topology,
         node: None,
         first: None,
     };
-    let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
+    let named: Vec<CpuId> = args.cpus.iter().copied().map(CpuId).collect();
     let named = (!named.is_empty()).then_some(named.as_slice());
-    let allowed = AllowedCpus::read()?;
-    let cpus = allowed.choose(named, order)?;
-    let all = || (1..=cpus.cpus.len() as u32).collect();
-    let jobs = args.jobs.as_ref();
-    let file_systems = match (&args.fs, &args.device) {
-        (Some(named), _) => named.clone(),
-        (None, None) => FileSystem::ALL.to_vec(),
-        (None, Some(_)) => vec![FileSystem::Ext4],
-    };
-    Ok(FsSpec {
-        device: args.device.clone(),
-        control: Some(args.control.unwrap_or(FileSystem::Xfs))
-            .filter(|fs| file_systems.contains(fs)),
-        file_systems,
-        program: args.program.clone().map(|command| ProgramSpec {
-            command,
-            metric: args.metric.clone().unwrap_or_default(),
-        }),
-        mix: args.mix,
-        sharing: args.sharing.clone(),
-        access: args.rw.clone(),
-        caching: args.io.clone(),
-        jobs: jobs.map_or_else(all, |jobs| jobs.0.iter().map(|&n| n.into()).collect()),
-        sizes: args.bs.clone(),
-        readahead: args.readahead.clone(),
-        seconds: args.seconds,
-        warm_up_seconds: args.warm_up,
-        trials: args.trials,
-        locks: args.locks,
-        size: args.size,
-        file: args.file,
-        cpus: cpus.cpus.iter().map(|cpu| cpu.0).collect(),
-        seed: args.run.seed,
-    })
+    let mut settings = args.clone();
+    settings.settle(&AllowedCpus::read()?.choose(named, order)?.cpus);
+    Ok(settings)
 }

@@ -1,11 +1,11 @@
 //! Limits that a run must keep (`--fail-if`), judged when its result is written and printed.
 
-use crate::args::LimitArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, write_new};
 use q2c_diff::{Limit, Measured};
 use q2c_result::Exit;
 use q2c_result::diff::JudgedLimit;
+use q2c_run::arguments::LimitArgs;
 use q2c_run::kept_text;
 use serde::Serialize;
 use std::path::Path;

@@ -10,7 +10,6 @@ use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
-use crate::requests::replay::{request, wanted};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
     self, Begin, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
@@ -57,7 +56,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, why));
     }
     let limits = Limits::new(&args.limits, SCHEMA)?;
-    let request = request(&args.how, args.mode);
+    let request = args.how.request(args.mode);
     let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request)?;
     let open = site(args, &request, &source.facts)?;
@@ -81,7 +80,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         all_trials: args.how.all_trials,
         repeats: 0,
         begin,
-        capture: match request.capture {
+        capture: match request.wish {
             CaptureWish::By(by) => Some(by),
             CaptureWish::Off | CaptureWish::WherePermitted => None,
         },
@@ -161,7 +160,7 @@ fn source<P: AsRef<Path>>(
         temporary: &temporary(),
     };
     let _line = Line::reading([path]);
-    TraceSource::open(&asked, &wanted(how), stop, &say)
+    TraceSource::open(&asked, &how.wanted(), stop, &say)
 }
 
 /// Opens the one target, or the targets of `--map`.

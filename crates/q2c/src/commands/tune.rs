@@ -6,104 +6,101 @@ mod program;
 
 use super::limits::Limits;
 use super::run_folder;
-use crate::args::TuneArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::show;
-
-use crate::requests::LONG_S;
-use crate::requests::tune::{for_program, new_job, numbers_of_jobs};
-use crate::requests::workload::{target, workload};
-use crate::workbench::{machine, scratch};
+use crate::workbench::{machine, scratch, target};
 use one::{Job, Place, Ran};
 use program::Recorded;
+use q2c_engine::EngineSpec;
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::SCHEMA;
 use q2c_result::tune_jobs;
-use q2c_run::run_dir::{PlanFault, RunDirError, read_plan};
+use q2c_run::run_dir::{PlanFault, RunDirError, read_checked_plan};
 use q2c_sim::start_threads;
-use q2c_tune::{ExpectedTrials, TuneSpec};
+use q2c_study::LONG_S;
+use q2c_tune::{ExpectedTrials, TuneSettings};
 use q2c_workbench::calibrate::Store;
-use q2c_workbench::workbench::WorkloadRequest;
-use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Tunes: begins a new run, or goes on with an interrupted one.
-pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    /// The field of a plan that tells whether it is one for several numbers of jobs.
-    #[derive(Deserialize)]
-    struct Head {
-        #[serde(default)]
-        jobs: Vec<u32>,
-    }
-    args.program.check()?;
+pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+    args.program.check().or_exit(Exit::Usage)?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
-        let head: Head = read_plan(folder).map_err(RunDirError::on_resume)?;
-        return match head.jobs.is_empty() {
-            true => {
-                let limits = Limits::new(&args.limits, SCHEMA)?;
-                let ran = one::tune(one::resumed(folder, args)?, args, stop)?;
-                tuned(ran, args, &limits)
-            }
-            false => {
-                let limits = Limits::new(&args.limits, tune_jobs::SCHEMA)?;
-                over_jobs::resume(folder, args, &limits, stop)
-            }
-        };
+        let plan: TuneSettings = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
+        let limits = limits(args, plan.jobs.len())?;
+        let plan = plan.resumed_by(args);
+        if plan.jobs.len() > 1 {
+            return over_jobs::resume(folder, plan, &limits, stop);
+        }
+        return tuned(one::tune(Job::resumed(plan, folder), stop)?, &limits);
     }
-    let program = program::recorded(args, stop)?;
-    let with_workload = program
-        .as_ref()
-        .map(|of| for_program(args, &of.program.copied));
-    begin(with_workload.as_ref().unwrap_or(args), program, stop)
+    match program::recorded(args, stop)? {
+        Some(program) => {
+            let settings = args.for_program(&program.program.copied);
+            begin(settings, Some(program), stop)
+        }
+        None => begin(args.clone(), None, stop),
+    }
 }
 
-/// Begins a new run. The workload of `program`, if there is one, is in the arguments already.
-fn begin(args: &TuneArgs, program: Option<Recorded>, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let jobs = numbers_of_jobs(args);
-    let limits = match jobs.len() {
-        1 => Limits::new(&args.limits, SCHEMA)?,
-        _ => Limits::new(&args.limits, tune_jobs::SCHEMA)?,
+/// The limits of a run over so many numbers of jobs.
+fn limits(args: &TuneSettings, numbers: usize) -> Result<Limits<'_>, Failure> {
+    let schema = if numbers > 1 {
+        tune_jobs::SCHEMA
+    } else {
+        SCHEMA
     };
-    let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
-    let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
-    let machine = machine(&args.machine, &target, args.workload.engine.as_ref())?;
-    let spec = TuneSpec {
-        machine,
-        ..new_job(args, target)?
-    };
-    PlanFault::each_once("--bs", &spec.sizes)
+    Limits::new(&args.limits, schema)
+}
+
+/// Begins a new run. The workload of `program`, if there is one, is in the settings already.
+fn begin(
+    mut spec: TuneSettings,
+    program: Option<Recorded>,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let judged = spec.clone();
+    let limits = limits(&judged, spec.jobs.len())?;
+    let scratch = scratch(spec.workload.scratch, &spec.workload.run, stop)?;
+    let target = target("tune", spec.workload.target.as_deref(), scratch.as_ref())?;
+    let engine = spec.workload.engine.as_ref();
+    spec.machine = machine(&spec.simulated, &target, engine)?;
+    spec.policy
+        .extend(spec.own.policies().or_exit(Exit::Usage)?);
+    let engine = EngineSpec::for_target(engine, &target);
+    spec.workload.engine = Some(engine.or_exit(Exit::Usage)?);
+    spec.workload.target = Some(target);
+    spec.jobs.sort_unstable();
+    PlanFault::each_once("--bs", &spec.workload.bs)
         .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
-    worth_it(args, &spec, jobs.len())?;
-    if jobs.len() > 1 {
-        return over_jobs::begin(jobs, spec, scratch, args, &limits, stop);
+    worth_it(&spec)?;
+    if spec.jobs.len() > 1 {
+        return over_jobs::begin(spec, scratch, &limits, stop);
     }
+    let out = spec.workload.run.out.clone();
     let job = Job {
-        workload: WorkloadRequest {
-            machine: spec.machine.clone(),
-            ..workload(&args.workload, jobs[0], spec.target.clone())
-        },
         spec,
         scratch,
-        place: Place::New(&args.workload.run.out),
+        place: Place::New(&out),
         program,
     };
-    tuned(one::tune(job, args, stop)?, args, &limits)
+    tuned(one::tune(job, stop)?, &limits)
 }
 
 /// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
 /// longer than those of all other methods.
-fn worth_it(args: &TuneArgs, spec: &TuneSpec, numbers: usize) -> Result<(), Failure> {
-    let ExpectedTrials { own_s, others_s } = spec.expected_trials(numbers);
-    if args.yes || own_s <= LONG_S.max(others_s) {
+fn worth_it(spec: &TuneSettings) -> Result<(), Failure> {
+    let ExpectedTrials { own_s, others_s } = spec.expected_trials(spec.jobs.len());
+    if spec.yes || own_s <= LONG_S.max(others_s) {
         return Ok(());
     }
     let why = format!(
         "tune with {} of --policy and --rule: their trials would take about {}, all others at most {}; name \
          fewer, give them shorter periods (a trial waits for two of them), or say --yes",
-        match spec.rules.len() {
+        match spec.policy.len() {
             1 => "the rule".to_owned(),
             n => format!("{n} rules"),
         },
@@ -114,9 +111,9 @@ fn worth_it(args: &TuneArgs, spec: &TuneSpec, numbers: usize) -> Result<(), Fail
 }
 
 /// Tells the result of a run of one number of jobs, and ends it.
-fn tuned(ran: Ran, args: &TuneArgs, limits: &Limits<'_>) -> Result<Exit, Failure> {
+fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Failure> {
     let told = ran.outcome.and_then(|(result, state)| {
-        show(&result, args.workload.run.json)?;
+        show(&result, ran.json)?;
         run_folder::tell_report(&ran.folder);
         Ok((result, state))
     });

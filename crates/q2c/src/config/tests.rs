@@ -1,8 +1,10 @@
 //! Tests of the settings as defaults of options.
 
 use super::*;
-use crate::args::{BenchArgs, Command, TuneArgs};
+use crate::args::Command;
+use q2c_bench::BenchSettings;
 use q2c_model::{Bytes, Nanos};
+use q2c_tune::TuneSettings;
 use std::fs;
 
 /// A folder with a file of this text, and the command line that names it.
@@ -14,14 +16,14 @@ fn cli(text: &str, words: &str) -> Result<Cli, Refused> {
     read(words.split_whitespace().map(OsString::from).collect())
 }
 
-fn tune(text: &str, words: &str) -> TuneArgs {
+fn tune(text: &str, words: &str) -> TuneSettings {
     match cli(text, &format!("tune {words}")).unwrap().command {
         Command::Tune(args) => args,
         other => panic!("{other:?}"),
     }
 }
 
-fn bench(text: &str, words: &str) -> BenchArgs {
+fn bench(text: &str, words: &str) -> BenchSettings {
     match cli(text, &format!("bench {words}")).unwrap().command {
         Command::Bench(args) => args,
         other => panic!("{other:?}"),
@@ -57,22 +59,22 @@ fn every_key_is_an_option_of_its_command() {
 
 #[test]
 fn the_command_line_wins_over_its_table_and_that_over_the_shared_one() {
-    let text = "[defaults]\nseconds = \"3s\"\nbs = [\"4k\", \"64k\"]\ncpus = [1, 0]\n[tune]\nseconds = 2\nrule = [\"0.5 * min\", \"p01\"]\nperiod = \"5ms\"\n";
+    let text = "[defaults]\nseconds = \"4s\"\nbs = [\"4k\", \"64k\"]\ncpus = [1, 0]\n[tune]\nseconds = 2\nrule = [\"0.5 * min\", \"p01\"]\nperiod = \"5ms\"\n";
     let args = tune(text, "sim:1ms");
     assert_eq!(args.seconds, 2.0);
     assert_eq!(args.workload.bs, [Bytes(4096), Bytes(65536)]);
-    assert_eq!(args.workload.cpus.0, [1, 0]);
+    assert_eq!(args.workload.cpus, [1, 0]);
     assert_eq!(args.own.rule.len(), 2);
     assert_eq!(args.own.period, Nanos::from_millis(5));
     let args = tune(text, "sim:1ms --seconds 1 --bs 8k --rule max --cpu 3");
     assert_eq!(args.seconds, 1.0);
     assert_eq!(args.workload.bs, [Bytes(8192)]);
     assert_eq!(args.own.rule.len(), 1);
-    assert_eq!(args.workload.cpus.0, [3]);
-    assert_eq!(bench(text, "sim:1ms").seconds, Some(3.0));
-    assert_eq!(bench("", "sim:1ms").seconds, None);
+    assert_eq!(args.workload.cpus, [3]);
+    assert_eq!(bench(text, "sim:1ms").seconds, 4.0);
+    assert_eq!(bench("", "sim:1ms").seconds, 3.0);
     // A job file says as much itself.
-    assert_eq!(bench(text, "sim:1ms --fio job.fio").seconds, None);
+    assert_eq!(bench(text, "sim:1ms --fio job.fio").seconds, 3.0);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
                 "target = \"sim:1ms\"",
                 "seconds = 0.2",
                 "trials = 2",
-                "methods = [\"poll\"]",
+                "method = [\"poll\"]",
             ] {
                 assert!(plan.contains(line), "{line}: {plan}");
             }

@@ -184,9 +184,9 @@ fn what_is_no_run_cannot_be_resumed() {
 #[test]
 fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
     const PLAN: &str = "target = \"sim:50us\"\nengine = \"sim:50us\"\nrw = \"randread\"\n\
-        sizes = [4096]\ncpus = [0]\nbackground = []\nrules = []\nseconds = 1.0\n\
-        part_seconds = 0.0613\nslice_seconds = 0.0417\nrecord_seconds = 2.0\ntrials = 5\n\
-        objective = \"iops\"\nseed = 1\n";
+        bs = [4096]\ncpus = [0]\njobs = [1]\nbackground = []\npolicy = []\nseconds = 1.0\n\
+        part_seconds = 0.0613\nslice_seconds = 0.0417\ntrials = 5\nall_trials = false\n\
+        program = false\nobjective = \"iops\"\nseed = 1\n";
     let bench = Bench::new();
     std::fs::create_dir(bench.path("run")).unwrap();
     let resumed = |from: &str, to: &str| {
@@ -199,10 +199,10 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
         ("\nseconds = 1.0", "\nseconds = nan", "seconds"),
         ("= 0.0613", "= 1e-300", "part_seconds"),
         ("trials = 5", "trials = 4294967295", "trials"),
-        ("\"iops\"", "\"fastest\"", "objective"),
-        ("rules = []", "rules = [\"min:170%\"]", "rules"),
+        ("\"iops\"", "\"fastest\"", "fastest"),
+        ("policy = []", "policy = [\"min:170%\"]", "min"),
         ("cpus = [0]", "cpus = []", "cpus"),
-        ("target", "jobs = [4294967295, 1]\ntarget", "each"),
+        ("jobs = [1]", "jobs = [4294967295, 1]", "jobs"),
     ] {
         resumed(from, to).refuses(Exit::Input, &["plan.toml", field]);
     }

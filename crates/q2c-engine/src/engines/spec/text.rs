@@ -74,3 +74,5 @@ fn call(flags: VectoredFlags) -> Vec<String> {
         (flags.append, "append"),
     ])
 }
+
+q2c_model::kept_as_text!(EngineSpec);

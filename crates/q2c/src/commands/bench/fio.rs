@@ -2,16 +2,19 @@
 
 use crate::failure::Failure;
 use crate::output::say;
-use crate::requests::bench::check_times;
-use q2c_bench::asked::Asked;
+use q2c_bench::BenchSettings;
+use q2c_bench::asked::JobFileExtras;
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Adds to `asked` what the job file asks for and no flag has set. Says on stderr which options of
-/// the file change nothing. Returns the bytes of the file.
-pub fn fill(asked: &mut Asked, path: &Path) -> Result<Vec<u8>, Failure> {
+/// Fills the settings that were not typed from the job file. Says on stderr which options of the
+/// file change nothing. Returns the bytes of the file, and what it asks for that is no setting.
+pub fn fill(
+    settings: &mut BenchSettings,
+    path: &Path,
+) -> Result<(Vec<u8>, JobFileExtras), Failure> {
     let refused = |why: &dyn Display| {
         let why = format!("run the fio job file {}: {why}", path.display());
         Failure::new(Exit::Input, why)
@@ -19,10 +22,10 @@ pub fn fill(asked: &mut Asked, path: &Path) -> Result<Vec<u8>, Failure> {
     let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
     let file = q2c_fio::read(&text, &variable).map_err(|e| refused(&e))?;
-    asked.fill_from(&file).map_err(|e| refused(&e))?;
-    check_times(asked).map_err(|e| refused(&e))?;
+    let extras = settings.fill_from(&file).map_err(|e| refused(&e))?;
+    settings.check_times().map_err(|e| refused(&e))?;
     for remark in &file.not_needed {
         say(&format!("{}, {remark}", path.display()));
     }
-    Ok(text)
+    Ok((text, extras))
 }

@@ -4,21 +4,18 @@ mod fio;
 
 use super::limits::Limits;
 use super::{restore, run_folder};
-use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::{say, show};
 use crate::progress::of_trials;
-use crate::requests::bench::{asked, check_stages, opened_with, plan, span, strongest, workload};
-use crate::requests::tuned::tuned;
-use crate::requests::workload::target;
-use crate::workbench::{machine, open_for_interfaces, scratch, tell_place};
-use q2c_bench::asked::Asked;
+use crate::workbench::{machine, open_for_interfaces, scratch, target, tell_place};
+use q2c_bench::asked::JobFileExtras;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
+use q2c_bench::tuned::tuned;
 use q2c_bench::way::Abilities;
-use q2c_bench::{Bench, BenchSpec, Done};
+use q2c_bench::{Bench, BenchSettings, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
 use q2c_model::CpuId;
@@ -27,12 +24,12 @@ use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
 use q2c_run::{RunDir, RunState};
-use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use q2c_workbench::workbench::Workbench;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
-pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let BenchRun {
         spec,
@@ -45,7 +42,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
-    let done = bench(&spec, &place, &borders, &mut folder, args.all_trials, stop);
+    let done = bench(&spec, &place, &borders, &mut folder, stop);
     let Done {
         result,
         state,
@@ -94,52 +91,32 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
 
 /// A run that begins or goes on.
 struct BenchRun {
-    spec: BenchSpec,
+    spec: BenchSettings,
     place: Workbench,
     /// Numbers of jobs at which the order of CPUs goes on to CPUs of another kind.
     borders: Vec<Border>,
     folder: RunDir,
 }
 
-fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let mut asked = asked(args);
-    let job_file = match &args.fio {
-        Some(path) => Some(fio::fill(&mut asked, path)?),
-        None => None,
+fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
+    let mut spec = args.clone();
+    let (job_file, extras) = match &args.fio {
+        Some(path) => fio::fill(&mut spec, path).map(|(text, extras)| (Some(text), extras))?,
+        None => (None, JobFileExtras::default()),
     };
-    let (sizes, pattern) = opened_with(&mut asked).or_exit(Exit::Usage)?;
-    let tuned = match &args.tuned {
-        Some(run) => {
-            let jobs = asked.jobs.as_deref().unwrap_or(&[1]);
-            Some(tuned(run, &sizes, jobs).or_exit(Exit::Input)?)
-        }
-        None => None,
-    };
+    if let Some(run) = &args.tuned {
+        let tuned = tuned(run, &spec.axes.bs, &spec.axes.jobs);
+        spec.recommended = Some(tuned.or_exit(Exit::Input)?);
+    }
     let scratch = scratch(args.scratch, &args.run, stop)?;
-    let target = target("bench", asked.target.as_deref(), scratch.as_ref())?;
-    let backgrounds = asked.backgrounds.clone().unwrap_or_default();
-    let named = asked.cpus.as_deref().unwrap_or_default();
-    let workload = workload(
-        args,
-        target.clone(),
-        sizes.clone(),
-        pattern,
-        &backgrounds,
-        named,
-    );
-    let machine = machine(&args.machine, &target, None)?;
-    let workload = WorkloadRequest {
-        machine,
-        ..workload.or_exit(Exit::Usage)?
-    };
-    let place = open_for_interfaces(&workload, scratch, stop)?;
-    let cpus = cpus(&asked, &place)?;
-    let span = span(asked.size, place.target.size, &sizes).or_exit(Exit::Target)?;
-    let spec = BenchSpec {
-        tuned,
-        machine: workload.machine,
-        ..plan(args, asked, target, &place.target, &cpus, span)
-    };
+    let target = target("bench", spec.target.as_deref(), scratch.as_ref())?;
+    spec.machine = machine(&args.simulated, &target, None)?;
+    spec.target = Some(target);
+    let place = open_for_interfaces(&spec.request(), scratch, stop)?;
+    let cpus = cpus(&spec, extras.helper_cpu, &place)?;
+    let span = spec.part_of(extras.size, place.target.size);
+    spec.span = span.or_exit(Exit::Target)?;
+    spec.settle(&place.target, &cpus);
     // A job file is an input; what is wrong without one is wrong in the command line.
     let blamed = match &job_file {
         Some(_) => Exit::Input,
@@ -148,9 +125,12 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     spec.check()
         .map_err(|fault| Failure::new(blamed, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
-    simulates(&spec, &place).map_err(|why| Failure::new(blamed, why))?;
-    check_stages(&spec, &place.workload.site).or_exit(Exit::Target)?;
-    check_axes(&place.workload.site, &spec.hw_queues, &spec.nr_requests).or_exit(Exit::Target)?;
+    spec.check_simulated(&place.target).or_exit(blamed)?;
+    let site = &place.workload.site;
+    spec.check_stages(site).or_exit(Exit::Target)?;
+    let set = |values: &Option<Vec<u32>>| values.clone().unwrap_or_default();
+    let (hw_queues, nr_requests) = (set(&spec.axes.hw_queues), set(&spec.axes.nr_requests));
+    check_axes(site, &hw_queues, &nr_requests).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     tell_place(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
@@ -167,20 +147,12 @@ fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     })
 }
 
-/// Takes the job from the plan of the run in the folder at `path`. What the command line says of
-/// the job does not count.
-fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
-    let spec: BenchSpec = read_checked_plan(path).map_err(RunDirError::on_resume)?;
-    let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
-    let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
-    let (target, sizes) = (spec.target.clone(), spec.sizes.clone());
-    let workload = workload(args, target, sizes, pattern, &spec.backgrounds, &spec.cpus);
-    let workload = WorkloadRequest {
-        machine: spec.machine.clone(),
-        ..workload.or_exit(Exit::Input)?
-    };
-    let mut place = open_for_interfaces(&workload, None, stop).map_err(Failure::of_plan)?;
-    if spec.scratch {
+/// Takes the settings from the plan of the run in the folder at `path`.
+fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
+    let plan: BenchSettings = read_checked_plan(path).map_err(RunDirError::on_resume)?;
+    let spec = plan.resumed_by(args);
+    let mut place = open_for_interfaces(&spec.request(), None, stop).map_err(Failure::of_plan)?;
+    if spec.scratch.is_some() {
         place.on_scratch();
     }
     opens(&spec, &place).map_err(Failure::of_plan)?;
@@ -196,48 +168,29 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun,
     })
 }
 
-/// Checks that no interface needs a file where the target is a simulated device, which is an engine
-/// itself.
-fn simulates(spec: &BenchSpec, place: &Workbench) -> Result<(), String> {
-    let wrong = |name: &&String| match name.parse() {
-        Ok(Interface::Engine(engine)) => engine.needs_file(),
-        Ok(Interface::Spdk) => true,
-        Err(_) => false,
-    };
-    match spec.engines.iter().find(wrong) {
-        Some(name) if place.target.kind == TargetKind::Simulated => Err(format!(
-            "bench {} with --engine {name}: a simulated device is its own engine, and {name} needs a file or \
-             device; drop --engine, or name another target",
-            spec.target
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Checks that at least one of the interfaces can be opened here. One that cannot while others can
 /// is left to its trials, which say so at its points.
-fn opens(spec: &BenchSpec, place: &Workbench) -> Result<(), Failure> {
-    let asked: Result<Vec<Interface>, String> =
-        spec.engines.iter().map(|name| name.parse()).collect();
-    let asked = asked.or_exit(Exit::Usage)?;
-    let by_kernel = place.target.kind != TargetKind::Pci && !asked.contains(&Interface::Spdk);
-    match by_kernel {
-        true => place
-            .opens_one_of(asked.iter().filter_map(Interface::engine))
-            .or_exit(Exit::Environment),
-        false => Ok(()),
+fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Failure> {
+    let interfaces = spec.interfaces().or_exit(Exit::Usage)?;
+    if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
+        return Ok(());
     }
+    place
+        .opens_one_of(interfaces.iter().filter_map(Interface::engine))
+        .or_exit(Exit::Environment)
 }
 
 /// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
 /// job takes the first CPU and its helper the second.
-fn cpus(asked: &Asked, place: &Workbench) -> Result<ChosenCpus, Failure> {
-    let named: Option<Vec<CpuId>> = asked
-        .cpus
-        .as_ref()
-        .map(|cpus| cpus.iter().copied().map(CpuId).collect());
-    let chosen = place.cpus_by_topology(named.as_deref())?;
-    Ok(match asked.helper_cpu.map(CpuId) {
+fn cpus(
+    spec: &BenchSettings,
+    helper_cpu: Option<u32>,
+    place: &Workbench,
+) -> Result<ChosenCpus, Failure> {
+    let named: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
+    let named = (!named.is_empty()).then_some(named.as_slice());
+    let chosen = place.cpus_by_topology(named)?;
+    Ok(match helper_cpu.map(CpuId) {
         Some(helper) => {
             AllowedCpus::read()?.check(helper)?;
             chosen.with_helper(helper)
@@ -258,15 +211,14 @@ fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Failure> 
 }
 
 fn bench(
-    spec: &BenchSpec,
+    spec: &BenchSettings,
     place: &Workbench,
     borders: &[Border],
     folder: &mut RunDir,
-    all_trials: bool,
     stop: &AtomicBool,
 ) -> Result<Done, Failure> {
     let restore_dir = restore::folder(None).ok();
-    let media = media(place, &spec.engines)?;
+    let media = media(place, spec.axes.engines())?;
     let time = &place.workload.site.time;
     let floor = run_folder::floor(time, CpuId(spec.cpus[0]))?;
     let bench = Bench {
@@ -282,7 +234,6 @@ fn bench(
         doctor: &place.doctor,
         harness_floor_ns: floor.recorded_ns,
         harness_bare_ns: floor.bare_ns,
-        all_trials,
         stop,
     };
     let mut progress = of_trials();

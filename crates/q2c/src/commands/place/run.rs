@@ -1,6 +1,5 @@
 //! The command `q2c place run`.
 
-use crate::args::PlaceRunArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
@@ -10,7 +9,7 @@ use q2c_corun::calibrate::{Plan, shared_pipeline, siblings};
 use q2c_corun::run::conclude::{classes, polling_alone};
 use q2c_corun::run::cores::Cores;
 use q2c_corun::run::plan::{PlaceRunPlan, RunTrial};
-use q2c_corun::run::spec::{PlaceRunSpec, RunCell};
+use q2c_corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_host::signals::Orderly;
 use q2c_host::tasks::isolated;
 use q2c_host::topology::Topology;
@@ -19,7 +18,7 @@ use q2c_model::CpuId;
 use q2c_place::map::SmtMap;
 use q2c_report::Reported;
 use q2c_result::place::PolicyName;
-use q2c_result::place_run::{ComputeTask, PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
+use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Target, Warning};
 use q2c_run::runner::{End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
@@ -33,21 +32,21 @@ use std::time::{Duration, SystemTime};
 const CHECKS: u32 = 3;
 const CHECK: Duration = Duration::from_millis(300);
 
-pub(super) fn run(args: &PlaceRunArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     // After a signal the daemon of `proposed` gives tasks their CPUs back.
     let _orderly = Orderly::begin();
     let roots = Roots::live();
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     let beside_own_kind = checked(&roots, &allowed, args.seed, stop)?;
     let map = map(&roots, &allowed);
-    let spec = spec(args, &map);
-    let bench = match &args.p {
-        None => Some(open_named(&request(args, &map), stop)?),
+    let mut spec = args.clone();
+    spec.settle(&map);
+    let bench = match &spec.polls {
+        None => Some(open_named(&request(&spec, &map), stop)?),
         Some(_) => None,
     };
     let (policies, left_out) = available(&spec, &roots, &allowed);
     let run = PlacementsRun {
-        args,
         spec,
         map,
         bench,
@@ -88,26 +87,7 @@ fn map(roots: &Roots, allowed: &[CpuId]) -> SmtMap {
     of_topology(&Topology::read(roots), usable)
 }
 
-fn spec(args: &PlaceRunArgs, map: &SmtMap) -> PlaceRunSpec {
-    let half = (map.cpus() as u32 / 2).max(1);
-    let own = args.work.iter().map(|work| ComputeTask::Own(*work));
-    PlaceRunSpec {
-        compute: args.compute.unwrap_or(half),
-        polling: args.polling.unwrap_or(half),
-        tasks: match &args.c {
-            Some(command) => vec![ComputeTask::Program(command.clone())],
-            None => own.collect(),
-        },
-        polls: args.p.clone(),
-        policies: args.placements.clone(),
-        trials: args.trials,
-        trial: args.trial,
-        settle: args.settle,
-        seed: args.seed,
-    }
-}
-
-fn request(args: &PlaceRunArgs, map: &SmtMap) -> WorkloadRequest {
+fn request(args: &PlaceRunSettings, map: &SmtMap) -> WorkloadRequest {
     WorkloadRequest {
         engine: args.engine.clone(),
         seed: args.seed,
@@ -119,7 +99,7 @@ fn request(args: &PlaceRunArgs, map: &SmtMap) -> WorkloadRequest {
 /// The placements that can be had. The daemon takes tasks that have fewer CPUs than the machine for
 /// pinned ones, and moves none of them.
 fn available(
-    spec: &PlaceRunSpec,
+    spec: &PlaceRunSettings,
     roots: &Roots,
     allowed: &[CpuId],
 ) -> (Vec<PolicyName>, Vec<PlacementLeftOut>) {
@@ -142,9 +122,8 @@ fn available(
     (there, missing.into_iter().map(left_out).collect())
 }
 
-struct PlacementsRun<'a> {
-    args: &'a PlaceRunArgs,
-    spec: PlaceRunSpec,
+struct PlacementsRun {
+    spec: PlaceRunSettings,
     map: SmtMap,
     bench: Option<Workbench>,
     policies: Vec<PolicyName>,
@@ -153,14 +132,14 @@ struct PlacementsRun<'a> {
     roots: Roots,
 }
 
-impl PlacementsRun<'_> {
+impl PlacementsRun {
     fn measure(&self, stop: &AtomicBool) -> Result<Exit, Failure> {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let machine = machine::read(&self.roots);
         let identity = Identity::default()
             .with("kernel", &machine.kernel)
             .with("program", run_folder::program());
-        let folder = RunDir::create(&self.args.out, "place", &self.spec, &identity);
+        let folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity);
         let mut folder = folder?;
         let path = folder.path().to_owned();
         say(&format!("run folder {}", path.display()));
@@ -172,7 +151,7 @@ impl PlacementsRun<'_> {
         };
         let page = result.document().page().or_exit(Exit::Internal)?;
         run_folder::publish(folder, summary.state(), &result, &page)?;
-        show(&result, self.args.json)?;
+        show(&result, self.spec.json)?;
         run_folder::tell_report(&path);
         match summary.end {
             End::Complete => Ok(Exit::Done),
@@ -192,8 +171,8 @@ impl PlacementsRun<'_> {
         folder: &mut RunDir,
         stop: &AtomicBool,
     ) -> Result<Summary<RunCell, RunTrial>, Failure> {
-        let journal = restore::folder(self.args.journal.as_deref())?;
-        let hints = super::hints(self.args.hints.as_deref())?;
+        let journal = restore::folder(self.spec.journal.as_deref())?;
+        let hints = super::hints(self.spec.hints.as_deref())?;
         let workload = self.bench.as_ref().map(|bench| &bench.workload);
         let mut plan = PlaceRunPlan {
             spec: &self.spec,
@@ -201,7 +180,7 @@ impl PlacementsRun<'_> {
             runs: Cores {
                 map: &self.map,
                 spec: &self.spec,
-                polls: workload.map(|workload| (workload, self.args.bs)),
+                polls: workload.map(|workload| (workload, self.spec.bs)),
                 roots: &self.roots,
                 journal: &journal,
                 hints: &hints,
@@ -213,7 +192,7 @@ impl PlacementsRun<'_> {
         let settings = Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
-            all_trials: self.args.all_trials,
+            all_trials: self.spec.all_trials,
             ..Settings::default()
         };
         let clock = SystemClock::default();
@@ -229,7 +208,7 @@ impl PlacementsRun<'_> {
 
     /// The result but for the facts of machine and time.
     fn result(&self, summary: &Summary<RunCell, RunTrial>) -> PlaceRunResult {
-        let bs = self.bench.as_ref().map(|_| self.args.bs);
+        let bs = self.bench.as_ref().map(|_| self.spec.bs);
         PlaceRunResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -238,8 +217,8 @@ impl PlacementsRun<'_> {
             machine: q2c_result::Machine::default(),
             cores: self.map.cores() as u32,
             cpus: self.map.cpus() as u32,
-            compute: self.spec.compute,
-            polling: self.spec.polling,
+            compute: self.spec.compute(),
+            polling: self.spec.polling(),
             polls: self.polls(),
             target: self.target(),
             trials: self.spec.trials,
@@ -261,7 +240,7 @@ impl PlacementsRun<'_> {
                 engine: bench
                     .as_ref()
                     .map_or_else(String::new, |bench| bench.workload.engine.to_string()),
-                bs: self.args.bs,
+                bs: self.spec.bs,
             },
         }
     }
@@ -272,12 +251,12 @@ impl PlacementsRun<'_> {
 
     fn warnings(&self, summary: &Summary<RunCell, RunTrial>) -> Vec<Warning> {
         let mut warnings = summary.warnings.clone();
-        if self.spec.polling > self.map.cores() as u32 {
+        if self.spec.polling() > self.map.cores() as u32 {
             warnings.push(Warning::new(
                 "polling-tasks-share-cpus",
                 format!(
                     "{} polling tasks on {} cores",
-                    self.spec.polling,
+                    self.spec.polling(),
                     self.map.cores()
                 ),
                 "in colocate and proposed some of them share a CPU, and an I/O may wait for another task's whole slice",

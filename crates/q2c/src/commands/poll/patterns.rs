@@ -7,14 +7,12 @@ use crate::args::{PatternsArgs, SimulatedArgs, temporary};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, show};
 use crate::progress::Line;
-use crate::requests::LONG_S;
-use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::figures::Measures;
-use q2c_study::{Costs, LIBRARY, Study, Trace, read_library};
+use q2c_study::{Costs, LIBRARY, LONG_S, Study, Trace, read_library};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,8 +67,8 @@ impl Patterns {
             policies,
             cost: &self.cost,
             cost_in_words: self.cost_in_words.clone(),
-            timing: timing(&args.timing),
-            arrival: arrival(args.timing.open),
+            timing: args.timing.timing(),
+            arrival: args.timing.arrival(),
             objective: args.goal.objective,
             limits: args.goal.limits(),
             follow: None,

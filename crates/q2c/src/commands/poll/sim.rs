@@ -6,7 +6,6 @@ use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::show;
 use crate::progress::Line;
-use crate::requests::poll::{arrival, sim_policies, timing};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
@@ -29,15 +28,15 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     drop(line);
     let of_trace = slice::from_ref(&trace);
     let costs = costs(cost, source.recording.bs, &trace.input.sizes, of_trace)?;
-    let policies = sim_policies(args).or_exit(Exit::Usage)?;
+    let policies = args.policies().or_exit(Exit::Usage)?;
     let simulation = Simulation {
         input: &trace.input,
         policies: &policies,
         on: Configuration {
             lanes: &trace.lanes,
             cost: &costs.cost,
-            drive: timing(&args.timing).on(trace.input.span_ns),
-            arrival: arrival(args.timing.open),
+            drive: args.timing.timing().on(trace.input.span_ns),
+            arrival: args.timing.arrival(),
         },
         cost_in_words: costs.in_words,
         doubt: costs.doubt,

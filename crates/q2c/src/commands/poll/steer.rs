@@ -5,7 +5,6 @@ use crate::args::SteerArgs;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, say};
-use crate::requests::poll::steer_policy;
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block};
 use q2c_policy::PolicySpec;
@@ -25,7 +24,7 @@ const PULSE: Duration = Duration::from_secs(1);
 /// setting back.
 pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let policy = steer_policy(args).or_exit(Exit::Usage)?;
+    let policy = args.policy().or_exit(Exit::Usage)?;
     let target_disk = device(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
     let log = open_log(args, &policy, &target_disk)?;

@@ -5,7 +5,6 @@ use crate::args::StudyArgs;
 use crate::failure::{Fails, Failure};
 
 use crate::progress::Line;
-use crate::requests::poll::study_policies;
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
 
 use q2c_result::Exit;
@@ -21,7 +20,7 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let outputs = Outputs::make(&args.on)?;
     let patterns = Patterns::read(&args.on, stop)?;
     few_enough(args, patterns.traces.len())?;
-    let policies = study_policies(args, patterns.median()).or_exit(Exit::Usage)?;
+    let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
     let study = patterns.study(&args.on, &patterns.traces, &policies);
     let every = policies.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();

@@ -6,7 +6,6 @@ use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
-use crate::requests::poll::{arrival, timing};
 use q2c_model::{Bytes, Nanos};
 use q2c_report::Reported;
 use q2c_result::Exit;
@@ -41,8 +40,8 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         policies: &[],
         cost: &costs.cost,
         cost_in_words: costs.in_words,
-        timing: timing(&args.timing),
-        arrival: arrival(args.timing.open),
+        timing: args.timing.timing(),
+        arrival: args.timing.arrival(),
         objective: args.goal.objective,
         limits: args.goal.limits(),
         follow: args.follow.clone(),

@@ -5,7 +5,6 @@ use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
-use crate::requests::replay::{requests, traces_and_targets};
 use q2c_compare::{
     Begin, Capturing, Compared, OpenSite, PreparedVariant, Profiled, Profiling, ReplayRequest,
     RunStart, TraceSource, Variant, capturing,
@@ -30,14 +29,14 @@ const REPEATS: u32 = 3;
 /// Replays the traces on several devices in turns.
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let begun = Instant::now();
-    let requests = requests(args);
-    let (traces, targets) = traces_and_targets(args);
+    let requests = args.requests();
+    let (traces, targets) = args.traces_and_targets();
     let sources = traces
         .iter()
         .map(|path| source(path, &traces, &args.how, stop));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let opens = opened(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].capture, &opens) {
+    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens) {
         Capturing::By(by) => (Some(by), None),
         Capturing::Not(why) => (None, Some(why)),
     };

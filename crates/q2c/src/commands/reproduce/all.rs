@@ -1,14 +1,13 @@
 //! All experiments in one run, each a part of it.
 
-use super::PlanAsRun;
 use super::one::measured;
 use super::place::Place;
-use crate::args::ReproduceArgs;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::workbench::scratch;
 use q2c_report::Reported;
+use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::{Experiment, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{
@@ -22,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Begins a run of all experiments.
-pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiments = file::all().or_exit(Exit::Internal)?;
     let asked = super::plan(args, &experiments, args.target.clone())?;
     tell_length(&experiments, &asked);
@@ -37,8 +36,8 @@ pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failu
 /// Goes on with a run of all experiments: those that have a result are not run again.
 pub(super) fn resumed(
     path: &Path,
-    plan: &PlanAsRun,
-    args: &ReproduceArgs,
+    plan: &ReproduceSettings,
+    args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     let experiments = file::all().or_exit(Exit::Internal)?;
@@ -52,7 +51,7 @@ pub(super) fn resumed(
 }
 
 /// Says how long these experiments take. Those in simulated time take none.
-fn tell_length(experiments: &[Experiment], plan: &PlanAsRun) {
+fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
     let seconds = |of: &Experiment| of.length_s(plan.scale, plan.trials.unwrap_or(of.trials));
     let real = experiments.iter().filter(|of| !plan.simulates(of));
     let all: f64 = real.filter_map(seconds).sum();
@@ -72,10 +71,10 @@ fn tell_length(experiments: &[Experiment], plan: &PlanAsRun) {
 
 fn conclude(
     experiments: &[Experiment],
-    plan: &PlanAsRun,
+    plan: &ReproduceSettings,
     place: Place,
     folder: RunDir,
-    args: &ReproduceArgs,
+    args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     let path = folder.path().to_owned();
@@ -125,7 +124,7 @@ fn conclude(
 /// its claims, and whether it is complete.
 fn part(
     experiment: &Experiment,
-    plan: &PlanAsRun,
+    plan: &ReproduceSettings,
     place: &Place,
     folder: &RunDir,
     stop: &AtomicBool,
@@ -153,12 +152,12 @@ fn part(
 
 fn run_part(
     experiment: &Experiment,
-    plan: &PlanAsRun,
+    plan: &ReproduceSettings,
     place: &Place,
     folder: &RunDir,
     stop: &AtomicBool,
 ) -> Result<(ReproduceResult, End), Failure> {
-    let own = PlanAsRun {
+    let own = ReproduceSettings {
         all: false,
         experiment: experiment.text.clone(),
         ..plan.clone()

@@ -2,10 +2,10 @@
 
 use super::place::{Place, nowhere, without_target};
 use super::present::present;
-use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use q2c_model::CpuId;
+use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::no_capture;
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::{Ahead, Experiment, file};
@@ -14,7 +14,7 @@ use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use std::sync::atomic::AtomicBool;
 
 /// Lists the built-in experiments, with what of them can be judged here.
-pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     let all = file::all().or_exit(Exit::Internal)?;
     let plan = super::plan(args, &all, args.target.clone())?;
     let (place, here) = match &plan.target {
@@ -55,8 +55,8 @@ pub(super) fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failu
 }
 
 /// What this machine has without a target.
-fn here(args: &ReproduceArgs) -> Result<Present, Failure> {
-    let named: Vec<CpuId> = args.cpus.0.iter().copied().map(CpuId).collect();
+fn here(args: &ReproduceSettings) -> Result<Present, Failure> {
+    let named: Vec<CpuId> = args.cpus.iter().copied().map(CpuId).collect();
     let cpus = without_target(None, (!named.is_empty()).then_some(named.as_slice()));
     let cpus = cpus?.cpus;
     Ok(present(cpus.len(), None))

@@ -2,14 +2,14 @@
 
 use super::place::Place;
 use super::progress::ToldOnce;
-use super::{PlanAsRun, rules};
-use crate::args::ReproduceArgs;
+use super::rules;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::scratch;
 use q2c_report::Reported;
+use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Begins a run of one experiment.
 pub(super) fn run(
     experiment: &Experiment,
-    args: &ReproduceArgs,
+    args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     let takes = experiment.takes_target();
@@ -54,8 +54,8 @@ pub(super) fn run(
 pub(super) fn resumed(
     path: &Path,
     experiment: &Experiment,
-    plan: &PlanAsRun,
-    args: &ReproduceArgs,
+    plan: &ReproduceSettings,
+    args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     let only = std::slice::from_ref(experiment);
@@ -66,10 +66,10 @@ pub(super) fn resumed(
 
 fn conclude(
     experiment: &Experiment,
-    plan: &PlanAsRun,
+    plan: &ReproduceSettings,
     place: Place,
     mut folder: RunDir,
-    args: &ReproduceArgs,
+    args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     let path = folder.path().to_owned();
@@ -106,7 +106,7 @@ fn conclude(
 /// Runs the trials that the folder's journal does not have yet, and judges the claims.
 pub(super) fn measured(
     experiment: &Experiment,
-    plan: &PlanAsRun,
+    plan: &ReproduceSettings,
     place: &Place,
     folder: &mut RunDir,
     stop: &AtomicBool,
@@ -116,7 +116,7 @@ pub(super) fn measured(
     let trials = plan.trials.unwrap_or(experiment.trials);
     let settings = Settings {
         trials,
-        seed: plan.seed,
+        seed: plan.run.seed,
         all_trials: plan.all_trials,
         ..Settings::default()
     };
@@ -127,7 +127,7 @@ pub(super) fn measured(
         target: place.target().filter(|_| experiment.takes_target()),
         scale: plan.scale,
         trials,
-        seed: plan.seed,
+        seed: plan.run.seed,
         started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
         seconds,
         idle_busy_cpus: seat.site.idle_busy_cpus,
@@ -145,7 +145,7 @@ pub(super) fn measured(
     if let Some(asked) = &experiment.rules {
         let draw = Draw {
             trials,
-            seed: plan.seed,
+            seed: plan.run.seed,
         };
         let (points, end) = rules::seen(experiment, asked, draw, stop)?;
         let about = about(begun.elapsed().as_secs_f64());

@@ -1,9 +1,7 @@
 //! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
 //! simulated one.
 
-use super::PlanAsRun;
 use super::present::{present, simulated};
-use crate::args::ReproduceArgs;
 use crate::commands::bench::abilities;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
@@ -18,6 +16,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_model::{Bytes, CpuId};
+use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{Ground, OpenTarget};
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::{Experiment, Maker};
@@ -37,7 +36,7 @@ pub(super) struct Place {
     real: Option<Seat>,
     /// For experiments in simulated time; `None` if there are none.
     simulated: Option<Seat>,
-    plan: PlanAsRun,
+    plan: ReproduceSettings,
     devices: SimDevices,
     engine: Option<EngineSpec>,
     _orderly: Orderly,
@@ -61,23 +60,21 @@ impl Place {
     /// # Errors
     /// The target is unfit, or CPUs were named that may not be used.
     pub fn open(
-        plan: &PlanAsRun,
+        plan: &ReproduceSettings,
         experiments: &[Experiment],
         scratch: Option<Scratch>,
-        args: &ReproduceArgs,
+        args: &ReproduceSettings,
         stop: &AtomicBool,
     ) -> Result<Self, Failure> {
         let named: Vec<CpuId> = plan.cpus.iter().copied().map(CpuId).collect();
-        let engine = plan.engine.as_ref().map(|text| text.parse());
-        let engine: Option<EngineSpec> = engine.transpose().or_exit(Exit::Input)?;
         let target = match &plan.target {
             Some(target) => {
                 let request = WorkloadRequest {
                     machine: plan.machine.clone(),
-                    ..request(target, experiments, engine.as_ref(), args)?
+                    ..request(target, experiments, plan.engine.as_ref(), args)?
                 };
                 let mut bench = open_for_interfaces(&request, scratch, stop)?;
-                if plan.scratch {
+                if plan.scratch.is_some() {
                     bench.on_scratch();
                 }
                 tell_place(&bench);
@@ -102,7 +99,7 @@ impl Place {
             real: real.transpose()?,
             simulated: simulated.transpose()?,
             plan: plan.clone(),
-            engine,
+            engine: plan.engine.clone(),
             target,
             _orderly: Orderly::begin(),
         })
@@ -145,7 +142,7 @@ impl Place {
                 Roots::live(),
                 folder.to_owned(),
                 restore_dir.clone(),
-                self.plan.seed,
+                self.plan.run.seed,
                 self.devices.clone(),
             ),
             restore_dir,
@@ -241,7 +238,7 @@ fn request(
     target: &str,
     experiments: &[Experiment],
     engine: Option<&EngineSpec>,
-    args: &ReproduceArgs,
+    args: &ReproduceSettings,
 ) -> Result<WorkloadRequest, Failure> {
     let mut sizes: Vec<Bytes> = Vec::new();
     let mut pattern = q2c_engine::Pattern {
@@ -268,7 +265,7 @@ fn request(
         pattern,
         sizes,
         jobs: 1,
-        cpus: args.cpus.0.iter().copied().map(CpuId).collect(),
+        cpus: args.cpus.iter().copied().map(CpuId).collect(),
         background: Vec::new(),
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,

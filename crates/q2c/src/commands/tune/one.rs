@@ -1,34 +1,41 @@
 //! A run of one number of jobs, alone or as a part of a run over several.
 
 use super::program::Recorded;
-use crate::args::TuneArgs;
 use crate::commands::{restore, run_folder};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::of_trials;
-use crate::requests::tune::stored_workload;
 use crate::workbench;
 use q2c_host::target::Scratch;
 use q2c_report::Reported;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
-use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use q2c_run::{Identity, RunDir, RunState};
-use q2c_tune::{Tune, TuneSpec};
-use q2c_workbench::workbench::{Workbench, WorkloadRequest};
+use q2c_tune::{Tune, TuneSettings};
+use q2c_workbench::workbench::Workbench;
+use q2c_workbench::workload::Background;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-const PLAN: &str = "plan.toml";
-
 /// A run that begins or goes on.
 pub(super) struct Job<'a> {
-    pub spec: TuneSpec,
-    pub workload: WorkloadRequest,
+    pub spec: TuneSettings,
     pub scratch: Option<Scratch>,
     pub place: Place<'a>,
     /// The program that the workload copies, in a new run.
     pub program: Option<Recorded>,
+}
+
+impl Job<'_> {
+    /// The run of this plan, which stands in `folder`.
+    pub(super) fn resumed(spec: TuneSettings, folder: &Path) -> Self {
+        Job {
+            spec,
+            scratch: None,
+            place: Place::Kept(folder.to_owned()),
+            program: None,
+        }
+    }
 }
 
 /// The folder of a run.
@@ -42,7 +49,7 @@ pub(super) enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn open(&self, spec: &TuneSpec, identity: &Identity) -> Result<RunDir, Failure> {
+    fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Failure> {
         match self {
             Place::New(runs) => RunDir::create(runs, "tune", spec, identity).map_err(Failure::from),
             Place::Part(whole, name) => whole
@@ -58,16 +65,18 @@ pub(super) struct Ran {
     /// The result, which is in the folder, and the state of the run; or why there is none.
     pub outcome: Result<(TuneResult, RunState), Failure>,
     pub bench: Workbench,
+    /// Whether the result is printed as JSON.
+    pub json: bool,
     pub folder: PathBuf,
 }
 
 /// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
-pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<Ran, Failure> {
+pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Failure> {
     let mut spec = job.spec;
     let kept = matches!(job.place, Place::Kept(_));
-    let bench = workbench::open(&job.workload, job.scratch, stop);
+    let bench = workbench::open(&spec.request(), job.scratch, stop);
     let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
-    if spec.scratch {
+    if spec.workload.scratch.is_some() {
         bench.on_scratch();
     }
     workbench::tell_place(&bench);
@@ -78,12 +87,10 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
     if !kept {
         // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
         // session could choose others.
-        spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
-        spec.background = bench
-            .workload
-            .background
-            .iter()
-            .map(ToString::to_string)
+        spec.workload.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+        let background = bench.workload.background.iter();
+        spec.workload.background = background
+            .map(|job| Background(vec![job.clone()]))
             .collect();
     }
     let folder = job.place.open(&spec, &identity)?;
@@ -93,7 +100,8 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
         program.keep(&folder)?;
     }
     Ok(Ran {
-        outcome: run_in(folder, &spec, &bench, args, stop),
+        outcome: run_in(folder, &spec, &bench, stop),
+        json: spec.workload.run.json,
         bench,
         folder: path,
     })
@@ -101,9 +109,8 @@ pub(super) fn tune(job: Job<'_>, args: &TuneArgs, stop: &AtomicBool) -> Result<R
 
 fn run_in(
     mut folder: RunDir,
-    spec: &TuneSpec,
+    spec: &TuneSettings,
     bench: &Workbench,
-    args: &TuneArgs,
     stop: &AtomicBool,
 ) -> Result<(TuneResult, RunState), Failure> {
     let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
@@ -118,7 +125,6 @@ fn run_in(
         calibration_target: &bench.calibration_target,
         doctor: &bench.doctor,
         store: store.as_ref(),
-        recalibrate: args.recalibrate,
         restore_dir: restore_dir.as_deref(),
         harness_floor_ns: floor.recorded_ns,
         harness_bare_ns: floor.bare_ns,
@@ -155,28 +161,4 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
         "doctor: {}; `q2c doctor` tells what they mean",
         parts.join(", ")
     )
-}
-
-/// Takes the job from the plan of the run in `folder`.
-pub(super) fn resumed<'a>(folder: &Path, args: &TuneArgs) -> Result<Job<'a>, Failure> {
-    let spec: TuneSpec = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
-    Ok(Job {
-        workload: stored(&spec, folder, args)?,
-        spec,
-        scratch: None,
-        place: Place::Kept(folder.to_owned()),
-        program: None,
-    })
-}
-
-/// The workload of the job `spec`, which was read from the plan in `folder`.
-pub(super) fn stored(
-    spec: &TuneSpec,
-    folder: &Path,
-    args: &TuneArgs,
-) -> Result<WorkloadRequest, Failure> {
-    stored_workload(spec, args).map_err(|field| {
-        let why = format!("understand {field} in {}/{PLAN}", folder.display());
-        Failure::new(Exit::Input, why)
-    })
 }

@@ -1,16 +1,13 @@
 //! A run over several numbers of jobs: a run of its own for each, and one answer over them.
 
 use super::one::{self, Job, Place, Ran};
-use crate::args::TuneArgs;
 use crate::commands::limits::Limits;
 use crate::commands::run_folder;
 use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
-use crate::requests::workload::workload;
 use crate::workbench::open_without_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
-use q2c_model::CpuId;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
@@ -18,63 +15,48 @@ use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
 use q2c_run::run_dir::{RunDirError, Status, read_checked_plan};
 use q2c_run::whole_file;
 use q2c_run::{RunDir, RunState};
-use q2c_tune::{TuneJobsSpec, TuneSpec};
-use q2c_workbench::workbench::WorkloadRequest;
+use q2c_tune::TuneSettings;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Begins a run over `jobs`, which are ascending.
+/// Begins a run over the numbers of jobs of `spec`.
 pub(super) fn begin(
-    jobs: Vec<u32>,
-    mut each: TuneSpec,
+    mut spec: TuneSettings,
     scratch: Option<Scratch>,
-    args: &TuneArgs,
     limits: &Limits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
     // The largest number is looked at first: what is wrong with it ends the run before anything is
     // measured, and its CPUs are those of the others.
-    let largest = jobs.last().copied().unwrap_or(1);
-    let request = WorkloadRequest {
-        machine: each.machine.clone(),
-        ..workload(&args.workload, largest, each.target.clone())
-    };
-    let bench = open_without_rest(&request, scratch.clone(), stop)?;
-    each.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+    let bench = open_without_rest(&spec.request(), scratch.clone(), stop)?;
+    spec.workload.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
-    let spec = TuneJobsSpec { jobs, each };
-    let folder = RunDir::create(&args.workload.run.out, "tune", &spec, &identity);
+    let folder = RunDir::create(&spec.workload.run.out, "tune", &spec, &identity);
     let whole = Whole {
         folder: folder?,
         spec,
-        request,
         scratch,
-        args,
         limits,
         stop,
     };
     whole.run()
 }
 
-/// Goes on with the run in `folder`.
+/// Goes on with the run of this plan in `folder`.
 pub(super) fn resume(
     folder: &Path,
-    args: &TuneArgs,
+    spec: TuneSettings,
     limits: &Limits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
-    let spec: TuneJobsSpec = read_checked_plan(folder).map_err(RunDirError::on_resume)?;
-    let request = one::stored(&spec.each, folder, args)?;
-    let bench = open_without_rest(&request, None, stop).map_err(Failure::of_plan)?;
+    let bench = open_without_rest(&spec.request(), None, stop).map_err(Failure::of_plan)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
     let whole = Whole {
         folder: run_folder::resumed(folder, &identity)?,
         spec,
-        request,
         scratch: None,
-        args,
         limits,
         stop,
     };
@@ -84,12 +66,10 @@ pub(super) fn resume(
 /// A run over several numbers of jobs, with its folder open.
 struct Whole<'a> {
     folder: RunDir,
-    spec: TuneJobsSpec,
-    /// The workload with the largest number of jobs. Background jobs have the CPUs that the user
-    /// named.
-    request: WorkloadRequest,
+    /// The plan of all numbers. Its CPUs are those of the largest, and its background jobs have the
+    /// CPUs that the user named.
+    spec: TuneSettings,
     scratch: Option<Scratch>,
-    args: &'a TuneArgs,
     limits: &'a Limits<'a>,
     stop: &'a AtomicBool,
 }
@@ -102,8 +82,8 @@ impl Whole<'_> {
         let mut runs = Vec::new();
         let failed = self.fill(&mut runs);
         let scratch = self.scratch.clone();
-        let of_earlier = self.spec.each.scratch && scratch.is_none();
-        let left = of_earlier.then(|| PathBuf::from(&self.spec.each.target));
+        let of_earlier = self.spec.workload.scratch.is_some() && scratch.is_none();
+        let left = of_earlier.then(|| PathBuf::from(self.spec.target()));
         let limits = self.limits;
         let told = self.tell(runs, failed);
         let complete = told.as_ref().is_ok_and(|result| result.complete);
@@ -147,7 +127,11 @@ impl Whole<'_> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
         let job = match RunDir::inspect(&path) {
             Ok((_, Status::Complete)) => return kept(&path),
-            Ok(_) => one::resumed(&path, self.args)?,
+            Ok(_) => {
+                let plan: TuneSettings =
+                    read_checked_plan(&path).map_err(RunDirError::on_resume)?;
+                Job::resumed(plan.resumed_by(&self.spec), &path)
+            }
             Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
             Err(error) => return Err(error.on_resume()),
         };
@@ -158,19 +142,13 @@ impl Whole<'_> {
         let all = &self.spec.jobs;
         let nth = all.iter().take_while(|n| **n <= jobs).count();
         say(&format!("number {nth} of {}: --jobs {jobs}", all.len()));
-        let Ran { outcome, .. } = one::tune(job, self.args, self.stop)?;
+        let Ran { outcome, .. } = one::tune(job, self.stop)?;
         outcome.map(|(result, _)| result)
     }
 
     fn new_number(&self, jobs: u32) -> Job<'_> {
-        let spec = self.spec.of(jobs);
         Job {
-            workload: WorkloadRequest {
-                jobs,
-                cpus: spec.cpus.iter().copied().map(CpuId).collect(),
-                ..self.request.clone()
-            },
-            spec,
+            spec: self.spec.of_jobs(jobs),
             scratch: None,
             place: Place::Part(&self.folder, tune_jobs::folder(jobs)),
             program: None,
@@ -213,7 +191,7 @@ impl Whole<'_> {
             );
             return Err(Failure::new(failure.exit(), message));
         }
-        show(&result, self.args.workload.run.json)?;
+        show(&result, self.spec.workload.run.json)?;
         run_folder::tell_report(&path);
         if state != RunState::Complete {
             run_folder::tell_stopped(&path);

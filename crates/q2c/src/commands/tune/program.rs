@@ -1,7 +1,7 @@
 //! The program that a run is for: its recording, which is made now or was named, and the workload
 //! that copies it.
 
-use crate::args::{CaptureArgs, TuneArgs};
+use crate::args::CaptureArgs;
 use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
 use crate::commands::record;
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ use q2c_result::program::{FILE, Program, ProgramRecording, TRACE_FILE};
 use q2c_run::RunDir;
 use q2c_trace::TraceWriter;
 use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
+use q2c_tune::TuneSettings;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,10 @@ impl Recorded {
 }
 
 /// The program that the arguments name, recorded or read; `None` when they name none.
-pub(super) fn recorded(args: &TuneArgs, stop: &AtomicBool) -> Result<Option<Recorded>, Failure> {
+pub(super) fn recorded(
+    args: &TuneSettings,
+    stop: &AtomicBool,
+) -> Result<Option<Recorded>, Failure> {
     let recorded = match &args.program.from {
         Some(path) => of_file(path, args, stop)?,
         None if args.program.is_asked_for() => of_command(args, stop)?,
@@ -57,7 +61,7 @@ pub(super) fn recorded(args: &TuneArgs, stop: &AtomicBool) -> Result<Option<Reco
 }
 
 /// The program in the recording at `path`. One of another tool becomes a trace.
-fn of_file(path: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, Failure> {
+fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failure> {
     let named = path.display().to_string();
     let program = program(path, &named, args, stop)?;
     let own = matches!(Input::recognise(path, None), Ok(Input::Own));
@@ -81,7 +85,7 @@ fn of_file(path: &Path, args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, 
 }
 
 /// Runs the command and records the disk meanwhile.
-fn of_command(args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, Failure> {
+fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failure> {
     let folder = folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let meta = capture(args, &trace, stop)?;
@@ -106,7 +110,7 @@ fn of_command(args: &TuneArgs, stop: &AtomicBool) -> Result<Recorded, Failure> {
 }
 
 /// Records into the new file `trace` while the command runs, and returns the trace's description.
-fn capture(args: &TuneArgs, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Failure> {
+fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Failure> {
     let roots = Roots::live();
     let name = disk(args);
     let target = CaptureTarget::find(&roots, &name).map_err(|error| {
@@ -142,7 +146,7 @@ fn capture(args: &TuneArgs, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta
 }
 
 /// The disk that is recorded, by name or by a file on it.
-fn disk(args: &TuneArgs) -> String {
+fn disk(args: &TuneSettings) -> String {
     let target = args.workload.target.clone();
     // A simulated target has no disk.
     let target = target.filter(|name| Path::new(name).exists());
@@ -151,7 +155,7 @@ fn disk(args: &TuneArgs) -> String {
 }
 
 /// Refuses the recording of a command that failed. One that q2c ended after `--record-for` has not.
-fn ended_well(args: &TuneArgs, words: &[String], meta: &TraceMeta) -> Result<(), Failure> {
+fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result<(), Failure> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
     let by_signal = status.parse::<i32>().is_err();
     if status == "0" || (by_signal && args.program.record_for.is_some()) {
@@ -169,7 +173,7 @@ fn ended_well(args: &TuneArgs, words: &[String], meta: &TraceMeta) -> Result<(),
 fn program(
     path: &Path,
     named: &str,
-    args: &TuneArgs,
+    args: &TuneSettings,
     stop: &AtomicBool,
 ) -> Result<Program, Failure> {
     let taken = Taken {
@@ -177,7 +181,7 @@ fn program(
         processes: args.program.process.clone(),
     };
     let (pattern, meta) = read(path, &taken, stop).map_err(unread)?;
-    let cpus = match args.workload.cpus.0.len() {
+    let cpus = match args.workload.cpus.len() {
         0 => AllowedCpus::read()?.count(),
         named => named,
     };
@@ -198,7 +202,7 @@ fn program(
 }
 
 /// A folder for a trace that is made now, in the folder for runs.
-fn folder(args: &TuneArgs) -> Result<TempDir, Failure> {
+fn folder(args: &TuneSettings) -> Result<TempDir, Failure> {
     let out = &args.workload.run.out;
     let made = fs::create_dir_all(out);
     let made = made.and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));

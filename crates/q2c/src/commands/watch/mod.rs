@@ -11,7 +11,6 @@ pub use display::give_back_the_screen;
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, say, screen};
-use crate::requests::watch::WatchRequest;
 use crate::stream::{Stream, listen, print_summary};
 use crate::workbench::{open_new_without_rest, tell_place};
 use display::WatchDisplay;
@@ -37,24 +36,21 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let request = WatchRequest::of(args)?;
+    let bs = args.block_size().or_exit(Exit::Usage)?;
+    let methods = args.methods().or_exit(Exit::Usage)?;
     let endpoint = listen(args.metrics.prometheus)?;
     let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
     tell_place(&bench);
     let stream = stream(args, &bench, endpoint)?;
-    let bs = request.bs;
-    let first = request.methods[0].clone();
+    let first = methods[0].clone();
     let mut watcher = Watcher {
-        request: &request,
-        state: WatchState::new(
-            request.methods.clone(),
-            !args.workload.background_jobs().is_empty(),
-        ),
+        args,
+        state: WatchState::new(methods, !args.workload.background_jobs().is_empty()),
         head: head(args, bs, &bench),
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
         stream,
     };
-    let (workload, capture) = beside(&bench.workload, request.parts);
+    let (workload, capture) = beside(&bench.workload, args.parts);
     let (capture, none) = match capture {
         Some(Err(unseen)) => (None, Some(LateWatch::Unseen(unseen))),
         Some(Ok(capture)) => (Some(capture), None),
@@ -63,7 +59,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let plan = WatchPlan {
         bs,
         first: &first,
-        interval: request.interval,
+        interval: args.interval,
         seed: args.workload.run.seed,
         capture,
     };
@@ -128,9 +124,9 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-/// The request, state and output of a watch that runs.
+/// The arguments, state and output of a watch that runs.
 struct Watcher<'a> {
-    request: &'a WatchRequest,
+    args: &'a WatchArgs,
     state: WatchState,
     head: Head,
     display: WatchDisplay,
@@ -157,12 +153,12 @@ impl Watcher<'_> {
                 Seen::Interval(interval) => {
                     self.state.see(&interval);
                     changed = true;
-                    let seconds = self.request.seconds;
+                    let seconds = self.args.seconds;
                     let over = seconds.is_some_and(|s| reached(interval.span.1, s));
                     if !self.tell()? || over {
                         return Ok(Left::Asked);
                     }
-                    let every = self.request.every;
+                    let every = self.args.every;
                     if every.is_some_and(|each| self.state.over(each)) {
                         self.act(Action::Method { next: true }, watch)?;
                     }

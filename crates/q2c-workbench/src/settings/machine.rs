@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The machine of a simulated target.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct MachineArgs {
     /// Machine of a simulated target: here (as calibrated), or a TOML file of CPUs and costs
     /// [default: q2c's own, with 8 CPUs]

@@ -5,7 +5,7 @@ use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Formula, PolicySpec, SpecError};
 
 /// Formulas and their windows.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct RuleArgs {
     /// Own sleep rule: a formula over the count, mean, min, max, last, p01 to p99, lmd and misses
     /// of the last window (--period) or the last I/Os (--ios), such as '0.7 * min' or
@@ -34,6 +34,9 @@ pub struct RuleArgs {
 }
 
 /// Parses a period, and refuses one that windows cannot have.
+///
+/// # Errors
+/// It is no duration, or none that windows can have.
 pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
@@ -51,6 +54,9 @@ fn ios(text: &str) -> Result<u32, String> {
 
 impl RuleArgs {
     /// The formulas as policies, in the order in which they were given.
+    ///
+    /// # Errors
+    /// A formula cannot have these windows.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
         let policy = |formula: &Formula| match self.ios {
             Some(ios) => PolicySpec::of_last_ios(formula.clone(), ios),

@@ -9,11 +9,15 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// The recommended method for each of `sizes` from a run's folder or its `result.json`; from a run
-/// over several numbers of jobs for each of `jobs`, too. The error says in words what is missing.
+/// over several numbers of jobs for each of `jobs`, too.
+///
+/// # Errors
+/// What is missing, in words.
 pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
-    let file = match run.is_dir() {
-        true => run.join("result.json"),
-        false => run.to_owned(),
+    let file = if run.is_dir() {
+        run.join("result.json")
+    } else {
+        run.to_owned()
     };
     let bad = |found: String| {
         let file = file.display();
@@ -110,7 +114,7 @@ mod tests {
 
     fn kept(name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/kept")
+            .join("../q2c/tests/kept")
             .join(name)
     }
 

@@ -3,9 +3,10 @@
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_sim::{Limits, MinIops, Objective};
+use serde::{Deserialize, Serialize};
 
 /// Options of commands that choose a rule.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
 pub struct GoalArgs {
     /// What is best: kiops-per-core, iops or cpu
     #[arg(long, default_value = "kiops-per-core")]
@@ -13,17 +14,20 @@ pub struct GoalArgs {
     /// The chosen rule keeps at least this many IOPS, or this share of polling's: 9300, 93%
     /// [default: 97%; of the best clean sleep in poll sweep]
     #[arg(long, value_name = "IOPS")]
-    min_iops: Option<MinIops>,
+    pub min_iops: Option<MinIops>,
     /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
     #[arg(long, value_name = "DURATION", value_parser = latency)]
-    max_p99: Option<Nanos>,
+    #[serde(rename = "max_p99_ns")]
+    pub max_p99: Option<Nanos>,
     /// The chosen rule uses at most this much CPU, percent of one CPU and thread
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
-    max_cpu: Option<f64>,
+    #[serde(rename = "max_cpu_pct")]
+    pub max_cpu: Option<f64>,
 }
 
 impl GoalArgs {
     /// The limits that the chosen rule must keep.
+    #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
             min_iops: self.min_iops,

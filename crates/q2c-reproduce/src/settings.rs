@@ -1,23 +1,32 @@
-//! Arguments of `q2c reproduce`.
+//! The settings of a run: the arguments of `q2c reproduce` are its plan.
 
-use super::{Cpus, MachineArgs, RunArgs};
+use crate::Experiment;
 use clap::Args;
-use q2c_engine::EngineSpec;
-use q2c_model::{Bytes, parse_size};
+use q2c_engine::{EngineSpec, SimMachine};
+use q2c_host::target::Scratch;
+use q2c_model::{Bytes, List, parse_cpus, parse_size};
+use q2c_run::arguments::RunArgs;
+use q2c_run::run_dir::{CheckedPlan, PlanFault};
+use q2c_workbench::check_machine;
+use q2c_workbench::settings::MachineArgs;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Run published experiments here, and judge each published claim.
-#[derive(Clone, Debug, Args)]
-pub struct ReproduceArgs {
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+pub struct ReproduceSettings {
     /// The experiment: a name of --list, or a file like those in experiments/
     #[arg(
         required_unless_present_any = ["list", "all", "resume"],
         conflicts_with_all = ["list", "all", "resume"]
     )]
+    #[serde(skip)]
     pub name: Option<String>,
     /// List the experiments: what they ask and need, what of them can be judged here, how long they
     /// take. What depends on a target is told with --target
     #[arg(long, conflicts_with_all = ["all", "resume", "scratch"])]
+    #[serde(skip)]
     pub list: bool,
     /// Run all experiments
     #[arg(long)]
@@ -42,15 +51,16 @@ pub struct ReproduceArgs {
     pub all_trials: bool,
     /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
     /// siblings
-    #[arg(long, value_name = "LIST", default_value = "auto")]
-    pub cpus: Cpus,
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    pub cpus: List<u32>,
     /// I/O interface of jobs whose file names none [default: io_uring, or what a simulated target
     /// names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
     /// The machine of simulated devices.
     #[command(flatten)]
-    pub machine: MachineArgs,
+    #[serde(skip)]
+    pub simulated: MachineArgs,
     /// For an experiment that judges a result of another command: the folder or file of that result
     #[arg(long, value_name = "RUN", conflicts_with_all = ["list", "all", "resume"])]
     pub from: Option<PathBuf>,
@@ -64,16 +74,24 @@ pub struct ReproduceArgs {
             "real_time"
         ]
     )]
+    #[serde(skip)]
     pub resume: Option<PathBuf>,
     /// Place of the run.
     #[command(flatten)]
+    #[serde(flatten)]
     pub run: RunArgs,
+    /// The text of the experiment's file; empty with `all`.
+    #[arg(skip)]
+    pub experiment: String,
+    /// The machine on which jobs on simulated devices run; `None` for this one.
+    #[arg(skip)]
+    pub machine: Option<SimMachine>,
 }
 
 /// The factor that `small` stands for.
 const SMALL: f64 = 0.02;
-/// The least factor.
-const LEAST: f64 = 0.001;
+/// Factors of times that the command line takes.
+const SCALES: RangeInclusive<f64> = 0.001..=1.0;
 
 fn scale(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
@@ -84,9 +102,62 @@ fn scale(text: &str) -> Result<f64, String> {
         "small" => Some(SMALL),
         _ => number.trim().parse().ok().map(|number: f64| number * unit),
     };
-    let value = value.filter(|value| (LEAST..=1.0).contains(value));
+    let value = value.filter(|value| SCALES.contains(value));
     value
         .ok_or_else(|| "expected a factor from 0.001 to 1, such as 0.1 or 10%, or small".to_owned())
+}
+
+/// Which values a plan may have that is read back.
+impl CheckedPlan for ReproduceSettings {
+    fn check(&self) -> Result<(), PlanFault> {
+        PlanFault::within("scale", &self.scale, SCALES)?;
+        self.run.check()?;
+        check_machine(self.machine.as_ref())?;
+        self.trials.map_or(Ok(()), |trials| {
+            PlanFault::within("trials", &trials, 1..=1000)
+        })
+    }
+}
+
+impl ReproduceSettings {
+    /// The plan for these experiments on this machine and in its time, on this target: of the
+    /// experiment that was named, else of all.
+    #[must_use]
+    pub fn plan(&self, experiments: &[Experiment], target: Option<String>) -> Self {
+        let named = experiments.first().filter(|_| self.name.is_some());
+        ReproduceSettings {
+            all: named.is_none(),
+            experiment: named.map_or_else(String::new, |of| of.text.clone()),
+            target,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the target is simulated.
+    #[must_use]
+    pub fn has_simulated_target(&self) -> bool {
+        self.target
+            .as_ref()
+            .and_then(|target| EngineSpec::for_target(self.engine.as_ref(), target).ok())
+            .is_some_and(|engine| engine.simulates().is_some())
+    }
+
+    /// The same plan on the scratch file, if there is one.
+    #[must_use]
+    pub fn on(self, scratch: Option<&Scratch>) -> Self {
+        let path = scratch.map(|scratch| scratch.path().display().to_string());
+        ReproduceSettings {
+            target: path.or(self.target.clone()),
+            ..self
+        }
+    }
+
+    /// Whether the experiment runs on the simulated machine.
+    #[must_use]
+    pub fn simulates(&self, experiment: &Experiment) -> bool {
+        let target = self.has_simulated_target();
+        self.machine.is_some() && experiment.needs_real_time(target).is_none()
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,423 @@
+//! The settings of a run. The arguments of `q2c bench` are its plan: one type is what is typed,
+//! what a fio job file or the configuration fills in, what is checked, and what `plan.toml` keeps.
+
+use crate::interface::Interface;
+use crate::spec::{Axes, DEPTHS, JOBS, SIZES};
+use clap::Args;
+use q2c_engine::{Pattern, SimMachine};
+use q2c_host::topology::ChosenCpus;
+use q2c_model::{Bytes, CpuId, List, parse_budget, parse_cpus, parse_size, seconds_within};
+use q2c_result::bench::{BenchPoint, Tuned};
+use q2c_result::{Target, TargetKind};
+use q2c_run::arguments::{LimitArgs, RunArgs, Typed};
+use q2c_run::run_dir::{CheckedPlan, PlanFault};
+use q2c_workbench::LEAST_BLOCKS;
+use q2c_workbench::check_machine;
+use q2c_workbench::settings::MachineArgs;
+use q2c_workbench::workbench::WorkloadRequest;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// Range of the seconds of a trial's warm-up and of its measured part.
+pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
+/// Range of the trials of a point.
+pub const TRIALS: RangeInclusive<u32> = 1..=1000;
+
+/// Range of a job file's warm-up, which may be none.
+const WARM_UP: RangeInclusive<f64> = 0.0..=3600.0;
+/// Range of the budget, seconds: the longest duration of the command line are 584 years.
+const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
+/// Fewest submissions that a trial of an open loop is expected to have.
+const FEWEST: f64 = 10.0;
+/// Any finite number above 0.
+const ABOVE_0: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
+
+/// Compare interfaces and methods over jobs.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+pub struct BenchSettings {
+    /// What was typed, which wins over a job file.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub typed: Typed,
+    /// File or block device; an NVMe namespace's character device (/dev/ng0n1); for spdk a
+    /// controller's PCI address (0000:04:00.0); or a simulated device such as sim:50us,servers=8
+    pub target: Option<String>,
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the
+    /// end
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
+    pub scratch: Option<Bytes>,
+    /// The machine of a simulated target.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub simulated: MachineArgs,
+    /// Points and target from a fio job file; flags win over it, and what q2c does not have is
+    /// named with its line
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub fio: Option<PathBuf>,
+    /// The axes.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub axes: Axes,
+    /// Make the backgrounds phases of one trial: the jobs run on while the background changes
+    #[arg(long, requires = "background")]
+    pub phases: bool,
+    /// Also measure what this run of q2c tune recommends
+    ///
+    /// Also measure the method that this run of `q2c tune` recommends for each block size
+    #[arg(long, value_name = "RUN")]
+    #[serde(skip)]
+    pub tuned: Option<PathBuf>,
+    /// Measure stages in the block layer, in a run of its own (root)
+    ///
+    /// After all trials, run each point once more with the block layer captured: where its I/Os
+    /// spend their time, stage by stage, and which hardware queues take them (needs root)
+    #[arg(long)]
+    pub stages: bool,
+    /// Measured part of each trial [default: 3s]
+    #[arg(
+        short = 's',
+        long,
+        value_name = "DURATION",
+        value_parser = seconds,
+        default_value = "3s",
+        hide_default_value = true
+    )]
+    pub seconds: f64,
+    /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = seconds,
+        default_value = "1s",
+        hide_default_value = true
+    )]
+    #[serde(rename = "warm_up_seconds")]
+    pub warm_up: f64,
+    /// Trials of each point
+    #[arg(
+        short = 't',
+        long,
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub trials: u32,
+    /// Also run the trials of what was invalid twice for one reason
+    #[arg(long)]
+    #[serde(skip)]
+    pub all_trials: bool,
+    /// Add trials until the median is known this well, such as 3%
+    ///
+    /// Add trials until the median's interval is narrower than this share of it, such as 3%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub precision: Option<f64>,
+    /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the
+    /// intended time
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// CPUs in the order in which jobs take them, separated by commas; auto takes cores before SMT
+    /// siblings, the device's NUMA node first, and the first job's by trials of a moment each
+    #[arg(long, value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    pub cpus: List<u32>,
+    /// The device's rating in IOPS: what lies above it is flagged
+    #[arg(long, value_name = "IOPS", value_parser = rate, allow_hyphen_values = true)]
+    pub rating: Option<f64>,
+    /// Time for all trials, such as 10m: fewer trials are run when they do not fit
+    #[arg(id = "budget", long, value_name = "DURATION", value_parser = parse_budget)]
+    pub budget_s: Option<f64>,
+    /// What the run must keep.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub limits: LimitArgs,
+    /// Go on with this interrupted run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
+    #[serde(skip)]
+    pub resume: Option<PathBuf>,
+    /// Place of the run.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub run: RunArgs,
+    /// The order of the CPUs in words.
+    #[arg(skip)]
+    pub cpu_order: String,
+    /// Part of the target in use, from its start; `None` for all of it.
+    #[arg(skip)]
+    pub span: Option<Bytes>,
+    /// The points, when they are fewer than the axes make together; empty when they are all.
+    #[arg(skip)]
+    pub points: Vec<BenchPoint>,
+    /// The methods of the run of `q2c tune`, which are points beside those of the axes.
+    #[arg(skip)]
+    #[serde(rename = "tuned")]
+    pub recommended: Option<Tuned>,
+    /// The machine on which a simulated target is measured; `None` for this one.
+    #[arg(skip)]
+    pub machine: Option<SimMachine>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    seconds_within(text, SECONDS)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    let value = value.filter(|r| *r > 0.0 && *r <= 1e9);
+    value.ok_or_else(|| "expected a number above 0 and up to 10^9".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|p| *p > 0.0 && *p < 100.0);
+    let value = value.ok_or_else(|| "expected a percentage above 0 and below 100".to_owned());
+    value.map(|p| p / 100.0)
+}
+
+impl BenchSettings {
+    /// The target; empty until it has a name.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        self.target.as_deref().unwrap_or_default()
+    }
+
+    /// The workload with which the target is opened: for a pattern that writes, if there is one.
+    #[must_use]
+    pub fn request(&self) -> WorkloadRequest {
+        let writes = self.axes.rw.iter().find(|pattern| pattern.write);
+        let read = Pattern {
+            random: true,
+            write: false,
+        };
+        let background = self.axes.distinct_backgrounds().into_iter();
+        WorkloadRequest {
+            target: self.target().to_owned(),
+            engine: None,
+            pattern: writes.copied().unwrap_or(read),
+            sizes: self.axes.bs.clone(),
+            jobs: 1,
+            cpus: self.cpus.iter().copied().map(CpuId).collect(),
+            background: background.flat_map(|some| some.0).collect(),
+            allow_write: self.run.allow_write.clone(),
+            seed: self.run.seed,
+            machine: self.machine.clone(),
+        }
+    }
+
+    /// Settles what depends on the open target and on the CPUs: the plan has no choice left.
+    pub fn settle(&mut self, target: &Target, cpus: &ChosenCpus) {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let of_kind = match target.kind {
+            TargetKind::Simulated => vec![self.target().to_owned()],
+            TargetKind::NvmeGeneric => names(&["io_uring_cmd"]),
+            TargetKind::Pci => names(&["spdk"]),
+            _ => names(&["io_uring", "libaio", "pvsync2"]),
+        };
+        self.axes.engine.get_or_insert(of_kind);
+        self.axes.background = self.axes.distinct_backgrounds();
+        self.cpus = cpus.cpus.iter().map(|cpu| cpu.0).collect();
+        self.cpu_order.clone_from(&cpus.words);
+    }
+
+    /// These settings, which are those of a plan, in a session that has arguments of its own.
+    #[must_use]
+    pub fn resumed_by(self, session: &BenchSettings) -> BenchSettings {
+        BenchSettings {
+            all_trials: session.all_trials,
+            limits: session.limits.clone(),
+            run: session.run.with_seed_of(&self.run),
+            ..self
+        }
+    }
+
+    /// The part of the target that `size` of a job file asks for; `None` for all of it. The target
+    /// has `whole` bytes, and the part must hold [`LEAST_BLOCKS`] of the largest blocks.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn part_of(
+        &self,
+        size: Option<q2c_fio::Size>,
+        whole: Bytes,
+    ) -> Result<Option<Bytes>, String> {
+        let whole = whole.0;
+        let span = match size {
+            None | Some(q2c_fio::Size::Percent(100)) => return Ok(None),
+            Some(q2c_fio::Size::Bytes(bytes)) => bytes.0,
+            Some(q2c_fio::Size::Percent(percent)) => {
+                (u128::from(whole) * u128::from(percent) / 100) as u64
+            }
+        };
+        let largest = self.axes.bs.iter().map(|bs| bs.0).max().unwrap_or(0);
+        let least = LEAST_BLOCKS * largest;
+        let fits = (least..=whole).contains(&span);
+        fits.then_some(Some(Bytes(span))).ok_or_else(|| {
+            format!(
+                "use {span} bytes of the target, as size= of the fio job file asks: the target has {whole}, and {LEAST_BLOCKS} of the largest \
+                 blocks, {least} bytes, must fit"
+            )
+        })
+    }
+
+    /// The interfaces, each of which has a name.
+    ///
+    /// # Errors
+    /// A name is not known.
+    pub fn interfaces(&self) -> Result<Vec<Interface>, String> {
+        self.axes
+            .engines()
+            .iter()
+            .map(|name| name.parse())
+            .collect()
+    }
+}
+
+/// Which values a plan may have: those that the command line takes, also when it is read back.
+impl CheckedPlan for BenchSettings {
+    fn check(&self) -> Result<(), PlanFault> {
+        PlanFault::within("seconds", &self.seconds, SECONDS)?;
+        PlanFault::within("warm_up_seconds", &self.warm_up, WARM_UP)?;
+        PlanFault::within("trials", &self.trials, TRIALS)?;
+        self.run.check()?;
+        PlanFault::some("cpus", &self.cpus)?;
+        for (field, value) in [
+            ("precision", self.precision),
+            ("rate", self.rate),
+            ("rating", self.rating),
+        ] {
+            value.map_or(Ok(()), |value| PlanFault::within(field, &value, ABOVE_0))?;
+        }
+        self.check_rate()?;
+        let budget = self.budget_s.unwrap_or_default();
+        PlanFault::within("budget_s", &budget, BUDGET)?;
+        check_machine(self.machine.as_ref())?;
+        self.axes.check()?;
+        self.check_named_points()
+    }
+}
+
+impl BenchSettings {
+    /// A rate must give each job I/Os to measure: of a Poisson process with [`FEWEST`] expected
+    /// ones, one trial in 20,000 has none.
+    fn check_rate(&self) -> Result<(), PlanFault> {
+        let least = FEWEST / self.seconds;
+        match self.rate {
+            Some(rate) if rate < least => Err(PlanFault::new(
+                "rate",
+                format!(
+                    "{least:.3} per second or more, or longer trials: {FEWEST} submissions in each"
+                ),
+                rate,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_named_points(&self) -> Result<(), PlanFault> {
+        for point in &self.points {
+            PlanFault::read::<Interface>("points.engine", &point.engine)?;
+            PlanFault::read::<Pattern>("points.rw", &point.rw)?;
+            PlanFault::within("points.jobs", &point.jobs, JOBS)?;
+            PlanFault::within("points.depth", &point.depth, DEPTHS)?;
+            PlanFault::within("points.bs", &point.bs, SIZES)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checked::tests::settings;
+    use q2c_fio::Size;
+    use q2c_policy::Method;
+    use q2c_run::arguments::from_words;
+
+    #[test]
+    fn rates_and_ratings_are_numbers_that_a_device_can_have() {
+        for text in ["nan", "-5", "0", "inf", "-0", "1e10", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        assert_eq!(rate("750e3"), Ok(750_000.0));
+    }
+
+    fn planned(words: &str, kind: TargetKind) -> BenchSettings {
+        let mut settings: BenchSettings = from_words(words).unwrap();
+        let facts = Target {
+            kind,
+            ..Target::default()
+        };
+        let cpus = ChosenCpus {
+            cpus: vec![CpuId(2), CpuId(0)],
+            words: "as asked".to_owned(),
+            borders: Vec::new(),
+        };
+        settings.settle(&facts, &cpus);
+        settings
+    }
+
+    #[test]
+    fn without_options_the_plan_has_the_defaults_of_the_targets_kind() {
+        let plan = planned("d", TargetKind::File);
+        let axes = &plan.axes;
+        assert_eq!(axes.engines(), ["io_uring", "libaio", "pvsync2"]);
+        assert_eq!(axes.method, [Method::INTERRUPT, Method::POLL]);
+        assert_eq!((&axes.jobs, &axes.depth), (&vec![1], &vec![1]));
+        assert_eq!(axes.bs, [Bytes(4096)]);
+        assert_eq!(axes.rw, ["randread".parse().unwrap()]);
+        assert_eq!((plan.seconds, plan.warm_up, plan.trials), (3.0, 1.0, 5));
+        assert_eq!(plan.cpus, [2, 0]);
+        let engines = |kind| planned("d", kind).axes.engine.unwrap();
+        assert_eq!(engines(TargetKind::Simulated), ["d"]);
+        assert_eq!(engines(TargetKind::NvmeGeneric), ["io_uring_cmd"]);
+        assert_eq!(engines(TargetKind::Pci), ["spdk"]);
+    }
+
+    #[test]
+    fn options_win_over_defaults() {
+        let words =
+            "d --engine libaio --jobs 1..3 --depth 8 --bs 8k --rw randwrite --seconds 2 --rate 10";
+        let plan = planned(words, TargetKind::File);
+        assert_eq!(plan.axes.engines(), ["libaio"]);
+        assert_eq!((plan.axes.jobs, plan.axes.depth), (vec![1, 2, 3], vec![8]));
+        assert_eq!(plan.axes.bs, [Bytes(8192)]);
+        assert_eq!((plan.seconds, plan.rate), (2.0, Some(10.0)));
+    }
+
+    #[test]
+    fn the_target_is_opened_for_writing_when_one_pattern_writes() {
+        let writes = |rw: &str| settings(&format!("d --rw {rw}")).request().pattern.write;
+        assert!(!writes("randread,read"));
+        assert!(writes("randread,write"));
+    }
+
+    #[test]
+    fn a_part_of_the_target_holds_enough_blocks() {
+        let plan = settings("d --bs 512,4k");
+        let of = |size, whole| plan.part_of(size, Bytes(whole));
+        assert_eq!(of(None, 1 << 20), Ok(None));
+        assert_eq!(of(Some(Size::Percent(100)), 1 << 20), Ok(None));
+        let half = Some(Bytes(1 << 19));
+        assert_eq!(of(Some(Size::Percent(50)), 1 << 20), Ok(half));
+        let quarter = Bytes(1 << 18);
+        let of_bytes = |bytes| of(Some(Size::Bytes(Bytes(bytes))), 1 << 20);
+        assert_eq!(of_bytes(1 << 18), Ok(Some(quarter)));
+        assert!(of_bytes((1 << 18) - 1).is_err());
+        assert!(of_bytes((1 << 20) + 1).is_err());
+    }
+
+    /// A plan that is read back is the plan that was written, and a session adds what is its own.
+    #[test]
+    fn a_plan_keeps_the_settings_and_not_the_session() {
+        let words = "sim:50us --jobs 1,2 --background bs=4k,cpus=1 --background none --seed 7 \
+                     --budget 9s --machine here --json --out x --fail-if iops<1";
+        let plan = planned(words, TargetKind::Simulated);
+        let text = toml::to_string(&plan).unwrap();
+        let read: BenchSettings = toml::from_str(&text).unwrap();
+        assert_eq!(toml::to_string(&read).unwrap(), text);
+        assert!(!read.run.json && read.limits.fail_if.is_empty(), "{text}");
+        let session = from_words("--resume r --json --seed 3 --allow-write d").unwrap();
+        let resumed = read.resumed_by(&session);
+        assert!(resumed.run.json && resumed.run.allow_write.len() == 1);
+        assert_eq!((resumed.run.seed, resumed.budget_s), (7, Some(9.0)));
+    }
+}

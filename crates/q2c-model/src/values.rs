@@ -1,0 +1,223 @@
+//! Values of options that several commands have, as they are typed: times within bounds, lists of
+//! numbers, lists of CPUs.
+
+use crate::{Nanos, parse_time};
+use std::ops::RangeInclusive;
+
+/// A list that an option takes as one value, where [`Vec`] is a value for each time it is given.
+pub type List<T> = Vec<T>;
+
+/// Seconds within a range: `10`, `10s`, `500ms` or `2m`.
+///
+/// # Errors
+/// The text is no time, or one that is out of the range.
+pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let time = parse_time(text).ok();
+    let seconds = time.map(|time| time.0 as f64 / 1e9);
+    seconds.filter(|s| range.contains(s)).ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        format!("expected {least} s to {most} s, such as 10, 10s or 500ms, found `{text}`")
+    })
+}
+
+/// A time within a range, which is written in the same ways.
+///
+/// # Errors
+/// The text is no time, or one that is out of the range.
+pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
+    let time = parse_time(text).map_err(|e| e.to_string())?;
+    if range.contains(&time) {
+        return Ok(time);
+    }
+    let (least, most) = (range.start(), range.end());
+    Err(format!("expected {least} to {most}, found `{text}`"))
+}
+
+/// A budget for all trials of a run, seconds.
+///
+/// # Errors
+/// The text is no time, or one of less than a second.
+pub fn parse_budget(text: &str) -> Result<f64, String> {
+    let time = parse_time(text).map_err(|e| e.to_string())?;
+    if time < Nanos::from_millis(1_000) {
+        return Err(format!(
+            "expected 1 s or more, such as 90s or 10m, found `{text}`"
+        ));
+    }
+    Ok(time.as_secs_f64())
+}
+
+/// CPUs by their numbers, each once; empty for `auto`, where q2c chooses them.
+///
+/// # Errors
+/// The text is something else.
+pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
+    if text == "auto" {
+        return Ok(Vec::new());
+    }
+    let number = |part: &str| {
+        let wrong = || format!("expected numbers of CPUs such as 0,2, or auto, found `{text}`");
+        part.trim().parse().map_err(|_| wrong())
+    };
+    let cpus: Vec<u32> = text.split(',').map(number).collect::<Result<_, _>>()?;
+    let again = |(at, cpu): (usize, &u32)| cpus[..at].contains(cpu).then_some(*cpu);
+    match cpus.iter().enumerate().find_map(again) {
+        // Jobs beyond the last CPU begin with the first one again, so nobody needs to.
+        Some(cpu) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
+        None => Ok(cpus),
+    }
+}
+
+/// Whole numbers from 1 to 1024, as [`parse_numbers`].
+///
+/// # Errors
+/// As [`parse_numbers`].
+pub fn parse_counts<T: TryFrom<u32> + PartialEq>(text: &str) -> Result<List<T>, String> {
+    whole_numbers(text, 1024)
+}
+
+/// Whole numbers from 1 to 65536, each once, in the order given: `1,2,4`, `1..8`, or with a step
+/// `5..120/5`, which begins with 5.
+///
+/// # Errors
+/// The text is something else.
+pub fn parse_numbers(text: &str) -> Result<List<u32>, String> {
+    whole_numbers(text, 65_536)
+}
+
+fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, most: u32) -> Result<List<T>, String> {
+    let wrong = || {
+        format!(
+            "expected whole numbers from 1 to {most}, such as 1,2,4 or 1..8 or 5..120/5, found `{text}`"
+        )
+    };
+    let one = |part: &str| {
+        let n: Option<u32> = part.trim().parse().ok();
+        n.filter(|n| (1..=most).contains(n)).ok_or_else(wrong)
+    };
+    let mut numbers: Vec<T> = Vec::new();
+    for part in text.split(',') {
+        let (from, rest) = part.split_once("..").unwrap_or((part, part));
+        let (to, step) = rest
+            .split_once('/')
+            .filter(|_| part.contains(".."))
+            .unwrap_or((rest, "1"));
+        let (from, to, step) = (one(from)?, one(to)?, one(step)?);
+        if from > to {
+            return Err(wrong());
+        }
+        for n in (from..=to).step_by(step as usize) {
+            let n = T::try_from(n).map_err(|_| wrong())?;
+            if !numbers.contains(&n) {
+                numbers.push(n);
+            }
+        }
+    }
+    Ok(numbers)
+}
+
+/// Reads names that commas separate, where a name may contain commas itself. A part with which no
+/// name begins belongs to the name before it; `begins` tells which part begins one.
+///
+/// # Errors
+/// That of the first name that is not understood.
+pub fn parse_names<T: std::str::FromStr>(
+    text: &str,
+    begins: impl Fn(&str) -> bool,
+) -> Result<List<T>, T::Err> {
+    let mut names: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match names.last_mut() {
+            Some(last) if !begins(part) => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => names.push(part.to_owned()),
+        }
+    }
+    names.iter().map(|name| name.parse()).collect()
+}
+
+/// Lets files keep a type as its text, which `Display` writes and `FromStr` reads.
+#[macro_export]
+macro_rules! kept_as_text {
+    ($($kept:ty),+) => {$(
+        impl $crate::serde::Serialize for $kept {
+            fn serialize<S: $crate::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $kept {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text: String = $crate::serde::Deserialize::deserialize(from)?;
+                text.parse().map_err($crate::serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_number_is_of_seconds() {
+        for (text, seconds) in [
+            ("10", 10.0),
+            ("10s", 10.0),
+            ("500ms", 0.5),
+            ("2m", 120.0),
+            ("0.25", 0.25),
+        ] {
+            assert_eq!(seconds_within(text, 0.1..=3600.0), Ok(seconds), "{text}");
+        }
+        let message = seconds_within("50ms", 0.1..=3600.0).unwrap_err();
+        assert_eq!(
+            message,
+            "expected 0.1 s to 3600 s, such as 10, 10s or 500ms, found `50ms`"
+        );
+        for wrong in ["", "s", "-1", "nan", "inf", "10 parsecs"] {
+            assert!(seconds_within(wrong, 0.0..=1e7).is_err(), "{wrong}");
+        }
+        let second = Nanos::from_millis(1_000);
+        assert_eq!(parse_budget("1s"), Ok(1.0));
+        for wrong in ["0", "999ms"] {
+            assert!(
+                parse_budget(wrong).unwrap_err().contains("1 s or more"),
+                "{wrong}"
+            );
+        }
+        assert_eq!(time_within("1", Nanos::ZERO..=second), Ok(second));
+    }
+
+    #[test]
+    fn cpus_are_named_or_left_to_q2c() {
+        assert_eq!(parse_cpus("3,0"), Ok(vec![3, 0]));
+        assert_eq!(parse_cpus("auto"), Ok(Vec::new()));
+        let twice = parse_cpus("1,0,1").unwrap_err();
+        assert_eq!(twice, "expected each CPU once, found CPU 1 twice");
+        for wrong in ["", "0,0", "1,,2", "-1", "all", "auto,1"] {
+            assert!(parse_cpus(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_are_lists_and_ranges() {
+        assert_eq!(parse_counts::<u16>("1..3,8,2"), Ok(vec![1, 2, 3, 8]));
+        assert_eq!(parse_counts::<u16>("5..21/5,1"), Ok(vec![5, 10, 15, 20, 1]));
+        assert_eq!(parse_counts::<u16>("7..7/3"), Ok(vec![7]));
+        assert_eq!(
+            parse_numbers("4,2048..65536/32768"),
+            Ok(vec![4, 2048, 34_816])
+        );
+        for wrong in ["65537", "1..2/0", "1..65536/65537"] {
+            assert!(parse_numbers(wrong).is_err(), "{wrong}");
+        }
+        for wrong in [
+            "", "0", "4..2", "a", "1,,2", "1025", "3/2", "1..4/0", "1..4/", "1..4/2/2",
+        ] {
+            assert!(parse_counts::<u16>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
