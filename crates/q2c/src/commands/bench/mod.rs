@@ -128,9 +128,9 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     spec.check_simulated(&place.target).or_exit(blamed)?;
     let site = &place.workload.site;
     spec.check_stages(site).or_exit(Exit::Target)?;
-    let set = |values: &Option<Vec<u32>>| values.clone().unwrap_or_default();
-    let (hw_queues, nr_requests) = (set(&spec.axes.hw_queues), set(&spec.axes.nr_requests));
-    check_axes(site, &hw_queues, &nr_requests).or_exit(Exit::Target)?;
+    let hw_queues = spec.axes.hw_queues.as_deref().unwrap_or_default();
+    let nr_requests = spec.axes.nr_requests.as_deref().unwrap_or_default();
+    check_axes(site, hw_queues, nr_requests).or_exit(Exit::Target)?;
     opens(&spec, &place)?;
     tell_place(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
