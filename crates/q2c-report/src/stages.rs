@@ -170,7 +170,7 @@ fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
     });
     let words = match none {
         true => "none: a free one was always there".to_owned(),
-        false => counted.join(". "),
+        false => counted.join("; "),
     };
     Some((format!("sleeps of {line} for a request (tag)"), words))
 }

@@ -57,7 +57,7 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
         "set nvme.poll_queues and reboot for true polling",
         "method hybrid:min:ratio=85%,period=10ms of q2c&#39;s engine is what was measured",
         "options nvme poll_queues=4",
-        "use min:ratio=80%,period=10ms",
+        "hybrid polling by min:ratio=80%,period=10ms",
         "<dt>hybrid-kernel</dt><dd class=\"\">Linux 6.18.0 has none",
     ] {
         assert!(page.contains(text), "{text}");
@@ -73,7 +73,7 @@ fn a_program_is_on_the_page() {
     }
     let page = page(&result);
     for text in [
-        "the program would go 1.11 times as fast",
+        "The program would go 1.11 times as fast",
         "Program and workload",
         "p50, Q2C beside U2C",
         "not copied",

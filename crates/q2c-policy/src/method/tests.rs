@@ -1,4 +1,5 @@
 use super::*;
+use serde::{Deserialize, Serialize};
 
 const TEXTS: [&str; 10] = [
     "interrupt",

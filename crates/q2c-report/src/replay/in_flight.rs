@@ -302,13 +302,13 @@ mod tests {
         let timed = job(Mode::default());
         let told = |trial: &ReplayTrial| validity(&timed, &trace(), trial).words;
         const KEPT: &str = "the replayer kept the recorded times (its own lateness was 12.5 us at \
-                            the 99th percentile, where --max-lateness allows 100 us); it can \
+                            the 99th percentile, where --max-lateness allows 100 us). It can \
                             be compared with other runs";
         assert_eq!(told(&trial(2.7, Some(0.01), 61.0)), KEPT);
         assert_eq!(
             told(&trial(5.86, Some(2.86), 132.0)),
             format!(
-                "{KEPT}; 5.86 were in flight on average where the recording had 2.68, because \
+                "{KEPT}. 5.86 were in flight on average where the recording had 2.68, because \
                  requests took longer: 132 us U2C each, 60.0 us U2C recorded"
             )
         );
@@ -342,16 +342,16 @@ mod tests {
         let longer = trial(5.86, Some(2.86), 132.0);
         assert_eq!(
             told(&block, &longer),
-            "; 5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at 132 us \
-             U2C each, 60.0 us Q2C recorded, which lacks the time outside of the block layer; run \
+            ". 5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at 132 us \
+             U2C each, 60.0 us Q2C recorded, which lacks the time outside of the block layer. Run \
              with --capture to compare Q2C with Q2C"
         );
         let over_time = in_flight(&timed, &block, &longer);
         assert_eq!(
             over_time,
             "5.86 on average by U2C (2.68 by Q2C in the recording), 287 at most (4 by Q2C in the \
-             recording); off by 2.86 times the recorded number, comparing the number by U2C \
-             before each request with that by Q2C before the same request of the recording"
+             recording). By request off by 2.86 times the recorded number, comparing the number by U2C \
+             before each request with that by Q2C in the recording"
         );
         let shorter = told(&block, &trial(1.2, Some(0.5), 30.0));
         assert!(
@@ -363,7 +363,7 @@ mod tests {
         let unknown = told(&of(None), &longer);
         assert!(
             unknown.ends_with(
-                "60.0 us recorded; this result does not tell whether that is U2C or Q2C"
+                "60.0 us recorded. This result does not tell whether that is U2C or Q2C"
             ),
             "{unknown}"
         );
@@ -400,7 +400,7 @@ mod tests {
         let longer = validity(&timed, &block, &captured(0.04, 90.0, 20)).words;
         assert!(
             longer.ends_with(
-                "; 4.00 were in flight on average where the recording had 2.68, because requests \
+                ". 4.00 were in flight on average where the recording had 2.68, because requests \
                  took longer: 90.0 us Q2C each, 60.0 us Q2C recorded"
             ),
             "{longer}"
@@ -416,13 +416,13 @@ mod tests {
 
     #[test]
     fn what_is_compared_with_what_is_said_by_the_mode() {
-        const COMPARED: &str = ", comparing the number before each request with that before the \
-                                same request of the recording";
+        const COMPARED: &str = ", comparing the number before each request with that in the \
+                                recording";
         let shown = trial(5.86, Some(2.86), 132.0);
         assert_eq!(
             in_flight(&job(Mode::default()), &trace(), &shown),
             format!(
-                "5.86 on average by U2C (2.68 in the recording), 287 at most (4 in the recording); \
+                "5.86 on average by U2C (2.68 in the recording), 287 at most (4 in the recording). By request \
                  off by 2.86 times the recorded number{COMPARED}"
             )
         );
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(
             in_flight(&squeezed, &trace(), &kept),
             format!(
-                "0.36 % off the recording{COMPARED}; over the whole time 3.89 on average by U2C (2.68 in the recording, \
+                "0.36 % off the recording{COMPARED}. Over the whole time 3.89 on average by U2C (2.68 in the recording, \
                  10.0 % of whose time nothing is in flight), 287 at most (4 in the recording)"
             )
         );
@@ -439,7 +439,7 @@ mod tests {
         assert!(with_idle.contains("(2.68 in the recording), 287"));
         assert_eq!(
             validity(&squeezed, &trace(), &kept).words,
-            "it kept the recorded number in flight, 0.36 % off request by request; it can be \
+            "it kept the recorded number in flight, 0.36 % off request by request. It can be \
              compared with other runs that leave the idle time out, too"
         );
         let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).words;

@@ -80,7 +80,9 @@ fn an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed() {
     else {
         return;
     };
-    let text = page.evaluate("document.body.innerText");
+    // Warnings are in one line that opens.
+    let text =
+        page.evaluate("document.querySelector('.warnings').open = true, document.body.innerText");
     let text = text.as_str().expect("the page's text");
     for said in [
         "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: all requests in use",

@@ -142,7 +142,9 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
     let Some(mut page) = open_comparison(test, &fixture::compare()) else {
         return;
     };
-    let text = page.evaluate("document.body.innerText");
+    // Warnings are in one line that opens.
+    let text =
+        page.evaluate("document.querySelector('.warnings').open = true, document.body.innerText");
     let text = text.as_str().expect("the page's text");
     for said in [
         "completion time cannot tell (ratio 1.0000): \

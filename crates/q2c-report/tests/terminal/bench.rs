@@ -30,10 +30,10 @@ fn the_stages_of_each_number_of_jobs_are_told() {
          Q2C 71.5 us 64.3 us 143 us io_uring poll 14",
         // 60 us over 61.5 us and 1 us per job; I2D over the same.
         "bottleneck of io_uring poll over the jobs: D2C at 1, 2, 6, 10, 14 jobs \
-         (96.0, 94.5, 88.9, 83.9, 79.5 % of Q2C); I2D at 18, 22 jobs (22.6, 26.3 % of Q2C); \
-         D2C: why D2C; I2D: why I2D",
+         (96.0, 94.5, 88.9, 83.9, 79.5 % of Q2C). I2D at 18, 22 jobs (22.6, 26.3 % of Q2C). \
+         D2C: why D2C. I2D: why I2D",
         // Both grow from 1 to 22 jobs by 21 us.
-        "growth of io_uring poll over the jobs: Q2C is 62.5 us at 1 job and 83.5 us at 22 jobs; \
+        "growth of io_uring poll over the jobs: Q2C is 62.5 us at 1 job and 83.5 us at 22 jobs. \
          I2D takes 100 % of the growth",
         "sleeps of io_uring poll for a request (tag): none at 1 job; none at 2 jobs; none at 6 jobs; \
          none at 10 jobs; none at 14 jobs; 0.25 per I/O, 2.00 us each, in 1 hardware queue at 18 jobs; \
@@ -41,8 +41,8 @@ fn the_stages_of_each_number_of_jobs_are_told() {
         "io_uring poll, 1 job: reads by queue of 259:0: 100 in 1 of 3 queues (unused: 1-2); \
          over all queues uneven (deviation 50.0 %); spread as the map from CPUs to queues has it",
         "io_uring poll, 2 jobs: reads by queue of 259:0: 100 in 2 of 3 queues (unused: 2)",
-        "io_uring poll with the capture beside it: 90.0 % of the trials' IOPS, captured by bpf; \
-         the thread that reads took up to 12.0 % of a CPU",
+        "io_uring poll with the capture beside it: 90.0 % of the trials' IOPS, captured by bpf. \
+         The thread that reads took up to 12.0 % of a CPU",
         "Stages in the block layer, from a run of each point",
     ] {
         assert!(text.contains(words), "{words}\n{text}");

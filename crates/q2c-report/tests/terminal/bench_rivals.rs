@@ -71,17 +71,17 @@ fn text(result: &BenchResult) -> String {
 fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
     let text = text(&real(5));
     for words in [
-        "depth 8: libaio poll has the highest median: 81.0 K IOPS with 2 jobs, 1.14 times io_uring \
-         poll with 2 jobs (not told apart) · io_uring poll with 2 jobs is the next there: 71.3 KIOPS \
-         [69.5, 89.7] where the first has 81.0 KIOPS [80.7, 90.7]; their trials overlap · io_uring \
-         poll with 1 job is the best of the others: 71.9 KIOPS [71.6, 75.0] where the first has \
-         81.0 KIOPS [80.7, 90.7]; its slowest trial is above the other's fastest ▸",
-        "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core with 1 job, 1.27 times \
-         libaio interrupt with 1 job (not told apart)",
+        "depth 8: libaio poll has the highest median: 81.0 K IOPS with 2 jobs. That is 1.14 times \
+         io_uring poll with 2 jobs (not told apart) · Next there: io_uring poll with 2 jobs, 71.3 KIOPS \
+         [69.5, 89.7] against 81.0 KIOPS [80.7, 90.7]. Their trials overlap · Best of the others: \
+         io_uring poll with 1 job, 71.9 KIOPS [71.6, 75.0] against 81.0 KIOPS [80.7, 90.7]. All trials \
+         of the first are above all of these ▸",
+        "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core with 1 job. That is 1.27 \
+         times libaio interrupt with 1 job (not told apart)",
         "libaio poll with 2 jobs, first in IOPS, has 40.8 KIOPS/core [40.7, 45.6]",
         // The best of the others has as many jobs, so it is named once.
-        "io_uring poll with 2 jobs is the next there: 36.3 KIOPS [35.7, 38.5] where the first has \
-         38.4 KIOPS [34.4, 44.1]; their trials overlap ▸",
+        "Next there: io_uring poll with 2 jobs, 36.3 KIOPS [35.7, 38.5] against 38.4 KIOPS \
+         [34.4, 44.1]. Their trials overlap ▸",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
@@ -92,8 +92,8 @@ fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
 #[test]
 fn few_trials_are_told_beside_what_they_tell() {
     let few = text(&real(3));
-    let chance = "its slowest trial is above the other's fastest, but with so few trials that is \
-                  chance in 10 % of the cases";
+    let chance = "All trials of the first are above all of these, but with so few that is chance in \
+                  10 % of the cases";
     assert!(few.contains(chance), "{few}");
     let lead = "lead: trials are few: two equal methods come apart like this in 10 % of the cases; \
                 with 4 trials in 3 %";
@@ -135,7 +135,7 @@ fn the_best_is_not_told_apart_while_any_other_overlaps() {
         told.contains("libaio poll has the highest median: 81.0"),
         "{told}"
     );
-    let either = "not told apart from libaio interrupt with 2 jobs either, 65.6 KIOPS [63.5, 95.0]";
+    let either = "Not told apart from libaio interrupt with 2 jobs either, 65.6 KIOPS [63.5, 95.0]";
     assert!(told.contains(either), "{told}");
 }
 

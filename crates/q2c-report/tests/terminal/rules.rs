@@ -20,7 +20,7 @@ fn a_kernel_without_room_to_sleep_is_told() {
     result.recommended = q2c_policy::Method::POLL;
     for (verdict, words) in [
         (Verdict::NoRoom, "no room to sleep:"),
-        (Verdict::TradeOff, "kept 97.0 % of its IOPS; --min-iops"),
+        (Verdict::TradeOff, "kept 97.0 % of its IOPS. --min-iops"),
         (Verdict::Limits, "kept the limits"),
     ] {
         result.verdict = verdict;

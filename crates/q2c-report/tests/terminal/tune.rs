@@ -197,7 +197,7 @@ fn one_trial_has_no_interval() {
         let ratio = 1.5;
         result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
         let text = result.document().text(Screen { width: 400, ..PIPE });
-        text.split("times that of Linux's rule")
+        text.split("times the IOPS per core of Linux's rule")
             .nth(1)
             .map(|rest| rest[..40].to_owned())
     };
@@ -365,7 +365,7 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
     for cell in &mut tune.cells {
         cell.measured.kiops_per_core = Interval::default();
     }
-    let told = "classic polling: 12310 IOPS, KIOPS/core unknown";
+    let told = "Classic polling: 12310 IOPS, KIOPS/core unknown";
     let text = tune.document().text(PIPE);
     let page = tune.document().page().expect("make the page");
     for said in [text, page] {

@@ -295,7 +295,7 @@ fn a_dry_run_changes_nothing() {
     let again = q2c(device.folder.path(), &["report", "fix.json"]).done();
     let text = device.fix(&["--dry-run"]).done();
     assert_eq!(again, text);
-    assert!(text.contains("settings to be changed:"), "{text}");
+    assert!(text.contains("settings to be changed"), "{text}");
     assert!(text.contains("queue/nomerges"), "{text}");
     assert_eq!(device.state(), before);
     assert!(!device.journal().exists());

@@ -508,7 +508,7 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     }
     // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
     let line = said.replace("\n  ", " ");
-    for broken in ["; it breaks the floor", "; it breaks the limits"] {
+    for broken in [". It breaks the floor", ". It breaks the limits"] {
         assert_eq!(line.matches(broken).count(), 1, "{broken}: {said}");
     }
     let sorted = "most KIOPS/core first in both";
@@ -534,10 +534,10 @@ fn a_sweep_that_gains_nothing_says_so_first() {
         &[&args[..], &["--policy", "fixed:100ns"]].concat(),
     )
     .done();
-    let first = "▸ use classic polling: every rule loses to it; the best has 0.";
+    let first = "▸ use classic polling: every rule loses to it. The best has 0.";
     assert!(first_answer(&said).starts_with(first), "{said}");
     assert!(
-        said.contains("times the KIOPS/core of interrupts"),
+        said.contains("times the IOPS per core of interrupts"),
         "{said}"
     );
 }

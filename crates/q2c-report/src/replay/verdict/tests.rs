@@ -81,9 +81,8 @@ fn completion_time_has_its_own_sentences() {
     assert_says(
         &cannot_tell,
         "completion time cannot tell (ratio 1.0001): \
-         the trace leaves /dev/sda idle 80 % and /dev/sdb 95 % of the time, and \
-         timed replay keeps that; by completion time --mode outstanding compares them, \
-         which leaves idle time out",
+         the trace leaves /dev/sda idle 80 % and /dev/sdb 95 % of the time, which timed replay \
+         keeps. --mode outstanding leaves idle time out, so it compares them by completion time",
     );
     let alike = CompareFinding::Alike {
         device: device.clone(),
@@ -125,8 +124,8 @@ fn devices_that_cannot_be_compared_are_told_with_the_reason() {
     assert_says(
         &differs,
         "/dev/sdb and /dev/sda cannot be compared: they did not do the same work, \
-         100 requests of 3 MiB against 200 of 6 MiB; \
-         see what was changed, and name targets of one size or other --offsets",
+         100 requests of 3 MiB against 200 of 6 MiB. \
+         See what was changed, and name targets of one size or other --offsets",
     );
     let without = |why| CompareFinding::NoValidTrial {
         device: device.clone(),
@@ -152,9 +151,9 @@ fn what_the_figures_do_not_show_is_told() {
     assert_says(
         &idles(Idle::Squeeze),
         "outstanding replay keeps the number in flight and leaves out the time with nothing \
-         in flight, 95 % of the trace's: completion time compares how fast the devices do \
-         the work without its pauses; with them --mode timed compares the devices by their \
-         sums of latencies",
+         in flight, 95 % of the trace's. Completion time compares how fast the devices do \
+         the work without its pauses. With the pauses, --mode timed compares their sums of \
+         latencies",
     );
     assert_says(
         &idles(Idle::Keep),
@@ -171,8 +170,8 @@ fn what_the_figures_do_not_show_is_told() {
     );
     assert_says(
         &u2c(false),
-        "sums are of U2C, what the replayer sees; \
-         the block layer's sum of Q2C needs --capture and devices of the kernel's",
+        "sums are of U2C, what the replayer sees. \
+         The block layer's sum of Q2C needs --capture and devices of the kernel's",
     );
 }
 
