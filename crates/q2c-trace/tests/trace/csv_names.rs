@@ -1,4 +1,4 @@
-//! CSV columns by their usual names: what is taken, what is refused, and the line that is suggested.
+//! CSV columns by their usual names: what is taken and refused, and the line that is suggested.
 
 use crate::csv::{import, rows, suggested};
 use q2c_model::{Bytes, Layer, Nanos, Op};

@@ -49,7 +49,7 @@ fn a_run_stopped_in_each_stage_goes_on() {
     // One of the first round's trials was run: the answer names the methods that have none.
     let told = outcome.stdout.replace("\n ", "");
     assert!(
-        told.contains("not in this answer, for want of a trial"),
+        told.contains("Not in this answer, for want of a trial"),
         "{outcome:#?}"
     );
     for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {

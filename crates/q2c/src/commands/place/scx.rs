@@ -17,7 +17,6 @@ pub(super) use built::run;
 #[cfg(feature = "scx")]
 mod built {
     use super::{AtomicBool, Exit, Failure, PlaceStartArgs};
-    use crate::failure::Fails;
     use crate::output::print_while_read;
     use q2c_host::Roots;
     use q2c_host::signals::Orderly;
