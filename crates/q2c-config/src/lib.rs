@@ -10,7 +10,7 @@ mod taken;
 
 pub use find::{FILE, find};
 pub use names::{NameError, named, replace};
-pub use parse::{DEFAULTS, Fault, Key, TARGETS, Table, parse};
+pub use parse::{DEFAULTS, Key, TARGETS, Table, WrongSetting, parse};
 pub use place::Place;
 pub use taken::taken;
 

@@ -34,7 +34,7 @@ pub struct Key {
 /// What is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {words}")]
-pub struct Fault {
+pub struct WrongSetting {
     /// Where in the file it was found.
     pub place: Place,
     /// What was expected and what was found, for the user.
@@ -46,7 +46,7 @@ pub struct Fault {
 /// # Errors
 /// All that is wrong in it, by place: it is not TOML, or has a table, a key or a value of a form
 /// that is not known.
-pub fn parse(path: &Path, text: &str, tables: &[Table<'_>]) -> Result<Config, Vec<Fault>> {
+pub fn parse(path: &Path, text: &str, tables: &[Table<'_>]) -> Result<Config, Vec<WrongSetting>> {
     let mut reading = Reading {
         text,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -75,7 +75,7 @@ pub fn parse(path: &Path, text: &str, tables: &[Table<'_>]) -> Result<Config, Ve
 struct Reading<'a> {
     text: &'a str,
     folder: PathBuf,
-    faults: Vec<Fault>,
+    faults: Vec<WrongSetting>,
     config: Config,
 }
 
@@ -86,7 +86,7 @@ impl Reading<'_> {
 
     fn fault(&mut self, span: &Range<usize>, words: String) {
         let place = self.place(span);
-        self.faults.push(Fault { place, words });
+        self.faults.push(WrongSetting { place, words });
     }
 
     fn document(&mut self, document: &DeTable<'_>, tables: &[Table<'_>]) {

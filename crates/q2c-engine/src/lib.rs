@@ -27,7 +27,7 @@ pub use run::{
     Activity, Heard, JobPlan, LaneData, Live, LivePlan, LiveSlice, Mark, Observer, PhaseData,
     RunData, RunError, RunPlan, live, run,
 };
-pub use sample::{Fault, Sample};
+pub use sample::{FailedIo, Sample};
 pub use sleeps::SleepCounts;
 pub use tally::Tally;
 pub use time::TimeSource;

@@ -116,7 +116,7 @@ pub(crate) fn short(ns: u64) -> u32 {
 
 /// A request that failed or moved fewer bytes than asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct FailedIo {
     /// Number of the I/O in its lane, from 0.
     pub nth: u64,
     /// Byte offset on the target.
@@ -156,7 +156,7 @@ pub struct Recorder {
     tally: Option<Box<Tally>>,
     ios: u64,
     faults: u64,
-    first_fault: Option<Fault>,
+    first_fault: Option<FailedIo>,
 }
 
 impl Recorder {
@@ -241,7 +241,7 @@ impl Recorder {
     #[cold]
     fn spoilt(&mut self, sample: Sample, asked: u32) {
         let Sample { offset, result, .. } = sample;
-        let fault = Fault {
+        let fault = FailedIo {
             nth: self.ios - 1,
             offset,
             asked,
@@ -272,7 +272,7 @@ impl Recorder {
 
     /// Number of I/Os that failed or were short, and the first of them.
     #[must_use]
-    pub fn faults(&self) -> (u64, Option<Fault>) {
+    pub fn faults(&self) -> (u64, Option<FailedIo>) {
         (self.faults, self.first_fault)
     }
 
@@ -312,7 +312,7 @@ mod tests {
         assert!(recorder.push(good, 512));
         assert!(!recorder.push(short, 512));
         assert_eq!((recorder.ios(), recorder.recorded()), (2, 1));
-        let first = Fault {
+        let first = FailedIo {
             nth: 1,
             offset: 4096,
             asked: 512,

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 pub use entry::{Change, ChangeKind, Followed};
 pub use error::RestoreError;
 pub use guard::{Guard, SetOutcome};
-pub use journal::Fault;
+pub use journal::DamagedLine;
 pub use owner::Owner;
 pub use setting_file::{Outcome, read as value_of};
 pub use sweep::{Item, Pending, Report, pending, restore_all};

@@ -1,13 +1,12 @@
-//! The failure of a command: one message for stderr and one exit code.
+//! The end of a command that failed: a message on stderr and an exit code.
 
-pub use q2c_model::{Fault as Failure, OrFault as Fails};
-
+use q2c_model::Fault;
 use std::process::ExitCode;
 
 /// Prints the message to stderr and returns the exit code of the process.
-pub fn report(failure: &Failure) -> ExitCode {
+pub fn report(fault: &Fault) -> ExitCode {
     // A failure is one line, whatever names it has in it.
-    let message = failure.message().replace('\n', "\\n");
+    let message = fault.message().replace('\n', "\\n");
     crate::output::say(&format!("q2c: failed to {message}"));
-    ExitCode::from(failure.exit().code())
+    ExitCode::from(fault.exit().code())
 }

@@ -13,8 +13,8 @@ mod workbench;
 
 use args::{Cli, Command};
 use config::Refused;
-use failure::{Fails, Failure};
 use q2c_host::signals::Signals;
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::process::ExitCode;
 
@@ -48,7 +48,7 @@ fn last_deed(message: &str) {
 
 /// Runs the command. Returns the exit code, which is that of another program where the command ran
 /// one in its place.
-fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Failure> {
+fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
     output::be_verbose(cli.verbose);
     let stop = signals.stop();
     let exit = match cli.command {

@@ -1,13 +1,13 @@
 //! Finds the media of `q2c bench`: for each kind of interface what it can send I/O to on the
 //! target, or the reason why there is nothing.
 
-use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_engine::Medium;
 use q2c_host::block::pci_address;
 use q2c_host::target::TargetError;
+use q2c_model::{Fault, OrFault};
 use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Site;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Finds the media for the interfaces that `engines` names. A medium that none of them needs is not
 /// looked for.
-pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
+pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
     let mut media = Media::plain(place.workload.medium.clone());
@@ -53,7 +53,7 @@ pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
 /// The character device that takes NVMe commands, or the reason why there is none. A device that
 /// fails the first command is a failure of the program instead: the interface is not left out for
 /// that.
-fn commands(place: &Workbench) -> Result<Result<Commands, String>, Failure> {
+fn commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
     let device = place.target.device.as_ref();
     let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
     let block = device.and_then(|device| device.logical_block);
@@ -64,7 +64,7 @@ fn commands(place: &Workbench) -> Result<Result<Commands, String>, Failure> {
     };
     match Commands::probe(medium, name, block, poll_queues) {
         Ok(commands) => Ok(Ok(commands)),
-        Err(error @ NoCommands::Device { .. }) => Err(Failure::new(Exit::Device, error)),
+        Err(error @ NoCommands::Device { .. }) => Err(Fault::new(Exit::Device, error)),
         Err(error) => Ok(Err(format!("failed to {error}"))),
     }
 }

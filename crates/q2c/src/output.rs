@@ -1,7 +1,7 @@
 //! The output of the program: results go to stdout, messages to stderr.
 
-use crate::failure::{Fails, Failure};
 use crate::progress::aside;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
@@ -88,22 +88,22 @@ pub fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
 }
 
 /// Prints a result to stdout. It is no failure when the reader has closed the pipe.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), Fault> {
     print_while_read(text).map(|_| ())
 }
 
 /// Prints a part of a longer result to stdout. Returns false when the reader has closed the pipe.
-pub fn print_while_read(text: &str) -> Result<bool, Failure> {
+pub fn print_while_read(text: &str) -> Result<bool, Fault> {
     arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
 /// Returns whether the text that was written to stdout has arrived. It has not when the reader has
 /// closed the pipe.
-pub fn arrived(written: io::Result<()>) -> Result<bool, Failure> {
+pub fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(
+        Err(error) => Err(Fault::new(
             Exit::Device,
             format!("write the result: {error}"),
         )),
@@ -111,14 +111,14 @@ pub fn arrived(written: io::Result<()>) -> Result<bool, Failure> {
 }
 
 /// Prints a result to stdout as JSON.
-pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+pub fn print_json(value: &impl Serialize) -> Result<(), Fault> {
     print(&escaped(
         &serde_json::to_string_pretty(value).or_exit(Exit::Internal)?,
     ))
 }
 
 /// Prints a result to stdout, for programs if `as_json` is set, else for people.
-pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<(), Failure> {
+pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<(), Fault> {
     match as_json {
         true => print_json(result),
         false => print(&result.document().text(screen())),
@@ -127,13 +127,13 @@ pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<(), F
 
 /// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
 /// reader has closed the pipe.
-pub fn print_json_line(value: &impl Serialize) -> Result<bool, Failure> {
+pub fn print_json_line(value: &impl Serialize) -> Result<bool, Fault> {
     let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
     print_while_read(&escaped(&line))
 }
 
 /// Prints a table as CSV. A terminal is not sent the control characters that names may have.
-pub fn print_csv(table: &str) -> Result<(), Failure> {
+pub fn print_csv(table: &str) -> Result<(), Fault> {
     if stdout().is_terminal() {
         print(&visible(table.chars()))
     } else {
@@ -184,7 +184,7 @@ fn width_of(output: impl AsFd) -> u16 {
 }
 
 /// Writes a new file. An existing file is never written over, since it may be anything.
-pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     NewFile::make(path)?.write(bytes)
 }
 
@@ -198,7 +198,7 @@ pub struct NewFile {
 
 impl NewFile {
     /// Makes the file. An existing file is never written over, since it may be anything.
-    pub fn make(path: &Path) -> Result<Self, Failure> {
+    pub fn make(path: &Path) -> Result<Self, Fault> {
         if path.symlink_metadata().is_ok() {
             return Err(taken(path));
         }
@@ -213,7 +213,7 @@ impl NewFile {
     }
 
     /// The file of an option that may not be given.
-    pub fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Failure> {
+    pub fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Fault> {
         path.map(|path| NewFile::make(path)).transpose()
     }
 
@@ -223,7 +223,7 @@ impl NewFile {
     }
 
     /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
-    pub fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self
             .file
             .write_all(bytes)
@@ -239,13 +239,13 @@ impl NewFile {
     }
 }
 
-fn taken(path: &Path) -> Failure {
+fn taken(path: &Path) -> Fault {
     let why = "expected a new name, found an existing file; remove it or name another";
     unwritten(Exit::Usage, path, why)
 }
 
-fn unwritten(exit: Exit, path: &Path, why: &str) -> Failure {
-    Failure::new(exit, format!("write {}: {why}", path.display()))
+fn unwritten(exit: Exit, path: &Path, why: &str) -> Fault {
+    Fault::new(exit, format!("write {}: {why}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a live view hands over beside its screen or its lines: lines of JSON to stdout, and metrics
 //! to whoever asks for them.
 
-use crate::failure::{Fails, Failure};
 use crate::output::{print_json_line, say};
 use q2c_endpoint::{Endpoint, Serving};
+use q2c_model::{Fault, OrFault};
 use q2c_report::prometheus::{CONTENT_TYPE, Metrics};
 use q2c_result::Exit;
 use q2c_result::live::{IntervalLine, SummaryLine};
@@ -15,7 +15,7 @@ const PATH: &str = "/metrics";
 
 /// Listens for those who ask for metrics, if an address is named, and says on stderr where. They
 /// wait until [`Stream::open`]. An address that cannot be had costs no run so.
-pub fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Failure> {
+pub fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     let Some(address) = address else {
         return Ok(None);
     };
@@ -41,7 +41,7 @@ impl<M: Metrics> Stream<M> {
         endpoint: Option<Endpoint>,
         metrics: M,
         begin: impl FnOnce() + Send + 'static,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Fault> {
         let metrics = match endpoint {
             None => None,
             Some(endpoint) => {
@@ -62,7 +62,7 @@ impl<M: Metrics> Stream<M> {
     }
 
     /// Hands an interval over. Returns false when the reader of the lines has closed the pipe.
-    pub fn tell(&mut self, interval: &M::Interval) -> Result<bool, Failure>
+    pub fn tell(&mut self, interval: &M::Interval) -> Result<bool, Fault>
     where
         M::Interval: Serialize,
     {
@@ -79,6 +79,6 @@ impl<M: Metrics> Stream<M> {
 
 /// Prints the result of a live view as its last line. It is no failure when the reader has closed
 /// the pipe.
-pub fn print_summary(result: &impl Serialize) -> Result<(), Failure> {
+pub fn print_summary(result: &impl Serialize) -> Result<(), Fault> {
     print_json_line(&SummaryLine::new(result)).map(|_| ())
 }

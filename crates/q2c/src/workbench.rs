@@ -2,13 +2,12 @@
 //! the user about it.
 
 use crate::commands::tune::store;
-use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times};
 use crate::progress::Line;
 use q2c_engine::{EngineSpec, SimMachine};
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault, OrFault};
 use q2c_result::Exit;
 use q2c_run::arguments::RunArgs;
 use q2c_run::whole_file;
@@ -26,7 +25,7 @@ pub fn open(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     rested(open_without_rest(request, scratch, stop)?, stop)
 }
 
@@ -35,7 +34,7 @@ pub fn open_for_interfaces(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     let line = Line::still(OPENING);
     let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
     drop(line);
@@ -52,7 +51,7 @@ pub fn open_new(
     machine: &MachineArgs,
     jobs: u32,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
     let machine = self::machine(machine, &target, args.engine.as_ref())?;
@@ -69,7 +68,7 @@ pub fn open_new_without_rest(
     args: &WorkloadArgs,
     jobs: u32,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
     open_without_rest(&args.request(jobs, target), scratch, stop)
@@ -80,7 +79,7 @@ pub fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     check_engine(request)?;
     told(opened(request, scratch, stop).map_err(not_opened)?)
 }
@@ -91,7 +90,7 @@ pub fn machine(
     args: &MachineArgs,
     target: &str,
     engine: Option<&EngineSpec>,
-) -> Result<Option<SimMachine>, Failure> {
+) -> Result<Option<SimMachine>, Fault> {
     let engine = EngineSpec::for_target(engine, target).or_exit(Exit::Usage)?;
     let real = engine.simulates().is_none().then(|| {
         format!(
@@ -107,11 +106,11 @@ pub fn machine(
 pub fn machine_unless(
     real: Option<String>,
     args: &MachineArgs,
-) -> Result<Option<SimMachine>, Failure> {
+) -> Result<Option<SimMachine>, Fault> {
     match (&args.machine, real) {
         (Some(_), Some(why)) => {
             let why = format!("use --machine with {why}");
-            Err(Failure::new(Exit::Usage, why))
+            Err(Fault::new(Exit::Usage, why))
         }
         (Some(MachineName::Here), None) => here().map(Some),
         (Some(MachineName::File(path)), None) => {
@@ -127,10 +126,10 @@ pub fn machine_unless(
 }
 
 /// This machine with the costs of its newest calibration.
-fn here() -> Result<SimMachine, Failure> {
+fn here() -> Result<SimMachine, Fault> {
     let store = store().ok_or_else(|| {
         let why = "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
-        Failure::new(Exit::Environment, why)
+        Fault::new(Exit::Environment, why)
     })?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
@@ -141,13 +140,13 @@ fn here() -> Result<SimMachine, Failure> {
 }
 
 /// Refuses an engine that needs a file for a target that is a simulated device.
-fn check_engine(request: &WorkloadRequest) -> Result<(), Failure> {
+fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let simulated = request.target.parse::<EngineSpec>();
     let simulated = simulated.is_ok_and(|target| !target.needs_file());
     let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
     match needing.filter(|_| simulated && !Path::new(&request.target).exists()) {
         None => Ok(()),
-        Some(engine) => Err(Failure::new(
+        Some(engine) => Err(Fault::new(
             Exit::Usage,
             format!(
                 "use {} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave --engine \
@@ -159,30 +158,30 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Failure> {
 }
 
 /// As [`open_without_rest`], for a command that makes no scratch file.
-pub fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Failure> {
+pub fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
     told(opened(request, None, stop)?)
 }
 
 /// The failure of a command that has the option `--scratch`.
-fn not_opened(fault: Failure) -> Failure {
+fn not_opened(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
     let text = format!("{fault}, or let q2c make a file with --scratch 1g");
-    Failure::new(fault.exit(), text)
+    Fault::new(fault.exit(), text)
 }
 
 fn opened(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
-) -> Result<Workbench, Failure> {
+) -> Result<Workbench, Fault> {
     let _line = Line::still(OPENING);
     Workbench::open(&Roots::live(), request, scratch, stop)
 }
 
 /// Tells of the workbench what the command line does not say.
-fn told(bench: Workbench) -> Result<Workbench, Failure> {
+fn told(bench: Workbench) -> Result<Workbench, Fault> {
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));
@@ -206,7 +205,7 @@ pub fn tell_place(bench: &Workbench) {
 }
 
 /// Tells the recorded service times of the target and of the background's simulated devices.
-fn tell_service_times(bench: &Workbench) -> Result<(), Failure> {
+fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
     let target = &bench.target;
     say_service_times(&target.path, target.service_times.as_ref());
     let workload = &bench.workload;
@@ -221,7 +220,7 @@ fn tell_service_times(bench: &Workbench) -> Result<(), Failure> {
     Ok(())
 }
 
-fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Failure> {
+fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let device = bench.target.device.as_ref();
     let has_queues = device.and_then(|device| device.io_poll) == Some(true);
     if let (true, Err(why)) = (has_queues, &bench.polling) {
@@ -239,7 +238,7 @@ pub fn scratch(
     size: Option<Bytes>,
     run: &RunArgs,
     stop: &AtomicBool,
-) -> Result<Option<Scratch>, Failure> {
+) -> Result<Option<Scratch>, Fault> {
     let Some(size) = size else {
         return Ok(None);
     };
@@ -248,14 +247,14 @@ pub fn scratch(
             "make the scratch file in {}: expected a folder whose name is UTF-8, found another; name one with --out",
             run.out.display()
         );
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, why));
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
         let why = format!(
             "make the folder {}: {e}; name another place with --out",
             run.out.display()
         );
-        Failure::new(Exit::of_output(&e), why)
+        Fault::new(Exit::of_output(&e), why)
     })?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -274,7 +273,7 @@ pub fn scratch(
     let made = Scratch::create(&path, size, run.seed, &mut go_on);
     drop(line);
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::new(
+        return Err(Fault::new(
             Exit::Interrupted,
             "fill the scratch file: stopped by a signal; it was removed",
         ));
@@ -284,13 +283,13 @@ pub fn scratch(
 
 /// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
 /// take it is no unfit target.
-fn not_made(error: TargetError) -> Failure {
-    let fault = Failure::from(error);
+fn not_made(error: TargetError) -> Fault {
+    let fault = Fault::from(error);
     let exit = match fault.cause() {
         Some(TargetError::Call { source, .. }) => Exit::of_output(source),
         _ => fault.exit(),
     };
-    Failure::new(exit, format!("{fault}; --out names another place"))
+    Fault::new(exit, format!("{fault}; --out names another place"))
 }
 
 /// The text of the target: the path of the scratch file, else as it was named.
@@ -298,11 +297,11 @@ pub fn target(
     command: &str,
     named: Option<&str>,
     scratch: Option<&Scratch>,
-) -> Result<String, Failure> {
+) -> Result<String, Fault> {
     let made = scratch.map(|scratch| scratch.path().display().to_string());
     let target = made.or_else(|| named.map(str::to_owned));
     target.ok_or_else(|| {
-        Failure::new(
+        Fault::new(
             Exit::Usage,
             format!(
                 "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"

@@ -268,8 +268,7 @@ fn one_trial_of_each_decides_nothing() {
     assert!(tried >= 3, "{advice}");
     assert_eq!(single["single"].as_u64(), Some(tried), "{advice}");
     let text = report(folder.path());
-    let told =
-        format!("nothing is decided by intervals: {tried} of {tried} methods have one trial");
+    let told = format!("caveat: {tried} of {tried} methods have one trial");
     assert!(text.replace("\n ", "").contains(&told), "{text}");
 }
 

@@ -23,7 +23,7 @@ const TABLES: [Table<'static>; 2] = [
     },
 ];
 
-fn read(text: &str) -> Result<Config, Vec<Fault>> {
+fn read(text: &str) -> Result<Config, Vec<WrongSetting>> {
     parse(Path::new("/lab/q2c.toml"), text, &TABLES)
 }
 

@@ -1,7 +1,7 @@
 //! The data that a run returns.
 
 use crate::engine::EngineFacts;
-use crate::sample::{Fault, Sample};
+use crate::sample::{FailedIo, Sample};
 use crate::tally::Tally;
 use q2c_sys::thread::Switches;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub struct LaneData {
     /// Number of I/Os that failed or were short.
     pub faults: u64,
     /// The first of the `faults`.
-    pub first_fault: Option<Fault>,
+    pub first_fault: Option<FailedIo>,
     /// The sampler's readings: time on the run's clock and thread CPU, both in ns.
     pub cpu_readings: Vec<(u64, u64)>,
 }

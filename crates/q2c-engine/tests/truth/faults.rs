@@ -1,7 +1,7 @@
 //! Failed and short I/O is data. It stops a run only where that was asked for.
 
 use crate::plan::{BLOCK, INTERRUPT, MS, SUBMISSION, hybrid, job, plan, run, run_one};
-use q2c_engine::{Activity, Fault, LaneData, Wait};
+use q2c_engine::{Activity, FailedIo, LaneData, Wait};
 use q2c_model::CpuId;
 
 /// errno 5, include/uapi/asm-generic/errno-base.h.
@@ -23,7 +23,7 @@ fn a_fault_is_kept_with_its_number_and_offset_and_the_run_goes_on() {
         for wait in methods() {
             let lane = spoilt(&format!("{kind}@7"), wait);
             assert!(lane.ios > 500 && lane.faults == 1, "{kind}: {lane:?}");
-            let fault = Fault {
+            let fault = FailedIo {
                 nth: 6,
                 offset: lane.samples[6].offset,
                 asked: BLOCK,

@@ -80,7 +80,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 
 /// A line of a journal that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct DamagedLine {
     /// The journal's file.
     pub journal: PathBuf,
     /// Line number, from 1.
@@ -92,7 +92,7 @@ pub struct Fault {
     pub text: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DamagedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = if self.truncated {
             "cut short by a crash"
@@ -115,7 +115,7 @@ pub(super) struct Contents {
     /// Changes that are not undone, in the order in which they were made, each with the further
     /// values of its owner.
     pub open: Vec<(Change, Vec<String>)>,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DamagedLine>,
 }
 
 impl Contents {
@@ -150,7 +150,7 @@ impl Contents {
                     changes.entry(seq).and_modify(|c| c.1.push(value));
                 }
                 Ok(Line::Undone { seq }) if complete => drop(changes.remove(&seq)),
-                _ => faults.push(Fault {
+                _ => faults.push(DamagedLine {
                     journal: path.to_owned(),
                     line: n + 1,
                     truncated: !complete,

@@ -1,7 +1,7 @@
 //! Undoes the changes that killed owners left.
 
 use super::entry::Change;
-use super::journal::{self, Contents, Fault};
+use super::journal::{self, Contents, DamagedLine};
 use super::lock::SettingLock;
 use super::{ChangeKind, Outcome, RestoreError, module, setting_file, task_affinity, ublk_device};
 use crate::{Roots, attr};
@@ -27,7 +27,7 @@ pub struct Report {
     pub items: Vec<Item>,
     /// Lines that could not be used. A journal with a line that is not understood is kept as
     /// `*.damaged` for human readers.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DamagedLine>,
 }
 
 impl Report {
@@ -60,7 +60,7 @@ pub struct Pending {
     pub changes: Vec<(Change, PathBuf)>,
     /// Lines that could not be used. Lines without an end are left out: the change that they
     /// announce was not made.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DamagedLine>,
 }
 
 /// What owners of this boot left when they ended. It only reads.

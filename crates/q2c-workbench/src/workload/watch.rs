@@ -2,7 +2,7 @@
 
 use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
-use q2c_engine::{Counters, Fault, Observer, RunData, TimeSource};
+use q2c_engine::{Counters, FailedIo, Observer, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
@@ -239,7 +239,7 @@ pub fn first_fault(data: &RunData) -> Option<String> {
         .lanes
         .iter()
         .find_map(|lane| Some((lane, lane.first_fault?)))?;
-    let Fault {
+    let FailedIo {
         nth,
         offset,
         asked,

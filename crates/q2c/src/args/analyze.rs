@@ -1,9 +1,8 @@
 //! Arguments of `q2c analyze`.
 
 use super::{CaptureArgs, MetricsArgs, RecordingArgs};
-use crate::failure::Failure;
 use clap::Args;
-use q2c_model::{Nanos, parse_duration, time_within};
+use q2c_model::{Fault, Nanos, parse_duration, time_within};
 use q2c_result::Exit;
 use q2c_trace::process::Process;
 use std::ffi::OsString;
@@ -69,7 +68,7 @@ impl AnalyzeArgs {
     }
 
     /// Refuses options of a capture where `--live` is not given.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Fault> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
             (false, _) => Some("--interval"),
             (_, false) => Some("a command behind --"),
@@ -80,7 +79,7 @@ impl AnalyzeArgs {
                 let why = format!(
                     "analyze a trace: {option} is for a capture; add --live, or leave it out"
                 );
-                Err(Failure::new(Exit::Usage, why))
+                Err(Fault::new(Exit::Usage, why))
             }
             _ => Ok(()),
         }

@@ -60,11 +60,12 @@ pub use trace::{
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
-use crate::failure::{self, Failure};
+use crate::failure;
 use crate::output::{arrived, say};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use q2c_bench::BenchSettings;
+use q2c_model::Fault;
 use q2c_policy::SpecError;
 use q2c_reproduce::ReproduceSettings;
 use q2c_result::Exit;
@@ -146,7 +147,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
         let told = one_line(&error.to_string(), given);
-        return failure::report(&Failure::new(Exit::Usage, told));
+        return failure::report(&Fault::new(Exit::Usage, told));
     }
     if let Err(failure) = arrived(error.print()) {
         return failure::report(&failure);

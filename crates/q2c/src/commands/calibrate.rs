@@ -3,12 +3,11 @@
 use crate::args::CalibrateArgs;
 use crate::commands::run_folder;
 use crate::commands::tune::store;
-use crate::failure::Failure;
 use crate::output::{print, print_json, say};
 use crate::progress::of_trials;
 use crate::workbench::{open_new, tell_place};
 use q2c_engine::SimMachine;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_run::{RunDir, RunState};
@@ -17,7 +16,7 @@ use q2c_workbench::workbench::Workbench;
 use std::sync::atomic::AtomicBool;
 
 /// Calibrates, keeps the calibrations for later runs, and prints them.
-pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bench = open_new(
         "calibrate",
         &args.workload,
@@ -77,14 +76,14 @@ fn keep_simulated(
     bench: &Workbench,
     machine: &SimMachine,
     calibrations: &[Calibration],
-) -> Result<(), Failure> {
+) -> Result<(), Fault> {
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity);
     let folder = folder?;
     let kept = folder.publish_json("calibration.json", &calibrations);
     kept?;
     say(&format!("run folder {}", folder.path().display()));
-    folder.finish(RunState::Complete).map_err(Failure::from)
+    folder.finish(RunState::Complete).map_err(Fault::from)
 }
 
 fn in_words(calibration: &Calibration) -> String {

@@ -2,11 +2,11 @@
 
 use super::limits;
 use crate::args::{DiffArgs, DiffForm};
-use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use crate::progress::Line;
 use q2c_analyze::Options;
 use q2c_diff::Measured;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Compares two results, and says whether a limit is broken.
-pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
     if a.schema != b.schema {
         let why = format!(
@@ -26,7 +26,7 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             a.schema,
             b.schema
         );
-        return Err(Failure::new(Exit::Input, why));
+        return Err(Fault::new(Exit::Input, why));
     }
     let result = q2c_diff::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
     let result = result.or_exit(Exit::Usage)?;
@@ -44,7 +44,7 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// A side: a result that was kept, or a trace, which is analysed.
-fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Failure> {
+fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Fault> {
     let text = match is_trace(path) {
         true => {
             let _line = Line::reading([path]);
@@ -53,7 +53,7 @@ fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Failure> {
         }
         false => kept_text(path)?.1,
     };
-    let bad = |why| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let bad = |why| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
     q2c_diff::read(&path.display().to_string(), &text).map_err(bad)
 }
 

@@ -6,7 +6,6 @@ mod fix;
 use crate::args::{ConfigArgs, DoctorArgs};
 use crate::commands::restore;
 use crate::config::{self, Found};
-use crate::failure::Failure;
 use crate::output::show;
 use q2c_config::Config;
 use q2c_host::Roots;
@@ -14,7 +13,7 @@ use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::doctor::{self, DoctorFacts};
 use q2c_host::signals::Signals;
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault};
 use q2c_result::doctor::Use;
 use q2c_result::{Check, Exit, Target, Verdict};
 use q2c_sys::Clock;
@@ -29,7 +28,7 @@ const REST: Duration = Duration::from_millis(500);
 
 /// Examines the machine, and the target when one is named; or changes its settings. Returns the
 /// exit code, which may be that of the command that was run.
-pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Failure> {
+pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Fault> {
     let roots = Roots::live();
     let named = args.target.as_deref();
     if args.fix {
@@ -104,7 +103,7 @@ fn in_force(config: &Config) -> String {
 }
 
 /// The facts of the target, which is read for a moment from several CPUs.
-fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Failure> {
+fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Fault> {
     let OpenTarget {
         file,
         mut facts,
@@ -115,7 +114,7 @@ fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Failu
     Ok(facts)
 }
 
-fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Failure> {
+fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
     let wanted = Wanted {
         path: path.to_owned(),
         write: false,
@@ -123,5 +122,5 @@ fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Failure> {
         smallest_block: Bytes(4096),
         blocks: 1,
     };
-    open(roots, &wanted, &WriteLeave::none()).map_err(Failure::from)
+    open(roots, &wanted, &WriteLeave::none()).map_err(Fault::from)
 }

@@ -1,8 +1,8 @@
 //! The command `q2c experiment`.
 
 use crate::args::{ExperimentArgs, ExperimentCommand};
-use crate::failure::Failure;
 use crate::output::{print, say};
+use q2c_model::Fault;
 use q2c_reproduce::{Experiment, ExperimentError};
 use q2c_result::Exit;
 use q2c_run::runner::spoken;
@@ -10,13 +10,13 @@ use q2c_run::whole_file;
 use std::path::Path;
 
 /// Runs the command that was asked for.
-pub fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
+pub fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
     match &args.command {
         ExperimentCommand::Check { file } => check(file),
     }
 }
 
-fn check(file: &Path) -> Result<Exit, Failure> {
+fn check(file: &Path) -> Result<Exit, Fault> {
     let experiment = read(file)?;
     let points = experiment.points().len();
     let length = experiment.length_s(1.0, experiment.trials);
@@ -32,10 +32,10 @@ fn check(file: &Path) -> Result<Exit, Failure> {
 }
 
 /// Reads an experiment from a file. What is wrong in it is told line by line.
-pub fn read(file: &Path) -> Result<Experiment, Failure> {
+pub fn read(file: &Path) -> Result<Experiment, Fault> {
     let name = file.display();
     let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
-        Failure::new(
+        Fault::new(
             Exit::Input,
             format!(
                 "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
@@ -53,11 +53,11 @@ pub fn read(file: &Path) -> Result<Experiment, Failure> {
             } else {
                 "the lines above"
             };
-            Failure::new(
+            Fault::new(
                 Exit::Input,
                 format!("understand the experiment {name}: see {them}"),
             )
         }
-        other => Failure::new(Exit::Input, other),
+        other => Fault::new(Exit::Input, other),
     })
 }

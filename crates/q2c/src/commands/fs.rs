@@ -2,14 +2,13 @@
 
 use super::{restore, run_folder};
 use crate::args::{FsArgs, FsCommand};
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use q2c_fs::{Done, FsBench, FsSettings};
 use q2c_host::target::WriteLeave;
 use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_host::{Roots, machine};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::fs::FsResult;
@@ -18,13 +17,13 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
-pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         FsCommand::Bench(args) => bench(args, stop),
     }
 }
 
-fn bench(args: &FsSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+fn bench(args: &FsSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let spec = settled(args, &roots)?;
     spec.check()?;
@@ -41,7 +40,7 @@ fn bench(args: &FsSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {
         let out = args.run.out.display();
-        Failure::new(
+        Fault::new(
             Exit::Environment,
             format!("make the folder of --out, {out}: {error}"),
         )
@@ -61,7 +60,7 @@ fn bench(args: &FsSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
     run_folder::publish(folder, state, &result, &page)?;
     if let Some(why) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
         run_folder::tell_report(&path);
-        return Err(Failure::new(Exit::Device, why));
+        return Err(Fault::new(Exit::Device, why));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
@@ -88,7 +87,7 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
 }
 
 /// The settings with the CPUs that this machine has for them.
-fn settled(args: &FsSettings, roots: &Roots) -> Result<FsSettings, Failure> {
+fn settled(args: &FsSettings, roots: &Roots) -> Result<FsSettings, Fault> {
     let topology = Topology::read(roots);
     let order = UnnamedCpus::ByTopology {
         topology: &topology,

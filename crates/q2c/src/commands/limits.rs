@@ -1,8 +1,8 @@
 //! Limits that a run must keep (`--fail-if`), judged when its result is written and printed.
 
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, write_new};
 use q2c_diff::{Limit, Measured};
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use q2c_result::diff::JudgedLimit;
 use q2c_run::arguments::LimitArgs;
@@ -20,7 +20,7 @@ pub struct Limits<'a> {
 impl<'a> Limits<'a> {
     /// The limits of a run whose result will have the schema `schema`. What is wrong with them is
     /// told here, before anything is measured.
-    pub fn new(args: &'a LimitArgs, schema: &str) -> Result<Self, Failure> {
+    pub fn new(args: &'a LimitArgs, schema: &str) -> Result<Self, Fault> {
         let baseline = args.baseline.as_deref();
         let baseline = baseline.map(|run| read(run, schema)).transpose()?;
         if let (Some(run), true) = (&args.baseline, args.fail_if.is_empty()) {
@@ -28,7 +28,7 @@ impl<'a> Limits<'a> {
                 "compare with {}: expected a limit such as --fail-if 'p99>+5%', found none; q2c diff compares without limits",
                 run.display()
             );
-            return Err(Failure::new(Exit::Usage, why));
+            return Err(Fault::new(Exit::Usage, why));
         }
         // The file is made when limits are judged, but a name that is taken must not cost the run.
         NewFile::if_named(args.junit.as_ref())?;
@@ -43,7 +43,7 @@ impl<'a> Limits<'a> {
 
     /// Judges the result of a run that ended with `exit`, and tells each limit on stderr. Returns
     /// the exit code of the command. A run without all of its trials is not judged.
-    pub fn end(&self, exit: Exit, folder: &Path, result: &impl Serialize) -> Result<Exit, Failure> {
+    pub fn end(&self, exit: Exit, folder: &Path, result: &impl Serialize) -> Result<Exit, Fault> {
         if self.limits.is_empty() {
             return Ok(exit);
         }
@@ -65,7 +65,7 @@ impl<'a> Limits<'a> {
 
 /// Writes judged limits for the system that runs builds, where there is one, and returns the exit
 /// code that they mean. `name` is that of the run.
-pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<Exit, Failure> {
+pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<Exit, Fault> {
     if let Some(file) = junit {
         let xml = q2c_report::limits::junit(name, judged).or_exit(Exit::Internal)?;
         write_new(file, xml.as_bytes())?;
@@ -80,9 +80,9 @@ pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<E
 }
 
 /// The run to compare with, whose result has this schema.
-fn read(run: &Path, schema: &str) -> Result<Measured, Failure> {
+fn read(run: &Path, schema: &str) -> Result<Measured, Fault> {
     let bad = |why: String| {
-        Failure::new(
+        Fault::new(
             Exit::Input,
             format!("compare with {}: {why}", run.display()),
         )

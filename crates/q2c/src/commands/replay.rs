@@ -7,7 +7,6 @@ pub use compare::compare;
 use super::limits::Limits;
 use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
-use crate::failure::{Fails, Failure};
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
 use q2c_capture::CapturedBy;
@@ -18,7 +17,7 @@ use q2c_compare::{
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::target::TargetError;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault, OrFault};
 use q2c_replay::ReplayFacts;
 use q2c_report::Reported;
 use q2c_result::Exit;
@@ -35,14 +34,14 @@ use std::time::Instant;
 const MEMORY: Bytes = Bytes(256 << 20);
 
 /// Replays a trace on a target.
-pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     if args.record.is_some() && args.trials > 1 {
         let why = format!(
             "record the replay: expected one trial, found {}; a trace holds one",
             args.trials
         );
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, why));
     }
     if let Some(taken) = args
         .record
@@ -53,7 +52,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             "record the replay in {}: expected a new name, found an existing file; remove it or name another",
             taken.display()
         );
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, why));
     }
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let request = args.how.request(args.mode);
@@ -105,18 +104,18 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// The reason why there is no number at all, as a failure.
-fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Failure {
+fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Fault {
     if let Some(why) = ran.aborted() {
-        return Failure::new(Exit::Device, format!("replay on {why}"));
+        return Fault::new(Exit::Device, format!("replay on {why}"));
     }
     let first = keys(variants).find_map(|key| ran.of(&key).1.into_iter().next());
     match first {
         // The reason begins with "failed to" itself.
-        Some(why) => Failure::new(
-            ran.failed.as_ref().map_or(Exit::Environment, Failure::exit),
+        Some(why) => Fault::new(
+            ran.failed.as_ref().map_or(Exit::Environment, Fault::exit),
             why.strip_prefix("failed to ").unwrap_or(&why),
         ),
-        None => Failure::new(
+        None => Fault::new(
             Exit::Interrupted,
             "replay: stopped by a signal before the first request",
         ),
@@ -152,7 +151,7 @@ fn source<P: AsRef<Path>>(
     traces: &[P],
     how: &HowArgs,
     stop: &AtomicBool,
-) -> Result<TraceSource, Failure> {
+) -> Result<TraceSource, Fault> {
     let asked = SourceRequest {
         path,
         format: how.recording.format.as_deref(),
@@ -168,14 +167,14 @@ fn site(
     args: &ReplayArgs,
     request: &ReplayRequest,
     facts: &ReplayFacts,
-) -> Result<OpenSite, Failure> {
+) -> Result<OpenSite, Fault> {
     let roots = Roots::live();
     let open = match &args.target {
         Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
             let why = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
-            return Err(Failure::new(Exit::Usage, why));
+            return Err(Fault::new(Exit::Usage, why));
         }
         None => {
             let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
@@ -188,12 +187,12 @@ fn site(
 }
 
 /// The failure of a target. These commands make no file of their own.
-fn not_opened(fault: Failure) -> Failure {
+fn not_opened(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
     let text = format!("{fault}, or a simulated device such as sim:50us");
-    Failure::new(fault.exit(), text)
+    Fault::new(fault.exit(), text)
 }
 
 /// Says of each simulated target what its service times are.
@@ -222,7 +221,7 @@ impl Run<'_> {
         variants: &[Variant<'_>],
         folder: &mut RunDir,
         stop: &AtomicBool,
-    ) -> Result<Ran, Failure> {
+    ) -> Result<Ran, Fault> {
         say(&format!("run folder {}", folder.path().display()));
         let replaying = self.replaying(variants, stop);
         replaying

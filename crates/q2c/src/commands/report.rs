@@ -2,15 +2,15 @@
 
 use crate::args::ReportArgs;
 use crate::commands::runs::latest;
-use crate::failure::Failure;
 use crate::output::{escaped, print, print_csv, say, screen, write_new};
+use q2c_model::Fault;
 use q2c_report::kept::{self, Kept};
 use q2c_result::Exit;
 use q2c_run::kept_text;
 use std::path::Path;
 
 /// Draws what is asked for: the table when no option is given.
-pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+pub fn run(args: &ReportArgs) -> Result<Exit, Fault> {
     let run = match &args.run {
         Some(run) => run.clone(),
         None => latest(&args.out)?,
@@ -31,8 +31,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn result(run: &Path) -> Result<Box<dyn Kept>, Failure> {
+fn result(run: &Path) -> Result<Box<dyn Kept>, Fault> {
     let (path, text) = kept_text(run)?;
-    let bad = |why| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let bad = |why| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
     kept::read(&text).map_err(bad)
 }

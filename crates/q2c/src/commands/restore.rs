@@ -1,15 +1,15 @@
 //! The command `q2c restore`.
 
 use crate::args::RestoreArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::print;
 use q2c_host::Roots;
-use q2c_host::restore::{Fault, default_folder, pending, restore_all};
+use q2c_host::restore::{DamagedLine, default_folder, pending, restore_all};
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
 
 /// Puts back the settings that killed runs left changed, or lists them with `--dry-run`.
-pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
+pub fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let folder = folder(args.journal.as_deref())?;
     if args.dry_run {
@@ -28,7 +28,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
 }
 
 /// Prints what there is to restore or was restored, and the lines of journals that were no use.
-fn told(changes: impl Iterator<Item = String>, faults: &[Fault]) -> Result<(), Failure> {
+fn told(changes: impl Iterator<Item = String>, faults: &[DamagedLine]) -> Result<(), Fault> {
     let faults = faults.iter();
     let faults = faults.map(|fault| format!("damaged journal: {fault}"));
     let lines: Vec<String> = changes.chain(faults).collect();
@@ -46,7 +46,7 @@ fn done(complete: bool) -> Exit {
 }
 
 /// The folder of the restore journals: as named, else the usual one.
-pub fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -58,7 +58,7 @@ pub fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         home.as_deref().map(Path::new),
     );
     folder.ok_or_else(|| {
-        Failure::new(
+        Fault::new(
             Exit::Usage,
             "find the journals: neither XDG_STATE_HOME nor HOME is set; name them with --journal",
         )

@@ -2,11 +2,10 @@
 //! folder, and the end of a run.
 
 use crate::config;
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_engine::TimeSource;
 use q2c_engine::floor;
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Fault, OrFault};
 use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState, whole_file};
@@ -31,7 +30,7 @@ pub fn program() -> String {
 }
 
 /// The result of a command in a run folder or a file, if it has this schema.
-pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> Result<T, Failure> {
+pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> Result<T, Fault> {
     /// The field that every result has.
     #[derive(Deserialize)]
     struct Head {
@@ -41,7 +40,7 @@ pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> R
         true => run.join("result.json"),
         false => run.to_owned(),
     };
-    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let bad = |why: String| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let text = text.map_err(|e| bad(e.to_string()))?;
     let no_result = |e| bad(format!("expected a result of {command}, found {e}"));
@@ -54,7 +53,7 @@ pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> R
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
-pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
+pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
     let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
@@ -67,13 +66,13 @@ pub fn publish(
     state: RunState,
     result: &impl Serialize,
     page: &str,
-) -> Result<(), Failure> {
+) -> Result<(), Fault> {
     folder.publish_json("result.json", result)?;
     folder.publish("report.html", |out| out.write_all(page.as_bytes()))?;
     if let Some(taken) = config::taken() {
         folder.publish("config.toml", |out| out.write_all(taken.as_bytes()))?;
     }
-    folder.finish(state).map_err(Failure::from)
+    folder.finish(state).map_err(Fault::from)
 }
 
 /// Says where the report is.
@@ -156,7 +155,7 @@ pub struct Floor {
 }
 
 /// Measures the floor on `cpu`, with an engine that does nothing.
-pub fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Failure> {
+pub fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Fault> {
     Ok(Floor {
         recorded_ns: floor::measure(time, cpu).or_exit(Exit::Environment)?,
         bare_ns: floor::measure_bare(time, cpu).or_exit(Exit::Environment)?,

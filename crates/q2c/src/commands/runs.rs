@@ -1,8 +1,8 @@
 //! The command `q2c runs`, and the latest of the runs.
 
 use crate::args::RunsArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult, SCHEMA};
 use q2c_run::run_dir::Status;
@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Lists the runs of a folder.
-pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
+pub fn run(args: &RunsArgs) -> Result<Exit, Fault> {
     let result = RunsResult {
         schema: SCHEMA.to_owned(),
         folder: args.out.display().to_string(),
@@ -25,7 +25,7 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
 }
 
 /// The latest run of a folder that has a result.
-pub fn latest(folder: &Path) -> Result<PathBuf, Failure> {
+pub fn latest(folder: &Path) -> Result<PathBuf, Fault> {
     let found = found(folder)?;
     let mut with_result = found
         .into_iter()
@@ -35,12 +35,12 @@ pub fn latest(folder: &Path) -> Result<PathBuf, Failure> {
             "find the latest run: no run with a result lies in {}; name one, or make one with q2c tune or q2c bench",
             folder.display()
         );
-        Failure::new(Exit::Input, why)
+        Fault::new(Exit::Input, why)
     })
 }
 
 /// The runs of a folder; none where there is no folder yet.
-fn found(folder: &Path) -> Result<Vec<FoundRun>, Failure> {
+fn found(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
     match runs(folder) {
         Ok(found) => Ok(found),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),

@@ -2,9 +2,9 @@
 
 use crate::args::{PredictArgs, ScaleArgs, ScaleCommand};
 use crate::commands::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::bench::{self, BenchResult};
@@ -17,13 +17,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// Runs the command that was asked for.
-pub fn run(args: &ScaleArgs) -> Result<Exit, Failure> {
+pub fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
     match &args.command {
         ScaleCommand::Predict(args) => predict(args),
     }
 }
 
-fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
+fn predict(args: &PredictArgs) -> Result<Exit, Fault> {
     let page = NewFile::if_named(args.html.as_ref())?;
     let result = predicted(args)?;
     if let Some(file) = page {
@@ -36,7 +36,7 @@ fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
+fn predicted(args: &PredictArgs) -> Result<ScaleResult, Fault> {
     let run = args.run.as_deref().map(measured).transpose()?;
     let named = |path: &Path| path.display().to_string();
     let run_name = args.run.as_deref().map(named).unwrap_or_default();
@@ -66,14 +66,14 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Failure> {
 }
 
 /// The result of `q2c bench` in a run folder or a file.
-fn measured(run: &Path) -> Result<BenchResult, Failure> {
+fn measured(run: &Path) -> Result<BenchResult, Fault> {
     run_folder::result(run, "q2c bench", bench::SCHEMA)
 }
 
-fn given(path: &Path) -> Result<Parameters, Failure> {
+fn given(path: &Path) -> Result<Parameters, Fault> {
     let text = whole_file::read_named_text(path, whole_file::BY_HAND);
     let text =
-        text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))?;
+        text.map_err(|e| Fault::new(Exit::Input, format!("read {}: {e}", path.display())))?;
     let read = parameters::read(&text);
-    read.map_err(|e| Failure::new(e.exit(), format!("read {}: {e}", path.display())))
+    read.map_err(|e| Fault::new(e.exit(), format!("read {}: {e}", path.display())))
 }

@@ -2,16 +2,16 @@
 //! cannot differ from the program.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::failure::{Fails, Failure};
 use crate::output::print;
 use clap::CommandFactory;
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Prints the completions of a shell.
-pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
+pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "q2c", &mut script);
     print(&String::from_utf8(script).or_exit(Exit::Internal)?)?;
@@ -20,7 +20,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 
 /// Writes a man page for the program and for each command: `q2c.1`, `q2c-poll-sim.1`. Pages that
 /// are there are replaced.
-pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
+pub fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let folder = &args.folder;
     let bad = |e: std::io::Error| {
         format!(

@@ -6,10 +6,9 @@ mod export;
 mod import;
 
 use crate::args::{TraceArgs, TraceCommand};
-use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
 use crate::progress::Line;
-use q2c_model::{TraceMeta, TraceSummary};
+use q2c_model::{Fault, OrFault, TraceMeta, TraceSummary};
 use q2c_result::Exit;
 use q2c_result::trace::TraceInfo;
 use q2c_trace::import::{DOUBLED, Ids};
@@ -18,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the command that was asked for.
-pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
@@ -30,14 +29,14 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// Prints what the trace at `path` holds.
-pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Fault> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let (mut counting, mut ids, mut doubled) = (Counting::default(), Ids::default(), 0);
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
             let why = format!("read trace {}: stopped by a signal", path.display());
-            return Err(Failure::new(Exit::Interrupted, why));
+            return Err(Fault::new(Exit::Interrupted, why));
         }
         let mut records = records.or_exit(Exit::Input)?;
         let all = records.len();
@@ -53,7 +52,7 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     tell(path, &meta, counting.finish(), json)
 }
 
-fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Failure> {
+fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Fault> {
     let info = TraceInfo {
         path: path.display().to_string(),
         schema_version: SCHEMA_VERSION,

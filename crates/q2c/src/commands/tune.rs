@@ -6,13 +6,12 @@ mod program;
 
 use super::limits::Limits;
 use super::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::show;
 use crate::workbench::{machine, scratch, target};
 use one::{Job, Place, Ran};
 use program::Recorded;
 use q2c_engine::EngineSpec;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_result::Exit;
 use q2c_result::tune::SCHEMA;
 use q2c_result::tune_jobs;
@@ -25,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Tunes: begins a new run, or goes on with an interrupted one.
-pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.program.check().or_exit(Exit::Usage)?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
@@ -47,7 +46,7 @@ pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// The limits of a run over so many numbers of jobs.
-fn limits(args: &TuneSettings, numbers: usize) -> Result<Limits<'_>, Failure> {
+fn limits(args: &TuneSettings, numbers: usize) -> Result<Limits<'_>, Fault> {
     let schema = if numbers > 1 {
         tune_jobs::SCHEMA
     } else {
@@ -61,7 +60,7 @@ fn begin(
     mut spec: TuneSettings,
     program: Option<Recorded>,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let judged = spec.clone();
     let limits = limits(&judged, spec.jobs.len())?;
     let scratch = scratch(spec.workload.scratch, &spec.workload.run, stop)?;
@@ -75,7 +74,7 @@ fn begin(
     spec.workload.target = Some(target);
     spec.jobs.sort_unstable();
     PlanFault::each_once("--bs", &spec.workload.bs)
-        .map_err(|fault| Failure::new(Exit::Usage, format!("tune {fault}")))?;
+        .map_err(|fault| Fault::new(Exit::Usage, format!("tune {fault}")))?;
     worth_it(&spec)?;
     if spec.jobs.len() > 1 {
         return over_jobs::begin(spec, scratch, &limits, stop);
@@ -92,7 +91,7 @@ fn begin(
 
 /// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
 /// longer than those of all other methods.
-fn worth_it(spec: &TuneSettings) -> Result<(), Failure> {
+fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
     let ExpectedTrials { own_s, others_s } = spec.expected_trials(spec.jobs.len());
     if spec.yes || own_s <= LONG_S.max(others_s) {
         return Ok(());
@@ -107,11 +106,11 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Failure> {
         Nanos::from_secs_f64(own_s),
         Nanos::from_secs_f64(others_s)
     );
-    Err(Failure::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, why))
 }
 
 /// Tells the result of a run of one number of jobs, and ends it.
-fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Failure> {
+fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Fault> {
     let told = ran.outcome.and_then(|(result, state)| {
         show(&result, ran.json)?;
         run_folder::tell_report(&ran.folder);

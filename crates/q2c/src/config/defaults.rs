@@ -5,7 +5,7 @@ use super::keys::{COMMANDS, Known};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
-use q2c_config::{Config, Fault, Setting};
+use q2c_config::{Config, Setting, WrongSetting};
 use std::error::Error as _;
 
 /// The id of an option's argument: it is the field that holds it.
@@ -44,7 +44,7 @@ fn kept(text: String) -> &'static str {
 }
 
 /// The settings whose values do not fit the options that they set.
-pub(super) fn faults(config: &Config, program: &Command) -> Vec<Fault> {
+pub(super) fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
     let settings = config.settings.iter();
     let faults = settings.filter_map(|setting| {
         let mut commands = COMMANDS.iter();
@@ -53,7 +53,7 @@ pub(super) fn faults(config: &Config, program: &Command) -> Vec<Fault> {
     faults.collect()
 }
 
-fn fault(setting: &Setting, known: &Known, program: &Command) -> Option<Fault> {
+fn fault(setting: &Setting, known: &Known, program: &Command) -> Option<WrongSetting> {
     if !known.takes(&setting.table, &setting.key) {
         return None;
     }
@@ -61,7 +61,7 @@ fn fault(setting: &Setting, known: &Known, program: &Command) -> Option<Fault> {
     let texts = typed(arg, setting);
     let mut texts = texts.iter().enumerate();
     let (nth, why) = texts.find_map(|(nth, text)| Some((nth, refused(arg, text)?)))?;
-    Some(Fault {
+    Some(WrongSetting {
         place: setting.values.get(nth)?.place,
         words: format!("{}: {why}", setting.name()),
     })

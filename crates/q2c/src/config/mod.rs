@@ -7,13 +7,13 @@ mod keys;
 mod tests;
 
 use crate::args::{Cli, ConfigArgs};
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
-use q2c_config::{Config, FILE, Fault, Setting, named};
+use q2c_config::{Config, FILE, Setting, WrongSetting, named};
 use q2c_host::own_folder;
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub enum Refused {
     /// The words themselves are wrong, or ask for help.
     Words(clap::Error),
     /// The file is wrong, or does not have a name.
-    File(Failure),
+    File(Fault),
 }
 
 impl From<clap::Error> for Refused {
@@ -46,8 +46,8 @@ impl From<clap::Error> for Refused {
     }
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
+impl From<Fault> for Refused {
+    fn from(failure: Fault) -> Self {
         Refused::File(failure)
     }
 }
@@ -59,7 +59,7 @@ pub enum Found {
     /// There is one without a fault.
     Sound(Config),
     /// There is one with these faults.
-    Faulty(PathBuf, Vec<Fault>),
+    Faulty(PathBuf, Vec<WrongSetting>),
 }
 
 /// Reads a command line, with what the file says about it.
@@ -156,7 +156,7 @@ pub fn in_words(setting: &Setting) -> String {
 }
 
 /// The file that holds for this command line, if there is one.
-fn sound(args: &ConfigArgs) -> Result<Option<Config>, Failure> {
+fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     match look(args)? {
         Found::None => Ok(None),
         Found::Sound(config) => Ok(Some(config)),
@@ -165,7 +165,7 @@ fn sound(args: &ConfigArgs) -> Result<Option<Config>, Failure> {
 }
 
 /// Looks for the file, and reads it.
-pub fn look(args: &ConfigArgs) -> Result<Found, Failure> {
+pub fn look(args: &ConfigArgs) -> Result<Found, Fault> {
     match located(args)? {
         None => Ok(Found::None),
         Some(path) => {
@@ -176,7 +176,7 @@ pub fn look(args: &ConfigArgs) -> Result<Found, Failure> {
     }
 }
 
-fn parsed(path: PathBuf, text: &str) -> Result<Found, Failure> {
+fn parsed(path: PathBuf, text: &str) -> Result<Found, Fault> {
     let config = match q2c_config::parse(&path, text, &keys::tables()) {
         Ok(config) => config,
         Err(faults) => return Ok(Found::Faulty(path, faults)),
@@ -190,10 +190,10 @@ fn parsed(path: PathBuf, text: &str) -> Result<Found, Failure> {
 }
 
 /// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
-fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Failure> {
+fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
     let variable = std::env::var_os("Q2C_CONFIG").filter(|path| !path.is_empty());
     let named = args.config.clone().or(variable.map(PathBuf::from));
-    let bad = |error| Failure::new(Exit::Environment, format!("find {FILE}: {error}"));
+    let bad = |error| Fault::new(Exit::Environment, format!("find {FILE}: {error}"));
     match named {
         _ if args.no_config => Ok(None),
         Some(path) => std::path::absolute(path).map(Some).map_err(bad),
@@ -204,7 +204,7 @@ fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// The path of a file that was found and not named, which another user could have put in the way.
-fn trusted(path: PathBuf) -> Result<PathBuf, Failure> {
+fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
     let refused = |error| {
         let path = path.display();
         format!(
@@ -217,21 +217,21 @@ fn trusted(path: PathBuf) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn faulty(path: &Path, faults: &[Fault]) -> Failure {
+fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
     let first = faults.first().map(ToString::to_string);
     let more = match faults.len() {
         0 | 1 => String::new(),
         n => format!("; {} more are told by q2c doctor", n - 1),
     };
     let first = first.unwrap_or_default();
-    Failure::new(
+    Fault::new(
         Exit::Input,
         format!("read {}: {first}{more}", path.display()),
     )
 }
 
 /// The failure of a name where there is no file.
-fn no_names(args: &ConfigArgs, words: &[OsString]) -> Failure {
+fn no_names(args: &ConfigArgs, words: &[OsString]) -> Fault {
     let mut words = words.iter().filter_map(|word| word.to_str());
     let name = words.find_map(|word| named(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
@@ -243,5 +243,5 @@ fn no_names(args: &ConfigArgs, words: &[OsString]) -> Failure {
         "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {found}; a file of \
          that name is written ./@{name}"
     );
-    Failure::new(Exit::Usage, why)
+    Fault::new(Exit::Usage, why)
 }

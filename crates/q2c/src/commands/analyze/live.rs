@@ -4,13 +4,13 @@
 use super::show;
 use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, height, print_while_read, say, screen};
 use crate::stream::{Stream, listen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Recorder};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
+use q2c_model::{Fault, OrFault};
 use q2c_report::prometheus::LiveMetrics;
 use q2c_report::terminal::{LiveView, live, live_head, live_line};
 use q2c_result::Exit;
@@ -28,7 +28,7 @@ const KEPT: usize = 600;
 
 /// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
 /// the page, if there is to be one.
-pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
@@ -126,7 +126,7 @@ impl Live {
         }
     }
 
-    fn begin(&self) -> Result<bool, Failure> {
+    fn begin(&self) -> Result<bool, Fault> {
         match self.face {
             Face::View => Ok(true),
             Face::Lines => {
@@ -142,7 +142,7 @@ impl Live {
     }
 
     /// Shows an interval. Returns false when the reader has closed the pipe.
-    fn show(&mut self, interval: LiveInterval) -> Result<bool, Failure> {
+    fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
         let read = self.stream.tell(&interval)?;
         match self.face {
             Face::Lines => print_while_read(&live_line(&interval)),
@@ -154,7 +154,7 @@ impl Live {
         }
     }
 
-    fn draw(&mut self, interval: LiveInterval) -> Result<bool, Failure> {
+    fn draw(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
         if self.history.len() == KEPT {
             self.history.pop_front();
         }
@@ -178,7 +178,7 @@ impl Watch for Live {
         self.analysis.take(io);
     }
 
-    fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure> {
+    fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
         if !self.analysis.is_due(now) {
             return Ok(true);

@@ -1,9 +1,9 @@
 //! Points for `q2c bench` from a fio job file in the place of flags.
 
-use crate::failure::Failure;
 use crate::output::say;
 use q2c_bench::BenchSettings;
 use q2c_bench::asked::JobFileExtras;
+use q2c_model::Fault;
 use q2c_result::Exit;
 use q2c_run::whole_file;
 use std::fmt::Display;
@@ -11,13 +11,10 @@ use std::path::Path;
 
 /// Fills the settings that were not typed from the job file. Says on stderr which options of the
 /// file change nothing. Returns the bytes of the file, and what it asks for that is no setting.
-pub fn fill(
-    settings: &mut BenchSettings,
-    path: &Path,
-) -> Result<(Vec<u8>, JobFileExtras), Failure> {
+pub fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
     let refused = |why: &dyn Display| {
         let why = format!("run the fio job file {}: {why}", path.display());
-        Failure::new(Exit::Input, why)
+        Fault::new(Exit::Input, why)
     };
     let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
     let variable = |name: &str| std::env::var(name).ok();

@@ -4,7 +4,6 @@ mod fio;
 
 use super::limits::Limits;
 use super::{restore, run_folder};
-use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::{say, show};
 use crate::progress::of_trials;
@@ -18,7 +17,7 @@ use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSettings, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
@@ -29,7 +28,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
-pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let BenchRun {
         spec,
@@ -70,7 +69,7 @@ pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
             failed += &format!("; mend that and go on with {}", run_folder::resume(&path));
             run_folder::keep_for_resume(place, &path);
         }
-        return Err(Failure::new(exit, failed));
+        return Err(Fault::new(exit, failed));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
@@ -98,7 +97,7 @@ struct BenchRun {
     folder: RunDir,
 }
 
-fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
+fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let mut spec = args.clone();
     let (job_file, extras) = match &args.fio {
         Some(path) => fio::fill(&mut spec, path).map(|(text, extras)| (Some(text), extras))?,
@@ -123,7 +122,7 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
         None => Exit::Usage,
     };
     spec.check()
-        .map_err(|fault| Failure::new(blamed, format!("bench {fault}")))?;
+        .map_err(|fault| Fault::new(blamed, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
     spec.check_simulated(&place.target).or_exit(blamed)?;
     let site = &place.workload.site;
@@ -148,16 +147,16 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
 }
 
 /// Takes the settings from the plan of the run in the folder at `path`.
-fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Failure> {
+fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let plan: BenchSettings = read_checked_plan(path).map_err(RunDirError::on_resume)?;
     let spec = plan.resumed_by(args);
-    let mut place = open_for_interfaces(&spec.request(), None, stop).map_err(Failure::of_plan)?;
+    let mut place = open_for_interfaces(&spec.request(), None, stop).map_err(Fault::of_plan)?;
     if spec.scratch.is_some() {
         place.on_scratch();
     }
-    opens(&spec, &place).map_err(Failure::of_plan)?;
+    opens(&spec, &place).map_err(Fault::of_plan)?;
     let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
-    let borders = borders(&stored, &place).map_err(Failure::of_plan)?;
+    let borders = borders(&stored, &place).map_err(Fault::of_plan)?;
     let identity = place.identity(&stored, &run_folder::program());
     let folder = run_folder::resumed(path, &identity)?;
     Ok(BenchRun {
@@ -170,7 +169,7 @@ fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<Bench
 
 /// Checks that at least one of the interfaces can be opened here. One that cannot while others can
 /// is left to its trials, which say so at its points.
-fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Failure> {
+fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     let interfaces = spec.interfaces().or_exit(Exit::Usage)?;
     if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
         return Ok(());
@@ -186,7 +185,7 @@ fn cpus(
     spec: &BenchSettings,
     helper_cpu: Option<u32>,
     place: &Workbench,
-) -> Result<ChosenCpus, Failure> {
+) -> Result<ChosenCpus, Fault> {
     let named: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
     let named = (!named.is_empty()).then_some(named.as_slice());
     let chosen = place.cpus_by_topology(named)?;
@@ -201,7 +200,7 @@ fn cpus(
 
 /// The borders in the stored order of a run that goes on are those that the machine has now; there
 /// are none when the machine would now give another order.
-fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Failure> {
+fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
     Ok(match today.cpus == stored.cpus {
@@ -216,7 +215,7 @@ fn bench(
     borders: &[Border],
     folder: &mut RunDir,
     stop: &AtomicBool,
-) -> Result<Done, Failure> {
+) -> Result<Done, Fault> {
     let restore_dir = restore::folder(None).ok();
     let media = media(place, spec.axes.engines())?;
     let time = &place.workload.site.time;

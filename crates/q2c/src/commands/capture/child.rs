@@ -1,8 +1,8 @@
 //! The command that runs during a capture.
 
-use crate::failure::Failure;
 use crate::output::say;
 use q2c_host::signals::Signals;
+use q2c_model::Fault;
 use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ impl Child {
     }
 
     /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
-    pub fn start(words: &[OsString]) -> Result<Child, Failure> {
+    pub fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
             stderr.map(Stdio::from).map_err(|e| not_started(name, &e))
@@ -58,14 +58,14 @@ impl Child {
     }
 
     /// Starts the command with the input and the output of this program.
-    pub fn start_in_place(words: &[OsString]) -> Result<Child, Failure> {
+    pub fn start_in_place(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |_| Ok(Stdio::inherit()))
     }
 
     fn start_to(
         words: &[OsString],
-        output: impl FnOnce(&str) -> Result<Stdio, Failure>,
-    ) -> Result<Child, Failure> {
+        output: impl FnOnce(&str) -> Result<Stdio, Fault>,
+    ) -> Result<Child, Fault> {
         let Some((program, arguments)) = words.split_first() else {
             return Ok(Child::none());
         };
@@ -88,10 +88,10 @@ impl Child {
         &self.words
     }
 
-    fn failed(&self, what: &str, error: &io::Error) -> Failure {
+    fn failed(&self, what: &str, error: &io::Error) -> Fault {
         let name = self.words.first().map(|word| word.to_string_lossy());
         let name = name.unwrap_or_default();
-        Failure::new(
+        Fault::new(
             Exit::Environment,
             format!("{what} the command {name}: {error}"),
         )
@@ -108,7 +108,7 @@ impl Child {
     }
 
     /// Whether the command has ended; never true when there is none.
-    pub fn is_over(&mut self) -> Result<bool, Failure> {
+    pub fn is_over(&mut self) -> Result<bool, Fault> {
         let Some(child) = &mut self.child else {
             return Ok(false);
         };
@@ -123,7 +123,7 @@ impl Child {
     /// Waits for the command's end, however long it takes, and returns its exit code as a shell
     /// tells it. A signal that ends this program is passed on once, unless the terminal sent it to
     /// the command as well; a second one ends both at once.
-    pub fn wait(&mut self, signals: &Signals) -> Result<u8, Failure> {
+    pub fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
         let mut passed = false;
         while self.is_there() && !self.is_over()? {
             if let Some(signal) = signals.received().filter(|_| !passed) {
@@ -153,7 +153,7 @@ impl Child {
     }
 
     /// Ends the command by SIGTERM, and kills it if that takes too long.
-    pub fn stop(&mut self) -> Result<(), Failure> {
+    pub fn stop(&mut self) -> Result<(), Fault> {
         if self.child.is_none() || self.is_over()? {
             return Ok(());
         }
@@ -192,8 +192,8 @@ impl Child {
     }
 }
 
-fn not_started(name: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("start {name}: {error}"))
+fn not_started(name: &str, error: &io::Error) -> Fault {
+    Fault::new(Exit::Usage, format!("start {name}: {error}"))
 }
 
 impl Drop for Child {

@@ -1,9 +1,9 @@
 //! What becomes of the I/Os of a capture while it runs, and when it ends.
 
 use super::{Child, OfCommand};
-use crate::failure::Failure;
 use crate::progress::Line;
 use q2c_capture::{Follower, Recorder};
+use q2c_model::Fault;
 use q2c_run::runner::spoken;
 use q2c_trace::recording::{Recorded, Recording};
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ pub trait Watch {
     ///
     /// # Errors
     /// When the I/Os that were seen cannot be shown.
-    fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure>;
+    fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault>;
 }
 
 /// A watcher that counts the I/Os, and shows their number on a terminal each second.
@@ -97,7 +97,7 @@ impl Watch for Counted {
         }
     }
 
-    fn look(&mut self, _: &Recorder) -> Result<bool, Failure> {
+    fn look(&mut self, _: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
         if let Some(line) = self
             .line
@@ -144,14 +144,14 @@ impl<'a, W: Watch> Following<'a, W> {
 
 impl<W: Watch> Follower for Following<'_, W> {
     type End = CaptureEnd;
-    type Error = Failure;
+    type Error = Fault;
 
-    fn take(&mut self, io: Recorded) -> Result<(), Failure> {
+    fn take(&mut self, io: Recorded) -> Result<(), Fault> {
         self.watch.io(&io);
         self.recording.push(io)
     }
 
-    fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<CaptureEnd, Duration>, Failure> {
+    fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<CaptureEnd, Duration>, Fault> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
             // When nothing else would end the capture, the signal is its normal end.

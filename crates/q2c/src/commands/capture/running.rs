@@ -3,12 +3,11 @@
 use super::following::Following;
 use super::{CaptureEnd, Child, Watch};
 use crate::args::{CaptureArgs, temporary};
-use crate::failure::Failure;
 use crate::output::say;
 use q2c_capture::{CaptureTarget, Description, Missing, Pace, Recorder};
 use q2c_host::{Roots, machine};
-use q2c_model::Bytes;
 use q2c_model::lost::{Losses, without_record};
+use q2c_model::{Bytes, Fault};
 use q2c_trace::recording::Recording;
 use std::sync::atomic::AtomicBool;
 
@@ -35,7 +34,7 @@ impl<'a> RunningCapture<'a> {
         roots: &'a Roots,
         target: &'a CaptureTarget,
         args: &'a CaptureArgs,
-    ) -> Result<RunningCapture<'a>, Failure> {
+    ) -> Result<RunningCapture<'a>, Fault> {
         let recorder = Recorder::attach(roots, target.disks(), &args.wanted(), args.by)?;
         if let Some(refused) = recorder.refused() {
             say(&format!("no BPF, failed to {refused}; {BY_TRACEFS}"));
@@ -89,7 +88,7 @@ impl<'a> RunningCapture<'a> {
         mut self,
         watch: &mut impl Watch,
         stop: &AtomicBool,
-    ) -> Result<(CaptureEnd, Captured), Failure> {
+    ) -> Result<(CaptureEnd, Captured), Fault> {
         let (child, recording) = (&mut self.child, &mut self.recording);
         let mut following = Following::new(self.args.seconds, child, recording, watch, stop);
         let by = self.recorder.by();

@@ -3,12 +3,12 @@
 use crate::args::DoctorArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::failure::Failure;
 use crate::output::{say, screen, show};
 use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, FixPlan};
 use q2c_host::restore::{Guard, Outcome};
 use q2c_host::signals::{Orderly, Signals};
+use q2c_model::Fault;
 use q2c_report::terminal::Screen;
 use q2c_report::{Reported, count_settings};
 use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged};
@@ -22,10 +22,10 @@ pub fn run(
     roots: &Roots,
     facts: &DoctorFacts,
     signals: &Signals,
-) -> Result<u8, Failure> {
+) -> Result<u8, Fault> {
     let plan = doctor::plan(facts).only(&args.only).map_err(|name| {
         let why = format!("understand --only: there is no check {name}; q2c doctor lists them");
-        Failure::new(Exit::Usage, why)
+        Fault::new(Exit::Usage, why)
     })?;
     let foreseen = DoctorFix {
         schema: FIX_SCHEMA.to_owned(),
@@ -56,7 +56,7 @@ fn say_document(fix: &DoctorFix) {
 }
 
 /// Refuses where not one of the settings may be written.
-fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
+fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
     let first = fix.changes.first();
     let Some(first) = first.filter(|_| fix.refused().count() == fix.changes.len()) else {
         return Ok(());
@@ -77,7 +77,7 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Failure> {
         "change {all}, of which none may be written: open {}: {error}; {todo}",
         first.file
     );
-    Err(Failure::new(Exit::Environment, why))
+    Err(Fault::new(Exit::Environment, why))
 }
 
 /// This command's own line, without the command that it runs.
@@ -94,7 +94,7 @@ fn change(
     plan: &FixPlan,
     foreseen: DoctorFix,
     signals: &Signals,
-) -> Result<u8, Failure> {
+) -> Result<u8, Fault> {
     let folder = restore::folder(args.journal.as_deref())?;
     let guard = Guard::new(roots, &folder);
     let mut guard = guard?;
@@ -130,7 +130,7 @@ fn run_command(
     guard: &mut Guard,
     fix: &DoctorFix,
     signals: &Signals,
-) -> Result<u8, Failure> {
+) -> Result<u8, Fault> {
     say_document(fix);
     // After a signal the program still ends with the code of the command, however long the putting
     // back takes.

@@ -1,7 +1,6 @@
 //! The command `q2c place calibrate`.
 
 use crate::args::PlaceCalibrateArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
 use crate::workbench::open_named;
@@ -10,7 +9,7 @@ use q2c_corun::pair::{Machine, PolledDevice, Siblings};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault, OrFault};
 use q2c_place::speeds_file;
 use q2c_result::corun::{CalibrateResult, Pair, SCHEMA, Work};
 use q2c_result::{Exit, Warning};
@@ -25,7 +24,7 @@ const BS: Bytes = Bytes(4_096);
 /// Trials of a pair that differ by more than this share of their median are worth a warning.
 const WIDE: f64 = 0.2;
 
-pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let file = NewFile::if_named(args.speeds.as_ref())?;
     let roots = Roots::live();
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
@@ -93,7 +92,7 @@ impl Machine for Told {
 }
 
 /// Opens the target, which the tasks of the pair poll for in the kernel.
-fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Failure> {
+fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let request = WorkloadRequest {
         engine: Some(EngineSpec::ByDevice(RingKind::File).settled(true)),
         ..super::reads(target, BS, pair.own)

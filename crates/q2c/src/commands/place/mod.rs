@@ -8,9 +8,8 @@ mod start;
 mod watch;
 
 use crate::args::{PlaceArgs, PlaceCommand};
-use crate::failure::Failure;
 use q2c_engine::Pattern;
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Fault};
 use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
@@ -22,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs the command that was asked for.
-pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PlaceCommand::Sim(args) => sim::run(args),
         PlaceCommand::Watch(args) => watch::run(args, stop),
@@ -33,27 +32,26 @@ pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// The speeds of a file, or those of the published figures.
-fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Failure> {
+fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Fault> {
     let Some(path) = file else {
         return Ok((speed::published(), SpeedsFrom::Published));
     };
     let read = speeds_file::read(&text_of(path)?);
-    let speeds =
-        read.map_err(|e| Failure::new(e.exit(), format!("read {}: {e}", path.display())))?;
+    let speeds = read.map_err(|e| Fault::new(e.exit(), format!("read {}: {e}", path.display())))?;
     Ok((speeds, SpeedsFrom::File(path.display().to_string())))
 }
 
-fn hints(file: Option<&Path>) -> Result<Hints, Failure> {
+fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
     let Some(path) = file else {
         return Ok(Hints::default());
     };
     let read = Hints::read(&text_of(path)?);
-    read.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
+    read.map_err(|e| Fault::new(Exit::Input, format!("read {}: {e}", path.display())))
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
+fn text_of(path: &Path) -> Result<String, Fault> {
     let text = whole_file::read_named_text(path, whole_file::BY_HAND);
-    text.map_err(|e| Failure::new(Exit::Input, format!("read {}: {e}", path.display())))
+    text.map_err(|e| Fault::new(Exit::Input, format!("read {}: {e}", path.display())))
 }
 
 /// Random reads of a target, as a workload of one job.

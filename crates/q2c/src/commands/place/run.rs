@@ -1,7 +1,6 @@
 //! The command `q2c place run`.
 
 use crate::commands::{restore, run_folder};
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::open_named;
@@ -14,7 +13,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::tasks::isolated;
 use q2c_host::topology::Topology;
 use q2c_host::{Roots, machine};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Fault, OrFault};
 use q2c_place::map::SmtMap;
 use q2c_report::Reported;
 use q2c_result::place::PolicyName;
@@ -32,7 +31,7 @@ use std::time::{Duration, SystemTime};
 const CHECKS: u32 = 3;
 const CHECK: Duration = Duration::from_millis(300);
 
-pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     // After a signal the daemon of `proposed` gives tasks their CPUs back.
     let _orderly = Orderly::begin();
     let roots = Roots::live();
@@ -65,7 +64,7 @@ fn checked(
     allowed: &[CpuId],
     seed: u64,
     stop: &AtomicBool,
-) -> Result<Interval, Failure> {
+) -> Result<Interval, Fault> {
     let mut pair = siblings(roots, allowed, CHECK)?;
     say(&format!(
         "checking whether CPUs {} and {} share a pipeline",
@@ -133,7 +132,7 @@ struct PlacementsRun {
 }
 
 impl PlacementsRun {
-    fn measure(&self, stop: &AtomicBool) -> Result<Exit, Failure> {
+    fn measure(&self, stop: &AtomicBool) -> Result<Exit, Fault> {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let machine = machine::read(&self.roots);
         let identity = Identity::default()
@@ -159,7 +158,7 @@ impl PlacementsRun {
                 say("stopped: the finished trials are in the report");
                 Ok(Exit::Interrupted)
             }
-            End::Aborted { label, error, .. } => Err(Failure::new(
+            End::Aborted { label, error, .. } => Err(Fault::new(
                 Exit::Environment,
                 format!("run {label}: {error}"),
             )),
@@ -170,7 +169,7 @@ impl PlacementsRun {
         &self,
         folder: &mut RunDir,
         stop: &AtomicBool,
-    ) -> Result<Summary<RunCell, RunTrial>, Failure> {
+    ) -> Result<Summary<RunCell, RunTrial>, Fault> {
         let journal = restore::folder(self.spec.journal.as_deref())?;
         let hints = super::hints(self.spec.hints.as_deref())?;
         let workload = self.bench.as_ref().map(|bench| &bench.workload);

@@ -1,12 +1,12 @@
 //! The command `q2c place start --mode scx`.
 
 use crate::args::PlaceStartArgs;
-use crate::failure::Failure;
+use q2c_model::Fault;
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;
 
 #[cfg(not(feature = "scx"))]
-pub(super) fn run(_: &PlaceStartArgs, _: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(_: &PlaceStartArgs, _: &AtomicBool) -> Result<Exit, Fault> {
     use q2c_scheduler::scx::ScxError;
     Err(ScxError::NotBuilt.into())
 }
@@ -16,7 +16,7 @@ pub(super) use built::run;
 
 #[cfg(feature = "scx")]
 mod built {
-    use super::{AtomicBool, Exit, Failure, PlaceStartArgs};
+    use super::{AtomicBool, Exit, Fault, PlaceStartArgs};
     use crate::output::print_while_read;
     use q2c_host::Roots;
     use q2c_host::signals::Orderly;
@@ -31,7 +31,7 @@ mod built {
     const LOOKS: u32 = 25;
 
     /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
-    pub fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    pub fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         // After a signal the scheduler is taken out of the kernel, which may take a second.
         let _orderly = Orderly::begin();
         let mut run = ScxRun {
@@ -55,7 +55,7 @@ mod built {
     impl ScxRun<'_> {
         /// Loads the scheduler, and keeps it until the end. True when the kernel asks for it to be
         /// loaded again, because CPUs came or went.
-        fn once(&mut self) -> Result<bool, Failure> {
+        fn once(&mut self) -> Result<bool, Fault> {
             let map: SmtMap = of_machine(&self.roots);
             let window = self.args.detect.window;
             let scheduler = Scheduler::begin(&self.roots, &map, window);
@@ -88,7 +88,7 @@ mod built {
             Ok(false)
         }
 
-        fn tell(&self, words: &str) -> Result<(), Failure> {
+        fn tell(&self, words: &str) -> Result<(), Fault> {
             let seconds = self.began.elapsed().as_secs_f64();
             print_while_read(&format!("{seconds:.2} s  {words}")).map(drop)
         }

@@ -1,10 +1,9 @@
 //! The command `q2c place sim`.
 
 use crate::args::PlaceSimArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
@@ -18,7 +17,7 @@ const STARTS: u32 = 100;
 /// The same where tasks sleep: such a run takes long, and sees many arrangements by itself.
 const STARTS_WITH_SLEEPS: u32 = 5;
 
-pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     let page = NewFile::if_named(args.html.as_ref())?;
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let request = request(args, speeds, speeds_from);

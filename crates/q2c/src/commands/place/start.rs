@@ -2,12 +2,12 @@
 
 use crate::args::{PlaceMode, PlaceStartArgs};
 use crate::commands::restore;
-use crate::failure::Failure;
 use crate::output::{print_while_read, say};
 use q2c_host::Roots;
 use q2c_host::capabilities;
 use q2c_host::restore::Outcome;
 use q2c_host::signals::Orderly;
+use q2c_model::Fault;
 use q2c_result::Exit;
 use q2c_scheduler::daemon::Daemon;
 use q2c_scheduler::observe::window_of;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
 /// every task gets its own CPUs back.
-pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.mode == PlaceMode::Scx {
         return super::scx::run(args, stop);
     }
@@ -50,7 +50,7 @@ struct PlaceRun {
 }
 
 impl PlaceRun {
-    fn head(&self) -> Result<(), Failure> {
+    fn head(&self) -> Result<(), Fault> {
         let observer = self.daemon.observer();
         if let Some(why) = observer.blind() {
             say(&format!(
@@ -75,7 +75,7 @@ impl PlaceRun {
         ))
     }
 
-    fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Failure> {
+    fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Fault> {
         let window = Duration::from_nanos(window_of(args.detect.window).0);
         let is_over = |began: Instant| {
             args.seconds
@@ -91,12 +91,12 @@ impl PlaceRun {
 
     /// Prints a line with the time since the start. A reader that has closed the pipe does not end
     /// the daemon.
-    fn tell(&self, words: &str) -> Result<(), Failure> {
+    fn tell(&self, words: &str) -> Result<(), Fault> {
         let line = format!("{:.2} s  {words}", self.began.elapsed().as_secs_f64());
         print_while_read(&line).map(drop)
     }
 
-    fn end(self) -> Result<Exit, Failure> {
+    fn end(self) -> Result<Exit, Fault> {
         let seconds = self.began.elapsed().as_secs_f64();
         let used = (own_cpu(&self.roots) - self.cpu).0 as f64 / 1e9;
         let held = self.daemon.held();

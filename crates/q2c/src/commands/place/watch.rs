@@ -1,10 +1,10 @@
 //! The command `q2c place watch`.
 
 use crate::args::PlaceWatchArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, screen};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place_watch::PlaceWatchResult;
@@ -17,13 +17,13 @@ use std::time::{Duration, SystemTime};
 /// Windows of `--json`: after the second one a task that stopped polling counts as computing.
 const WINDOWS: u32 = 3;
 
-pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // After a signal the probe is taken off, and the last look is printed.
     let _orderly = Orderly::begin();
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
-    let map = machine(&roots).map_err(|why| Failure::new(Exit::Environment, why))?;
+    let map = machine(&roots).map_err(|why| Fault::new(Exit::Environment, why))?;
     let mut observer = Observer::begin(&roots, hints);
     let view = View {
         map,
@@ -59,7 +59,7 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-fn line(look: &PlaceWatchResult) -> Result<String, Failure> {
+fn line(look: &PlaceWatchResult) -> Result<String, Fault> {
     serde_json::to_string(look).or_exit(Exit::Internal)
 }
 
@@ -76,7 +76,7 @@ struct Redrawn {
 
 impl Redrawn {
     /// Shows a look. Returns false when the reader has closed the pipe.
-    fn show(&mut self, look: &PlaceWatchResult) -> Result<bool, Failure> {
+    fn show(&mut self, look: &PlaceWatchResult) -> Result<bool, Fault> {
         let text = look.document().text(screen());
         let text = text.trim_end();
         let wipe = match self.lines > 0 && std::io::stdout().is_terminal() {

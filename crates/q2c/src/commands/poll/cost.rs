@@ -1,8 +1,7 @@
 //! The costs that a simulation charges.
 
 use crate::args::CostArgs;
-use crate::failure::Failure;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Fault};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_study::{ChosenCosts, Costs, Trace};
@@ -16,7 +15,7 @@ pub(super) fn costs(
     bs: Option<Bytes>,
     sizes: &[Bytes],
     traces: &[Trace],
-) -> Result<ChosenCosts, Failure> {
+) -> Result<ChosenCosts, Fault> {
     let asked = match (args.wake_delay, &args.cost) {
         (None, None) => {
             let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
@@ -35,20 +34,20 @@ pub(super) fn costs(
 }
 
 /// What disturbed the run with the file `costs`.
-fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failure> {
+fn disturbances(costs: &Path) -> Result<Vec<Warning>, Fault> {
     let Some(path) = Costs::result_beside(costs) else {
         return Ok(Vec::new());
     };
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let bad = |e| Failure::new(Exit::Input, format!("read {}: {e}", path.display()));
+    let bad = |e| Fault::new(Exit::Input, format!("read {}: {e}", path.display()));
     Costs::disturbances(&path, &text.map_err(bad)?)
 }
 
-fn calibrated(path: PathBuf) -> Result<Costs, Failure> {
+fn calibrated(path: PathBuf) -> Result<Costs, Fault> {
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let bad = |e| {
         let why = format!("read {}: {e}; {}", path.display(), Costs::FILES);
-        Failure::new(Exit::Input, why)
+        Fault::new(Exit::Input, why)
     };
     let text = text.map_err(bad)?;
     Ok(Costs::Calibrated { path, text })

@@ -2,11 +2,11 @@
 
 use super::device;
 use crate::args::WatchArgs;
-use crate::failure::Failure;
 use crate::output::{print_while_read, say};
 use crate::stream::{Stream, listen, print_summary};
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block, machine};
+use q2c_model::Fault;
 use q2c_report::prometheus::KernelMetrics;
 use q2c_report::terminal::{kernel_watch_head, kernel_watch_line};
 use q2c_result::Exit;
@@ -23,12 +23,12 @@ const KEPT: usize = 20_000;
 
 /// Watches until the time asked for is over, a signal comes, the device goes away, or the reader of
 /// the lines has closed the pipe.
-pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let Some(name) = &args.workload.target else {
         let why =
             "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, why));
     };
     let target_disk = device(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
@@ -66,7 +66,7 @@ enum KernelWatchEnd {
 }
 
 impl KernelWatchRun {
-    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<KernelWatchEnd, Failure> {
+    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<KernelWatchEnd, Fault> {
         self.line(&kernel_watch_head())?;
         let begun = Instant::now();
         let interval = Duration::from_nanos(args.interval.0);
@@ -106,7 +106,7 @@ impl KernelWatchRun {
 
     /// Prints a line: to stderr with `--json`, else to stdout. Returns false when the reader has
     /// closed the pipe.
-    fn line(&self, line: &str) -> Result<bool, Failure> {
+    fn line(&self, line: &str) -> Result<bool, Fault> {
         if self.json {
             say(line);
             return Ok(true);
@@ -119,7 +119,7 @@ impl KernelWatchRun {
         roots: &Roots,
         target_disk: &TargetDisk,
         ended: KernelWatchEnd,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Exit, Fault> {
         let total = self.watch.total();
         self.line(&kernel_watch_line("all", &total))?;
         if self.json {
@@ -147,7 +147,7 @@ impl KernelWatchRun {
             }
             KernelWatchEnd::Gone => {
                 let why = format!("watch {}: the device went away", target_disk.disk.name);
-                Err(Failure::new(Exit::Device, why))
+                Err(Fault::new(Exit::Device, why))
             }
         }
     }

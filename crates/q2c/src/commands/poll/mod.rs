@@ -12,17 +12,17 @@ mod sweep;
 mod tune_kernel;
 
 use crate::args::{PollArgs, PollCommand};
-use crate::failure::{Fails, Failure};
 use crate::output::{print, say, screen};
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_host::restore::Outcome;
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
-pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
@@ -74,7 +74,7 @@ impl PutBack {
 
 /// Finds the disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A
 /// device that stands on other disks is refused, with their names.
-fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Failure> {
+fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     let target_disk = of_path_or_name(roots, name).or_exit(Exit::Target)?;
     if target_disk.below.is_empty() {
         return Ok(target_disk);
@@ -89,5 +89,5 @@ fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Failure> {
         target_disk.disk.name,
         below.join(", ")
     );
-    Err(Failure::new(Exit::Target, why))
+    Err(Fault::new(Exit::Target, why))
 }

@@ -4,10 +4,9 @@ use super::cost::costs;
 use super::source::trace;
 use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, show};
 use crate::progress::Line;
-use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_model::{Bytes, CostModel, Fault, Nanos, OrFault};
 use q2c_policy::PolicySpec;
 use q2c_report::Reported;
 use q2c_result::Exit;
@@ -33,7 +32,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     /// Reads the patterns asked for, else the library.
-    pub fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Failure> {
+    pub fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Fault> {
         let begun = Instant::now();
         let traces = read(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
@@ -91,13 +90,13 @@ pub(super) fn worth_it(
     study: &Study<'_>,
     sample: &[PolicySpec],
     count: u64,
-) -> Result<(), Failure> {
+) -> Result<(), Fault> {
     let line = Line::working("estimating the time");
     let takes = study.expected_s(sample, count);
     drop(line);
     match takes.filter(|takes| *takes > LONG_S && !args.yes) {
         None => Ok(()),
-        Some(takes) => Err(Failure::new(
+        Some(takes) => Err(Fault::new(
             Exit::Usage,
             format!(
                 "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, \
@@ -118,7 +117,7 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// Makes the files before the work, so that a name that is taken does not cost the result.
-    pub fn make(args: &PatternsArgs) -> Result<Self, Failure> {
+    pub fn make(args: &PatternsArgs) -> Result<Self, Fault> {
         Ok(Outputs {
             html: NewFile::if_named(args.html.as_ref())?,
             csv: NewFile::if_named(args.csv.as_ref())?,
@@ -127,7 +126,7 @@ impl Outputs {
     }
 
     /// Writes the files and prints the result.
-    pub fn write(self, result: &(impl Serialize + Measures + Reported)) -> Result<(), Failure> {
+    pub fn write(self, result: &(impl Serialize + Measures + Reported)) -> Result<(), Fault> {
         if let Some(file) = self.html {
             let page = result.document().page().or_exit(Exit::Internal)?;
             write(file, page.as_bytes())?;
@@ -140,7 +139,7 @@ impl Outputs {
     }
 }
 
-fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
+fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     if args.patterns.is_empty() {
         return library(args, stop);
     }
@@ -153,11 +152,11 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
 }
 
 /// Reads the library, through files that are removed again.
-fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure> {
+fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
         let folder = temporary();
         let why = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Failure::new(Exit::of_output(&error), why)
+        Fault::new(Exit::of_output(&error), why)
     })?;
     let options = args.simulated.source.options(LIBRARY.len());
     let _line = Line::working("reading the patterns of q2c");
@@ -165,13 +164,13 @@ fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Failure
 }
 
 /// The patterns at a path: the file, or the Parquet files of a folder by name.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let failed = |why: String| {
         let why = format!("read the patterns in {}: {why}", path.display());
-        Failure::new(Exit::Input, why)
+        Fault::new(Exit::Input, why)
     };
     let entries = fs::read_dir(path).map_err(|error| failed(error.to_string()))?;
     let mut found = Vec::new();

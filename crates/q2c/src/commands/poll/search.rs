@@ -2,9 +2,9 @@
 
 use super::patterns::{Outputs, Patterns, worth_it};
 use crate::args::SearchArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::Line;
+use q2c_model::{Fault, OrFault};
 
 use q2c_result::Exit;
 use q2c_sim::start_threads;
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 const ONE_IN: usize = 3;
 
 /// Searches on the patterns that are not held out, opens those that are, and prints what was found.
-pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
@@ -50,12 +50,12 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 /// The sources that are held out: those that are named, else a third of all, drawn by the seed
 /// before anything is simulated.
-fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Failure> {
+fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Fault> {
     let all: BTreeSet<String> = traces.iter().map(Trace::source).collect();
     let refused = |why: String| {
         let sources: Vec<&str> = all.iter().map(String::as_str).collect();
         let why = format!("search: {why}; the sources are {}", sources.join(", "));
-        Err(Failure::new(Exit::Usage, why))
+        Err(Fault::new(Exit::Usage, why))
     };
     if let Some(unknown) = args.hold_out.iter().find(|source| !all.contains(*source)) {
         return refused(format!("expected a source to hold out, found `{unknown}`"));

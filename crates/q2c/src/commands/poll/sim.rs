@@ -3,9 +3,9 @@
 use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimArgs, SimulatedArgs};
-use crate::failure::{Fails, Failure};
 use crate::output::show;
 use crate::progress::Line;
+use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
@@ -14,14 +14,14 @@ use std::slice;
 use std::sync::atomic::AtomicBool;
 
 /// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
-pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;
     show(&simulation, args.json)?;
     Ok(Exit::Done)
 }
 
-fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
+fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Fault> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let line = Line::reading([args.trace.as_path()]);
     let trace = trace(&args.trace, source, slice::from_ref(&args.trace), stop)?;

@@ -1,7 +1,7 @@
 //! Reads recordings into traces that can be simulated.
 
 use crate::args::SourceArgs;
-use crate::failure::Failure;
+use q2c_model::Fault;
 use q2c_study::{Trace, read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ pub(super) fn trace(
     args: &SourceArgs,
     inputs: &[PathBuf],
     stop: &AtomicBool,
-) -> Result<Trace, Failure> {
+) -> Result<Trace, Fault> {
     let mut options = args.options(inputs.len());
     options.import = options.import.for_recordings(inputs);
     read(path, &options, stop)

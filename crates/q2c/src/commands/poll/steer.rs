@@ -3,10 +3,10 @@
 use super::{PutBack, device};
 use crate::args::SteerArgs;
 use crate::commands::restore;
-use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, say};
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block};
+use q2c_model::{Fault, OrFault};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
 use q2c_result::steer::{SCHEMA, SteerResult};
@@ -22,7 +22,7 @@ const PULSE: Duration = Duration::from_secs(1);
 
 /// Steers until the time asked for is over or a signal comes. Both are normal ends. Then puts the
 /// setting back.
-pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let policy = args.policy().or_exit(Exit::Usage)?;
     let target_disk = device(&roots, &args.device)?;
@@ -65,11 +65,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(put_back.exit())
 }
 
-fn open_log(
-    args: &SteerArgs,
-    policy: &PolicySpec,
-    target_disk: &TargetDisk,
-) -> Result<Log, Failure> {
+fn open_log(args: &SteerArgs, policy: &PolicySpec, target_disk: &TargetDisk) -> Result<Log, Fault> {
     let Some(path) = &args.log else {
         return Ok(Log::none());
     };
@@ -78,7 +74,7 @@ fn open_log(
         Log::to(Box::new(file), &policy.to_string(), &target_disk.disk.name)
     };
     let fault = |error| format!("make the log {}: {error}; name a new file", path.display());
-    open().map_err(|error| Failure::new(Exit::Usage, fault(error)))
+    open().map_err(|error| Fault::new(Exit::Usage, fault(error)))
 }
 
 struct SteerRun<'a> {
@@ -91,7 +87,7 @@ struct SteerRun<'a> {
 impl SteerRun<'_> {
     /// Turns the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
     /// ended, as the result says it: `signal` or `asked`.
-    fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Failure> {
+    fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Fault> {
         let begun = Instant::now();
         let mut told = begun;
         self.line(&head())?;
@@ -113,7 +109,7 @@ impl SteerRun<'_> {
         }
     }
 
-    fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Failure> {
+    fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Fault> {
         self.line(&line(&format!("{seconds:.2} s"), pulse))?;
         if pulse.is_mixed() && !self.mixed {
             self.mixed = true;
@@ -151,7 +147,7 @@ impl SteerRun<'_> {
 
     /// Prints a line: to stderr with `--json`, else to stdout. The daemon goes on when the reader
     /// has closed the pipe.
-    fn line(&self, line: &str) -> Result<(), Failure> {
+    fn line(&self, line: &str) -> Result<(), Fault> {
         match self.args.json {
             true => {
                 say(line);

@@ -2,7 +2,7 @@
 
 use super::patterns::{Outputs, Patterns, worth_it};
 use crate::args::StudyArgs;
-use crate::failure::{Fails, Failure};
+use q2c_model::{Fault, OrFault};
 
 use crate::progress::Line;
 use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 const SAMPLE: usize = 64;
 
 /// Simulates every rule on every pattern, writes the files asked for, and prints the scores.
-pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on)?;
     let patterns = Patterns::read(&args.on, stop)?;
@@ -35,12 +35,12 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// Refuses families whose result would not fit into memory, before they are spelled out.
-fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Failure> {
+fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
     let asked: u64 = args.rules.iter().map(Family::count).sum();
     let cells = asked.saturating_mul(patterns as u64);
     match cells > MOST_CONFIGURATIONS {
         false => Ok(()),
-        true => Err(Failure::new(
+        true => Err(Fault::new(
             Exit::Usage,
             format!(
                 "study: expected at most {MOST_CONFIGURATIONS} configurations over all patterns, found {cells}; study \

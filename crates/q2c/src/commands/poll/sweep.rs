@@ -3,10 +3,9 @@
 use super::cost::costs;
 use super::source::trace;
 use crate::args::{SimulatedArgs, SweepArgs};
-use crate::failure::{Fails, Failure};
 use crate::output::{NewFile, say, show};
 use crate::progress::Line;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Fault, Nanos, OrFault};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::figures::Measures;
@@ -19,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Simulates the policies on all traces, writes the files asked for, and prints the result.
-pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let files = Files::make(args)?;
     let begun = Instant::now();
@@ -64,13 +63,13 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
+fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Fault> {
     let line = Line::of(study.cells() as u64, "configurations");
     study.run(stop, &mut |done| line.set(done as u64))
 }
 
 /// Writes one of the files that were asked for, and says so.
-pub(super) fn write(file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write(file: NewFile, bytes: &[u8]) -> Result<(), Fault> {
     let path = file.path().to_owned();
     file.write(bytes)?;
     say(&format!("wrote {}", path.display()));
@@ -85,7 +84,7 @@ struct Files {
 }
 
 impl Files {
-    fn make(args: &SweepArgs) -> Result<Self, Failure> {
+    fn make(args: &SweepArgs) -> Result<Self, Fault> {
         Ok(Files {
             html: NewFile::if_named(args.html.as_ref())?,
             csv: NewFile::if_named(args.csv.as_ref())?,
@@ -93,7 +92,7 @@ impl Files {
         })
     }
 
-    fn write(self, result: &SweepResult) -> Result<(), Failure> {
+    fn write(self, result: &SweepResult) -> Result<(), Fault> {
         if let Some(file) = self.html {
             let page = result.document().page().or_exit(Exit::Internal)?;
             write(file, page.as_bytes())?;
@@ -110,7 +109,7 @@ impl Files {
 }
 
 /// The texts and the medians of a table of figures, as a Parquet file.
-fn parquet(result: &SweepResult) -> Result<Vec<u8>, Failure> {
+fn parquet(result: &SweepResult) -> Result<Vec<u8>, Fault> {
     let table = result.figures();
     let texts = table.keys.iter().enumerate().map(|(at, name)| {
         let cells = table.rows.iter().map(|row| row.keys[at].clone());

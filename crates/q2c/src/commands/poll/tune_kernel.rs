@@ -5,9 +5,9 @@ use crate::args::TuneKernelArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
 use crate::commands::run_folder::{publish, tell_report};
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use q2c_host::{Roots, block, machine};
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 
 use q2c_result::Exit;
@@ -31,7 +31,7 @@ struct Plan<'a> {
 
 /// Attaches the probes, starts the load where one is named, and runs the loop. The setting is put
 /// back before anything is printed.
-pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let roots = Roots::live();
     let target_disk = device(&roots, &args.device)?;
@@ -66,11 +66,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// Leaves the result and its page in a run folder.
-fn keep(
-    args: &TuneKernelArgs,
-    command: &[String],
-    result: &KernelTuneResult,
-) -> Result<(), Failure> {
+fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
     let plan = Plan {
         device: &args.device,
         command,

@@ -4,11 +4,10 @@ use super::serve::Started;
 use super::service;
 use crate::args::{CreateArgs, ViaArg};
 use crate::commands::restore;
-use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_ramdisk::{Wanted, check, check_ublk, default_folder, list, module, service_of};
 use q2c_result::Exit;
 use q2c_result::ramdisk::RamDevice;
@@ -17,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Makes a device, or takes over one whose server was killed.
-pub fn run(args: &CreateArgs) -> Result<Exit, Failure> {
+pub fn run(args: &CreateArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let device = match &args.recover {
         Some(name) => recover(args, name)?,
@@ -26,7 +25,7 @@ pub fn run(args: &CreateArgs) -> Result<Exit, Failure> {
     let all = list(&roots, &default_folder())?;
     let found = all.devices.into_iter().find(|d| d.name == device);
     let found = found.ok_or_else(|| {
-        Failure::new(
+        Fault::new(
             Exit::Environment,
             format!("find {device}, which was just made"),
         )
@@ -35,7 +34,7 @@ pub fn run(args: &CreateArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Failure> {
+fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Fault> {
     if args.recover.is_none() && args.queues.is_some_and(|asked| asked != device.queues) {
         say(&format!(
             "{} has {} hardware queues: the kernel took other than were asked for",
@@ -49,7 +48,7 @@ fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Failure> {
 }
 
 /// Makes a device and returns its name.
-fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Failure> {
+fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let wanted = Wanted {
         size: args.size.unwrap_or_default(),
@@ -93,11 +92,10 @@ fn choose(
     args: &CreateArgs,
     wanted: &Wanted,
     times: Option<(&ServiceTimes, usize)>,
-) -> Result<ViaArg, Failure> {
+) -> Result<ViaArg, Fault> {
     let why_not =
         || module::unfit(wanted, times).or_else(|| module::lacking(roots, args.module.as_deref()));
-    let lacking =
-        |why: String| Failure::new(Exit::Environment, format!("make a RAM device: {why}"));
+    let lacking = |why: String| Fault::new(Exit::Environment, format!("make a RAM device: {why}"));
     match args.via {
         Some(ViaArg::Module) => match why_not() {
             Some(why) => Err(lacking(why)),
@@ -117,9 +115,9 @@ fn choose(
             match (check_ublk(), module) {
                 (Err(error), Some(why)) => {
                     let words = format!("{error}; and not by the module: {why}");
-                    Err(Failure::new(error.exit(), words))
+                    Err(Fault::new(error.exit(), words))
                 }
-                (Err(error), None) => Err(Failure::new(error.exit(), error)),
+                (Err(error), None) => Err(Fault::new(error.exit(), error)),
                 (Ok(()), Some(why)) => {
                     say(&format!("served by ublk, not by the module: {why}"));
                     Ok(ViaArg::Ublk)
@@ -130,7 +128,7 @@ fn choose(
     }
 }
 
-fn recover(args: &CreateArgs, name: &str) -> Result<String, Failure> {
+fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     check_ublk()?;
     let mut words = vec!["--recover".to_owned(), name.to_owned()];
     let text = service_of(&default_folder(), name)?;
@@ -141,7 +139,7 @@ fn recover(args: &CreateArgs, name: &str) -> Result<String, Failure> {
 }
 
 /// Starts the server, waits until it tells how that went, and returns the device's name.
-fn start(args: &CreateArgs, words: &[String]) -> Result<String, Failure> {
+fn start(args: &CreateArgs, words: &[String]) -> Result<String, Fault> {
     let journal = restore::folder(args.journal.as_deref())?;
     let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
     let program = std::env::current_exe().or_exit(Exit::Environment)?;
@@ -151,7 +149,7 @@ fn start(args: &CreateArgs, words: &[String]) -> Result<String, Failure> {
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command.stdout(Stdio::piped());
     let failed = |e: std::io::Error| {
-        Failure::new(Exit::Environment, format!("start the device's server: {e}"))
+        Fault::new(Exit::Environment, format!("start the device's server: {e}"))
     };
     // A signal that comes now must not end this process between the device and its report.
     let _orderly = Orderly::begin();
@@ -167,12 +165,12 @@ fn start(args: &CreateArgs, words: &[String]) -> Result<String, Failure> {
             server.wait().ok();
             let mut codes = Exit::TABLE.iter().map(|(exit, _)| *exit);
             let exit = codes.find(|exit| exit.code() == code);
-            Err(Failure::new(exit.unwrap_or(Exit::Internal), message))
+            Err(Fault::new(exit.unwrap_or(Exit::Internal), message))
         }
         Err(_) => {
             server.wait().ok();
             let why = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
-            Err(Failure::new(Exit::Environment, why))
+            Err(Fault::new(Exit::Environment, why))
         }
     }
 }

@@ -5,15 +5,15 @@ mod serve;
 mod service;
 
 use crate::args::{ListArgs, RamdiskArgs, RamdiskCommand};
-use crate::failure::Failure;
 use crate::output::{say, show};
 use q2c_host::Roots;
+use q2c_model::Fault;
 use q2c_ramdisk::{default_folder, delete, hold, list};
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
-pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         RamdiskCommand::Create(args) => create::run(args),
         RamdiskCommand::List(args) => listed(args),
@@ -31,7 +31,7 @@ pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
 }
 
-fn listed(args: &ListArgs) -> Result<Exit, Failure> {
+fn listed(args: &ListArgs) -> Result<Exit, Fault> {
     let found = list(&Roots::live(), &default_folder())?;
     show(&found, args.json)?;
     Ok(Exit::Done)

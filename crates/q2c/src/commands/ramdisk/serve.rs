@@ -3,8 +3,8 @@
 
 use super::service;
 use crate::args::ServeArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::print;
+use q2c_model::{Fault, OrFault};
 use q2c_ramdisk::{Record, ServeRequest, Work, default_folder};
 use q2c_result::Exit;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ fn tell(started: &Started) {
     }
 }
 
-fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Failure> {
+fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
     let work = match (&args.recover, &args.wanted) {
         (Some(name), _) => Work::Recover(name.clone()),
         (None, wanted) => {

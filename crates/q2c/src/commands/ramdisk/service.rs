@@ -1,19 +1,18 @@
 //! Service times of RAM devices: those of simulated devices.
 
-use crate::failure::{Fails, Failure};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::{Service, SimSpec};
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_result::Exit;
 use q2c_service::ServiceTimes;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What the text of service times asks for.
-pub fn parsed(text: &str) -> Result<SimSpec, Failure> {
+pub fn parsed(text: &str) -> Result<SimSpec, Fault> {
     let wrong = |why: &str| {
         let why = why.strip_prefix("sim: ").unwrap_or(why);
-        Failure::new(Exit::Usage, format!("understand --service {text}: {why}"))
+        Fault::new(Exit::Usage, format!("understand --service {text}: {why}"))
     };
     match format!("sim:{text}").parse::<EngineSpec>() {
         Ok(EngineSpec::Sim(spec)) => Ok(spec),
@@ -24,15 +23,15 @@ pub fn parsed(text: &str) -> Result<SimSpec, Failure> {
 
 /// The text of the service times of a recording. The server runs elsewhere, so the path is made
 /// absolute.
-pub fn like(file: &Path) -> Result<String, Failure> {
+pub fn like(file: &Path) -> Result<String, Fault> {
     let file = file
         .canonicalize()
-        .map_err(|e| Failure::new(Exit::Input, format!("open {}: {e}", file.display())))?;
+        .map_err(|e| Fault::new(Exit::Input, format!("open {}: {e}", file.display())))?;
     Ok(format!("trace={}", file.display()))
 }
 
 /// The service times themselves; a recording is read now.
-pub fn times(spec: &SimSpec) -> Result<ServiceTimes, Failure> {
+pub fn times(spec: &SimSpec) -> Result<ServiceTimes, Fault> {
     match &spec.service {
         Service::Model(times) => Ok(times.clone()),
         Service::Recorded(wanted) => {

@@ -5,21 +5,20 @@ mod place;
 use super::capture::{CaptureEnd, Captured, Child, Counted, OfCommand, RunningCapture};
 use super::trace::info_of;
 use crate::args::RecordArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::Line;
 use place::Place;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::TraceMeta;
+use q2c_model::{Fault, OrFault, TraceMeta};
 use q2c_result::Exit;
 use q2c_trace::TraceWriter;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Records, writes the trace, and prints what it holds.
-pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture();
@@ -27,7 +26,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let _orderly = Orderly::begin();
     let create = |path: &Path| {
         let writer = TraceWriter::create(path, TraceMeta::default());
-        writer.map_err(Failure::from)
+        writer.map_err(Fault::from)
     };
     let named = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
@@ -67,7 +66,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// Writes the I/Os of a capture and returns their description.
-pub(super) fn write(captured: Captured, mut writer: TraceWriter) -> Result<TraceMeta, Failure> {
+pub(super) fn write(captured: Captured, mut writer: TraceWriter) -> Result<TraceMeta, Fault> {
     let Captured {
         recording,
         description,

@@ -1,8 +1,8 @@
 //! The place of the trace: a path that the user named, or a run folder.
 
 use crate::args::{CaptureArgs, RecordArgs};
-use crate::failure::Failure;
 use crate::output::say;
+use q2c_model::Fault;
 use q2c_run::{Identity, RunDir, RunState};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<Place, Failure> {
+    pub fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<Place, Fault> {
         if let Some(out) = &args.output {
             return Ok(Place {
                 trace: out.clone(),
@@ -58,7 +58,7 @@ impl Place {
     }
 
     /// Marks the run as complete, once the trace is whole. Returns the path of the trace.
-    pub fn finish(self) -> Result<PathBuf, Failure> {
+    pub fn finish(self) -> Result<PathBuf, Fault> {
         if let Some(folder) = self.folder {
             folder.finish(RunState::Complete)?;
         }

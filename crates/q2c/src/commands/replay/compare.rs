@@ -3,7 +3,6 @@
 use super::{MEMORY, Run, exit, keys, not_opened, nothing, say_simulated, source};
 use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use q2c_compare::{
     Begin, Capturing, Compared, OpenSite, PreparedVariant, Profiled, Profiling, ReplayRequest,
@@ -11,7 +10,7 @@ use q2c_compare::{
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::replay::Mode;
+use q2c_model::{Fault, OrFault, replay::Mode};
 use q2c_replay::Wanted;
 use q2c_report::Reported;
 use q2c_result::Exit;
@@ -27,7 +26,7 @@ use std::time::Instant;
 const REPEATS: u32 = 3;
 
 /// Replays the traces on several devices in turns.
-pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     let requests = args.requests();
     let (traces, targets) = args.traces_and_targets();
@@ -50,7 +49,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
     let rows = rows(&sources, &profiles, &requests);
     let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
-    let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Failure>>()?;
+    let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
     let mut folder = folder(args, &prepared)?;
     let _orderly = Orderly::begin();
     let starts = rows.iter().zip(&prepared);
@@ -88,7 +87,7 @@ fn publish(
     folder: RunDir,
     ran: &q2c_compare::Ran,
     result: &CompareResult,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let path = folder.path().to_owned();
     let page = result.document().page().or_exit(Exit::Internal)?;
     run_folder::publish(folder, ran.state(), result, &page)?;
@@ -117,13 +116,13 @@ fn opened(
     request: &ReplayRequest,
     targets: &[String],
     trace: &TraceSource,
-) -> Result<Vec<OpenSite>, Failure> {
+) -> Result<Vec<OpenSite>, Fault> {
     let roots = Roots::live();
     let opens = targets.iter().enumerate().map(|(nth, target)| {
         let before = targets[..nth].iter().filter(|other| *other == target);
         OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
     });
-    let opens: Result<Vec<OpenSite>, Failure> = opens.collect();
+    let opens: Result<Vec<OpenSite>, Fault> = opens.collect();
     let opens = opens.map_err(not_opened)?;
     opens.iter().for_each(say_simulated);
     Ok(opens)
@@ -136,7 +135,7 @@ fn profiles(
     first: &OpenSite,
     begin: &Begin,
     stop: &AtomicBool,
-) -> Result<Vec<Option<Profiled>>, Failure> {
+) -> Result<Vec<Option<Profiled>>, Fault> {
     let profiling = Profiling {
         request: &requests[0],
         first,
@@ -231,7 +230,7 @@ impl<'a> Row<'a> {
     }
 
     /// Places the trace on the sites and makes its plan.
-    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Failure> {
+    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Fault> {
         let name = self.name.clone();
         PreparedVariant::new(name, self.trace, &self.request, opens, trials)
     }
@@ -250,7 +249,7 @@ struct PlannedReplay<'a> {
 }
 
 /// Makes the run's folder with its plan: the job, or a list of jobs with their names.
-fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Failure> {
+fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
     let out = &args.how.run.out;
     let created = match prepared {
         [one] => RunDir::create(out, "compare", &one.job, &one.identity),
@@ -266,5 +265,5 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
             RunDir::create(out, "compare", &planned, &identity.unwrap_or_default())
         }
     };
-    created.map_err(Failure::from)
+    created.map_err(Fault::from)
 }

@@ -3,9 +3,9 @@
 use super::one::measured;
 use super::place::Place;
 use crate::commands::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::workbench::scratch;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::{Experiment, file};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Begins a run of all experiments.
-pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let experiments = file::all().or_exit(Exit::Internal)?;
     let asked = super::plan(args, &experiments, args.target.clone())?;
     tell_length(&experiments, &asked);
@@ -39,13 +39,13 @@ pub(super) fn resumed(
     plan: &ReproduceSettings,
     args: &ReproduceSettings,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let experiments = file::all().or_exit(Exit::Internal)?;
     let left = experiments
         .iter()
         .filter(|of| finished(&path.join(&of.name)).is_none());
     tell_length(&left.cloned().collect::<Vec<_>>(), plan);
-    let place = Place::open(plan, &experiments, None, args, stop).map_err(Failure::of_plan)?;
+    let place = Place::open(plan, &experiments, None, args, stop).map_err(Fault::of_plan)?;
     let folder = run_folder::resumed(path, &place.identity())?;
     conclude(&experiments, plan, place, folder, args, stop)
 }
@@ -76,7 +76,7 @@ fn conclude(
     folder: RunDir,
     args: &ReproduceSettings,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -156,7 +156,7 @@ fn run_part(
     place: &Place,
     folder: &RunDir,
     stop: &AtomicBool,
-) -> Result<(ReproduceResult, End), Failure> {
+) -> Result<(ReproduceResult, End), Fault> {
     let own = ReproduceSettings {
         all: false,
         experiment: experiment.text.clone(),
@@ -182,7 +182,7 @@ fn finished(part: &Path) -> Option<ReproduceResult> {
 }
 
 /// The claims of an experiment that could not be run at all.
-fn not_run(experiment: &Experiment, failure: &Failure) -> ExperimentLine {
+fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
     let claim = |(claim, _): &(q2c_claim::judge::Claim, file::Needs)| ClaimLine {
         says: claim.says.clone(),
         published: claim.published.clone(),

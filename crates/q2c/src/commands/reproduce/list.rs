@@ -2,9 +2,8 @@
 
 use super::place::{Place, nowhere, without_target};
 use super::present::present;
-use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::no_capture;
 use q2c_reproduce::needs::Present;
@@ -14,7 +13,7 @@ use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use std::sync::atomic::AtomicBool;
 
 /// Lists the built-in experiments, with what of them can be judged here.
-pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let all = file::all().or_exit(Exit::Internal)?;
     let plan = super::plan(args, &all, args.target.clone())?;
     let (place, here) = match &plan.target {
@@ -55,7 +54,7 @@ pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
 }
 
 /// What this machine has without a target.
-fn here(args: &ReproduceSettings) -> Result<Present, Failure> {
+fn here(args: &ReproduceSettings) -> Result<Present, Fault> {
     let named: Vec<CpuId> = args.cpus.iter().copied().map(CpuId).collect();
     let cpus = without_target(None, (!named.is_empty()).then_some(named.as_slice()));
     let cpus = cpus?.cpus;

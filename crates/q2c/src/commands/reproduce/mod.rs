@@ -10,9 +10,9 @@ mod rules;
 
 use super::experiment;
 use super::run_folder::quoted;
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::workbench::machine_unless;
+use q2c_model::{Fault, OrFault};
 use q2c_reproduce::{Experiment, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Runs an experiment or all of them, lists them, or goes on with a run.
-pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.list {
         return list::run(args, stop);
     }
@@ -56,7 +56,7 @@ fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
 }
 
 /// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
-fn experiment(name: &str) -> Result<Experiment, Failure> {
+fn experiment(name: &str) -> Result<Experiment, Fault> {
     match name.ends_with(".toml") {
         true => experiment::read(Path::new(name)),
         false => file::named(name).or_exit(Exit::Usage),
@@ -71,7 +71,7 @@ fn plan(
     args: &ReproduceSettings,
     experiments: &[Experiment],
     target: Option<String>,
-) -> Result<ReproduceSettings, Failure> {
+) -> Result<ReproduceSettings, Fault> {
     let mut plan = args.plan(experiments, target);
     let target = plan.has_simulated_target();
     let is_real = |of: &Experiment| of.needs_real_time(target).is_some();

@@ -4,10 +4,10 @@ use super::place::Place;
 use super::progress::ToldOnce;
 use super::rules;
 use crate::commands::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::scratch;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{At, JobsPlan};
@@ -31,14 +31,14 @@ pub(super) fn run(
     experiment: &Experiment,
     args: &ReproduceSettings,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let takes = experiment.takes_target();
     if takes && args.target.is_none() && args.scratch.is_none() {
         let why = format!(
             "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
             experiment.name
         );
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, why));
     }
     let only = std::slice::from_ref(experiment);
     let asked = super::plan(args, only, args.target.clone().filter(|_| takes))?;
@@ -57,9 +57,9 @@ pub(super) fn resumed(
     plan: &ReproduceSettings,
     args: &ReproduceSettings,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let only = std::slice::from_ref(experiment);
-    let place = Place::open(plan, only, None, args, stop).map_err(Failure::of_plan)?;
+    let place = Place::open(plan, only, None, args, stop).map_err(Fault::of_plan)?;
     let folder = run_folder::resumed(path, &place.identity())?;
     conclude(experiment, plan, place, folder, args, stop)
 }
@@ -71,7 +71,7 @@ fn conclude(
     mut folder: RunDir,
     args: &ReproduceSettings,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
     let done = measured(experiment, plan, &place, &mut folder, stop);
@@ -86,7 +86,7 @@ fn conclude(
     run_folder::publish(folder, end.state(), &result, &page)?;
     if let End::Aborted { label, error, .. } = &end {
         place.keep_for_resume(&path);
-        return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
+        return Err(Fault::new(Exit::Device, format!("run {label}: {error}")));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
@@ -110,7 +110,7 @@ pub(super) fn measured(
     place: &Place,
     folder: &mut RunDir,
     stop: &AtomicBool,
-) -> Result<(ReproduceResult, End), Failure> {
+) -> Result<(ReproduceResult, End), Fault> {
     let begun = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let trials = plan.trials.unwrap_or(experiment.trials);
@@ -172,7 +172,7 @@ pub(super) fn measured(
 }
 
 /// The result of `q2c compare` in a run folder or a file.
-fn compared(run: &Path) -> Result<CompareResult, Failure> {
+fn compared(run: &Path) -> Result<CompareResult, Fault> {
     run_folder::result(run, "q2c compare", compare::SCHEMA)
 }
 
@@ -182,7 +182,7 @@ fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
     clock: &RunnerClock,
     folder: &mut RunDir,
     stop: &AtomicBool,
-) -> Result<Summary<At, PointTrial>, Failure> {
+) -> Result<Summary<At, PointTrial>, Fault> {
     let mut progress = ToldOnce::new(of_trials());
     let mut runner = Runner {
         settings,

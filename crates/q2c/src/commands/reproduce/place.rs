@@ -3,7 +3,6 @@
 
 use super::present::{present, simulated};
 use crate::commands::bench::abilities;
-use crate::failure::{Fails, Failure};
 use crate::media::media;
 use crate::output::say;
 use crate::workbench::{open_for_interfaces, tell_place};
@@ -15,7 +14,7 @@ use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{Ground, OpenTarget};
 use q2c_reproduce::needs::Present;
@@ -65,7 +64,7 @@ impl Place {
         scratch: Option<Scratch>,
         args: &ReproduceSettings,
         stop: &AtomicBool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Fault> {
         let named: Vec<CpuId> = plan.cpus.iter().copied().map(CpuId).collect();
         let target = match &plan.target {
             Some(target) => {
@@ -197,7 +196,7 @@ impl Place {
 
 impl Seat {
     /// This machine.
-    fn real(target: Option<&(Workbench, Media)>, named: Named<'_>) -> Result<Self, Failure> {
+    fn real(target: Option<&(Workbench, Media)>, named: Named<'_>) -> Result<Self, Fault> {
         let target = target.filter(|(bench, _)| world(bench).is_none());
         let cpus = match target {
             Some((bench, _)) => bench.cpus_by_topology(named),
@@ -216,7 +215,7 @@ impl Seat {
         machine: &SimMachine,
         target: Option<&(Workbench, Media)>,
         named: Named<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Fault> {
         let world = target.and_then(|(bench, _)| world(bench)).cloned();
         let world = world.unwrap_or_else(|| World::new(machine.clone()));
         let cpus = without_target(Some(&world), named)?;
@@ -239,7 +238,7 @@ fn request(
     experiments: &[Experiment],
     engine: Option<&EngineSpec>,
     args: &ReproduceSettings,
-) -> Result<WorkloadRequest, Failure> {
+) -> Result<WorkloadRequest, Fault> {
     let mut sizes: Vec<Bytes> = Vec::new();
     let mut pattern = q2c_engine::Pattern {
         random: true,
@@ -279,7 +278,7 @@ type Named<'a> = Option<&'a [CpuId]>;
 pub(super) fn without_target(
     world: Option<&World>,
     named: Named<'_>,
-) -> Result<q2c_host::topology::ChosenCpus, Failure> {
+) -> Result<q2c_host::topology::ChosenCpus, Fault> {
     let (topology, allowed) = match world.map(World::cpus) {
         Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
         None => (Topology::read(&Roots::live()), AllowedCpus::read()?),

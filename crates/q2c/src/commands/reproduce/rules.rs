@@ -1,8 +1,8 @@
 //! Experiments of sleep rules: simulated over the patterns that q2c brings along.
 
 use crate::args::temporary;
-use crate::failure::{Fails, Failure};
 use crate::progress::Line;
+use q2c_model::{Fault, OrFault};
 use q2c_reproduce::Experiment;
 use q2c_reproduce::file::RulesAsked;
 use q2c_reproduce::studies::rules::{Draw, library, not_run, points};
@@ -18,7 +18,7 @@ pub(super) fn seen(
     rules: &RulesAsked,
     draw: Draw,
     stop: &AtomicBool,
-) -> Result<(Vec<Point>, End), Failure> {
+) -> Result<(Vec<Point>, End), Fault> {
     match simulated(rules, draw, stop) {
         Err(failure) if failure.exit() == Exit::Interrupted => {
             Ok((not_run(experiment), End::Cancelled))
@@ -27,12 +27,12 @@ pub(super) fn seen(
     }
 }
 
-fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Point>, Failure> {
+fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Point>, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
         let folder = temporary();
         let why = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Failure::new(Exit::of_output(&error), why)
+        Fault::new(Exit::of_output(&error), why)
     })?;
     let traces = library(folder.path(), stop)?;
     let cells = rules.policies.len() * traces.len();

@@ -1,15 +1,15 @@
 //! The command `q2c trace columns`.
 
 use crate::args::ColumnsArgs;
-use crate::failure::Failure;
 use crate::output::{print, print_json, screen};
+use q2c_model::Fault;
 use q2c_result::Exit;
 use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
 use q2c_trace::import::{CsvField, csv_fields};
 use q2c_trace::{Column, SCHEMA_VERSION};
 
 /// Lists the columns of a trace, and the fields that a CSV file may have.
-pub fn run(args: &ColumnsArgs) -> Result<Exit, Failure> {
+pub fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
     let list = TraceColumns {
         schema_version: SCHEMA_VERSION,
         columns: Column::ALL.iter().copied().map(column).collect(),

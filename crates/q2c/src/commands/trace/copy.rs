@@ -2,15 +2,14 @@
 
 use super::tell;
 use crate::args::CopyArgs;
-use crate::failure::{Fails, Failure};
 use crate::progress::Line;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_result::Exit;
 use q2c_trace::{Counting, Scan, TraceReader, TraceWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Copies a trace, or a part of it, with the facts asked for in its description.
-pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
@@ -23,7 +22,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         if stop.load(Ordering::Relaxed) {
             let path = args.trace.display();
             let why = format!("copy trace {path}: stopped by a signal; nothing was kept");
-            return Err(Failure::new(Exit::Interrupted, why));
+            return Err(Fault::new(Exit::Interrupted, why));
         }
         let mut records = records.or_exit(Exit::Input)?;
         records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
@@ -40,14 +39,14 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// The records that are copied, by their start.
-fn window(args: &CopyArgs) -> Result<Scan, Failure> {
+fn window(args: &CopyArgs) -> Result<Scan, Fault> {
     let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
     if window.is_empty() {
         let words = format!(
             "copy trace: expected --from before --to, found {} and {}",
             window.start, window.end
         );
-        return Err(Failure::new(Exit::Usage, words));
+        return Err(Fault::new(Exit::Usage, words));
     }
     let whole = args.from.is_none() && args.to.is_none();
     Ok(match whole {

@@ -1,10 +1,9 @@
 //! The command `q2c trace export`.
 
 use crate::args::ExportArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::Line;
-use q2c_model::Nanos;
+use q2c_model::{Fault, Nanos, OrFault};
 use q2c_result::Exit;
 use q2c_trace::TraceReader;
 use q2c_trace::export::{self, ExportOptions, Exported};
@@ -14,8 +13,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exports the trace, and says on stderr how many requests were written and left out.
-pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let usage = |words: &str| Failure::new(Exit::Usage, words);
+pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let usage = |words: &str| Fault::new(Exit::Usage, words);
     let format = export::by_name(&args.format).ok_or_else(|| usage("find the format"))?;
     if args.lanes.is_some() && format.name != "chrome" {
         let words =
@@ -44,19 +43,19 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn is_broken_pipe(fault: &Failure) -> bool {
+fn is_broken_pipe(fault: &Fault) -> bool {
     let system: Option<&io::Error> = fault.cause();
     system.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Failure> {
+fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Fault> {
     let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
     if window.is_empty() {
         let words = format!(
             "use --from and --to: expected a time before --to, found {} and {}",
             window.start, window.end
         );
-        return Err(Failure::new(Exit::Usage, words));
+        return Err(Fault::new(Exit::Usage, words));
     }
     Ok((args.from.is_some() || args.to.is_some()).then_some(window))
 }

@@ -2,9 +2,9 @@
 
 use super::tell;
 use crate::args::{ImportArgs, PartitionBy};
-use crate::failure::Failure;
 use crate::output::{print, print_json, screen};
 use crate::progress::Line;
+use q2c_model::Fault;
 use q2c_report::terminal::fleet_info;
 use q2c_result::Exit;
 use q2c_trace::TraceError;
@@ -12,7 +12,7 @@ use q2c_trace::import::{ImportError, to_fleet, to_trace};
 use std::sync::atomic::AtomicBool;
 
 /// Imports one recording, or merges several by time, and says what was made.
-pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let options = args.recording.options();
     let format = args.recording.format.as_deref();
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
@@ -35,10 +35,10 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn failure(error: ImportError) -> Failure {
+fn failure(error: ImportError) -> Fault {
     match error {
         ImportError::Trace(TraceError::Stopped { .. }) => {
-            Failure::stopped(format!("{error}; nothing was kept"))
+            Fault::stopped(format!("{error}; nothing was kept"))
         }
         error => error.into(),
     }

@@ -2,11 +2,11 @@
 
 use super::program::Recorded;
 use crate::commands::{restore, run_folder};
-use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::progress::of_trials;
 use crate::workbench;
 use q2c_host::target::Scratch;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
@@ -49,12 +49,12 @@ pub(super) enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Failure> {
+    fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Fault> {
         match self {
-            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).map_err(Failure::from),
-            Place::Part(whole, name) => whole
-                .create_part(name, spec, identity)
-                .map_err(Failure::from),
+            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).map_err(Fault::from),
+            Place::Part(whole, name) => {
+                whole.create_part(name, spec, identity).map_err(Fault::from)
+            }
             Place::Kept(path) => run_folder::resumed(path, identity),
         }
     }
@@ -63,7 +63,7 @@ impl Place<'_> {
 /// A run whose folder was opened, and which has ended.
 pub(super) struct Ran {
     /// The result, which is in the folder, and the state of the run; or why there is none.
-    pub outcome: Result<(TuneResult, RunState), Failure>,
+    pub outcome: Result<(TuneResult, RunState), Fault>,
     pub bench: Workbench,
     /// Whether the result is printed as JSON.
     pub json: bool,
@@ -71,7 +71,7 @@ pub(super) struct Ran {
 }
 
 /// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
-pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Failure> {
+pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Fault> {
     let mut spec = job.spec;
     let kept = matches!(job.place, Place::Kept(_));
     let bench = workbench::open(&spec.request(), job.scratch, stop);
@@ -112,7 +112,7 @@ fn run_in(
     spec: &TuneSettings,
     bench: &Workbench,
     stop: &AtomicBool,
-) -> Result<(TuneResult, RunState), Failure> {
+) -> Result<(TuneResult, RunState), Fault> {
     let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
     // Simulated costs are those of the plan's machine, and none that were stored.
     let store = super::store().filter(|_| spec.machine.is_none());

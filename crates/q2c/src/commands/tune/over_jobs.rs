@@ -3,11 +3,11 @@
 use super::one::{self, Job, Place, Ran};
 use crate::commands::limits::Limits;
 use crate::commands::run_folder;
-use crate::failure::{Fails, Failure};
 use crate::output::{say, show};
 use crate::workbench::open_without_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
+use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
@@ -25,7 +25,7 @@ pub(super) fn begin(
     scratch: Option<Scratch>,
     limits: &Limits<'_>,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     // The largest number is looked at first: what is wrong with it ends the run before anything is
     // measured, and its CPUs are those of the others.
     let bench = open_without_rest(&spec.request(), scratch.clone(), stop)?;
@@ -49,8 +49,8 @@ pub(super) fn resume(
     spec: TuneSettings,
     limits: &Limits<'_>,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
-    let bench = open_without_rest(&spec.request(), None, stop).map_err(Failure::of_plan)?;
+) -> Result<Exit, Fault> {
+    let bench = open_without_rest(&spec.request(), None, stop).map_err(Fault::of_plan)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
     let whole = Whole {
@@ -75,7 +75,7 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    fn run(self) -> Result<Exit, Failure> {
+    fn run(self) -> Result<Exit, Fault> {
         let _orderly = Orderly::begin();
         let path = self.folder.path().to_owned();
         say(&format!("run folder of all numbers {}", path.display()));
@@ -102,7 +102,7 @@ impl Whole<'_> {
     /// Runs the numbers of jobs that are not complete, and adds the results of all to `runs`. It
     /// ends at the first number that is stopped or fails. Returns that number and why it has no
     /// result.
-    fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Failure)> {
+    fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -123,7 +123,7 @@ impl Whole<'_> {
 
     /// The result for one number of jobs: that of an earlier session if it is complete, else of a
     /// run that is made now.
-    fn number(&self, jobs: u32) -> Result<TuneResult, Failure> {
+    fn number(&self, jobs: u32) -> Result<TuneResult, Fault> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
         let job = match RunDir::inspect(&path) {
             Ok((_, Status::Complete)) => return kept(&path),
@@ -160,8 +160,8 @@ impl Whole<'_> {
     fn tell(
         self,
         runs: Vec<TuneResult>,
-        failed: Option<(u32, Failure)>,
-    ) -> Result<TuneJobsResult, Failure> {
+        failed: Option<(u32, Fault)>,
+    ) -> Result<TuneJobsResult, Fault> {
         let path = self.folder.path().to_owned();
         // Without any run there is no result, as for one number of jobs.
         let failed = match failed {
@@ -189,7 +189,7 @@ impl Whole<'_> {
                 failure.message(),
                 run_folder::resume(&path)
             );
-            return Err(Failure::new(failure.exit(), message));
+            return Err(Fault::new(failure.exit(), message));
         }
         show(&result, self.spec.workload.run.json)?;
         run_folder::tell_report(&path);
@@ -201,9 +201,9 @@ impl Whole<'_> {
 }
 
 /// The result of a complete run in `folder`.
-fn kept(folder: &Path) -> Result<TuneResult, Failure> {
+fn kept(folder: &Path) -> Result<TuneResult, Fault> {
     let path = folder.join("result.json");
-    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let bad = |why: String| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = whole_file::read_text(&path, whole_file::RESULT).map_err(|e| bad(e.to_string()))?;
     let result = serde_json::from_str(&text);
     let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;

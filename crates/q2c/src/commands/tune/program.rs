@@ -4,13 +4,12 @@
 use crate::args::CaptureArgs;
 use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
 use crate::commands::record;
-use crate::failure::Failure;
 use crate::output::say;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::topology::AllowedCpus;
-use q2c_model::TraceMeta;
+use q2c_model::{Fault, TraceMeta};
 use q2c_program::{Taken, copied, read};
 use q2c_result::Exit;
 use q2c_result::program::{FILE, Program, ProgramRecording, TRACE_FILE};
@@ -34,7 +33,7 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Leaves the program and its trace in the folder of the run.
-    pub fn keep(&self, folder: &RunDir) -> Result<(), Failure> {
+    pub fn keep(&self, folder: &RunDir) -> Result<(), Fault> {
         let copy = |out: &mut dyn io::Write| {
             let mut trace = File::open(&self.trace)?;
             io::copy(&mut trace, out).map(drop)
@@ -42,15 +41,12 @@ impl Recorded {
         folder
             .publish(TRACE_FILE, copy)
             .and_then(|()| folder.publish_json(FILE, &self.program))
-            .map_err(Failure::from)
+            .map_err(Fault::from)
     }
 }
 
 /// The program that the arguments name, recorded or read; `None` when they name none.
-pub(super) fn recorded(
-    args: &TuneSettings,
-    stop: &AtomicBool,
-) -> Result<Option<Recorded>, Failure> {
+pub(super) fn recorded(args: &TuneSettings, stop: &AtomicBool) -> Result<Option<Recorded>, Fault> {
     let recorded = match &args.program.from {
         Some(path) => of_file(path, args, stop)?,
         None if args.program.is_asked_for() => of_command(args, stop)?,
@@ -61,7 +57,7 @@ pub(super) fn recorded(
 }
 
 /// The program in the recording at `path`. One of another tool becomes a trace.
-fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failure> {
+fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
     let named = path.display().to_string();
     let program = program(path, &named, args, stop)?;
     let own = matches!(Input::recognise(path, None), Ok(Input::Own));
@@ -85,7 +81,7 @@ fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Record
 }
 
 /// Runs the command and records the disk meanwhile.
-fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failure> {
+fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
     let folder = folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let meta = capture(args, &trace, stop)?;
@@ -98,7 +94,7 @@ fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failur
             "{}; recorded: {disks} (--record names another)",
             failure.message()
         );
-        Failure::new(failure.exit(), why)
+        Fault::new(failure.exit(), why)
     })?;
     program.recording.command = words;
     program.recording.path = None;
@@ -110,12 +106,12 @@ fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Failur
 }
 
 /// Records into the new file `trace` while the command runs, and returns the trace's description.
-fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Failure> {
+fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Fault> {
     let roots = Roots::live();
     let name = disk(args);
     let target = CaptureTarget::find(&roots, &name).map_err(|error| {
         let why = format!("{error}; name the disk of the program's data by --record");
-        Failure::new(Exit::Target, why)
+        Fault::new(Exit::Target, why)
     })?;
     let capture = CaptureArgs {
         seconds: args.program.record_for,
@@ -131,7 +127,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
              the trace by --from",
             failure.message()
         );
-        Failure::new(failure.exit(), why)
+        Fault::new(failure.exit(), why)
     })?;
     let child = Child::start(&args.program.command)?;
     say(&capturing.told(false));
@@ -139,7 +135,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let (ended, captured) = capturing.finish(&mut Counted::silent(), stop)?;
     if ended == CaptureEnd::Stopped {
         let why = "record the command: stopped by a signal; nothing was kept";
-        return Err(Failure::new(Exit::Interrupted, why));
+        return Err(Fault::new(Exit::Interrupted, why));
     }
     captured.tell_missing();
     record::write(captured, writer)
@@ -155,7 +151,7 @@ fn disk(args: &TuneSettings) -> String {
 }
 
 /// Refuses the recording of a command that failed. One that q2c ended after `--record-for` has not.
-fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result<(), Failure> {
+fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result<(), Fault> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
     let by_signal = status.parse::<i32>().is_err();
     if status == "0" || (by_signal && args.program.record_for.is_some()) {
@@ -166,7 +162,7 @@ fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result
         "record {name}: expected it to end with 0, found {status}; mend the command, or record it as \
          it is (q2c trace record DISK --out TRACE -- COMMAND) and name the trace by --from"
     );
-    Err(Failure::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, why))
 }
 
 /// The program in a recording, which messages call `named`.
@@ -175,7 +171,7 @@ fn program(
     named: &str,
     args: &TuneSettings,
     stop: &AtomicBool,
-) -> Result<Program, Failure> {
+) -> Result<Program, Fault> {
     let taken = Taken {
         named: named.to_owned(),
         processes: args.program.process.clone(),
@@ -202,7 +198,7 @@ fn program(
 }
 
 /// A folder for a trace that is made now, in the folder for runs.
-fn folder(args: &TuneSettings) -> Result<TempDir, Failure> {
+fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
     let out = &args.workload.run.out;
     let made = fs::create_dir_all(out);
     let made = made.and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
@@ -211,12 +207,12 @@ fn folder(args: &TuneSettings) -> Result<TempDir, Failure> {
             "make a folder in {}: {error}; name another place with --out",
             out.display()
         );
-        Failure::new(Exit::of_output(&error), why)
+        Fault::new(Exit::of_output(&error), why)
     })
 }
 
 /// `tune` has no options for what a recording does not tell itself; `trace import` has.
-fn unread(fault: Failure) -> Failure {
+fn unread(fault: Fault) -> Fault {
     match fault.cause() {
         Some(
             ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. },
@@ -225,7 +221,7 @@ fn unread(fault: Failure) -> Failure {
                 "{fault}; q2c trace import has the options that such a recording needs, and makes a \
                  trace for --from"
             );
-            Failure::new(fault.exit(), text)
+            Fault::new(fault.exit(), text)
         }
         _ => fault,
     }

@@ -3,8 +3,8 @@
 use super::draw::{Head, draw};
 use super::keys::{Action, action};
 use super::state::WatchState;
-use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say};
+use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::{watch_head, watch_late_line, watch_line};
 use q2c_result::Exit;
 use ratatui::DefaultTerminal;
@@ -48,7 +48,7 @@ impl Drop for Screen {
 impl WatchDisplay {
     /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor,
     /// and `plain` and `json` are false. Else prints the head of the lines.
-    pub fn open(plain: bool, json: bool) -> Result<Self, Failure> {
+    pub fn open(plain: bool, json: bool) -> Result<Self, Fault> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if plain || json || dumb || !terminal {
@@ -59,14 +59,14 @@ impl WatchDisplay {
         let terminal = ratatui::try_init().map_err(|error| {
             ratatui::restore();
             let why = format!("take over the terminal: {error}; use --plain");
-            Failure::new(Exit::Environment, why)
+            Fault::new(Exit::Environment, why)
         })?;
         TAKEN.store(true, Ordering::Release);
         Ok(WatchDisplay::Screen(Screen(terminal)))
     }
 
     /// The actions of the keys that were pressed since the last call; none where lines are shown.
-    pub fn asked(&mut self) -> Result<Vec<Action>, Failure> {
+    pub fn asked(&mut self) -> Result<Vec<Action>, Fault> {
         let mut actions = Vec::new();
         if let WatchDisplay::Screen(_) = self {
             while event::poll(Duration::ZERO).or_exit(Exit::Environment)? {
@@ -78,7 +78,7 @@ impl WatchDisplay {
 
     /// Prints the latest interval as a line, where lines are shown. Returns false when the reader
     /// has closed the pipe.
-    pub fn tell(&self, state: &WatchState) -> Result<bool, Failure> {
+    pub fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
         match (self, state.last()) {
             (WatchDisplay::Lines { .. }, Some(last)) => {
                 let told = self.line(&watch_line(last, &state.names()))?;
@@ -91,7 +91,7 @@ impl WatchDisplay {
         }
     }
 
-    fn line(&self, line: &str) -> Result<bool, Failure> {
+    fn line(&self, line: &str) -> Result<bool, Fault> {
         match self {
             WatchDisplay::Lines { aside: true } => {
                 say(line);
@@ -102,10 +102,10 @@ impl WatchDisplay {
     }
 
     /// Draws the screen, if there is one.
-    pub fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Failure> {
+    pub fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
         if let WatchDisplay::Screen(Screen(terminal)) = self {
             let drawn = terminal.draw(|frame| draw(frame, state, head));
-            drawn.map_err(|e| Failure::new(Exit::Environment, format!("draw the screen: {e}")))?;
+            drawn.map_err(|e| Fault::new(Exit::Environment, format!("draw the screen: {e}")))?;
         }
         Ok(())
     }

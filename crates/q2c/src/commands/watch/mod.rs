@@ -9,7 +9,6 @@ mod state;
 pub use display::give_back_the_screen;
 
 use crate::args::WatchArgs;
-use crate::failure::{Fails, Failure};
 use crate::output::{print, say, screen};
 use crate::stream::{Stream, listen, print_summary};
 use crate::workbench::{open_new_without_rest, tell_place};
@@ -17,7 +16,7 @@ use display::WatchDisplay;
 use draw::Head;
 use keys::Action;
 use q2c_endpoint::Endpoint;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Fault, Nanos, OrFault};
 use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
@@ -35,7 +34,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Watches a workload, and prints the medians of its methods at the end.
-pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
     let methods = args.methods().or_exit(Exit::Usage)?;
     let endpoint = listen(args.metrics.prometheus)?;
@@ -93,7 +92,7 @@ fn stream(
     args: &WatchArgs,
     bench: &Workbench,
     endpoint: Option<Endpoint>,
-) -> Result<Stream<WatchMetrics>, Failure> {
+) -> Result<Stream<WatchMetrics>, Fault> {
     let device = bench.target.path.as_str();
     let schema = args.workload.run.json.then_some(LINE_SCHEMA);
     let cpu = bench.workload.sampler_cpu;
@@ -143,7 +142,7 @@ enum Left {
 }
 
 impl Watcher<'_> {
-    fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Failure> {
+    fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Fault> {
         self.display.draw(&self.state, &self.head)?;
         loop {
             let mut changed = false;
@@ -180,7 +179,7 @@ impl Watcher<'_> {
 
     /// Tells the latest interval to whoever wants it. Returns false when the reader of the lines
     /// has closed the pipe.
-    fn tell(&mut self) -> Result<bool, Failure> {
+    fn tell(&mut self) -> Result<bool, Fault> {
         let read = self.display.tell(&self.state)?;
         match self.stream.wants().then(|| self.state.line()).flatten() {
             Some(line) => Ok(self.stream.tell(&line)? && read),
@@ -188,7 +187,7 @@ impl Watcher<'_> {
         }
     }
 
-    fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Failure> {
+    fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Fault> {
         let number = match self.state.act(action) {
             None => return Ok(()),
             Some(Order::Method(method)) => watch.switch(&method),
@@ -237,7 +236,7 @@ fn conclude(
     state: WatchState,
     late: Option<LateWatch>,
     ended: WatchOutcome,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, Fault> {
     let (methods, intervals, not_kept) = state.end();
     let some = !intervals.is_empty();
     let result = WatchResult {
@@ -258,14 +257,14 @@ fn conclude(
         print(&format!("\n{}", result.document().text(screen())))?;
     }
     match ended {
-        WatchOutcome::Fault(fault) => Err(Failure::new(Exit::Device, fault)),
+        WatchOutcome::Fault(fault) => Err(Fault::new(Exit::Device, fault)),
         WatchOutcome::Signal if some => {
             say("stopped by a signal");
             Ok(Exit::Interrupted)
         }
         WatchOutcome::Signal => {
             let why = "watch: stopped by a signal before the first interval was over";
-            Err(Failure::new(Exit::Interrupted, why))
+            Err(Fault::new(Exit::Interrupted, why))
         }
         WatchOutcome::Asked => Ok(Exit::Done),
     }
