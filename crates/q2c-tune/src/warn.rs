@@ -464,7 +464,7 @@ mod tests {
         let some = [None, Some(0.8), Some(1.2)];
         assert_eq!(of(told(Others::on(0.68), &some)), ["busy-at-rest"]);
         let ran = told(Others::on(0.1), &some);
-        assert!(ran[0].1.contains("beside 2 of 3 trials"), "{ran:?}");
+        assert!(ran[0].1.contains("during 2 of 3 trials"), "{ran:?}");
         assert_eq!(of(ran), ["others-ran"]);
         assert_eq!(told(Others::on(0.1), &[None, None]), []);
     }

@@ -48,7 +48,7 @@ fn devices_of_known_truth_are_compared() {
             says.contains(&format!("{fast} serves this trace better"))
                 && says.contains("with 3 of each, two equal devices come apart like this in 10 %")
                 && says.contains("completion time cannot tell")
-                && says.contains("by completion time --mode outstanding compares them"),
+                && says.contains("--mode outstanding leaves idle time out"),
             "{says}"
         );
 
@@ -64,7 +64,7 @@ fn devices_of_known_truth_are_compared() {
         let says = told(folder.path(), &done);
         assert!(
             says.contains("leaves out the time with nothing in flight, 95 % of")
-                && says.contains("--mode timed compares the devices by their sums"),
+                && says.contains("--mode timed compares their sums of latencies"),
             "{says}"
         );
         assert_eq!(
