@@ -98,8 +98,8 @@ def test_the_most_robust_rule_has_the_least_regret() -> None:
 def test_it_draws_itself() -> None:
     told = swept("a disk", latencies(2), ["pas"]).finish()
     table = str(told)
-    assert "a disk: " in table and "KIOPS/core" in table and "pas:up=0.01" in table and "\npoll " in table
-    assert told.html() is None and "1 configurations over 1 volumes" in repr(told)
+    assert table.startswith("a disk ") and "KIOPS/core" in table and "pas:up=0.01" in table and "\npoll " in table
+    assert told.html().startswith("<!") and "1 configurations over 1 volumes" in repr(told)
 
 
 def test_what_does_not_fit_is_refused() -> None:
