@@ -3,18 +3,18 @@
 use crate::error::Failed;
 use pyo3::prelude::*;
 use q2c_report::Reported;
-use q2c_report::kept::{self, Kept};
+use q2c_report::kept::{Kept, Shown};
 use q2c_report::terminal::Screen;
 use serde::Serialize;
 
 /// A result of q2c.
 #[pyclass(frozen, module = "q2c._native")]
-pub struct Made(Box<dyn Kept>);
+pub struct Made(Box<dyn Shown>);
 
 impl Made {
     /// Holds a result that was just made.
     pub fn new(result: impl Reported + Serialize + Send + Sync + 'static) -> Self {
-        Made(kept::keep(result))
+        Made(Box::new(result))
     }
 }
 

@@ -88,14 +88,12 @@ impl<'a> Of<'a> {
 
     fn verdict(&self) -> String {
         let is_settled = self.recommendation.is_settled();
-        let is_gain = matches!(
-            self.recommendation.verdict,
-            Verdict::Rule | Verdict::Interrupt
-        );
         let verdict = match self.recommendation.verdict {
-            Verdict::Rule | Verdict::Interrupt if is_settled => format!("Use {}", self.gain()),
-            Verdict::Rule | Verdict::Interrupt => format!("Best so far: {}", self.gain()),
-            Verdict::TradeOff => self.by_interrupts().unwrap_or_else(|| self.trade_off()),
+            Verdict::Rule | Verdict::Interrupt if is_settled => {
+                return format!("Use {}", self.gain());
+            }
+            Verdict::Rule | Verdict::Interrupt => return format!("Best so far: {}", self.gain()),
+            Verdict::TradeOff => self.trade_off(),
             Verdict::NoRoom => self.instead(
                 "Sleeping does not pay on this device: no rule that leaves the CPU gained 10 % in IOPS per core.",
             ),
@@ -103,7 +101,7 @@ impl<'a> Of<'a> {
             Verdict::Unverified => return self.instead("Nothing that sleeps was tried."),
         };
         // The caveats say why.
-        if is_settled || is_gain {
+        if is_settled {
             verdict
         } else {
             verdict + " Not conclusive."
@@ -124,64 +122,53 @@ impl<'a> Of<'a> {
         self.recommendation.floor > 1.0
     }
 
-    /// The rules of the trade-off: they lose about as little IOPS as the nearest, are below the
-    /// floor, and save CPU.
-    fn in_trade(&self) -> Vec<(&'a Cell, Relative)> {
-        let nearest = self.recommendation.nearest.as_ref();
-        let Some(nearest) = nearest.and_then(|name| self.cell(&name.0)?.relative) else {
-            return Vec::new();
-        };
-        let pays = |cell: &Cell, of: &Relative| {
-            of.kiops_per_core.median >= WORTH && cell.measured.rates.cpu_pct.median <= SAVING
-        };
-        let near = |of: &Relative| (of.iops.median - nearest.iops.median).abs() <= ALIKE;
-        self.sleeping()
-            .filter(|(cell, of)| {
-                pays(cell, of) && near(of) && of.iops.median < self.recommendation.floor
-            })
-            .collect()
+    /// Whether a rule is below the floor, saves CPU, and loses about as little IOPS as the nearest.
+    fn has_trade(&self, nearest: &Relative) -> bool {
+        self.sleeping().any(|(cell, of)| {
+            of.kiops_per_core.median >= WORTH
+                && cell.measured.rates.cpu_pct.median <= SAVING
+                && (of.iops.median - nearest.iops.median).abs() <= ALIKE
+                && of.iops.median < self.recommendation.floor
+        })
     }
 
-    /// The verdict of a trade-off in which interrupts are the nearest; `None` when a rule is.
-    fn by_interrupts(&self) -> Option<String> {
-        let nearest = self.recommendation.nearest.as_ref();
-        let cell = self.cell(&nearest.filter(|name| name.0 == Method::INTERRUPT)?.0)?;
-        let of = cell.relative?;
-        Some(self.trade("Interrupts", &[(cell, of)], &of))
-    }
-
+    /// What the nearest method would gain and cost, and how to have it all the same.
     fn trade_off(&self) -> String {
-        let trade = self.in_trade();
         let nearest = self.recommendation.nearest.as_ref();
-        let nearest = nearest.filter(|_| !trade.is_empty());
-        let Some((nearest, of)) =
-            nearest.and_then(|name| Some((name, self.cell(&name.0)?.relative?)))
-        else {
-            return self.instead("Sleeping costs more IOPS than the floor allows.");
-        };
-        let sleeping = format!("Sleeping by {}", nearest.0.detail());
-        self.trade(&sleeping, &trade, &of)
+        let nearest = nearest.and_then(|name| {
+            let cell = self.cell(&name.0)?;
+            Some((cell, cell.relative?))
+        });
+        match nearest {
+            Some((cell, of)) if cell.method == Method::INTERRUPT => {
+                self.trade("Interrupts", cell, &of)
+            }
+            Some((cell, of)) if self.has_trade(&of) => {
+                self.trade(&format!("Sleeping by {}", cell.method.detail()), cell, &of)
+            }
+            _ => self.instead("Sleeping costs more IOPS than the floor allows."),
+        }
     }
 
-    /// What `methods` would gain and cost, and how to have them all the same. `nearest` is the one
-    /// of them that loses least.
-    fn trade(&self, what: &str, methods: &[(&Cell, Relative)], nearest: &Relative) -> String {
-        let polling = self.cell(&Method::POLL);
-        let polling = polling.map_or(100.0, |cell| cell.measured.rates.cpu_pct.median);
-        let freed = methods
-            .iter()
-            .map(|(cell, _)| polling - cell.measured.rates.cpu_pct.median);
-        let lost = methods.iter().map(|(_, of)| 1.0 - of.iops.median);
-        let costs = match span(lost.map(|lost| (lost * 100.0).max(0.0))) {
-            none if none == "0.0" => "and cost no IOPS".to_owned(),
-            lost => format!("but cost {lost} % of the IOPS"),
+    fn trade(&self, what: &str, cell: &Cell, of: &Relative) -> String {
+        let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
+        let lost = (1.0 - of.iops.median) * 100.0;
+        let (joined, costs) = if lost > 0.0 {
+            ("but", format!("cost {} % of the IOPS", number(lost)))
+        } else {
+            ("and", "cost no IOPS".to_owned())
         };
+        // Where polling has no figures of its own, nobody knows what it would free.
+        let polling = self.cell(&Method::POLL);
+        let freed = polling.map_or_else(String::new, |polling| {
+            let freed = number(cpu(polling) - cpu(cell));
+            format!("free {freed} % of a CPU {joined} ")
+        });
         let reason = format!(
-            "{what} would free {} % of a CPU {costs} ({}x the {}). To accept that, run with --min-iops {}%.",
-            span(freed),
-            number(nearest.kiops_per_core.median),
-            per_core_unit(nearest),
-            (nearest.iops.median * 100.0).floor()
+            "{what} would {freed}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
+            number(of.kiops_per_core.median),
+            per_core_unit(of),
+            (of.iops.median * 100.0).floor()
         );
         if self.above_polling() {
             format!("Nothing keeps the floor, which is more than polling gives. {reason}")
@@ -492,18 +479,4 @@ fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
         quantity::range(interval, scale),
     );
     format!("{median} {range}").trim_end().to_owned()
-}
-
-/// The range of some values: `4.1 to 6.3`, or `4.1` when both ends are written the same.
-fn span(values: impl Iterator<Item = f64>) -> String {
-    let (least, most) = values.fold(
-        (f64::INFINITY, f64::NEG_INFINITY),
-        |(least, most), value| (least.min(value), most.max(value)),
-    );
-    let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
-    if least == most {
-        least
-    } else {
-        format!("{least} to {most}")
-    }
 }

@@ -143,19 +143,33 @@ trait Kind: Sync {
 }
 
 /// A result, whatever its type.
-pub trait Kept: Send + Sync {
+pub trait Shown: Send + Sync {
     /// Makes the content of its report.
     fn document(&self) -> Document<'_>;
-    /// The CSV table.
-    ///
-    /// # Errors
-    /// Results of this kind have none, or it could not be made.
-    fn csv(&self) -> Result<String, Fault>;
     /// The result as JSON, as every command prints it.
     ///
     /// # Errors
     /// It could not be written; its types leave no way for that.
     fn json(&self) -> Result<String, Fault>;
+}
+
+impl<T: Reported + Serialize + Send + Sync> Shown for T {
+    fn document(&self) -> Document<'_> {
+        Reported::document(self)
+    }
+
+    fn json(&self) -> Result<String, Fault> {
+        serde_json::to_string_pretty(self).or_fault(Exit::Internal, "write a result as JSON")
+    }
+}
+
+/// A result that was read from a file.
+pub trait Kept: Shown {
+    /// The CSV table.
+    ///
+    /// # Errors
+    /// Results of this kind have none, or it could not be made.
+    fn csv(&self) -> Result<String, Fault>;
 }
 
 /// A kind of result by its type: its schema, and how its figures are read.
@@ -195,26 +209,23 @@ impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Kind fo
     }
 }
 
-/// Holds a result that was just made, of a kind that is asked for no CSV.
-pub fn keep<T: Reported + Serialize + Send + Sync + 'static>(result: T) -> Box<dyn Kept> {
-    Box::new(KeptResult {
-        figures: None,
-        schema: "this kind",
-        result,
-    })
-}
-
 struct KeptResult<T> {
     figures: Option<fn(&T) -> FigureTable>,
     schema: &'static str,
     result: T,
 }
 
-impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
+impl<T: Reported + Serialize + Send + Sync> Shown for KeptResult<T> {
     fn document(&self) -> Document<'_> {
-        self.result.document()
+        Reported::document(&self.result)
     }
 
+    fn json(&self) -> Result<String, Fault> {
+        self.result.json()
+    }
+}
+
+impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
     fn csv(&self) -> Result<String, Fault> {
         let Some(figures) = self.figures else {
             let why = format!(
@@ -224,10 +235,5 @@ impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
             return Err(Fault::new(Exit::Usage, why));
         };
         csv(&figures(&self.result)).or_exit(Exit::Internal)
-    }
-
-    fn json(&self) -> Result<String, Fault> {
-        serde_json::to_string_pretty(&self.result)
-            .or_fault(Exit::Internal, "write a result as JSON")
     }
 }

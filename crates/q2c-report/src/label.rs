@@ -175,6 +175,15 @@ pub(crate) fn ranges(cpus: &[CpuId]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
+/// At most `most` names, and how many more there are: `a, b and 3 more`.
+pub(crate) fn first_names(names: &[String], most: usize) -> String {
+    let first = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

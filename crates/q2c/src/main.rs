@@ -4,7 +4,6 @@ mod args;
 
 mod commands;
 mod config;
-mod failure;
 mod media;
 mod output;
 mod progress;
@@ -22,7 +21,7 @@ fn main() -> ExitCode {
     let cli = match config::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(Refused::Words(error)) => return args::refused(&error),
-        Err(Refused::File(failure)) => return failure::report(&failure),
+        Err(Refused::File(fault)) => return output::say_fault(&fault),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
     let installed = Signals::install(last_deed).map_err(|error| {
@@ -30,11 +29,11 @@ fn main() -> ExitCode {
     });
     let signals = match installed.or_exit(Exit::Environment) {
         Ok(signals) => signals,
-        Err(failure) => return failure::report(&failure),
+        Err(fault) => return output::say_fault(&fault),
     };
     match dispatch(cli, &signals) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => failure::report(&failure),
+        Err(fault) => output::say_fault(&fault),
     }
 }
 

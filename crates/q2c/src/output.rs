@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -23,6 +24,14 @@ pub fn say(line: &str) {
     aside(|| {
         writeln!(stderr(), "{}", fitted(shown(line))).ok();
     });
+}
+
+/// Says on stderr with which fault the command ended, and returns the exit code of the process.
+pub fn say_fault(fault: &Fault) -> ExitCode {
+    // A fault is one line, whatever names it has in it.
+    let message = fault.message().replace('\n', "\\n");
+    say(&format!("q2c: failed to {message}"));
+    ExitCode::from(fault.exit().code())
 }
 
 /// A message in lines that fit the terminal which stderr is. For a file or a pipe it stays as it

@@ -136,15 +136,6 @@ impl Of<'_> {
 
 /// The first methods, and how many more there are.
 fn first_three_names(methods: &[MethodName]) -> String {
-    const SHOWN: usize = 3;
-    let names: Vec<String> = methods
-        .iter()
-        .take(SHOWN)
-        .map(|name| label::method(&name.0))
-        .collect();
-    let more = match methods.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    names.join(", ") + &more
+    let names: Vec<String> = methods.iter().map(|name| label::method(&name.0)).collect();
+    label::first_names(&names, 3)
 }

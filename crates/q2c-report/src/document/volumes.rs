@@ -1,6 +1,7 @@
 //! Documents of sweeps in parts: the outcomes over volumes, and the best over several of them.
 
 use super::{Answer, Document, Reported, Section};
+use crate::label::first_names;
 use crate::quantity::count;
 use crate::said::{Said, Table, Weight};
 use crate::simulated::{HEAD, LEGEND, row};
@@ -32,7 +33,7 @@ impl Reported for VolumesResult {
             Said::new(Weight::Caution, "no figures", words)
         });
         Document::new("poll sweep", &self.version, &self.schema)
-            .titled(first_names(&self.volumes), about)
+            .titled(first_names(&self.volumes, NAMED), about)
             .run(self.seed, 0)
             .section(Section::default().table(table).told(without_figures))
     }
@@ -42,7 +43,7 @@ impl Reported for VolumesChoice {
     fn document(&self) -> Document<'_> {
         let row = |best: &BestOfVolumes| {
             let policy = best.policy.as_deref().unwrap_or("none keeps the limits");
-            vec![first_names(&best.volumes), policy.to_owned()]
+            vec![first_names(&best.volumes, NAMED), policy.to_owned()]
         };
         let best = Table::of(["volumes", "best"], self.best.iter().map(row));
         Document::new("poll sweep", env!("CARGO_PKG_VERSION"), &self.schema)
@@ -66,14 +67,6 @@ fn over_all(what: &str, best: Option<&OverAll>) -> Answer {
         ),
     };
     Said::plain(what, words).into()
-}
-
-fn first_names(volumes: &[String]) -> String {
-    let names = volumes[..volumes.len().min(NAMED)].join(", ");
-    match volumes.len().saturating_sub(NAMED) {
-        0 => names,
-        more => format!("{names} and {more} more"),
-    }
 }
 
 #[cfg(test)]

@@ -60,8 +60,7 @@ pub use trace::{
 pub use tune_kernel::TuneKernelArgs;
 pub use watch::WatchArgs;
 
-use crate::failure;
-use crate::output::{arrived, say};
+use crate::output::{arrived, say, say_fault};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use q2c_bench::BenchSettings;
@@ -147,10 +146,10 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
         let told = one_line(&error.to_string(), given);
-        return failure::report(&Fault::new(Exit::Usage, told));
+        return say_fault(&Fault::new(Exit::Usage, told));
     }
     if let Err(failure) = arrived(error.print()) {
-        return failure::report(&failure);
+        return say_fault(&failure);
     }
     ExitCode::from(if error.use_stderr() {
         Exit::Usage.code()
