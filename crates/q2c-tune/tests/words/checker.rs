@@ -52,16 +52,16 @@ pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String
     no_room(text, figures, &mut found);
     used(text, figures, floor, &mut found);
     gained(text, figures, &mut found);
-    waking(text, &mut found);
     kept(text, figures, &mut found);
-    trade(text, figures, floor, &mut found);
     by_interrupts(text, figures, &mut found);
+    by_sleeping(text, figures, floor, &mut found);
     found
 }
 
-/// "No room to sleep" is false where a rule beat polling.
+/// "Sleeping does not pay" is false where a rule beat polling. The kept texts say it in other words.
 fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
-    if !text.contains("no room to sleep") {
+    let said = ["Sleeping does not pay", "no room to sleep"];
+    if !said.iter().any(|words| text.contains(words)) {
         return;
     }
     for of in figures.iter().filter(|of| of.sleeps) {
@@ -75,29 +75,39 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// The method that is to be used.
+/// The method that is to be used. The kept texts name it after "use".
 fn recommended(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("use ")?.split([';', ' ']).next()?;
-    match name.trim_end_matches(':') {
+    let verdicts = ["Use ", "Best so far: ", "use "];
+    let name = verdicts.iter().find_map(|v| text.strip_prefix(v))?;
+    let name = name.strip_prefix("hybrid polling by ").unwrap_or(name);
+    match name.split([';', ' ']).next()?.trim_end_matches([',', '.']) {
         "interrupts" => Some("interrupt"),
         name => Some(name),
     }
 }
 
-/// "A times the KIOPS/core of polling at B % of its IOPS" is false where A or B is not the figure
-/// of the method that is to be used.
+/// The number at the end of `text`, or at its begin, without what stands next to it.
+fn last_number(text: &str) -> Option<f64> {
+    text.rsplit(' ').next()?.parse().ok()
+}
+
+fn first_number(text: &str) -> Option<f64> {
+    text.split(' ').next()?.parse().ok()
+}
+
+/// "Ax the IOPS per core of polling at B % of its IOPS" is false where A or B is not the figure of
+/// the method that is to be used.
 fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let verdict = text.split(';').next().unwrap_or_default();
     let Some((before, after)) = verdict.split_once(" of polling at ") else {
         return;
     };
-    let times = before.split_once(" times the KIOPS");
-    let times = times.and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
-    let kept = after.split(' ').next().and_then(|n| n.parse::<f64>().ok());
+    let times = before.split_once("x the IOPS per core");
+    let times = times.and_then(|(before, _)| last_number(before));
     let own = figures
         .iter()
         .find(|of| Some(of.name.as_str()) == recommended(text));
-    let (Some(own), Some(times), Some(kept)) = (own, times, kept) else {
+    let (Some(own), Some(times), Some(kept)) = (own, times, first_number(after)) else {
         found.push(format!("a gain that cannot be read: {verdict}"));
         return;
     };
@@ -143,55 +153,35 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     }
 }
 
-/// "Waking costs more than the device takes" is false beside a wake-up that ends sooner.
-fn waking(text: &str, found: &mut Vec<String>) {
-    let after = |mark: &str| {
-        let (_, rest) = text.split_once(mark)?;
-        rest.split(' ').next()?.parse::<f64>().ok()
-    };
-    if !text.contains("waking costs more than the device takes") {
-        return;
-    }
-    if let (Some(ends), Some(takes)) = (after("ends after "), after("the device takes "))
-        && ends < takes
-    {
-        found.push(format!(
-            "waking costs more than the device takes, but ends after {ends} of {takes} us"
-        ));
-    }
-}
-
-/// "beside polling X kept A [..] % of the IOPS at B [..] times" is false where A or B is not the
-/// figure of X. X is the name of a policy, or "it", "Linux's rule", "interrupts".
+/// "X kept A [..] % of polling's IOPS at B [..] times" is false where A or B is not the figure of X.
+/// X is the name of a policy, or "It", "Linux's rule", "Interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
-    for claim in text.split("beside polling ").skip(1) {
-        let Some((who, rest)) = claim.split_once(" kept ") else {
+    for (at, _) in text.match_indices(" kept ") {
+        let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
+        let Some((share, rest)) = rest.split_once(" % of polling's IOPS at ") else {
             continue;
         };
+        if share.contains("kept") {
+            continue;
+        }
+        let begins = ["; ", ": ", ". "]
+            .iter()
+            .filter_map(|end| before.rfind(end));
+        let who = &before[begins.max().map_or(0, |begin| begin + 2)..];
         let name = match who {
-            "it" => recommended(text).unwrap_or_default(),
+            "It" => recommended(text).unwrap_or_default(),
             "Linux's rule" => "mean:ratio=50%,period=100ms",
+            "Interrupts" => "interrupt",
             other => other,
-        };
-        let name = if name == "interrupts" {
-            "interrupt"
-        } else {
-            name
         };
         let Some(of) = figures.iter().find(|of| of.name == name) else {
             found.push(format!("nobody is called `{name}`"));
             continue;
         };
-        let number = |text: &str| {
-            let text = text.split([' ', '[']).next().unwrap_or_default();
-            text.parse::<f64>().unwrap_or(f64::NAN)
-        };
-        let times = rest
-            .split_once(" at ")
-            .map_or(f64::NAN, |(_, times)| number(times));
+        let number = |text| first_number(text).unwrap_or(f64::NAN);
         let pairs = [
-            (number(rest) / 100.0, median(&of.iops)),
-            (times, median(&of.per_core)),
+            (number(share) / 100.0, median(&of.iops)),
+            (number(rest), median(&of.per_core)),
         ];
         for (said, is) in pairs {
             let same = (said - is).abs() <= PRINTED * is.max(1.0);
@@ -202,22 +192,73 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Interrupts cost A % of the IOPS and take B % CPU" is false where A or B is not their figure, or
-/// where a rule that pays loses less and gains more.
+/// A trade-off as it is told: "X would free A % of a CPU but cost B % of the IOPS (Cx the IOPS per
+/// core). To accept that, run with --min-iops D%."
+struct Trade<'a> {
+    freed: Option<f64>,
+    lost: f64,
+    times: f64,
+    advised: f64,
+    who: &'a str,
+}
+
+fn trade(text: &str) -> Option<Trade<'_>> {
+    let (before, rest) = text.split_once(" would ")?;
+    let who = before.rsplit(". ").next()?;
+    let after = |mark: &str| first_number(rest.split_once(mark)?.1);
+    let (paid, advised) = rest.split_once("--min-iops ")?;
+    Some(Trade {
+        freed: after("free "),
+        lost: after("cost ").unwrap_or(0.0),
+        times: last_number(
+            paid.split_once("x the IOPS per core")?
+                .0
+                .replace('(', "")
+                .as_str(),
+        )?,
+        advised: advised.split('%').next()?.parse().ok()?,
+        who,
+    })
+}
+
+impl Trade<'_> {
+    /// Compares the figures that are told with those of the method they are told of.
+    fn check(&self, own: &Figures, figures: &[Figures], found: &mut Vec<String>) {
+        let polling = figures.iter().find(|of| of.name == "poll");
+        let lost = 100.0 - median(&own.iops) * 100.0;
+        let mut pairs = vec![
+            ("loses", self.lost, lost.max(0.0)),
+            ("gains", self.times, median(&own.per_core)),
+            ("keeps", self.advised, (100.0 - lost).floor()),
+        ];
+        match (self.freed, polling) {
+            (Some(freed), Some(polling)) => {
+                pairs.push(("frees", freed, median(&polling.cpu) - median(&own.cpu)));
+            }
+            (None, None) => {}
+            _ => found.push(format!(
+                "frees {:?}, but polling is {polling:?}",
+                self.freed
+            )),
+        }
+        for (what, said, is) in pairs {
+            if (said - is).abs() > PRINTED * is.abs().max(1.0) {
+                found.push(format!("{} {what} {said}, measured {is:.4}", own.name));
+            }
+        }
+    }
+}
+
+/// A trade-off by interrupts is false where its figures are not theirs, or where a rule that pays
+/// loses less and gains more.
 fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
-    let Some((_, rest)) = text.split_once("interrupts cost ") else {
+    let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
     };
     let Some(own) = figures.iter().find(|of| of.name == "interrupt") else {
         return found.push("interrupts were not tried".to_owned());
     };
-    let numbers: Vec<f64> = rest.split(' ').filter_map(|n| n.parse().ok()).collect();
-    let is = [100.0 - median(&own.iops) * 100.0, median(&own.cpu)];
-    for (said, is) in numbers.iter().zip(is) {
-        if (said - is).abs() > PRINTED * is.abs().max(1.0) {
-            found.push(format!("interrupts: said {said}, measured {is:.4}"));
-        }
-    }
+    trade.check(own, figures, found);
     // A rule must be ahead in every one of as many trials as an answer needs: simulation may
     // outweigh fewer trials.
     let ahead = |of: &&Figures| {
@@ -237,44 +278,27 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Sleeping costs A to B % of the IOPS" is true where no rule that pays kept the floor, one of
-/// them lost as little as A, and one of them kept the floor that is advised.
-fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
-    let Some((_, rest)) = text.split_once("sleeping costs ") else {
+/// A trade-off by a rule is false where its figures are not the rule's, where the rule does not pay,
+/// or where one that pays kept the floor.
+fn by_sleeping(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
+    let Some(trade) = trade(text) else {
         return;
     };
-    let paying = || figures.iter().filter(|of| of.sleeps && pays(of));
-    for of in paying().filter(|of| median(&of.iops) >= floor) {
+    let Some(name) = trade.who.strip_prefix("Sleeping by ") else {
+        return;
+    };
+    let Some(own) = figures.iter().find(|of| of.name == name) else {
+        return found.push(format!("a trade-off by {name}, which was not tried"));
+    };
+    trade.check(own, figures, found);
+    if !pays(own) {
+        found.push(format!("a trade-off by {name}, which does not pay"));
+    }
+    let paying = figures.iter().filter(|of| of.sleeps && pays(of));
+    for of in paying.filter(|of| median(&of.iops) >= floor) {
         found.push(format!(
             "a trade-off, but {} kept the floor and pays",
             of.name
         ));
-    }
-    // The least CPU that is claimed is that of a rule that pays.
-    let taken = rest.split_once("takes ");
-    let taken = taken.and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
-    let takes = |of: &Figures| {
-        taken.is_some_and(|said| (said - median(&of.cpu)).abs() <= PRINTED * said.max(1.0))
-    };
-    if !paying().any(takes) {
-        found.push(format!("no rule that pays takes {taken:?} % CPU"));
-    }
-    let lost = rest.split(' ').next().and_then(|n| n.parse::<f64>().ok());
-    let near =
-        |of: &Figures| lost.is_some_and(|l| (100.0 - median(&of.iops) * 100.0 - l).abs() < 0.06);
-    if !paying().any(near) {
-        found.push(format!("no rule that pays lost {lost:?} %"));
-    }
-    let advised = text.split_once("--min-iops ").and_then(|(_, rest)| {
-        let share = rest.split('%').next()?;
-        share.parse::<f64>().ok()
-    });
-    if let Some(advised) = advised {
-        let kept = paying().any(|of| median(&of.iops) * 100.0 >= advised);
-        if !kept {
-            found.push(format!(
-                "no rule that pays kept the {advised} % that are advised"
-            ));
-        }
     }
 }
