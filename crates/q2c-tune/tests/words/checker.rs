@@ -58,7 +58,8 @@ pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String
     found
 }
 
-/// "Sleeping does not pay" is false where a rule beat polling. The kept texts say it in other words.
+/// "Sleeping does not pay" is false where a rule beat polling. The kept texts say it in other
+/// words.
 fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let said = ["Sleeping does not pay", "no room to sleep"];
     if !said.iter().any(|words| text.contains(words)) {
@@ -153,8 +154,8 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     }
 }
 
-/// "X kept A [..] % of polling's IOPS at B [..] times" is false where A or B is not the figure of X.
-/// X is the name of a policy, or "It", "Linux's rule", "Interrupts".
+/// "X kept A [..] % of polling's IOPS at B [..] times" is false where A or B is not the figure of
+/// X, which is the name of a policy, or "It", "Linux's rule", "Interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     for (at, _) in text.match_indices(" kept ") {
         let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
@@ -278,8 +279,8 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// A trade-off by a rule is false where its figures are not the rule's, where the rule does not pay,
-/// or where one that pays kept the floor.
+/// A trade-off by a rule is false where its figures are not the rule's, where the rule does not
+/// pay, or where one that pays kept the floor.
 fn by_sleeping(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some(trade) = trade(text) else {
         return;
