@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 pub const FILE: &str = "q2c.toml";
 
 /// The file in this folder, or in the nearest one above it that has one.
-#[must_use]
 pub fn find(folder: &Path) -> Option<PathBuf> {
     let mut files = folder.ancestors().map(|folder| folder.join(FILE));
     files.find(|file| file.is_file())

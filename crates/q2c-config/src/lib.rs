@@ -50,7 +50,6 @@ pub struct Value {
 
 impl Setting {
     /// The whole name: `tune.seconds`.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.table, self.key)
     }
@@ -64,7 +63,6 @@ impl Setting {
 impl Config {
     /// The setting that holds for a key of a command: that of the command's own table, else that of
     /// the table for all commands. `shared` says whether the key may stand there.
-    #[must_use]
     pub fn setting(&self, table: &str, key: &str, shared: bool) -> Option<&Setting> {
         let within = |table: &str| {
             let mut settings = self.settings.iter();

@@ -36,7 +36,6 @@ pub enum NameError {
 
 /// The name in an argument, and what comes before it: that of `@disk`, of `--target=@disk`, and of
 /// `8:16=@disk`, which is the value of an option that maps devices.
-#[must_use]
 pub fn named(word: &str) -> Option<(&str, &str)> {
     let at = word.find('@')?;
     let (before, name) = (&word[..at], &word[at + 1..]);
@@ -64,9 +63,6 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// Replaces the names in a command line, up to the words of a command of the user's own (`--`).
 /// Returns the names that were replaced, with their targets. `file` says where names come from.
-///
-/// # Errors
-/// A name that no target has, or one where none may be.
 pub fn replace(
     words: &mut [OsString],
     targets: &BTreeMap<String, String>,
@@ -81,11 +77,8 @@ pub fn replace(
         let Some((before, name)) = word.to_str().and_then(named) else {
             continue;
         };
-        let of_option = [
-            Some(word.as_os_str()),
-            at.checked_sub(1).map(|at| words[at].as_os_str()),
-        ];
-        if let Some(option) = of_option.into_iter().flatten().find_map(written_out) {
+        let with_last = &words[at.saturating_sub(1)..=at];
+        if let Some(option) = with_last.iter().find_map(|word| written_out(word)) {
             let name = name.to_owned();
             return Err(NameError::WrittenOut { name, option });
         }
@@ -106,10 +99,10 @@ fn written_out(word: &OsStr) -> Option<&'static str> {
 
 fn known(targets: &BTreeMap<String, String>, file: &str) -> String {
     let names: Vec<String> = targets.keys().map(|name| format!("@{name}")).collect();
-    match names.is_empty() {
-        true => format!("a name in [targets] of {file}, which has none"),
-        false => format!("a name in [targets] of {file}: {}", names.join(", ")),
+    if names.is_empty() {
+        return format!("a name in [targets] of {file}, which has none");
     }
+    format!("a name in [targets] of {file}: {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -129,18 +122,9 @@ mod tests {
         for (words, wanted) in [
             ("q2c tune @disk", "q2c tune /dev/nvme0n1"),
             ("compare t @disk @sim-1", "compare t /dev/nvme0n1 sim:50us"),
-            (
-                "replay t --map 8:16=@disk",
-                "replay t --map 8:16=/dev/nvme0n1",
-            ),
-            (
-                "replay t --map=8:16=@disk",
-                "replay t --map=8:16=/dev/nvme0n1",
-            ),
-            (
-                "record @disk -- fio @disk",
-                "record /dev/nvme0n1 -- fio @disk",
-            ),
+            ("t --map 8:16=@disk", "t --map 8:16=/dev/nvme0n1"),
+            ("t --map=8:16=@disk", "t --map=8:16=/dev/nvme0n1"),
+            ("t @disk -- fio @disk", "t /dev/nvme0n1 -- fio @disk"),
             ("tune ./@disk a@disk @", "tune ./@disk a@disk @"),
             ("fs --target=@disk", "fs --target=/dev/nvme0n1"),
             ("fs --metric a=@disk", "fs --metric a=@disk"),
@@ -151,12 +135,11 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_told() {
-        let told = replaced("tune @dsk").unwrap_err().to_string();
-        assert_eq!(
-            told,
-            "find the target @dsk: expected a name in [targets] of q2c.toml: @disk, @sim-1, found no target of that name; \
-             a file of that name is written ./@dsk"
-        );
+        let unknown = NameError::Unknown {
+            name: "dsk".to_owned(),
+            known: "a name in [targets] of q2c.toml: @disk, @sim-1".to_owned(),
+        };
+        assert_eq!(replaced("tune @dsk"), Err(unknown));
         for words in [
             "tune @disk --allow-write @disk",
             "tune x --allow-write=@disk",

@@ -66,9 +66,10 @@ pub fn parse(path: &Path, text: &str, tables: &[Table<'_>]) -> Result<Config, Ve
         reading.document(document.get_ref(), tables);
     }
     reading.faults.sort_by_key(|fault| fault.place);
-    match reading.faults.is_empty() {
-        true => Ok(reading.config),
-        false => Err(reading.faults),
+    if reading.faults.is_empty() {
+        Ok(reading.config)
+    } else {
+        Err(reading.faults)
     }
 }
 
@@ -127,9 +128,10 @@ impl Reading<'_> {
                 self.fault(&value.span(), words.to_owned());
             } else {
                 let beside = target.starts_with("./") || target.starts_with("../");
-                let target = match beside {
-                    true => self.folder.join(target).display().to_string(),
-                    false => target.to_owned(),
+                let target = if beside {
+                    self.folder.join(target).display().to_string()
+                } else {
+                    target.to_owned()
                 };
                 let name = name.get_ref().clone().into_owned();
                 self.config.targets.insert(name, target);

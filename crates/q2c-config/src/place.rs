@@ -36,14 +36,8 @@ mod tests {
     #[test]
     fn lines_and_characters_begin_with_1() {
         let text = "ä = 1\nbc = 2\n";
-        let of = |byte| {
-            let Place { line, column } = Place::of(text, byte);
-            (line, column)
-        };
-        assert_eq!(
-            [of(0), of(2), of(6), of(7)],
-            [(1, 1), (1, 2), (1, 6), (2, 1)]
-        );
-        assert_eq!(of(99), (3, 1));
+        let places = [0, 2, 6, 7, 99].map(|byte| Place::of(text, byte));
+        let places = places.map(|place| (place.line, place.column));
+        assert_eq!(places, [(1, 1), (1, 2), (1, 6), (2, 1), (3, 1)]);
     }
 }

@@ -7,15 +7,11 @@ use toml::Value;
 
 /// The targets and settings that a command took from the file, as a configuration file: with it the
 /// command can be given again.
-#[must_use]
 pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
     let mut tables: BTreeMap<&str, toml::Table> = BTreeMap::new();
     for (name, target) in targets {
-        let target = Value::String(target.clone());
-        tables
-            .entry(TARGETS)
-            .or_default()
-            .insert(name.clone(), target);
+        let table = tables.entry(TARGETS).or_default();
+        table.insert(name.clone(), target.as_str().into());
     }
     for setting in settings {
         let mut values: Vec<Value> = setting.texts().map(Value::from).collect();
@@ -35,8 +31,5 @@ pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setti
 
 /// A path without what would end a comment.
 fn one_line(path: &Path) -> String {
-    let text = path.display().to_string();
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
+    path.display().to_string().replace(char::is_control, "?")
 }

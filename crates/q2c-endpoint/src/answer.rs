@@ -31,9 +31,6 @@ impl Clients {
 }
 
 /// Reads a request and answers it.
-///
-/// # Errors
-/// The client went away, or took too long.
 pub(super) fn answer(mut stream: TcpStream, page: &Page) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     let head = head(&mut stream, until)?;

@@ -33,7 +33,6 @@ pub enum EndpointError {
     Thread(#[source] io::Error),
 }
 
-/// What to do about a refusal, where that is known.
 fn to_do(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::AddrInUse => {
@@ -45,10 +44,9 @@ fn to_do(error: &io::Error) -> &'static str {
     }
 }
 
-/// The page that is served.
 #[derive(Clone)]
 struct Page {
-    /// The path of the page, such as `/metrics`.
+    /// Such as `/metrics`.
     path: &'static str,
     content_type: &'static str,
     text: Arc<Mutex<Arc<str>>>,
@@ -74,9 +72,6 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Listens at `address`; port 0 stands for any that is free.
-    ///
-    /// # Errors
-    /// [`EndpointError::Listen`].
     pub fn bind(address: SocketAddr) -> Result<Self, EndpointError> {
         let refused = |source| EndpointError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -85,16 +80,12 @@ impl Endpoint {
     }
 
     /// The address, with the port that was found.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Serves a page in threads of its own, the first of which calls `begin` first. Every other
     /// path is not found.
-    ///
-    /// # Errors
-    /// [`EndpointError::Thread`].
     pub fn serve(
         self,
         path: &'static str,

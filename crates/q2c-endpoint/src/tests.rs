@@ -25,10 +25,7 @@ fn the_latest_page_is_served() {
     assert!(ask(serving.address, GET).ends_with("\r\n\r\na 1\n"));
     serving.publish("a 2\n".to_owned());
     let answer = ask(serving.address, GET);
-    assert!(
-        answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("a 2\n"),
-        "{answer}"
-    );
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("a 2\n"));
     assert!(ask(serving.address, "GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(ask(serving.address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(20_000));
@@ -46,11 +43,8 @@ fn slow_clients_hold_nobody_up() {
         serving.publish(format!("a {n}\n"));
     }
     assert!(ask(serving.address, GET).ends_with("a 999\n"));
-    assert!(
-        begun.elapsed() < Duration::from_millis(1_500),
-        "{:?}",
-        begun.elapsed()
-    );
+    let took = begun.elapsed();
+    assert!(took < Duration::from_millis(1_500), "{took:?}");
     drop(slow);
 }
 
@@ -76,13 +70,8 @@ fn an_address_in_use_is_named_and_free_again_at_the_end() {
     let refused = Endpoint::bind(address)
         .expect_err("it is in use")
         .to_string();
-    assert!(
-        refused.contains(&address.to_string()) && refused.contains("name another port"),
-        "{refused}"
-    );
+    assert!(refused.contains(&address.to_string()) && refused.contains("name another port"));
     drop(serving);
-    assert_eq!(
-        Endpoint::bind(address).expect("it is free").address(),
-        address
-    );
+    let again = Endpoint::bind(address).expect("it is free");
+    assert_eq!(again.address(), address);
 }

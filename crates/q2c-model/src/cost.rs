@@ -19,7 +19,6 @@ pub struct Curve {
 
 impl Curve {
     /// A curve with this value everywhere.
-    #[must_use]
     pub fn constant(value: f64) -> Self {
         Curve {
             x: vec![0.0],
@@ -29,7 +28,6 @@ impl Curve {
 
     /// The value at `at`; 0 for an empty curve.
     #[inline]
-    #[must_use]
     pub fn at(&self, at: f64) -> f64 {
         match self.y.as_slice() {
             [] => 0.0,
@@ -77,7 +75,7 @@ pub struct WakeDelay {
 /// A sleep is *clear* when the completion comes after the wake-up and the lead, and *hit* when the
 /// completion's interrupt comes before. In a hit sleep interrupt and timer meet, on this CPU or
 /// beside it, and the wake-up is later the closer they are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
     /// Block size at which the costs were measured.
     pub bs: Bytes,
@@ -117,36 +115,6 @@ pub struct CostModel {
     pub other_cpu_interrupt_ns: f64,
 }
 
-impl CostModel {
-    /// A machine on which every sleep ends `delay` late and nothing else costs, as the published
-    /// single-page simulators assume.
-    #[must_use]
-    pub fn delayed(delay: Nanos) -> Self {
-        let late = || WakeDelay {
-            base_ns: Curve::constant(delay.0 as f64),
-            ..WakeDelay::default()
-        };
-        CostModel {
-            bs: Bytes(0),
-            submit_ns: 0.0,
-            turnaround_ns: 0.0,
-            wake_clear: late(),
-            wake_hit: late(),
-            hit_lead_ns: 0.0,
-            reap_hit_ns: 0.0,
-            sleep_cpu_clear_ns: Curve::default(),
-            sleep_cpu_hit_ns: Curve::default(),
-            added_latency_ns: Curve::default(),
-            added_submit_ns: Curve::default(),
-            interrupt_cpu_ns: 0.0,
-            interrupt_latency_ns: 0.0,
-            other_cpu_poll_ns: 0.0,
-            other_cpu_sleep_ns: 0.0,
-            other_cpu_interrupt_ns: 0.0,
-        }
-    }
-}
-
 /// Wake-up delay of the machine of [`CostModel::published`], ns: the published simulators' own.
 const PUBLISHED_DELAY_NS: f64 = 2_000.0;
 /// A context switch and an interrupt, ns of CPU, as EHP was calibrated on: 1.487 us and 1.076 us.
@@ -158,12 +126,29 @@ const PUBLISHED_SUBMIT_NS: f64 = 1_000.0;
 const PUBLISHED_ADDED_NS: f64 = 400.0;
 /// What an interrupt adds to the latency, ns: 1.7 to 2.1 us on three devices.
 const PUBLISHED_INTERRUPT_NS: f64 = 2_000.0;
+/// The largest time in a cost model, ns: a thousand seconds.
+const MOST_NS: f64 = 1e12;
+/// Most corner points of a curve and draws of a delay. Calibrations have some thousands.
+const MOST_POINTS: usize = 1 << 20;
 
 impl CostModel {
+    /// A machine on which every sleep ends `delay` late and nothing else costs, as the published
+    /// single-page simulators assume.
+    pub fn delayed(delay: Nanos) -> Self {
+        let late = || WakeDelay {
+            base_ns: Curve::constant(delay.0 as f64),
+            ..WakeDelay::default()
+        };
+        CostModel {
+            wake_clear: late(),
+            wake_hit: late(),
+            ..CostModel::default()
+        }
+    }
+
     /// A machine as the published measurements describe it (DPAS, FAST'26, a Xeon Gold 6230 on
     /// Linux 5.18, and EHP): wake-ups are 2 us late, and a sleep and an interrupt cost a context
     /// switch and an interrupt handler each. Recordings bring their own submissions.
-    #[must_use]
     pub fn published() -> Self {
         CostModel {
             submit_ns: PUBLISHED_SUBMIT_NS,
@@ -175,14 +160,7 @@ impl CostModel {
             ..CostModel::delayed(Nanos(PUBLISHED_DELAY_NS as u64))
         }
     }
-}
 
-/// The largest time in a cost model, ns: a thousand seconds.
-const MOST_NS: f64 = 1e12;
-/// Most corner points of a curve and draws of a delay. Calibrations have some thousands.
-const MOST_POINTS: usize = 1 << 20;
-
-impl CostModel {
     /// Checks that the costs are such as a machine can have: simulated time would stand still or
     /// run backwards with negative ones.
     ///
@@ -217,12 +195,12 @@ impl CostModel {
 
 /// Checks that a number lies between `least` and [`MOST_NS`].
 fn within(name: &str, value: f64, least: f64) -> Result<(), String> {
-    match (least..=MOST_NS).contains(&value) {
-        true => Ok(()),
-        false => Err(format!(
-            "{name}: expected {least} to {MOST_NS} ns, found {value}"
-        )),
+    if (least..=MOST_NS).contains(&value) {
+        return Ok(());
     }
+    Err(format!(
+        "{name}: expected {least} to {MOST_NS} ns, found {value}"
+    ))
 }
 
 impl Curve {
@@ -237,10 +215,10 @@ impl Curve {
         }
         x.iter().try_for_each(|&x| within(name, x, -MOST_NS))?;
         y.iter().try_for_each(|&y| within(name, y, least))?;
-        match x.windows(2).all(|pair| pair[0] <= pair[1]) {
-            true => Ok(()),
-            false => Err(format!("{name}: expected x ascending, found others")),
+        if x.is_sorted() {
+            return Ok(());
         }
+        Err(format!("{name}: expected x ascending, found others"))
     }
 }
 
@@ -264,16 +242,13 @@ impl WakeDelay {
     }
 
     /// The delay at `x` for the draw `z`.
-    #[must_use]
     pub fn at(&self, x: f64, z: f64) -> f64 {
         let (least, most) = self.bounds(x);
-        (self.base_ns.at(x) + self.spread_ns.at(x) * z)
-            .min(most)
-            .max(least)
+        let delay = self.base_ns.at(x) + self.spread_ns.at(x) * z;
+        delay.min(most).max(least)
     }
 
     /// Smallest and largest delay at `x`, ns. The largest is infinite where `most_ns` is empty.
-    #[must_use]
     pub fn bounds(&self, x: f64) -> (f64, f64) {
         let most = if self.most_ns.x.is_empty() {
             f64::INFINITY
@@ -305,7 +280,7 @@ mod tests {
             x: vec![10.0, 20.0],
             y: vec![1.0, 3.0],
         };
-        let values: Vec<f64> = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.at(x)).to_vec();
+        let values = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.at(x));
         assert_eq!(values, [1.0, 1.0, 2.0, 3.0, 3.0]);
     }
 }

@@ -27,14 +27,12 @@ pub const THINK_CPU: &str = "think_cpu_ns";
 
 /// Name of the fact that holds a device's `queue/io_poll_delay` at the time of the recording: the
 /// number as the kernel shows it, -1 for classic polling.
-#[must_use]
 pub fn poll_delay(device: DevId) -> String {
     format!("device.{device}.io_poll_delay")
 }
 
 /// Name of the fact that holds the hardware queues of a device at the time of the recording, with
 /// the CPUs that submit to each: `0:0-3 1:4-7`, in the order of their numbers.
-#[must_use]
 pub fn queue_map(device: DevId) -> String {
     format!("device.{device}.queues")
 }

@@ -22,7 +22,6 @@ pub struct Fault {
 
 impl Fault {
     /// A fault that no other error is behind.
-    #[must_use]
     pub fn new(exit: Exit, message: impl Display) -> Self {
         Fault {
             exit,
@@ -32,14 +31,12 @@ impl Fault {
     }
 
     /// A fault whose text is that of the error behind it.
-    #[must_use]
     pub fn from_error(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let error = error.into();
         Fault::new(exit, &error).with_source(error)
     }
 
     /// The fault of a signal that came in the middle of the work.
-    #[must_use]
     pub fn stopped(message: impl Display) -> Self {
         Fault::new(Exit::Interrupted, message)
     }
@@ -70,20 +67,17 @@ impl Fault {
     }
 
     /// The exit code of a command that ends with this fault.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
     /// The error of this type that is behind this fault; `None` where there is none.
-    #[must_use]
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         let mut causes = std::iter::successors(self.source(), |error| (*error).source());
         causes.find_map(|cause| cause.downcast_ref())
     }
 
     /// The text, which continues the words "q2c: failed to".
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -92,15 +86,9 @@ impl Fault {
 /// Makes a [`Fault`] of another error, at the place where it happens.
 pub trait OrFault<T> {
     /// Takes the text of the error as it is.
-    ///
-    /// # Errors
-    /// The error, as a fault with this exit code.
     fn or_exit(self, exit: Exit) -> Result<T, Fault>;
 
     /// Puts what was tried before the text of the error: "read FILE: no such file".
-    ///
-    /// # Errors
-    /// The error, as a fault with this exit code.
     fn or_fault(self, exit: Exit, tried: impl Display) -> Result<T, Fault>;
 }
 

@@ -3,6 +3,34 @@
 //!
 //! The crate is pure data: it reads no clock and touches no device.
 
+/// What works alike on every field of a struct whose fields all have its type parameter.
+macro_rules! each_field {
+    ($kind:ident, $($field:ident),+) => {
+        impl<T> $kind<T> {
+            /// Applies `f` to each field.
+            pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> $kind<U> {
+                $kind { $($field: f(self.$field)),+ }
+            }
+
+            /// Pairs each field with the same field of `other`.
+            pub fn zip<U>(self, other: $kind<U>) -> $kind<(T, U)> {
+                $kind { $($field: (self.$field, other.$field)),+ }
+            }
+        }
+
+        /// Several runs, each field as the series of its values in the order of the runs.
+        impl<T> FromIterator<$kind<T>> for $kind<Vec<T>> {
+            fn from_iter<I: IntoIterator<Item = $kind<T>>>(runs: I) -> Self {
+                let mut all: Self = $kind::default();
+                for run in runs {
+                    $(all.$field.push(run.$field);)+
+                }
+                all
+            }
+        }
+    };
+}
+
 mod cost;
 mod exit;
 pub mod facts;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// What lets a recording see the ends that the kernel does not show to BPF programs.
 pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
 
-/// A reason for which I/Os, or events, are lost.
 struct Loss {
     /// The key in `unmatched`.
     reason: &'static str,
@@ -48,7 +47,6 @@ const EVENTS: Loss = Loss {
 };
 
 /// How many I/Os have no record, in words.
-#[must_use]
 pub fn without_record(ios: u64) -> String {
     match ios {
         1 => "1 I/O has no record".to_owned(),
@@ -68,14 +66,12 @@ pub struct Losses {
 
 impl Losses {
     /// The losses among the reasons of a recording; `None` without any.
-    #[must_use]
     pub fn of(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
         let of_ios = !unmatched.contains_key(EVENTS.reason);
         // A recording that went on by tracefs has both kinds. What never completed is lost by BPF
         // alone, which tells of other losses besides.
-        let by_bpf = IOS[1..]
-            .iter()
-            .any(|loss| unmatched.contains_key(loss.reason));
+        let mut others = IOS[1..].iter();
+        let by_bpf = others.any(|loss| unmatched.contains_key(loss.reason));
         let ios = if of_ios || by_bpf { &IOS[..] } else { &[] };
         let known = ios.iter().chain([&EVENTS]);
         let counted = known.map(|loss| (loss, unmatched.get(loss.reason)));
@@ -92,7 +88,6 @@ impl Losses {
     }
 
     /// Whether a reason counts lost I/Os or events.
-    #[must_use]
     pub fn counts(reason: &str) -> bool {
         IOS.iter()
             .chain([&EVENTS])
@@ -143,10 +138,8 @@ mod tests {
              --op, --pid or --min-size; record until the device is idle"
         );
         assert!(losses(&[("completion without queue", 7)]).is_none());
-        assert_eq!(
-            [1, 2].map(without_record),
-            ["1 I/O has no record", "2 I/Os have no record"]
-        );
+        let said = [1, 2].map(without_record);
+        assert_eq!(said, ["1 I/O has no record", "2 I/Os have no record"]);
     }
 
     /// What is in flight at the end of a recording by tracefs is none of its lost events.

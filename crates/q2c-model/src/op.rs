@@ -26,7 +26,6 @@ impl Op {
     pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
 
     /// The name used in files and tables.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Op::Read => "read",
@@ -39,7 +38,6 @@ impl Op {
 
     /// The direction under which statistics count the operation. Everything that is not a read
     /// counts as a write, as `rq_data_dir` does in the kernel (include/linux/blk-mq.h).
-    #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
             Op::Read => Direction::Read,
@@ -97,7 +95,6 @@ pub enum Layer {
 
 impl Layer {
     /// The name used in files and tables.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Layer::User => "user",
@@ -130,13 +127,11 @@ impl OpFlags {
     pub const UNTIMED: OpFlags = OpFlags(64);
 
     /// Whether all bits of `other` are set.
-    #[must_use]
     pub const fn contains(self, other: OpFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Both sets together.
-    #[must_use]
     pub const fn union(self, other: OpFlags) -> OpFlags {
         OpFlags(self.0 | other.0)
     }

@@ -28,31 +28,17 @@ pub struct U2cParts<T> {
     pub reap_ns: T,
 }
 
+each_field!(
+    U2cParts,
+    submission_ns,
+    device_ns,
+    return_ns,
+    oversleep_ns,
+    wakeup_ns,
+    reap_ns
+);
+
 impl<T> U2cParts<T> {
-    /// Applies `f` to each part.
-    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> U2cParts<U> {
-        U2cParts {
-            submission_ns: f(self.submission_ns),
-            device_ns: f(self.device_ns),
-            return_ns: f(self.return_ns),
-            oversleep_ns: f(self.oversleep_ns),
-            wakeup_ns: f(self.wakeup_ns),
-            reap_ns: f(self.reap_ns),
-        }
-    }
-
-    /// Pairs each part with the same part of `other`.
-    pub fn zip<U>(self, other: U2cParts<U>) -> U2cParts<(T, U)> {
-        U2cParts {
-            submission_ns: (self.submission_ns, other.submission_ns),
-            device_ns: (self.device_ns, other.device_ns),
-            return_ns: (self.return_ns, other.return_ns),
-            oversleep_ns: (self.oversleep_ns, other.oversleep_ns),
-            wakeup_ns: (self.wakeup_ns, other.wakeup_ns),
-            reap_ns: (self.reap_ns, other.reap_ns),
-        }
-    }
-
     /// The parts in the order of time.
     pub fn in_order(self) -> [T; 6] {
         [

@@ -74,7 +74,6 @@ pub struct IoRecord {
 impl IoRecord {
     /// A record with the columns that are always present; lane 0, depth 1 and every other column
     /// empty.
-    #[must_use]
     pub fn new(
         id: u64,
         layer: Layer,
@@ -118,7 +117,6 @@ impl IoRecord {
 
     /// Whether the times belong in no figure: they are marked so ([`OpFlags::UNTIMED`]), or one
     /// lies before that of an earlier stage.
-    #[must_use]
     pub fn is_untimed(&self) -> bool {
         let block = [
             self.queue_ns,
@@ -135,27 +133,23 @@ impl IoRecord {
 
     /// U2C, from just before the submission to the reaping; `None` without user-layer times, and
     /// where they are in no figure.
-    #[must_use]
     pub fn u2c(&self) -> Option<Nanos> {
         self.between(self.submit_ns, self.reap_ns)
     }
 
     /// Q2C, from queued to complete; `None` without block-layer times, and where they are in no
     /// figure.
-    #[must_use]
     pub fn q2c(&self) -> Option<Nanos> {
         self.between(self.queue_ns, self.complete_ns)
     }
 
     /// D2C, from issue to complete; `None` without these times, and where they are in no figure.
-    #[must_use]
     pub fn d2c(&self) -> Option<Nanos> {
         self.between(self.issue_ns, self.complete_ns)
     }
 
     /// The wait, which is the latency that a sleep rule sees: from the end of the submission to the
     /// reaping. `None` without user-layer times, and where they are in no figure.
-    #[must_use]
     pub fn wait(&self) -> Option<Nanos> {
         self.between(self.submit_end_ns, self.reap_ns)
     }

@@ -89,9 +89,6 @@ pub enum Unstored {
 
 impl StoredForm {
     /// The bytes of a value.
-    ///
-    /// # Errors
-    /// [`Unstored::Body`] when the format has no form for it.
     pub fn to_bytes<T: Serialize>(&self, value: &T) -> Result<Vec<u8>, StoredError> {
         let body = postcard::to_allocvec(value).map_err(|source| self.body(source))?;
         let mut bytes = Vec::with_capacity(HEADER + body.len());
@@ -104,19 +101,13 @@ impl StoredForm {
     }
 
     /// The value that [`StoredForm::to_bytes`] made these bytes of.
-    ///
-    /// # Errors
-    /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
         let body = self.checked(bytes).map_err(|why| self.error(why))?;
         let taken = postcard::take_from_bytes(body);
         let (value, rest) = taken.map_err(|source| self.body(source))?;
-        match rest.len() {
-            0 => Ok(value),
-            found => Err(self.error(Unstored::More {
-                version: self.version,
-                found,
-            })),
+        match (rest.len(), self.version) {
+            (0, _) => Ok(value),
+            (found, version) => Err(self.error(Unstored::More { version, found })),
         }
     }
 
@@ -152,10 +143,8 @@ impl StoredForm {
     }
 
     fn body(&self, source: postcard::Error) -> StoredError {
-        self.error(Unstored::Body {
-            version: self.version,
-            source,
-        })
+        let version = self.version;
+        self.error(Unstored::Body { version, source })
     }
 
     fn error(&self, why: Unstored) -> StoredError {
@@ -194,10 +183,7 @@ mod tests {
             other[place] = byte;
             told(&other)
         };
-        assert_eq!(
-            told(b""),
-            "read a thing: expected bytes that begin with \"q2cthing\" and 24 bytes at least, found 0 bytes of another kind"
-        );
+        assert!(told(b"").contains("24 bytes at least, found 0 bytes of another kind"));
         assert!(changed(0, b'Q').contains("of another kind"));
         assert!(changed(8, 4).contains("expected version 3, found version 4"));
         assert!(changed(25, 3).contains("checksum ad658036"));

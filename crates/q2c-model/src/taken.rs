@@ -30,7 +30,6 @@ impl DeviceTime {
     pub const BLOCK: [DeviceTime; 3] = [DeviceTime::D2c, DeviceTime::I2c, DeviceTime::Q2c];
 
     /// The name used on the command line and in JSON.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             DeviceTime::Wait => "wait",
@@ -41,7 +40,6 @@ impl DeviceTime {
     }
 
     /// When the interval begins in a record; `None` where the record lacks this time.
-    #[must_use]
     pub fn begin(self, record: &IoRecord) -> Option<Nanos> {
         match self {
             DeviceTime::Wait => record.submit_end_ns,
@@ -118,7 +116,6 @@ pub enum LeftOut {
 
 impl LeftOut {
     /// The name used in JSON and in messages.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             LeftOut::NoCompletion => "no-completion",

@@ -23,31 +23,26 @@ impl Nanos {
     pub const ZERO: Nanos = Nanos(0);
 
     /// A time of whole microseconds.
-    #[must_use]
     pub const fn from_micros(us: u64) -> Self {
         Nanos(us * 1_000)
     }
 
     /// A time of whole milliseconds.
-    #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         Nanos(ms * 1_000_000)
     }
 
     /// A time of seconds, rounded to the nearest nanosecond; negative values become zero.
-    #[must_use]
     pub fn from_secs_f64(s: f64) -> Self {
         Nanos((s.max(0.0) * 1e9).round() as u64)
     }
 
     /// The time in seconds.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// The time in microseconds.
-    #[must_use]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
@@ -104,7 +99,6 @@ impl Sectors {
     pub const SIZE: u64 = 512;
 
     /// The same length in bytes.
-    #[must_use]
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 * Self::SIZE)
     }
@@ -120,7 +114,6 @@ pub struct Bytes(pub u64);
 impl Bytes {
     /// The length in the largest unit in which it is at least 1, rounded: `24.64 GiB`. For a size
     /// that was found; one that was asked for is written as it was asked.
-    #[must_use]
     pub fn in_short(self) -> String {
         const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let (mut value, mut unit) = (self.0 as f64, "B");
@@ -130,14 +123,11 @@ impl Bytes {
             }
             (value, unit) = (value / 1024.0, larger);
         }
-        match value.fract() == 0.0 {
-            true => format!("{value} {unit}"),
-            false => format!("{value:.2} {unit}"),
-        }
+        let decimals = if value.fract() == 0.0 { 0 } else { 2 };
+        format!("{value:.decimals$} {unit}")
     }
 
     /// The number of whole sectors in this length, rounded down.
-    #[must_use]
     pub const fn sectors(self) -> Sectors {
         Sectors(self.0 / Sectors::SIZE)
     }
@@ -210,9 +200,7 @@ mod tests {
 
     #[test]
     fn durations_print_with_a_fitting_unit() {
-        let shown: Vec<String> = [850, 43_120, 10_000_000, 2_500_000_000]
-            .map(|n| Nanos(n).to_string())
-            .to_vec();
+        let shown = [850, 43_120, 10_000_000, 2_500_000_000].map(|n| Nanos(n).to_string());
         assert_eq!(shown, ["850 ns", "43.1 us", "10.0 ms", "2.50 s"]);
     }
 
@@ -226,9 +214,7 @@ mod tests {
 
     #[test]
     fn sizes_print_exactly_or_in_bytes() {
-        let shown: Vec<String> = [512, 4096, 4097, 1 << 20]
-            .map(|n| Bytes(n).to_string())
-            .to_vec();
+        let shown = [512, 4096, 4097, 1 << 20].map(|n| Bytes(n).to_string());
         assert_eq!(shown, ["512 B", "4 KiB", "4097 B", "1 MiB"]);
     }
 

@@ -8,9 +8,6 @@ use std::ops::RangeInclusive;
 pub type List<T> = Vec<T>;
 
 /// Seconds within a range: `10`, `10s`, `500ms` or `2m`.
-///
-/// # Errors
-/// The text is no time, or one that is out of the range.
 pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
     let time = parse_time(text).ok();
     let seconds = time.map(|time| time.0 as f64 / 1e9);
@@ -21,9 +18,6 @@ pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, Str
 }
 
 /// A time within a range, which is written in the same ways.
-///
-/// # Errors
-/// The text is no time, or one that is out of the range.
 pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if range.contains(&time) {
@@ -34,9 +28,6 @@ pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, St
 }
 
 /// A budget for all trials of a run, seconds.
-///
-/// # Errors
-/// The text is no time, or one of less than a second.
 pub fn parse_budget(text: &str) -> Result<f64, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if time < Nanos::from_millis(1_000) {
@@ -48,9 +39,6 @@ pub fn parse_budget(text: &str) -> Result<f64, String> {
 }
 
 /// CPUs by their numbers, each once; empty for `auto`, where q2c chooses them.
-///
-/// # Errors
-/// The text is something else.
 pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
     if text == "auto" {
         return Ok(Vec::new());
@@ -69,18 +57,12 @@ pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
 }
 
 /// Whole numbers from 1 to 1024, as [`parse_numbers`].
-///
-/// # Errors
-/// As [`parse_numbers`].
 pub fn parse_counts<T: TryFrom<u32> + PartialEq>(text: &str) -> Result<List<T>, String> {
     whole_numbers(text, 1024)
 }
 
 /// Whole numbers from 1 to 65536, each once, in the order given: `1,2,4`, `1..8`, or with a step
 /// `5..120/5`, which begins with 5.
-///
-/// # Errors
-/// The text is something else.
 pub fn parse_numbers(text: &str) -> Result<List<u32>, String> {
     whole_numbers(text, 65_536)
 }
@@ -98,10 +80,8 @@ fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, most: u32) -> Result<L
     let mut numbers: Vec<T> = Vec::new();
     for part in text.split(',') {
         let (from, rest) = part.split_once("..").unwrap_or((part, part));
-        let (to, step) = rest
-            .split_once('/')
-            .filter(|_| part.contains(".."))
-            .unwrap_or((rest, "1"));
+        let with_step = rest.split_once('/').filter(|_| part.contains(".."));
+        let (to, step) = with_step.unwrap_or((rest, "1"));
         let (from, to, step) = (one(from)?, one(to)?, one(step)?);
         if from > to {
             return Err(wrong());
@@ -118,9 +98,6 @@ fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, most: u32) -> Result<L
 
 /// Reads names that commas separate, where a name may contain commas itself. A part with which no
 /// name begins belongs to the name before it; `begins` tells which part begins one.
-///
-/// # Errors
-/// That of the first name that is not understood.
 pub fn parse_names<T: std::str::FromStr>(
     text: &str,
     begins: impl Fn(&str) -> bool,
@@ -163,15 +140,9 @@ mod tests {
 
     #[test]
     fn a_bare_number_is_of_seconds() {
-        for (text, seconds) in [
-            ("10", 10.0),
-            ("10s", 10.0),
-            ("500ms", 0.5),
-            ("2m", 120.0),
-            ("0.25", 0.25),
-        ] {
-            assert_eq!(seconds_within(text, 0.1..=3600.0), Ok(seconds), "{text}");
-        }
+        let texts = ["10", "10s", "500ms", "2m", "0.25"];
+        let seconds = texts.map(|text| seconds_within(text, 0.1..=3600.0).unwrap());
+        assert_eq!(seconds, [10.0, 10.0, 0.5, 120.0, 0.25]);
         let message = seconds_within("50ms", 0.1..=3600.0).unwrap_err();
         assert_eq!(
             message,
@@ -183,10 +154,7 @@ mod tests {
         let second = Nanos::from_millis(1_000);
         assert_eq!(parse_budget("1s"), Ok(1.0));
         for wrong in ["0", "999ms"] {
-            assert!(
-                parse_budget(wrong).unwrap_err().contains("1 s or more"),
-                "{wrong}"
-            );
+            assert!(parse_budget(wrong).is_err(), "{wrong}");
         }
         assert_eq!(time_within("1", Nanos::ZERO..=second), Ok(second));
     }
@@ -207,10 +175,8 @@ mod tests {
         assert_eq!(parse_counts::<u16>("1..3,8,2"), Ok(vec![1, 2, 3, 8]));
         assert_eq!(parse_counts::<u16>("5..21/5,1"), Ok(vec![5, 10, 15, 20, 1]));
         assert_eq!(parse_counts::<u16>("7..7/3"), Ok(vec![7]));
-        assert_eq!(
-            parse_numbers("4,2048..65536/32768"),
-            Ok(vec![4, 2048, 34_816])
-        );
+        let numbers = parse_numbers("4,2048..65536/32768");
+        assert_eq!(numbers, Ok(vec![4, 2048, 34_816]));
         for wrong in ["65537", "1..2/0", "1..65536/65537"] {
             assert!(parse_numbers(wrong).is_err(), "{wrong}");
         }

@@ -37,7 +37,6 @@ pub enum Change {
 
 impl Change {
     /// Whether a device does less work by it than the trace asks for.
-    #[must_use]
     pub const fn is_less_work(self) -> bool {
         !matches!(
             self,
@@ -46,7 +45,6 @@ impl Change {
     }
 
     /// What became of the requests, in words, as reports and warnings tell it behind a number.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Change::NoTarget => "devices without a target, left out",

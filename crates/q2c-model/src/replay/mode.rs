@@ -28,7 +28,6 @@ pub enum Mode {
 
 impl Mode {
     /// The mode's name, as it is typed and as results hold it.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Mode::Timed { .. } => "timed",

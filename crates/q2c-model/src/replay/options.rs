@@ -32,7 +32,6 @@ macro_rules! named_values {
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
             /// The value's name.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $($option::$value => $name),*
@@ -154,7 +153,6 @@ named_values! {
 
 impl Count {
     /// The weight of a request of `bytes` in this unit.
-    #[must_use]
     pub fn of(self, bytes: u64) -> u64 {
         match self {
             Count::Requests => 1,
