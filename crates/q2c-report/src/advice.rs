@@ -4,7 +4,8 @@
 mod caveats;
 
 use crate::label;
-use crate::quantity::{self, duration, number};
+use crate::phrase::{counted, when};
+use crate::quantity::{duration, median, number, percent, ranged};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
@@ -33,10 +34,13 @@ const ALIKE: f64 = 0.03;
 /// Puts the recommendation for one block size into words.
 #[must_use]
 pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
+    let mut cells = label::cells_of(result, recommendation.bs);
+    // A run that was stopped has cells without a trial, whose figures are no measurement.
+    cells.retain(|cell| cell.measured.rates.iops.trials > 0);
     let of = Of {
         result,
         recommendation,
-        cells: tried(result, recommendation),
+        cells,
     };
     Words {
         verdict: of.verdict(),
@@ -45,14 +49,6 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
         sure: recommendation.is_settled() && of.disturbed().is_empty(),
         apply: of.apply(),
     }
-}
-
-/// The cells of the block size that have a trial. A run that was stopped has others, whose figures
-/// are no measurement.
-fn tried<'a>(result: &'a TuneResult, recommendation: &Recommendation) -> Vec<&'a Cell> {
-    let mut cells = label::cells_of(result, recommendation.bs);
-    cells.retain(|cell| cell.measured.rates.iops.trials > 0);
-    cells
 }
 
 struct Of<'a> {
@@ -89,10 +85,10 @@ impl<'a> Of<'a> {
     fn verdict(&self) -> String {
         let is_settled = self.recommendation.is_settled();
         let verdict = match self.recommendation.verdict {
-            Verdict::Rule | Verdict::Interrupt if is_settled => {
-                return format!("Use {}", self.gain());
+            Verdict::Rule | Verdict::Interrupt => {
+                let use_it = if is_settled { "Use" } else { "Best so far:" };
+                return format!("{use_it} {}", self.gain());
             }
-            Verdict::Rule | Verdict::Interrupt => return format!("Best so far: {}", self.gain()),
             Verdict::TradeOff => self.trade_off(),
             Verdict::NoRoom => self.instead(
                 "Sleeping does not pay on this device: no rule that leaves the CPU gained 10 % in IOPS per core.",
@@ -101,11 +97,7 @@ impl<'a> Of<'a> {
             Verdict::Unverified => return self.instead("Nothing that sleeps was tried."),
         };
         // The caveats say why.
-        if is_settled {
-            verdict
-        } else {
-            verdict + " Not conclusive."
-        }
+        verdict + when(!is_settled, " Not conclusive.")
     }
 
     /// The method to use where nothing that gains can be recommended, and why.
@@ -132,14 +124,14 @@ impl<'a> Of<'a> {
         })
     }
 
+    fn nearest_cell(&self) -> Option<&'a Cell> {
+        self.cell(&self.recommendation.nearest.as_ref()?.0)
+    }
+
     /// What the nearest method would gain and cost, and how to have it all the same.
     fn trade_off(&self) -> String {
-        let nearest = self.recommendation.nearest.as_ref();
-        let nearest = nearest.and_then(|name| {
-            let cell = self.cell(&name.0)?;
-            Some((cell, cell.relative?))
-        });
-        match nearest {
+        let nearest = self.nearest_cell();
+        match nearest.and_then(|cell| Some((cell, cell.relative?))) {
             Some((cell, of)) if cell.method == Method::INTERRUPT => {
                 self.trade("Interrupts", cell, &of)
             }
@@ -160,10 +152,11 @@ impl<'a> Of<'a> {
         };
         // Where polling has no figures of its own, nobody knows what it would free.
         let polling = self.cell(&Method::POLL);
-        let freed = polling.map_or_else(String::new, |polling| {
+        let freed = polling.map(|polling| {
             let freed = number(cpu(polling) - cpu(cell));
             format!("free {freed} % of a CPU {joined} ")
         });
+        let freed = freed.unwrap_or_default();
         let reason = format!(
             "{what} would {freed}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
             number(of.kiops_per_core.median),
@@ -184,15 +177,15 @@ impl<'a> Of<'a> {
             method => format!("hybrid polling by {}", method.detail()),
         };
         let relative = self.recommended().and_then(|cell| cell.relative);
-        let gain = relative.map_or_else(String::new, |of| {
+        let gain = relative.map(|of| {
             format!(
                 ", {}x the {} of polling at {} % of its IOPS",
-                quantity::median(&of.kiops_per_core, 1.0),
+                median(&of.kiops_per_core, 1.0),
                 per_core_unit(&of),
-                quantity::median(&of.iops, 100.0)
+                median(&of.iops, 100.0)
             )
         });
-        format!("{method}{gain}.")
+        format!("{method}{}.", gain.unwrap_or_default())
     }
 
     fn evidence(&self) -> Vec<String> {
@@ -210,23 +203,16 @@ impl<'a> Of<'a> {
     /// A sentence on a cell's figures relative to polling; `None` for polling itself.
     fn beside(&self, subject: &str, cell: &Cell) -> Option<String> {
         let of = cell.relative.filter(|_| cell.method != Method::POLL)?;
-        let missed = match cell.sleeping {
-            true => format!(
-                ", {} % missed",
-                number(cell.measured.rates.miss_rate.median * 100.0)
-            ),
-            false => String::new(),
-        };
+        let rates = &cell.measured.rates;
+        let missed = format!(", {} missed", percent(rates.miss_rate.median));
         Some(format!(
-            "{subject} kept {} % of polling's IOPS at {} times the {} ({}, {} % CPU{missed})",
+            "{subject} kept {} % of polling's IOPS at {} times the {} ({}, {} % CPU{})",
             ranged(&of.iops, 100.0),
             ranged(&of.kiops_per_core, 1.0),
             per_core_unit(&of),
-            match of.iops.trials {
-                1 => "1 trial".to_owned(),
-                n => format!("{n} trials"),
-            },
-            number(cell.measured.rates.cpu_pct.median),
+            counted(of.iops.trials, "trial"),
+            number(rates.cpu_pct.median),
+            when(cell.sleeping, &missed)
         ))
     }
 
@@ -238,122 +224,98 @@ impl<'a> Of<'a> {
             "" => String::new(),
             asked => format!(" (--min-iops {asked})"),
         };
-        let above = match self.above_polling() {
-            true => ", which is more than polling gives",
-            false => "",
-        };
-        format!(
-            "Floor: {} % of polling's IOPS{why}{above}",
-            number(floor * 100.0)
-        )
+        let above = when(self.above_polling(), ", which is more than polling gives");
+        format!("Floor: {} of polling's IOPS{why}{above}", percent(*floor))
     }
 
     fn nearest(&self) -> Option<String> {
-        let nearest = self.recommendation.nearest.as_ref()?;
-        let cell = self.cell(&nearest.0)?;
+        let cell = self.nearest_cell()?;
         // `others` has the sentences on interrupts and Linux's rule.
         let told = cell.method == Method::INTERRUPT || cell.role == CellRole::Known(Role::Linux);
-        self.beside(&nearest.0.detail(), cell).filter(|_| !told)
+        self.beside(&cell.method.detail(), cell).filter(|_| !told)
     }
 
     /// Where no rule is in the answer: a sentence on the rule with most KIOPS/core.
     fn best_rule(&self) -> Option<String> {
-        let told = self.recommendation;
-        let nearest = told.nearest.as_ref();
+        let nearest = self.recommendation.nearest.as_ref();
         let by_interrupts = nearest.is_some_and(|name| name.0 == Method::INTERRUPT);
-        if told.verdict != Verdict::NoRoom && !by_interrupts {
+        if self.recommendation.verdict != Verdict::NoRoom && !by_interrupts {
             return None;
         }
         let per_core = |of: &Relative| of.kiops_per_core.median;
-        let best = self
-            .sleeping()
-            .max_by(|a, b| per_core(&a.1).total_cmp(&per_core(&b.1)));
-        let tried = self.sleeping().count();
-        let (cell, _) = best?;
+        let rules = self.sleeping();
+        let (cell, _) = rules.max_by(|a, b| per_core(&a.1).total_cmp(&per_core(&b.1)))?;
         let told = self.beside(&cell.method.detail(), cell)?;
+        let tried = self.sleeping().count();
         Some(format!("Best of {tried} rules by IOPS per core: {told}"))
     }
 
     /// The cell that ran Linux's rule.
     fn linux(&self) -> Option<&'a Cell> {
-        self.cells
-            .iter()
-            .copied()
-            .find(|cell| cell.role == CellRole::Known(Role::Linux))
+        let mut cells = self.cells.iter().copied();
+        cells.find(|cell| cell.role == CellRole::Known(Role::Linux))
     }
 
     /// Sentences on Linux's rule, interrupts and polling; Linux's rule and interrupts only if they
     /// are not recommended.
     fn others(&self) -> Vec<String> {
-        let recommended = |cell: &Cell| label::is_recommended(cell, Some(self.recommendation));
-        let mut others = Vec::new();
-        if let Some(cell) = self.linux().filter(|cell| !recommended(cell)) {
-            others.extend(self.beside("Linux's rule", cell));
-        }
-        if let Some(cell) = self
-            .cell(&Method::INTERRUPT)
-            .filter(|cell| !recommended(cell))
-        {
-            others.extend(self.beside("Interrupts", cell));
-        }
-        if let Some(cell) = self.cell(&Method::POLL) {
-            let m = &cell.measured;
-            others.push(format!(
-                "Classic polling: {:.0} IOPS, {}",
-                m.rates.iops.median,
-                per_core(m)
-            ));
-        }
-        others
+        let named = [
+            ("Linux's rule", self.linux()),
+            ("Interrupts", self.cell(&Method::INTERRUPT)),
+        ];
+        let beside = named.into_iter().filter_map(|(name, cell)| {
+            let is_other = |cell: &&Cell| !label::is_recommended(cell, Some(self.recommendation));
+            self.beside(name, cell.filter(is_other)?)
+        });
+        let polling = self.cell(&Method::POLL).map(|cell| {
+            let (iops, per_core) = (cell.measured.rates.iops.median, per_core(&cell.measured));
+            format!("Classic polling: {iops:.0} IOPS, {per_core}")
+        });
+        beside.chain(polling).collect()
     }
 
     fn over_linux(&self) -> Option<String> {
         let ratio = self.recommendation.over_linux?;
         let kept = self.linux()?.relative?.iops.median;
-        let broke = match kept < self.recommendation.floor {
-            true => ", which broke the floor",
-            false => "",
-        };
+        let broke = when(kept < self.recommendation.floor, ", which broke the floor");
         // One trial has no interval.
-        let interval = match ratio.low < ratio.high {
-            true => format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high),
-            false => String::new(),
-        };
+        let interval = format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high);
+        let interval = when(ratio.low < ratio.high, &interval);
+        let times = ratio.ratio;
         Some(format!(
-            "{:.2} times the IOPS per core of Linux's rule{broke}{interval}",
-            ratio.ratio
+            "{times:.2} times the IOPS per core of Linux's rule{broke}{interval}"
         ))
     }
 
     /// Sentences on the kernel's own hybrid polling, where it ran.
     fn by_kernel(&self) -> Vec<String> {
-        let is_kernels = |cell: &&&Cell| matches!(cell.method, Method::HybridKernel(_));
-        let own = self.cells.iter().filter(is_kernels);
-        let told = |cell: &&Cell| {
+        let told = self.cells.iter().filter_map(|cell| {
             let delay = match &cell.method {
                 Method::HybridKernel(KernelSleep::Own) => "its own sleep".to_owned(),
-                method => method.detail(),
+                method @ Method::HybridKernel(_) => method.detail(),
+                _ => return None,
             };
             let m = &cell.measured;
             let missed = match m.rates.miss_rate.trials {
                 0 => "misses not seen".to_owned(),
-                _ => format!("{} % missed", number(m.rates.miss_rate.median * 100.0)),
+                _ => format!("{} missed", percent(m.rates.miss_rate.median)),
             };
-            let kept = cell.relative.map_or_else(String::new, |of| {
+            let kept = cell.relative.map(|of| {
                 format!(
                     " It kept {} % of the IOPS of the kernel's classic polling at {} times the IOPS per core.",
                     ranged(&of.iops, 100.0),
                     ranged(&of.kiops_per_core, 1.0)
                 )
             });
-            format!(
-                "In the kernel (preadv2, {delay}): {:.0} IOPS, {} % CPU, {}, {missed}.{kept}",
+            Some(format!(
+                "In the kernel (preadv2, {delay}): {:.0} IOPS, {} % CPU, {}, {missed}.{}",
                 m.rates.iops.median,
                 number(m.rates.cpu_pct.median),
-                per_core(m)
-            )
-        };
-        own.map(told).chain(self.best_in_kernel()).collect()
+                per_core(m),
+                kept.unwrap_or_default()
+            ))
+        });
+        told.chain(self.best_in_kernel()).collect()
     }
 
     /// Names the best of the kernel's own ways to sleep, with the line that sets it.
@@ -379,28 +341,24 @@ impl<'a> Of<'a> {
     fn apply(&self) -> Vec<String> {
         let engine = &self.result.job.engine;
         let aio = engine.starts_with("libaio");
-        match &self.recommendation.method {
-            Method::Lane(LaneMethod::Hybrid(policy)) => self.apply_rule(policy, aio),
-            Method::Lane(LaneMethod::Interrupt) if aio => vec![format!(
-                "{engine}: io_submit, then io_getevents with a minimum of 1"
-            )],
-            Method::Lane(LaneMethod::Interrupt) => vec![format!(
-                "{engine}: submit and wait in one io_uring_enter call (min_complete = 1)"
-            )],
-            _ => vec![format!(
-                "{engine}: submit, then look at the completion ring until the completion is there"
-            )],
-        }
+        let how = match &self.recommendation.method {
+            Method::Lane(LaneMethod::Hybrid(policy)) => return self.apply_rule(policy, aio),
+            Method::Lane(LaneMethod::Interrupt) if aio => {
+                "io_submit, then io_getevents with a minimum of 1"
+            }
+            Method::Lane(LaneMethod::Interrupt) => {
+                "submit and wait in one io_uring_enter call (min_complete = 1)"
+            }
+            _ => "submit, then look at the completion ring until the completion is there",
+        };
+        vec![format!("{engine}: {how}")]
     }
 
     fn apply_rule(&self, policy: &PolicySpec, aio: bool) -> Vec<String> {
-        let ring = match aio {
-            true => {
-                "libaio: look at the completion ring mapped at the context's address; no completion ends a sleep"
-            }
-            false => {
-                "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep"
-            }
+        let ring = if aio {
+            "libaio: look at the completion ring mapped at the context's address; no completion ends a sleep"
+        } else {
+            "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep"
         };
         let asked = self.recommended();
         let asked = asked.map_or(0.0, |cell| cell.measured.rates.effective_sleep_ns.median);
@@ -426,29 +384,26 @@ pub fn lesson(lesson: &Lesson) -> String {
         let sign = if ns < 0.0 { "less" } else { "more" };
         format!("{} {sign} {what}", duration(ns.abs()))
     };
-    let untouched = *lesson
-        == (Lesson {
-            bs: lesson.bs,
-            rounds: lesson.rounds,
-            trials: lesson.trials,
-            sleep_cpu: 1.0,
-            ..Lesson::default()
-        });
-    match untouched {
-        true => format!(
-            "as calibrated ({} trials of rules say no more)",
-            lesson.trials
-        ),
-        false => format!(
-            "corrected by {} trials of rules in {} rounds: {}, {}, {}, {} times the CPU of a sleep",
-            lesson.trials,
-            lesson.rounds,
-            more(lesson.latency_ns, "device time after any sleep"),
-            more(lesson.latency_per_sleep * 1e3, "for each us slept"),
-            more(lesson.wake_ns, "wake-up delay"),
-            number(lesson.sleep_cpu)
-        ),
+    let Lesson {
+        bs, rounds, trials, ..
+    } = *lesson;
+    let untouched = Lesson {
+        bs,
+        rounds,
+        trials,
+        sleep_cpu: 1.0,
+        ..Lesson::default()
+    };
+    if *lesson == untouched {
+        return format!("as calibrated ({trials} trials of rules say no more)");
     }
+    format!(
+        "corrected by {trials} trials of rules in {rounds} rounds: {}, {}, {}, {} times the CPU of a sleep",
+        more(lesson.latency_ns, "device time after any sleep"),
+        more(lesson.latency_per_sleep * 1e3, "for each us slept"),
+        more(lesson.wake_ns, "wake-up delay"),
+        number(lesson.sleep_cpu)
+    )
 }
 
 /// KIOPS per core with their name, which are unknown where no trial knew the busy CPUs.
@@ -470,13 +425,4 @@ fn per_core_unit(of: &Relative) -> &'static str {
 /// The policy by which q2c's own thread sleeps; `None` for methods without one.
 fn policy(method: &Method) -> Option<&PolicySpec> {
     method.lane()?.policy()
-}
-
-/// The median, with the interval if there is one: `98.4 [96.1, 101.3]`.
-fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
-    let (median, range) = (
-        quantity::median(interval, scale),
-        quantity::range(interval, scale),
-    );
-    format!("{median} {range}").trim_end().to_owned()
 }

@@ -1,11 +1,17 @@
-//! Tables and sentences of `q2c analyze` that terminal and page share.
+//! The report of `q2c analyze`.
 
-use crate::quantity::{NOTHING, count, duration, number};
+use crate::document::{Document, Facts, Reported, Section};
+use crate::facts::fact;
+use crate::phrase::{counted, listed, some_listed};
+pub(crate) use crate::quantity::duration as time;
+use crate::quantity::{NOTHING, count, number, percent};
 use crate::rates::Rates;
+use crate::said::{Said, Table, Weight};
+use crate::{inexact, label, most_time, plots};
 use q2c_model::facts::ONE_PROCESS;
 use q2c_model::{Bytes, Layer};
 use q2c_result::analyze::{
-    AnalyzeResult, Balance, DeviceQueues, Group, LoadClass, MapFit, MapVerdict, NoMapFit, QueueUse,
+    AnalyzeResult, Balance, DeviceQueues, Group, Hctx, LoadClass, MapVerdict, NoMapFit, QueueUse,
     Seeks, StageStats,
 };
 use std::cmp::Reverse;
@@ -16,18 +22,8 @@ pub(crate) const ORDER: [&str; 11] = [
     "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
 ];
 
-/// Heads of the table of stages.
-pub(crate) const STAGE_HEAD: [&str; 10] = [
-    "stage", "I/Os", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
-];
-
 /// Most devices whose seeks are described in words.
 const DEVICES: usize = 4;
-
-/// A time in ns with a fitting unit.
-pub(crate) fn time(ns: f64) -> String {
-    duration(ns)
-}
 
 /// The name of the whole latency in this layer.
 pub(crate) fn latency_name(layer: Layer) -> &'static str {
@@ -37,69 +33,162 @@ pub(crate) fn latency_name(layer: Layer) -> &'static str {
     }
 }
 
-/// The trace in a line: number of I/Os, length, layer and source.
-pub(crate) fn about(result: &AnalyzeResult) -> String {
-    let process = result.input.facts.get(ONE_PROCESS);
-    let process = process.map_or(String::new(), |process| format!(" of process {process}"));
-    format!(
-        "{} I/Os{process} in {} · {} layer · from {}",
-        count(result.requests),
-        time(result.span_ns as f64),
-        result.layer.name(),
-        result.input.source
-    )
-}
+/// Most groups of one property, and most CPUs of a queue, that are shown; the JSON has all.
+const SHOWN: usize = 12;
 
-/// A stage's row in the order of [`STAGE_HEAD`]; `None` when no I/O has the stage.
-pub(crate) fn stage_row(stages: &BTreeMap<String, StageStats>, name: &str) -> Option<Vec<String>> {
-    let of = stages.get(name)?;
-    let times = [
-        of.min_ns as f64,
-        of.mean_ns,
-        of.p50_ns,
-        of.p90_ns,
-        of.p99_ns,
-        of.p999_ns,
-        of.p9999_ns,
-        of.max_ns as f64,
-    ];
-    let names = [name.to_owned(), count(of.n)];
-    Some(names.into_iter().chain(times.map(time)).collect())
-}
-
-/// The groups of one property as a table. `head` begins behind the first column, which holds the
-/// group's name.
-pub(crate) struct GroupTable {
-    pub head: Vec<&'static str>,
-    pub rows: Vec<Vec<String>>,
-}
-
-/// Makes the table of some groups, without the columns in which no group has a number.
-pub(crate) fn group_table<'a>(groups: impl Iterator<Item = &'a Group>) -> GroupTable {
-    const HEAD: [&str; 8] = [
-        "I/Os", "MiB", "mean", "p50", "p99", "max", "D2C mean", "D2C p99",
-    ];
-    let rows: Vec<Vec<String>> = groups.map(group_row).collect();
-    let has = |column: &usize| rows.iter().any(|row| row[*column] != NOTHING);
-    let kept: Vec<usize> = (1..=HEAD.len()).filter(has).collect();
-    let all = |row: &Vec<String>| {
-        let fields = kept.iter().map(|column| row[*column].clone());
-        std::iter::once(row[0].clone()).chain(fields).collect()
-    };
-    GroupTable {
-        head: kept.iter().map(|column| HEAD[column - 1]).collect(),
-        rows: rows.iter().map(all).collect(),
+impl Reported for AnalyzeResult {
+    fn document(&self) -> Document<'_> {
+        let spent = self.bottleneck.iter().flat_map(most_time::told);
+        let failed = (self.failed > 0).then(|| format!("{} I/Os", count(self.failed)));
+        let own = [
+            fact("source", &self.input.source),
+            fact("clock", &self.input.clock),
+        ];
+        let read = self
+            .input
+            .facts
+            .iter()
+            .map(|(name, value)| fact(name, value));
+        let mut of = Document::new("analyze", &self.version, &self.schema)
+            .titled(self.input.path.clone(), about(self))
+            .answers(spent.map(|(head, words)| Said::plain(head, words)))
+            .notices(taken(self).map(|words| Said::caution("processes", words)))
+            .notices(Said::each(
+                Weight::Caution,
+                "not exact",
+                inexact::told(self),
+            ))
+            .notices(unmatched(&self.unmatched).map(|words| Said::caution("unmatched", words)))
+            .notices(failed.map(|words| Said::bad("failed", words)))
+            .section(
+                Section::new("Stages")
+                    .table(stages(&self.stages))
+                    .told(inexact::not_whole(self)),
+            )
+            .section(findings(self));
+        for (property, groups) in &self.groups {
+            // A single group has the figures of the whole, and is named already.
+            if groups.len() > 1 {
+                of = of.section(groups_of(property, groups));
+            }
+        }
+        of.section(queues(self))
+            .section(Section::new("").plots(|| plots::analysis::plots(self)))
+            .warnings(&self.warnings)
+            .facts(Facts {
+                title: "The trace".to_owned(),
+                facts: own.into_iter().chain(read).collect(),
+                of: Vec::new(),
+            })
     }
 }
 
-/// A group's row with all columns.
-fn group_row(group: &Group) -> Vec<String> {
-    let stage = |names: [&str; 2]| names.iter().find_map(|name| group.stages.get(*name));
+fn findings(result: &AnalyzeResult) -> Section<'static> {
+    let of = Section::new("What it says").told(words(result));
+    let Some(found) = &result.bottleneck else {
+        return of;
+    };
+    let loads = found.over_load.iter().filter(|_| found.over_load.len() > 1);
+    of.told([Said::plain("shares of Q2C", shares(&found.shares))])
+        .told(loads.map(|class| load(class, result.in_flight.most)))
+}
+
+fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
+    let mut order: Vec<&Group> = groups.iter().collect();
+    if order.len() > SHOWN {
+        order.sort_by_key(|group| Reverse(group.requests));
+    }
+    let heads = format!("{property} | I/Os | MiB | mean | p50 | p99 | max | D2C mean | D2C p99");
+    let table = Table::headed(
+        &heads,
+        order.iter().take(SHOWN).map(|group| group_row(group)),
+    );
+    let of = Section::new(format!("By {property}")).table(table.without_columns_of(NOTHING));
+    match order.len().saturating_sub(SHOWN) {
+        0 => of,
+        n => of.remark(format!("{n} more groups are in --json.")),
+    }
+}
+
+fn queues(result: &AnalyzeResult) -> Section<'static> {
+    let Some(even) = &result.balance else {
+        return Section::default();
+    };
+    let row = |queue: &Hctx| {
+        let cpus = queue.cpus.iter().take(SHOWN);
+        [
+            queue.hctx.to_string(),
+            count(queue.requests),
+            percent(queue.share),
+            listed(cpus.map(|(cpu, n)| format!("{cpu} ({n})"))),
+        ]
+    };
+    let words = format!(
+        "{} over {} hardware queues (deviation {}, chi-square {}, p = {})",
+        even.verdict,
+        even.queues,
+        percent(even.cv),
+        number(even.chi_square),
+        number(even.p)
+    );
+    let weight = Weight::sure(even.verdict != "uneven");
+    Section::new("Hardware queues")
+        .table(Table::headed(
+            "queue | requests | share | from CPUs",
+            result.hctx.iter().map(row),
+        ))
+        .told([Said::new(weight, "balance", words)])
+        .told(device_queues(&result.queues))
+}
+
+/// The trace in a line: number of I/Os, length, layer, source, disks, kernel and CPUs.
+fn about(result: &AnalyzeResult) -> String {
+    let process = result.input.facts.get(ONE_PROCESS);
+    let process = process.map(|process| format!(" of process {process}"));
+    let mut text = format!(
+        "{} I/Os{} in {} · {} layer · from {}",
+        count(result.requests),
+        process.unwrap_or_default(),
+        time(result.span_ns as f64),
+        result.layer.name(),
+        result.input.source
+    );
+    for (fact, before) in [("disks", ""), ("kernel", "Linux "), ("cpu_model", "")] {
+        if let Some(value) = result.input.facts.get(fact) {
+            text += &format!(" · {before}{value}");
+        }
+    }
+    text
+}
+
+/// The stages that I/Os have.
+fn stages(of: &BTreeMap<String, StageStats>) -> Table {
+    let row = |name: &&str| {
+        let of = of.get(*name)?;
+        let percentiles = [of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns, of.p9999_ns];
+        let times = [of.min_ns as f64, of.mean_ns]
+            .into_iter()
+            .chain(percentiles);
+        let times = times.chain([of.max_ns as f64]).map(time);
+        Some([name.to_string(), count(of.n)].into_iter().chain(times))
+    };
+    Table::headed(
+        "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max",
+        ORDER.iter().filter_map(row),
+    )
+    .legend(
+        "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
+         Minimum, mean and maximum are exact, percentiles within 0.8 %.",
+    )
+}
+
+fn group_row(group: &Group) -> [String; 9] {
     let field = |of: Option<&StageStats>, get: fn(&StageStats) -> f64| {
         of.map_or_else(|| NOTHING.to_owned(), |of| time(get(of)))
     };
-    let (all, device) = (stage(["Q2C", "U2C"]), stage(["D2C", ""]));
-    vec![
+    let device = group.stages.get("D2C");
+    let all = group.stages.get("Q2C").or(group.stages.get("U2C"));
+    [
         group.key.clone(),
         count(group.requests),
         number(group.bytes as f64 / f64::from(1 << 20)),
@@ -113,98 +202,85 @@ fn group_row(group: &Group) -> Vec<String> {
 }
 
 /// The properties that all I/Os have in common, which have no table of groups: `op read, size
-/// 4 KiB`; `None` where there is none.
-fn alike(result: &AnalyzeResult) -> Option<(String, String)> {
-    let only = |groups: &Vec<Group>| match &groups[..] {
-        [one] if one.requests == result.requests => Some(one_size(one)),
-        _ => None,
-    };
-    let shared = result.groups.iter();
-    let shared: Vec<String> = shared
-        .filter_map(|(property, groups)| Some(format!("{property} {}", only(groups)?)))
-        .collect();
-    (!shared.is_empty()).then(|| ("of all I/Os".to_owned(), shared.join(", ")))
+/// 4 KiB`.
+fn alike(result: &AnalyzeResult) -> Option<Said> {
+    let shared = result
+        .groups
+        .iter()
+        .filter_map(|(property, groups)| match &groups[..] {
+            [one] if one.requests == result.requests => {
+                Some(format!("{property} {}", one_size(one)))
+            }
+            _ => None,
+        });
+    some_listed(shared).map(|words| Said::plain("of all I/Os", words))
 }
 
 /// The name of a group, without the `up to` of a size class where every I/O has the largest size.
 fn one_size(group: &Group) -> String {
     let bound = Bytes(group.bytes / group.requests.max(1));
-    let exact = group.key == format!("up to {bound}") && bound.0 * group.requests == group.bytes;
-    match exact {
-        true => bound.to_string(),
-        false => group.key.clone(),
+    if group.key == format!("up to {bound}") && bound.0 * group.requests == group.bytes {
+        return bound.to_string();
     }
+    group.key.clone()
 }
 
 /// Most processes of one name that are told one by one.
 const PROCESSES: usize = 6;
 
 /// The processes whose I/Os were taken by a name that several have; `None` where one was.
-pub(crate) fn taken(result: &AnalyzeResult) -> Option<String> {
+fn taken(result: &AnalyzeResult) -> Option<String> {
     let name = result.input.facts.get(ONE_PROCESS)?;
     let mut all: Vec<&Group> = result.groups.get("process")?.iter().collect();
     if all.len() < 2 {
         return None;
     }
     all.sort_by_key(|group| Reverse(group.requests));
-    let each = all.iter().take(PROCESSES);
-    let each: Vec<String> = each
-        .map(|group| format!("{} with {} I/Os", group.key, count(group.requests)))
-        .collect();
-    let more = match all.len().saturating_sub(PROCESSES) {
-        0 => String::new(),
-        n => format!(", {n} more"),
-    };
+    let told = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
+    let more = all.len().saturating_sub(PROCESSES);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let each = all.iter().take(PROCESSES).map(told).chain(more);
     Some(format!(
-        "{} have the name {name}: {}{more}; --process NUMBER takes one alone",
+        "{} have the name {name}: {}; --process NUMBER takes one alone",
         all.len(),
-        each.join(", ")
+        listed(each)
     ))
 }
 
-/// Headings with a sentence each: what all I/Os share, rate, reads and writes, in flight, active,
-/// merging, seeks.
-pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
-    let mut words: Vec<(String, String)> = alike(result).into_iter().collect();
-    words.extend(rates(result));
-    words.extend(match result.completed {
-        0 => vec![(
-            "latency, load".to_owned(),
-            "unknown: the trace has no completions".to_owned(),
-        )],
-        _ => load_words(result),
-    });
-    words.extend(result.merge_ratio.map(|ratio| {
-        let told = format!(
-            "{} I/Os for each request issued ({} merged)",
-            number(ratio),
-            count(result.merged)
-        );
-        ("merging".to_owned(), told)
-    }));
-    words.extend(seeks(result));
-    words
-}
-
-/// I/Os and bytes per second, and the shares of reads and writes.
-fn rates(result: &AnalyzeResult) -> Vec<(String, String)> {
+/// What all I/Os share, rate, reads and writes, in flight, active, merging, seeks.
+fn words(result: &AnalyzeResult) -> Vec<Said> {
+    let mut said: Vec<Said> = alike(result).into_iter().collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
-    let told = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
-    let named = |(head, words): (&str, String)| (head.to_owned(), words);
-    told.into_iter().map(named).collect()
+    let rates = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
+    said.extend(
+        rates
+            .into_iter()
+            .map(|(head, words)| Said::plain(head, words)),
+    );
+    if result.completed == 0 {
+        said.push(Said::plain(
+            "latency, load",
+            "unknown: the trace has no completions",
+        ));
+    } else {
+        said.extend(load_words(result));
+    }
+    said.extend(result.merge_ratio.map(|ratio| {
+        let (ratio, merged) = (number(ratio), count(result.merged));
+        let words = format!("{ratio} I/Os for each request issued ({merged} merged)");
+        Said::plain("merging", words)
+    }));
+    said.extend(seeks(result));
+    said
 }
 
 /// What is said of I/Os in flight, and of the time with and without any.
-fn load_words(result: &AnalyzeResult) -> Vec<(String, String)> {
+fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
     let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
-    let known: Vec<String> = mean.into_iter().chain(most).collect();
-    let in_flight = if known.is_empty() {
-        "not known without the queueing of I/Os".to_owned()
-    } else {
-        known.join(", ")
-    };
+    let in_flight = some_listed(mean.into_iter().chain(most));
+    let unknown = || "not known without the queueing of I/Os".to_owned();
     let active = result.activity.map(|activity| {
         let words = format!(
             "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
@@ -213,68 +289,56 @@ fn load_words(result: &AnalyzeResult) -> Vec<(String, String)> {
             count(activity.pauses),
             time(activity.longest_idle_ns as f64)
         );
-        ("active".to_owned(), words)
+        Said::plain("active", words)
     });
-    let in_flight = ("in flight".to_owned(), in_flight);
-    [in_flight].into_iter().chain(active).collect()
+    let in_flight = Said::plain("in flight", in_flight.unwrap_or_else(unknown));
+    [in_flight].into_iter().chain(active)
 }
 
 /// Sentences on the seeks of the devices with most of them.
-fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = (String, String)> {
+fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     let mut all: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     all.sort_by_key(|seeks| Reverse(seeks.n));
     let more = all.len().saturating_sub(DEVICES);
     let told = |seeks: &Seeks| {
         let words = format!(
-            "{} % sequential, mean {} sectors, median {}",
-            number(seeks.sequential as f64 / seeks.n as f64 * 100.0),
+            "{} sequential, mean {} sectors, median {}",
+            percent(seeks.sequential as f64 / seeks.n as f64),
             number(seeks.mean_sectors),
             number(seeks.median_sectors)
         );
-        (format!("seeks on {}", seeks.device), words)
+        Said::plain(&format!("seeks on {}", seeks.device), words)
     };
-    let shown: Vec<(String, String)> = all.into_iter().take(DEVICES).map(told).collect();
-    let rest = (more > 0).then(|| ("and".to_owned(), format!("{more} more; --json has all")));
-    shown.into_iter().chain(rest)
+    let rest = (more > 0).then(|| Said::plain("and", format!("{more} more; --json has all")));
+    all.into_iter().take(DEVICES).map(told).chain(rest)
 }
 
-/// A sentence on how evenly requests are spread over the hardware queues; `None` when the trace
+/// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
 /// names no queues.
-pub(crate) fn balance(result: &AnalyzeResult) -> Option<String> {
-    let balance = result.balance.as_ref()?;
-    Some(format!(
-        "{} over {} hardware queues (deviation {} %, chi-square {}, p = {})",
-        balance.verdict,
-        balance.queues,
-        number(balance.cv * 100.0),
-        number(balance.chi_square),
-        number(balance.p)
-    ))
-}
-
-/// What is told of each device's hardware queues, reads apart from writes: a heading and a sentence
-/// each. Nothing when the trace names no queues.
-pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Said> {
     let told = |device: &DeviceQueues| {
         let parts = [("reads", &device.reads), ("writes", &device.writes)];
-        let mut all: Vec<(String, String)> = parts
+        let mut all: Vec<(&str, &QueueUse)> = parts
             .into_iter()
             .filter_map(|(what, part)| Some((what, part.as_ref()?)))
-            .map(|(what, part)| (what.to_owned(), queue_use(part, device.queues)))
             .collect();
         if all.is_empty() {
-            all.push(("requests".to_owned(), queue_use(&device.all, device.queues)));
+            all.push(("requests", &device.all));
         }
-        let named = |(what, words)| (format!("{what} by queue of {}", device.device), words);
-        all.into_iter().map(named).collect::<Vec<_>>()
+        let said = |(what, part): (&str, &QueueUse)| {
+            let what = format!("{what} by queue of {}", device.device);
+            Said::plain(&what, queue_use(part, device.queues))
+        };
+        all.into_iter().map(said).collect::<Vec<_>>()
     };
     queues.iter().take(DEVICES).flat_map(told)
 }
 
 /// One sentence on the use of a device's queues: against all of them, and against the map.
 fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
+    let requests = count(part.requests);
     if queues == Some(1) {
-        return format!("{} in the only queue", count(part.requests));
+        return format!("{requests} in the only queue");
     }
     let used = part
         .queues
@@ -282,31 +346,30 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
         .filter(|queue| queue.requests > 0)
         .count();
     let mut words = match queues {
-        Some(all) => format!("{} in {used} of {all} queues", count(part.requests)),
+        Some(all) => format!("{requests} in {used} of {all} queues"),
         None => format!(
-            "{} in {used} {}; how many the device has, the trace does not tell: {} over these (deviation {} %)",
-            count(part.requests),
-            if used == 1 { "queue" } else { "queues" },
+            "{requests} in {}; how many the device has, the trace does not tell: {} over these (deviation {})",
+            counted(used, "queue"),
             part.used.verdict,
-            number(part.used.cv * 100.0)
+            percent(part.used.cv)
         ),
     };
     if let Some(unused) = part.unused.as_ref().filter(|unused| !unused.is_empty()) {
-        words += &format!(" (unused: {})", numbers(unused));
+        words += &format!(" (unused: {})", label::runs(unused, ", "));
     }
-    if part.sets.is_empty()
-        && let Some(even) = &part.even
-    {
+    if let (true, Some(even)) = (part.sets.is_empty(), &part.even) {
         words += &format!("; over all queues {}", spread(even));
     }
     for set in &part.sets {
-        let of = numbers(&set.queues);
+        let of = label::runs(&set.queues, ", ");
         words += &match &set.even {
-            Some(even) => format!(
-                "; {} over the set {of} {}",
-                count(set.requests),
-                spread(even)
-            ),
+            Some(even) => {
+                format!(
+                    "; {} over the set {of} {}",
+                    count(set.requests),
+                    spread(even)
+                )
+            }
             None => format!("; none in the set {of}"),
         };
     }
@@ -314,19 +377,21 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
 }
 
 fn spread(even: &Balance) -> String {
-    format!("{} (deviation {} %)", even.verdict, number(even.cv * 100.0))
+    format!("{} (deviation {})", even.verdict, percent(even.cv))
 }
 
 fn against_map(part: &QueueUse) -> String {
-    let share = |fit: &MapFit| number(fit.misplaced * 100.0);
     match (&part.map, part.no_map) {
         (Some(fit), _) => {
             let how = match fit.verdict {
-                MapVerdict::AsMapped => "spread as the map from CPUs to queues has it",
-                MapVerdict::Nearly => "nearly spread as the map from CPUs to queues has it",
-                MapVerdict::Otherwise => "not spread as the map from CPUs to queues has it",
+                MapVerdict::AsMapped => "spread",
+                MapVerdict::Nearly => "nearly spread",
+                MapVerdict::Otherwise => "not spread",
             };
-            format!("; {how} ({} % in other queues than expected)", share(fit))
+            format!(
+                "; {how} as the map from CPUs to queues has it ({} in other queues than expected)",
+                percent(fit.misplaced)
+            )
         }
         (None, Some(NoMapFit::UnknownCpus)) => {
             "; not compared with the map from CPUs to queues: CPUs of some requests are not known"
@@ -336,43 +401,24 @@ fn against_map(part: &QueueUse) -> String {
     }
 }
 
-/// Numbers in rising order, with ranges: `0-3, 8`.
-fn numbers(of: &[u32]) -> String {
-    let runs = of.chunk_by(|a, b| a + 1 == *b);
-    let run = |run: &[u32]| match run {
-        [first, .., last] => format!("{first}-{last}"),
-        other => other.iter().map(u32::to_string).collect(),
-    };
-    runs.map(run).collect::<Vec<_>>().join(", ")
-}
-
 /// Stages with their shares: `Q2G 12.3 %, D2C 87.7 %`.
-pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
-    let known = ORDER
-        .iter()
-        .chain(&["rest"])
-        .filter_map(|name| Some((name, of.get(*name)?)));
-    let words: Vec<String> = known
-        .map(|(name, share)| format!("{name} {} %", number(share * 100.0)))
-        .collect();
-    words.join(", ")
+fn shares(of: &BTreeMap<String, f64>) -> String {
+    let names = ORDER.iter().chain(&["rest"]);
+    let known = names.filter_map(|name| Some((name, of.get(*name)?)));
+    listed(known.map(|(name, share)| format!("{name} {}", percent(*share))))
 }
 
-/// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os with the shares of
-/// all stages. `most` is the most that was in flight, where it is known.
-pub(crate) fn load(class: &LoadClass, most: Option<u64>) -> (String, String) {
+/// A sentence on the I/Os of a load class with the shares of all stages, under its range of I/Os
+/// in flight. `most` is the most that was in flight, where it is known.
+fn load(class: &LoadClass, most: Option<u64>) -> Said {
     let (from, to) = load_range(class, most);
-    let range = match from == to {
-        true => from.to_string(),
-        false => format!("{from}-{to}"),
-    };
     let words = format!(
         "{} I/Os, mean Q2C {}: {}",
         count(class.requests),
         time(class.mean_q2c_ns),
         shares(&class.shares)
     );
-    (range, words)
+    Said::plain(&format!("{} in flight", label::range(from, to)), words)
 }
 
 /// The ends of a load class, of which the upper one is not above the most that was in flight.
@@ -383,11 +429,7 @@ pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
 
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
-    let reasons: Vec<String> = unmatched
-        .iter()
-        .map(|(why, n)| format!("{why} ({n})"))
-        .collect();
-    (!reasons.is_empty()).then(|| reasons.join(", "))
+    some_listed(unmatched.iter().map(|(why, n)| format!("{why} ({n})")))
 }
 
 #[cfg(test)]
@@ -402,7 +444,7 @@ mod tests {
             to: 7,
             ..LoadClass::default()
         };
-        let range = |most| load(&class, most).0;
-        assert_eq!([Some(4), Some(6), None].map(range), ["4", "4-6", "4-7"]);
+        let ranges = [Some(4), Some(6), None].map(|most| load_range(&class, most));
+        assert_eq!(ranges, [(4, 4), (4, 6), (4, 7)]);
     }
 }

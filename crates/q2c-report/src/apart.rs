@@ -21,10 +21,10 @@ pub(crate) enum Apart {
 impl Apart {
     /// Tells `a` from `b` by a figure that both have.
     pub fn of(a: &BenchCell, b: &BenchCell, measure: Measure) -> Apart {
-        match measure == Measure::KiopsPerCore && a.per_core != b.per_core {
-            true => Apart::Unlike,
-            false => apart(&a.figure(measure), &b.figure(measure)),
+        if measure == Measure::KiopsPerCore && a.per_core != b.per_core {
+            return Apart::Unlike;
         }
+        apart(&a.figure(measure), &b.figure(measure))
     }
 
     /// Whether all trials of the one lie above all of the other's, however few they are.
@@ -42,18 +42,19 @@ impl Apart {
     }
 
     pub fn words(self) -> String {
-        match self {
-            Apart::Told => "All trials of the first are above all of these".to_owned(),
-            Apart::Few(chance) => format!(
-                "All trials of the first are above all of these, but with so few that is chance in {:.0} % of the cases",
-                chance * 100.0
-            ),
-            Apart::Overlap => "Their trials overlap".to_owned(),
-            Apart::Single => "Single trials have no interval".to_owned(),
-            Apart::Unlike => {
-                "One is for each busy CPU, the other for the threads' CPU time".to_owned()
+        let words = match self {
+            Apart::Told => "All trials of the first are above all of these",
+            Apart::Few(_) => {
+                let chance = self.in_short();
+                return format!(
+                    "All trials of the first are above all of these, but with so few that is {chance}"
+                );
             }
-        }
+            Apart::Overlap => "Their trials overlap",
+            Apart::Single => "Single trials have no interval",
+            Apart::Unlike => "One is for each busy CPU, the other for the threads' CPU time",
+        };
+        words.to_owned()
     }
 }
 
@@ -70,22 +71,19 @@ fn apart(a: &Interval, b: &Interval) -> Apart {
 mod tests {
     use super::*;
 
-    fn interval(min: f64, max: f64, trials: u32) -> Interval {
-        Interval {
+    #[test]
+    fn trials_that_overlap_or_are_few_tell_nothing_apart() {
+        let of = |min: f64, max: f64, trials| Interval {
             median: (min + max) / 2.0,
             min,
             max,
             trials,
-        }
-    }
-
-    #[test]
-    fn trials_that_overlap_or_are_few_tell_nothing_apart() {
-        let a = interval(90.0, 110.0, 5);
-        assert_eq!(apart(&a, &interval(70.0, 89.0, 5)), Apart::Told);
-        assert_eq!(apart(&a, &interval(70.0, 91.0, 5)), Apart::Overlap);
-        assert_eq!(apart(&a, &interval(1.0, 1.0, 1)), Apart::Single);
-        let three = apart(&interval(90.0, 110.0, 3), &interval(70.0, 89.0, 3));
+        };
+        let a = of(90.0, 110.0, 5);
+        assert_eq!(apart(&a, &of(70.0, 89.0, 5)), Apart::Told);
+        assert_eq!(apart(&a, &of(70.0, 91.0, 5)), Apart::Overlap);
+        assert_eq!(apart(&a, &of(1.0, 1.0, 1)), Apart::Single);
+        let three = apart(&of(90.0, 110.0, 3), &of(70.0, 89.0, 3));
         assert!(three.is_above() && three.words().contains("chance in 10 %"));
     }
 }

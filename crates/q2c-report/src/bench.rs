@@ -1,63 +1,212 @@
-//! Tables and sentences of `q2c bench` that terminal and page share.
+//! The report of `q2c bench`.
 
+use crate::conclusion::{caveats, conclusions};
 use crate::course::jobs;
-use crate::invalid;
-use crate::mode;
-use crate::quantity::{self, count, duration, number, range};
+use crate::document::{self, Document, Reported};
+use crate::lead::leads;
+use crate::mode::{self, Kept};
+use crate::phrase::{counted, distinct, grouped, joined, listed, when};
+use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
+use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
+use crate::said::{Said, Table, Weight};
+use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
 use q2c_model::Bytes;
-use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve, TunedMethod};
+use q2c_result::tune::PerCore;
 
-pub(crate) const WAS: usize = 9;
-/// Heads of the columns, in the order of [`row`].
-const HEAD: [&str; 10] = [
-    "interface, method",
-    "jobs",
-    "KIOPS",
-    "[min, max]",
-    "mean",
-    "p50 / p99",
-    "CPU\njobs+helpers",
-    "busy",
-    "KIOPS/core",
-    "what it was",
-];
-
-/// The doctor's name of the measure in each column; empty for columns without a measure.
-const MEASURES: [&str; 10] = [
-    "",
-    "",
-    "iops",
-    "iops",
-    "latency",
-    "latency",
-    "cpu",
-    "cpu",
-    "kiops-per-core",
-    "effective-mode",
-];
-
-/// The heads, with [`invalid::MARK`] where a check of the machine invalidates the column.
-pub(crate) fn head(result: &BenchResult) -> [String; 10] {
-    let marked = |at: usize| match invalid::measure(&result.doctor, MEASURES[at]) {
-        true => format!("{}{}", HEAD[at], invalid::MARK),
-        false => HEAD[at].to_owned(),
-    };
-    std::array::from_fn(marked)
+impl Reported for BenchResult {
+    fn document(&self) -> Document<'_> {
+        let about = format!(
+            "{}, shuffled \u{b7} CPUs {} \u{b7} took {}",
+            trials(self),
+            self.job.cpu_order,
+            seconds(self.provenance.seconds)
+        );
+        let mut of = Document::new("bench", &self.version, &self.schema)
+            .titled(sim_machine::title(&self.target, &self.machine), about)
+            .run(self.job.seed, self.provenance.started_unix_s)
+            .complete(self.complete)
+            .answers(conclusions(self))
+            .notices(invalid::checks(&self.doctor).map(invalid::said))
+            .notices(cautions(self))
+            .section(document::Section::new("").plots(|| over_axes::plots(self)));
+        // What limits all conclusions stands with the first.
+        if let Some(first) = of.answers.first_mut() {
+            first.caveats = caveats(self);
+        }
+        for (id, section) in sections(self).iter().enumerate() {
+            of = of
+                .section(points(self, section, id))
+                .section(stages_of(self, section, id));
+        }
+        for grid in heat::grids(self) {
+            let section = document::Section::new(format!("KIOPS, {}", grid.title));
+            of = of.section(section.table(Table::of(grid.head(), grid.fields())));
+        }
+        let floor = format!(
+            "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
+            self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
+        );
+        of.section(scaling(self))
+            .section(document::Section::new("Phases").plots(|| phases::plots(self)))
+            .section(
+                document::Section::new("How it was measured")
+                    .told([Said::plain("harness", floor)])
+                    .folded(),
+            )
+            .warnings(&self.warnings)
+            .target(&self.target)
+            .machine(&self.machine)
+            .checks(&self.doctor)
+    }
 }
+
+/// What changes how the numbers are to be read, and points without any.
+fn cautions(result: &BenchResult) -> Vec<Said> {
+    let mut said: Vec<Said> = Said::each(Weight::Bad, "no trial", failed(result)).collect();
+    said.extend(by_threads(result).map(|words| Said::caution("KIOPS/core", words)));
+    said.extend(unseen(result).map(|words| Said::caution("busy", words)));
+    said.extend(not_measured(result).map(|words| Said::plain("not measured", words)));
+    said.extend(Said::each(Weight::Plain, "left out", left_out(result)));
+    said.extend(tuned(result).map(|words| Said::plain("tuned", words)));
+    said.extend(cpu_trials::words(&result.target).map(|words| Said::plain("tried from", words)));
+    said
+}
+
+fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document::Section<'a> {
+    let cells: Vec<&BenchCell> = section.cells(result).collect();
+    let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == Kept::Differs;
+    let weight = |cell: &&BenchCell| {
+        if cell.iops.trials == 0 || cell.too_good.is_some() {
+            Weight::Bad
+        } else if differs(cell) {
+            Weight::Caution
+        } else {
+            Weight::Plain
+        }
+    };
+    let head = COLUMNS.map(|(head, measure)| {
+        let is_invalid = invalid::measure(&result.doctor, measure);
+        format!("{head}{}", when(is_invalid, invalid::MARK))
+    });
+    let table = Table::of(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
+    let too_good = cells.iter().filter_map(|cell| {
+        let why = cell.too_good.as_ref()?;
+        Some(Said::bad(&name(&cell.point), why))
+    });
+    let otherwise = cells
+        .iter()
+        .filter(|cell| differs(cell) && cell.iops.trials > 0);
+    let otherwise =
+        otherwise.map(|cell| Said::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
+    let qualified: Vec<Said> = too_good.chain(otherwise).collect();
+    let mut of = document::Section::new(section.title())
+        .marked(table, cells.iter().map(weight))
+        .remark(mode::legend(
+            cells.iter().map(|cell| &cell.effective_mode.was),
+        ))
+        .told(qualified);
+    for remark in remarks(&cells) {
+        of = of.remark(remark);
+    }
+    let section = section.clone();
+    of.plots(move || {
+        // The grids are of the whole result, and stand with its first points.
+        let grids = (id == 0).then(|| device_grids::plots(result));
+        let plot = over_jobs::plot(result, &section, id).into_iter();
+        plot.chain(grids.into_iter().flatten()).collect()
+    })
+}
+
+fn stages_of<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document::Section<'a> {
+    let own = section.clone();
+    document::Section::new(format!("Stages in the block layer, {}", section.title()))
+        .table(stages::table(&stages::seen(result, section)))
+        .told(stages::told(result, section))
+        .plots(move || stages_over_jobs::plots(result, &own, id))
+}
+
+fn scaling(result: &BenchResult) -> document::Section<'static> {
+    let curves = result.scaling.iter().flat_map(|line| {
+        let asked = !line.suspects.is_empty() || line.collapse.is_some();
+        let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
+        std::iter::once(Said::plain("scaling", curve(line)))
+            .chain(Said::each(Weight::Caution, "suspect", &line.suspects))
+            .chain(missing.map(|words| Said::plain("not looked at", words)))
+    });
+    document::Section::new("Scaling")
+        .told(curves)
+        .told(Said::each(Weight::Plain, "lead", leads(result)))
+}
+
+/// In how many points the busy CPUs are not known; `None` where in none.
+fn unseen(result: &BenchResult) -> Option<String> {
+    let points = of_all(result, |cell| cell.cpu.busy_s.trials == 0)?;
+    Some(format!(
+        "in {points} unknown: the kernel's counters could not be read, or I/Os take so long that jobs \
+         ended after them"
+    ))
+}
+
+/// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
+fn by_threads(result: &BenchResult) -> Option<String> {
+    let points = of_all(result, |cell| cell.per_core == PerCore::Threads)?;
+    Some(format!(
+        "in {points} for each CPU that the jobs' threads took, without interrupts and \
+         kernel threads: other work on the machine hid what was busy beyond them"
+    ))
+}
+
+/// `3 of 7 points` of those with a trial; `None` where it is so in none.
+fn of_all(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
+    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let all = cells.clone().count();
+    let some = cells.filter(|cell| is_so(cell)).count();
+    (some > 0).then(|| format!("{some} of {all} points"))
+}
+
+/// The heads of the columns, in the order of [`row`], each with the doctor's name of its measure;
+/// empty for columns without one.
+const COLUMNS: [(&str, &str); 10] = [
+    ("interface, method", ""),
+    ("jobs", ""),
+    ("KIOPS", "iops"),
+    ("[min, max]", "iops"),
+    ("mean", "latency"),
+    ("p50 / p99", "latency"),
+    ("CPU\njobs+helpers", "cpu"),
+    ("busy", "cpu"),
+    ("KIOPS/core", "kiops-per-core"),
+    ("what it was", "effective-mode"),
+];
+
+const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
+     CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
 
 /// The points of one table: those of one pattern, block size, depth, background and setting of the
 /// device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
-    pub rw: String,
-    pub bs: Bytes,
-    pub depth: u16,
-    pub background: String,
-    pub hw_queues: Option<u32>,
-    pub nr_requests: Option<u32>,
+    rw: String,
+    bs: Bytes,
+    depth: u16,
+    background: String,
+    hw_queues: Option<u32>,
+    nr_requests: Option<u32>,
 }
 
 impl Section {
+    fn of(point: &BenchPoint) -> Self {
+        Section {
+            rw: point.rw.clone(),
+            bs: point.bs,
+            depth: point.depth,
+            background: point.background.clone(),
+            hw_queues: point.hw_queues,
+            nr_requests: point.nr_requests,
+        }
+    }
+
     pub fn title(&self) -> String {
         self.named(&format!(", depth {}", self.depth))
     }
@@ -74,10 +223,11 @@ impl Section {
     }
 
     pub fn holds(&self, point: &BenchPoint) -> bool {
-        let place = (&self.rw, self.bs, self.depth, &self.background);
-        let device = (self.hw_queues, self.nr_requests);
-        place == (&point.rw, point.bs, point.depth, &point.background)
-            && device == (point.hw_queues, point.nr_requests)
+        *self == Section::of(point)
+    }
+
+    pub fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
+        result.cells.iter().filter(|cell| self.holds(&cell.point))
     }
 }
 
@@ -91,42 +241,21 @@ pub(crate) fn beside(background: &str) -> String {
 
 /// The settings of a device, behind the words of what has them; empty for those that were found.
 pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> String {
-    let queues = match hw_queues {
-        None => String::new(),
-        Some(1) => ", 1 hardware queue".to_owned(),
-        Some(n) => format!(", {n} hardware queues"),
-    };
-    queues + &nr_requests.map_or(String::new(), |n| format!(", nr_requests {n}"))
+    let queues = hw_queues.map(|n| format!(", {}", counted(n, "hardware queue")));
+    let requests = nr_requests.map(|n| format!(", nr_requests {n}"));
+    queues.unwrap_or_default() + &requests.unwrap_or_default()
 }
 
 /// The trials of a point, as they were run: `5 trials of 10 s`.
-pub(crate) fn trials(result: &BenchResult) -> String {
+fn trials(result: &BenchResult) -> String {
     let run = result.cells.iter().map(|cell| cell.iops.trials);
-    format!(
-        "{} of {} s",
-        quantity::trials(result.job.trials, run),
-        result.job.trial_seconds
-    )
+    let trials = quantity::trials(result.job.trials, run);
+    format!("{trials} of {} s", result.job.trial_seconds)
 }
 
 /// The sections of a result, in the order in which they were measured.
 pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
-    for cell in &result.cells {
-        let point = cell.point.clone();
-        let section = Section {
-            rw: point.rw,
-            bs: point.bs,
-            depth: point.depth,
-            background: point.background,
-            hw_queues: point.hw_queues,
-            nr_requests: point.nr_requests,
-        };
-        if !sections.contains(&section) {
-            sections.push(section);
-        }
-    }
-    sections
+    distinct(result.cells.iter().map(|cell| Section::of(&cell.point)))
 }
 
 /// The name of a point's line: engine and method.
@@ -134,21 +263,21 @@ pub(crate) fn name(point: &BenchPoint) -> String {
     format!("{} {}", point.engine, point.method)
 }
 
-/// A line for each reason for which points have no trial.
-pub(crate) fn failed(result: &BenchResult) -> Vec<String> {
+/// `io_uring poll with 2 jobs`.
+pub(crate) fn name_with_jobs(point: &BenchPoint) -> String {
+    format!("{} with {}", name(point), jobs(point.jobs))
+}
+
+/// A line for each point without a trial, with the reason.
+fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
     let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
-    let line = |cell: &BenchCell| {
+    failed.map(|cell| {
         let why = cell
             .failures
             .first()
             .map_or("it was not run", String::as_str);
-        format!(
-            "{} with {}: {why}",
-            name(&cell.point),
-            jobs(cell.point.jobs)
-        )
-    };
-    failed.map(line).collect()
+        format!("{}: {why}", name_with_jobs(&cell.point))
+    })
 }
 
 /// Two durations, with the unit once where they have the same.
@@ -160,103 +289,140 @@ fn pair(a: f64, b: f64) -> String {
     }
 }
 
-/// The row of a cell; the first field is the line's name. Why a cell has no trials is told by
-/// [`failed`].
-pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
+/// The row of a cell. Why a cell has no trials is told by [`failed`].
+fn row(cell: &BenchCell) -> [String; 10] {
+    let (name, jobs) = (name(&cell.point), cell.point.jobs);
     if cell.iops.trials == 0 {
-        let mut row: [String; 10] = std::array::from_fn(|_| "-".to_owned());
-        row[0] = name(&cell.point);
-        row[1] = cell.point.jobs.to_string();
-        row[WAS] = "no trial".to_owned();
+        let mut row: [String; 10] = std::array::from_fn(|_| NOTHING.to_owned());
+        (row[0], row[1], row[9]) = (name, jobs.to_string(), "no trial".to_owned());
         return row;
     }
-    let lat = &cell.lat_ns;
-    let own = cell.cpu.job_s.median + cell.cpu.helper_s.median;
+    let (cpu, lat) = (&cell.cpu, &cell.lat_ns);
+    let busy = (cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median));
     [
-        name(&cell.point),
-        format!(
-            "{}{}",
-            cell.point.jobs,
-            if cell.oversubscribed { "*" } else { "" }
-        ),
+        name,
+        format!("{jobs}{}", when(cell.oversubscribed, "*")),
         number(cell.iops.median / 1e3),
         range(&cell.iops, 1e-3),
         duration(lat.mean.median),
         pair(lat.p50.median, lat.p99.median),
-        format!("{own:.2}"),
-        match cell.cpu.busy_s.trials {
-            0 => quantity::NOTHING.to_owned(),
-            _ => format!("{:.2}", cell.cpu.busy_s.median),
-        },
+        format!("{:.2}", cpu.job_s.median + cpu.helper_s.median),
+        quantity::or_nothing(busy),
         quantity::median(&cell.kiops_per_core, 1.0),
         mode::words(&cell.effective_mode.was),
     ]
 }
 
-/// Explains the table's columns and marks.
-pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
-     CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
-
 /// A scaling curve in a sentence: knee, peak, collapse and the fitted scalability law.
-pub(crate) fn curve(curve: &Curve) -> String {
-    let at = |n: Option<u32>| n.map_or_else(|| "none".to_owned(), |n| format!("{n} jobs"));
+fn curve(curve: &Curve) -> String {
+    let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
+    let of = &curve.first;
     let mut text = format!(
         "{}, {} {} depth {}{}{}: knee {}, peak {}, collapse {}",
-        name(&curve.first),
-        curve.first.bs,
-        curve.first.rw,
-        curve.first.depth,
-        settings(curve.first.hw_queues, curve.first.nr_requests),
-        beside(&curve.first.background),
+        name(of),
+        of.bs,
+        of.rw,
+        of.depth,
+        settings(of.hw_queues, of.nr_requests),
+        beside(&of.background),
         at(curve.knee),
         at(curve.peak),
         at(curve.collapse)
     );
     if let Some(shape) = &curve.shape {
-        text += &format!(
-            ", {:.0} % of the peak kept at the end",
-            shape.retained * 100.0
-        );
+        let kept = shape.retained * 100.0;
+        text += &format!(", {kept:.0} % of the peak kept at the end");
     }
-    match (&curve.usl, &curve.refused) {
-        (Some(fit), _) => {
-            text += &format!(
-                "; scalability law: lambda {} IOPS, sigma {:.4}, kappa {:.6}, residuals {:.1} %",
-                count(fit.usl.lambda as u64),
-                fit.usl.sigma,
-                fit.usl.kappa,
-                fit.rms_relative * 100.0
-            );
-        }
-        (None, Some(why)) => text += &format!("; no scalability law: {why}"),
-        (None, None) => {}
+    if let Some(fit) = &curve.usl {
+        text += &format!(
+            "; scalability law: lambda {} IOPS, sigma {:.4}, kappa {:.6}, residuals {:.1} %",
+            count(fit.usl.lambda as u64),
+            fit.usl.sigma,
+            fit.usl.kappa,
+            fit.rms_relative * 100.0
+        );
+    } else if let Some(why) = &curve.refused {
+        text += &format!("; no scalability law: {why}");
     }
     text
 }
 
 /// How many points the search for knee and collapse left out.
-pub(crate) fn not_measured(result: &BenchResult) -> String {
+fn not_measured(result: &BenchResult) -> Option<String> {
     let left = result.not_measured.len();
-    format!(
-        "{left} of {} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse",
-        left + result.cells.len()
-    )
+    let all = left + result.cells.len();
+    (left > 0).then(|| {
+        format!(
+            "{left} of {all} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse"
+        )
+    })
 }
 
 /// A line for each reason for which points were left out: names of the points, then the reason.
-pub(crate) fn left_out(result: &BenchResult) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for left in &result.left_out {
-        let name = name(&left.point);
-        match reasons
-            .iter_mut()
-            .find(|(reason, _)| *reason == left.reason)
-        {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((left.reason.clone(), vec![name])),
-        }
+fn left_out(result: &BenchResult) -> impl Iterator<Item = String> {
+    let points = result
+        .left_out
+        .iter()
+        .map(|left| (&left.reason, name(&left.point)));
+    let reasons = grouped(points).into_iter();
+    reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
+}
+
+/// From this share on an I/O of a sleep rule as good as always slept.
+const NEARLY_ALL: f64 = 0.95;
+
+/// A line for each point whose own threads slept, and for each background.
+fn remarks(cells: &[&BenchCell]) -> Vec<String> {
+    let at = |cell: &BenchCell| format!("{}, {}", name(&cell.point), jobs(cell.point.jobs));
+    let slept = cells.iter().filter_map(|cell| {
+        let asked = duration(cell.effective_sleep_ns.as_ref()?.median);
+        let slept = match &cell.slept_ns {
+            Some(slept) => format!(", slept {}", duration(slept.median)),
+            None => ", and none slept".to_owned(),
+        };
+        let misses = cell
+            .miss_rate
+            .map_or(f64::NAN, |misses| misses.median * 100.0);
+        let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
+        let of = share.map(|share| {
+            let percent = number(share.median * 100.0);
+            format!(" of all I/Os, of which {percent} % slept")
+        });
+        let (at, of) = (at(cell), of.unwrap_or_default());
+        Some(format!(
+            "{at}: miss rate {misses:.2} %{of}, effective sleep {asked}{slept}"
+        ))
+    });
+    let background = cells.iter().filter_map(|cell| {
+        let beside = cell.background_jobs.as_ref()?;
+        Some(format!(
+            "beside {}: background {} KIOPS, alone {}, on CPUs {}{}; {:.2} CPUs \
+             busy while the jobs rest are not counted",
+            at(cell),
+            number(beside.iops.median / 1e3),
+            number(beside.alone_iops.median / 1e3),
+            label::ranges(&beside.cpus),
+            when(beside.shares_cpus, ", which jobs have, too"),
+            beside.rest_busy_cpus.median
+        ))
+    });
+    slept.chain(background).collect()
+}
+
+/// Where the tuned methods of a benchmark come from; `None` without them.
+fn tuned(result: &BenchResult) -> Option<String> {
+    let tuned = result.job.tuned.as_ref()?;
+    let of = |t: &TunedMethod| match t.jobs {
+        None => format!("{} {}", t.bs, t.method),
+        Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
+    };
+    let mut text = format!(
+        "{}, by {}",
+        joined(tuned.methods.iter().map(of), "; "),
+        tuned.run
+    );
+    if tuned.target != result.target.path {
+        text += &format!(", which tuned another target, {}", tuned.target);
     }
-    let line = |(reason, names): (String, Vec<String>)| format!("{}: {reason}", names.join(", "));
-    reasons.into_iter().map(line).collect()
+    Some(text)
 }

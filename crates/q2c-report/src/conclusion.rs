@@ -2,48 +2,34 @@
 //! how sure that is, and where it stops scaling.
 
 use crate::apart::Apart;
-use crate::bench::{Section, name, sections};
+use crate::bench::{Section, name, name_with_jobs, sections};
 use crate::course::jobs;
-use crate::disturbed;
+use crate::document::Answer;
+use crate::invalid;
 use crate::quantity::{iops, median, number, range};
+use crate::said::Weight;
 use q2c_result::bench::{BenchCell, BenchResult, Curve, Measure};
-use std::cmp::Ordering;
-
-/// The conclusion on a part of a benchmark, by one figure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conclusion {
-    /// The part: block size, pattern, depth.
-    pub of: String,
-    /// The verdict, a sentence.
-    pub words: String,
-    /// The figures that it stands on, a sentence for each point that the best one is set against.
-    pub evidence: Vec<String>,
-    /// Whether the trials tell the best point from those of every other line, and nothing disturbed
-    /// them.
-    pub sure: bool,
-}
 
 /// The conclusions on all parts in which something was measured.
-pub(crate) fn of(result: &BenchResult) -> Vec<Conclusion> {
+pub(crate) fn conclusions(result: &BenchResult) -> Vec<Answer> {
     let sections = sections(result).into_iter();
     sections.flat_map(|section| on(result, &section)).collect()
 }
 
 /// What limits all conclusions: a sentence for each thing that disturbed the trials.
 pub(crate) fn caveats(result: &BenchResult) -> Vec<String> {
-    disturbed::caveats(result.warnings.iter())
+    invalid::caveats(&result.warnings)
 }
 
-fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
-    let cells = result.cells.iter();
-    let compared = cells.filter(|cell| section.holds(&cell.point) && cell.is_comparable());
+fn on(result: &BenchResult, section: &Section) -> Vec<Answer> {
+    let compared = section.cells(result).filter(|cell| cell.is_comparable());
     let compared: Vec<&BenchCell> = compared.collect();
     let undisturbed = caveats(result).is_empty();
-    let conclusion = |contest: &Contest<'_>, does: &str, more: &str| Conclusion {
+    let conclusion = |contest: &Contest<'_>, does: &str, more: &str| Answer {
         of: section.title(),
-        words: contest.words(does) + more,
+        weight: Weight::sure(undisturbed && contest.is_sure()),
         evidence: contest.evidence(),
-        sure: undisturbed && contest.is_sure(),
+        ..Answer::new(contest.words(does) + more)
     };
     let Some(fastest) = Contest::of(&compared, Measure::Iops) else {
         return Vec::new();
@@ -54,17 +40,16 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Conclusion> {
     }
     let mut all = vec![conclusion(&fastest, "reaches most", &shape)];
     // Where it is not known of a line, nobody can say which does most.
-    let known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
-    let known: Vec<String> = compared
+    let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
+    let known = compared
         .iter()
-        .filter(known)
-        .map(|c| name(&c.point))
-        .collect();
+        .filter(is_known)
+        .map(|cell| name(&cell.point));
+    let known: Vec<String> = known.collect();
     let of_all = compared
         .iter()
         .all(|cell| known.contains(&name(&cell.point)));
-    let most = Contest::of(&compared, Measure::KiopsPerCore).filter(|_| of_all);
-    if let Some(most) = most {
+    if let (true, Some(most)) = (of_all, Contest::of(&compared, Measure::KiopsPerCore)) {
         let mut of_core = conclusion(&most, "does most for a core", "");
         of_core.evidence.extend(price(most.first, fastest.first));
         all.push(of_core);
@@ -89,23 +74,19 @@ struct Contest<'a> {
 impl<'a> Contest<'a> {
     /// `None` where no point has the figure.
     fn of(cells: &[&'a BenchCell], measure: Measure) -> Option<Self> {
-        let cells = cells.iter().copied();
-        let mut cells: Vec<&BenchCell> = cells
-            .filter(|cell| cell.figure(measure).trials > 0)
-            .collect();
-        cells.sort_by(|a, b| falling(a, b, measure));
+        let with_figure = cells.iter().filter(|cell| cell.figure(measure).trials > 0);
+        let mut cells: Vec<&BenchCell> = with_figure.copied().collect();
+        let median = |cell: &BenchCell| cell.figure(measure).median;
+        cells.sort_by(|a, b| median(b).total_cmp(&median(a)));
         let first = *cells.first()?;
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
         let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
-        let here = cells.iter().find(is_here).copied();
-        let best = cells.first().filter(|best| !is_here(best));
-        let elsewhere = best.copied();
         let mut contest = Contest {
             measure,
             first,
-            here,
-            elsewhere,
+            here: cells.iter().find(is_here).copied(),
+            elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
             also: Vec::new(),
             told: cells.iter().map(|c| Apart::of(first, c, measure)).collect(),
         };
@@ -133,28 +114,28 @@ impl<'a> Contest<'a> {
     /// The verdict. `does` is said of the first where all its trials lie above all of the others'.
     /// It is set against the point that leaves most doubt.
     fn words(&self, does: &str) -> String {
-        let does = match self.told.iter().all(|told| told.is_above()) {
-            true => does,
-            false => "has the highest median",
+        let is_above = self.told.iter().all(|told| told.is_above());
+        let does = if is_above {
+            does
+        } else {
+            "has the highest median"
         };
-        let words = format!(
-            "{} {does}: {} with {}",
-            name(&self.first.point),
-            self.median(self.first),
-            jobs(self.first.point.jobs)
-        );
+        let median = |cell: &BenchCell| cell.figure(self.measure).median;
+        let best = median(self.first);
+        let figure = match self.measure {
+            Measure::Iops => format!("{} IOPS", iops(best)),
+            Measure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
+        };
+        let point = &self.first.point;
+        let words = format!("{} {does}: {figure} with {}", name(point), jobs(point.jobs));
         let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
         let strongest = self.elsewhere.or(self.here);
-        let against = self.named().find(doubted).or(strongest);
-        against.map_or(words.clone(), |other| {
-            format!(
-                "{words}. That is {} times {} with {} ({})",
-                self.times(other),
-                name(&other.point),
-                jobs(other.point.jobs),
-                self.apart(other).in_short()
-            )
-        })
+        let Some(other) = self.named().find(doubted).or(strongest) else {
+            return words;
+        };
+        let (times, apart) = (number(best / median(other)), self.apart(other).in_short());
+        let other = name_with_jobs(&other.point);
+        format!("{words}. That is {times} times {other} ({apart})")
     }
 
     fn evidence(&self) -> Vec<String> {
@@ -174,9 +155,8 @@ impl<'a> Contest<'a> {
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
         format!(
-            "{role}: {} with {}, {} against {}. {}",
-            name(&other.point),
-            jobs(other.point.jobs),
+            "{role}: {}, {} against {}. {}",
+            name_with_jobs(&other.point),
             figure(other, self.measure),
             figure(self.first, self.measure),
             self.apart(other).words()
@@ -185,42 +165,21 @@ impl<'a> Contest<'a> {
 
     fn not_told_from(&self) -> Option<String> {
         let (first, more) = self.also.split_first()?;
-        let more = match more.len() {
-            0 => String::new(),
-            1 => format!(", and from {}", name(&more[0].point)),
-            n => format!(", and from {n} others"),
+        let more = match more {
+            [] => String::new(),
+            [one] => format!(", and from {}", name(&one.point)),
+            more => format!(", and from {} others", more.len()),
         };
+        let figure = figure(first, self.measure);
+        let first = name_with_jobs(&first.point);
         Some(format!(
-            "Not told apart from {} with {} either, {}{more}",
-            name(&first.point),
-            jobs(first.point.jobs),
-            figure(first, self.measure)
+            "Not told apart from {first} either, {figure}{more}"
         ))
     }
 
     fn apart(&self, other: &BenchCell) -> Apart {
         Apart::of(self.first, other, self.measure)
     }
-
-    fn times(&self, other: &BenchCell) -> String {
-        let median = |cell: &BenchCell| cell.figure(self.measure).median;
-        number(median(self.first) / median(other))
-    }
-
-    /// The median with its unit.
-    fn median(&self, cell: &BenchCell) -> String {
-        let of = cell.figure(self.measure).median;
-        match self.measure {
-            Measure::Iops => format!("{} IOPS", iops(of)),
-            Measure::KiopsPerCore => format!("{} KIOPS/core", number(of)),
-        }
-    }
-}
-
-fn falling(a: &BenchCell, b: &BenchCell, measure: Measure) -> Ordering {
-    b.figure(measure)
-        .median
-        .total_cmp(&a.figure(measure).median)
 }
 
 /// Median and range as the table has them.
@@ -230,22 +189,15 @@ fn figure(cell: &BenchCell, measure: Measure) -> String {
         Measure::KiopsPerCore => (1.0, "KIOPS/core"),
     };
     let of = cell.figure(measure);
-    let range = range(&of, scale);
-    let blank = if range.is_empty() { "" } else { " " };
-    format!("{} {unit}{blank}{range}", median(&of, scale))
+    let text = format!("{} {unit} {}", median(&of, scale), range(&of, scale));
+    text.trim_end().to_owned()
 }
 
 /// What the fastest point does for a core, where another one does more.
 fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
-    let known = fastest.kiops_per_core.trials > 0;
-    (known && most.point != fastest.point).then(|| {
-        format!(
-            "{} with {}, first in IOPS, has {}",
-            name(&fastest.point),
-            jobs(fastest.point.jobs),
-            figure(fastest, Measure::KiopsPerCore)
-        )
-    })
+    let is_other = fastest.kiops_per_core.trials > 0 && most.point != fastest.point;
+    let (point, figure) = (&fastest.point, figure(fastest, Measure::KiopsPerCore));
+    is_other.then(|| format!("{}, first in IOPS, has {figure}", name_with_jobs(point)))
 }
 
 /// Where the curve over the jobs bends and falls, behind the sentence.
@@ -262,9 +214,6 @@ fn shape(result: &BenchResult, first: &BenchCell) -> String {
         Some(n) => format!("{what} at {}", jobs(n)),
         None => format!("no {what}"),
     };
-    format!(
-        ". By the number of jobs: {}, {}",
-        at(curve.knee, "knee"),
-        at(curve.collapse, "collapse")
-    )
+    let (knee, collapse) = (at(curve.knee, "knee"), at(curve.collapse, "collapse"));
+    format!(". By the number of jobs: {knee}, {collapse}")
 }

@@ -1,18 +1,40 @@
-//! Tables and sentences of `q2c place calibrate` that terminal and page share.
+//! The report of `q2c place calibrate`.
 
+use crate::document::{Document, Reported, Section};
+use crate::phrase::when;
+use crate::place;
 use crate::quantity::{median, number, range};
-use crate::said::{Field, Said, Table};
+use crate::said::{Said, Table};
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 
-/// What was measured, in a line.
-pub(crate) fn about(result: &CalibrateResult) -> String {
-    format!(
-        "CPUs {} and {} of one core · {} trials of {} s of each pair",
-        result.cpus.0.0,
-        result.cpus.1.0,
-        result.trials,
-        number(result.trial_s)
-    )
+impl Reported for CalibrateResult {
+    fn document(&self) -> Document<'_> {
+        let about = format!(
+            "CPUs {} and {} of one core · {} trials of {} s of each pair",
+            self.cpus.0.0,
+            self.cpus.1.0,
+            self.trials,
+            number(self.trial_s)
+        );
+        let polling = self.speeds.compute_beside_polling;
+        let compute = self.speeds.compute_beside_compute;
+        let words = format!(
+            "computing tasks run at {} % of their speed beside one, at {} % beside another computing task: {} % less run time",
+            number(100.0 * polling),
+            number(100.0 * compute),
+            number(100.0 * (1.0 - compute / polling))
+        );
+        let answer = Said::plain("a polling neighbour", words);
+        Document::new("place calibrate", &self.version, &self.schema)
+            .titled("Speed beside a neighbour", about)
+            .run(self.seed, self.started_unix_s)
+            .section(Section::new("").table(place::speeds(&self.speeds)))
+            .section(Section::new("Pairs").table(pairs(self)))
+            .section(Section::new("What it means").told([answer]))
+            .warnings(&self.warnings)
+            .targets(&self.target)
+            .machine(&self.machine)
+    }
 }
 
 pub(crate) fn work(of: Work) -> &'static str {
@@ -28,38 +50,19 @@ pub(crate) fn work(of: Work) -> &'static str {
     }
 }
 
-/// All pairs.
-pub(crate) fn pairs(result: &CalibrateResult) -> Table {
-    let row = |pair: &Pair| -> Vec<Field> {
+fn pairs(result: &CalibrateResult) -> Table {
+    let row = |pair: &Pair| {
         let neighbour = pair.neighbour.map_or("nothing", work);
-        let place = if pair.same_cpu { ", same CPU" } else { "" };
-        vec![
-            work(pair.own).into(),
-            format!("{neighbour}{place}").into(),
-            median(&pair.speed, 100.0).into(),
-            range(&pair.speed, 100.0).into(),
+        [
+            work(pair.own).to_owned(),
+            format!("{neighbour}{}", when(pair.same_cpu, ", same CPU")),
+            median(&pair.speed, 100.0),
+            range(&pair.speed, 100.0),
         ]
     };
-    Table {
-        head: ["task", "beside", "speed\n% of alone", "[min, max]"]
-            .map(String::from)
-            .to_vec(),
-        rows: result.pairs.iter().map(row).collect(),
-        legend: "Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.",
-    }
-}
-
-/// The answer.
-pub(crate) fn words(result: &CalibrateResult) -> Vec<Said> {
-    let speeds = &result.speeds;
-    let gain = 100.0 * (1.0 - speeds.compute_beside_compute / speeds.compute_beside_polling);
-    vec![Said::plain(
-        "a polling neighbour",
-        format!(
-            "computing tasks run at {} % of their speed beside one, at {} % beside another computing task: {} % less run time",
-            number(100.0 * speeds.compute_beside_polling),
-            number(100.0 * speeds.compute_beside_compute),
-            number(gain)
-        ),
-    )]
+    Table::headed(
+        "task | beside | speed\n% of alone | [min, max]",
+        result.pairs.iter().map(row),
+    )
+    .legend("Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.")
 }

@@ -1,5 +1,6 @@
 //! The words for the methods that are recommended over the number of jobs.
 
+use crate::phrase::{counted, listed, some_listed};
 use q2c_policy::Method;
 use q2c_result::lead::{Change, Leader};
 
@@ -11,55 +12,50 @@ pub(crate) fn course(
     method: impl Fn(&Method) -> String,
 ) -> String {
     let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
-    let unclear = || leaders.iter().filter(|leader| !leader.clear);
-    let unclear: Vec<String> = unclear()
-        .map(|leader| format!("{} ({})", leader.jobs, method(&leader.method)))
-        .collect();
-    let leads = "is recommended";
-    let mut text = match (clear.first(), clear.last(), changes.first()) {
-        (Some(first), Some(last), None) => {
-            let name = method(&first.method);
-            match (clear.len() == leaders.len(), first.jobs == last.jobs) {
-                (true, false) => format!("{name} {leads} at every number of jobs"),
-                (_, true) => format!("{name} {leads} at {}", jobs(first.jobs)),
-                (false, false) => {
-                    format!("{name} {leads} from {} to {}", first.jobs, jobs(last.jobs))
-                }
-            }
+    let mut text = match (clear.as_slice(), changes.first()) {
+        (_, Some(change)) => {
+            let last = jobs(change.last);
+            format!("{} is recommended up to {last}", method(&change.from))
         }
-        (_, _, Some(change)) => {
+        ([], None) => {
+            let at = |of: &Leader| format!("{} at {}", method(&of.method), of.jobs);
+            return format!(
+                "no recommendation is settled: {}",
+                listed(leaders.iter().map(at))
+            );
+        }
+        ([first, .., last], None) if clear.len() < leaders.len() && first.jobs != last.jobs => {
+            let (name, last) = (method(&first.method), jobs(last.jobs));
+            format!("{name} is recommended from {} to {last}", first.jobs)
+        }
+        ([first, .., last], None) if first.jobs != last.jobs => {
             format!(
-                "{} {leads} up to {}",
-                method(&change.from),
-                jobs(change.last)
+                "{} is recommended at every number of jobs",
+                method(&first.method)
             )
         }
-        _ => {
-            let each = at_each(leaders, &method);
-            return format!("no recommendation is settled: {each}");
+        ([first, ..], None) => {
+            format!(
+                "{} is recommended at {}",
+                method(&first.method),
+                jobs(first.jobs)
+            )
         }
     };
     for change in changes {
         text += &format!(", {} from {}", method(&change.to), change.first);
     }
-    if !unclear.is_empty() {
-        text += &format!("; not settled at {}", unclear.join(", "));
+    let unclear = leaders.iter().filter(|leader| !leader.clear);
+    let unclear = unclear.map(|leader| format!("{} ({})", leader.jobs, method(&leader.method)));
+    if let Some(unclear) = some_listed(unclear) {
+        text += &format!("; not settled at {unclear}");
     }
     text
 }
 
-/// `interrupt at 1, poll at 2`.
-fn at_each(leaders: &[Leader], method: impl Fn(&Method) -> String) -> String {
-    let each = leaders.iter();
-    let each: Vec<String> = each
-        .map(|leader| format!("{} at {}", method(&leader.method), leader.jobs))
-        .collect();
-    each.join(", ")
-}
-
 /// A number of jobs: `1 job`, `4 jobs`.
 pub(crate) fn jobs(n: u32) -> String {
-    format!("{n} job{}", if n == 1 { "" } else { "s" })
+    counted(n, "job")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Short trials of a target from several CPUs, in words.
 
-use crate::quantity;
+use crate::phrase::{joined, listed};
+use crate::quantity::iops;
 use q2c_result::Target;
 
 /// The trials of the target in a line, that of the chosen CPU first; `None` without trials:
@@ -9,26 +10,21 @@ use q2c_result::Target;
 #[must_use]
 pub fn words(target: &Target) -> Option<String> {
     let chosen = target.chosen_trial()?;
-    let others: Vec<String> = target
-        .cpu_trials
-        .iter()
-        .filter(|trial| !trial.chosen)
-        .map(|other| {
-            let poll = other.poll_iops.map(quantity::iops);
-            let figures = [Some(quantity::iops(other.interrupt_iops)), poll];
-            let figures: Vec<String> = figures.into_iter().flatten().collect();
-            format!("{}: {}", other.cpu, figures.join(", "))
-        })
-        .collect();
+    let others = target.cpu_trials.iter().filter(|trial| !trial.chosen);
+    let others = others.map(|other| {
+        let rates = [Some(other.interrupt_iops), other.poll_iops];
+        let rates = rates.into_iter().flatten().map(iops);
+        format!("{}: {}", other.cpu, listed(rates))
+    });
     let poll = chosen
         .poll_iops
-        .map(|iops| format!(", {} by polling", quantity::iops(iops)));
+        .map(|poll| format!(", {} by polling", iops(poll)));
     Some(format!(
         "{}: at best {} IOPS by interrupts{} ({}); short trials, only to choose the CPU",
         chosen.cpu,
-        quantity::iops(chosen.interrupt_iops),
+        iops(chosen.interrupt_iops),
         poll.unwrap_or_default(),
-        others.join("; ")
+        joined(others, "; ")
     ))
 }
 
@@ -54,14 +50,8 @@ mod tests {
             ..Target::default()
         };
         let said = words(&two).unwrap();
-        let wanted = format!(
-            "CPU 1: at best {} IOPS by interrupts, {} by polling (CPU 0: {}, {}); short trials, only \
-             to choose the CPU",
-            quantity::iops(16_400.0),
-            quantity::iops(18_000.0),
-            quantity::iops(11_900.0),
-            quantity::iops(17_800.0)
-        );
+        let wanted = "CPU 1: at best 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, \
+                      17.8 K); short trials, only to choose the CPU";
         assert_eq!(said, wanted);
         assert_eq!(words(&Target::default()), None);
     }

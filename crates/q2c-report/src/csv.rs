@@ -1,7 +1,6 @@
 //! Tables of figures as CSV. The unit stands in the column's name.
 
-use q2c_result::figures::{FigureRow, FigureTable};
-use q2c_stats::Interval;
+use q2c_result::figures::{Figure, FigureTable};
 
 /// A row for each row of the table: its texts, the trials, and of each figure the median with the
 /// least and the most over the trials, or the number. What is not there is an empty field.
@@ -13,50 +12,31 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
     let has_trials = table.figures.iter().any(|figure| figure.over_trials);
     let trials = has_trials.then(|| "trials".to_owned());
     let figures = table.figures.iter().flat_map(|figure| {
-        let name = figure.column();
-        let ends: &[&str] = if figure.over_trials {
-            &["", "_min", "_max"]
-        } else {
-            &[""]
-        };
-        ends.iter().map(move |end| format!("{name}{end}"))
+        let ends = ["", "_min", "_max"].into_iter().take(numbers_of(figure));
+        ends.map(move |end| format!("{}{end}", figure.column()))
     });
     let keys = table.keys.iter().map(|key| key.to_string());
     writer.write_record(keys.chain(trials).chain(figures))?;
     for row in &table.rows {
-        let keys = row.keys.iter().cloned();
-        let trials = has_trials.then(|| trials_of(table, row).to_string());
-        writer.write_record(keys.chain(trials).chain(fields(table, row)))?;
+        let values = || table.figures.iter().zip(&row.values);
+        // The trials of the first figure that has some: the main one.
+        let main = values().find(|(figure, _)| figure.over_trials);
+        let trials = main.map(|(_, value)| value.trials);
+        let trials = has_trials.then(|| trials.unwrap_or(0).to_string());
+        let fields = values().flat_map(|(figure, value)| {
+            let numbers = [value.median, value.min, value.max].into_iter();
+            let known = move |number: &f64| value.trials > 0 && number.is_finite();
+            let shown = numbers.take(numbers_of(figure));
+            shown.map(move |number| Some(number).filter(known).map(|n| n.to_string()))
+        });
+        let fields = fields.map(Option::unwrap_or_default);
+        writer.write_record(row.keys.iter().cloned().chain(trials).chain(fields))?;
     }
     let bytes = writer.into_inner().map_err(|e| e.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The trials of the first figure that has some: the main one.
-fn trials_of(table: &FigureTable, row: &FigureRow) -> u32 {
-    let figures = table.figures.iter().zip(&row.values);
-    let mut over_trials = figures.filter(|(figure, _)| figure.over_trials);
-    over_trials.next().map_or(0, |(_, value)| value.trials)
-}
-
-fn fields(table: &FigureTable, row: &FigureRow) -> impl Iterator<Item = String> {
-    let figures = table.figures.iter().zip(&row.values);
-    figures.flat_map(|(figure, value)| {
-        let numbers = [value.median, value.min, value.max];
-        let count = if figure.over_trials { 3 } else { 1 };
-        let field = |number: f64| field(value, number);
-        numbers
-            .into_iter()
-            .take(count)
-            .map(field)
-            .collect::<Vec<String>>()
-    })
-}
-
-fn field(value: &Interval, number: f64) -> String {
-    if value.trials > 0 && number.is_finite() {
-        number.to_string()
-    } else {
-        String::new()
-    }
+/// The median, the least and the most over the trials, or the number alone.
+fn numbers_of(figure: &Figure) -> usize {
+    if figure.over_trials { 3 } else { 1 }
 }

@@ -1,81 +1,138 @@
-//! Words and tables of `q2c diff`, for a terminal and for a ticket.
+//! The report of `q2c diff`.
 
-use crate::quantity::{self, NOTHING, duration, number};
+use crate::document::{Answer, Document, Reported, Section};
+use crate::phrase::{listed, some_listed};
+use crate::quantity::{self, duration, number, or_nothing, percent};
+use crate::said::{Said, Table, Weight};
 use q2c_result::diff::{
     BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, JudgedLimit,
 };
 use q2c_result::figures::FigureUnit;
 use q2c_stats::Interval;
 
-/// Heads of the columns of [`row`].
-pub(crate) const HEAD: [&str; 6] = ["figure", "A", "B", "B / A", "[least, most]", "says"];
-/// How to read the table.
-pub(crate) const LEGEND: &str = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
-     Alike: they leave no change open, or it is at most 1 %.";
+/// Most changed facts that are told.
+const FACTS: usize = 20;
 
-/// The verdict in a sentence.
-pub(crate) fn verdict(result: &DiffResult) -> String {
+impl Reported for DiffResult {
+    fn document(&self) -> Document<'_> {
+        let is_worse = self.figures.iter().any(|of| of.says == DiffSays::Worse);
+        let answer = Answer {
+            weight: Weight::sure(!is_worse),
+            caveats: warnings(self),
+            ..Answer::new(verdict(self))
+        };
+        let (told, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
+            self.figures.iter().partition(|of| tells(of));
+        let limits = self.limits.iter().map(|of| {
+            let kept = of.broken.is_empty();
+            Said::new(
+                if kept { Weight::Good } else { Weight::Bad },
+                "limit",
+                limit(of),
+            )
+        });
+        let simulated = match (self.a.simulated, self.b.simulated) {
+            (true, false) => Some("A was simulated, B was measured on a real machine."),
+            (false, true) => Some("A was measured on a real machine, B was simulated."),
+            _ => None,
+        };
+        Document {
+            simulated: simulated.map(str::to_owned),
+            ..Document::new("diff", &self.version, &self.schema)
+        }
+        .titled(self.b.path.clone(), format!("set against {}", self.a.path))
+        .answers([answer])
+        .notices(limits)
+        .section(figures("Figures that changed", &told))
+        .section(Section::new("What differs around them").told(around(self)))
+        .section(figures("Figures that tell no change", &rest).folded())
+    }
+}
+
+fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
+    let row = |of: &&ComparedFigure| {
+        [
+            format!("{}: {}", of.of, of.figure),
+            value(&of.a, of.unit),
+            value(&of.b, of.unit),
+            or_nothing(of.ratio.map(number)),
+            of.interval.map(in_brackets).unwrap_or_default(),
+            says(of.says).to_owned(),
+        ]
+    };
+    let table = Table::headed(
+        "figure | A | B | B / A | [least, most] | says",
+        of.iter().map(row),
+    )
+    .legend(
+        "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
+         Alike: they leave no change open, or it is at most 1 %.",
+    );
+    let weight = |of: &&ComparedFigure| match of.says {
+        DiffSays::Worse => Weight::Bad,
+        DiffSays::Differs => Weight::Caution,
+        _ => Weight::Plain,
+    };
+    Section::new(title).marked(table, of.iter().map(weight))
+}
+
+/// The sides, the settings and facts that differ, and what only one side has.
+fn around(result: &DiffResult) -> Vec<Said> {
+    let mut said = vec![
+        Said::plain("A", side(&result.a)),
+        Said::plain("B", side(&result.b)),
+    ];
+    let facts = result.changed.iter().take(FACTS).map(changed);
+    let more = result.changed.len().saturating_sub(FACTS);
+    let more = (more > 0).then(|| format!("{more} more facts, in --json"));
+    said.extend(Said::each(Weight::Plain, "changed", facts.chain(more)));
+    for (what, in_a) in [("only in A", true), ("only in B", false)] {
+        let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
+        let names = some_listed(names.map(|one| &one.of));
+        said.extend(names.map(|names| Said::caution(what, names)));
+    }
+    said
+}
+
+fn verdict(result: &DiffResult) -> String {
     let count = |says: DiffSays| result.figures.iter().filter(|of| of.says == says).count();
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
     let all = result.figures.len();
-    let single = count(DiffSays::Single);
+    let most = |says| most(result, says);
     let first = match (worse, better) {
-        (0, 0) if single == all && all > 0 => "single values, which tell nothing apart".to_owned(),
+        (0, 0) if count(DiffSays::Single) == all && all > 0 => {
+            "single values, which tell nothing apart".to_owned()
+        }
         (0, 0) => "no figure is better or worse".to_owned(),
-        (0, _) => format!("B is better: {}", most(result, DiffSays::Better)),
-        (_, 0) => format!("B is worse: {}", most(result, DiffSays::Worse)),
-        _ => format!(
-            "B is worse in some and better in others: {}; {}",
-            most(result, DiffSays::Worse),
-            most(result, DiffSays::Better)
-        ),
+        (0, _) => format!("B is better: {}", most(DiffSays::Better)),
+        (_, 0) => format!("B is worse: {}", most(DiffSays::Worse)),
+        _ => {
+            let (worse, better) = (most(DiffSays::Worse), most(DiffSays::Better));
+            format!("B is worse in some and better in others: {worse}; {better}")
+        }
     };
     format!("{first}; of {all} figures {worse} worse, {better} better")
-}
-
-/// What stands before all else where one side was simulated and the other measured.
-pub(crate) fn one_simulated(result: &DiffResult) -> Option<&'static str> {
-    match (result.a.simulated, result.b.simulated) {
-        (true, false) => Some("A was simulated, B was measured on a real machine."),
-        (false, true) => Some("A was measured on a real machine, B was simulated."),
-        _ => None,
-    }
 }
 
 /// The figure that changed most in a direction.
 fn most(result: &DiffResult, says: DiffSays) -> String {
     let change = |of: &&ComparedFigure| of.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let of = result.figures.iter().filter(|of| of.says == says);
-    of.max_by(|a, b| change(a).total_cmp(&change(b)))
-        .map_or_else(String::new, |of| {
-            let ratio = of.ratio.map(|ratio| with_interval(ratio, of.interval));
-            let ratio = ratio.unwrap_or_else(|| NOTHING.to_owned());
-            format!("{} of {} is {ratio} times A's", of.figure, of.of)
-        })
+    let of = of.max_by(|a, b| change(a).total_cmp(&change(b))).map(|of| {
+        let ratio = or_nothing(of.ratio.map(|ratio| with_interval(ratio, of.interval)));
+        format!("{} of {} is {ratio} times A's", of.figure, of.of)
+    });
+    of.unwrap_or_default()
 }
 
 /// A ratio with its interval.
 fn with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
-    match interval {
-        Some(ends) => format!("{} {}", number(ratio), in_brackets(ends)),
-        None => number(ratio),
-    }
+    let interval = interval.map(|ends| format!(" {}", in_brackets(ends)));
+    number(ratio) + &interval.unwrap_or_default()
 }
 
 fn in_brackets((low, high): (f64, f64)) -> String {
     format!("[{}, {}]", number(low), number(high))
-}
-
-/// The row of a figure.
-pub(crate) fn row(of: &ComparedFigure) -> [String; 6] {
-    [
-        format!("{}: {}", of.of, of.figure),
-        value(&of.a, of.unit),
-        value(&of.b, of.unit),
-        of.ratio.map_or(NOTHING.to_owned(), number),
-        of.interval.map_or_else(String::new, in_brackets),
-        says(of.says).to_owned(),
-    ]
 }
 
 fn value(of: &Interval, unit: FigureUnit) -> String {
@@ -85,7 +142,7 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
         FigureUnit::ThousandPerSecond => format!("{} K", number(value)),
         FigureUnit::Nanoseconds => duration(value),
         FigureUnit::Seconds => quantity::seconds(value),
-        FigureUnit::Share => format!("{} %", number(value * 100.0)),
+        FigureUnit::Share => percent(value),
         FigureUnit::Percent => format!("{} %", number(value)),
         FigureUnit::Cpus => format!("{} CPUs", number(value)),
         FigureUnit::Bytes => q2c_model::Bytes(value as u64).to_string(),
@@ -94,7 +151,7 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
 }
 
 /// What the trials say, in a word.
-pub(crate) fn says(says: DiffSays) -> &'static str {
+fn says(says: DiffSays) -> &'static str {
     match says {
         DiffSays::Better => "better",
         DiffSays::Worse => "worse",
@@ -106,7 +163,7 @@ pub(crate) fn says(says: DiffSays) -> &'static str {
 }
 
 /// Whether a figure tells a change, or a difference of single values above 1 %.
-pub(crate) fn tells(of: &ComparedFigure) -> bool {
+fn tells(of: &ComparedFigure) -> bool {
     match of.says {
         DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,
         DiffSays::Single => of.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
@@ -115,10 +172,11 @@ pub(crate) fn tells(of: &ComparedFigure) -> bool {
 }
 
 /// A side: where it lies, and whose it is.
-pub(crate) fn side(side: &DiffSide) -> String {
-    let started = side.started_unix_s.map(crate::html::started);
+fn side(side: &DiffSide) -> String {
     let mut words = format!("{}, q2c {}", side.path, side.version);
-    words += &started.map_or_else(String::new, |at| format!(", {at}"));
+    if let Some(at) = side.started_unix_s {
+        words += &format!(", {}", crate::html::started(at));
+    }
     if side.simulated {
         words += ", simulated";
     }
@@ -128,63 +186,47 @@ pub(crate) fn side(side: &DiffSide) -> String {
     words
 }
 
-/// A fact that changed.
-pub(crate) fn changed(fact: &ChangedFact) -> String {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-    format!("{}: {} -> {}", fact.name, told(&fact.a), told(&fact.b))
+fn changed(fact: &ChangedFact) -> String {
+    let [a, b] = [&fact.a, &fact.b].map(|value| value.as_deref().unwrap_or("none"));
+    format!("{}: {a} -> {b}", fact.name)
 }
 
 /// A limit, and what breaks it.
 #[must_use]
 pub fn limit(limit: &JudgedLimit) -> String {
-    let broken: Vec<String> = limit.broken.iter().map(broken).collect();
-    match broken.is_empty() {
-        true => format!("{}: kept by {} figures", limit.asked, limit.figures),
-        false => format!("{}: broken by {}", limit.asked, broken.join(", ")),
+    match some_listed(limit.broken.iter().map(broken)) {
+        None => format!("{}: kept by {} figures", limit.asked, limit.figures),
+        Some(broken) => format!("{}: broken by {broken}", limit.asked),
     }
 }
 
 /// A figure that breaks a limit: its value, and the change where that is limited.
 fn broken(of: &BrokenFigure) -> String {
-    let told = value(&of.value, of.unit);
-    let told = match &of.change {
-        Some(change) => format!(
-            "{told}, {} times {}",
-            with_interval(change.ratio, change.interval),
-            value(&change.baseline, of.unit)
-        ),
-        None if of.value.trials > 1 => {
-            let end = |at: f64| value(&Interval::of(&[at]), of.unit);
-            format!("{told} [{}, {}]", end(of.value.min), end(of.value.max))
-        }
-        None => told,
-    };
+    let mut told = value(&of.value, of.unit);
+    if let Some(change) = &of.change {
+        let times = with_interval(change.ratio, change.interval);
+        told += &format!(", {times} times {}", value(&change.baseline, of.unit));
+    } else if of.value.trials > 1 {
+        let [min, max] =
+            [of.value.min, of.value.max].map(|at| value(&Interval::of(&[at]), of.unit));
+        told += &format!(" [{min}, {max}]");
+    }
     format!("{} ({told})", of.of)
 }
 
 /// Conditions that differ, and the warnings of each side, in a line each.
-pub(crate) fn warnings(result: &DiffResult) -> Vec<String> {
+fn warnings(result: &DiffResult) -> Vec<String> {
     let others = result.warnings.iter();
     let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
-    let sides = [("A", &result.a), ("B", &result.b)]
+    let sides = [("A", &result.a), ("B", &result.b)];
+    let sides = sides
         .into_iter()
-        .filter_map(|(name, side)| {
-            let ids: Vec<&str> = side.warnings.iter().map(|it| it.id.as_str()).collect();
-            (!ids.is_empty()).then(|| format!("{name} warns of {}", ids.join(", ")))
-        });
+        .filter(|(_, side)| !side.warnings.is_empty());
+    let sides = sides.map(|(name, side)| {
+        format!(
+            "{name} warns of {}",
+            listed(side.warnings.iter().map(|it| &it.id))
+        )
+    });
     others.chain(sides).collect()
-}
-
-/// What only one side has.
-pub(crate) fn unpaired(result: &DiffResult) -> Vec<(&'static str, String)> {
-    let of = |in_a: bool| {
-        let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
-        names
-            .map(|one| one.of.clone())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let told = [("only in A", of(true)), ("only in B", of(false))];
-    let told = told.into_iter().filter(|(_, names)| !names.is_empty());
-    told.collect()
 }

@@ -1,15 +1,12 @@
 //! A document is the content of a report: a title, answers, sections of sentences, tables and
 //! charts, warnings, and facts. The terminal, the page and Markdown show the same document.
 
-mod bench;
-mod diff;
 mod doctor;
 mod doctor_fix;
 mod live;
 mod markdown;
 mod replays;
-mod studies;
-mod traces;
+mod reproduce;
 mod tune;
 mod volumes;
 
@@ -77,11 +74,10 @@ impl Answer {
     }
 
     /// The answer as a sentence among others, with its caveats.
-    pub fn said(self) -> Vec<Said> {
-        let caveats = self.caveats.into_iter();
-        let caveats = caveats.map(|words| Said::new(Weight::Caution, "caveat", words));
+    pub fn said(self) -> impl Iterator<Item = Said> {
         let own = Said::new(self.weight, &self.of, self.headline);
-        std::iter::once(own).chain(caveats).collect()
+        let caveats = Said::each(Weight::Caution, "caveat", self.caveats);
+        std::iter::once(own).chain(caveats)
     }
 }
 
@@ -141,12 +137,13 @@ impl<'a> Section<'a> {
     }
 
     pub fn table(self, table: Table) -> Self {
-        self.marked(table, Vec::new())
+        self.marked(table, [])
     }
 
     /// A table whose rows differ in weight.
-    pub fn marked(mut self, table: Table, weights: Vec<Weight>) -> Self {
+    pub fn marked(mut self, table: Table, weights: impl IntoIterator<Item = Weight>) -> Self {
         if !table.rows.is_empty() {
+            let weights = weights.into_iter().collect();
             self.parts.push(Part::Table(table, weights));
         }
         self
@@ -185,25 +182,23 @@ impl<'a> Section<'a> {
         self
     }
 
-    pub fn folded(self) -> Self {
-        Section {
-            folded: true,
-            ..self
-        }
+    pub fn folded(mut self) -> Self {
+        self.folded = true;
+        self
     }
 
     /// Whether a page has something to show of it.
     pub fn has_content(&self) -> bool {
-        let is_empty =
-            |part: &Part<'_>| matches!(part, Part::Plots(plots) if plots.get().is_empty());
-        !self.parts.iter().all(is_empty)
+        self.parts.iter().any(|part| match part {
+            Part::Plots(plots) => !plots.get().is_empty(),
+            _ => true,
+        })
     }
 
     /// Whether a terminal has something to show of it.
     pub fn has_text(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| !matches!(part, Part::Plots(_)))
+        let is_text = |part: &Part<'_>| !matches!(part, Part::Plots(_));
+        self.parts.iter().any(is_text)
     }
 }
 
@@ -225,45 +220,37 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(crate) fn titled(self, title: impl Into<String>, about: impl Into<String>) -> Self {
-        Document {
-            title: title.into(),
-            about: about.into(),
-            ..self
-        }
+    pub(crate) fn titled(mut self, title: impl Into<String>, about: impl Into<String>) -> Self {
+        self.title = title.into();
+        self.about = about.into();
+        self
     }
 
-    pub(crate) fn run(self, seed: u64, started_unix_s: u64) -> Self {
-        Document {
-            seed: Some(seed),
-            ..self.begun(started_unix_s)
-        }
+    pub(crate) fn run(mut self, seed: u64, started_unix_s: u64) -> Self {
+        self.seed = Some(seed);
+        self.begun(started_unix_s)
     }
 
     /// A run without draws.
-    pub(crate) fn begun(self, started_unix_s: u64) -> Self {
-        Document {
-            started_unix_s,
-            ..self
-        }
+    pub(crate) fn begun(mut self, started_unix_s: u64) -> Self {
+        self.started_unix_s = started_unix_s;
+        self
     }
 
     /// Says first that the run was stopped early, where it was.
     pub(crate) fn complete(self, is_complete: bool) -> Self {
-        let what = "the run was stopped early; what is shown is valid, the rest is missing";
-        self.missing((!is_complete).then(|| what.to_owned()))
+        let words = "the run was stopped early; what is shown is valid, the rest is missing";
+        self.missing((!is_complete).then(|| words.to_owned()))
     }
 
     /// Says first what is missing, where something is.
-    pub(crate) fn missing(self, words: Option<String>) -> Self {
-        Document {
-            unfinished: words.map(|words| Said::new(Weight::Bad, "incomplete", words)),
-            ..self
-        }
+    pub(crate) fn missing(mut self, words: Option<String>) -> Self {
+        self.unfinished = words.map(|words| Said::bad("incomplete", words));
+        self
     }
 
-    pub(crate) fn answers(mut self, answers: impl IntoIterator<Item = Answer>) -> Self {
-        self.answers.extend(answers);
+    pub(crate) fn answers(mut self, answers: impl IntoIterator<Item: Into<Answer>>) -> Self {
+        self.answers.extend(answers.into_iter().map(Into::into));
         self
     }
 

@@ -5,10 +5,10 @@ use crate::cpu_trials;
 use crate::document::check_verdict;
 use crate::invalid;
 use crate::label::ranges;
+use crate::phrase::some_listed;
 use crate::quantity::{duration, seconds, size};
 use crate::service::service_times;
 use crate::sim_machine;
-use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, Device, DoctorReport, Machine, Target, Verdict};
 
@@ -18,7 +18,7 @@ pub(crate) struct Fact {
     pub value: String,
 }
 
-fn fact(name: &str, value: impl Into<String>) -> Fact {
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
     Fact {
         name: name.to_owned(),
         value: value.into(),
@@ -27,17 +27,13 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
 
 /// A fact whose value may be missing; it is shown as `unknown` then.
 fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
-    fact(
-        name,
-        value.map_or_else(|| "unknown".to_owned(), |v| v.to_string()),
-    )
+    fact(name, value.map_or("unknown".to_owned(), |v| v.to_string()))
 }
 
 fn yes(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// The facts of the machine.
 pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     if let Some(facts) = sim_machine::facts(m) {
         let facts = facts.into_iter();
@@ -47,22 +43,20 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
         .idle_states
         .iter()
         .map(|(name, us)| format!("{name} {us} us"));
+    let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));
     let mut facts = vec![
         fact("Kernel", &m.kernel),
         fact("Architecture", &m.arch),
         maybe("Processor", m.cpu_model.as_ref()),
-        fact(
-            "CPUs online",
-            format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online)),
-        ),
+        fact("CPUs online", online),
         maybe("Threads per core", m.threads_per_core),
         maybe("NUMA nodes", m.numa_nodes),
         maybe("Memory", m.memory.map(size)),
-        fact("Hypervisor", m.hypervisor.as_deref().unwrap_or("none seen")),
+        fact("Hypervisor", m.hypervisor.as_deref().unwrap_or(NONE_SEEN)),
         maybe("Frequency governor", m.governor.as_ref()),
         maybe("Idle driver", m.idle_driver.as_ref()),
         maybe("Idle governor", m.idle_governor.as_ref()),
-        fact("Idle states, exit latency", listed(states)),
+        fact("Idle states, exit latency", seen(states)),
         maybe("Clock source", m.clocksource.as_ref()),
         maybe("TSC invariant", m.tsc_invariant.map(yes)),
         maybe("Preemption", m.preempt.as_ref()),
@@ -82,8 +76,7 @@ pub(crate) fn target(t: &Target) -> Vec<Fact> {
         None => facts.push(fact("Device", "not found")),
     }
     facts.extend(t.unproved.iter().map(|what| fact("Not proved", what)));
-    let tried = cpu_trials::words(t);
-    facts.extend(tried.map(|words| fact("Tried from", words)));
+    facts.extend(cpu_trials::words(t).map(|words| fact("Tried from", words)));
     let times = t.service_times.iter();
     facts.extend(times.map(|times| fact("Service times", service_times(times))));
     facts
@@ -102,48 +95,46 @@ fn device(d: &Device) -> Vec<Fact> {
         maybe("Can be polled (io_poll)", d.io_poll.map(yes)),
         maybe("nomerges", d.nomerges),
         maybe("Write cache", d.write_cache.as_ref()),
-        fact(
-            "CPUs that took its interrupts",
-            listed(d.irq_cpus.iter().map(CpuId::to_string)),
-        ),
+        fact("CPUs that took its interrupts", seen(&d.irq_cpus)),
     ]
 }
 
 /// The facts of one block size's calibration.
 pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
-    let ns = |value: f64| duration(value);
-    let cost = &c.cost;
-    let origin = match c.reused {
-        true => "reused".to_owned(),
-        false => format!("measured in {}", seconds(c.seconds)),
+    let times = [
+        ("Submission", c.cost.submit_ns),
+        ("Turnaround of the loop", c.cost.turnaround_ns),
+        ("Reaping after a hit sleep", c.cost.reap_hit_ns),
+        ("CPU of an interrupt-driven I/O", c.cost.interrupt_cpu_ns),
+        ("Latency an interrupt adds", c.cost.interrupt_latency_ns),
+        ("Other CPU per I/O: polling", c.cost.other_cpu_poll_ns),
+        ("Other CPU per I/O: sleeping", c.cost.other_cpu_sleep_ns),
+        (
+            "Other CPU per I/O: interrupt",
+            c.cost.other_cpu_interrupt_ns,
+        ),
+    ];
+    let origin = if c.reused {
+        "reused".to_owned()
+    } else {
+        format!("measured in {}", seconds(c.seconds))
     };
-    vec![
+    let interrupts = c
+        .irq_cpu
+        .map_or("not seen".to_owned(), |cpu| cpu.to_string());
+    let mut facts = vec![
         fact("Origin", origin),
         fact("CPU", c.cpu.to_string()),
-        fact(
-            "CPU of the interrupts",
-            c.irq_cpu
-                .map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
-        ),
-        fact("Submission", ns(cost.submit_ns)),
-        fact("Turnaround of the loop", ns(cost.turnaround_ns)),
-        fact("Reaping after a hit sleep", ns(cost.reap_hit_ns)),
-        fact("CPU of an interrupt-driven I/O", ns(cost.interrupt_cpu_ns)),
-        fact("Latency an interrupt adds", ns(cost.interrupt_latency_ns)),
-        fact("Other CPU per I/O: polling", ns(cost.other_cpu_poll_ns)),
-        fact("Other CPU per I/O: sleeping", ns(cost.other_cpu_sleep_ns)),
-        fact(
-            "Other CPU per I/O: interrupt",
-            ns(cost.other_cpu_interrupt_ns),
-        ),
-    ]
+        fact("CPU of the interrupts", interrupts),
+    ];
+    facts.extend(times.map(|(name, ns)| fact(name, duration(ns))));
+    facts
 }
 
-fn listed(items: impl Iterator<Item = String>) -> String {
-    match items.collect::<Vec<_>>().join(", ") {
-        empty if empty.is_empty() => "none seen".to_owned(),
-        list => list,
-    }
+const NONE_SEEN: &str = "none seen";
+
+fn seen<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    some_listed(items).unwrap_or_else(|| NONE_SEEN.to_owned())
 }
 
 /// The doctor's checks: those that invalidate something first, those that pass last.
@@ -156,10 +147,9 @@ pub(crate) fn checks(report: &DoctorReport) -> Vec<Fact> {
         Verdict::Pass => 3,
     });
     let fact_of = |check: &Check| {
-        let invalid = check.verdict == Verdict::Invalidates && !check.columns.is_empty();
         let (word, _) = check_verdict(check);
         let mut value = format!("{word}: {}; {}", check.found, check.means);
-        if invalid {
+        if check.verdict == Verdict::Invalidates && !check.columns.is_empty() {
             value += &format!(". Invalidates {}", invalid::columns(check));
         }
         if let Some(fix) = &check.fix {

@@ -1,21 +1,21 @@
-//! How far predictions were off, in words that terminal and page share.
+//! How far predictions were off, in words.
 
 use crate::label;
+use crate::phrase::{counted, when};
 use crate::quantity::number;
-use q2c_result::tune::{Errors, Fidelity, SizeFidelity, TuneResult};
+use crate::said::Said;
+use q2c_result::tune::{Errors, SizeFidelity, TuneResult};
 
 /// What is compared, over all block sizes, and with whose costs.
 pub(crate) fn head(result: &TuneResult) -> String {
-    let earlier = match result.calibration.iter().any(|costs| costs.reused) {
-        true => "; the calibration was that of an earlier run (--recalibrate makes it anew)",
-        false => "",
-    };
-    compared(&result.fidelity) + earlier
-}
-
-fn compared(fidelity: &Fidelity) -> String {
+    let reused = result.calibration.iter().any(|costs| costs.reused);
+    let earlier = when(
+        reused,
+        "; the calibration was that of an earlier run (--recalibrate makes it anew)",
+    );
+    let fidelity = &result.fidelity;
     if fidelity.cells == 0 {
-        return "no sleeping cell was measured, so predictions are unchecked".to_owned();
+        return format!("no sleeping cell was measured, so predictions are unchecked{earlier}");
     }
     let drift = number(fidelity.drift_pct);
     let awake = match fidelity.never_slept {
@@ -24,18 +24,12 @@ fn compared(fidelity: &Fidelity) -> String {
     };
     format!(
         "predicted against measured, median / 90th percentile / worst sleeping cell, before its \
-         own trials corrected the costs; the device drifted by {drift} %{awake}"
+         own trials corrected the costs; the device drifted by {drift} %{awake}{earlier}"
     )
 }
 
-/// What the errors of a block size are over: `4 KiB, 6 cells`.
-pub(crate) fn over(of: &SizeFidelity) -> String {
-    let cells = if of.cells == 1 { "cell" } else { "cells" };
-    format!("{}, {} {cells}", of.bs, of.cells)
-}
-
 /// The errors at one block size: `IOPS 0.80 / 2.40 / 2.40 % (hybrid min:70%,1ms), ...`.
-pub(crate) fn at(of: &SizeFidelity) -> String {
+pub(crate) fn said(of: &SizeFidelity) -> Said {
     let told = |errors: &Errors, unit: &str| {
         format!(
             "{} / {} / {} {unit} ({})",
@@ -45,10 +39,11 @@ pub(crate) fn at(of: &SizeFidelity) -> String {
             label::method(&errors.worst.0)
         )
     };
-    format!(
+    let words = format!(
         "IOPS {}, CPU {}, miss rate {}",
         told(&of.iops_pct, "%"),
         told(&of.cpu_points, "points"),
         told(&of.miss_points, "points"),
-    )
+    );
+    Said::plain(&format!("{}, {}", of.bs, counted(of.cells, "cell")), words)
 }

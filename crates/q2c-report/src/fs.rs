@@ -1,18 +1,19 @@
-//! Tables and sentences of `q2c fs bench` that terminal and page share.
+//! The report of `q2c fs bench`.
 
 mod watched;
 
-pub(crate) use watched::{locks, profiles};
-
-use crate::disturbed;
+use crate::course;
+use crate::document::{Document, Reported, Section};
+use crate::invalid;
+use crate::phrase::{counted, distinct, listed, some_listed, when};
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
 use crate::said::{Field, Said, Table, Weight};
 use q2c_result::fs::{
-    FileSystem, FsCell, FsPoint, FsProgram, FsResult, ProgramCell, ProgramPoint, SharedRatio,
-    Sharing,
+    FileSystem, FsCell, FsPoint, FsProgram, FsResult, MadeFs, ProgramCell, ProgramPoint,
+    SharedRatio, Sharing,
 };
-use q2c_stats::Ratio;
 use std::collections::BTreeSet;
+use watched::{locks, profiles};
 
 /// Requests in flight up to which one counts as alone: small ones of the file system itself lie
 /// beside those of the jobs.
@@ -28,14 +29,31 @@ const TRIALS: u32 = 3;
 /// The ratio of throughput below which jobs that share are slower for sure.
 const SLOWER: f64 = 0.9;
 
-/// What the result is about.
-pub(crate) fn title(result: &FsResult) -> String {
-    let all = result.file_systems.iter().map(|made| made.fs.name());
-    all.collect::<Vec<_>>().join(", ")
+impl Reported for FsResult {
+    fn document(&self) -> Document<'_> {
+        let names = listed(self.file_systems.iter().map(|made| made.fs.name()));
+        let mut of = Document::new("fs bench", &self.version, &self.schema)
+            .titled(names, about(self))
+            .run(self.seed, self.started_unix_s)
+            .complete(self.complete)
+            .notices(findings(self));
+        for (title, table) in throughput(self) {
+            of = of.section(Section::new(title).table(table));
+        }
+        if let Some(program) = &self.program {
+            let (title, table) = program_table(program);
+            of = of.section(Section::new(title).table(table));
+        }
+        of.section(Section::new("Shared to private").table(ratios(self)))
+            .section(Section::new("Locks").told(locks(self)))
+            .section(Section::new("CPU time").told(profiles(self)))
+            .section(Section::new("File systems").told(file_systems(self)))
+            .warnings(&self.warnings)
+            .machine(&self.machine)
+    }
 }
 
-/// The run in a line.
-pub(crate) fn about(result: &FsResult) -> String {
+fn about(result: &FsResult) -> String {
     let job = &result.job;
     let files = match result.program {
         Some(_) => String::new(),
@@ -45,22 +63,25 @@ pub(crate) fn about(result: &FsResult) -> String {
             job.file
         ),
     };
-    let cpus: Vec<String> = job.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
     let cells = result.cells.iter().map(|cell| cell.iops.trials);
     let program = result.program.iter().flat_map(|program| &program.cells);
-    let run = cells.chain(program.map(|cell| cell.value.trials));
+    let trials = trials(
+        job.trials,
+        cells.chain(program.map(|cell| cell.value.trials)),
+    );
+    let cpus = listed(job.cpus.iter().map(|cpu| cpu.0));
+    let devices = some_listed(result.file_systems.iter().map(|made| &made.device));
+    let devices = devices.map(|devices| format!(" · on {devices}"));
     format!(
-        "{}{files} · CPUs {}",
-        trials(job.trials, run),
-        cpus.join(", ")
+        "{trials}{files} · CPUs {cpus}{}",
+        devices.unwrap_or_default()
     )
 }
 
 /// What the points of a table have in common.
 fn kind(point: &FsPoint) -> String {
-    let ahead = point
-        .readahead
-        .map_or_else(String::new, |bytes| format!(", readahead {bytes}"));
+    let ahead = point.readahead.map(|bytes| format!(", readahead {bytes}"));
+    let ahead = ahead.unwrap_or_default();
     format!("{} {} of {}{ahead}", point.caching, point.access, point.bs)
 }
 
@@ -68,165 +89,127 @@ fn jobs(result: &FsResult) -> BTreeSet<u32> {
     result.cells.iter().map(|cell| cell.point.jobs).collect()
 }
 
+/// The largest number of jobs.
+fn most_jobs(result: &FsResult) -> u32 {
+    jobs(result).last().copied().unwrap_or(1)
+}
+
+/// A table with a row for each of `rows`, and a column for each number.
+fn grid<R>(
+    corner: &str,
+    numbers: &BTreeSet<u32>,
+    head: impl Fn(u32) -> String,
+    rows: &[R],
+    name: impl Fn(&R) -> String,
+    field: impl Fn(&R, u32) -> Option<Field>,
+) -> Table {
+    let row = |of: &R| {
+        let fields = numbers
+            .iter()
+            .map(|n| field(of, *n).unwrap_or_else(|| NOTHING.into()));
+        let name = std::iter::once(Field::from(name(of)));
+        name.chain(fields).collect::<Vec<_>>()
+    };
+    let heads = numbers.iter().map(|n| head(*n));
+    let heads = std::iter::once(corner.to_owned()).chain(heads);
+    Table::of(heads, rows.iter().map(row))
+}
+
 /// A table of throughput for each kind of access, with its title: a row for each file system and
 /// level of sharing, a column for each number of jobs.
-pub(crate) fn throughput(result: &FsResult) -> Vec<(String, Table)> {
-    let mut kinds: Vec<String> = Vec::new();
-    for cell in &result.cells {
-        let kind = kind(&cell.point);
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    let table = |of: String| {
-        let own = |cell: &&FsCell| kind(&cell.point) == of;
-        let table = grid(result, result.cells.iter().filter(own));
-        (format!("IOPS, {of}"), table)
-    };
-    kinds.into_iter().map(table).collect()
-}
-
-fn grid<'a>(result: &FsResult, cells: impl Iterator<Item = &'a FsCell>) -> Table {
-    let cells: Vec<&FsCell> = cells.collect();
+fn throughput(result: &FsResult) -> impl Iterator<Item = (String, Table)> {
+    let kinds = distinct(result.cells.iter().map(|cell| kind(&cell.point)));
     let jobs = jobs(result);
-    let mut rows: Vec<Vec<Field>> = Vec::new();
-    let mut seen = Vec::new();
-    for cell in &cells {
-        let row = (cell.point.fs, cell.point.sharing);
-        if seen.contains(&row) {
-            continue;
-        }
-        seen.push(row);
-        let at = |&jobs: &u32| {
-            let mut own = cells.iter();
-            let own =
-                own.find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == (row.0, row.1, jobs));
-            own.map_or_else(|| NOTHING.into(), |cell| field(cell))
+    kinds.into_iter().map(move |of| {
+        let own = || result.cells.iter().filter(|cell| kind(&cell.point) == of);
+        let rows = distinct(own().map(|cell| (cell.point.fs, cell.point.sharing)));
+        let name = |(fs, sharing): &(FileSystem, Sharing)| format!("{fs} {sharing}");
+        let at = |(fs, sharing): &(FileSystem, Sharing), jobs| {
+            let point = (*fs, *sharing, jobs);
+            let cell = own().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point);
+            cell.map(field)
         };
-        let name = format!("{} {}", row.0, row.1);
-        rows.push(
-            std::iter::once(name.into())
-                .chain(jobs.iter().map(at))
-                .collect(),
+        let table = grid("file system", &jobs, course::jobs, &rows, name, at).legend(
+            "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
+             averaged over time.",
         );
-    }
-    Table {
-        head: head("file system", &jobs),
-        rows,
-        legend: "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
-                 averaged over time.",
-    }
-}
-
-fn head(first: &str, jobs: &BTreeSet<u32>) -> Vec<String> {
-    let of = |jobs: &u32| match jobs {
-        1 => "1 job".to_owned(),
-        n => format!("{n} jobs"),
-    };
-    std::iter::once(first.to_owned())
-        .chain(jobs.iter().map(of))
-        .collect()
+        (format!("IOPS, {of}"), table)
+    })
 }
 
 fn field(cell: &FsCell) -> Field {
     if cell.iops.trials == 0 {
         return without(&cell.failures);
     }
-    let in_flight = match cell.in_flight.trials {
-        0 => String::new(),
-        _ => format!(" · {} in flight", median(&cell.in_flight, 1.0)),
-    };
-    Field {
-        text: iops(cell.iops.median),
-        below: format!("{}{in_flight}", range(&cell.iops, 1.0)),
-    }
+    let in_flight = format!(" · {} in flight", median(&cell.in_flight, 1.0));
+    let in_flight = when(cell.in_flight.trials > 0, &in_flight);
+    Field::over(iops(cell.iops.median), range(&cell.iops, 1.0) + in_flight)
 }
 
 /// Throughput with a shared file over that with private ones.
-pub(crate) fn ratios(result: &FsResult) -> Table {
-    let jobs = jobs(result);
-    let mut seen: Vec<FsPoint> = Vec::new();
-    for ratio in &result.ratios {
-        let row = FsPoint {
-            jobs: 0,
-            ..ratio.point.clone()
-        };
-        if !seen.contains(&row) {
-            seen.push(row);
-        }
-    }
-    let row = |of: &FsPoint| -> Vec<Field> {
-        let at = |&jobs: &u32| {
-            let point = FsPoint { jobs, ..of.clone() };
-            let own = result.ratios.iter().find(|ratio| ratio.point == point);
-            own.map_or_else(|| NOTHING.into(), |own| ratio(result, own))
-        };
-        let name = format!("{} {}, {}", of.fs, of.sharing, kind(of));
-        std::iter::once(name.into())
-            .chain(jobs.iter().map(at))
-            .collect()
+fn ratios(result: &FsResult) -> Table {
+    let with_jobs = |of: &FsPoint, jobs| FsPoint { jobs, ..of.clone() };
+    let rows = distinct(result.ratios.iter().map(|ratio| with_jobs(&ratio.point, 0)));
+    let name = |of: &FsPoint| format!("{} {}, {}", of.fs, of.sharing, kind(of));
+    let at = |of: &FsPoint, jobs| {
+        let point = with_jobs(of, jobs);
+        let own = result.ratios.iter().find(|ratio| ratio.point == point)?;
+        Some(ratio(result, own))
     };
-    Table {
-        head: head("shared to private", &jobs),
-        rows: seen.iter().map(row).collect(),
-        legend: "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
-                 below it the ratio of the control.",
+    grid("shared to private", &jobs(result), course::jobs, &rows, name, at).legend(
+        "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
+         below it the ratio of the control.",
+    )
+}
+
+/// The point beside it with private files.
+fn private(point: &FsPoint) -> FsPoint {
+    FsPoint {
+        sharing: Sharing::Private,
+        ..point.clone()
     }
 }
 
 /// Whether a point, or the one beside it with private files, has a single trial, so that nothing is
 /// known of the ratio's scatter.
 fn tried_once(result: &FsResult, point: &FsPoint) -> bool {
-    let private = FsPoint {
-        sharing: Sharing::Private,
-        ..point.clone()
-    };
-    let few = |cell: &&FsCell| cell.point == *point || cell.point == private;
+    let few = |cell: &&FsCell| cell.point == *point || cell.point == private(point);
     let mut cells = result.cells.iter().filter(few);
     cells.any(|cell| cell.iops.trials < 2)
 }
 
 fn ratio(result: &FsResult, of: &SharedRatio) -> Field {
-    let once = tried_once(result, &of.point);
-    let text = |ratio: Ratio| match once {
-        true => format!("{:.2}", ratio.ratio),
-        false => format!("{:.2} [{:.2}, {:.2}]", ratio.ratio, ratio.low, ratio.high),
-    };
-    Field {
-        text: text(of.shared_to_private),
-        below: of.of_control.map_or_else(String::new, |control| {
-            format!("control {:.2}", control.ratio)
-        }),
-    }
+    let ratio = of.shared_to_private;
+    let interval = format!(" [{:.2}, {:.2}]", ratio.low, ratio.high);
+    let interval = when(!tried_once(result, &of.point), &interval);
+    let control = of
+        .of_control
+        .map(|control| format!("control {:.2}", control.ratio));
+    Field::over(
+        format!("{:.2}{interval}", ratio.ratio),
+        control.unwrap_or_default(),
+    )
 }
 
 /// The figures of a program: a row for each file system, a column for each number of CPUs.
-pub(crate) fn program(of: &FsProgram) -> (String, Table) {
-    let cpus: BTreeSet<u32> = of.cells.iter().map(|cell| cell.point.cpus).collect();
-    let mut all: Vec<FileSystem> = Vec::new();
-    for cell in &of.cells {
-        if !all.contains(&cell.point.fs) {
-            all.push(cell.point.fs);
-        }
-    }
-    let row = |&fs: &FileSystem| -> Vec<Field> {
-        let at = |&cpus: &u32| {
-            let mut own = of.cells.iter();
-            let own = own.find(|cell| cell.point == ProgramPoint { fs, cpus });
-            own.map_or_else(|| NOTHING.into(), figure)
-        };
-        std::iter::once(fs.name().into())
-            .chain(cpus.iter().map(at))
-            .collect()
+fn program_table(of: &FsProgram) -> (String, Table) {
+    let cpus = of.cells.iter().map(|cell| cell.point.cpus).collect();
+    let rows = distinct(of.cells.iter().map(|cell| cell.point.fs));
+    let at = |&fs: &FileSystem, cpus| {
+        let point = ProgramPoint { fs, cpus };
+        let cell = of.cells.iter().find(|cell| cell.point == point);
+        cell.map(figure)
     };
-    let head = cpus.iter().map(|&cpus| numbered(of, cpus));
-    let table = Table {
-        head: std::iter::once("file system".to_owned())
-            .chain(head)
-            .collect(),
-        rows: all.iter().map(row).collect(),
-        legend: "Median of the trials; below it the least and the largest one.",
-    };
+    let head = |n| numbered(of, n);
+    let table = grid(
+        "file system",
+        &cpus,
+        head,
+        &rows,
+        |fs| fs.name().to_owned(),
+        at,
+    )
+    .legend("Median of the trials; below it the least and the largest one.");
     let title = match &of.command {
         Some(command) => format!("{} of `{command}`", of.metric),
         None => format!("{} of the built-in mix", of.metric),
@@ -236,139 +219,105 @@ pub(crate) fn program(of: &FsProgram) -> (String, Table) {
 
 /// The CPUs of a program, or the tasks of the built-in mix.
 fn numbered(of: &FsProgram, n: u32) -> String {
-    let unit = if of.command.is_some() { "CPU" } else { "task" };
-    let s = if n == 1 { "" } else { "s" };
-    format!("{n} {unit}{s}")
+    counted(n, if of.command.is_some() { "CPU" } else { "task" })
 }
 
 fn figure(cell: &ProgramCell) -> Field {
-    match cell.value.trials {
-        0 => without(&cell.failures),
-        _ => Field {
-            text: number(cell.value.median),
-            below: range(&cell.value, 1.0),
-        },
+    if cell.value.trials == 0 {
+        return without(&cell.failures);
     }
+    Field::over(number(cell.value.median), range(&cell.value, 1.0))
 }
 
 /// The field of a point without a trial that went well.
 fn without(failures: &[String]) -> Field {
-    match failures.is_empty() {
-        true => NOTHING.into(),
-        false => "failed".into(),
+    if failures.is_empty() {
+        NOTHING.into()
+    } else {
+        "failed".into()
     }
 }
 
-/// The file systems that were made.
-pub(crate) fn file_systems(result: &FsResult) -> Vec<Said> {
-    let said = |made: &q2c_result::fs::MadeFs| {
+/// The file systems that were made, and those that were left out.
+fn file_systems(result: &FsResult) -> impl Iterator<Item = Said> {
+    let made = result.file_systems.iter().map(|made: &MadeFs| {
         let loops = match made.loop_direct {
             Some(true) => ", past the page cache of the file below",
             Some(false) => ", through the page cache of the file below",
             None => "",
         };
-        let control = match result.control == Some(made.fs) {
-            true => " · the control",
-            false => "",
-        };
-        Said::plain(
-            made.fs.name(),
-            format!(
-                "on {} of {}{loops} · {} · mounted {}{control}",
-                made.device, made.size, made.made_by, made.options
-            ),
-        )
-    };
-    let mut all: Vec<Said> = result.file_systems.iter().map(said).collect();
-    all.extend(result.left_out.iter().map(|left| {
-        let what = left
-            .what
-            .as_ref()
-            .map_or_else(String::new, |what| format!(" {what}"));
-        Said::new(
-            Weight::Caution,
-            "left out",
-            format!("{}{what}: {}", left.fs, left.reason),
-        )
-    }));
-    all
+        let words = format!(
+            "on {} of {}{loops} · {} · mounted {}{}",
+            made.device,
+            made.size,
+            made.made_by,
+            made.options,
+            when(result.control == Some(made.fs), " · the control")
+        );
+        Said::plain(made.fs.name(), words)
+    });
+    let left_out = result.left_out.iter().map(|left| {
+        let what = left.what.as_ref().map(|what| format!(" {what}"));
+        let words = format!("{}{}: {}", left.fs, what.unwrap_or_default(), left.reason);
+        Said::caution("left out", words)
+    });
+    made.chain(left_out)
 }
 
 /// What disturbed the trials; where jobs on one file were served one at a time while jobs with
 /// files of their own were not; and the trials that failed.
-pub(crate) fn findings(result: &FsResult) -> Vec<Said> {
-    let caveats = disturbed::caveats(result.warnings.iter()).into_iter();
-    let caveats = caveats.map(|words| Said::new(Weight::Caution, "caveat", words));
-    caveats.chain(seen(result)).collect()
-}
-
-fn seen(result: &FsResult) -> Vec<Said> {
-    let most = jobs(result).last().copied().unwrap_or(1);
-    let shared = result.cells.iter().filter(|cell| {
-        cell.point.jobs == most && most > 1 && cell.point.sharing != Sharing::Private
-    });
-    let witness = |cell: &FsCell| {
-        let private = FsPoint {
-            sharing: Sharing::Private,
-            ..cell.point.clone()
-        };
-        let private = result.cells.iter().find(|cell| cell.point == private)?;
-        // One or two trials have no interval to speak of.
-        let known = cell.in_flight.trials.min(private.in_flight.trials) >= TRIALS;
-        let slower = |ratio: &SharedRatio| {
-            ratio.point == cell.point && ratio.shared_to_private.high <= SLOWER
-        };
-        let known = known && result.ratios.iter().any(slower);
-        let serial =
-            cell.in_flight.max <= ALONE && private.in_flight.min >= TOGETHER * cell.in_flight.max;
-        (known && serial).then(|| {
-            Said::new(
-                Weight::Caution,
-                "one at a time",
-                format!(
-                    "{} {} with {}: {most} jobs have {} requests in flight on one file, and {} on files of their own",
-                    cell.point.fs,
-                    kind(&cell.point),
-                    sharing(cell.point.sharing),
-                    median(&cell.in_flight, 1.0),
-                    median(&private.in_flight, 1.0)
-                ),
-            )
-        })
+fn findings(result: &FsResult) -> Vec<Said> {
+    let caveats = invalid::caveats(&result.warnings);
+    let mut said: Vec<Said> = Said::each(Weight::Caution, "caveat", caveats).collect();
+    said.extend(result.cells.iter().filter_map(|cell| serial(result, cell)));
+    let failed = |point: String, failures: &[String]| {
+        let why = failures.first()?;
+        Some(Said::bad("failed", format!("{point}: failed to {why}")))
     };
-    let failed = |cell: &FsCell| {
-        let why = cell.failures.first()?;
+    said.extend(result.cells.iter().filter_map(|cell| {
         let FsPoint {
             fs, sharing, jobs, ..
         } = cell.point;
         let point = format!("{fs} {sharing}, {}, {jobs} jobs", kind(&cell.point));
-        Some(Said::new(
-            Weight::Bad,
-            "failed",
-            format!("{point}: failed to {why}"),
-        ))
-    };
-    let failed = result.cells.iter().filter_map(failed);
-    let of_program = |program: &FsProgram| -> Vec<Said> {
-        let cells = program.cells.iter();
-        let failed = cells.filter_map(|cell| {
-            let why = cell.failures.first()?;
+        failed(point, &cell.failures)
+    }));
+    if let Some(program) = &result.program {
+        said.extend(program.cells.iter().filter_map(|cell| {
             let ProgramPoint { fs, cpus } = cell.point;
-            let number = numbered(program, cpus);
-            Some(Said::new(
-                Weight::Bad,
-                "failed",
-                format!("{fs}, {number}: failed to {why}"),
-            ))
-        });
-        failed.collect()
-    };
-    let of_program = result.program.iter().flat_map(of_program);
-    shared
-        .filter_map(witness)
-        .chain(failed)
-        .chain(of_program)
-        .collect()
+            failed(format!("{fs}, {}", numbered(program, cpus)), &cell.failures)
+        }));
+    }
+    said
+}
+
+/// Says so where the largest number of jobs was served one at a time on one file, and faster on
+/// files of their own.
+fn serial(result: &FsResult, cell: &FsCell) -> Option<Said> {
+    let most = most_jobs(result);
+    if cell.point.jobs != most || most < 2 || cell.point.sharing == Sharing::Private {
+        return None;
+    }
+    let alone = private(&cell.point);
+    let alone = result.cells.iter().find(|cell| cell.point == alone)?;
+    // One or two trials have no interval to speak of.
+    let is_known = cell.in_flight.trials.min(alone.in_flight.trials) >= TRIALS;
+    let is_slower =
+        |ratio: &SharedRatio| ratio.point == cell.point && ratio.shared_to_private.high <= SLOWER;
+    let is_serial = is_known
+        && result.ratios.iter().any(is_slower)
+        && cell.in_flight.max <= ALONE
+        && alone.in_flight.min >= TOGETHER * cell.in_flight.max;
+    is_serial.then(|| {
+        let words = format!(
+            "{} {} with {}: {most} jobs have {} requests in flight on one file, and {} on files of their own",
+            cell.point.fs,
+            kind(&cell.point),
+            sharing(cell.point.sharing),
+            median(&cell.in_flight, 1.0),
+            median(&alone.in_flight, 1.0)
+        );
+        Said::caution("one at a time", words)
+    })
 }
 
 fn sharing(of: Sharing) -> &'static str {
@@ -384,7 +333,7 @@ mod tests {
     use super::*;
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
-    use q2c_stats::Interval;
+    use q2c_stats::{Interval, Ratio};
 
     fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
         let interval = |median: f64| Interval {
@@ -478,9 +427,7 @@ mod tests {
     #[test]
     fn tables_have_a_row_for_each_level_and_a_column_for_each_number_of_jobs() {
         let result = result(3.9, 1.0, 0.26, 5);
-        let [(title, table)] = &throughput(&result)[..] else {
-            panic!("one table");
-        };
+        let (title, table) = throughput(&result).next().expect("a table");
         assert_eq!(title, "IOPS, direct append of 4 KiB");
         assert_eq!(table.head, ["file system", "4 jobs"]);
         let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();

@@ -1,7 +1,8 @@
 //! Grids of throughput over the settings of a device, which terminal and page share.
 
 use crate::bench::{name, settings};
-use crate::quantity::number;
+use crate::phrase::distinct;
+use crate::quantity::{number, or_nothing};
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 use std::collections::BTreeSet;
 
@@ -17,7 +18,6 @@ pub(crate) struct Grid {
     pub rows: Vec<GridRow>,
 }
 
-/// A row of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GridRow {
     pub value: u32,
@@ -37,17 +37,17 @@ const REQUESTS: Axis = ("nr_requests", |p| p.nr_requests);
 /// The grids of a result: hardware queues over jobs, `nr_requests` over hardware queues; none where
 /// an axis has fewer than two values.
 pub(crate) fn grids(result: &BenchResult) -> Vec<Grid> {
-    let of_jobs = grids_over(result, QUEUES, JOBS, |p| BenchPoint {
+    let mut grids = grids_over(result, QUEUES, JOBS, |p| BenchPoint {
         jobs: 0,
         hw_queues: None,
         ..p.clone()
     });
-    let of_queues = grids_over(result, REQUESTS, QUEUES, |p| BenchPoint {
+    grids.extend(grids_over(result, REQUESTS, QUEUES, |p| BenchPoint {
         nr_requests: None,
         hw_queues: None,
         ..p.clone()
-    });
-    of_jobs.into_iter().chain(of_queues).collect()
+    }));
+    grids
 }
 
 fn grids_over(
@@ -56,22 +56,13 @@ fn grids_over(
     columns: Axis,
     rest: fn(&BenchPoint) -> BenchPoint,
 ) -> Vec<Grid> {
-    let mut seen: Vec<BenchPoint> = Vec::new();
-    for cell in result.cells.iter().filter(|cell| cell.iops.trials > 0) {
-        let common = rest(&cell.point);
-        if !seen.contains(&common) {
-            seen.push(common);
-        }
-    }
-    let grid = |common: &BenchPoint| {
-        let own = result
-            .cells
-            .iter()
-            .filter(|cell| rest(&cell.point) == *common);
-        let own: Vec<&BenchCell> = own.filter(|cell| cell.iops.trials > 0).collect();
-        grid(result, &own, common, [rows, columns])
+    let measured = || result.cells.iter().filter(|cell| cell.iops.trials > 0);
+    let grid = |common: BenchPoint| {
+        let own = measured().filter(|cell| rest(&cell.point) == common);
+        grid(result, &own.collect::<Vec<_>>(), &common, [rows, columns])
     };
-    seen.iter().filter_map(grid).collect()
+    let seen = distinct(measured().map(|cell| rest(&cell.point)));
+    seen.into_iter().filter_map(grid).collect()
 }
 
 fn grid(
@@ -85,39 +76,30 @@ fn grid(
     };
     let (down, across) = (values(rows), values(columns));
     let row = |&value: &u32| {
-        let in_row = |cell: &&&BenchCell| rows.1(&cell.point) == Some(value);
-        let mine: Vec<&BenchCell> = own.iter().filter(in_row).copied().collect();
+        let mine = || own.iter().filter(|cell| rows.1(&cell.point) == Some(value));
         let at = |column: &u32| {
-            let cell = mine.iter().find(|c| columns.1(&c.point) == Some(*column));
+            let cell = mine().find(|cell| columns.1(&cell.point) == Some(*column));
             cell.map(|cell| cell.iops.median / 1e3)
         };
-        let curve = || {
-            let first = &mine.first()?.point;
-            let curves = result.scaling.iter();
-            let same = |p: &BenchPoint| BenchPoint {
-                jobs: 0,
-                ..p.clone()
-            };
-            curves
-                .clone()
-                .find(|curve| same(&curve.first) == same(first))?
-                .collapse
+        let same = |p: &BenchPoint| BenchPoint {
+            jobs: 0,
+            ..p.clone()
         };
+        let first = mine().next().filter(|_| columns.0 == JOBS.0);
+        let curve = first.and_then(|first| {
+            let mut curves = result.scaling.iter();
+            curves.find(|curve| same(&curve.first) == same(&first.point))
+        });
         GridRow {
             value,
             kiops: across.iter().map(at).collect(),
-            collapse: (columns.0 == JOBS.0).then(curve).flatten(),
+            collapse: curve.and_then(|curve| curve.collapse),
         }
     };
+    let settings = settings(None, common.nr_requests);
+    let BenchPoint { bs, rw, depth, .. } = common;
     (down.len() > 1 && across.len() > 1).then(|| Grid {
-        title: format!(
-            "{}, {} {} depth {}{}",
-            name(common),
-            common.bs,
-            common.rw,
-            common.depth,
-            settings(None, common.nr_requests)
-        ),
+        title: format!("{}, {bs} {rw} depth {depth}{settings}", name(common)),
         axes: [rows.0, columns.0],
         rows: down.iter().map(row).collect(),
         columns: across.iter().copied().collect(),
@@ -129,25 +111,28 @@ impl Grid {
     pub fn head(&self) -> Vec<String> {
         let corner = format!("{} \\ {}", self.axes[0], self.axes[1]);
         let columns = self.columns.iter().map(u32::to_string);
-        let last = (self.axes[1] == JOBS.0).then(|| "collapse".to_owned());
-        std::iter::once(corner).chain(columns).chain(last).collect()
+        self.row(corner, columns, "collapse".to_owned())
     }
 
     /// The rows of a table, in KIOPS; `-` where a point was not measured.
     pub fn fields(&self) -> Vec<Vec<String>> {
         let fields = |row: &GridRow| {
-            let kiops = row.kiops.iter();
-            let kiops = kiops.map(|kiops| kiops.map_or_else(|| "-".to_owned(), number));
-            let collapse = row
-                .collapse
-                .map_or_else(|| "none".to_owned(), |n| n.to_string());
-            let last = (self.axes[1] == JOBS.0).then_some(collapse);
-            std::iter::once(row.value.to_string())
-                .chain(kiops)
-                .chain(last)
-                .collect()
+            let kiops = row.kiops.iter().map(|kiops| or_nothing(kiops.map(number)));
+            let collapse = row.collapse.map_or("none".to_owned(), |n| n.to_string());
+            self.row(row.value.to_string(), kiops, collapse)
         };
         self.rows.iter().map(fields).collect()
+    }
+
+    /// A row, whose last field is in grids over jobs alone.
+    fn row(
+        &self,
+        first: String,
+        columns: impl Iterator<Item = String>,
+        last: String,
+    ) -> Vec<String> {
+        let last = (self.axes[1] == JOBS.0).then_some(last);
+        std::iter::once(first).chain(columns).chain(last).collect()
     }
 }
 

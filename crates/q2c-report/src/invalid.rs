@@ -1,7 +1,8 @@
-//! Which columns of a report the doctor's checks invalidate.
+//! What the doctor's checks invalidate, and what disturbed the trials.
 
-use crate::said::{Said, Weight};
-use q2c_result::{Check, DoctorReport, Verdict};
+use crate::phrase::listed;
+use crate::said::Said;
+use q2c_result::{Check, DoctorReport, Verdict, Warning};
 
 /// The mark behind the head of a column that a check invalidates.
 pub(crate) const MARK: &str = " \u{2020}";
@@ -20,31 +21,33 @@ pub(crate) fn measure(report: &DoctorReport, name: &str) -> bool {
 /// The names of the measures that a check invalidates: `iops, latency`. A check that names none
 /// gives its own explanation.
 pub(crate) fn columns(check: &Check) -> String {
-    match check.columns.is_empty() {
-        true => check.means.clone(),
-        false => check.columns.join(", "),
+    if check.columns.is_empty() {
+        check.means.clone()
+    } else {
+        listed(&check.columns)
     }
 }
 
-/// A sentence for each check that invalidates something, but for those that were `said`.
-pub(crate) fn notices(report: &DoctorReport, said: impl Fn(&Check) -> bool) -> Vec<Said> {
-    let checks = checks(report).filter(|check| !said(check));
-    let notice =
-        |check: &Check| Said::new(Weight::Bad, &format!("doctor {}", check.id), told(check));
-    checks.map(notice).collect()
-}
-
-/// A sentence on a check that invalidates something, behind the check's name, which it does not
-/// repeat: a check of a method can have the method's name.
-pub(crate) fn told(check: &Check) -> String {
+/// A sentence on a check that invalidates something. It does not repeat the check's name: a check
+/// of a method can have the method's name.
+pub(crate) fn said(check: &Check) -> Said {
     let others = check.columns.iter().filter(|column| **column != check.id);
-    let others: Vec<&str> = others.map(String::as_str).collect();
+    let others: Vec<&String> = others.collect();
     let what = match (others.len() == check.columns.len(), others.is_empty()) {
         (true, _) => format!("invalidates {}", columns(check)),
         (false, true) => "not available".to_owned(),
-        (false, false) => format!("not available, nor {}", others.join(", ")),
+        (false, false) => format!("not available, nor {}", listed(others)),
     };
-    format!("{what}: {}", check.found)
+    let heading = format!("doctor {}", check.id);
+    Said::bad(&heading, format!("{what}: {}", check.found))
+}
+
+/// A caveat for each of `warnings` that says that something disturbed the trials. What to do about
+/// it stands with the warning.
+pub(crate) fn caveats<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
+    let disturbing = warnings.into_iter().filter(|of| of.is_of_disturbance());
+    let told = disturbing.map(|of| format!("{}; {} [{}]", of.found, of.means, of.id));
+    told.collect()
 }
 
 #[cfg(test)]
@@ -73,7 +76,7 @@ mod tests {
             (&["iops"], "invalidates iops: kernel 6.18"),
             (&[], "invalidates it needs Linux 4.10 to 5.18: kernel 6.18"),
         ] {
-            assert_eq!(told(&check(columns)), wanted);
+            assert_eq!(said(&check(columns)).words, wanted);
         }
     }
 }

@@ -20,35 +20,35 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// All kinds of results.
-const KINDS: &[&dyn Kind] = &[
-    &reported::<tune::TuneResult>(tune::SCHEMA),
-    &reported::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
-    &reported::<bench::BenchResult>(bench::SCHEMA),
-    &reported::<analyze::AnalyzeResult>(analyze::SCHEMA),
-    &reported::<replay::ReplayResult>(replay::SCHEMA),
-    &reported::<compare::CompareResult>(compare::SCHEMA),
-    &shown::<DiffResult>(diff::SCHEMA),
-    &reported::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA),
-    &reported::<fs::FsResult>(fs::SCHEMA),
-    &reported::<scale::ScaleResult>(scale::SCHEMA),
-    &reported::<place::PlaceSimResult>(place::SCHEMA),
-    &reported::<corun::CalibrateResult>(corun::SCHEMA),
-    &reported::<place_run::PlaceRunResult>(place_run::SCHEMA),
-    &reported::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
-    &reported::<sweep::SweepResult>(sweep::SCHEMA),
-    &shown::<sim::SimResult>(sim::SCHEMA),
-    &shown::<VolumesResult>(volumes::SCHEMA),
-    &shown::<VolumesChoice>(volumes::CHOICE_SCHEMA),
-    &shown::<watch::WatchResult>(watch::SCHEMA),
-    &shown::<KernelWatchResult>(kernel_watch::SCHEMA),
-    &shown::<SteerResult>(steer::SCHEMA),
-    &shown::<RamDevices>(ramdisk::SCHEMA),
-    &shown::<doctor::DoctorReport>(doctor::SCHEMA),
-    &shown::<doctor::DoctorFix>(doctor::FIX_SCHEMA),
-    &reported::<poll_study::PollStudyResult>(poll_study::SCHEMA),
-    &reported::<poll_search::PollSearchResult>(poll_search::SCHEMA),
-    &reported::<reproduce::ReproduceResult>(reproduce::SCHEMA),
-    &reported::<reproduce::AllResult>(reproduce::ALL_SCHEMA),
+const KINDS: &[Kind] = &[
+    reported::<tune::TuneResult>(tune::SCHEMA),
+    reported::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
+    reported::<bench::BenchResult>(bench::SCHEMA),
+    reported::<analyze::AnalyzeResult>(analyze::SCHEMA),
+    reported::<replay::ReplayResult>(replay::SCHEMA),
+    reported::<compare::CompareResult>(compare::SCHEMA),
+    shown::<DiffResult>(diff::SCHEMA),
+    reported::<kernel_tune::KernelTuneResult>(kernel_tune::SCHEMA),
+    reported::<fs::FsResult>(fs::SCHEMA),
+    reported::<scale::ScaleResult>(scale::SCHEMA),
+    reported::<place::PlaceSimResult>(place::SCHEMA),
+    reported::<corun::CalibrateResult>(corun::SCHEMA),
+    reported::<place_run::PlaceRunResult>(place_run::SCHEMA),
+    reported::<place_watch::PlaceWatchResult>(place_watch::SCHEMA),
+    reported::<sweep::SweepResult>(sweep::SCHEMA),
+    shown::<sim::SimResult>(sim::SCHEMA),
+    shown::<VolumesResult>(volumes::SCHEMA),
+    shown::<VolumesChoice>(volumes::CHOICE_SCHEMA),
+    shown::<watch::WatchResult>(watch::SCHEMA),
+    shown::<KernelWatchResult>(kernel_watch::SCHEMA),
+    shown::<SteerResult>(steer::SCHEMA),
+    shown::<RamDevices>(ramdisk::SCHEMA),
+    shown::<doctor::DoctorReport>(doctor::SCHEMA),
+    shown::<doctor::DoctorFix>(doctor::FIX_SCHEMA),
+    reported::<poll_study::PollStudyResult>(poll_study::SCHEMA),
+    reported::<poll_search::PollSearchResult>(poll_search::SCHEMA),
+    reported::<reproduce::ReproduceResult>(reproduce::SCHEMA),
+    reported::<reproduce::AllResult>(reproduce::ALL_SCHEMA),
 ];
 
 /// A text that is no result of this version. The message continues "read FILE: ".
@@ -81,33 +81,24 @@ pub enum NotKept {
     },
 }
 
-/// The field that every result has, whatever its version.
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
-}
-
-/// A line of a live view, whatever its schema.
-#[derive(Deserialize)]
-struct Line {
-    kind: LineKind,
-}
-
 /// The result in a text. A live view leaves lines of intervals and its result as the last line.
 fn result_in(text: &str) -> Result<&str, NotKept> {
-    let kind = |line: &str| {
-        serde_json::from_str::<Line>(line)
-            .ok()
-            .map(|line| line.kind)
-    };
+    /// A line of a live view, whatever its schema.
+    #[derive(Deserialize)]
+    struct Line {
+        kind: LineKind,
+    }
+    let is = |line: &str, kind| serde_json::from_str::<Line>(line).is_ok_and(|of| of.kind == kind);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    if lines.next().and_then(kind) != Some(LineKind::Interval) {
+    if !lines
+        .next()
+        .is_some_and(|first| is(first, LineKind::Interval))
+    {
         return Ok(text);
     }
-    let last = lines
-        .next_back()
-        .filter(|line| kind(line) == Some(LineKind::Summary));
-    last.ok_or(NotKept::NoSummary)
+    let last = lines.next_back();
+    last.filter(|line| is(line, LineKind::Summary))
+        .ok_or(NotKept::NoSummary)
 }
 
 /// Reads a result from JSON, or from the lines of a live view.
@@ -115,31 +106,25 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
 /// # Errors
 /// The text is no result of this version.
 pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
+    /// The field that every result has, whatever its version.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
     let text = result_in(text)?;
     let Head { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
-    let mut kinds = KINDS.iter();
-    let Some(kind) = kinds.find(|kind| kind.schema() == schema) else {
+    let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         return Err(NotKept::Schema { found: schema });
     };
-    let read = kind.read(text);
+    let read = (kind.read)(kind.schema, text);
     read.map_err(|source| NotKept::Content { schema, source })
 }
 
 /// The schemas of this version in words: `a, b or c`.
 fn schemas() -> String {
-    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema()).collect();
-    match all.split_last() {
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-        None => String::new(),
-    }
-}
-
-/// A kind of result, whatever its type.
-trait Kind: Sync {
-    /// This version's schema.
-    fn schema(&self) -> &'static str;
-    /// Reads a result from JSON.
-    fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>>;
+    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
+    let (last, rest) = all.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", rest.join(", "))
 }
 
 /// A result, whatever its type.
@@ -172,56 +157,58 @@ pub trait Kept: Shown {
     fn csv(&self) -> Result<String, Fault>;
 }
 
-/// A kind of result by its type: its schema, and how its figures are read.
-struct KindOf<T> {
+trait Readable: Reported + Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Readable for T {}
+
+/// A kind of result: this version's schema, and how a result is read from JSON.
+struct Kind {
     schema: &'static str,
-    figures: Option<fn(&T) -> FigureTable>,
+    read: fn(&'static str, &str) -> serde_json::Result<Box<dyn Kept>>,
 }
 
 /// A kind with figures.
-const fn reported<T: Measures + Reported>(schema: &'static str) -> KindOf<T> {
-    KindOf {
-        figures: Some(T::figures),
-        ..shown(schema)
+const fn reported<T: Measures + Readable>(schema: &'static str) -> Kind {
+    Kind {
+        schema,
+        read: |schema, text| read_as::<T>(schema, Some(T::figures), text),
     }
 }
 
 /// A kind without figures.
-const fn shown<T: Reported>(schema: &'static str) -> KindOf<T> {
-    KindOf {
+const fn shown<T: Readable>(schema: &'static str) -> Kind {
+    Kind {
         schema,
-        figures: None,
+        read: |schema, text| read_as::<T>(schema, None, text),
     }
 }
 
-impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Kind for KindOf<T> {
-    fn schema(&self) -> &'static str {
-        self.schema
-    }
-
-    fn read(&'static self, text: &str) -> serde_json::Result<Box<dyn Kept>> {
-        let result: T = serde_json::from_str(text)?;
-        Ok(Box::new(KeptResult {
-            figures: self.figures,
-            schema: self.schema,
-            result,
-        }))
-    }
-}
-
-struct KeptResult<T> {
-    figures: Option<fn(&T) -> FigureTable>,
+fn read_as<T: Readable>(
     schema: &'static str,
+    figures: Option<fn(&T) -> FigureTable>,
+    text: &str,
+) -> serde_json::Result<Box<dyn Kept>> {
+    let result = serde_json::from_str(text)?;
+    Ok(Box::new(KeptResult {
+        schema,
+        figures,
+        result,
+    }))
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct KeptResult<T> {
+    #[serde(skip)]
+    schema: &'static str,
+    #[serde(skip)]
+    figures: Option<fn(&T) -> FigureTable>,
     result: T,
 }
 
-impl<T: Reported + Serialize + Send + Sync> Shown for KeptResult<T> {
+impl<T: Reported> Reported for KeptResult<T> {
     fn document(&self) -> Document<'_> {
-        Reported::document(&self.result)
-    }
-
-    fn json(&self) -> Result<String, Fault> {
-        self.result.json()
+        self.result.document()
     }
 }
 

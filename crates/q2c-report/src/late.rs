@@ -1,6 +1,7 @@
 //! Late time in words: where U2C goes, and whether late I/Os were late by the sleep or the device.
 
-use crate::quantity::{count, duration, iops, number, size};
+use crate::phrase::{joined, listed, when};
+use crate::quantity::{NOTHING, count, duration, iops, number, percent, size};
 use q2c_model::{Bytes, U2cParts};
 use q2c_result::late::{
     LateNumbers, LateRun, LateTime, LateWatch, OnDevice, Slowest, Unmatched, Unseen,
@@ -25,13 +26,12 @@ pub(crate) fn told(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(why) => vec![unseen(why)],
         LateTime::Seen(run) => {
-            let words = Words { run };
             let all = [
-                Some(words.parts()),
-                words.slowest(),
-                words.misses(),
+                Some(numbers(&run.all)),
+                slowest(run),
+                misses(run),
                 unmatched(&run.all),
-                Some(words.run()),
+                Some(captured(run)),
             ];
             all.into_iter().flatten().collect()
         }
@@ -40,114 +40,93 @@ pub(crate) fn told(late: &LateTime) -> Vec<String> {
 
 /// Why there is nothing of a run that the block layer was to be captured beside.
 pub(crate) fn unseen(why: &Unseen) -> String {
-    match why {
-        Unseen::NoDevice => "none: no block device stands under the target".to_owned(),
-        Unseen::PastBlockLayer => "none: the I/O does not go through the block layer".to_owned(),
-        Unseen::Failed(error) => format!("none: failed to {error}"),
-        Unseen::NoIo { others } => format!(
-            "none: the capture of the block layer saw no I/O of the jobs, and {} of others",
-            count(*others)
-        ),
+    let why = match why {
+        Unseen::NoDevice => "no block device stands under the target",
+        Unseen::PastBlockLayer => "the I/O does not go through the block layer",
+        Unseen::Failed(error) => return format!("none: failed to {error}"),
+        Unseen::NoIo { others } => {
+            let others = count(*others);
+            return format!(
+                "none: the capture of the block layer saw no I/O of the jobs, and {others} of others"
+            );
+        }
         Unseen::Refused(error) => {
-            format!("none: failed to capture the block layer: {error}")
+            return format!("none: failed to capture the block layer: {error}");
         }
-        Unseen::Stopped => "none: the run was stopped before".to_owned(),
-    }
+        Unseen::Stopped => "the run was stopped before",
+    };
+    format!("none: {why}")
 }
 
-struct Words<'a> {
-    run: &'a LateRun,
+/// The slowest I/Os, and the part that made most of what they took longer than the mean.
+fn slowest(run: &LateRun) -> Option<String> {
+    let Slowest { ios, parts } = run.slowest?;
+    let mean = run.all.parts?;
+    let u2c = parts.u2c_ns();
+    let more = u2c - mean.u2c_ns();
+    let each = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
+    let mut shares = PARTS.into_iter().zip(each.map(|part| part / more));
+    let by = match shares.find(|(_, share)| *share >= MAIN) {
+        Some(("oversleep", share)) => format!("by the sleep asked ({})", percent(share)),
+        Some((part, share)) => format!("by the {part} ({})", percent(share)),
+        None => "by no part alone".to_owned(),
+    };
+    Some(format!(
+        "the slowest {} I/Os (mean {}: {}) took longer {by}",
+        count(ios),
+        duration(u2c),
+        sum(&parts),
+    ))
 }
 
-impl Words<'_> {
-    fn parts(&self) -> String {
-        numbers(&self.run.all)
+fn misses(run: &LateRun) -> Option<String> {
+    let (all, told) = (&run.all, run.lateness_of_misses?);
+    let mut text = format!(
+        "{} misses of {} I/Os were late by {} (median {}, p99 {}, at most {})",
+        count(all.misses),
+        count(all.matched),
+        duration(told.mean_ns),
+        duration(told.p50_ns),
+        duration(told.p99_ns),
+        duration(told.max_ns),
+    );
+    let mut others = [all.beside_misses, all.beside_others].into_iter().flatten();
+    if others.all(|of| of.requests == 0.0) {
+        return Some(text + ". The device had no other request when they completed");
     }
+    let misses = all.beside_misses.map_or(NOTHING.to_owned(), requests);
+    text += &format!(". When they completed, the device had {misses} besides");
+    if let Some(others) = all.beside_others {
+        text += &format!(", and when the other I/Os did, {}", requests(others));
+    }
+    Some(text)
+}
 
-    /// The slowest I/Os, and the part that made most of what they took longer than the mean.
-    fn slowest(&self) -> Option<String> {
-        let Slowest { ios, parts } = self.run.slowest?;
-        let mean = self.run.all.parts?;
-        let u2c = parts.u2c_ns();
-        let more = u2c - mean.u2c_ns();
-        let each = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
-        let shares = each.map(|part| part / more);
-        let main = shares.iter().zip(PARTS).find(|(share, _)| **share >= MAIN);
-        let by = match main {
-            Some((share, "oversleep")) => {
-                format!("by the sleep asked ({} %)", number(share * 100.0))
-            }
-            Some((share, part)) => format!("by the {part} ({} %)", number(share * 100.0)),
-            None => "by no part alone".to_owned(),
-        };
-        Some(format!(
-            "the slowest {} I/Os (mean {}: {}) took longer {by}",
-            count(ios),
-            duration(u2c),
-            list(&parts),
-        ))
-    }
-
-    fn misses(&self) -> Option<String> {
-        let (all, told) = (&self.run.all, self.run.lateness_of_misses?);
-        let mut text = format!(
-            "{} misses of {} I/Os were late by {} (median {}, p99 {}, at most {})",
-            count(all.misses),
-            count(all.matched),
-            duration(told.mean_ns),
-            duration(told.p50_ns),
-            duration(told.p99_ns),
-            duration(told.max_ns),
-        );
-        let all_beside = [all.beside_misses, all.beside_others];
-        let none = all_beside.iter().flatten().all(|of| of.requests == 0.0);
-        match (none, all.beside_others.is_some()) {
-            (true, _) => text += ". The device had no other request when they completed",
-            (false, with_others) => {
-                let misses = beside(all.beside_misses);
-                text += &format!(". When they completed, the device had {misses} besides");
-                if with_others {
-                    let others = beside(all.beside_others);
-                    text += &format!(", and when the other I/Os did, {others}");
-                }
-            }
-        }
-        Some(text)
-    }
-
-    fn run(&self) -> String {
-        let run = self.run;
-        let text = format!(
-            "a run of {} IOPS with the capture ({}, whose reader took {} % of a CPU). Mean U2C by the threads alone {}",
-            iops(run.iops),
-            run.captured_by,
-            number(run.reader_cpu_pct),
-            duration(run.u2c_mean_ns),
-        );
-        text + &lacks(run.lost, run.not_kept)
-    }
+fn captured(run: &LateRun) -> String {
+    format!(
+        "a run of {} IOPS with the capture ({}, whose reader took {} % of a CPU). Mean U2C by the threads alone {}{}",
+        iops(run.iops),
+        run.captured_by,
+        number(run.reader_cpu_pct),
+        duration(run.u2c_mean_ns),
+        lacks(run.lost, run.not_kept)
+    )
 }
 
 /// What a capture lacks, in words that follow others; empty where it lacks nothing.
 fn lacks(lost: u64, not_kept: u64) -> String {
-    let told = [
-        (lost, "the capture lost", ""),
-        (not_kept, "there was no memory for", " of the device"),
-    ];
-    let told = told.into_iter().filter(|(ios, ..)| *ios > 0);
-    let told = told.map(|(ios, what, which)| {
-        let name = if ios == 1 { "I/O" } else { "I/Os" };
-        format!("; {what} {} {name}{which}", count(ios))
-    });
-    told.collect()
+    let some = |ios: u64, what: &str, which: &str| {
+        let words = format!("; {what} {} I/O{}{which}", count(ios), when(ios != 1, "s"));
+        when(ios > 0, &words).to_owned()
+    };
+    some(lost, "the capture lost", "")
+        + &some(not_kept, "there was no memory for", " of the device")
 }
 
 /// Other requests on the device: `1.20 requests (77.0 KiB)`.
-fn beside(on_device: Option<OnDevice>) -> String {
-    on_device.map_or("-".to_owned(), |of| {
-        let bytes = size(Bytes(of.bytes.round() as u64));
-        format!("{} requests ({bytes})", number(of.requests))
-    })
+fn requests(on_device: OnDevice) -> String {
+    let bytes = size(Bytes(on_device.bytes.round() as u64));
+    format!("{} requests ({bytes})", number(on_device.requests))
 }
 
 /// The means of the parts; `no I/O was matched` without any.
@@ -155,16 +134,15 @@ pub(crate) fn numbers(of: &LateNumbers) -> String {
     let Some(parts) = of.parts else {
         return "no I/O was matched with the block layer's requests".to_owned();
     };
-    let u2c = duration(parts.u2c_ns());
-    format!("U2C {u2c} = {}", list(&parts))
+    format!("U2C {} = {}", duration(parts.u2c_ns()), sum(&parts))
 }
 
-fn list(parts: &U2cParts<f64>) -> String {
+fn sum(parts: &U2cParts<f64>) -> String {
     let each = PARTS.iter().zip(parts.in_order());
-    let named: Vec<String> = each
-        .map(|(name, ns)| format!("{name} {}", duration(ns)))
-        .collect();
-    named.join(" + ")
+    joined(
+        each.map(|(name, ns)| format!("{name} {}", duration(ns))),
+        " + ",
+    )
 }
 
 /// I/Os that were not matched, by reason; `None` when all were.
@@ -184,18 +162,10 @@ pub(crate) fn unmatched(of: &LateNumbers) -> Option<String> {
         (completed_after_reap, "completed after the reaping"),
     ];
     let told = reasons.iter().filter(|(ios, _)| *ios > 0);
-    let told: Vec<String> = told
-        .map(|(ios, why)| format!("{} {why}", count(*ios)))
-        .collect();
+    let told = listed(told.map(|(ios, why)| format!("{} {why}", count(*ios))));
     let total = of.unmatched.total();
-    (total > 0).then(|| {
-        format!(
-            "{} of {} I/Os are not in these figures: {}",
-            count(total),
-            count(total + of.matched),
-            told.join(", ")
-        )
-    })
+    let (some, all) = (count(total), count(total + of.matched));
+    (total > 0).then(|| format!("{some} of {all} I/Os are not in these figures: {told}"))
 }
 
 /// The capture beside a watched workload.

@@ -3,9 +3,11 @@
 mod standing;
 
 use crate::course::jobs;
+use crate::label::range;
+use crate::phrase::{grouped, joined, listed};
 use q2c_result::bench::BenchResult;
 use q2c_stats::CLEAR_TRIALS;
-use standing::{Comparison, Place, Standing, comparisons};
+use standing::{Comparison, Place, comparisons};
 use std::collections::BTreeSet;
 
 /// Sentences on who leads at which points, among all interfaces and among the methods of each, in
@@ -13,64 +15,50 @@ use std::collections::BTreeSet;
 /// less than two points has none, because the conclusion says the same.
 pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
     let comparisons = comparisons(result);
-    let mut lines = once(comparisons.iter().map(Comparison::told).collect());
+    let told = comparisons
+        .iter()
+        .map(|one| (one.measure, one.of.clone(), words(one)));
+    let mut lines = once(told);
     lines.extend(few(&comparisons));
     lines
 }
 
-/// What is said of a comparison.
-struct Told {
-    measure: &'static str,
-    of: String,
-    words: String,
-}
-
-impl Comparison {
-    fn told(&self) -> Told {
-        Told {
-            measure: self.measure,
-            of: self.of.clone(),
-            words: self.words(),
-        }
-    }
-
-    /// First where someone leads, then where none is told from the next.
-    fn words(&self) -> String {
-        let mut groups: Vec<(&Standing, Vec<Place>)> = Vec::new();
-        for one in &self.standings {
-            match groups.iter_mut().find(|(of, _)| of.key() == one.key()) {
-                Some((_, places)) => places.push(one.place),
-                None => groups.push((one, vec![one.place])),
-            }
-        }
-        groups.sort_by_key(|(of, _)| !of.rivals.is_empty());
-        let all: Vec<Place> = self.standings.iter().map(|one| one.place).collect();
-        let group = |(of, places): &(&Standing, Vec<Place>)| {
-            let (leader, at) = (&of.leader, points(places, &all));
-            let words = match of.rivals.as_slice() {
-                [] => format!("{leader} leads {at}"),
-                rivals => format!(
-                    "{at}, {leader} has most, not told apart from {}",
-                    list(rivals)
-                ),
-            };
-            match of.missing.as_slice() {
-                [] => words,
-                missing => format!("{words} (not compared there: {})", missing.join(", ")),
+/// What is said of a comparison: first where someone leads, then where none is told from the next.
+fn words(comparison: &Comparison) -> String {
+    let places = || comparison.standings.iter().map(|one| one.place);
+    let all: Vec<Place> = places().collect();
+    let mut groups = grouped(
+        comparison
+            .standings
+            .iter()
+            .map(|one| &one.standing)
+            .zip(places()),
+    );
+    groups.sort_by_key(|(of, _)| !of.rivals.is_empty());
+    let group = groups.iter().map(|(of, places)| {
+        let (leader, at) = (&of.leader, points(places, &all));
+        let words = match of.rivals.as_slice() {
+            [] => format!("{leader} leads {at}"),
+            rivals => {
+                let rivals = first_two(rivals);
+                format!("{at}, {leader} has most, not told apart from {rivals}")
             }
         };
-        let groups: Vec<String> = groups.iter().map(group).collect();
-        groups.join("; ")
-    }
+        match of.missing.as_slice() {
+            [] => words,
+            missing => format!("{words} (not compared there: {})", listed(missing)),
+        }
+    });
+    joined(group, "; ")
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.
-fn list(names: &[String]) -> String {
+fn first_two(names: &[String]) -> String {
     match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, other] => format!("{one} and {other}"),
-        [one, other, more @ ..] => format!("{one}, {other} and {} more", more.len()),
+        [one, other, more @ ..] if !more.is_empty() => {
+            format!("{one}, {other} and {} more", more.len())
+        }
+        few => joined(few, " and "),
     }
 }
 
@@ -82,54 +70,38 @@ fn points(places: &[Place], all: &[Place]) -> String {
     }
     let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
     let at = |depth: u16| {
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        let mut joins = false;
-        for place in all.iter().filter(|place| place.0 == depth) {
-            let holds = places.contains(place);
-            match runs.last_mut().filter(|_| joins && holds) {
-                Some(run) => run.1 = place.1,
-                None if holds => runs.push((place.1, place.1)),
-                None => {}
-            }
-            joins = holds;
-        }
-        let run = |(first, last): &(u32, u32)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        };
-        let words: Vec<String> = runs.iter().map(run).collect();
+        let here: Vec<Place> = all
+            .iter()
+            .filter(|place| place.0 == depth)
+            .copied()
+            .collect();
+        let runs = here.split(|place| !places.contains(place));
+        let runs: Vec<&[Place]> = runs.filter(|run| !run.is_empty()).collect();
         match runs.as_slice() {
-            [(first, last)] if first == last => format!("{} x depth {depth}", jobs(*first)),
-            _ => format!("{} jobs x depth {depth}", words.join(", ")),
+            [[(_, only)]] => format!("{} x depth {depth}", jobs(*only)),
+            runs => {
+                let runs = runs.iter().map(|run| range(run[0].1, run[run.len() - 1].1));
+                format!("{} jobs x depth {depth}", listed(runs))
+            }
         }
     };
-    let each: Vec<String> = depths.into_iter().map(at).collect();
-    format!("at {}", each.join(" and "))
+    format!("at {}", joined(depths.into_iter().map(at), " and "))
 }
 
 /// Comparisons that share their words are put together: first the measures of one, then those of
 /// the same measures. The order is that of the first of each.
-fn once(all: Vec<Told>) -> Vec<String> {
-    let mut measured: Vec<(Vec<&str>, String, String)> = Vec::new();
-    for told in all {
-        let same =
-            |known: &&mut (Vec<&str>, String, String)| known.1 == told.of && known.2 == told.words;
-        match measured.iter_mut().find(same) {
-            Some(known) => known.0.push(told.measure),
-            None => measured.push((vec![told.measure], told.of, told.words)),
-        }
-    }
-    let mut by_words: Vec<(Vec<&str>, Vec<String>, String)> = Vec::new();
-    for (measures, of, words) in measured {
-        let same =
-            |known: &&mut (Vec<&str>, Vec<String>, String)| known.0 == measures && known.2 == words;
-        match by_words.iter_mut().find(same) {
-            Some(known) => known.1.push(of),
-            None => by_words.push((measures, vec![of], words)),
-        }
-    }
-    let line = |(measures, of, words): (Vec<&str>, Vec<String>, String)| {
-        format!("{}, {}: {words}", measures.join(" and "), of.join(" and "))
+fn once<'a>(all: impl IntoIterator<Item = (&'a str, String, String)>) -> Vec<String> {
+    let all = all
+        .into_iter()
+        .map(|(measure, of, words)| ((of, words), measure));
+    let measured = grouped(all).into_iter();
+    let by_words = grouped(measured.map(|((of, words), measures)| ((measures, words), of)));
+    let line = |((measures, words), of)| {
+        format!(
+            "{}, {}: {words}",
+            joined::<&str>(measures, " and "),
+            joined::<String>(of, " and ")
+        )
     };
     by_words.into_iter().map(line).collect()
 }
@@ -166,26 +138,19 @@ mod tests {
 
     #[test]
     fn comparisons_that_share_their_words_share_a_line() {
-        let told = |measure, of: &str, words: &str| Told {
-            measure,
-            of: of.to_owned(),
-            words: words.to_owned(),
-        };
         let (iops, per_core) = ("IOPS", "KIOPS/core");
-        let leads = "poll leads at every point";
-        let lines = once(vec![
-            told(iops, "libaio", leads),
-            told(per_core, "libaio", leads),
-            told(iops, "io_uring", leads),
-            told(per_core, "io_uring", leads),
-            told(iops, "sync", leads),
-        ]);
-        assert_eq!(
-            lines,
-            [
-                "IOPS and KIOPS/core, libaio and io_uring: poll leads at every point",
-                "IOPS, sync: poll leads at every point",
-            ]
-        );
+        let told = [
+            (iops, "libaio"),
+            (per_core, "libaio"),
+            (iops, "io_uring"),
+            (per_core, "io_uring"),
+            (iops, "sync"),
+        ];
+        let lines = once(told.map(|(measure, of)| (measure, of.to_owned(), "words".to_owned())));
+        let wanted = [
+            "IOPS and KIOPS/core, libaio and io_uring: words",
+            "IOPS, sync: words",
+        ];
+        assert_eq!(lines, wanted);
     }
 }

@@ -26,13 +26,11 @@ pub fn junit(suite: &str, limits: &[JudgedLimit]) -> Result<String, askama::Erro
         name: printable(&limit.asked),
         broken: (!limit.broken.is_empty()).then(|| printable(&diff::limit(limit))),
     });
+    let cases: Vec<Case> = cases.collect();
     let suite = Suite {
         suite: &printable(suite),
-        failures: limits
-            .iter()
-            .filter(|limit| !limit.broken.is_empty())
-            .count(),
-        cases: cases.collect(),
+        failures: cases.iter().filter(|case| case.broken.is_some()).count(),
+        cases,
     };
     suite.render()
 }
@@ -46,11 +44,10 @@ fn printable(text: &str) -> String {
 #[must_use]
 pub fn annotations(limits: &[JudgedLimit]) -> Vec<String> {
     let broken = limits.iter().filter(|limit| !limit.broken.is_empty());
-    let line = |limit: &JudgedLimit| {
-        let words = diff::limit(limit).replace('%', "%25");
-        format!("::error title=q2c limit::{}", printable(&words))
-    };
-    broken.map(line).collect()
+    let words = broken.map(|limit| printable(&diff::limit(limit).replace('%', "%25")));
+    words
+        .map(|words| format!("::error title=q2c limit::{words}"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,11 +15,9 @@ enum Figure {
 
 /// A column of the results table.
 pub(crate) struct Metric {
-    /// Head of the column.
-    pub name: &'static str,
-    /// Unit of the numbers below, after `scale`.
-    pub unit: &'static str,
-    /// Factor from the result's unit to `unit`.
+    /// Head of the column, and the unit of the numbers, after `scale`.
+    pub head: &'static str,
+    /// Factor from the result's unit.
     scale: f64,
     measured: Figure,
     predicted: Option<fn(&Prediction) -> f64>,
@@ -38,84 +36,41 @@ const NS_TO_US: f64 = 1e-3;
 /// The columns in reading order: figures relative to polling, IOPS, cost in CPU, sleeps and misses,
 /// latencies.
 pub(crate) static METRICS: [Metric; 11] = [
-    paired("IOPS", "% poll", PERCENT, |r| &r.iops),
-    paired("per core", "x poll", 1.0, |r| &r.kiops_per_core),
-    plain("IOPS", "K", KILO, |m| &m.rates.iops, Some(|p| p.rates.iops)),
-    plain(
-        "CPU",
-        "%",
-        1.0,
-        |m| &m.rates.cpu_pct,
-        Some(|p| p.rates.cpu_pct),
-    ),
-    plain(
-        "per core",
-        "KIOPS",
-        1.0,
-        |m| &m.kiops_per_core,
-        Some(|p| p.kiops_per_core),
-    ),
-    sleep(
-        "miss",
-        "%",
-        PERCENT,
-        |m| &m.rates.miss_rate,
-        Some(|p| p.rates.miss_rate),
-    ),
-    sleep(
-        "sleep",
-        "us",
-        NS_TO_US,
-        |m| &m.rates.effective_sleep_ns,
-        Some(|p| p.rates.effective_sleep_ns),
-    ),
-    of_one_number(sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None)),
-    of_one_number(plain("p50", "us", NS_TO_US, |m| &m.latencies.p50_ns, None)),
-    plain(
-        "p99",
-        "us",
-        NS_TO_US,
-        |m| &m.latencies.p99_ns,
-        Some(|p| p.p99_ns),
-    ),
-    of_one_number(plain(
-        "p99.9",
-        "us",
-        NS_TO_US,
-        |m| &m.latencies.p999_ns,
-        None,
-    )),
+    paired("IOPS\n% poll", PERCENT, |r| &r.iops),
+    paired("per core\nx poll", 1.0, |r| &r.kiops_per_core),
+    plain("IOPS\nK", KILO, |m| &m.rates.iops).predicted(|p| p.rates.iops),
+    plain("CPU\n%", 1.0, |m| &m.rates.cpu_pct).predicted(|p| p.rates.cpu_pct),
+    plain("per core\nKIOPS", 1.0, |m| &m.kiops_per_core).predicted(|p| p.kiops_per_core),
+    sleep("miss\n%", PERCENT, |m| &m.rates.miss_rate).predicted(|p| p.rates.miss_rate),
+    sleep("sleep\nus", NS_TO_US, |m| &m.rates.effective_sleep_ns)
+        .predicted(|p| p.rates.effective_sleep_ns),
+    sleep("slept\nus", NS_TO_US, |m| &m.slept_ns).of_one_number(),
+    plain("p50\nus", NS_TO_US, |m| &m.latencies.p50_ns).of_one_number(),
+    plain("p99\nus", NS_TO_US, |m| &m.latencies.p99_ns).predicted(|p| p.p99_ns),
+    plain("p99.9\nus", NS_TO_US, |m| &m.latencies.p999_ns).of_one_number(),
 ];
 
-const fn paired(
-    name: &'static str,
-    unit: &'static str,
-    scale: f64,
-    measured: fn(&Relative) -> &Interval,
-) -> Metric {
+const fn paired(head: &'static str, scale: f64, measured: fn(&Relative) -> &Interval) -> Metric {
     Metric {
         with_range: true,
-        ..column(name, unit, scale, Figure::Paired(measured))
+        ..column(head, scale, Figure::Paired(measured))
     }
 }
 
-const fn plain(
-    name: &'static str,
-    unit: &'static str,
-    scale: f64,
-    measured: fn(&Measured) -> &Interval,
-    predicted: Option<fn(&Prediction) -> f64>,
-) -> Metric {
+const fn plain(head: &'static str, scale: f64, measured: fn(&Measured) -> &Interval) -> Metric {
+    column(head, scale, Figure::Own(measured))
+}
+
+const fn sleep(head: &'static str, scale: f64, measured: fn(&Measured) -> &Interval) -> Metric {
     Metric {
-        predicted,
-        ..column(name, unit, scale, Figure::Own(measured))
+        of_sleep: true,
+        ..plain(head, scale, measured)
     }
 }
 
-const fn column(name: &'static str, unit: &'static str, scale: f64, measured: Figure) -> Metric {
+const fn column(head: &'static str, scale: f64, measured: Figure) -> Metric {
     Metric {
-        name,
-        unit,
+        head,
         scale,
         measured,
         predicted: None,
@@ -125,56 +80,48 @@ const fn column(name: &'static str, unit: &'static str, scale: f64, measured: Fi
     }
 }
 
-const fn sleep(
-    name: &'static str,
-    unit: &'static str,
-    scale: f64,
-    measured: fn(&Measured) -> &Interval,
-    predicted: Option<fn(&Prediction) -> f64>,
-) -> Metric {
-    Metric {
-        of_sleep: true,
-        ..plain(name, unit, scale, measured, predicted)
-    }
-}
-
-const fn of_one_number(metric: Metric) -> Metric {
-    Metric {
-        over_jobs: false,
-        ..metric
-    }
-}
-
 /// The columns of the table over numbers of jobs.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
     METRICS.iter().filter(|metric| metric.over_jobs)
 }
 
 impl Metric {
-    /// The median over the trials; `-` when it was not measured or has no meaning for this cell.
-    pub(crate) fn median(&self, cell: &Cell) -> String {
-        match self.interval(cell) {
-            Some(interval) => quantity::median(interval, self.scale),
-            None => quantity::NOTHING.to_owned(),
+    const fn predicted(self, of: fn(&Prediction) -> f64) -> Metric {
+        Metric {
+            predicted: Some(of),
+            ..self
         }
+    }
+
+    const fn of_one_number(self) -> Metric {
+        Metric {
+            over_jobs: false,
+            ..self
+        }
+    }
+
+    /// The median over the trials; `-` when it was not measured or has no meaning for this cell.
+    pub fn median(&self, cell: &Cell) -> String {
+        let interval = self.interval(cell).copied().unwrap_or_default();
+        quantity::median(&interval, self.scale)
     }
 
     /// `[min, max]` over the trials; empty with fewer than two trials, or without meaning for this
     /// cell.
-    pub(crate) fn range(&self, cell: &Cell) -> String {
-        self.interval(cell).map_or_else(String::new, |interval| {
-            quantity::range(interval, self.scale)
-        })
+    pub fn range(&self, cell: &Cell) -> String {
+        let interval = self.interval(cell).copied().unwrap_or_default();
+        quantity::range(&interval, self.scale)
     }
 
     /// The predicted value; empty when there is no prediction.
-    pub(crate) fn predicted(&self, cell: &Cell) -> String {
-        match (self.predicted, &cell.predicted) {
-            (Some(of), Some(prediction)) if self.applies(cell) => {
-                quantity::number(of(prediction) * self.scale)
-            }
-            _ => String::new(),
-        }
+    pub fn prediction(&self, cell: &Cell) -> String {
+        let predicted = cell.predicted.as_ref().filter(|_| self.applies(cell));
+        let value = self
+            .predicted
+            .zip(predicted)
+            .map(|(of, prediction)| of(prediction));
+        let text = value.map(|value| quantity::number(value * self.scale));
+        text.unwrap_or_default()
     }
 
     /// The measured interval; `None` when the column has no meaning for this cell.

@@ -1,5 +1,6 @@
 //! What a method really was, in words.
 
+use crate::phrase::joined;
 use q2c_policy::method::Means;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use std::collections::BTreeSet;
@@ -8,10 +9,8 @@ use std::collections::BTreeSet;
 #[must_use]
 pub fn words(mode: &Mode) -> String {
     let kind = kind(mode.kind);
-    let looked = match mode.means {
-        Some(means) => format!("{kind} ({means})"),
-        None => kind.to_owned(),
-    };
+    let means = mode.means.map(|means| format!(" ({means})"));
+    let looked = format!("{kind}{}", means.unwrap_or_default());
     let Some(note) = &mode.note else {
         return looked;
     };
@@ -55,7 +54,6 @@ fn kind(kind: ModeKind) -> &'static str {
 /// What a method was, as against what was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// It ran as asked.
     AsAsked,
     /// It ran as asked, in a way that is worth knowing: `poll` was `poll (ring)`.
     ByOtherMeans,
@@ -74,14 +72,13 @@ pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
     }
 }
 
-/// What the brackets behind these modes say; `None` where they have none.
-pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a Mode>) -> Option<String> {
+/// What the brackets behind these modes say; nothing where they have none.
+pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
     let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
-    let each: Vec<String> = means
+    let each = means
         .into_iter()
-        .map(|means| format!("({means}): {}.", explained(means)))
-        .collect();
-    (!each.is_empty()).then(|| each.join(" "))
+        .map(|means| format!("({means}): {}.", explained(means)));
+    joined(each, " ")
 }
 
 fn explained(means: Means) -> &'static str {
@@ -112,10 +109,10 @@ mod tests {
         };
         let ring = mode(Some(Means::Ring));
         assert_eq!(
-            legend([&ring, &mode(None), &ring].into_iter()).unwrap(),
+            legend([&ring, &mode(None), &ring].into_iter()),
             "(ring): jobs look into the completion ring; the device still interrupts."
         );
-        assert_eq!(legend([&mode(None)].into_iter()), None);
+        assert_eq!(legend([&mode(None)].into_iter()), "");
     }
 
     #[test]

@@ -1,66 +1,65 @@
 //! The stages in which I/Os spend most time, in words: of all, and before the device.
 
 use crate::analysis::ORDER;
-use crate::quantity::number;
+use crate::phrase::when;
+use crate::quantity::percent;
 use q2c_result::analyze::Bottleneck;
 
 /// Stages of an I/O that the device does not have yet.
 const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
 
+/// A stage and its share of the time.
+type Share = (&'static str, f64);
+
 /// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most
 /// of it and, where that is the device, the stage that takes most before the device.
 pub(crate) fn told(found: &Bottleneck) -> Vec<(&'static str, String)> {
-    let all = ORDER.into_iter().chain(["rest"]);
-    let Some((most, share)) = largest(found, all) else {
+    let (Some((most, share)), before) = largest(found) else {
         return Vec::new();
     };
-    let where_it_is = match BEFORE_DEVICE.contains(&most) {
-        true => ", before the device",
-        false => "",
-    };
+    let where_it_is = when(BEFORE_DEVICE.contains(&most), ", before the device");
     let words = format!(
-        "{most}, {} % of the time from queued to complete (Q2C){where_it_is}: {}",
-        number(share * 100.0),
+        "{most}, {} of the time from queued to complete (Q2C){where_it_is}: {}",
+        percent(share),
         meaning(found, most)
     );
-    let mut told = vec![("most time", words)];
-    let before = largest(found, BEFORE_DEVICE).filter(|(stage, _)| *stage != most);
-    told.extend(before.map(|(stage, share)| {
-        let share = number(share * 100.0);
-        let words = format!(
-            "most in {stage}, {share} % of Q2C: {}",
-            meaning(found, stage)
-        );
-        ("before the device", words)
-    }));
-    told
+    let before = before.map(|(stage, share)| {
+        let (share, meaning) = (percent(share), meaning(found, stage));
+        (
+            "before the device",
+            format!("most in {stage}, {share} of Q2C: {meaning}"),
+        )
+    });
+    [("most time", words)].into_iter().chain(before).collect()
 }
 
 /// The stage that takes most time and, where it is another one, that which takes most before the
 /// device, in a few words: `D2C 66.0 %, before it I2D 32.4 %`.
 pub(crate) fn in_short(found: &Bottleneck) -> String {
-    let told = |(stage, share): (&str, f64)| format!("{stage} {} %", number(share * 100.0));
-    let most = largest(found, ORDER.into_iter().chain(["rest"]));
-    let before = largest(found, BEFORE_DEVICE).filter(|before| most != Some(*before));
-    match (most, before) {
-        (Some(most), Some(before)) => format!("{}, before it {}", told(most), told(before)),
-        (most, _) => most.map(told).unwrap_or_default(),
-    }
+    let told = |(stage, share): Share| format!("{stage} {}", percent(share));
+    let (most, before) = largest(found);
+    let before = before.map(|before| format!(", before it {}", told(before)));
+    most.map(told).unwrap_or_default() + &before.unwrap_or_default()
 }
 
-/// The largest of some stages with its share; `None` where none of them took time.
-fn largest(
-    found: &Bottleneck,
-    among: impl IntoIterator<Item = &'static str>,
-) -> Option<(&'static str, f64)> {
+/// The stage that takes most time, and where it is another one, that which takes most before the
+/// device; `None` where no such stage took time.
+fn largest(found: &Bottleneck) -> (Option<Share>, Option<Share>) {
     let share = |stage: &str| match found.shares.get(stage) {
         Some(share) => *share,
         None if stage == found.stage => found.share,
         None => 0.0,
     };
-    let each = among.into_iter().map(|stage| (stage, share(stage)));
-    each.filter(|(_, share)| *share > 0.0)
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+    let of = |among: &[&'static str]| {
+        let each = among.iter().map(|stage| (*stage, share(stage)));
+        each.filter(|(_, share)| *share > 0.0)
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+    };
+    let most = of(&[&ORDER[..], &["rest"]].concat());
+    (
+        most,
+        of(&BEFORE_DEVICE).filter(|before| most != Some(*before)),
+    )
 }
 
 /// What happens to an I/O in a stage. The analysis explains the stage that it names itself.

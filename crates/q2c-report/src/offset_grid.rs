@@ -17,9 +17,8 @@ pub(crate) struct Grid {
     rows: usize,
     /// Length of a range, bytes.
     pub range_bytes: f64,
-    /// Reads; `None` without any.
+    /// `None` without any.
     pub reads: Option<Counts>,
-    /// Writes; `None` without any.
     pub writes: Option<Counts>,
 }
 
@@ -38,22 +37,13 @@ struct Places {
 
 impl Places {
     fn from_map(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> Places {
-        let ends = || {
-            map.windows
-                .iter()
-                .map(|w| w.start_ns.saturating_add(w.length_ns))
-        };
-        let lengths = map.windows.iter().map(|w| w.length_ns);
-        let length = lengths.max().unwrap_or(1).max(1);
+        let windows = || map.windows.iter();
+        let ends = || windows().map(|w| w.start_ns.saturating_add(w.length_ns));
+        let length = windows().map(|w| w.length_ns).max().unwrap_or(1).max(1);
         let first_end = ends().min().unwrap_or(0);
         let last = (ends().max().unwrap_or(0) - first_end) / length;
-        let numbers = || {
-            let ranges = map
-                .windows
-                .iter()
-                .flat_map(|w| w.reads.iter().chain(&w.writes));
-            ranges.map(|(number, _)| *number)
-        };
+        let ranges = || windows().flat_map(|w| w.reads.iter().chain(&w.writes));
+        let numbers = || ranges().map(|(number, _)| *number);
         let (low, high) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
         let many = |from: u64, to: u64, most: usize| {
             (0..u64::BITS - 1).find(|n| (to >> n) - (from >> n) < most as u64)

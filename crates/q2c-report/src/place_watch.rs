@@ -1,20 +1,33 @@
-//! Tables and sentences of `q2c place watch` that terminal and page share.
+//! The report of `q2c place watch`.
 
-use crate::quantity::{NOTHING, number};
-use crate::said::{Field, Said, Table, Weight};
+use crate::document::{Document, Reported, Section};
+use crate::phrase::{listed, when};
+use crate::place;
+use crate::quantity::{number, or_nothing};
+use crate::said::{Said, Table};
 use q2c_result::place_watch::{
     AdvisedMove, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu, WatchedTask,
 };
 
-/// What was looked at, in a line.
-pub(crate) fn about(result: &PlaceWatchResult) -> String {
+impl Reported for PlaceWatchResult {
+    fn document(&self) -> Document<'_> {
+        let speeds = Section::new("Speed beside a neighbour").table(place::speeds(&self.speeds));
+        Document::new("place watch", &self.version, &self.schema)
+            .titled("Placement", about(self))
+            .begun(self.at_unix_s)
+            .section(Section::new("Cores").table(cores(self)).told(advice(self)))
+            .section(speeds.folded())
+            .warnings(&self.warnings)
+    }
+}
+
+fn about(result: &PlaceWatchResult) -> String {
     let cpus: usize = result.cores.iter().map(|core| core.cpus.len()).sum();
-    let seen = match result.detector.functions.is_empty() {
-        true => "by names and hints only".to_owned(),
-        false => format!(
-            "by {}, names and hints",
-            result.detector.functions.join(", ")
-        ),
+    let functions = &result.detector.functions;
+    let seen = if functions.is_empty() {
+        "by names and hints only".to_owned()
+    } else {
+        format!("by {}, names and hints", functions.join(", "))
     };
     format!(
         "{cpus} CPUs on {} cores · the last {} s · polling seen {seen}",
@@ -24,47 +37,30 @@ pub(crate) fn about(result: &PlaceWatchResult) -> String {
 }
 
 /// The cores, a row for each logical CPU.
-pub(crate) fn cores(result: &PlaceWatchResult) -> Table {
-    let rows = result.cores.iter().enumerate();
-    let rows = rows.flat_map(|(nth, core)| {
+fn cores(result: &PlaceWatchResult) -> Table {
+    let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
         let cpus = core.cpus.iter().enumerate();
-        cpus.map(move |(side, cpu)| row(nth, side, core, cpu))
+        cpus.map(move |(side, cpu)| {
+            let name = format!("{nth}{}", state(core));
+            let tasks = |polls| listed(cpu.tasks.iter().filter(|of| of.polls == polls).map(task));
+            [
+                when(side == 0, &name).to_owned(),
+                cpu.cpu.0.to_string(),
+                tasks(true),
+                tasks(false),
+                or_nothing(cpu.c_slowdown.map(|times| format!("{times:.2}"))),
+            ]
+        })
     });
-    Table {
-        head: ["core", "CPU", "polling", "computing", "C takes"]
-            .map(String::from)
-            .to_vec(),
-        rows: rows.collect(),
-        legend: "Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.",
-    }
-}
-
-fn row(nth: usize, side: usize, core: &WatchedCore, cpu: &WatchedCpu) -> Vec<Field> {
-    let of = |polls: bool| {
-        let tasks = cpu.tasks.iter().filter(|task| task.polls == polls);
-        tasks.map(task).collect::<Vec<_>>().join(", ")
-    };
-    let core_name = match side {
-        0 => format!("{nth}{}", state(core)),
-        _ => String::new(),
-    };
-    vec![
-        core_name.into(),
-        cpu.cpu.0.to_string().into(),
-        of(true).into(),
-        of(false).into(),
-        cpu.c_slowdown
-            .map_or(NOTHING.to_owned(), |times| format!("{times:.2}"))
-            .into(),
-    ]
+    Table::headed("core | CPU | polling | computing | C takes", rows)
+        .legend("Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.")
 }
 
 /// What is wrong with a core, in a word.
 fn state(core: &WatchedCore) -> &'static str {
-    let polling = |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls);
-    let computing = |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| !task.polls);
-    let sides = core.cpus.iter().filter(polling).count();
-    match (sides, core.cpus.iter().any(|cpu| computing(&cpu))) {
+    let has = |polls| move |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls == polls);
+    let sides = core.cpus.iter().filter(has(true)).count();
+    match (sides, core.cpus.iter().any(|cpu| has(false)(&cpu))) {
         (0, _) => "",
         (1, _) => " one side",
         (_, true) => " mixed",
@@ -73,7 +69,7 @@ fn state(core: &WatchedCore) -> &'static str {
 }
 
 fn task(task: &WatchedTask) -> String {
-    let mark = if task.stays.is_some() { "*" } else { "" };
+    let mark = when(task.stays.is_some(), "*");
     let by = match task.by {
         SeenBy::Hint => " (hint)",
         SeenBy::SubmissionThread => " (SQPOLL)",
@@ -84,60 +80,47 @@ fn task(task: &WatchedTask) -> String {
 }
 
 /// What would be better, and why.
-pub(crate) fn advice(result: &PlaceWatchResult) -> Vec<Said> {
-    let tasks = || {
-        result
-            .cores
-            .iter()
-            .flat_map(|core| &core.cpus)
-            .flat_map(|cpu| &cpu.tasks)
-    };
+fn advice(result: &PlaceWatchResult) -> Vec<Said> {
+    let cpus = || result.cores.iter().flat_map(|core| &core.cpus);
+    let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
     let polling = tasks().filter(|task| task.polls).count();
     let computing = tasks().count() - polling;
-    let mut said = Vec::new();
-    if polling == 0 || computing == 0 {
+    let both = format!("{polling} polling and {computing} computing tasks");
+    const WHAT: &str = "placement";
+    let placement = if polling == 0 || computing == 0 {
         let none = if polling == 0 { "polls" } else { "computes" };
         let words = format!(
             "{polling} tasks poll, {computing} compute: nothing {none}, so there is nothing to keep apart"
         );
-        said.push(Said::plain("placement", words));
+        Said::plain(WHAT, words)
     } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
         let words = format!(
-            "{polling} polling and {computing} computing tasks; no core has two logical CPUs, and the kernel's own balancing is enough"
+            "{both}; no core has two logical CPUs, and the kernel's own balancing is enough"
         );
-        said.push(Said::plain("placement", words));
+        Said::plain(WHAT, words)
     } else if result.moves.is_empty() {
-        let words = format!(
-            "{polling} polling and {computing} computing tasks are placed as well as they may be"
-        );
-        said.push(Said::new(Weight::Good, "placement", words));
+        Said::good(WHAT, both + " are placed as well as they may be")
     } else {
-        let words = format!(
-            "{} of the tasks would be better placed{}",
-            result.moves.len(),
-            gain(result)
-        );
-        said.push(Said::new(Weight::Caution, "placement", words));
-    }
-    said.extend(result.moves.iter().map(advised));
-    let stay = tasks().filter_map(|task| Some((task, task.stays?)));
-    said.extend(stay.map(|(task, why)| {
-        Said::plain(
-            "stays",
-            format!("{} ({}): {}", task.name, task.tid, stays(why)),
+        let moves = result.moves.len();
+        let gain = result
+            .c_slowdown
+            .zip(result.c_slowdown_after)
+            .map(|(now, after)| {
+                let less = number(100.0 * (1.0 - after / now));
+                format!(": computing tasks would take {less} % less time, by the speeds")
+            });
+        let gain = gain.unwrap_or_default();
+        Said::caution(
+            WHAT,
+            format!("{moves} of the tasks would be better placed{gain}"),
         )
-    }));
-    said
-}
-
-fn gain(result: &PlaceWatchResult) -> String {
-    let both = result.c_slowdown.zip(result.c_slowdown_after);
-    both.map_or_else(String::new, |(now, after)| {
-        format!(
-            ": computing tasks would take {} % less time, by the speeds",
-            number(100.0 * (1.0 - after / now))
-        )
-    })
+    };
+    let moves = result.moves.iter().map(advised);
+    let stay = tasks().filter_map(|task| {
+        let words = format!("{} ({}): {}", task.name, task.tid, stays(task.stays?));
+        Some(Said::plain("stays", words))
+    });
+    [placement].into_iter().chain(moves).chain(stay).collect()
 }
 
 fn advised(of: &AdvisedMove) -> Said {
@@ -148,17 +131,14 @@ fn advised(of: &AdvisedMove) -> Said {
         MoveReason::Room => "it makes room for a polling task",
     };
     let kind = if of.polls { "polls" } else { "computes" };
-    Said::plain(
-        "move",
-        format!(
-            "{} ({}, {kind}) from CPU {} to {}: {why}",
-            of.name, of.tid, of.from.0, of.to.0
-        ),
-    )
+    let words = format!(
+        "{} ({}, {kind}) from CPU {} to {}: {why}",
+        of.name, of.tid, of.from.0, of.to.0
+    );
+    Said::plain("move", words)
 }
 
-/// Why a task stays.
-pub(crate) fn stays(why: Stays) -> &'static str {
+fn stays(why: Stays) -> &'static str {
     match why {
         Stays::PerCpu => "a kernel thread of its CPU",
         Stays::Kernel => "a kernel thread",

@@ -1,191 +1,147 @@
-//! Tables and sentences of `q2c poll study` that terminal and page share.
+//! The report of `q2c poll study`.
 
-use crate::quantity::{NOTHING, count, duration, number};
-use crate::said::{Field, Said, Table, Weight};
+use crate::document::{Document, Reported, Section};
+use crate::phrase::some_listed;
+use crate::plots;
+use crate::quantity::{NOTHING, count, duration, number, or_nothing};
+use crate::said::{Field, Said, Table, row};
 use q2c_result::poll_study::{
-    ClaimVerdict, LeftOut, NotRanked, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern,
-    WhyNotRanked,
+    ClaimVerdict, LeftOut, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern, WhyNotRanked,
 };
+use std::collections::BTreeSet;
 
-/// What was studied.
-pub(crate) fn title(result: &PollStudyResult) -> String {
-    format!(
-        "{} patterns of {} sources",
-        result.patterns.len(),
-        sources(result)
-    )
-}
-
-fn sources(result: &PollStudyResult) -> usize {
-    let all = result.patterns.iter().map(|p| p.source.as_str());
-    all.collect::<std::collections::BTreeSet<_>>().len()
-}
-
-/// The study in a line.
-pub(crate) fn about(result: &PollStudyResult) -> String {
-    let limits = match result.limits.is_empty() {
-        true => String::new(),
-        false => format!(", {}", result.limits.join(", ")),
-    };
-    format!(
-        "{} configurations ranked by {}{limits} · {} · {} loop",
-        count(result.configurations.len() as u64),
-        result.objective,
-        result.cost,
-        result.arrival
-    )
-}
-
-/// A share as percent with one digit behind the point.
-fn percent(share: f64) -> String {
-    format!("{:.1}", share * 100.0)
-}
-
-fn loss(loss: Option<f64>) -> String {
-    loss.map_or_else(|| "broken".to_owned(), percent)
-}
-
-/// The patterns, each with its own best and the oracle.
-pub(crate) fn patterns(result: &PollStudyResult) -> Table {
-    let row = |pattern: &StudiedPattern| -> Vec<Field> {
-        let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(duration);
-        let (best, own, oracle) = match &pattern.own_best {
-            None => (
-                "none keeps the limits: does not count".to_owned(),
-                NOTHING.to_owned(),
-                NOTHING.to_owned(),
-            ),
-            Some(best) => (
-                best.policy.clone(),
-                number(best.gives.kiops_per_core),
-                format!("{:.2}", best.oracle_over),
-            ),
-        };
-        vec![
-            Field {
-                text: pattern.name.clone(),
-                below: best,
-            },
-            pattern.source.clone().into(),
-            count(pattern.input.ios).into(),
-            p10.into(),
-            p50.into(),
-            p99.into(),
-            own.into(),
-            oracle.into(),
-        ]
-    };
-    Table {
-        head: [
-            "pattern",
-            "source",
-            "I/Os",
-            "p10",
-            "median",
-            "p99",
-            "KIOPS\n/core",
-            "oracle\nover it",
-        ]
-        .map(String::from)
-        .to_vec(),
-        rows: result.patterns.iter().map(row).collect(),
-        legend: "Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.",
+impl Reported for PollStudyResult {
+    fn document(&self) -> Document<'_> {
+        let (patterns, sources) = (self.patterns.len(), sources(&self.patterns).len());
+        let limits = some_listed(&self.limits).map(|limits| format!(", {limits}"));
+        let about = format!(
+            "{} configurations ranked by {}{} · {} · {} loop",
+            count(self.configurations.len() as u64),
+            self.objective,
+            limits.unwrap_or_default(),
+            self.cost,
+            self.arrival
+        );
+        Document::new("poll study", &self.version, &self.schema)
+            .titled(format!("{patterns} patterns of {sources} sources"), about)
+            .run(self.seed, 0)
+            .answers([answer(self)])
+            .section(
+                Section::new("Rules")
+                    .table(rules(self))
+                    .plots(|| vec![plots::poll_study::plot(self)]),
+            )
+            .section(Section::new("Patterns").table(pattern_table(self)))
+            .section(Section::new("Beside the publication").told(words(self)))
+            .section(Section::new("Loss by pattern").table(losses(self)).folded())
+            .warnings(&self.warnings)
     }
 }
 
+pub(crate) fn sources(patterns: &[StudiedPattern]) -> BTreeSet<&str> {
+    patterns.iter().map(|p| p.source.as_str()).collect()
+}
+
+/// Number of patterns that count.
+pub(crate) fn counting(patterns: &[StudiedPattern]) -> usize {
+    let counting = patterns.iter().filter(|p| p.own_best.is_some());
+    counting.count()
+}
+
+/// A share as percent with one digit behind the point.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+/// The patterns, each with its own best and the oracle.
+fn pattern_table(result: &PollStudyResult) -> Table {
+    let row = |pattern: &StudiedPattern| {
+        let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(duration);
+        let best = pattern.own_best.as_ref();
+        let none = "none keeps the limits: does not count";
+        row![
+            Field::over(&pattern.name, best.map_or(none, |best| &best.policy)),
+            &pattern.source,
+            count(pattern.input.ios),
+            p10,
+            p50,
+            p99,
+            or_nothing(best.map(|best| number(best.gives.kiops_per_core))),
+            or_nothing(best.map(|best| format!("{:.2}", best.oracle_over))),
+        ]
+    };
+    Table::headed(
+        "pattern | source | I/Os | p10 | median | p99 | KIOPS\n/core | oracle\nover it",
+        result.patterns.iter().map(row),
+    )
+    .legend("Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.")
+}
+
 /// The rules, the least loss on sources left out first, after the choice among all of them.
-pub(crate) fn rules(result: &PollStudyResult) -> Table {
-    let counted = counting(result);
-    let row = |score: &RuleScore| -> Vec<Field> {
+fn rules(result: &PollStudyResult) -> Table {
+    let counted = counting(&result.patterns);
+    let row = |score: &RuleScore| {
         let name = match score.rule.as_str() {
             "" => "all rules",
             name => name,
         };
-        let left_out = |of: Option<&LeftOut>| -> [Field; 2] {
-            match of.filter(|of| !of.each.is_empty()) {
-                None => [NOTHING.into(), NOTHING.into()],
-                Some(of) => [percent(of.mean_loss).into(), percent(of.worst_loss).into()],
-            }
+        let left_out = |of: Option<&LeftOut>| {
+            let of = of.filter(|of| !of.each.is_empty());
+            let losses = of.map(|of| [of.mean_loss, of.worst_loss].map(percent));
+            losses.unwrap_or_else(|| [NOTHING, NOTHING].map(str::to_owned))
         };
-        let mut fields: Vec<Field> = vec![
-            Field {
-                text: name.to_owned(),
-                below: score.on_average.policy.clone(),
-            },
-            percent(score.on_average.mean_loss).into(),
-            percent(score.worst_case.worst_loss).into(),
-        ];
-        fields.extend(left_out(Some(&score.patterns_left_out)));
-        fields.extend(left_out(score.sources_left_out.as_ref()));
-        let kept = score
-            .sources_left_out
-            .as_ref()
-            .unwrap_or(&score.patterns_left_out);
-        fields.push(match kept.each.is_empty() {
-            true => NOTHING.into(),
-            false => format!("{} of {counted}", kept.kept).into(),
-        });
-        fields
-    };
-    Table {
-        head: [
-            "rule",
-            "loss %",
-            "best\nworst %",
-            "pattern\nleft out %",
-            "worst %",
-            "source\nleft out %",
-            "worst %",
-            "keeps\nlimits",
+        let [pattern, worst_pattern] = left_out(Some(&score.patterns_left_out));
+        let [source, worst_source] = left_out(score.sources_left_out.as_ref());
+        let kept = score.sources_left_out.as_ref();
+        let kept = kept.unwrap_or(&score.patterns_left_out);
+        let is_some = !kept.each.is_empty();
+        row![
+            Field::over(name, &score.on_average.policy),
+            percent(score.on_average.mean_loss),
+            percent(score.worst_case.worst_loss),
+            pattern,
+            worst_pattern,
+            source,
+            worst_source,
+            or_nothing(is_some.then(|| format!("{} of {counted}", kept.kept))),
         ]
-        .map(String::from)
-        .to_vec(),
-        rows: result.all.iter().chain(&result.rules).map(row).collect(),
-        legend: "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
-                 Left out: parameters chosen without the pattern, or without its whole source.",
-    }
-}
-
-/// Number of patterns that count.
-fn counting(result: &PollStudyResult) -> usize {
-    let counting = result.patterns.iter().filter(|p| p.own_best.is_some());
-    counting.count()
+    };
+    Table::headed(
+        "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits",
+        result.all.iter().chain(&result.rules).map(row),
+    )
+    .legend(
+        "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
+         Left out: parameters chosen without the pattern, or without its whole source.",
+    )
 }
 
 /// Loss by pattern of the best on average of each rule, patterns as rows.
-pub(crate) fn losses(result: &PollStudyResult) -> Table {
+fn losses(result: &PollStudyResult) -> Table {
     const MOST: usize = 8;
-    let shown: Vec<&RuleScore> = result.rules.iter().take(MOST).collect();
-    let mut head = vec!["pattern".to_owned()];
-    head.extend(shown.iter().map(|score| score.rule.clone()));
-    let row = |(index, pattern): (usize, &StudiedPattern)| -> Vec<Field> {
-        let of = |score: &&RuleScore| -> Field {
-            let losses = &score.on_average.losses;
-            match pattern.own_best {
-                None => NOTHING.into(),
-                Some(_) => loss(losses.get(index).copied().flatten()).into(),
-            }
+    let shown = || result.rules.iter().take(MOST);
+    let heads = shown().map(|score| score.rule.as_str());
+    let row = |(index, pattern): (usize, &StudiedPattern)| {
+        let loss = |score: &RuleScore| {
+            let loss = score.on_average.losses.get(index).copied().flatten();
+            let loss = loss.map_or_else(|| "broken".to_owned(), percent);
+            or_nothing(pattern.own_best.as_ref().map(|_| loss))
         };
-        let name = std::iter::once(Field::from(pattern.name.clone()));
-        name.chain(shown.iter().map(of)).collect()
+        let name = std::iter::once(pattern.name.clone());
+        name.chain(shown().map(loss)).collect::<Vec<_>>()
     };
-    Table {
-        head,
-        rows: result.patterns.iter().enumerate().map(row).collect(),
-        legend: "Loss in percent of each rule's best on average; broken: a limit is not kept.",
-    }
+    let rows = result.patterns.iter().enumerate().map(row);
+    Table::of(std::iter::once("pattern").chain(heads), rows)
+        .legend("Loss in percent of each rule's best on average; broken: a limit is not kept.")
 }
 
 /// The answer: what to take where nothing is known of the device.
-pub(crate) fn answer(result: &PollStudyResult) -> Said {
+fn answer(result: &PollStudyResult) -> Said {
     let Some(all) = &result.all else {
-        return Said::new(
-            Weight::Caution,
-            "no answer",
-            "on no pattern does a configuration keep the limits",
-        );
+        let words = "on no pattern does a configuration keep the limits";
+        return Said::caution("no answer", words);
     };
-    let counted = counting(result);
+    let counted = counting(&result.patterns);
     let of = |scored: &ScoredPolicy| {
         format!(
             "{} (mean loss {} %, worst {} %, keeps the limits on {} of {counted})",
@@ -195,50 +151,40 @@ pub(crate) fn answer(result: &PollStudyResult) -> Said {
             scored.kept
         )
     };
-    let left_out = match &all.sources_left_out {
-        None => String::new(),
-        Some(left_out) => format!(
-            "; chosen without the source it is scored on: {} %",
-            percent(left_out.mean_loss)
-        ),
-    };
-    Said::new(
-        Weight::Good,
-        "best on average",
-        format!(
-            "{}; best worst case: {}{left_out}",
-            of(&all.on_average),
-            of(&all.worst_case)
-        ),
-    )
+    let left_out = all.sources_left_out.as_ref().map(|left_out| {
+        let loss = percent(left_out.mean_loss);
+        format!("; chosen without the source it is scored on: {loss} %")
+    });
+    let (average, worst) = (of(&all.on_average), of(&all.worst_case));
+    let words = format!(
+        "{average}; best worst case: {worst}{}",
+        left_out.unwrap_or_default()
+    );
+    Said::good("best on average", words)
 }
 
 /// The published conclusion beside this result, and the rules that are not ranked.
-pub(crate) fn words(result: &PollStudyResult) -> Vec<Said> {
-    let mut said = vec![published(result)];
-    let named = |why: WhyNotRanked| -> Vec<&str> {
-        let of = |not: &&NotRanked| not.why == why;
-        let of = result.not_ranked.iter().filter(of);
-        of.map(|not| not.rule.as_str()).collect()
-    };
-    let not = |why: WhyNotRanked, words: &str| {
-        let rules = named(why);
-        let told = format!("{}: {words}", rules.join(", "));
-        (!rules.is_empty()).then(|| Said::plain("not ranked", told))
-    };
-    said.extend(not(
-        WhyNotRanked::DoesNotFollow,
-        "their sleep does not follow the device, so what is chosen on one says nothing of another",
-    ));
-    said.extend(not(
-        WhyNotRanked::TakesInterrupts,
-        "they take interrupts, and where the floor lets an interrupt through no sleep takes as little CPU; --interrupts ranks them",
-    ));
-    said.extend(not(
-        WhyNotRanked::FreeInterrupts,
-        "they take interrupts, whose cost a constant wake-up delay does not tell; give --cost",
-    ));
-    said
+fn words(result: &PollStudyResult) -> impl Iterator<Item = Said> {
+    let reasons = [
+        (
+            WhyNotRanked::DoesNotFollow,
+            "their sleep does not follow the device, so what is chosen on one says nothing of another",
+        ),
+        (
+            WhyNotRanked::TakesInterrupts,
+            "they take interrupts, and where the floor lets an interrupt through no sleep takes as little CPU; --interrupts ranks them",
+        ),
+        (
+            WhyNotRanked::FreeInterrupts,
+            "they take interrupts, whose cost a constant wake-up delay does not tell; give --cost",
+        ),
+    ];
+    let not_ranked = reasons.into_iter().filter_map(|(why, words)| {
+        let rules = result.not_ranked.iter().filter(|not| not.why == why);
+        let rules = some_listed(rules.map(|not| &not.rule))?;
+        Some(Said::plain("not ranked", format!("{rules}: {words}")))
+    });
+    std::iter::once(published(result)).chain(not_ranked)
 }
 
 fn published(result: &PollStudyResult) -> Said {
@@ -260,12 +206,10 @@ fn published(result: &PollStudyResult) -> Said {
         published.resamples
     );
     match published.verdict {
-        ClaimVerdict::Holds => Said::new(Weight::Good, CLAIM, format!("holds; {beside}; {sets}")),
-        ClaimVerdict::DoesNotHold => Said::new(
-            Weight::Caution,
-            CLAIM,
-            format!("does not hold; {beside}; {sets}"),
-        ),
+        ClaimVerdict::Holds => Said::good(CLAIM, format!("holds; {beside}; {sets}")),
+        ClaimVerdict::DoesNotHold => {
+            Said::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
+        }
         ClaimVerdict::Undecided => Said::plain(CLAIM, format!("undecided; {beside}; {sets}")),
         ClaimVerdict::CannotJudge => Said::plain(
             CLAIM,

@@ -3,8 +3,9 @@
 
 use crate::analysis::latency_name;
 use crate::label;
-use crate::quantity::{count, duration, iops, number, seconds, size};
-use crate::said::{Field, Said, Table, Weight};
+use crate::phrase::{counted, joined, listed, some_listed};
+use crate::quantity::{count, duration, iops, number, percent, seconds, size};
+use crate::said::{Field, Said, Table, Weight, row};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
     Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Pattern, Program,
@@ -28,10 +29,8 @@ pub fn in_a_line(program: &Program) -> String {
 /// The command, or the path of the recording.
 fn name(program: &Program) -> String {
     let recording = &program.recording;
-    match &recording.path {
-        Some(path) => path.clone(),
-        None => recording.command.join(" "),
-    }
+    let path = recording.path.clone();
+    path.unwrap_or_else(|| recording.command.join(" "))
 }
 
 /// All sentences about the program and its workload.
@@ -45,7 +44,7 @@ pub(crate) fn told(program: &Program) -> Vec<Said> {
     all.extend(left_out(program).map(|words| Said::plain("left out", words)));
     all.push(Said::plain("workload", workload(&program.copied)));
     let not_copied = program.copied.not_copied.iter().map(not_copied);
-    all.extend(not_copied.map(|words| Said::new(Weight::Caution, "not copied", words)));
+    all.extend(Said::each(Weight::Caution, "not copied", not_copied));
     all
 }
 
@@ -56,48 +55,37 @@ pub(crate) fn worth(program: &Program) -> Vec<Said> {
         let what = format!("worth to the program at {}", worth.bs);
         all.push(Said::plain(&what, worth_in_words(worth)));
         let caveats = worth.caveats.iter().map(caveat);
-        all.extend(caveats.map(|words| Said::new(Weight::Caution, "caveat", words)));
+        all.extend(Said::each(Weight::Caution, "caveat", caveats));
     }
     all
 }
 
-/// Program and workload side by side, a row for each figure of each block size; `None` without a
-/// figure.
-pub(crate) fn table(program: &Program) -> Option<Table> {
+/// Program and workload side by side, a row for each figure of each block size.
+pub(crate) fn table(program: &Program) -> Table {
     let layer = latency_name(program.pattern.layer);
-    let thinks = program.copied.think_ns.is_some();
     let rows = program.likeness.iter().flat_map(|like| {
-        let row = move |likened: &Likened| row(like, likened, layer, &program.copied);
+        let row = move |likened: &Likened| figure_row(like, likened, layer, &program.copied);
         like.figures.iter().map(row)
     });
-    let rows: Vec<Vec<Field>> = rows.collect();
-    (!rows.is_empty()).then(|| Table {
-        head: ["figure", "program", "workload", "ratio"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows,
-        legend: legend(thinks),
-    })
+    Table::headed("figure | program | workload | ratio", rows)
+        .legend(legend(program.copied.think_ns.is_some()))
 }
 
 fn legend(thinks: bool) -> &'static str {
-    match thinks {
-        true => {
-            "The workload's figures are medians of the trials by the method that the program is taken to use. Rates and I/Os \
+    if thinks {
+        "The workload's figures are medians of the trials by the method that the program is taken to use. Rates and I/Os \
              in flight are over all time, think times included: the program's are those of as many submitters as there \
              are jobs, over their time, pauses included. The workload's I/Os in flight follow from its rate and mean latency. Its latencies are U2C, from \
              submission to reaping, and longer than Q2C, from queued to complete, by submission and wake-up."
-        }
-        false => {
-            "The workload's figures are medians of the trials by the method that the program is taken to use. I/Os in \
+    } else {
+        "The workload's figures are medians of the trials by the method that the program is taken to use. I/Os in \
              flight of the workload are set. Its latencies are U2C, from submission to reaping, and longer than Q2C, \
              from queued to complete, by submission and wake-up; where Q2C was recorded, the program's rate while in \
              flight leaves both out, and the workload's has them."
-        }
     }
 }
 
-fn row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) -> Vec<Field> {
+fn figure_row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) -> Vec<Field> {
     let jobs = copied.jobs;
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
         LikenedFigure::Iops if copied.think_ns.is_some() => match jobs {
@@ -110,33 +98,20 @@ fn row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) -> Vec<
         LikenedFigure::LatencyP50 => (format!("p50, {layer} beside U2C"), duration),
         LikenedFigure::LatencyP99 => (format!("p99, {layer} beside U2C"), duration),
     };
-    let verdict = match likened.like {
-        true => "like",
-        false => "unlike",
-    };
-    vec![
-        Field {
-            text: format!("{}: {what}", like.bs),
-            below: String::new(),
-        },
-        Field::from(show(likened.program)),
-        Field {
-            text: show(likened.workload),
-            below: format!("by {}", label::method(&like.by.0)),
-        },
-        Field {
-            text: number(likened.ratio()),
-            below: verdict.to_owned(),
-        },
+    let by = format!("by {}", label::method(&like.by.0));
+    let verdict = if likened.like { "like" } else { "unlike" };
+    row![
+        format!("{}: {what}", like.bs),
+        show(likened.program),
+        Field::over(show(likened.workload), by),
+        Field::over(number(likened.ratio()), verdict),
     ]
 }
 
 fn did(program: &Program) -> String {
     let pattern = &program.pattern;
-    let source = match &program.recording.disks {
-        Some(disks) => format!("{}, {disks}", program.recording.source),
-        None => program.recording.source.clone(),
-    };
+    let disks = program.recording.disks.as_ref();
+    let source = listed([&program.recording.source].into_iter().chain(disks));
     let flight = &pattern.in_flight;
     format!(
         "{} ({source}): {} reads and writes in {}, {} per second. Any in flight for {} of it, then {} on average, at \
@@ -155,23 +130,19 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
     /// Sizes that are named one by one.
     const SHOWN: usize = 4;
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
-    let sizes = kind.sizes.iter().take(SHOWN);
-    let mut sizes: Vec<String> = sizes
-        .map(|of| format!("{} ({})", of.bytes, share(of.ios)))
-        .collect();
     let rest = kind.sizes.iter().skip(SHOWN);
     let others = rest.map(|of| of.ios).sum::<u64>() + kind.other_sizes;
-    if others > 0 {
-        sizes.push(format!("other sizes ({})", share(others)));
-    }
-    let order = kind.sequential.map_or_else(
-        || "Offsets unknown".to_owned(),
-        |sequential| format!("{} in sequence", percent(sequential)),
-    );
+    let others = (others > 0).then(|| format!("other sizes ({})", share(others)));
+    let sizes = kind.sizes.iter().take(SHOWN);
+    let sizes = sizes.map(|of| format!("{} ({})", of.bytes, share(of.ios)));
+    let order = match kind.sequential {
+        None => "Offsets unknown".to_owned(),
+        Some(sequential) => format!("{} in sequence", percent(sequential)),
+    };
     format!(
         "{} of {}. {order}, {} in flight while any was. {} p50 {}, p99 {}",
         count(kind.ios),
-        sizes.join(", "),
+        listed(sizes.chain(others)),
         number(kind.in_flight.mean),
         latency_name(layer_of),
         duration(kind.latency.p50_ns),
@@ -181,31 +152,20 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
 
 fn submitters(pattern: &Pattern) -> String {
     let names = pattern.submitters.iter().filter(|of| of.name != "-");
-    let names: Vec<String> = names
-        .map(|of| {
-            format!(
-                "{} {}",
-                of.name,
-                percent(of.ios as f64 / pattern.ios as f64)
-            )
-        })
-        .collect();
-    let names = match names.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", names.join(", ")),
-    };
-    let think = pattern.think.map_or_else(String::new, |think| {
-        format!(
-            ", with a think time of p50 {}, p99 {}",
-            duration(think.p50_ns),
-            duration(think.p99_ns)
-        )
+    let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
+    let names = some_listed(names.map(|of| format!("{} {}", of.name, share(of.ios))));
+    let names = names.map(|names| format!(" ({names})"));
+    let think = pattern.think.map(|think| {
+        let (p50, p99) = (duration(think.p50_ns), duration(think.p99_ns));
+        format!(", with a think time of p50 {p50}, p99 {p99}")
     });
     format!(
-        "{}{names}, with {} in flight each when not idle. Idle for {} of their time{think}",
+        "{}{}, with {} in flight each when not idle. Idle for {} of their time{}",
         pattern.lanes,
+        names.unwrap_or_default(),
         number(pattern.lane_depth),
-        percent(1.0 - pattern.lane_busy)
+        percent(1.0 - pattern.lane_busy),
+        think.unwrap_or_default()
     )
 }
 
@@ -221,35 +181,28 @@ fn left_out(program: &Program) -> Option<String> {
         (program.recording.lost, "lost by the recording"),
     ];
     let some = counts.iter().filter(|(n, _)| *n > 0);
-    let words: Vec<String> = some
-        .map(|(n, what)| format!("{} {what}", count(*n)))
-        .collect();
-    (!words.is_empty()).then(|| words.join(", "))
+    some_listed(some.map(|(n, what)| format!("{} {what}", count(*n))))
 }
 
 fn workload(copied: &Copied) -> String {
-    let sizes: Vec<String> = copied.sizes.iter().map(ToString::to_string).collect();
-    let jobs = match copied.jobs {
-        1 => "1 job".to_owned(),
-        n => format!("{n} jobs"),
-    };
     let beside = copied.background.iter().map(|job| {
         let kind = kind(job.direction, job.random);
         let (bs, depth) = (job.bs, job.depth);
         format!("{kind} of {bs} with {depth} in flight by interrupts")
     });
-    let beside: Vec<String> = beside.collect();
-    let beside = match beside.is_empty() {
-        true => String::new(),
-        false => format!("; beside them {}", beside.join(", and ")),
-    };
-    let think = copied.think_ns.map_or_else(String::new, |ns| {
-        format!(" and {} between its I/Os", duration(ns))
-    });
+    let mut beside = joined(beside, ", and ");
+    if !beside.is_empty() {
+        beside.insert_str(0, "; beside them ");
+    }
+    let think = copied
+        .think_ns
+        .map(|ns| format!(" and {} between its I/Os", duration(ns)));
     format!(
-        "{} of {} by {jobs} with one in flight each{think}{beside}",
+        "{} of {} by {} with one in flight each{}{beside}",
         kind(copied.direction, copied.random),
-        sizes.join(", ")
+        listed(&copied.sizes),
+        counted(copied.jobs, "job"),
+        think.unwrap_or_default()
     )
 }
 
@@ -340,39 +293,35 @@ fn worth_in_words(worth: &Worth) -> String {
             "{concerns}. It is taken to use {over} already, so there is nothing to gain"
         );
     }
-    let cpu = worth.cpu.map_or_else(String::new, |cpu| {
+    let cpu = worth.cpu.map(|cpu| {
         let of = match cpu.of {
             PerCore::Machine => "CPU",
             PerCore::Threads => "CPU of the threads",
         };
-        format!(
-            " and {} instead of {} of {of} per I/O",
-            duration(cpu.method_ns),
-            duration(cpu.over_ns)
-        )
+        let (by_method, by_other) = (duration(cpu.method_ns), duration(cpu.over_ns));
+        format!(" and {by_method} instead of {by_other} of {of} per I/O")
     });
-    let points = worth.program_cpu_pct.map_or_else(String::new, |pct| {
+    let points = worth.program_cpu_pct.map(|pct| {
         let more = if pct > 0.0 { "more" } else { "less" };
         let pct = number(pct.abs());
         format!(", at its own rate with {pct} % of one CPU {more}")
     });
     format!(
-        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{cpu}. The \
-         program would go {} times as fast{points}",
+        "{concerns}. {method} gave the workload {} times the IOPS of {over}, at {} times the mean latency{}. The \
+         program would go {} times as fast{}",
         number(worth.iops_times),
         number(worth.latency_times),
-        number(worth.program_times)
+        cpu.unwrap_or_default(),
+        number(worth.program_times),
+        points.unwrap_or_default()
     )
 }
 
 fn caveat(of: &WorthCaveat) -> String {
     match of {
         WorthCaveat::Unlike(figures) => {
-            let names: Vec<&str> = figures.iter().map(|figure| figure_name(*figure)).collect();
-            format!(
-                "the workload is unlike the program in {}: the worth is a guess there",
-                names.join(", ")
-            )
+            let names = listed(figures.iter().map(|figure| figure_name(*figure)));
+            format!("the workload is unlike the program in {names}: the worth is a guess there")
         }
         WorthCaveat::LaneDepth(depth) => format!(
             "the program has {} in flight per submitter. A thread that waits for the oldest of several gains less \
@@ -410,9 +359,4 @@ fn plural(direction: Direction) -> &'static str {
 fn kind(direction: Direction, random: bool) -> String {
     let order = if random { "random" } else { "sequential" };
     format!("{order} {}", plural(direction))
-}
-
-/// A share as `12.3 %`.
-fn percent(share: f64) -> String {
-    format!("{} %", number(share * 100.0))
 }

@@ -1,15 +1,14 @@
 //! The proof of an effective mode, in words.
 
+use crate::phrase::listed;
 use q2c_result::proof::Evidence;
 
-/// Name and value of each piece of a proof, in the order of the names.
-pub(crate) fn words(proof: &[Evidence]) -> Vec<(String, String)> {
-    let named = proof
-        .iter()
-        .map(|evidence| (name(evidence).to_owned(), value(evidence)));
-    let mut named: Vec<(String, String)> = named.collect();
+/// Name and value of each piece of a proof, in the order of the names: `I/Os 1200, device
+/// interrupts 3`.
+pub(crate) fn words(proof: &[Evidence]) -> String {
+    let mut named: Vec<(&str, String)> = proof.iter().map(|of| (name(of), value(of))).collect();
     named.sort();
-    named
+    listed(named.iter().map(|(name, value)| format!("{name} {value}")))
 }
 
 fn name(evidence: &Evidence) -> &'static str {
@@ -40,15 +39,16 @@ fn name(evidence: &Evidence) -> &'static str {
 }
 
 fn value(evidence: &Evidence) -> String {
-    let read =
-        |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
-    let counted = |rate: &Option<f64>| rate.map_or("not counted".to_owned(), |n| format!("{n:.3}"));
     match evidence {
         Evidence::Ios(n) | Evidence::Slept(n) | Evidence::LeftToInterrupt(n) => n.to_string(),
         Evidence::SleptByProbe { slept, polled } => format!("{slept} of {polled} seen by a probe"),
         Evidence::SleptUnseen(why) => format!("not seen: {why}"),
-        Evidence::Interrupts(count) | Evidence::Requests(count) => read(count),
-        Evidence::InterruptsPerIo(rate) | Evidence::RequestsPerIo(rate) => counted(rate),
+        Evidence::Interrupts(count) | Evidence::Requests(count) => {
+            count.map_or("could not be read".to_owned(), |n| n.to_string())
+        }
+        Evidence::InterruptsPerIo(rate) | Evidence::RequestsPerIo(rate) => {
+            rate.map_or("not counted".to_owned(), |n| format!("{n:.3}"))
+        }
         Evidence::SwitchesPerWait(n) | Evidence::SwitchesPerIo(n) | Evidence::SleepsPerIo(n) => {
             format!("{n:.3}")
         }
@@ -70,27 +70,15 @@ mod tests {
 
     #[test]
     fn a_proof_is_told_in_the_order_of_its_names() {
+        let (slept, polled) = (9, 10);
         let proof = [
             Evidence::Requests(None),
-            Evidence::SleptByProbe {
-                slept: 9,
-                polled: 10,
-            },
+            Evidence::SleptByProbe { slept, polled },
             Evidence::Ios(12),
             Evidence::SwitchesPerWait(0.25),
         ];
-        let told: Vec<String> = words(&proof)
-            .into_iter()
-            .map(|(n, v)| format!("{n} {v}"))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                "I/Os 12",
-                "I/Os that slept 9 of 10 seen by a probe",
-                "device requests could not be read",
-                "voluntary switches per slept I/O, or per I/O 0.250",
-            ]
-        );
+        let told = "I/Os 12, I/Os that slept 9 of 10 seen by a probe, device requests could not be \
+                    read, voluntary switches per slept I/O, or per I/O 0.250";
+        assert_eq!(words(&proof), told);
     }
 }

@@ -1,5 +1,6 @@
 //! Writes numbers as text, with three significant digits.
 
+use crate::phrase::counted;
 use q2c_model::Bytes;
 use q2c_stats::Interval;
 
@@ -27,10 +28,23 @@ pub(crate) fn number(value: f64) -> String {
 
 /// The median of the trials, times `scale`; `-` without a trial.
 pub(crate) fn median(interval: &Interval, scale: f64) -> String {
-    match interval.trials {
-        0 => NOTHING.to_owned(),
-        _ => number(interval.median * scale),
-    }
+    or_nothing((interval.trials > 0).then(|| number(interval.median * scale)))
+}
+
+/// A share as `12.3 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}
+
+/// The median, with the range if there is one: `98.4 [96.1, 101.3]`.
+pub(crate) fn ranged(interval: &Interval, scale: f64) -> String {
+    let text = format!("{} {}", median(interval, scale), range(interval, scale));
+    text.trim_end().to_owned()
+}
+
+/// The text; `-` where there is none.
+pub(crate) fn or_nothing(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NOTHING.to_owned())
 }
 
 /// `[min, max]` with the median's decimals; empty with fewer than two trials.
@@ -47,19 +61,19 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
 /// a number for each point that was measured; points that were not tried do not count.
 pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
     let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
-    let (least, most) = (run.iter().min(), run.iter().max());
-    let (least, most) = (*least.unwrap_or(&0), *most.unwrap_or(&0));
-    let plural = |n: u32| if n == 1 { "trial" } else { "trials" };
-    let numbers = match least == most {
-        true => most.to_string(),
-        false => format!("{least} to {most}"),
+    let least = run.iter().copied().min().unwrap_or(0);
+    let most = run.iter().copied().max().unwrap_or(0);
+    let span = if least == most {
+        String::new()
+    } else {
+        format!("{least} to ")
     };
     if most > asked && least < asked {
-        format!("{numbers} trials ({asked} asked for)")
+        format!("{span}{most} trials ({asked} asked for)")
     } else if least < asked {
-        format!("{numbers} of {asked} {}", plural(asked))
+        format!("{span}{most} of {}", counted(asked, "trial"))
     } else {
-        format!("{numbers} {}", plural(most))
+        span + &counted(most, "trial")
     }
 }
 
@@ -131,13 +145,9 @@ mod tests {
 
     #[test]
     fn three_significant_digits() {
-        let shown: Vec<String> = [12_345.6, 99.96, 99.94, 12.34, 9.996, 1.234, 0.004, 0.0]
-            .map(number)
-            .to_vec();
-        assert_eq!(
-            shown,
-            ["12346", "100", "99.9", "12.3", "10.0", "1.23", "<0.01", "0"]
-        );
+        let values = [12_345.6, 99.96, 99.94, 12.34, 9.996, 1.234, 0.004, 0.0];
+        let shown = values.map(number).join(" ");
+        assert_eq!(shown, "12346 100 99.9 12.3 10.0 1.23 <0.01 0");
         assert_eq!(number(f64::NAN), "-");
     }
 
@@ -169,24 +179,11 @@ mod tests {
 
     #[test]
     fn durations_and_rates_carry_their_unit() {
-        let shown: Vec<String> = [310.0, 43_120.0, 2.5e6, 8.2e9, 724e9, 7_384e9]
-            .map(duration)
-            .to_vec();
-        assert_eq!(
-            shown,
-            [
-                "310 ns",
-                "43.1 us",
-                "2.50 ms",
-                "8.20 s",
-                "12 min 4 s",
-                "2 h 3 min"
-            ]
-        );
-        assert_eq!(
-            [iops(850.0), iops(12_340.0), iops(1.5e6)],
-            ["850", "12.3 K", "1.50 M"]
-        );
+        let times = [310.0, 43_120.0, 2.5e6, 8.2e9, 724e9, 7_384e9].map(duration);
+        let wanted = "310 ns, 43.1 us, 2.50 ms, 8.20 s, 12 min 4 s, 2 h 3 min";
+        assert_eq!(times.join(", "), wanted);
+        let rates = [850.0, 12_340.0, 1.5e6].map(iops);
+        assert_eq!(rates, ["850", "12.3 K", "1.50 M"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How many I/Os and bytes a trace has in a second, and how many of them are reads and writes, in
 //! words.
 
-use crate::quantity::{duration, iops, number};
+use crate::quantity::{duration, iops, number, percent};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
 use std::collections::BTreeMap;
 
@@ -48,20 +48,17 @@ impl Rates {
     /// The rates as headings with a sentence each; none without an I/O. The facts of the trace tell
     /// what was stated for all of its I/Os.
     pub(crate) fn told(&self, facts: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
-        let size = facts.get(STATED_BYTES).map_or("", |_| {
-            "; the size of the I/Os was stated, not read from the source, so bytes are no finding"
-        });
-        let op = facts.get(STATED_OP).map_or(
-            "",
-            |_| "; the operation of the I/Os was stated, not read from the source",
-        );
-        match self.ios {
-            0 => Vec::new(),
-            _ => vec![
-                ("rate", self.rate() + size),
-                ("reads and writes", self.shares() + op),
-            ],
+        if self.ios == 0 {
+            return Vec::new();
         }
+        let (mut rate, mut shares) = (self.rate(), self.shares());
+        if facts.contains_key(STATED_BYTES) {
+            rate += "; the size of the I/Os was stated, not read from the source, so bytes are no finding";
+        }
+        if facts.contains_key(STATED_OP) {
+            shares += "; the operation of the I/Os was stated, not read from the source";
+        }
+        vec![("rate", rate), ("reads and writes", shares)]
     }
 
     fn rate(&self) -> String {
@@ -79,22 +76,18 @@ impl Rates {
     }
 
     fn shares(&self) -> String {
+        let share = |part: u64, of: u64| percent(part as f64 / of as f64);
         let (reads, writes) = (self.reads.ios, self.writes.ios);
         let others = self.ios.saturating_sub(reads + writes);
-        let mut text = format!(
-            "of the I/Os {} are reads and {} writes",
-            share(reads, self.ios),
-            share(writes, self.ios)
-        );
+        let (reads, writes) = (share(reads, self.ios), share(writes, self.ios));
+        let mut text = format!("of the I/Os {reads} are reads and {writes} writes");
         if others > 0 {
             text += &format!(" ({} other operations)", share(others, self.ios));
         }
-        if self.bytes() > 0 {
-            text += &format!(
-                "; of the bytes {} were read and {} written",
-                share(self.reads.bytes, self.bytes()),
-                share(self.writes.bytes, self.bytes())
-            );
+        let all = self.bytes();
+        if all > 0 {
+            let (read, written) = (share(self.reads.bytes, all), share(self.writes.bytes, all));
+            text += &format!("; of the bytes {read} were read and {written} written");
         }
         text
     }
@@ -102,10 +95,6 @@ impl Rates {
     fn bytes(&self) -> u64 {
         self.reads.bytes.saturating_add(self.writes.bytes)
     }
-}
-
-fn share(part: u64, of: u64) -> String {
-    format!("{} %", number(part as f64 / of as f64 * 100.0))
 }
 
 #[cfg(test)]

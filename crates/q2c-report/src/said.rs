@@ -7,12 +7,17 @@ use q2c_result::Warning;
 pub(crate) enum Weight {
     /// A fact without a judgement.
     Plain,
-    /// A good finding.
     Good,
     /// A finding that changes how the numbers are to be read.
     Caution,
     /// The numbers cannot be used, or some are missing.
     Bad,
+}
+
+impl Weight {
+    pub fn sure(is_sure: bool) -> Self {
+        if is_sure { Self::Good } else { Self::Caution }
+    }
 }
 
 /// A sentence with its heading, `what`.
@@ -36,12 +41,34 @@ impl Said {
         Self::new(Weight::Plain, what, words)
     }
 
+    pub fn good(what: &str, words: impl Into<String>) -> Self {
+        Self::new(Weight::Good, what, words)
+    }
+
+    pub fn caution(what: &str, words: impl Into<String>) -> Self {
+        Self::new(Weight::Caution, what, words)
+    }
+
+    pub fn bad(what: &str, words: impl Into<String>) -> Self {
+        Self::new(Weight::Bad, what, words)
+    }
+
+    /// A sentence for each of `words`, all under one heading.
+    pub fn each<W: Into<String>>(
+        weight: Weight,
+        what: &str,
+        words: impl IntoIterator<Item = W>,
+    ) -> impl Iterator<Item = Self> {
+        let words = words.into_iter();
+        words.map(move |words| Self::new(weight, what, words))
+    }
+
     pub fn warning(warning: &Warning) -> Self {
         let mut words = format!("{}; {}", warning.found, warning.means);
         if !warning.todo.is_empty() {
             words += &format!(". To do: {}", warning.todo);
         }
-        Self::new(Weight::Caution, &format!("warning {}", warning.id), words)
+        Self::caution(&format!("warning {}", warning.id), words)
     }
 }
 
@@ -52,14 +79,28 @@ pub(crate) struct Field {
     pub below: String,
 }
 
-impl<T: Into<String>> From<T> for Field {
-    fn from(text: T) -> Self {
+impl Field {
+    pub fn over(text: impl Into<String>, below: impl Into<String>) -> Self {
         Field {
             text: text.into(),
-            below: String::new(),
+            below: below.into(),
         }
     }
 }
+
+impl<T: Into<String>> From<T> for Field {
+    fn from(text: T) -> Self {
+        Field::over(text, "")
+    }
+}
+
+/// A row of a table, whose fields may be of several types.
+macro_rules! row {
+    ($($field:expr),* $(,)?) => {
+        vec![$($crate::said::Field::from($field)),*]
+    };
+}
+pub(crate) use row;
 
 /// Numbers with their units and ranges are not wider than this.
 const NUMBER: usize = 24;
@@ -76,18 +117,28 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table without a legend.
-    pub fn of<H: Into<String>, F: Into<Field>>(
+    pub fn of<H: Into<String>, R: IntoIterator<Item: Into<Field>>>(
         head: impl IntoIterator<Item = H>,
-        rows: impl IntoIterator<Item = Vec<F>>,
+        rows: impl IntoIterator<Item = R>,
     ) -> Self {
-        let rows = rows.into_iter();
+        let fields = |row: R| row.into_iter().map(Into::into).collect();
         Table {
             head: head.into_iter().map(H::into).collect(),
-            rows: rows
-                .map(|row| row.into_iter().map(F::into).collect())
-                .collect(),
+            rows: rows.into_iter().map(fields).collect(),
             legend: "",
         }
+    }
+
+    /// A table whose heads are written in one line: `device | size\nMiB | state`.
+    pub fn headed<R: IntoIterator<Item: Into<Field>>>(
+        heads: &str,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        Table::of(heads.split(" | "), rows)
+    }
+
+    pub fn legend(self, legend: &'static str) -> Self {
+        Table { legend, ..self }
     }
 
     /// Whether a column has sentences, which are too wide to stand in one line.
@@ -99,31 +150,34 @@ impl Table {
 
     /// Removes the first column, where it would tell rows that need no name.
     pub fn without_names(mut self) -> Self {
-        let behind = |column: usize| column > 0;
-        self.head = only(self.head, behind);
-        let rows = self.rows.into_iter();
-        self.rows = rows.map(|row| only(row, behind)).collect();
+        self.keep(|column| column > 0);
         self
     }
 
     /// Removes the columns in which no row has a text; the column of names stays.
-    pub fn without_empty_columns(mut self) -> Self {
+    pub fn without_empty_columns(self) -> Self {
+        self.without_columns_of("")
+    }
+
+    /// Removes the columns in which all rows have this text; the column of names stays.
+    pub fn without_columns_of(mut self, text: &str) -> Self {
         let has = |column: usize| {
             let mut fields = self.rows.iter().filter_map(|row| row.get(column));
-            column == 0 || fields.any(|field| !field.text.is_empty())
+            column == 0 || fields.any(|field| field.text != text)
         };
         let kept: Vec<bool> = (0..self.head.len()).map(has).collect();
-        let kept = |column: usize| kept.get(column).copied().unwrap_or(false);
-        self.head = only(self.head, kept);
-        self.rows = self.rows.into_iter().map(|row| only(row, kept)).collect();
+        self.keep(|column| kept.get(column).copied().unwrap_or(false));
         self
     }
-}
 
-fn only<T>(items: Vec<T>, kept: impl Fn(usize) -> bool) -> Vec<T> {
-    let items = items.into_iter().enumerate();
-    let kept = items.filter_map(|(column, item)| kept(column).then_some(item));
-    kept.collect()
+    fn keep(&mut self, kept: impl Fn(usize) -> bool) {
+        fn only<T>(items: &mut Vec<T>, kept: impl Fn(usize) -> bool) {
+            let mut columns = 0..;
+            items.retain(|_| columns.next().is_some_and(&kept));
+        }
+        only(&mut self.head, &kept);
+        self.rows.iter_mut().for_each(|row| only(row, &kept));
+    }
 }
 
 #[cfg(test)]
@@ -132,17 +186,8 @@ mod tests {
 
     #[test]
     fn a_column_without_anything_goes() {
-        let table = Table {
-            head: ["a", "b", "c"].map(String::from).to_vec(),
-            rows: vec![
-                ["x", "", "1"].map(Field::from).to_vec(),
-                ["", "", ""].map(Field::from).to_vec(),
-            ],
-            legend: "",
-        };
-        let table = table.without_empty_columns();
-        assert_eq!(table.head, ["a", "c"]);
-        assert_eq!(table.rows[0], [Field::from("x"), Field::from("1")]);
-        assert_eq!(table.rows[1].len(), 2);
+        let rows = [["x", "", "1"], ["", "", ""]];
+        let table = Table::headed("a | b | c", rows).without_empty_columns();
+        assert_eq!(table, Table::of(["a", "c"], [["x", "1"], ["", ""]]));
     }
 }

@@ -1,15 +1,38 @@
-//! Tables and sentences of `q2c scale predict` that terminal and page share.
+//! The report of `q2c scale predict`.
 
 use crate::analysis::time;
-use crate::quantity::{NOTHING, iops, number};
-use crate::said::{Field, Said, Table, Weight};
+use crate::document::{Document, Reported, Section};
+use crate::phrase::listed;
+use crate::plots;
+use crate::quantity::{iops, number, or_nothing};
+use crate::said::{Said, Table};
 use q2c_result::scale::{Answer, CurvePoint, Parameters, Resource, ScaleResult, Value};
 
 /// Rows of the terminal's table: more of the curve are in the page and in CSV.
 const ROWS: usize = 16;
 
-/// What the prediction is about.
-pub(crate) fn title(result: &ScaleResult) -> String {
+impl Reported for ScaleResult {
+    fn document(&self) -> Document<'_> {
+        let of = Document::new("scale predict", &self.version, &self.schema)
+            .titled(title(self), about(self))
+            .run(self.seed, self.started_unix_s)
+            .answers([answer(self)])
+            .section(
+                Section::new("Curve")
+                    .table(curve(self))
+                    .plots(|| vec![plots::scale::plot(self)]),
+            )
+            .section(Section::new("How sure it is").told(words(self)))
+            .section(Section::new("Parameters").table(parameters(&self.parameters)))
+            .warnings(&self.warnings);
+        match &self.run {
+            Some(run) => of.target(&run.target).machine(&run.machine),
+            None => of,
+        }
+    }
+}
+
+fn title(result: &ScaleResult) -> String {
     match (&result.run, &result.parameters_file) {
         (Some(run), _) => run.path.clone(),
         (None, Some(file)) => file.clone(),
@@ -17,12 +40,7 @@ pub(crate) fn title(result: &ScaleResult) -> String {
     }
 }
 
-/// The prediction in a line.
-pub(crate) fn about(result: &ScaleResult) -> String {
-    let jobs = format!(
-        "predicted up to {} jobs on {} cores",
-        result.jobs, result.cores
-    );
+fn about(result: &ScaleResult) -> String {
     let from = match (&result.run, &result.parameters_file) {
         (Some(run), None) => format!(
             " · from {} {} depth {} {} {}, measured up to {} jobs on {} physical cores",
@@ -31,11 +49,11 @@ pub(crate) fn about(result: &ScaleResult) -> String {
         (_, Some(file)) => format!(" · with the parameters of {file}"),
         _ => String::new(),
     };
-    jobs + &from
+    let (jobs, cores) = (result.jobs, result.cores);
+    format!("predicted up to {jobs} jobs on {cores} cores{from}")
 }
 
-/// The resource in words.
-pub(crate) fn resource(of: Resource) -> &'static str {
+fn resource(of: Resource) -> &'static str {
     match of {
         Resource::Cpu => "cores",
         Resource::Lock => "a lock",
@@ -46,41 +64,35 @@ pub(crate) fn resource(of: Resource) -> &'static str {
 }
 
 /// Where scaling ends.
-pub(crate) fn answer(result: &ScaleResult) -> Said {
+fn answer(result: &ScaleResult) -> Said {
     let by = result.resource.map_or("nothing", resource);
-    let between = result
-        .ends_between
-        .map_or_else(String::new, |(low, high)| match high {
-            Some(high) => format!("{low} to {high} jobs"),
-            None => format!("{low} jobs or more"),
-        });
+    let between = match result.ends_between {
+        Some((low, Some(high))) => format!("{low} to {high} jobs"),
+        Some((low, None)) => format!("{low} jobs or more"),
+        None => String::new(),
+    };
     match (result.answer, result.ends_at) {
         (Answer::Ends, Some(end)) => {
-            let falls = result.peak.map_or_else(String::new, |peak| {
-                format!("; throughput is predicted to fall beyond {peak}")
-            });
-            Said::new(
-                Weight::Good,
+            let falls = result.peak;
+            let falls = falls.map(|n| format!("; throughput is predicted to fall beyond {n}"));
+            let falls = falls.unwrap_or_default();
+            Said::good(
                 "scaling ends",
                 format!("at {end} jobs ({between}), by {by}{falls}"),
             )
         }
-        (Answer::Uncertain, _) => Said::new(
-            Weight::Caution,
+        (Answer::Uncertain, _) => Said::caution(
             "not yet to be told",
             format!(
                 "{by} shows, but too little of it: scaling may end anywhere from {between}; measure more jobs"
             ),
         ),
-        (Answer::Beyond, _) => Said::plain(
-            "scaling",
-            format!(
-                "does not end up to {} jobs by anything that is known",
-                result.jobs
-            ),
-        ),
-        _ => Said::new(
-            Weight::Caution,
+        (Answer::Beyond, _) => {
+            let jobs = result.jobs;
+            let words = format!("does not end up to {jobs} jobs by anything that is known");
+            Said::plain("scaling", words)
+        }
+        _ => Said::caution(
             "nothing seen",
             format!(
                 "no limit shows up to {} jobs, so where scaling ends cannot be predicted; the curve is the one without a limit",
@@ -91,27 +103,17 @@ pub(crate) fn answer(result: &ScaleResult) -> Said {
 }
 
 /// What qualifies the prediction.
-pub(crate) fn words(result: &ScaleResult) -> Vec<Said> {
+fn words(result: &ScaleResult) -> Vec<Said> {
     let mut said = Vec::new();
-    if !result.what_if.is_empty() {
-        let all = result
-            .what_if
-            .iter()
-            .map(|what| format!("{} +{} %", resource(what.resource), number(what.gain_pct)));
-        let jobs = result.what_if[0].jobs;
-        said.push(Said::plain(
-            "without its limit",
-            format!(
-                "throughput at {jobs} jobs: {}",
-                all.collect::<Vec<_>>().join(", ")
-            ),
-        ));
+    if let Some(first) = result.what_if.first() {
+        let all = result.what_if.iter();
+        let gains = all.map(|of| format!("{} +{} %", resource(of.resource), number(of.gain_pct)));
+        let words = format!("throughput at {} jobs: {}", first.jobs, listed(gains));
+        said.push(Said::plain("without its limit", words));
     }
     if let Some(stage) = &result.parameters.shared_stage {
-        said.push(Said::plain(
-            "seen in",
-            format!("stage {stage}, which grows with the jobs"),
-        ));
+        let words = format!("stage {stage}, which grows with the jobs");
+        said.push(Said::plain("seen in", words));
     }
     if let Some(error) = result.leave_out_error_pct {
         let of = match result.parameters_file {
@@ -127,7 +129,7 @@ pub(crate) fn words(result: &ScaleResult) -> Vec<Said> {
 }
 
 /// The curve, thinned out where it has many points; every measured one is there.
-pub(crate) fn curve(result: &ScaleResult) -> Table {
+fn curve(result: &ScaleResult) -> Table {
     let predicted = result.curve.iter().filter(|p| !p.measured).count();
     let every = predicted.div_ceil(ROWS).max(1);
     let mut nth = 0;
@@ -136,72 +138,51 @@ pub(crate) fn curve(result: &ScaleResult) -> Table {
         let kept = point.jobs == result.jobs || Some(point.jobs) == result.ends_at;
         point.measured || kept || nth % every == 0
     });
-    let row = |point: &CurvePoint| -> Vec<Field> {
+    let row = |point: &CurvePoint| {
         let what = if point.measured {
             "measured"
         } else {
             "predicted"
         };
-        vec![
-            point.jobs.to_string().into(),
-            what.into(),
-            iops(point.iops).into(),
-            iops(point.low).into(),
-            iops(point.high).into(),
+        [
+            point.jobs.to_string(),
+            what.to_owned(),
+            iops(point.iops),
+            iops(point.low),
+            iops(point.high),
         ]
     };
-    Table {
-        head: ["jobs", "", "IOPS", "low", "high"]
-            .map(String::from)
-            .to_vec(),
-        rows: shown.map(row).collect(),
-        legend: "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
-                 points left out.",
-    }
+    Table::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(
+        "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
+         points left out.",
+    )
 }
 
-/// The parameters.
-pub(crate) fn parameters(of: &Parameters) -> Table {
-    let ns = |name: &str, value: Value| row(name, value, time);
+fn parameters(of: &Parameters) -> Table {
     let mut rows = vec![
-        ns("on the core", of.cpu_ns),
-        ns("interrupt, wake-up and other", of.rest_ns),
-        ns("in the device", of.device_ns),
+        row("on the core", of.cpu_ns, time),
+        row("interrupt, wake-up and other", of.rest_ns, time),
+        row("in the device", of.device_ns, time),
     ];
-    rows.extend(
-        of.device_parallel
-            .map(|value| row("device serves at once", value, number)),
-    );
+    let parallel = of.device_parallel;
+    rows.extend(parallel.map(|value| row("device serves at once", value, number)));
     if of.lock_ns.value > 0.0 {
-        rows.push(ns("lock held", of.lock_ns));
+        rows.push(row("lock held", of.lock_ns, time));
         rows.push(row("growth by each waiter", of.lock_growth, number));
     }
     if of.line_ns.value > 0.0 {
-        rows.push(ns("cache line, each further core", of.line_ns));
+        rows.push(row("cache line, each further core", of.line_ns, time));
     }
     if let Some((queues, tags)) = of.queues.zip(of.tags) {
         let whole = |value: f64| format!("{value:.0}");
         rows.push(row("hardware queues", Value::exact(queues.into()), whole));
         rows.push(row("requests of each", Value::exact(tags.into()), whole));
     }
-    Table {
-        head: ["of each I/O", "value", "low", "high"]
-            .map(String::from)
-            .to_vec(),
-        rows,
-        legend: "",
-    }
+    Table::headed("of each I/O | value | low | high", rows)
 }
 
-fn row(name: &str, value: Value, text: impl Fn(f64) -> String) -> Vec<Field> {
-    let edge = |edge: f64| match value.low < value.high {
-        true => text(edge),
-        false => NOTHING.to_owned(),
-    };
-    vec![
-        name.into(),
-        text(value.value).into(),
-        edge(value.low).into(),
-        edge(value.high).into(),
-    ]
+fn row(name: &str, value: Value, text: fn(f64) -> String) -> [String; 4] {
+    let edge = |edge: f64| or_nothing((value.low < value.high).then(|| text(edge)));
+    let (low, high) = (edge(value.low), edge(value.high));
+    [name.to_owned(), text(value.value), low, high]
 }

@@ -1,6 +1,8 @@
 //! The recorded service times of a simulated device, in words.
 
+use crate::phrase::{listed, when};
 use crate::quantity::duration;
+use q2c_model::{Bytes, Direction};
 use q2c_service::{Class, RecordedFacts};
 
 /// What a simulated device's recorded service times are: of how many I/Os, by direction and size,
@@ -11,7 +13,6 @@ use q2c_service::{Class, RecordedFacts};
 #[must_use]
 pub fn service_times(times: &RecordedFacts) -> String {
     let recorded: u64 = times.classes.iter().map(|class| class.recorded).sum();
-    let classes: Vec<String> = times.classes.iter().map(class).collect();
     let left_out = match times.left_out {
         0 => String::new(),
         n => format!(
@@ -21,36 +22,29 @@ pub fn service_times(times: &RecordedFacts) -> String {
     format!(
         "{} of {recorded} recorded I/Os: {}; requests of another direction or size take the times of the nearest{left_out}",
         times.measure.name().to_uppercase(),
-        classes.join(", "),
+        listed(times.classes.iter().map(class)),
     )
 }
 
 fn class(class: &Class) -> String {
     let direction = match class.direction {
-        q2c_model::Direction::Read => "reads",
-        q2c_model::Direction::Write => "writes",
+        Direction::Read => "reads",
+        Direction::Write => "writes",
     };
     let from = class.from.bytes();
     // The last of the kernel's eight size classes is open upwards.
-    let below = match class.from.0 {
-        128.. => String::new(),
-        _ => format!(" below {}", q2c_model::Bytes(2 * from.0)),
-    };
-    let chosen = match class.recorded == class.kept as u64 {
-        true => String::new(),
-        false => format!(", {} of them chosen at random", class.kept),
-    };
-    let median = duration(class.median.0 as f64);
-    format!(
-        "{} {direction} from {from}{below} (median {median}{chosen})",
-        class.recorded
-    )
+    let below = (class.from.0 < 128).then(|| format!(" below {}", Bytes(2 * from.0)));
+    let below = below.unwrap_or_default();
+    let chosen = format!(", {} of them chosen at random", class.kept);
+    let chosen = when(class.recorded != class.kept as u64, &chosen);
+    let (recorded, median) = (class.recorded, duration(class.median.0 as f64));
+    format!("{recorded} {direction} from {from}{below} (median {median}{chosen})")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Direction, Nanos, Sectors};
+    use q2c_model::{Nanos, Sectors};
     use q2c_service::Measure;
 
     fn class(direction: Direction, from: u64, recorded: u64, kept: usize) -> Class {

@@ -1,8 +1,9 @@
 //! Chooses the few cells of a sweep that a table shows.
 
 use crate::label;
+use crate::phrase::when;
 use q2c_result::sweep::{SimCell, SweepAnswer, SweepResult};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Up to this number all cells are shown.
 const FEW: usize = 40;
@@ -12,47 +13,36 @@ const FEW: usize = 40;
 /// by the objective among those that keep the limits, or among all where none does), and those that
 /// the conclusions name.
 pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
-    let of_trace = result
-        .cells
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| c.input == answer.input);
-    let cells: Vec<(usize, &SimCell)> = of_trace.collect();
+    let of_trace = result.cells.iter().enumerate();
+    let of_trace = of_trace.filter(|(_, cell)| cell.input == answer.input);
+    let mut shown: Vec<(usize, &SimCell)> = of_trace.collect();
+    let all = shown.len();
     let key = |cell: &SimCell| (keeps_limits(cell, answer), score(result, cell));
-    let mut shown: Vec<(usize, &SimCell)> = match cells.len() <= FEW {
-        true => cells.clone(),
-        false => {
-            let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
-            for &(index, cell) in &cells {
-                let now = best.entry(&cell.rule).or_insert((index, cell));
-                let is_answer = |index| answer.best == Some(index);
-                if is_answer(index) || (!is_answer(now.0) && key(cell) > key(now.1)) {
-                    *now = (index, cell);
-                }
+    if all > FEW {
+        let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
+        for &(index, cell) in &shown {
+            let now = best.entry(&cell.rule).or_insert((index, cell));
+            let is_answer = |index| answer.best == Some(index);
+            if is_answer(index) || (!is_answer(now.0) && key(cell) > key(now.1)) {
+                *now = (index, cell);
             }
-            let of_rules: BTreeSet<usize> = best.into_values().map(|(index, _)| index).collect();
-            let is_shown = |index| of_rules.contains(&index) || is_named(answer, index);
-            let shown = cells.iter().filter(|(index, _)| is_shown(*index));
-            shown.copied().collect()
         }
-    };
+        let named = [
+            answer.best,
+            answer.most_kiops_per_core,
+            answer.most_iops,
+            answer.nearest,
+        ];
+        shown.retain(|(index, cell)| {
+            best[cell.rule.as_str()].0 == *index || named.contains(&Some(*index))
+        });
+    }
     shown.sort_by(|a, b| {
         let (a, b) = (key(a.1), key(b.1));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
-    let hidden = (cells.len() - shown.len()) as u64;
+    let hidden = (all - shown.len()) as u64;
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
-}
-
-/// Whether a conclusion names the cell.
-fn is_named(answer: &SweepAnswer, index: usize) -> bool {
-    let named = [
-        answer.best,
-        answer.most_kiops_per_core,
-        answer.most_iops,
-        answer.nearest,
-    ];
-    named.contains(&Some(index))
 }
 
 /// How the rows of a table are sorted, and where some are left out, which are shown.
@@ -61,10 +51,10 @@ pub(crate) fn sorted(result: &SweepResult, some: bool) -> String {
         "cpu" => "least CPU first".to_owned(),
         other => format!("most {} first", label::objective(other)),
     };
-    let which = match some {
-        true => " Shown is the best of each rule, and what is named above.",
-        false => "",
-    };
+    let which = when(
+        some,
+        " Shown is the best of each rule, and what is named above.",
+    );
     format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
 }
 

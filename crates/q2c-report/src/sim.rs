@@ -1,80 +1,76 @@
-//! What `q2c poll sim` says: its conclusion, and what was assumed.
+//! The report of `q2c poll sim`.
 
-use crate::document::Answer;
+use crate::document::{Document, Reported, Section};
+use crate::phrase::counted;
 use crate::quantity::count;
 use crate::said::{Said, Weight};
 use crate::sweep::beside_polling;
-use crate::taken_as;
+use crate::{simulated, taken_as};
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
 use q2c_result::tune::FLOOR;
 
+impl Reported for SimResult {
+    fn document(&self) -> Document<'_> {
+        let about = format!("{} I/Os, {}", count(self.ios), counted(self.lanes, "lane"));
+        let row = |of: &SimMethod| simulated::row(&of.method, of.ios, &of.gives);
+        let no_time = self.methods.iter().filter_map(no_time);
+        let taken = taken_as::words(&self.taken_as, self.lanes);
+        let time = format!("{} after {} of warm-up", self.measure_ns, self.warm_up_ns);
+        Document::new("poll sim", env!("CARGO_PKG_VERSION"), &self.schema)
+            .titled(self.trace.clone(), about)
+            .run(self.seed, 0)
+            .answers(answer(&self.methods))
+            .section(
+                Section::new("")
+                    .table(simulated::table(self.methods.iter().map(row)))
+                    .told(Said::each(Weight::Caution, "no time", no_time)),
+            )
+            .section(Section::new("What was assumed").told(
+                Said::each(Weight::Plain, "taken as", taken).chain([
+                    Said::plain("costs", &self.cost),
+                    Said::plain("simulated", time),
+                ]),
+            ))
+            .warnings(&self.warnings)
+    }
+}
+
 /// The rule with the most KIOPS per core of those that keep classic polling's IOPS.
 /// `None` without polling.
-pub(crate) fn answer(methods: &[SimMethod]) -> Option<Answer> {
-    let poll = methods
-        .iter()
-        .find(|method| method.method == "poll" && method.ios > 0)?;
+fn answer(methods: &[SimMethod]) -> Option<Said> {
+    let counting = || methods.iter().filter(|method| method.ios > 0);
+    let poll = counting().find(|method| method.method == "poll")?;
     let floor = FLOOR * poll.gives.rates.iops;
-    let rules = || {
-        let rules = methods
-            .iter()
-            .filter(|method| !["poll", "oracle"].contains(&&*method.method));
-        rules.filter(|method| method.ios > 0)
-    };
-    let by =
-        |of: fn(&SimMethod) -> f64| move |a: &&SimMethod, b: &&SimMethod| of(a).total_cmp(&of(b));
+    let rules = || counting().filter(|of| !["poll", "oracle"].contains(&&*of.method));
+    let most = |a: f64, b: f64| a.total_cmp(&b);
     let said = |method: &SimMethod| beside_polling(&method.gives, &poll.gives);
     let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
-    let best = keeps.max_by(by(|method| method.gives.kiops_per_core));
+    let best = keeps.max_by(|a, b| most(a.gives.kiops_per_core, b.gives.kiops_per_core));
     if let Some(best) = best {
-        return Some(Said::new(Weight::Good, &best.method, said(best)).into());
+        return Some(Said::good(&best.method, said(best)));
     }
-    let nearest = rules().max_by(by(|method| method.gives.rates.iops))?;
+    let nearest = rules().max_by(|a, b| most(a.gives.rates.iops, b.gives.rates.iops))?;
     let words = format!(
         "No rule keeps {:.0} % of classic polling's IOPS. The nearest, {}, has {}",
         FLOOR * 100.0,
         nearest.method,
         said(nearest)
     );
-    Some(Said::new(Weight::Caution, "", words).into())
-}
-
-/// What the simulation was of.
-pub(crate) fn about(result: &SimResult) -> String {
-    let lanes = match result.lanes {
-        1 => "1 lane".to_owned(),
-        n => format!("{n} lanes"),
-    };
-    format!("{} I/Os, {lanes}", count(result.ios))
-}
-
-/// What the simulation took for granted.
-pub(crate) fn assumed(result: &SimResult) -> Vec<Said> {
-    let taken = taken_as::words(&result.taken_as, result.lanes).into_iter();
-    let time = format!(
-        "{} after {} of warm-up",
-        result.measure_ns, result.warm_up_ns
-    );
-    let rest = [("costs", result.cost.clone()), ("simulated", time)];
-    taken
-        .map(|words| ("taken as", words))
-        .chain(rest)
-        .map(|(what, words)| Said::plain(what, words))
-        .collect()
+    Some(Said::caution("", words))
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
 /// gave one.
-pub(crate) fn no_time(row: &SimMethod) -> Option<String> {
+fn no_time(row: &SimMethod) -> Option<String> {
     let FormulaWindows {
         all,
         negative,
         undefined,
     } = row.windows.as_ref()?;
-    (negative + undefined > 0).then(|| {
+    let without = negative + undefined;
+    (without > 0).then(|| {
         format!(
-            "no sleep after {} of {all} windows: {negative} gave a negative time, {undefined} no number (division by zero): {}",
-            negative + undefined,
+            "no sleep after {without} of {all} windows: {negative} gave a negative time, {undefined} no number (division by zero): {}",
             row.method
         )
     })
@@ -109,12 +105,12 @@ mod tests {
             method("b", 96_000.0, 300.0),
         ];
         let best = answer(&all).unwrap();
-        assert_eq!((best.of.as_str(), best.weight), ("a", Weight::Good));
-        assert!(best.headline.starts_with("1.50 times"), "{best:?}");
+        assert_eq!((best.what.as_str(), best.weight), ("a", Weight::Good));
+        assert!(best.words.starts_with("1.50 times"), "{best:?}");
         all.remove(2);
         let none = answer(&all).unwrap();
         assert_eq!(none.weight, Weight::Caution);
-        assert!(none.headline.contains("The nearest, b,"), "{none:?}");
+        assert!(none.words.contains("The nearest, b,"), "{none:?}");
         all.truncate(2);
         assert!(answer(&all).is_none());
     }

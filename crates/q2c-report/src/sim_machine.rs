@@ -1,6 +1,7 @@
 //! The machine of a result where it was simulated, in words.
 
 use crate::label;
+use crate::phrase::{counted, listed, when};
 use crate::quantity::{duration, number};
 use q2c_result::{Machine, Target};
 use q2c_service::SimMachine;
@@ -8,19 +9,16 @@ use q2c_service::SimMachine;
 /// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in simulated
 /// time`. `None` for a run on a real machine.
 pub(crate) fn headline(machine: &Machine) -> Option<String> {
-    let sim = machine.simulated.as_ref()?;
-    let plural = if sim.cpus == 1 { "" } else { "s" };
-    let SimMachine { cpus, name, .. } = sim;
-    Some(format!("{cpus} CPU{plural} of {name}, in simulated time"))
+    let SimMachine { cpus, name, .. } = machine.simulated.as_ref()?;
+    Some(format!(
+        "{} of {name}, in simulated time",
+        counted(*cpus, "CPU")
+    ))
 }
 
 /// The title of a page: the target, and whether it was simulated.
 pub(crate) fn title(target: &Target, machine: &Machine) -> String {
-    let target = label::target(target);
-    match machine.simulated {
-        Some(_) => format!("{target}, simulated"),
-        None => target,
-    }
+    label::target(target) + when(machine.simulated.is_some(), ", simulated")
 }
 
 /// The machine in a line below a title: kernel and processor, or what was simulated.
@@ -30,19 +28,18 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
     }
     let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
-    kernel
+    [kernel, machine.cpu_model.clone()]
         .into_iter()
-        .chain(machine.cpu_model.clone())
+        .flatten()
         .collect()
 }
 
 /// The facts of a simulated machine, names and values; `None` for a real one.
 pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
     let sim = machine.simulated.as_ref()?;
-    let listed = |times: &[(&str, u64)]| {
+    let told = |times: &[(&str, u64)]| {
         let each = times.iter();
-        let each = each.map(|(what, ns)| format!("{what} {}", duration(*ns as f64)));
-        each.collect::<Vec<_>>().join(", ")
+        listed(each.map(|(what, ns)| format!("{what} {}", duration(*ns as f64))))
     };
     let costs = [
         ("submission", sim.submission_ns),
@@ -59,8 +56,8 @@ pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
     Some(vec![
         ("Simulated", headline(machine)?),
         ("Speed of its CPUs", number(sim.speed)),
-        ("CPU costs at speed 1", listed(&costs)),
-        ("Delays at speed 1", listed(&delays)),
+        ("CPU costs at speed 1", told(&costs)),
+        ("Delays at speed 1", told(&delays)),
         ("Slice of a thread", duration(sim.slice_ns as f64)),
     ])
 }

@@ -1,41 +1,30 @@
-//! Simulated figures as the row of a table.
+//! Simulated figures as a table.
 
-use crate::quantity::duration;
-use crate::said::Field;
+use crate::quantity::{duration, or_nothing};
+use crate::said::{Field, Table};
 use q2c_model::Simulated;
 
-/// The heads of the columns of [`row`].
-pub(crate) const HEAD: [&str; 11] = [
-    "method",
-    "IOPS",
-    "CPU %",
-    "KIOPS/core",
-    "missed %",
-    "asked",
-    "late %",
-    "polled %",
-    "p50",
-    "p99",
-    "p99.9",
-];
-
-/// What late and polled mean.
-pub(crate) const LEGEND: &str =
-    "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.";
+/// The table of rows made by [`row`].
+pub(crate) fn table(rows: impl IntoIterator<Item = Vec<Field>>) -> Table {
+    Table::headed(
+        "method | IOPS | CPU % | KIOPS/core | missed % | asked | late % | polled % | p50 | p99 | p99.9",
+        rows,
+    )
+    .legend(
+        "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.",
+    )
+}
 
 /// The row of a method over so many I/Os. Without one that counts there are no figures, and some
 /// would divide by nothing.
 pub(crate) fn row(name: &str, ios: u64, gives: &Simulated) -> Vec<Field> {
     let known = |value: f64| ios > 0 && value.is_finite();
-    let shown = |value: f64, decimals: usize| match known(value) {
-        true => format!("{value:.decimals$}"),
-        false => "-".to_owned(),
+    let shown = |value: f64, decimals: usize| {
+        or_nothing(known(value).then(|| format!("{value:.decimals$}")))
     };
-    let time = |ns: f64| match known(ns) {
-        true => duration(ns),
-        false => "-".to_owned(),
-    };
-    let numbers = [
+    let time = |ns: f64| or_nothing(known(ns).then(|| duration(ns)));
+    let row = [
+        name.to_owned(),
         shown(gives.rates.iops, 0),
         shown(gives.rates.cpu_pct, 1),
         shown(gives.kiops_per_core, 2),
@@ -47,9 +36,7 @@ pub(crate) fn row(name: &str, ios: u64, gives: &Simulated) -> Vec<Field> {
         time(gives.latencies.p99_ns),
         time(gives.latencies.p999_ns),
     ];
-    std::iter::once(Field::from(name))
-        .chain(numbers.into_iter().map(Field::from))
-        .collect()
+    row.map(Field::from).to_vec()
 }
 
 #[cfg(test)]
@@ -65,8 +52,7 @@ mod tests {
         };
         let blanks = |ios, gives: &Simulated| {
             let row = row("poll", ios, gives);
-            let blank = row.iter().filter(|field| **field == Field::from("-"));
-            blank.count()
+            row.iter().filter(|field| field.text == "-").count()
         };
         assert_eq!(blanks(0, &gives), 10);
         gives.kiops_per_core = f64::NAN;

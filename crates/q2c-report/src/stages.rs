@@ -3,29 +3,16 @@
 
 use crate::analysis::{self, ORDER, time};
 use crate::bench::{Section, name};
+use crate::course::jobs;
 use crate::late;
-use crate::quantity::{count, number};
-use q2c_result::analyze::{Bottleneck, StageStats};
+use crate::phrase::{counted, distinct, grouped, joined, listed, when};
+use crate::quantity::{count, number, percent};
+use crate::said::{Said, Table};
+use q2c_result::analyze::Bottleneck;
 use q2c_result::bench::{
     BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
 };
 use q2c_result::replay::CapturedBy;
-
-/// Heads of the table of stages.
-pub(crate) const HEAD: [&str; 7] = [
-    "interface, method",
-    "jobs",
-    "stage",
-    "mean",
-    "p50",
-    "p99",
-    "of Q2C",
-];
-
-/// Explains the table and where its figures come from.
-pub(crate) const LEGEND: &str = "Stages in the block layer, from a run of each point with the capture \
-     beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
-     in the sum of Q2C.";
 
 /// Captured I/Os may differ from those of the jobs by this share without a word: I/Os that are in
 /// flight at the edges of the time that counts.
@@ -36,8 +23,7 @@ pub(crate) type Seen<'a> = (&'a BenchCell, &'a StageRun);
 
 /// The points of a section whose stages are known.
 pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'a>> {
-    let own = result.cells.iter().filter(|c| section.holds(&c.point));
-    let with = own.filter_map(|cell| match &cell.stages {
+    let with = section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Seen(run)) => Some((cell, &**run)),
         _ => None,
     });
@@ -46,53 +32,49 @@ pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'
 
 /// The points of a section by interface and method, in the order in which they were measured.
 pub(crate) fn lines<'a>(seen: &[Seen<'a>]) -> Vec<(String, Vec<Seen<'a>>)> {
-    let mut lines: Vec<(String, Vec<Seen<'a>>)> = Vec::new();
-    for point in seen {
-        let own = name(&point.0.point);
-        match lines.iter_mut().find(|(line, _)| *line == own) {
-            Some((_, points)) => points.push(*point),
-            None => lines.push((own, vec![*point])),
-        }
-    }
-    lines
+    grouped(seen.iter().map(|point| (name(&point.0.point), *point)))
 }
 
-/// The rows of the table: one for each stage of each point. The point's name stands in its first
-/// row alone.
-pub(crate) fn rows(seen: &[Seen<'_>]) -> Vec<[String; 7]> {
-    seen.iter().flat_map(of_point).collect()
+/// A row for each stage of each point. The point's name stands in its first row alone.
+pub(crate) fn table(seen: &[Seen<'_>]) -> Table {
+    Table::headed(
+        "interface, method | jobs | stage | mean | p50 | p99 | of Q2C",
+        seen.iter().flat_map(of_point),
+    )
+    .legend(
+        "Stages in the block layer, from a run of each point with the capture \
+         beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
+         in the sum of Q2C.",
+    )
 }
 
 fn of_point((cell, run): &Seen<'_>) -> Vec<[String; 7]> {
+    let shares = run.bottleneck.as_ref().map(|found| &found.shares);
+    let mut rows = Vec::new();
     // The time between two I/Os of a device is no stage of an I/O.
-    let stages = ORDER.iter().filter(|stage| **stage != "Q2Q");
-    let stages = stages.filter_map(|stage| Some((*stage, run.stages.get(*stage)?)));
-    let row = |(n, (stage, of)): (usize, (&str, &StageStats))| {
-        let first = |text: String| if n == 0 { text } else { String::new() };
-        let shares = run.bottleneck.as_ref().map(|found| &found.shares);
+    for stage in ORDER.into_iter().filter(|stage| *stage != "Q2Q") {
+        let Some(of) = run.stages.get(stage) else {
+            continue;
+        };
         let share = shares.and_then(|shares| shares.get(stage));
-        [
-            first(name(&cell.point)),
-            first(cell.point.jobs.to_string()),
+        let is_first = rows.is_empty();
+        rows.push([
+            when(is_first, &name(&cell.point)).to_owned(),
+            when(is_first, &cell.point.jobs.to_string()).to_owned(),
             stage.to_owned(),
             time(of.mean_ns),
             time(of.p50_ns),
             time(of.p99_ns),
-            share.map_or_else(String::new, |share| percent(*share)),
-        ]
-    };
-    stages.enumerate().map(row).collect()
+            share.map(|share| percent(*share)).unwrap_or_default(),
+        ]);
+    }
+    rows
 }
 
-fn percent(share: f64) -> String {
-    format!("{} %", number(share * 100.0))
-}
-
-/// Sentences on the stages of a section, with a heading each.
-pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<(String, String)> {
-    let seen = seen(result, section);
-    let mut told: Vec<(String, String)> = Vec::new();
-    for (line, points) in lines(&seen) {
+/// Sentences on the stages of a section.
+pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<Said> {
+    let mut told = Vec::new();
+    for (line, points) in lines(&seen(result, section)) {
         told.extend(bottleneck(&line, &points));
         told.extend(growth(&line, &points));
         told.extend(points.iter().flat_map(|point| queues(&line, point)));
@@ -106,37 +88,39 @@ pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<(String, Stri
 
 /// The bottleneck over the number of jobs: the stages that take its place, in the order of the
 /// jobs.
-fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
-    let mut found: Vec<(u32, &Bottleneck)> = points
-        .iter()
-        .filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)))
-        .collect();
+fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+    let found = points.iter();
+    let found = found.filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)));
+    let mut found: Vec<(u32, &Bottleneck)> = found.collect();
     found.sort_by_key(|(jobs, _)| *jobs);
-    let groups: Vec<&[(u32, &Bottleneck)]> =
-        found.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
     let (first, _) = found.first()?;
-    let mut words: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
-    let mut named: Vec<&str> = Vec::new();
-    for (_, stage) in groups.iter().filter_map(|group| group.last()) {
-        if !named.contains(&stage.stage.as_str()) {
-            named.push(&stage.stage);
-            words.push(format!("{}: {}", stage.stage, stage.why));
-        }
-    }
     let over = match found.len() {
         1 => format!(" at {}", jobs(*first)),
         _ => " over the jobs".to_owned(),
     };
-    Some((format!("bottleneck of {line}{over}"), words.join(". ")))
+    let groups: Vec<&[(u32, &Bottleneck)]> =
+        found.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
+    let mut words: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
+    // Each stage is explained once, by the last point of its first group.
+    let explained = grouped(groups.iter().filter_map(|group| {
+        let (_, last) = group.last()?;
+        Some((last.stage.as_str(), last.why.as_str()))
+    }));
+    words.extend(
+        explained
+            .iter()
+            .map(|(stage, whys)| format!("{stage}: {}", whys[0])),
+    );
+    Some(Said::plain(
+        &format!("bottleneck of {line}{over}"),
+        joined(words, ". "),
+    ))
 }
 
 /// The stage that grows with the number of jobs.
-fn growth(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
-    let runs: Vec<(u32, &StageRun)> = points
-        .iter()
-        .map(|(cell, run)| (cell.point.jobs, *run))
-        .collect();
-    let of = StageGrowth::over(&runs)?;
+fn growth(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+    let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
+    let of = StageGrowth::over(&runs.collect::<Vec<_>>())?;
     let range = format!(
         "Q2C is {} at {} and {} at {}",
         time(of.q2c_from_ns),
@@ -148,31 +132,37 @@ fn growth(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
         Some((stage, share)) => format!("{range}. {stage} takes {} of the growth", percent(share)),
         None => format!("{range}: no stage grows"),
     };
-    Some((format!("growth of {line} over the jobs"), words))
+    Some(Said::plain(
+        &format!("growth of {line} over the jobs"),
+        words,
+    ))
 }
 
 /// Sleeps for a request, per I/O, over the number of jobs.
-fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
-    let mut counted: Vec<String> = Vec::new();
+fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+    let mut by_jobs: Vec<String> = Vec::new();
     for (cell, run) in points {
         let words = match run.tag_waits.as_ref()? {
             TagWaits::Unseen(why) => {
                 let what = format!("sleeps of {line} for a request");
-                return Some((what, format!("not known: {}", late::unseen(why))));
+                return Some(Said::plain(
+                    &what,
+                    format!("not known: {}", late::unseen(why)),
+                ));
             }
             TagWaits::Counted { queues, lost } => tag_waits_of(run, queues, *lost),
         };
-        counted.push(format!("{words} at {}", jobs(cell.point.jobs)));
+        by_jobs.push(format!("{words} at {}", jobs(cell.point.jobs)));
     }
     let none = points.iter().all(|(_, run)| {
         let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
         sum.is_some_and(|(sleeps, _)| sleeps == 0)
     });
-    let words = match none {
-        true => "none: a free one was always there".to_owned(),
-        false => counted.join("; "),
-    };
-    Some((format!("sleeps of {line} for a request (tag)"), words))
+    let what = format!("sleeps of {line} for a request (tag)");
+    if none {
+        return Some(Said::plain(&what, "none: a free one was always there"));
+    }
+    Some(Said::plain(&what, joined(by_jobs, "; ")))
 }
 
 /// The sleeps for a request at one number of jobs.
@@ -182,92 +172,78 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
         return "none".to_owned();
     }
     let ns: u64 = queues.iter().map(|queue| queue.ns).sum();
-    let of = match queues.iter().all(|queue| queue.of_scheduler) {
-        true => " of the I/O scheduler",
-        false => "",
-    };
-    let lost = match lost {
-        0 => String::new(),
-        lost => format!(", {} more had no room in the probe", count(lost)),
-    };
+    let of_scheduler = queues.iter().all(|queue| queue.of_scheduler);
+    let lost = (lost > 0).then(|| format!(", {} more had no room in the probe", count(lost)));
     format!(
-        "{} per I/O, {} each, in {} hardware queue{}{of}{lost}",
+        "{} per I/O, {} each, in {}{}{}",
         number(sleeps as f64 / run.captured as f64),
         time(ns as f64 / sleeps as f64),
-        queues.len(),
-        if queues.len() == 1 { "" } else { "s" },
+        counted(queues.len(), "hardware queue"),
+        when(of_scheduler, " of the I/O scheduler"),
+        lost.unwrap_or_default()
     )
 }
 
 /// The numbers of jobs at which one stage is the bottleneck, and its share there.
 fn of_group(group: &[(u32, &Bottleneck)]) -> String {
-    let at: Vec<String> = group.iter().map(|(jobs, _)| jobs.to_string()).collect();
-    let shares: Vec<String> = group
-        .iter()
-        .map(|(_, of)| number(of.share * 100.0))
-        .collect();
-    let (stage, at, shares) = (&group[0].1.stage, at.join(", "), shares.join(", "));
-    let word = if at == "1" { "job" } else { "jobs" };
-    format!("{stage} at {at} {word} ({shares} % of Q2C)")
-}
-
-fn jobs(jobs: u32) -> String {
-    match jobs {
-        1 => "1 job".to_owned(),
-        n => format!("{n} jobs"),
-    }
+    let at = listed(group.iter().map(|(jobs, _)| jobs));
+    let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
+    let (stage, s) = (&group[0].1.stage, when(at != "1", "s"));
+    format!("{stage} at {at} job{s} ({shares} % of Q2C)")
 }
 
 /// The use of the hardware queues at one number of jobs.
-fn queues(line: &str, (cell, run): &Seen<'_>) -> Vec<(String, String)> {
+fn queues(line: &str, (cell, run): &Seen<'_>) -> Vec<Said> {
     let at = |what: &str| format!("{line}, {}: {what}", jobs(cell.point.jobs));
     if run.queues.is_empty() {
         let why = match run.captured_by {
             CapturedBy::Tracefs => "not known: tracefs does not tell them",
             CapturedBy::Bpf => "not known: no request names one, as on a disk that takes bios",
         };
-        return vec![(at("hardware queues"), why.to_owned())];
+        return vec![Said::plain(&at("hardware queues"), why)];
     }
     let told = analysis::device_queues(&run.queues);
-    told.map(|(what, words)| (at(&what), words)).collect()
+    let at_jobs = told.map(|said| Said {
+        what: at(&said.what),
+        ..said
+    });
+    at_jobs.collect()
 }
 
 /// How fast the points were with the capture beside them, against their trials.
-fn speed(line: &str, points: &[Seen<'_>]) -> Option<(String, String)> {
-    let share = |(cell, run): &Seen<'_>| {
-        let share = run.ios as f64 / run.seconds / cell.iops.median;
-        share.is_finite().then_some(share)
+fn speed(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+    let share = |(cell, run): &Seen<'_>| run.ios as f64 / run.seconds / cell.iops.median;
+    let shares = || points.iter().map(share).filter(|share| share.is_finite());
+    let least = percent(shares().reduce(f64::min)?);
+    let most = percent(shares().reduce(f64::max)?);
+    let range = if least == most {
+        most
+    } else {
+        format!("{least} to {most}")
     };
-    let shares: Vec<f64> = points.iter().filter_map(share).collect();
-    let least = shares.iter().copied().reduce(f64::min)?;
-    let most = shares.iter().copied().reduce(f64::max)?;
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
-    let reader = reader.fold(0.0, f64::max);
-    let by = points.first()?.1.captured_by.name();
-    let range = match (percent(least), percent(most)) {
-        (least, most) if least == most => most,
-        (least, most) => format!("{least} to {most}"),
-    };
     let words = format!(
-        "{range} of the trials' IOPS, captured by {by}. The thread that reads took up to {} % of a \
+        "{range} of the trials' IOPS, captured by {}. The thread that reads took up to {} % of a \
          CPU",
-        number(reader)
+        points.first()?.1.captured_by.name(),
+        number(reader.fold(0.0, f64::max))
     );
-    Some((format!("{line} with the capture beside it"), words))
+    Some(Said::plain(
+        &format!("{line} with the capture beside it"),
+        words,
+    ))
 }
 
 /// What is not in the stages of a point; `None` when they have everything.
-fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<(String, String)> {
+fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<Said> {
     let apart = (run.captured as f64 / run.ios as f64 - 1.0).abs();
     let differs = apart.is_nan() || apart > EDGES;
     let some = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
     let (captured, ios) = (count(run.captured), count(run.ios));
+    let incomplete = run.captured.saturating_sub(run.completed);
     let all = [
         differs.then(|| format!("the block layer had {captured} I/Os where the jobs had {ios}")),
-        some(
-            run.captured.saturating_sub(run.completed),
-            "did not complete",
-        ),
+        some(incomplete, "did not complete"),
         some(
             partial(run),
             "lack an event, so that some of their stages are not known",
@@ -277,36 +253,26 @@ fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<(String, String)> {
         analysis::unmatched(&run.unmatched).map(|reasons| format!("unmatched: {reasons}")),
         some(run.others, "of others on the disk are left out"),
     ];
-    let words: Vec<String> = all.into_iter().flatten().collect();
+    let words = joined(all.into_iter().flatten(), "; ");
     let at = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
-    (!words.is_empty()).then(|| (at, words.join("; ")))
+    (!words.is_empty()).then(|| Said::plain(&at, words))
 }
 
 /// Completed I/Os that lack an event before the completion: that of the queueing, of the hand-over,
 /// or of the request's allocation or the merge.
 fn partial(run: &StageRun) -> u64 {
     let n = |stage: &str| run.stages.get(stage).map_or(0, |of| of.n);
-    let whole = [n("Q2C"), n("D2C"), n("Q2G") + n("Q2M")];
-    let least = whole.into_iter().min().unwrap_or(0);
+    let least = n("Q2C").min(n("D2C")).min(n("Q2G") + n("Q2M"));
     run.completed.saturating_sub(least)
 }
 
 /// The points of a section whose stages are not known, by reason.
-fn unseen(result: &BenchResult, section: &Section) -> Vec<(String, String)> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    let own = result.cells.iter().filter(|c| section.holds(&c.point));
-    for cell in own {
-        let Some(PointStages::Unseen(why)) = &cell.stages else {
-            continue;
-        };
-        let (why, at) = (late::unseen(why), name(&cell.point));
-        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
-            Some((_, names)) if names.contains(&at) => {}
-            Some((_, names)) => names.push(at),
-            None => reasons.push((why, vec![at])),
-        }
-    }
-    let told =
-        |(why, names): (String, Vec<String>)| (format!("stages of {}", names.join(", ")), why);
-    reasons.into_iter().map(told).collect()
+fn unseen(result: &BenchResult, section: &Section) -> impl Iterator<Item = Said> {
+    let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
+        Some(PointStages::Unseen(why)) => Some((late::unseen(why), name(&cell.point))),
+        _ => None,
+    }));
+    reasons
+        .into_iter()
+        .map(|(why, names)| Said::plain(&format!("stages of {}", listed(distinct(names))), why))
 }

@@ -1,64 +1,171 @@
-//! What a sweep found, in sentences: the same in terminal and page.
+//! The report of `q2c poll sweep`.
 
-use crate::disturbed;
+use crate::document::{Answer, Document, Reported, Section};
+use crate::invalid;
 use crate::label;
-use crate::quantity::{duration, number};
+use crate::phrase::{counted, joined, when};
+use crate::plots;
+use crate::quantity::{count, duration, number};
 use crate::said::{Said, Weight};
-use q2c_model::Simulated;
-use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepResult};
+use crate::shortlist::{shortlist, sorted};
+use crate::{simulated, taken_as};
+use q2c_model::{DeviceTime, Simulated};
+use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepInput, SweepResult};
 use q2c_result::tune::{Sweep, SweepCell};
+
+impl Reported for SweepResult {
+    fn document(&self) -> Document<'_> {
+        let (inputs, cells) = (self.inputs.len(), self.cells.len() as u64);
+        let about = format!(
+            "{} configurations on {}; {}; {} loop",
+            count(cells / inputs.max(1) as u64),
+            counted(inputs, "trace"),
+            self.cost,
+            self.arrival
+        );
+        let first = self.inputs.first().map_or("", |input| input.path.as_str());
+        let title = match inputs {
+            0 | 1 => first.to_owned(),
+            n => format!("{first} and {} more", n - 1),
+        };
+        let mut of = Document::new("poll sweep", &self.version, &self.schema)
+            .titled(title, about)
+            .run(self.seed, 0)
+            .answers(over_all(self));
+        for answer in &self.answers {
+            of = of_trace(of, self, answer);
+        }
+        let speed = format!(
+            "{} configurations in {} s, {:.2e} I/Os x configurations per second; reading took {} s",
+            count(cells),
+            number(self.speed.seconds),
+            self.speed.io_configs_per_s,
+            number(self.speed.reading_s)
+        );
+        let speed = Section::new("Speed").told([Said::plain("speed", speed)]);
+        of.section(speed.folded()).warnings(&self.warnings)
+    }
+}
+
+/// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
+fn of_trace<'a>(
+    of: Document<'a>,
+    result: &'a SweepResult,
+    answer: &'a SweepAnswer,
+) -> Document<'a> {
+    let input = &result.inputs[answer.input];
+    let (mut judged, mut told): (Vec<Answer>, Vec<Said>) = (Vec::new(), Vec::new());
+    for said in conclusions(result, answer) {
+        match (judged.last_mut(), said.what.as_str()) {
+            (Some(last), "caveat" | "stability") => last.caveats.push(said.words),
+            _ if said.weight == Weight::Plain => told.push(said),
+            _ => judged.push(said.into()),
+        }
+    }
+    let only = if result.answers.len() == 1 {
+        std::mem::take(&mut judged)
+    } else {
+        Vec::new()
+    };
+    let (shown, hidden) = shortlist(result, answer);
+    let references = [
+        ("poll", Some(&answer.poll)),
+        ("interrupt", answer.interrupt.as_ref()),
+        ("oracle (bound)", Some(&answer.oracle)),
+    ];
+    let mut rows = Vec::new();
+    for (name, gives) in references {
+        rows.extend(gives.map(|gives| simulated::row(name, input.ios, gives)));
+    }
+    let mut weights = vec![Weight::Plain; rows.len()];
+    for index in shown {
+        let cell = &result.cells[index];
+        rows.push(simulated::row(&cell.policy, input.ios, &cell.gives));
+        let is_best = answer.best == Some(index);
+        weights.push(if is_best { Weight::Good } else { Weight::Plain });
+    }
+    let rest = format!(
+        " {} more are in --json and --csv, and in the charts.",
+        count(hidden)
+    );
+    of.answers(only).section(
+        Section::new(input.path.clone())
+            .remark(about_input(result, answer.input))
+            .told(judged.into_iter().flat_map(Answer::said))
+            .told(told)
+            .marked(simulated::table(rows), weights)
+            .remark(sorted(result, hidden > 0) + when(hidden > 0, &rest))
+            .told(neighbours(answer))
+            .told(Said::each(Weight::Plain, "note", &answer.notes))
+            .plots(|| plots::sweep::plots(result, answer)),
+    )
+}
+
+/// The facts of a trace, and how long it was simulated.
+fn about_input(result: &SweepResult, index: usize) -> String {
+    let input: &SweepInput = &result.inputs[index];
+    let [least, p10, p50, p99, most] = input.latency_ns.map(duration);
+    let mut about = format!(
+        "{} I/Os, {}, {}; {} from {least} over p10 {p10}, median {p50}, p99 {p99} to {most}",
+        count(input.ios),
+        counted(input.lanes, "lane"),
+        input.span_ns,
+        match input.taken_as.latency {
+            DeviceTime::Wait => "recorded wait after the submission",
+            _ => "recorded device time",
+        }
+    );
+    if let Some(measured) = result.measured_ns.get(index) {
+        let warm_up = result.warm_up_ns;
+        about += &format!("; {measured} simulated after {warm_up} of warm-up");
+    }
+    let taken = taken_as::words(&input.taken_as, input.lanes);
+    if !taken.is_empty() {
+        about += &format!("; taken as: {}", taken.join("; "));
+    }
+    about
+}
 
 /// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
 /// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
 /// and what limits them.
-pub(crate) fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
+fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
     let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
     all.push(within_limits(result, answer));
-    let caveats = disturbed::caveats(result.warnings.iter()).into_iter();
-    all.extend(caveats.map(|words| Said::new(Weight::Caution, "caveat", words)));
-    let most = [
+    all.extend(Said::each(
+        Weight::Caution,
+        "caveat",
+        invalid::caveats(&result.warnings),
+    ));
+    for (what, cell) in [
         ("most KIOPS/core", answer.most_kiops_per_core),
         ("most IOPS", answer.most_iops),
-    ];
-    for (what, cell) in most {
+    ] {
         let cell = cell.and_then(|index| result.cells.get(index));
         all.extend(cell.map(|cell| Said::plain(what, of_all(cell, answer))));
     }
     all.push(limits(result, answer));
     if !answer.stability.is_empty() {
-        all.push(Said::new(Weight::Caution, "stability", &answer.stability));
+        all.push(Said::caution("stability", &answer.stability));
     }
-    all
-}
-
-/// The figures of what every rule stands beside.
-pub(crate) fn references(answer: &SweepAnswer) -> Vec<(&'static str, &Simulated)> {
-    let mut all = vec![("poll", &answer.poll)];
-    all.extend(answer.interrupt.iter().map(|of| ("interrupt", of)));
-    all.push(("oracle (bound)", &answer.oracle));
     all
 }
 
 /// The best configurations over several traces.
-pub(crate) fn over_all(result: &SweepResult) -> Vec<Said> {
+fn over_all(result: &SweepResult) -> Vec<Said> {
     if result.inputs.len() < 2 {
         return Vec::new();
     }
     let told = |best: &Option<Best>, what: &str, how: &str| match best {
-        None => Said::new(
-            Weight::Caution,
-            what,
-            "no configuration keeps the limits on every trace",
-        ),
-        Some(best) => Said::new(
-            Weight::Good,
-            what,
-            format!(
-                "{}, {how} {:.1} % of each trace's own best",
-                best.policy,
-                best.share * 100.0
-            ),
-        ),
+        None => Said::caution(what, "no configuration keeps the limits on every trace"),
+        Some(best) => {
+            let share = best.share * 100.0;
+            let words = format!(
+                "{}, {how} {share:.1} % of each trace's own best",
+                best.policy
+            );
+            Said::good(what, words)
+        }
     };
     vec![
         told(&result.best, "best on average", "on average"),
@@ -70,22 +177,16 @@ pub(crate) fn over_all(result: &SweepResult) -> Vec<Said> {
 fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
-    (most <= poll).then(|| {
-        let mut words = format!(
-            "every rule loses to it. The best has {} times its IOPS per core",
-            number(most / poll)
-        );
-        let fastest = answer.most_iops.and_then(|index| result.cells.get(index));
-        if let Some(cell) = fastest {
-            let kept = cell.gives.rates.iops / answer.poll.rates.iops * 100.0;
-            words += &format!(", the fastest {kept:.1} % of its IOPS");
-        }
-        Said::new(Weight::Caution, "use classic polling", words)
-    })
+    let ratio = number(most / poll);
+    let mut words = format!("every rule loses to it. The best has {ratio} times its IOPS per core");
+    if let Some(fastest) = answer.most_iops.and_then(|index| result.cells.get(index)) {
+        let kept = fastest.gives.rates.iops / answer.poll.rates.iops * 100.0;
+        words += &format!(", the fastest {kept:.1} % of its IOPS");
+    }
+    (most <= poll).then(|| Said::caution("use classic polling", words))
 }
 
 fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
-    let by = label::objective(&result.objective);
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
         let words = [
             with_figures(cell, answer),
@@ -93,23 +194,25 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
             of_oracle(answer.of_oracle, &cell.gives),
             of_linux(answer, &cell.gives),
         ];
+        let by = label::objective(&result.objective);
         let what = format!("best by {by} within the limits");
-        return Said::new(Weight::Good, &what, words.join(". "));
+        return Said::good(&what, words.join(". "));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
-    let words = nearest.map_or_else(
-        || "no configuration may be chosen".to_owned(),
-        |cell| {
-            format!(
-                "the nearest is {}. Its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
-                with_figures(cell, answer),
-                cell.gives.rates.iops / answer.floor_iops * 100.0,
-                duration(cell.gives.latencies.p99_ns),
-                number(cell.gives.rates.cpu_pct)
-            )
-        },
-    );
-    Said::new(Weight::Caution, "no configuration keeps the limits", words)
+    let words = nearest.map(|cell| {
+        format!(
+            "the nearest is {}. Its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
+            with_figures(cell, answer),
+            cell.gives.rates.iops / answer.floor_iops * 100.0,
+            duration(cell.gives.latencies.p99_ns),
+            number(cell.gives.rates.cpu_pct)
+        )
+    });
+    let none = || "no configuration may be chosen".to_owned();
+    Said::caution(
+        "no configuration keeps the limits",
+        words.unwrap_or_else(none),
+    )
 }
 
 fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
@@ -125,23 +228,18 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
 
 /// A configuration that has the most of all, whether it keeps the limits or not.
 fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
-    let words = with_figures(cell, answer);
-    match cell.keeps_limits {
-        Some(false) if cell.gives.rates.iops < answer.floor_iops => {
-            format!("{words}. It breaks the floor")
-        }
-        Some(false) => format!("{words}. It breaks the limits"),
-        Some(true) | None => words,
-    }
+    let breaks = match cell.keeps_limits {
+        Some(false) if cell.gives.rates.iops < answer.floor_iops => ". It breaks the floor",
+        Some(false) => ". It breaks the limits",
+        Some(true) | None => "",
+    };
+    with_figures(cell, answer) + breaks
 }
 
 /// A configuration, and how it compares with classic polling and with interrupts.
 fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
-    let mut words = format!(
-        "{}, {}",
-        cell.policy,
-        beside_polling(&cell.gives, &answer.poll)
-    );
+    let polling = beside_polling(&cell.gives, &answer.poll);
+    let mut words = format!("{}, {polling}", cell.policy);
     if let Some(interrupt) = &answer.interrupt {
         words += &format!(
             ". {}",
@@ -167,10 +265,8 @@ fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> Stri
     if !ratio.is_finite() {
         return format!("No CPU by these costs, at {iops:.1} % of the IOPS of {name}");
     }
-    format!(
-        "{} times the IOPS per core of {name} at {iops:.1} % of {whose} IOPS",
-        number(ratio)
-    )
+    let times = number(ratio);
+    format!("{times} times the IOPS per core of {name} at {iops:.1} % of {whose} IOPS")
 }
 
 /// The CPU that the best configuration saves, over what the oracle saves. A rule that sleeps past
@@ -180,10 +276,8 @@ fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
         None => "The oracle saves no CPU here".to_owned(),
         Some(share) if share < 0.0 => "It takes more CPU than classic polling".to_owned(),
         Some(share) if share <= 1.0 => {
-            format!(
-                "It saves {:.1} % of the CPU that the oracle saves",
-                share * 100.0
-            )
+            let share = share * 100.0;
+            format!("It saves {share:.1} % of the CPU that the oracle saves")
         }
         Some(times) => format!(
             "It saves {times:.2} times the CPU of the oracle, which never sleeps past a completion ({:.1} % missed)",
@@ -211,13 +305,12 @@ fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
 
 /// A trace's cells in the form in which `q2c tune` keeps a sweep, for the charts that both share.
 pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
-    let own = result
-        .cells
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| c.input == answer.input);
-    let first = own.clone().next().map_or(0, |(index, _)| index);
-    let cell = |(_, cell): (usize, &SimCell)| SweepCell {
+    let cells = || result.cells.iter();
+    let own = cells().filter(|cell| cell.input == answer.input);
+    let first = cells()
+        .position(|cell| cell.input == answer.input)
+        .unwrap_or(0);
+    let cell = |cell: &SimCell| SweepCell {
         rule: cell.rule.clone(),
         policy: cell.policy.clone(),
         params: cell.params.clone(),
@@ -239,19 +332,14 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
 }
 
 /// What the cells one step beside the best one give.
-pub(crate) fn neighbours(answer: &SweepAnswer) -> Vec<Said> {
+fn neighbours(answer: &SweepAnswer) -> Option<Said> {
     let each = answer.neighbours.iter().map(|n| {
         let change = (n.share - 1.0) * 100.0;
-        let below = if n.keeps_limits {
-            ""
-        } else {
-            " (out of limits)"
-        };
-        format!("{} {change:+.1} %{below}", n.policy)
+        let outside = when(!n.keeps_limits, " (out of limits)");
+        format!("{} {change:+.1} %{outside}", n.policy)
     });
-    let words = each.collect::<Vec<_>>().join("; ");
-    let said = (!words.is_empty()).then(|| Said::plain("one step off", words));
-    said.into_iter().collect()
+    let is_some = !answer.neighbours.is_empty();
+    is_some.then(|| Said::plain("one step off", joined(each, "; ")))
 }
 
 #[cfg(test)]

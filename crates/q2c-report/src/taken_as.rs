@@ -1,5 +1,6 @@
 //! What a simulation took a trace as, in words.
 
+use crate::phrase::some_listed;
 use crate::quantity::{count, duration};
 use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 
@@ -16,7 +17,9 @@ pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
             duration(taken.think_as_cpu_ns)
         ));
     }
-    all.extend(left_out(taken));
+    let left = taken.left_out.iter();
+    let left = left.map(|(reason, n)| format!("{} {}", count(*n), reason_in_words(*reason)));
+    all.extend(some_listed(left).map(|each| format!("left out: {each}")));
     for (reason, n) in &taken.unmatched {
         all.push(format!("{} not used by the import: {reason}", count(*n)));
     }
@@ -44,9 +47,11 @@ fn assumed(of: Assumed) -> Option<String> {
 fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut all = vec![latency(taken), dealt(taken, lanes)];
     if taken.devices.len() > 1 {
-        let each = taken.devices.iter();
-        let each: Vec<String> = each.map(|(d, n)| format!("{d} ({})", count(*n))).collect();
-        all.push(format!("requests of the devices {}", each.join(", ")));
+        let each = taken
+            .devices
+            .iter()
+            .map(|(d, n)| format!("{d} ({})", count(*n)));
+        all.extend(some_listed(each).map(|each| format!("requests of the devices {each}")));
     }
     all.push("think time as idle (CPU is that of submissions and waits)".to_owned());
     all.push(completion(taken));
@@ -73,25 +78,25 @@ fn latency(taken: &TakenAs) -> String {
 }
 
 fn dealt(taken: &TakenAs, lanes: usize) -> String {
-    let (owner, owners) = match taken.lanes_by {
-        LanesBy::Thread => ("thread", "threads"),
-        LanesBy::Device => ("device", "devices"),
+    let owner = match taken.lanes_by {
+        LanesBy::Thread => "thread",
+        LanesBy::Device => "device",
     };
-    let lanes = counted(lanes, "lane", "lanes");
-    let of = counted(taken.owners, owner, owners);
+    let counted = |n: usize, one: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {one}s", count(n as u64)),
+    };
+    let dealt = format!(
+        "{} as {}",
+        counted(taken.owners, owner),
+        counted(lanes, "lane")
+    );
     match taken.overlapping {
-        0 => format!("{of} as {lanes}"),
+        0 => dealt,
         n => format!(
-            "{of} as {lanes} of depth 1, because {} requests began while others of their {owner} were in flight",
+            "{dealt} of depth 1, because {} requests began while others of their {owner} were in flight",
             count(n)
         ),
-    }
-}
-
-fn counted(n: usize, one: &str, many: &str) -> String {
-    match n {
-        1 => format!("1 {one}"),
-        n => format!("{} {many}", count(n as u64)),
     }
 }
 
@@ -112,14 +117,6 @@ fn completion(taken: &TakenAs) -> String {
             count(polled)
         ),
     }
-}
-
-fn left_out(taken: &TakenAs) -> Option<String> {
-    let each = taken.left_out.iter();
-    let each: Vec<String> = each
-        .map(|(reason, n)| format!("{} {}", count(*n), reason_in_words(*reason)))
-        .collect();
-    (!each.is_empty()).then(|| format!("left out: {}", each.join(", ")))
 }
 
 fn reason_in_words(reason: LeftOut) -> &'static str {

@@ -1,6 +1,7 @@
 //! The document of `q2c doctor`.
 
-use super::{Answer, Document, Reported, Section};
+use super::{Document, Reported, Section};
+use crate::phrase::{distinct, joined, listed, some_listed, when};
 use crate::said::{Said, Table, Weight};
 use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, DoctorReport, Verdict};
@@ -11,13 +12,12 @@ impl Reported for DoctorReport {
             .titled("The machine", counts(self))
             .answers(by_uses(self))
             .notices(without_target(self));
-        of = if self.uses.is_empty() {
-            of.section(table(Section::new("Checks"), self.checks.iter()))
-        } else {
-            self.uses
-                .iter()
-                .fold(of, |of, state| of.section(section(self, state)))
-        };
+        if self.uses.is_empty() {
+            of = of.section(table(Section::new("Checks"), self.checks.iter()));
+        }
+        for state in &self.uses {
+            of = of.section(section(self, state));
+        }
         of.section(fixes(self))
     }
 }
@@ -28,55 +28,39 @@ fn without_target(report: &DoctorReport) -> Option<Said> {
     let words = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
                  scheduler, write-back throttling, merges, interrupts";
     let is_missing = !report.uses.is_empty() && !report.checks.iter().any(of_target);
-    is_missing.then(|| Said::new(Weight::Caution, "disk", words))
+    is_missing.then(|| Said::caution("disk", words))
 }
 
 /// One use: whether the machine is ready for it, its checks, and those of other uses that concern
 /// it.
 fn section(report: &DoctorReport, state: &UseState) -> Section<'static> {
-    let readiness = readiness(report, state);
-    let title = format!("{}: {readiness}", used_for(state.of));
+    let title = format!("{}: {}", used_for(state.of), readiness(report, state));
     let is_own = |check: &&Check| check.uses.first() == Some(&state.of);
-    let elsewhere = report
-        .checks
-        .iter()
-        .filter(|check| check.uses.contains(&state.of) && !is_own(check));
-    let names: Vec<&str> = elsewhere.map(|check| check.id.as_str()).collect();
-    let also = if names.is_empty() {
-        String::new()
-    } else {
-        format!("See also: {}.", names.join(", "))
-    };
-    let section = table(Section::new(title), report.checks.iter().filter(is_own)).remark(also);
-    if section.parts.is_empty() {
-        section.remark("No check is of this use alone.")
-    } else {
-        section
-    }
+    let elsewhere = report.checks.iter();
+    let elsewhere = elsewhere.filter(|check| check.uses.contains(&state.of) && !is_own(check));
+    let also = some_listed(elsewhere.map(|check| &check.id));
+    let also = also.map(|names| format!("See also: {names}."));
+    let section = table(Section::new(title), report.checks.iter().filter(is_own))
+        .remark(also.unwrap_or_default());
+    let is_empty = section.parts.is_empty();
+    section.remark(when(is_empty, "No check is of this use alone."))
 }
 
 fn table<'a>(
     section: Section<'static>,
-    checks: impl Iterator<Item = &'a Check>,
+    checks: impl Iterator<Item = &'a Check> + Clone,
 ) -> Section<'static> {
-    let checks: Vec<&Check> = checks.collect();
-    let row = |check: &&Check| {
-        vec![
-            check.id.clone(),
-            check_verdict(check).0.to_owned(),
-            check.found.clone(),
-            check.means.clone(),
-        ]
-    };
-    let weights = checks.iter().map(|check| check_verdict(check).1).collect();
-    let table = Table::of(["check", "", "found", "means"], checks.iter().map(row));
-    section.marked(table, weights)
+    let rows = checks.clone().map(|check| {
+        let verdict = check_verdict(check).0;
+        [check.id.as_str(), verdict, &check.found, &check.means]
+    });
+    let table = Table::headed("check |  | found | means", rows);
+    section.marked(table, checks.map(|check| check_verdict(check).1))
 }
 
 /// Whether a check found something that a few uses need and others do not miss.
 fn is_absence(check: &Check) -> bool {
-    let of_few = !check.uses.contains(&Use::Measuring);
-    check.verdict == Verdict::Invalidates && of_few
+    check.verdict == Verdict::Invalidates && !check.uses.contains(&Use::Measuring)
 }
 
 /// The word for a check's verdict, and its weight.
@@ -109,30 +93,21 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // Where every check below is among the reasons and none of elsewhere, the table names them.
     let own = report.checks.iter();
     let own = own.filter(|check| check.uses.first() == Some(&state.of));
-    let own: Vec<&str> = own.map(|check| check.id.as_str()).collect();
-    let said_below =
-        own.len() == state.by.len() && own.iter().all(|id| state.by.iter().any(|by| by == id));
-    let by = if said_below {
-        String::new()
-    } else {
-        format!(" ({})", state.by.join(", "))
-    };
-    let improve = match state.to_improve {
-        0 => String::new(),
-        n => format!("; {n} to improve"),
-    };
+    let own: Vec<&String> = own.map(|check| &check.id).collect();
+    let said_below = own.len() == state.by.len() && own.iter().all(|id| state.by.contains(id));
+    let by = format!(" ({})", listed(&state.by));
+    let by = when(!said_below, &by);
+    let improve = format!("; {} to improve", state.to_improve);
+    let improve = when(state.to_improve > 0, &improve);
     match state.ready {
         Ready::Ready => format!("ready{improve}"),
         Ready::Limited => {
-            let all = report.checks.iter();
-            let of = all.filter(|check| state.by.contains(&check.id));
-            let mut lost: Vec<&str> = Vec::new();
-            for column in of.flat_map(|check| &check.columns) {
-                if !lost.contains(&column.as_str()) {
-                    lost.push(column);
-                }
-            }
-            format!("ready but for {}{by}{improve}", lost.join(", "))
+            let of = report
+                .checks
+                .iter()
+                .filter(|check| state.by.contains(&check.id));
+            let lost = listed(distinct(of.flat_map(|check| &check.columns)));
+            format!("ready but for {lost}{by}{improve}")
         }
         Ready::Unknown => format!("not known{by}{improve}"),
         Ready::NotReady => format!("not ready{by}{improve}"),
@@ -144,58 +119,51 @@ fn counts(report: &DoctorReport) -> String {
     let of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
     let disturbs = of(Verdict::Invalidates) - absent;
-    let (one, few) = if report.uses.is_empty() {
-        ("invalid", "")
+    let (disturbing, missing) = if report.uses.is_empty() {
+        ("invalid", "missing")
     } else {
-        ("disturbing what is measured", ", which only some uses need")
+        (
+            "disturbing what is measured",
+            "missing, which only some uses need",
+        )
     };
     let counts = [
-        (of(Verdict::Pass), "ok", ""),
-        (of(Verdict::Warn), "to improve", ""),
-        (disturbs, one, ""),
-        (absent, "missing", few),
-        (of(Verdict::Unknown), "unknown", ""),
+        (of(Verdict::Pass), "ok"),
+        (of(Verdict::Warn), "to improve"),
+        (disturbs, disturbing),
+        (absent, missing),
+        (of(Verdict::Unknown), "unknown"),
     ];
-    let some = counts.iter().filter(|(n, ..)| *n > 0);
-    let words: Vec<String> = some
-        .map(|(n, word, more)| format!("{n} {word}{more}"))
-        .collect();
-    format!("{} checks: {}", report.checks.len(), words.join("; "))
+    let some = counts.iter().filter(|(n, _)| *n > 0);
+    let words = joined(some.map(|(n, word)| format!("{n} {word}")), "; ");
+    format!("{} checks: {words}", report.checks.len())
 }
 
 /// How ready the machine is, by use; `None` in a report that is not sorted by use.
-fn by_uses(report: &DoctorReport) -> Option<Answer> {
-    let named = |ready: Ready, word: &str| {
-        let of_it = report.uses.iter().filter(|state| state.ready == ready);
-        let names: Vec<&str> = of_it.map(|state| used_for(state.of)).collect();
-        (!names.is_empty()).then(|| format!("{word}: {}", names.join(", ")))
-    };
+fn by_uses(report: &DoctorReport) -> Option<Said> {
     let all = [
-        named(Ready::Ready, "ready"),
-        named(Ready::Limited, "ready but for a part"),
-        named(Ready::NotReady, "not ready"),
-        named(Ready::Unknown, "not known"),
+        (Ready::Ready, "ready"),
+        (Ready::Limited, "ready but for a part"),
+        (Ready::NotReady, "not ready"),
+        (Ready::Unknown, "not known"),
     ];
-    let all: Vec<String> = all.into_iter().flatten().collect();
+    let all = all.into_iter().filter_map(|(ready, word)| {
+        let of_it = report.uses.iter().filter(|state| state.ready == ready);
+        let names = some_listed(of_it.map(|state| used_for(state.of)))?;
+        Some(format!("{word}: {names}"))
+    });
+    let words = joined(all, "; ");
     let is_ready = report.uses.iter().all(|state| state.ready == Ready::Ready);
-    let weight = if is_ready {
-        Weight::Good
-    } else {
-        Weight::Caution
-    };
     let of = format!("{} uses", report.uses.len());
-    (!all.is_empty()).then(|| Said::new(weight, &of, all.join("; ")).into())
+    (!words.is_empty()).then(|| Said::new(Weight::sure(is_ready), &of, words))
 }
 
 /// The lines that would change what is amiss, each behind the name of its check.
 fn fixes(report: &DoctorReport) -> Section<'static> {
-    let fix = |check: &Check| {
-        let line = check
-            .fix
-            .clone()
-            .filter(|_| check.verdict != Verdict::Pass)?;
-        Some([format!("# {}", check.id), line])
-    };
-    let lines = report.checks.iter().filter_map(fix).flatten();
-    Section::new("To change what is amiss").lines(lines)
+    let amiss = report
+        .checks
+        .iter()
+        .filter(|check| check.verdict != Verdict::Pass);
+    let lines = amiss.filter_map(|check| Some([format!("# {}", check.id), check.fix.clone()?]));
+    Section::new("To change what is amiss").lines(lines.flatten())
 }

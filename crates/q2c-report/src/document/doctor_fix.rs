@@ -1,6 +1,7 @@
 //! The document of `q2c doctor --fix`: what would be changed, or what was.
 
 use super::{Document, Reported, Section};
+use crate::phrase::{counted, grouped, when};
 use crate::said::{Said, Table, Weight};
 use q2c_result::DoctorFix;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
@@ -18,7 +19,7 @@ impl Reported for DoctorFix {
             let changed = self.changes.len() - self.refused().count();
             document
                 .titled("Settings of the machine", "")
-                .notices([Said::new(Weight::Good, "changed", count_settings(changed))])
+                .notices([Said::good("changed", count_settings(changed))])
                 .notices(self.changes.iter().filter_map(rounded))
                 .notices(alike(self).iter().filter_map(|group| refused(group)))
         }
@@ -28,10 +29,7 @@ impl Reported for DoctorFix {
 /// A number of settings in words.
 #[must_use]
 pub fn count_settings(number: usize) -> String {
-    match number {
-        1 => "1 setting".to_owned(),
-        n => format!("{n} settings"),
-    }
+    counted(number, "setting")
 }
 
 fn planned(fix: &DoctorFix) -> String {
@@ -47,31 +45,25 @@ fn changes(fix: &DoctorFix) -> Section<'_> {
         ChangeState::Refused { why, .. } => (not_changed(*why), Weight::Bad),
         _ => ("", Weight::Plain),
     };
-    let row = |group: &Vec<&SettingChange>| {
-        let first = group[0];
-        vec![
-            first.check.clone(),
-            named(group),
-            first.old.clone(),
-            first.new.clone(),
-            foreseen(first).0.to_owned(),
-        ]
-    };
-    let head = ["check", "setting", "from", "to", "refused"];
-    let table = Table::of(head, groups.iter().map(row)).without_empty_columns();
+    let rows = groups.iter().map(|group| {
+        let (first, setting) = (group[0], named(group));
+        let SettingChange {
+            check, old, new, ..
+        } = first.clone();
+        [check, setting, old, new, foreseen(first).0.to_owned()]
+    });
+    let table = Table::headed("check | setting | from | to | refused", rows);
     let weights = groups.iter().map(|group| foreseen(group[0]).1);
-    Section::default().marked(table, weights.collect())
+    Section::default().marked(table.without_empty_columns(), weights)
 }
 
 fn rounded(change: &SettingChange) -> Option<Said> {
     let ChangeState::Rounded { now } = &change.state else {
         return None;
     };
-    let words = format!(
-        "{}: {} was asked, the kernel took {now}",
-        change.file, change.new
-    );
-    Some(Said::new(Weight::Caution, "other value", words))
+    let SettingChange { file, new, .. } = change;
+    let words = format!("{file}: {new} was asked, the kernel took {now}");
+    Some(Said::caution("other value", words))
 }
 
 fn refused(group: &[&SettingChange]) -> Option<Said> {
@@ -79,38 +71,25 @@ fn refused(group: &[&SettingChange]) -> Option<Said> {
         return None;
     };
     let words = format!("{}: {} ({error})", named(group), not_changed(*why));
-    Some(Said::new(Weight::Bad, "not changed", words))
+    Some(Said::bad("not changed", words))
 }
 
 /// Changes of one check that are the same but for the file, as those of all CPUs.
 fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
-    let mut groups: Vec<Vec<&SettingChange>> = Vec::new();
-    for change in &fix.changes {
-        let without_folder = |change: &SettingChange| SettingChange {
-            file: change
-                .file
-                .rsplit('/')
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
+    let groups = grouped(fix.changes.iter().map(|change| {
+        let name = change.file.rsplit('/').next().unwrap_or_default();
+        let without_folder = SettingChange {
+            file: name.to_owned(),
             ..change.clone()
         };
-        let is_same =
-            |group: &&mut Vec<&SettingChange>| without_folder(group[0]) == without_folder(change);
-        match groups.iter_mut().find(is_same) {
-            Some(group) => group.push(change),
-            None => groups.push(vec![change]),
-        }
-    }
-    groups
+        (without_folder, change)
+    }));
+    groups.into_iter().map(|(_, changes)| changes).collect()
 }
 
 fn named(group: &[&SettingChange]) -> String {
-    let first = &group[0].file;
-    match group.len() {
-        1 => first.clone(),
-        n => format!("{first} and {} like it", n - 1),
-    }
+    let more = format!(" and {} like it", group.len() - 1);
+    format!("{}{}", group[0].file, when(group.len() > 1, &more))
 }
 
 /// The section with one more finding that no change of a setting mends.
@@ -201,16 +180,8 @@ mod tests {
             refused(),
         ];
         let notices = fix(false, states).document().notices;
-        let told: Vec<(Weight, &str)> = notices
-            .iter()
-            .map(|said| (said.weight, said.what.as_str()))
-            .collect();
-        let wanted = [
-            (Weight::Good, "changed"),
-            (Weight::Caution, "other value"),
-            (Weight::Bad, "not changed"),
-        ];
-        assert_eq!(told, wanted);
+        let told: Vec<Weight> = notices.iter().map(|said| said.weight).collect();
+        assert_eq!(told, [Weight::Good, Weight::Caution, Weight::Bad]);
         assert_eq!(notices[0].words, "2 settings");
     }
 

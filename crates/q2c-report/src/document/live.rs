@@ -1,7 +1,8 @@
 //! Documents of what was watched or steered, and of the RAM devices.
 
 use super::{Document, Reported, Section};
-use crate::quantity::{NOTHING, count, iops, number, seconds};
+use crate::phrase::joined;
+use crate::quantity::{count, iops, number, or_nothing, seconds};
 use crate::said::{Field, Said, Table, Weight};
 use crate::terminal::{GAUGES, Gauge, kernel_columns, named};
 use crate::{late, mode, sim_machine};
@@ -12,11 +13,8 @@ use q2c_result::watch::{WatchMethod, WatchResult};
 
 impl Reported for WatchResult {
     fn document(&self) -> Document<'_> {
-        let is_beside = |of: &WatchMethod| {
-            let median = of.median;
-            median.is_some_and(|numbers| numbers.background_iops.is_some())
-        };
-        let behind = self.methods.iter().any(is_beside);
+        let mut medians = self.methods.iter().filter_map(|of| of.median);
+        let behind = medians.any(|numbers| numbers.background_iops.is_some());
         let head = std::iter::once("method, and what it was")
             .chain(GAUGES.iter().map(|gauge| gauge.name))
             .chain(behind.then_some("behind"))
@@ -39,16 +37,12 @@ impl Reported for WatchResult {
 }
 
 fn of_method(of: &WatchMethod, with_behind: bool) -> Vec<Field> {
-    let name = Field {
-        text: named(of),
-        below: of.was.as_ref().map_or_else(String::new, mode::words),
-    };
-    let shown = |gauge: &Gauge| {
-        let median = of.median.as_ref();
-        median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
-    };
-    let behind = of.median.and_then(|median| median.background_iops);
-    let behind = with_behind.then(|| behind.map_or(NOTHING.to_owned(), iops));
+    let was = of.was.as_ref().map(mode::words);
+    let name = Field::over(named(of), was.unwrap_or_default());
+    let median = of.median.as_ref();
+    let shown = |gauge: &Gauge| or_nothing(median.map(|median| gauge.show(median)));
+    let behind = median.and_then(|median| median.background_iops);
+    let behind = with_behind.then(|| or_nothing(behind.map(iops)));
     let counted = match of.settling {
         0 => of.intervals.to_string(),
         settling => format!("{} of {}", of.intervals, of.intervals + settling),
@@ -62,16 +56,15 @@ fn of_method(of: &WatchMethod, with_behind: bool) -> Vec<Field> {
 fn notes(of: &WatchResult) -> Vec<Said> {
     let late = of.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
-        let unmatched = late::unmatched(&numbers).map(|told| format!("; {told}"));
-        let told = late::numbers(&numbers) + &unmatched.unwrap_or_default();
-        Some(Said::plain(
-            &format!("late time of {}", named(method)),
-            told,
-        ))
+        let told = [late::numbers(&numbers)]
+            .into_iter()
+            .chain(late::unmatched(&numbers));
+        let what = format!("late time of {}", named(method));
+        Some(Said::plain(&what, joined(told, "; ")))
     });
-    let captured = of.late.as_ref();
-    let captured = captured.map(|capture| Said::plain("late time", late::watched(capture)));
-    let lost = (of.not_kept > 0).then(|| {
+    let captured = of.late.as_ref().map(late::watched);
+    let captured = captured.map(|words| Said::plain("late time", words));
+    let not_kept = (of.not_kept > 0).then(|| {
         let words = format!("{} older intervals were not kept", of.not_kept);
         Said::plain("left out", words)
     });
@@ -80,29 +73,29 @@ fn notes(of: &WatchResult) -> Vec<Said> {
         let words = format!(
             "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
         );
-        Said::new(Weight::Caution, "unrecorded", words)
+        Said::caution("unrecorded", words)
     });
-    late.chain(captured).chain(lost).chain(unrecorded).collect()
+    late.chain(captured)
+        .chain(not_kept)
+        .chain(unrecorded)
+        .collect()
 }
 
 impl Reported for KernelWatchResult {
     fn document(&self) -> Document<'_> {
-        let until = |of: &KernelInterval| format!("{:.2} s", of.end_s);
         let row = |until: String, of: &KernelInterval| {
-            let unknown = match of.unknown {
-                0 => String::new(),
-                n => n.to_string(),
-            };
-            let fields = kernel_columns().map(|(_, field)| field(of).unwrap_or(NOTHING.to_owned()));
+            let unknown = (of.unknown > 0).then(|| of.unknown.to_string());
+            let fields = kernel_columns().map(|(_, field)| or_nothing(field(of)));
             std::iter::once(until)
                 .chain(fields)
-                .chain([unknown])
-                .collect::<Vec<String>>()
+                .chain([unknown.unwrap_or_default()])
+                .collect::<Vec<_>>()
         };
         let head = std::iter::once("until")
             .chain(kernel_columns().map(|(name, _)| *name))
             .chain(["unknown"]);
-        let intervals = self.intervals.iter().map(|of| row(until(of), of));
+        let intervals = self.intervals.iter();
+        let intervals = intervals.map(|of| row(format!("{:.2} s", of.end_s), of));
         let all = self.total.iter().map(|of| row("all".to_owned(), of));
         let lost = (self.not_kept > 0).then(|| {
             let words = format!("{} intervals were not kept", self.not_kept);
@@ -130,34 +123,26 @@ impl Reported for SteerResult {
             count(self.completions),
             count(self.writes)
         );
+        let own = format!("{} % of a CPU", number(self.own_cpu_pct));
         let mixed = "requests of several sizes or directions shared the one value";
-        let seen = [
+        let missed = [
             (self.lost, "completions were not seen: no room"),
             (self.unpolled, "requests were polled for by nobody"),
         ];
-        let seen = seen.into_iter().filter(|(n, _)| *n > 0);
-        let seen = seen
-            .map(|(n, what)| Said::new(Weight::Caution, "missed", format!("{} {what}", count(n))));
+        let missed = missed.into_iter().filter(|(n, _)| *n > 0);
+        let missed = missed.map(|(n, what)| format!("{} {what}", count(n)));
+        let about = format!("slept by {} for {}", self.policy, seconds(self.seconds));
         Document::new("poll steer", &self.version, &self.schema)
-            .titled(
-                self.device.name.clone(),
-                format!("slept by {} for {}", self.policy, seconds(self.seconds)),
-            )
+            .titled(self.device.name.clone(), about)
             .section(
                 Section::new("")
                     .told([
                         Said::plain("steered", steered),
-                        Said::plain(
-                            "own CPU",
-                            format!("{} % of a CPU", number(self.own_cpu_pct)),
-                        ),
+                        Said::plain("own CPU", own),
                         Said::plain("the setting", &self.restored),
                     ])
-                    .told(
-                        self.mixed
-                            .then(|| Said::new(Weight::Caution, "mixed", mixed)),
-                    )
-                    .told(seen),
+                    .told(self.mixed.then(|| Said::caution("mixed", mixed)))
+                    .told(Said::each(Weight::Caution, "missed", missed)),
             )
     }
 }
@@ -165,23 +150,17 @@ impl Reported for SteerResult {
 impl Reported for RamDevices {
     fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
-        let head = [
-            "device",
-            "by",
-            "size",
-            "block",
-            "queues",
-            "depth",
-            "service times",
-            "state",
-        ];
+        let table = Table::headed(
+            "device | by | size | block | queues | depth | service times | state",
+            self.devices.iter().map(device),
+        );
         Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("RAM devices", about)
-            .section(Section::new("").table(Table::of(head, self.devices.iter().map(device))))
+            .section(Section::new("").table(table))
     }
 }
 
-fn device(of: &RamDevice) -> Vec<String> {
+fn device(of: &RamDevice) -> [String; 8] {
     let queues = match of.poll_queues {
         0 => of.queues.to_string(),
         polled => format!("{} + {polled} poll", of.queues),
@@ -190,7 +169,7 @@ fn device(of: &RamDevice) -> Vec<String> {
         Via::Module => "module",
         Via::Ublk => "ublk",
     };
-    vec![
+    [
         of.name.clone(),
         by.to_owned(),
         of.size.to_string(),
@@ -206,10 +185,10 @@ fn state(of: &RamDevice) -> String {
     match (of.state, of.server) {
         (State::Served, Some(pid)) => format!("served by process {pid}"),
         (State::Served, None) => "served by the kernel".to_owned(),
-        (State::Recoverable, _) => format!(
-            "server ended; data can be had again: create --recover {}",
-            of.name
-        ),
+        (State::Recoverable, _) => {
+            let name = &of.name;
+            format!("server ended; data can be had again: create --recover {name}")
+        }
         (State::Lost, _) => "server ended, data lost: delete it".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! A document as Markdown, to paste into an issue or a message.
 
 use super::{Document, Part, Section};
+use crate::phrase::{joined, when};
 use crate::said::{Field, Said, Table};
 use crate::terminal::printable;
 
@@ -53,19 +54,14 @@ fn section(of: &Section<'_>) -> String {
 }
 
 fn items(before: &str, words: &[String]) -> String {
-    let lines = words.iter();
-    lines
-        .map(|words| format!("- {before}{}\n", escaped(words)))
-        .collect()
+    let item = |words: &String| format!("- {before}{}\n", escaped(words));
+    words.iter().map(item).collect()
 }
 
 fn told(said: &[Said]) -> String {
     let line = |said: &Said| format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words));
-    if said.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", said.iter().map(line).collect::<String>())
-    }
+    let lines: String = said.iter().map(line).collect();
+    when(!said.is_empty(), "\n").to_owned() + &lines
 }
 
 fn table(of: &Table) -> String {
@@ -73,12 +69,10 @@ fn table(of: &Table) -> String {
     let head = of.head.iter().map(|head| escaped(&head.replace('\n', " ")));
     let marks = (0..of.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
     let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
-    let field = |field: &Field| match field.below.as_str() {
-        "" => escaped(&field.text),
-        below => {
-            let lines = below.lines().map(|line| format!("<br>{}", escaped(line)));
-            escaped(&field.text) + &lines.collect::<String>()
-        }
+    let field = |field: &Field| {
+        let below = field.below.lines();
+        let below: String = below.map(|line| format!("<br>{}", escaped(line))).collect();
+        escaped(&field.text) + &below
     };
     for fields in &of.rows {
         text += &row(fields.iter().map(field).collect());
@@ -94,8 +88,7 @@ fn code(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
-    let lines = lines.join("\n");
+    let lines = joined(lines.iter().map(|line| printable(line)), "\n");
     let runs = lines.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
     format!("\n{fence}\n{lines}\n{fence}\n")

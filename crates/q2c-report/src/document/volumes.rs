@@ -1,10 +1,10 @@
 //! Documents of sweeps in parts: the outcomes over volumes, and the best over several of them.
 
-use super::{Answer, Document, Reported, Section};
+use super::{Document, Reported, Section};
 use crate::label::first_names;
 use crate::quantity::count;
 use crate::said::{Said, Table, Weight};
-use crate::simulated::{HEAD, LEGEND, row};
+use crate::simulated::{row, table};
 use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 
 /// Most names of volumes in a line.
@@ -12,30 +12,26 @@ const NAMED: usize = 4;
 
 impl Reported for VolumesResult {
     fn document(&self) -> Document<'_> {
-        let time = match self.measure_ns {
-            Some(time) => format!("{time} of each"),
-            None => "all I/Os".to_owned(),
-        };
+        let time = self.measure_ns.map(|time| format!("{time} of each"));
         let about = format!(
-            "{} I/Os \u{b7} simulated: {time} after {} of warm-up",
+            "{} I/Os \u{b7} simulated: {} after {} of warm-up",
             count(self.ios),
+            time.as_deref().unwrap_or("all I/Os"),
             self.warm_up_ns
         );
         let cells = self.cells.iter();
         let cells = cells.map(|cell| row(&cell.policy, cell.ios, &cell.gives));
-        let rows = std::iter::once(row("poll", self.poll_ios, &self.poll)).chain(cells);
-        let table = Table {
-            legend: LEGEND,
-            ..Table::of(HEAD, rows)
-        };
-        let without_figures = self.inexact.iter().map(|of| {
-            let words = format!("{}: {}", of.policy, of.reason);
-            Said::new(Weight::Caution, "no figures", words)
-        });
+        let poll = row("poll", self.poll_ios, &self.poll);
+        let without = self.inexact.iter();
+        let without = without.map(|of| format!("{}: {}", of.policy, of.reason));
         Document::new("poll sweep", &self.version, &self.schema)
             .titled(first_names(&self.volumes, NAMED), about)
             .run(self.seed, 0)
-            .section(Section::default().table(table).told(without_figures))
+            .section(
+                Section::default()
+                    .table(table(std::iter::once(poll).chain(cells)))
+                    .told(Said::each(Weight::Caution, "no figures", without)),
+            )
     }
 }
 
@@ -43,9 +39,9 @@ impl Reported for VolumesChoice {
     fn document(&self) -> Document<'_> {
         let row = |best: &BestOfVolumes| {
             let policy = best.policy.as_deref().unwrap_or("none keeps the limits");
-            vec![first_names(&best.volumes, NAMED), policy.to_owned()]
+            [first_names(&best.volumes, NAMED), policy.to_owned()]
         };
-        let best = Table::of(["volumes", "best"], self.best.iter().map(row));
+        let best = Table::headed("volumes | best", self.best.iter().map(row));
         Document::new("poll sweep", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("Best rule over volumes", format!("by {}", self.objective))
             .answers([
@@ -56,17 +52,16 @@ impl Reported for VolumesChoice {
     }
 }
 
-fn over_all(what: &str, best: Option<&OverAll>) -> Answer {
-    let words = match best {
-        None => "no configuration keeps the limits everywhere".to_owned(),
-        Some(best) => format!(
-            "{} ({:.1} % of the best, at most {:.1} % lost)",
-            best.policy,
-            best.share * 100.0,
-            best.regret * 100.0
-        ),
+fn over_all(what: &str, best: Option<&OverAll>) -> Said {
+    let Some(best) = best else {
+        return Said::plain(what, "no configuration keeps the limits everywhere");
     };
-    Said::plain(what, words).into()
+    let (share, regret) = (best.share * 100.0, best.regret * 100.0);
+    let policy = &best.policy;
+    Said::plain(
+        what,
+        format!("{policy} ({share:.1} % of the best, at most {regret:.1} % lost)"),
+    )
 }
 
 #[cfg(test)]

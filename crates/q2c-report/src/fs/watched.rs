@@ -1,6 +1,7 @@
 //! The words for what a run beside the trials saw: waits for locks, and where the CPU time went.
 
-use super::{jobs, kind};
+use super::{kind, most_jobs};
+use crate::phrase::{counted, listed, some_listed, when};
 use crate::quantity::number;
 use crate::said::Said;
 use q2c_result::fs::{
@@ -16,32 +17,25 @@ const SITES: usize = 3;
 const LEAST: f64 = 0.005;
 
 /// The locks that the jobs of the largest number waited for, point by point.
-pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
-    let most = jobs(result).last().copied().unwrap_or(1);
+pub(super) fn locks(result: &FsResult) -> Vec<Said> {
+    let most = most_jobs(result);
     let mut said: Vec<Said> = Vec::new();
     let mut quiet = 0;
     for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
-        let Some(locks) = &cell.locks else { continue };
-        let words = match locks {
-            FsLocks::Seen(seen) => match waited(seen) {
-                Some(words) => words,
-                None => {
-                    quiet += 1;
-                    continue;
-                }
-            },
-            FsLocks::Unseen(why) => format!("not seen: failed to {why}"),
+        let words = match &cell.locks {
+            None => continue,
+            Some(FsLocks::Seen(seen)) => waited(seen),
+            Some(FsLocks::Unseen(why)) => Some(format!("not seen: failed to {why}")),
         };
-        said.push(Said::plain(
-            "locks",
-            format!("{}, {most} jobs: {words}", name(cell)),
-        ));
+        match words {
+            Some(words) => said.push(Said::plain("locks", at(cell, &words))),
+            None => quiet += 1,
+        }
     }
     if quiet > 0 {
-        let other = if said.is_empty() { "" } else { "other " };
-        let s = if quiet == 1 { "" } else { "s" };
-        let words =
-            format!("{quiet} {other}point{s}, {most} jobs: no wait of 0.5 % of the jobs' time");
+        let other = when(!said.is_empty(), "other ");
+        let points = counted(quiet, &format!("{other}point"));
+        let words = format!("{points}, {most} jobs: no wait of 0.5 % of the jobs' time");
         said.push(Said::plain("locks", words));
     }
     if !said.is_empty() {
@@ -57,31 +51,21 @@ pub(crate) fn locks(result: &FsResult) -> Vec<Said> {
 /// The longest waits; `None` where there is none to speak of, and none was lost.
 fn waited(seen: &SeenLocks) -> Option<String> {
     let large = |site: &&LockSite| seen.share(site) >= LEAST;
-    let all: Vec<String> = seen
-        .sites
-        .iter()
-        .filter(large)
-        .take(SITES)
-        .map(|site| {
-            format!(
-                "{} % of the jobs' time in {} ({}, {})",
-                number(100.0 * seen.share(site)),
-                site.site,
-                layer(site.layer),
-                lock(site.kind)
-            )
-        })
-        .collect();
+    let told = |site: &LockSite| {
+        let share = number(100.0 * seen.share(site));
+        let (layer, lock) = (layer(site.layer), lock(site.kind));
+        format!(
+            "{share} % of the jobs' time in {} ({layer}, {lock})",
+            site.site
+        )
+    };
+    let all = some_listed(seen.sites.iter().filter(large).take(SITES).map(told));
     let lost = match seen.lost {
-        0 => String::new(),
+        0 => return all,
         1 => "; a wait was lost".to_owned(),
         n => format!("; {n} waits were lost"),
     };
-    match (all.is_empty(), seen.lost) {
-        (true, 0) => None,
-        (true, _) => Some(format!("no wait of 0.5 % of the jobs' time{lost}")),
-        (false, _) => Some(all.join(", ") + &lost),
-    }
+    Some(all.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost)
 }
 
 fn layer(of: LockLayer) -> &'static str {
@@ -113,18 +97,17 @@ fn lock(of: LockKind) -> &'static str {
 }
 
 /// Where the CPU time of the jobs of the largest number went, point by point.
-pub(crate) fn profiles(result: &FsResult) -> Vec<Said> {
-    let most = jobs(result).last().copied().unwrap_or(1);
+pub(super) fn profiles(result: &FsResult) -> Vec<Said> {
+    let most = most_jobs(result);
     let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
-    let told = |cell: &FsCell| {
+    let told = cells.filter_map(|cell| {
         let words = match cell.profile.as_ref()? {
             FsProfile::Seen(seen) => profiled(seen),
             FsProfile::Unseen(why) => format!("not seen: failed to {why}"),
         };
-        let words = format!("{}, {most} jobs: {words}", name(cell));
-        Some(Said::plain("CPU time", words))
-    };
-    let mut said: Vec<Said> = cells.filter_map(told).collect();
+        Some(Said::plain("CPU time", at(cell, &words)))
+    });
+    let mut said: Vec<Said> = told.collect();
     let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
     if result.cells.iter().any(by_clock) {
         said.push(Said::plain(
@@ -139,27 +122,23 @@ pub(crate) fn profiles(result: &FsResult) -> Vec<Said> {
 fn profiled(seen: &SeenProfile) -> String {
     let all = seen.samples();
     let pct = |samples: u64| number(100.0 * samples as f64 / all.max(1) as f64);
-    let functions = seen.functions.iter().take(FUNCTIONS).map(|function| {
-        let of = layer(function.layer);
-        format!(
-            "{} % in {} ({of})",
-            pct(function.samples),
-            function.function
-        )
+    let functions = seen.functions.iter().take(FUNCTIONS).map(|of| {
+        let (pct, layer) = (pct(of.samples), layer(of.layer));
+        format!("{pct} % in {} ({layer})", of.function)
     });
-    let functions: Vec<String> = functions.collect();
-    let functions = functions.join(", ");
-    let user = pct(seen.user);
+    let (user, functions) = (pct(seen.user), listed(functions));
     format!("of {all} samples {user} % outside the kernel, {functions}")
 }
 
-/// A point without its number of jobs.
-fn name(cell: &FsCell) -> String {
+/// What is said of a point.
+fn at(cell: &FsCell, words: &str) -> String {
+    let point = &cell.point;
     format!(
-        "{} {}, {}",
-        cell.point.fs,
-        cell.point.sharing,
-        kind(&cell.point)
+        "{} {}, {}, {} jobs: {words}",
+        point.fs,
+        point.sharing,
+        kind(point),
+        point.jobs
     )
 }
 

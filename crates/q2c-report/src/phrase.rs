@@ -1,0 +1,55 @@
+//! Helps that put lists and alternatives into words.
+
+use std::fmt::Display;
+
+/// The items with `between` between them.
+pub(crate) fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(between)
+}
+
+/// The items with commas between them.
+pub(crate) fn listed<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    joined(items, ", ")
+}
+
+/// The items with commas between them; `None` without any.
+pub(crate) fn some_listed<T: ToString>(items: impl IntoIterator<Item = T>) -> Option<String> {
+    Some(listed(items)).filter(|text| !text.is_empty())
+}
+
+/// `text` where `is_so`, else nothing.
+pub(crate) fn when(is_so: bool, text: &str) -> &str {
+    if is_so { text } else { "" }
+}
+
+/// `1 job`, `4 jobs`.
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
+    let s = when(n != N::from(1), "s");
+    format!("{n} {one}{s}")
+}
+
+/// The items without those that were there before.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}
+
+/// The values by their keys, in the order in which the keys first appear.
+pub(crate) fn grouped<K: PartialEq, V>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
