@@ -29,9 +29,7 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     /// Maps one buffer per slot and fills it with a pattern that does not compress, so that no
     /// device treats writes of it as a special case.
-    ///
-    /// # Errors
-    /// When `size` is no multiple of 512, `slots` or `size` is zero, or memory is refused.
+    /// `size` must be a multiple of 512; neither it nor `slots` may be 0.
     pub fn new(slots: usize, size: usize) -> io::Result<Self> {
         let mut buffers = Self::mapped(slots, size)?;
         (0..slots).for_each(|slot| fill(buffers.slot_mut(slot), slot as u64));
@@ -44,9 +42,6 @@ impl Buffers {
     /// The content of the read buffers means nothing, as reads overwrite each other. The write
     /// buffers keep the content made here: of every 4 KiB the last `compressible` percent are
     /// zeros, the rest is a pattern that does not compress and is in no other buffer.
-    ///
-    /// # Errors
-    /// As [`Buffers::new`].
     pub fn shared(slots: usize, size: usize, pool: usize, compressible: u8) -> io::Result<Self> {
         let pool = pool.min(slots);
         let mut buffers = Self::mapped(2 * pool, size)?;
@@ -89,27 +84,21 @@ impl Buffers {
     }
 
     /// Bytes in one slot.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// Number of slots.
-    #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
     /// Number of buffers: as many as slots, unless the slots share them.
-    #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.reads + self.writes
     }
 
     /// The index of the buffer that a slot's transfer uses: a write, or a read.
-    ///
-    /// # Panics
-    /// When the slot does not exist.
     #[inline]
     pub(crate) fn of(&self, slot: u16, write: bool) -> usize {
         let slot = usize::from(slot);
@@ -124,10 +113,7 @@ impl Buffers {
 
     /// The content of a slot's buffer; where reads and writes have separate buffers, that of reads.
     /// No request may be in flight on it.
-    ///
-    /// # Panics
-    /// When the slot does not exist.
-    pub fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
+    pub(crate) fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
         let index = self.of(slot as u16, false);
         self.slice(index)
     }
@@ -145,7 +131,6 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(start, self.size) }
     }
 
-    /// The address of a buffer, for the kernel.
     pub(crate) fn address(&self, index: usize) -> *mut u8 {
         assert!(index < self.count(), "buffer {index} of {}", self.count());
         // SAFETY: the offset stays inside the mapping of `count * size` bytes, as just checked.
@@ -194,10 +179,7 @@ mod tests {
         let of: Vec<usize> = (0..5).map(|slot| buffers.of(slot, false)).collect();
         let writes: Vec<usize> = (0..5).map(|slot| buffers.of(slot, true)).collect();
         assert_eq!((of, writes), (vec![0, 1, 0, 1, 0], vec![2, 3, 2, 3, 2]));
-        let (a, b) = (
-            buffers.transfer_mut(0, true).to_vec(),
-            buffers.transfer_mut(1, true).to_vec(),
-        );
+        let [a, b] = [0, 1].map(|slot| buffers.transfer_mut(slot, true).to_vec());
         for block in a.chunks(4096).chain(b.chunks(4096)) {
             let zeros = block.iter().rev().take_while(|byte| **byte == 0).count();
             assert!((1024..1032).contains(&zeros), "a quarter of 4096: {zeros}");

@@ -1,5 +1,6 @@
 //! Where a file's bytes lie on its device: the `FS_IOC_FIEMAP` call.
 
+use crate::check;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -46,13 +47,11 @@ impl Extent {
     pub const SHARED: u32 = 0x2000;
 
     /// Whether any of `flags` is set.
-    #[must_use]
     pub const fn has(&self, flags: u32) -> bool {
         self.flags & flags != 0
     }
 
     /// The first position in the file after the extent.
-    #[must_use]
     pub const fn end(&self) -> u64 {
         self.logical.saturating_add(self.length)
     }
@@ -84,10 +83,8 @@ struct FiemapRequest {
 
 /// All extents of `file`, in the order of the file. The call writes nothing back: call `fsync`
 /// first to see delayed allocations in their final place.
-///
-/// # Errors
-/// The system call's error; `EOPNOTSUPP` where the file system does not support the call (tmpfs,
-/// most network file systems).
+/// `EOPNOTSUPP` means that the file system does not support the call (tmpfs, most network file
+/// systems).
 pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     let mut all: Vec<Extent> = Vec::new();
     loop {
@@ -116,10 +113,7 @@ fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     };
     // SAFETY: the descriptor is open during the call, and the request is a `struct fiemap` followed
     // by `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
-    let rc = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) };
-    if rc != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    check(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) })?;
     let found = (request.mapped_extents as usize).min(BATCH);
     Ok(request.extents[..found].iter().map(Extent::from).collect())
 }
@@ -158,11 +152,8 @@ mod tests {
         file.sync_all().unwrap();
         let found = match extents(&file) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-                q2c_testkit::skip(
-                    "more_extents_than_one_call_holds",
-                    "this file system has no FIEMAP",
-                );
-                return;
+                let test = "more_extents_than_one_call_holds";
+                return q2c_testkit::skip(test, "this file system has no FIEMAP");
             }
             other => other.unwrap(),
         };

@@ -26,3 +26,11 @@ pub use ring::{
     Ring, RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
 };
 pub use vectored::{Vectored, VectoredFlags};
+
+/// The answer of a system call, or the error that the call left where the answer is negative.
+fn check(answer: i32) -> std::io::Result<i32> {
+    match answer {
+        0.. => Ok(answer),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}

@@ -1,5 +1,6 @@
 //! Loop devices: which file one reads and writes, and a new one over a file.
 
+use crate::check;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -93,11 +94,7 @@ pub struct LoopDevice {
 }
 
 /// Makes a loop device over `backing`, past the page cache where the file system of `backing` can
-/// do that. The file needs no name.
-///
-/// # Errors
-/// The system call's error: there is no `/dev/loop-control`, it takes root, or the kernel is older
-/// than 5.8 (`EINVAL`).
+/// do that. The file needs no name. It takes root, and Linux 5.8 (`EINVAL` before).
 pub fn attach(backing: &File) -> io::Result<LoopDevice> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -105,10 +102,7 @@ pub fn attach(backing: &File) -> io::Result<LoopDevice> {
     let mut last = io::Error::from_raw_os_error(libc::EBUSY);
     for _ in 0..TRIES {
         // SAFETY: the call takes no pointer, and the descriptor is open during it.
-        let number = unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE as _) };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let number = check(unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE as _) })?;
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let file = options.open(&path)?;
         match configure(&file, backing) {
@@ -129,31 +123,20 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
     };
     // SAFETY: both descriptors are open during the call, and the kernel only reads the whole
     // `loop_config`, which this frame owns.
-    let rc = unsafe { libc::ioctl(device.as_raw_fd(), CONFIGURE as _, &raw const config) };
-    match rc {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::ioctl(device.as_raw_fd(), CONFIGURE as _, &raw const config) }).map(drop)
 }
 
-/// The file behind the open loop device.
-///
-/// # Errors
-/// The system call's error; `ENXIO` for a loop device without a file, `ENOTTY` for a file that is
-/// no loop device.
+/// The file behind the open loop device. `ENXIO`: it has none; `ENOTTY`: `device` is none.
 pub fn backing(device: &File) -> io::Result<Backing> {
     let mut status = Status::with_flags(0);
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that
     // this frame owns: the kernel writes nowhere else.
-    let rc = unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS64 as _, &raw mut status) };
-    match rc {
-        0 => Ok(Backing {
-            dev: status.device,
-            ino: status.inode,
-            rdev: status.rdevice,
-        }),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS64 as _, &raw mut status) })?;
+    Ok(Backing {
+        dev: status.device,
+        ino: status.inode,
+        rdev: status.rdevice,
+    })
 }
 
 #[cfg(test)]

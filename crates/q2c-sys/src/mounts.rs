@@ -1,5 +1,6 @@
 //! Mounts that nobody else sees, and that end with the program.
 
+use crate::check;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, UnmountFlags,
     fsconfig_create, fsmount, fsopen, mount_change,
@@ -11,26 +12,18 @@ use std::path::{Path, PathBuf};
 /// Gives the calling thread, and the threads and programs that it starts from now on, mounts of
 /// their own. What they mount is seen nowhere else. The kernel takes it away when the last of them
 /// has ended, however that happens.
-///
-/// # Errors
-/// The system call's error; `EPERM` without root (`CAP_SYS_ADMIN`).
+/// It takes root (`CAP_SYS_ADMIN`).
 pub fn own_mounts() -> io::Result<()> {
     // SAFETY: the call takes no pointer. The thread stops sharing its working folder and its mounts
     // with the others, which no safe code relies on.
-    let rc = unsafe { libc::unshare(libc::CLONE_NEWNS) };
-    if rc != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", alone)?)
 }
 
 /// Mounts a file system that needs no device, such as `tracefs`, at no place at all. It is reached
 /// through the file returned (`/proc/self/fd/N`), and ends with it.
-///
-/// # Errors
-/// The system call's error: `EPERM` without root (`CAP_SYS_ADMIN`), `ENODEV` where the kernel has
-/// no such file system, `ENOSYS` before Linux 5.2.
+/// It takes root (CAP_SYS_ADMIN) and Linux 5.2; `ENODEV` where the kernel has no such file system.
 pub fn nowhere(kind: &str) -> io::Result<OwnedFd> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
@@ -45,10 +38,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts the file system of this kind on `device` at the folder `path`.
-    ///
-    /// # Errors
-    /// The system call's error; `ENODEV` where the kernel has no such file system.
+    /// Mounts the file system of this kind on `device` at `path`; `ENODEV` if the kernel has none.
     pub fn mount(device: &Path, path: &Path, kind: &str) -> io::Result<Self> {
         let none: Option<&std::ffi::CStr> = None;
         rustix::mount::mount(device, path, kind, MountFlags::NOATIME, none)?;
@@ -58,7 +48,6 @@ impl Mounted {
     }
 
     /// Where it is mounted.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

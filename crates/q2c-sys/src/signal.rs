@@ -1,6 +1,7 @@
 //! Signals read from a file descriptor (`signalfd`) instead of by a handler: the caller blocks
 //! them, then reads those that are pending.
 
+use crate::check;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,9 +14,6 @@ pub struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
     /// The set of the signals named by number.
-    ///
-    /// # Errors
-    /// `EINVAL` when a number is no signal.
     pub fn of(signals: &[i32]) -> io::Result<SignalSet> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the pointer is valid for writing one sigset_t, which the call fills.
@@ -31,9 +29,6 @@ impl SignalSet {
 
 /// Blocks `set` in the calling thread. Threads that it starts later inherit the mask, so a call
 /// before any other thread exists blocks the set in all of them.
-///
-/// # Errors
-/// Those of `pthread_sigmask`.
 pub fn block(set: &SignalSet) -> io::Result<()> {
     mask(libc::SIG_BLOCK, set)
 }
@@ -53,21 +48,14 @@ pub struct SignalFd(OwnedFd);
 
 impl SignalFd {
     /// A new descriptor for `set`, closed on exec.
-    ///
-    /// # Errors
-    /// Those of `signalfd`.
     pub fn new(set: &SignalSet) -> io::Result<SignalFd> {
         // SAFETY: -1 asks for a new descriptor; the set is initialised and only read.
-        let fd = unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC) };
-        check(fd)?;
+        let fd = check(unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC) })?;
         // SAFETY: the descriptor was just made and has no other owner.
         Ok(SignalFd(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Waits for the next signal and returns its number.
-    ///
-    /// # Errors
-    /// Those of `read`; an interrupted wait is resumed.
+    /// Waits for the next signal and returns its number. An interrupted wait is resumed.
     pub fn wait(&self) -> io::Result<i32> {
         const SIZE: usize = size_of::<libc::signalfd_siginfo>();
         let mut info = [0u8; SIZE];
@@ -88,23 +76,12 @@ impl SignalFd {
 
 /// Lets `command` start with no signal blocked. A child inherits its parent's mask through exec; a
 /// child that inherited the mask of [`block`] could be stopped by SIGKILL only.
-///
-/// # Errors
-/// As [`SignalSet::of`].
 pub fn unblock_in_child(command: &mut Command) -> io::Result<&mut Command> {
     let none = SignalSet::of(&[])?;
     let unblock = move || mask(libc::SIG_SETMASK, &none);
     // SAFETY: between fork and exec the closure makes one async-signal-safe system call on memory
     // it owns; the error it may build holds no allocation.
     Ok(unsafe { command.pre_exec(unblock) })
-}
-
-fn check(rc: i32) -> io::Result<()> {
-    if rc < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -127,25 +104,17 @@ mod tests {
         let mut command = Command::new("cat");
         command.arg("/proc/self/status");
         let inherited = blocked(&command.output().unwrap().stdout);
-        let clean = blocked(
-            &unblock_in_child(&mut command)
-                .unwrap()
-                .output()
-                .unwrap()
-                .stdout,
-        );
+        let clean = unblock_in_child(&mut command).unwrap().output().unwrap();
+        let clean = blocked(&clean.stdout);
         // Bit 14 is SIGTERM, signal 15.
         assert_eq!((inherited & 0x4000, clean), (0x4000, 0));
     }
 
     /// The mask of blocked signals in the text of `/proc/PID/status`.
     fn blocked(status: &[u8]) -> u64 {
-        let text = String::from_utf8_lossy(status).into_owned();
-        let hex = text
-            .lines()
-            .find_map(|l| l.strip_prefix("SigBlk:"))
-            .unwrap();
-        u64::from_str_radix(hex.trim(), 16).unwrap()
+        let text = String::from_utf8_lossy(status);
+        let hex = text.lines().find_map(|l| l.strip_prefix("SigBlk:"));
+        u64::from_str_radix(hex.unwrap().trim(), 16).unwrap()
     }
 
     #[test]

@@ -50,9 +50,6 @@ pub struct Spill<T> {
 impl<T: Word> Spill<T> {
     /// Makes a file without a name in `folder`. The kernel frees its space when the process ends in
     /// any way.
-    ///
-    /// # Errors
-    /// When no file can be made there.
     pub fn new_in(folder: &Path) -> io::Result<Self> {
         Ok(Spill {
             file: BufWriter::with_capacity(AT_ONCE, tempfile::tempfile_in(folder)?),
@@ -62,9 +59,6 @@ impl<T: Word> Spill<T> {
     }
 
     /// Appends words.
-    ///
-    /// # Errors
-    /// When the file system is full or fails.
     pub fn write(&mut self, words: &[T]) -> io::Result<()> {
         for word in words {
             self.file.write_all(&word.bytes())?;
@@ -74,9 +68,6 @@ impl<T: Word> Spill<T> {
     }
 
     /// Ends the writing and maps all words for reading.
-    ///
-    /// # Errors
-    /// When the last words cannot be written, or the file cannot be mapped.
     pub fn map(self) -> io::Result<Spilled<T>> {
         let file = self.file.into_inner().map_err(|e| e.into_error())?;
         let length = self.words * size_of::<T>();

@@ -1,31 +1,23 @@
 //! The calling thread: its CPUs, exact sleeps, CPU time and context switches.
 
+use crate::check;
 use crate::clock::monotonic_ns;
 use q2c_model::CpuId;
 use rustix::thread::{ClockId, CpuSet};
 use std::io;
 
 /// Pins the calling thread to one CPU.
-///
-/// # Errors
-/// When the CPU does not exist or may not be used (cpuset, container).
 pub fn pin(cpu: CpuId) -> io::Result<()> {
     allow(&[cpu])
 }
 
 /// Lets the calling thread run only on these CPUs.
-///
-/// # Errors
-/// As [`pin`].
 pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
     allow_thread(None, cpus)
 }
 
 /// Lets the thread `tid` of any process run only on these CPUs.
-///
-/// # Errors
-/// The thread is gone (ESRCH), is not to be moved (EINVAL, EPERM), or none of the CPUs may be used
-/// (EINVAL).
+/// `ESRCH`: it is gone; `EINVAL` or `EPERM`: it is not to be moved, or may use none of the CPUs.
 pub fn allow_other(tid: u32, cpus: &[CpuId]) -> io::Result<()> {
     allow_thread(Some(pid(tid)?), cpus)
 }
@@ -42,18 +34,12 @@ fn allow_thread(of: Option<rustix::process::Pid>, cpus: &[CpuId]) -> io::Result<
 }
 
 /// The CPUs that the calling thread may run on, in ascending order.
-///
-/// # Errors
-/// When the kernel refuses to tell.
 pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
     cpus_of(None)
 }
 
 /// The CPUs that the thread `tid` of any process may run on, in ascending order. CPUs that are not
 /// online are left out.
-///
-/// # Errors
-/// The thread is gone (ESRCH).
 pub fn allowed_of(tid: u32) -> io::Result<Vec<CpuId>> {
     cpus_of(Some(pid(tid)?))
 }
@@ -67,23 +53,15 @@ fn pid(tid: u32) -> io::Result<rustix::process::Pid> {
 
 fn cpus_of(pid: Option<rustix::process::Pid>) -> io::Result<Vec<CpuId>> {
     let set = rustix::thread::sched_getaffinity(pid)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .map(|cpu| CpuId(cpu as u32))
-        .collect())
+    let cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
+    Ok(cpus.map(|cpu| CpuId(cpu as u32)).collect())
 }
 
 /// Sets the calling thread's timer slack to the smallest value, 1 ns, so that timed sleeps end when
 /// they should. The default of 50 us would let the kernel end them later.
-///
-/// # Errors
-/// When the kernel refuses (it has no reason to).
 pub fn least_timer_slack() -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes one integer by value and touches no memory of this process.
-    match unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }).map(drop)
 }
 
 /// Sleeps on CLOCK_MONOTONIC until the absolute instant `deadline_ns`. A sleep that a signal
@@ -102,7 +80,6 @@ pub fn sleep_until(deadline_ns: u64) {
 }
 
 /// The kernel's id of the calling thread.
-#[must_use]
 pub fn id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
@@ -113,9 +90,6 @@ pub fn id() -> u32 {
 /// `/proc/self/task/TID/schedstat` is not exact: it lags by up to a tick for a running thread. The
 /// clock id is built as the kernel defines it (include/linux/posix-timers_types.h: `~tid << 3 | 4 |
 /// 2`).
-///
-/// # Errors
-/// When the thread has ended.
 pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
     let id = (!(tid as i32) << 3) | 4 | 2;
     let mut t = libc::timespec {
@@ -124,10 +98,8 @@ pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
     };
     // SAFETY: `t` is a valid timespec during the whole call; the kernel answers an unknown clock id
     // with EINVAL.
-    match unsafe { libc::clock_gettime(id, &raw mut t) } {
-        0 => Ok(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::clock_gettime(id, &raw mut t) })?;
+    Ok(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 /// Context switches of the calling thread so far.
@@ -140,7 +112,6 @@ pub struct Switches {
 }
 
 /// Reads how often the calling thread was switched away so far.
-#[must_use]
 pub fn switches() -> Switches {
     // SAFETY: an all-zero rusage is a valid value: it holds only integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -172,29 +143,20 @@ mod tests {
         let until = monotonic_ns() + 30_000_000;
         while monotonic_ns() < until {}
         let own = crate::clock::thread_cpu_ns();
-        let other = std::thread::spawn(move || cpu_ns_of(tid))
-            .join()
-            .unwrap()
-            .unwrap();
-        assert!(
-            other >= own,
-            "own {own} ns, read from outside later {other} ns"
-        );
-        assert!(
-            cpu_ns_of(u32::MAX >> 4).is_err(),
-            "a thread that does not exist"
-        );
+        let other = std::thread::spawn(move || cpu_ns_of(tid)).join().unwrap();
+        let other = other.unwrap();
+        assert!(other >= own, "own {own} ns, later from outside {other} ns");
+        cpu_ns_of(u32::MAX >> 4).expect_err("a thread that does not exist");
     }
 
     #[test]
     fn pinning_is_obeyed_and_an_absent_cpu_is_refused() {
         let cpu = allowed_cpus().unwrap()[0];
-        std::thread::spawn(move || {
+        let pinned = std::thread::spawn(move || {
             pin(cpu).unwrap();
             assert_eq!(allowed_cpus().unwrap(), [cpu]);
             assert!(pin(CpuId(1023)).is_err());
-        })
-        .join()
-        .unwrap();
+        });
+        pinned.join().unwrap();
     }
 }

@@ -46,7 +46,6 @@ pub struct Vectored {
 
 impl Vectored {
     /// Prepares transfers between `file` and `buffers`, each with `flags`.
-    #[must_use]
     pub fn new(file: File, buffers: Buffers, flags: VectoredFlags) -> Self {
         let flags = flags.bits();
         Vectored {
@@ -58,9 +57,6 @@ impl Vectored {
 
     /// Does one transfer and waits for its end. An error becomes the negative errno in
     /// [`Completion::result`]; a call that a signal interrupted is repeated.
-    ///
-    /// # Panics
-    /// When the slot does not exist or is too small.
     #[inline]
     pub fn transfer(&mut self, transfer: Transfer) -> Completion {
         let Transfer {
@@ -111,11 +107,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::FileExt;
 
-    fn target(content: &[u8]) -> (Vectored, File) {
-        target_with(content, VectoredFlags::default())
-    }
-
-    fn target_with(content: &[u8], flags: VectoredFlags) -> (Vectored, File) {
+    fn target(content: &[u8], flags: VectoredFlags) -> (Vectored, File) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         let back = file.try_clone().unwrap();
@@ -134,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_read_comes_into_its_slot_and_is_short_at_the_end() {
-        let (mut target, _) = target(&[5; 1000]);
+        let (mut target, _) = target(&[5; 1000], VectoredFlags::default());
         let done = target.transfer(at(false, 512, 4096));
         assert_eq!((done.slot, done.result), (1, 488));
         assert!(target.buffers.slot_mut(1)[..488].iter().all(|&b| b == 5));
@@ -147,7 +139,7 @@ mod tests {
             append: true,
             ..VectoredFlags::default()
         };
-        let (mut target, file) = target_with(&[5; 1000], append);
+        let (mut target, file) = target(&[5; 1000], append);
         assert_eq!(target.transfer(at(true, 0, 512)).result, 512);
         assert_eq!(file.metadata().unwrap().len(), 1512, "at the end, not at 0");
         let mut first = [0; 512];
@@ -166,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_error_is_a_result() {
-        let (mut target, _) = target(&[]);
+        let (mut target, _) = target(&[], VectoredFlags::default());
         target.file = File::options().write(true).open("/dev/null").unwrap();
         assert_eq!(target.transfer(at(false, 0, 512)).result, -libc::EBADF);
     }

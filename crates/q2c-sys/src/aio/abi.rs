@@ -52,7 +52,6 @@ pub(super) const DSYNC: [u32; 2] = if cfg!(target_endian = "little") {
 pub(super) struct Context(u64);
 
 impl Context {
-    /// Makes a context with room for `depth` requests.
     pub fn new(depth: u32) -> io::Result<Self> {
         let mut context = 0u64;
         // SAFETY: the kernel writes the context's id, eight bytes, to `context`.

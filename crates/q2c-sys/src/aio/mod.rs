@@ -21,17 +21,11 @@ use user_ring::UserRing;
 
 /// Why kernel AIO could not be used.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum AioError {
-    /// The kernel gave no context.
     #[error("set up kernel AIO for {depth} requests: {source}{}", todo(source))]
-    Setup {
-        /// Requests that the context was to have room for.
-        depth: u32,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// Events could not be fetched.
+    Setup { depth: u32, source: io::Error },
     #[error("fetch events of kernel AIO: {0}")]
     Events(io::Error),
 }
@@ -83,9 +77,6 @@ pub struct Aio {
 
 impl Aio {
     /// Makes a context for as many requests as there are slots.
-    ///
-    /// # Errors
-    /// When the kernel gives no context.
     pub fn new(file: File, buffers: Buffers, reap: ReapFrom) -> Result<Self, AioError> {
         let slots = buffers.slots();
         let depth = slots as u32;
@@ -110,7 +101,6 @@ impl Aio {
 
     /// Where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's layout is
     /// not known.
-    #[must_use]
     pub fn reap(&self) -> ReapFrom {
         match self.ring {
             Some(_) => ReapFrom::Ring,
@@ -122,10 +112,6 @@ impl Aio {
     /// transfer in flight.
     ///
     /// AIO has no discard: a discard completes with EOPNOTSUPP.
-    ///
-    /// # Panics
-    /// When the slot does not exist, is too small, or more transfers are queued than there are
-    /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         if transfer.operation == Operation::Discard {
@@ -199,9 +185,6 @@ impl Aio {
     }
 
     /// Looks once without sleeping, and tells whether a completion can be popped.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn look(&mut self) -> Result<bool, AioError> {
         if self.ready() {
@@ -215,10 +198,7 @@ impl Aio {
         Ok(self.fetched > 0)
     }
 
-    /// Sleeps until at least one completion can be popped.
-    ///
-    /// # Errors
-    /// When the kernel refuses; interruptions by signals are resumed.
+    /// Sleeps until at least one completion can be popped; interruptions by signals are resumed.
     #[inline]
     pub fn wait(&mut self) -> Result<(), AioError> {
         while !self.ready() {
@@ -229,9 +209,6 @@ impl Aio {
     }
 
     /// Waits as [`Aio::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), AioError> {
         while !self.look()? {

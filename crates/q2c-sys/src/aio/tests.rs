@@ -1,5 +1,3 @@
-//! Tests of kernel AIO on files, with both ways of reaping.
-
 use super::*;
 use std::io::Write;
 
@@ -73,14 +71,12 @@ fn a_read_past_the_end_is_short_and_a_refused_one_comes_back() {
             refused.queue(read(0, slot));
         }
         refused.submit();
-        let mut slots: Vec<u16> = (0..3)
-            .map(|_| {
-                refused.wait().unwrap();
-                let done = refused.pop().unwrap();
-                assert_eq!(done.result, -libc::EBADF);
-                done.slot
-            })
-            .collect();
+        let mut slots = [0; 3].map(|_| {
+            refused.wait().unwrap();
+            let done = refused.pop().unwrap();
+            assert_eq!(done.result, -libc::EBADF);
+            done.slot
+        });
         slots.sort_unstable();
         assert_eq!(slots, [0, 1, 2]);
     }
@@ -93,17 +89,13 @@ fn too_much_depth_names_the_limit() {
     let limit = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap();
     let limit: u64 = limit.trim().parse().unwrap();
     if limit > 1 << 20 {
-        return q2c_testkit::skip(
-            "too_much_depth_names_the_limit",
-            "fs.aio-max-nr is very high",
-        );
+        let test = "too_much_depth_names_the_limit";
+        return q2c_testkit::skip(test, "fs.aio-max-nr is very high");
     }
     // The kernel refuses 0x10000000 / 32 events or more with another error; below that the limit
     // gives EAGAIN.
-    let error = Context::new(limit as u32 + 1).err().unwrap();
-    let error = AioError::Setup {
-        depth: limit as u32 + 1,
-        source: error,
-    };
+    let depth = limit as u32 + 1;
+    let source = Context::new(depth).err().unwrap();
+    let error = AioError::Setup { depth, source };
     assert!(error.to_string().contains("fs.aio-max-nr"), "{error}");
 }

@@ -16,7 +16,6 @@ const READ: u8 = 0x02;
 /// The bytes of `struct nvme_uring_cmd` for `transfer`, padded to the 80 bytes of a large entry.
 /// `address` is that of the data. `None` when the transfer is empty, not in whole blocks, too long
 /// for one command, or neither a read nor a write.
-#[must_use]
 #[inline]
 pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Option<[u8; 80]> {
     // A block's size is a power of two.

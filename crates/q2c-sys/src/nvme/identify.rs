@@ -1,6 +1,7 @@
 //! Asks a character device which namespace it is and how the namespace is formatted.
 
 use super::{Namespace, NvmeError};
+use crate::check;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -44,24 +45,19 @@ struct Page([u8; 4096]);
 const _: () = assert!(size_of::<AdminCommand>() == 72 && size_of::<Page>() == 4096);
 
 /// Asks a character device for its namespace.
-///
-/// # Errors
-/// When the file is no namespace's character device, Identify is refused, or the blocks cannot be
-/// read and written without metadata.
 pub fn namespace(file: &File) -> Result<Namespace, NvmeError> {
     let kind = file.metadata().map_err(NvmeError::NoNamespace)?.file_type();
     if !kind.is_char_device() {
         return Err(NvmeError::NotACharacterDevice);
     }
     // SAFETY: NVME_IOCTL_ID takes no argument and touches no memory of this process.
-    let id = unsafe { libc::ioctl(file.as_raw_fd(), ID as _) };
-    let id = match id {
-        1.. => id as u32,
+    let id = check(unsafe { libc::ioctl(file.as_raw_fd(), ID as _) });
+    let id = match id.map_err(NvmeError::NoNamespace)? {
         0 => {
             let none = io::Error::from_raw_os_error(libc::ENOTTY);
             return Err(NvmeError::NoNamespace(none));
         }
-        _ => return Err(NvmeError::NoNamespace(io::Error::last_os_error())),
+        id => id as u32,
     };
     let page = identify(file, id).map_err(|source| NvmeError::Identify { id, source })?;
     parse(id, &page.0).map_err(|problem| NvmeError::Format { id, problem })
@@ -147,11 +143,8 @@ mod tests {
 
     #[test]
     fn formats_that_plain_commands_cannot_use_are_refused() {
-        assert!(
-            parse(1, &page(2, 8, 9))
-                .unwrap_err()
-                .contains("8 bytes of metadata")
-        );
+        let refused = parse(1, &page(2, 8, 9)).unwrap_err();
+        assert!(refused.contains("8 bytes of metadata"));
         assert!(parse(1, &page(0, 0, 0)).unwrap_err().contains("2^0"));
         assert!(parse(1, &[0; 4096]).unwrap_err().contains("not active"));
     }
@@ -162,10 +155,8 @@ mod tests {
         let null = File::open("/dev/null").unwrap();
         for (file, word) in [(file, "no character device"), (null, "NVMe namespace")] {
             let error = namespace(&file).unwrap_err().to_string();
-            assert!(
-                error.contains(word) && error.contains("/dev/ng0n1"),
-                "{error}"
-            );
+            assert!(error.contains(word), "{error}");
+            assert!(error.contains("/dev/ng0n1"), "{error}");
         }
     }
 }

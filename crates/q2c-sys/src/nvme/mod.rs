@@ -23,48 +23,31 @@ pub struct Namespace {
 
 /// The errors of reading and writing a namespace by commands.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum NvmeError {
-    /// The file is not a character device.
     #[error(
         "use the target for NVMe passthrough: it is no character device; name the namespace's own, such as /dev/ng0n1"
     )]
     NotACharacterDevice,
-    /// The file is another character device, or that of a controller.
     #[error(
         "ask the target for its NVMe namespace: {0}; name a namespace's character device, such as /dev/ng0n1"
     )]
     NoNamespace(io::Error),
-    /// The Identify command was refused.
     #[error(
         "identify NVMe namespace {id}: {source}; before Linux 6.2 that needs root (CAP_SYS_ADMIN)"
     )]
     Identify {
-        /// Namespace identifier.
         id: u32,
         /// The kernel's answer; EIO for a status of the device.
         source: io::Error,
     },
-    /// The namespace's format is not one that plain reads and writes can use.
     #[error(
         "use NVMe namespace {id}: {problem}; format it with whole blocks of 512 bytes or more and without metadata"
     )]
-    Format {
-        /// Namespace identifier.
-        id: u32,
-        /// What plain commands cannot handle, for the message.
-        problem: String,
-    },
-    /// A request needs more blocks than one command can name.
+    Format { id: u32, problem: String },
     #[error(
         "read or write {size} bytes by one NVMe command: at most {most} blocks of {block} bytes"
     )]
-    TooLarge {
-        /// Bytes per request.
-        size: usize,
-        /// Most blocks that one command can name.
-        most: u32,
-        /// Bytes per logical block.
-        block: u32,
-    },
+    TooLarge { size: usize, most: u32, block: u32 },
 }

@@ -22,9 +22,6 @@ pub struct NvmeEncoding {
 impl EncodedRing<NvmeEncoding> {
     /// Makes the ring on a namespace's character device (`/dev/ng0n1`). With `iopoll` completions
     /// are found by asking the device, which needs poll queues and Linux 6.1 or later.
-    ///
-    /// # Errors
-    /// As [`Ring::new`](super::Ring::new).
     pub fn new(
         file: File,
         namespace: Namespace,

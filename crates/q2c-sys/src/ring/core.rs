@@ -82,9 +82,6 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     ///
     /// # Safety
     /// The memory that the entry names must stay valid until its completion.
-    ///
-    /// # Panics
-    /// When more entries are queued than the ring has.
     #[inline]
     pub unsafe fn push(&mut self, entry: &S) {
         assert!(self.in_flight < self.depth, "more requests than slots");

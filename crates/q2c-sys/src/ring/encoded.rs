@@ -1,5 +1,3 @@
-//! A ring with one registered file and its buffers, whatever its entries are.
-
 use super::core::Core;
 use super::setup::{SetUp, register_buffers};
 use super::{Completion, CompletionPath, Operation, RingError, RingOptions, TaskRun, Transfer};
@@ -106,26 +104,22 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// The completion flags that the kernel accepted.
-    #[must_use]
     pub fn flags(&self) -> TaskRun {
         self.core.taskrun
     }
 
     /// The options that the ring was made with.
-    #[must_use]
     pub fn options(&self) -> RingOptions {
         self.core.options
     }
 
     /// The kernel's names of all flags in force; `none` when there are none.
-    #[must_use]
     pub fn names(&self) -> &'static str {
         self.core.options.names(self.core.taskrun)
     }
 
     /// The names of the flags of the second ring, whose completions interrupt; `None` when there is
     /// only one ring.
-    #[must_use]
     pub fn interrupting_names(&self) -> Option<&'static str> {
         let beside = self.interrupting.as_ref();
         beside.map(|core| core.options.names(core.taskrun))
@@ -133,13 +127,11 @@ impl<E: RingEncoding> EncodedRing<E> {
 
     /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not tell
     /// it.
-    #[must_use]
     pub fn helper(&self) -> Option<u32> {
         self.core.helper
     }
 
     /// Transfers queued or submitted and not yet popped.
-    #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.core.in_flight + self.interrupts_due()
     }
@@ -181,10 +173,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Queues one transfer whose completion is found by `path`; [`EncodedRing::submit`] with the
     /// same path hands it to the kernel. With SQPOLL the helper thread may take it at once. A
     /// transfer that no entry can express completes with EINVAL.
-    ///
-    /// # Panics
-    /// When the slot does not exist, is too small, or more transfers are queued than there are
-    /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer, path: CompletionPath) {
         let fits = transfer.length as usize <= self.buffers.size();
@@ -203,9 +191,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// Hands everything that is queued for `path` to the kernel. It runs no completion work.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn submit(&mut self, path: CompletionPath) -> Result<(), RingError> {
         self.on(path).submit()
@@ -213,9 +198,6 @@ impl<E: RingEncoding> EncodedRing<E> {
 
     /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
     /// then tells whether a completion can be popped.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn look(&mut self) -> Result<bool, RingError> {
         if self.has_refused() {
@@ -236,9 +218,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// kernel's polling loop may end early, without a completion: the caller has to look again.
     /// With transfers in flight in both rings it does not sleep, since nobody else would find the
     /// completions of the polled ones: it looks at both rings in turn.
-    ///
-    /// # Errors
-    /// When the kernel refuses; interruptions by signals are resumed.
     #[inline]
     pub fn wait(&mut self) -> Result<(), RingError> {
         if self.has_refused() {
@@ -261,9 +240,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// does until one completion can be popped, in one system call where one ring alone has
     /// transfers in flight. With SQPOLL the helper thread takes the queued transfers, and the call
     /// only waits.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn submit_and_wait(&mut self, path: CompletionPath) -> Result<(), RingError> {
         if self.has_refused() {
@@ -292,9 +268,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// Waits as [`EncodedRing::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[inline]
     pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), RingError> {
         if self.has_refused() {
@@ -312,7 +285,6 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Whether [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux
     /// 5.11 and later where the ring does not poll in its calls. Else it looks again and again
     /// until the deadline.
-    #[must_use]
     pub fn waits_timed(&self) -> bool {
         E::WAITS_TIMED && self.core.waits_timed()
     }

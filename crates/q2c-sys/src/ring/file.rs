@@ -1,5 +1,3 @@
-//! Transfers as entries for a file or block device: fixed reads and writes, flushes, discards.
-
 use super::encoded::Cores;
 use super::{Completion, EncodedRing, Operation, RingEncoding, RingError, RingOptions, Transfer};
 use crate::Buffers;
@@ -11,18 +9,11 @@ pub struct FileEncoding;
 
 impl EncodedRing<FileEncoding> {
     /// Makes the ring with the best flags the kernel has, registers `file` and `buffers`.
-    ///
-    /// # Errors
-    /// When io_uring is forbidden or absent, memory may not be pinned, or the file cannot be
-    /// registered.
     pub fn new(file: File, buffers: Buffers) -> Result<Self, RingError> {
         Self::with(file, buffers, RingOptions::default())
     }
 
     /// Makes the ring with `options`, registers `file` and `buffers`.
-    ///
-    /// # Errors
-    /// When the kernel refuses the options; otherwise as [`EncodedRing::new`].
     pub fn with(file: File, buffers: Buffers, options: RingOptions) -> Result<Self, RingError> {
         let cores = Cores::new(buffers.slots() as u32, options, file)?;
         cores.register_buffers(&buffers)?;

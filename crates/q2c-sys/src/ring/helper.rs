@@ -1,5 +1,3 @@
-//! Finds the kernel thread of a ring with SQPOLL.
-
 use std::fs::read_to_string;
 use std::os::fd::AsRawFd;
 use std::time::Duration;

@@ -64,7 +64,6 @@ pub enum Operation {
 
 impl Operation {
     /// [`Operation::Write`] when `write` is true, else [`Operation::Read`].
-    #[must_use]
     pub const fn writing(write: bool) -> Operation {
         if write {
             Operation::Write
@@ -74,7 +73,6 @@ impl Operation {
     }
 
     /// Whether the transfer carries data from the buffer to the file.
-    #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Operation::Write | Operation::Durable)
     }

@@ -1,5 +1,3 @@
-//! The options a ring is made with, and the completion flags it got.
-
 use std::sync::LazyLock;
 
 /// The completion flags of a ring. They decide when completion work runs, and so whether it
@@ -41,7 +39,6 @@ impl TaskRun {
     const ORDER: [TaskRun; 3] = [TaskRun::Deferred, TaskRun::Cooperative, TaskRun::Default];
 
     /// The kernel's names of these flags, joined by `|`; `none` for the default.
-    #[must_use]
     pub const fn names(self) -> &'static str {
         match self {
             TaskRun::Deferred => "SINGLE_ISSUER|DEFER_TASKRUN|TASKRUN_FLAG",
@@ -51,7 +48,6 @@ impl TaskRun {
     }
 
     /// Whether a timed sleep lasts to its end although a request completes meanwhile.
-    #[must_use]
     pub const fn sleeps_undisturbed(self) -> bool {
         matches!(self, TaskRun::Deferred)
     }
@@ -110,7 +106,6 @@ impl RingOptions {
     }
 
     /// Whether a wait polls the device in the kernel, in the caller's own thread.
-    #[must_use]
     pub const fn polls_in_call(&self) -> bool {
         self.iopoll && self.sqpoll.is_none()
     }
@@ -125,7 +120,6 @@ impl RingOptions {
     }
 
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
-    #[must_use]
     pub fn names(&self, taskrun: TaskRun) -> &'static str {
         let bits = self.bits(taskrun);
         let known = ALL.iter().find(|(set, _)| *set == bits);

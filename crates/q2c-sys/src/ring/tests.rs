@@ -1,5 +1,3 @@
-//! Tests of rings on files.
-
 use super::*;
 use crate::Buffers;
 use std::fs::File;
@@ -22,22 +20,13 @@ fn finish(ring: &mut Ring) -> Completion {
 fn reads_come_into_their_slot() {
     let content: Vec<u8> = (0..8192u32).map(|i| (i / 4096 + 1) as u8).collect();
     let mut ring = Ring::new(file(&content), Buffers::new(2, 4096).unwrap()).unwrap();
-    ring.queue(
-        Transfer {
-            operation: Operation::Read,
-            offset: 4096,
-            length: 4096,
-            slot: 1,
-        },
-        CompletionPath::Options,
-    );
-    assert_eq!(
-        finish(&mut ring),
-        Completion {
-            slot: 1,
-            result: 4096
-        }
-    );
+    let second = Transfer {
+        offset: 4096,
+        ..read(1)
+    };
+    ring.queue(second, CompletionPath::Options);
+    let done = finish(&mut ring);
+    assert_eq!((done.slot, done.result), (1, 4096));
     assert!(ring.buffers.slot_mut(1).iter().all(|&b| b == 2));
     assert_eq!(ring.in_flight(), 0);
 }
@@ -49,15 +38,11 @@ fn writes_reach_the_file() {
     let mut buffers = Buffers::new(1, 4096).unwrap();
     buffers.slot_mut(0).fill(9);
     let mut ring = Ring::new(target, buffers).unwrap();
-    ring.queue(
-        Transfer {
-            operation: Operation::Write,
-            offset: 0,
-            length: 4096,
-            slot: 0,
-        },
-        CompletionPath::Options,
-    );
+    let write = Transfer {
+        operation: Operation::Write,
+        ..read(0)
+    };
+    ring.queue(write, CompletionPath::Options);
     assert_eq!(finish(&mut ring).result, 4096);
     let mut content = Vec::new();
     back.rewind().unwrap();
@@ -68,30 +53,15 @@ fn writes_reach_the_file() {
 #[test]
 fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
     let mut ring = Ring::new(file(&[1; 1000]), Buffers::new(1, 4096).unwrap()).unwrap();
-    ring.queue(
-        Transfer {
-            operation: Operation::Read,
-            offset: 0,
-            length: 4096,
-            slot: 0,
-        },
-        CompletionPath::Options,
-    );
+    ring.queue(read(0), CompletionPath::Options);
     assert_eq!(finish(&mut ring).result, 1000);
-    let write_only = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/null")
-        .unwrap();
+    let write_only = File::options().write(true).open("/dev/null").unwrap();
     let mut ring = Ring::new(write_only, Buffers::new(1, 4096).unwrap()).unwrap();
-    ring.queue(
-        Transfer {
-            operation: Operation::Read,
-            offset: 0,
-            length: 512,
-            slot: 0,
-        },
-        CompletionPath::Options,
-    );
+    let short = Transfer {
+        length: 512,
+        ..read(0)
+    };
+    ring.queue(short, CompletionPath::Options);
     assert_eq!(finish(&mut ring).result, -libc::EBADF);
 }
 
@@ -99,24 +69,11 @@ fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
 fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
     let mut ring = Ring::new(file(&[1; 4096]), Buffers::new(1, 4096).unwrap()).unwrap();
     assert!(!ring.look().unwrap(), "nothing was submitted");
-    ring.queue(
-        Transfer {
-            operation: Operation::Read,
-            offset: 0,
-            length: 4096,
-            slot: 0,
-        },
-        CompletionPath::Options,
-    );
+    ring.queue(read(0), CompletionPath::Options);
     ring.submit(CompletionPath::Options).unwrap();
     while !ring.look().unwrap() {}
-    assert_eq!(
-        ring.pop(),
-        Some(Completion {
-            slot: 0,
-            result: 4096
-        })
-    );
+    let done = ring.pop().unwrap();
+    assert_eq!((done.slot, done.result), (0, 4096));
 }
 
 fn read(slot: u16) -> Transfer {
@@ -132,15 +89,25 @@ fn with(options: RingOptions) -> Result<Ring, RingError> {
     Ring::with(file(&[1; 4096]), Buffers::new(2, 4096).unwrap(), options)
 }
 
+fn polling() -> RingOptions {
+    RingOptions {
+        iopoll: true,
+        ..RingOptions::default()
+    }
+}
+
+fn helped(cpu: Option<u32>) -> RingOptions {
+    RingOptions {
+        sqpoll: Some(SqPoll { cpu }),
+        ..RingOptions::default()
+    }
+}
+
 /// The first two reads find the helper awake. The third comes after the helper's second of
 /// spinning: it sleeps and has to be woken.
 #[test]
 fn a_helper_takes_submissions_and_is_woken() {
-    let options = RingOptions {
-        sqpoll: Some(SqPoll { cpu: None }),
-        ..RingOptions::default()
-    };
-    let mut ring = with(options).unwrap();
+    let mut ring = with(helped(None)).unwrap();
     assert_eq!((ring.flags(), ring.names()), (TaskRun::Default, "SQPOLL"));
     let helper = ring.helper().expect("the kernel tells its helper's thread");
     let before = crate::thread::cpu_ns_of(helper).unwrap();
@@ -165,29 +132,21 @@ fn a_helper_takes_submissions_and_is_woken() {
 /// test checks the number of entries.
 #[test]
 fn a_ring_with_a_helper_has_two_entries_per_slot() {
-    let options = RingOptions {
-        sqpoll: Some(SqPoll { cpu: None }),
-        ..RingOptions::default()
-    };
-    let ring = with(options).unwrap();
+    let ring = with(helped(None)).unwrap();
     assert_eq!(ring.core.ring.params().sq_entries(), 4);
 }
 
 #[test]
 fn a_helper_is_bound_where_it_was_asked_to() {
     let cpu = crate::thread::allowed_cpus().unwrap().pop().unwrap().0;
-    let bound = |cpu| RingOptions {
-        sqpoll: Some(SqPoll { cpu: Some(cpu) }),
-        ..RingOptions::default()
-    };
-    let ring = with(bound(cpu)).unwrap();
+    let ring = with(helped(Some(cpu))).unwrap();
     assert_eq!(ring.names(), "SQPOLL|SQ_AFF");
     // The helper binds itself, shortly after it has set its name.
     let until = crate::clock::monotonic_ns() + 5_000_000_000;
     while cpus_of(ring.helper().unwrap()) != cpu.to_string() {
         assert!(crate::clock::monotonic_ns() < until, "it is not bound");
     }
-    let error = with(bound(4000)).err().unwrap().to_string();
+    let error = with(helped(Some(4000))).err().unwrap().to_string();
     assert!(error.contains("is 4000 one"), "{error}");
 }
 
@@ -205,14 +164,11 @@ fn options_that_exclude_each_other_say_what_they_need() {
         ..RingOptions::default()
     };
     let error = with(hybrid_alone).err().unwrap().to_string();
-    assert!(
-        error.contains("HYBRID_IOPOLL") && error.contains("6.13"),
-        "{error}"
-    );
+    assert!(error.contains("HYBRID_IOPOLL"), "{error}");
+    assert!(error.contains("6.13"), "{error}");
     let deferred_helper = RingOptions {
-        sqpoll: Some(SqPoll::default()),
         taskrun: Some(TaskRun::Deferred),
-        ..RingOptions::default()
+        ..helped(None)
     };
     let error = with(deferred_helper).err().unwrap().to_string();
     assert!(error.contains("no DEFER_TASKRUN"), "{error}");
@@ -222,11 +178,7 @@ fn options_that_exclude_each_other_say_what_they_need() {
 /// kernel used interrupts.
 #[test]
 fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
-    let options = RingOptions {
-        iopoll: true,
-        ..RingOptions::default()
-    };
-    let mut ring = with(options).unwrap();
+    let mut ring = with(polling()).unwrap();
     assert!(ring.names().starts_with("IOPOLL|"), "{}", ring.names());
     ring.queue(read(0), CompletionPath::Options);
     ring.submit(CompletionPath::Options).unwrap();
@@ -258,11 +210,9 @@ fn on_disk(options: RingOptions) -> Ring {
     let mut named = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
     named.write_all(&[7; 8192]).unwrap();
     named.as_file().sync_all().unwrap();
-    let mut wanted = std::fs::OpenOptions::new();
-    let direct = wanted
-        .read(true)
-        .custom_flags(libc::O_DIRECT)
-        .open(named.path());
+    let mut wanted = File::options();
+    wanted.read(true).custom_flags(libc::O_DIRECT);
+    let direct = wanted.open(named.path());
     let file = direct.or_else(|_| File::open(named.path())).unwrap();
     Ring::with(file, Buffers::new(2, 4096).unwrap(), options).unwrap()
 }
@@ -271,11 +221,7 @@ fn on_disk(options: RingOptions) -> Ring {
 /// interrupts, and succeeds everywhere.
 #[test]
 fn a_polling_ring_has_a_path_with_interrupts_beside() {
-    let options = RingOptions {
-        iopoll: true,
-        ..RingOptions::default()
-    };
-    let mut ring = on_disk(options);
+    let mut ring = on_disk(polling());
     let beside = ring.interrupting_names().expect("a second ring");
     assert_eq!(format!("IOPOLL|{beside}"), ring.names());
     for _ in 0..20 {
@@ -302,11 +248,7 @@ fn a_polling_ring_has_a_path_with_interrupts_beside() {
 /// before the thread has left its CPU, so one such wait of many suffices; polling never leaves it.
 #[test]
 fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
-    let options = RingOptions {
-        iopoll: true,
-        ..RingOptions::default()
-    };
-    let mut ring = on_disk(options);
+    let mut ring = on_disk(polling());
     let before = crate::thread::switches().voluntary;
     for _ in 0..200 {
         ring.queue(read(1), CompletionPath::Interrupt);

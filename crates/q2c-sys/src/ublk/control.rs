@@ -1,5 +1,3 @@
-//! The control device: adds, starts, stops and deletes devices.
-
 use super::abi::{self, ControlCommand, Info, Params};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use q2c_model::CpuId;
@@ -55,9 +53,6 @@ const MAX_DISCARD: u32 = 8192;
 
 impl Control {
     /// Opens the control device.
-    ///
-    /// # Errors
-    /// There is none (the kernel lacks ublk), it may not be opened, or the ring cannot be made.
     pub fn open() -> io::Result<Control> {
         let file = File::options().read(true).write(true).open(CONTROL)?;
         let ring = IoUring::builder().build(4)?;
@@ -118,10 +113,8 @@ impl Control {
         self.features() & wanted == wanted
     }
 
-    /// Adds the device `id`. Its requests wait for a server when the one they have ends.
-    ///
-    /// # Errors
-    /// `AlreadyExists` for a number that is taken, or the kernel's refusal.
+    /// Adds the device `id`; `AlreadyExists` if the number is taken. Its requests wait for a server
+    /// when the one they have ends.
     pub fn add(&mut self, id: u32, shape: &Shape) -> io::Result<()> {
         let mut info = Info {
             queues: shape.queues,
@@ -168,9 +161,6 @@ impl Control {
     }
 
     /// What the kernel says about the device `id`.
-    ///
-    /// # Errors
-    /// There is no such device, or it may not be asked.
     pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
         let mut info = Info::default();
         let asked = with(
@@ -200,26 +190,17 @@ impl Control {
     }
 
     /// Starts the device: its block device appears. All queues must fetch.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
     pub fn start(&mut self, id: u32) -> io::Result<()> {
         self.simple(abi::START_DEV, id, u64::from(std::process::id()))
     }
 
     /// Takes the block device away; requests in flight end first where there is a server, else
     /// fail.
-    ///
-    /// # Errors
-    /// There is no such device, or it may not be stopped.
     pub fn stop(&mut self, id: u32) -> io::Result<()> {
         self.simple(abi::STOP_DEV, id, 0)
     }
 
     /// Deletes the device. It is gone when the last descriptor of its file is closed.
-    ///
-    /// # Errors
-    /// There is no such device, or it may not be deleted.
     pub fn delete(&mut self, id: u32) -> io::Result<()> {
         match self.simple(abi::DEL_DEV_ASYNC, id, 0) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -229,18 +210,13 @@ impl Control {
         }
     }
 
-    /// Begins to give the device to this process, after its server has ended.
-    ///
-    /// # Errors
-    /// `ResourceBusy` as long as the kernel still ends the old server.
+    /// Begins to give the device to this process, after its server has ended; `ResourceBusy` as
+    /// long as the kernel still ends that server.
     pub fn begin_recovery(&mut self, id: u32) -> io::Result<()> {
         self.simple(abi::START_USER_RECOVERY, id, 0)
     }
 
     /// Gives the device to this process. All queues must fetch.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
     pub fn end_recovery(&mut self, id: u32) -> io::Result<()> {
         self.simple(abi::END_USER_RECOVERY, id, u64::from(std::process::id()))
     }

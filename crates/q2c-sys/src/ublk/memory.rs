@@ -1,5 +1,3 @@
-//! The memory of a RAM device, in a file without a name.
-
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::io;
@@ -22,9 +20,6 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Maps the whole file.
-    ///
-    /// # Errors
-    /// It is empty, or cannot be mapped.
     pub fn map(file: &File) -> io::Result<Memory> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;

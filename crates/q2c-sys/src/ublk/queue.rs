@@ -1,5 +1,3 @@
-//! The server's side of a hardware queue.
-
 use super::Memory;
 use super::abi::{self, Descriptor};
 use io_uring::{IoUring, opcode, types};
@@ -53,9 +51,6 @@ pub struct Queue {
 
 impl Queue {
     /// Opens the queue `id` of a device whose file is `device`, and fetches its first requests.
-    ///
-    /// # Errors
-    /// The ring cannot be made, or the descriptors cannot be mapped.
     pub fn open(device: &Arc<File>, id: u16, depth: u16) -> io::Result<Queue> {
         let ring = IoUring::builder().build(u32::from(depth).next_power_of_two())?;
         let mapped = (usize::from(depth) * size_of::<Descriptor>()).next_multiple_of(4096);
@@ -96,9 +91,6 @@ impl Queue {
 
     /// Waits until a request comes, or until `longest` is over. New requests are put into `new`.
     /// Returns false when the kernel has ended the queue and no command is left.
-    ///
-    /// # Errors
-    /// The ring fails.
     pub fn wait(&mut self, longest: Option<Duration>, new: &mut Vec<Request>) -> io::Result<bool> {
         let waited = match longest {
             Some(longest) => {
@@ -174,9 +166,6 @@ impl Queue {
     }
 
     /// Ends the request `tag` with `result` at the next [`Queue::wait`], and fetches the next one.
-    ///
-    /// # Errors
-    /// The ring fails.
     pub fn commit(&mut self, tag: u16, result: i32) -> io::Result<()> {
         self.push(abi::COMMIT_AND_FETCH_REQ, tag, result)
     }
