@@ -1,5 +1,3 @@
-//! Service times that were recorded, kept apart by direction and size.
-
 use crate::Measure;
 use q2c_model::{Direction, IoRecord, Nanos, Op, Sectors};
 use q2c_policy::{BUCKETS, Io, bucket_of};
@@ -90,7 +88,6 @@ impl Empirical {
     }
 
     /// What is known about the times.
-    #[must_use]
     pub fn facts(&self) -> RecordedFacts {
         RecordedFacts {
             measure: self.measure,
@@ -137,7 +134,6 @@ fn nearest(class: usize, full: &[usize]) -> usize {
         .expect("a class with times")
 }
 
-/// Collects the times of one measure.
 #[derive(Clone, Debug)]
 struct Collected {
     times: [Vec<u64>; BUCKETS],
@@ -200,7 +196,6 @@ pub struct EmpiricalBuilder {
 
 impl EmpiricalBuilder {
     /// Takes the times of this measure; `None` takes D2C where any record has it, else U2C.
-    #[must_use]
     pub fn new(measure: Option<Measure>) -> Self {
         EmpiricalBuilder {
             asked: measure,
@@ -241,9 +236,6 @@ impl EmpiricalBuilder {
     }
 
     /// The times taken.
-    ///
-    /// # Errors
-    /// No record had a time.
     pub fn finish(self) -> Result<Empirical, NoTimes> {
         let EmpiricalBuilder {
             asked,

@@ -77,9 +77,6 @@ impl Default for SimMachine {
 
 impl SimMachine {
     /// Reads a machine from the text of the TOML file `path`. Its keys are the names of the fields.
-    ///
-    /// # Errors
-    /// A key is missing, unknown, or out of its range.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Fault> {
         let machine = toml::from_str(text);
         let tried = format_args!("understand the simulated machine {}", path.display());
@@ -121,9 +118,6 @@ impl SimMachine {
     }
 
     /// Checks that every value is in its range.
-    ///
-    /// # Errors
-    /// The first value that is not.
     pub fn check(&self) -> Result<(), Fault> {
         let range = |name, found: f64, least: f64, most: f64| {
             if (least..=most).contains(&found) {

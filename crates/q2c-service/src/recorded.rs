@@ -1,5 +1,3 @@
-//! A recording from which service times are taken, as it is asked for.
-
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +17,6 @@ impl Measure {
     pub const ALL: [Measure; 2] = [Measure::D2c, Measure::U2c];
 
     /// Its name in a device's text and in messages.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Measure::D2c => "d2c",

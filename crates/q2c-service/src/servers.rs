@@ -1,5 +1,3 @@
-//! The queue of a device's servers.
-
 use q2c_model::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,7 +16,6 @@ pub struct Servers {
 
 impl Servers {
     /// Idle servers, this many of them, at least one.
-    #[must_use]
     pub fn new(servers: usize) -> Self {
         let idle = (0..servers.max(1)).map(|_| AtomicU64::new(0));
         Servers {

@@ -1,5 +1,3 @@
-//! The models of service times.
-
 use crate::Empirical;
 use q2c_model::Nanos;
 use q2c_policy::Io;
@@ -33,13 +31,11 @@ pub enum ServiceTimes {
 pub struct Draws {
     times: ServiceTimes,
     rng: Rng,
-    /// Number of times drawn so far.
     drawn: usize,
 }
 
 impl Draws {
     /// Times of the model `times`, drawn by `seed`.
-    #[must_use]
     pub fn new(times: ServiceTimes, seed: u64) -> Self {
         Draws {
             times,
