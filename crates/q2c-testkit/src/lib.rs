@@ -32,9 +32,7 @@ pub const SPDK_3097: [(u32, f64); 7] = [
 /// Prints why `test` does not run here, and counts the skip: it adds a line to the file that
 /// `Q2C_SKIP_LOG` names. `make test` sums up that file, because cargo may capture what a test
 /// prints.
-///
-/// # Panics
-/// When `Q2C_NO_SKIP` is set, or when the log cannot be written: a skip must not get lost.
+/// With `Q2C_NO_SKIP` set it panics: a skip must not get lost.
 #[expect(clippy::print_stdout, reason = "the convention for skips")]
 pub fn skip(test: &str, reason: &str) {
     assert!(
@@ -53,7 +51,6 @@ pub fn skip(test: &str, reason: &str) {
 
 /// 1 MiB of pseudo-random bytes, the same in every call: the content of a file that is fit as a
 /// target.
-#[must_use]
 pub fn random_mib() -> Vec<u8> {
     let mut x = 1_u64;
     let words = (0..1 << 17).flat_map(|_| {
@@ -68,7 +65,6 @@ pub fn random_mib() -> Vec<u8> {
 /// The path of a file of the public sample data. Where the file is absent, `test` is skipped and
 /// counted, and the result is `None`. `Q2C_SHARED_DATA` names the folder of the data. Without that
 /// variable the data is looked for beside the checkout.
-#[must_use]
 pub fn shared_data(test: &str, file: &str) -> Option<PathBuf> {
     // Cargo sets the variable when it runs a test. A path that was compiled in is that of another
     // checkout when the two share a folder of build results.

@@ -13,10 +13,6 @@ pub struct Samples(BTreeMap<(String, Labels), f64>);
 impl Samples {
     /// The only sample with this name, and among its labels these; the label `device` need not be
     /// named.
-    ///
-    /// # Panics
-    /// When there is none, or more than one.
-    #[must_use]
     #[track_caller]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let fits = |(of, found): &&(String, Labels)| {
@@ -31,7 +27,6 @@ impl Samples {
     }
 
     /// The values of a label over all samples; `None` stands for samples without it.
-    #[must_use]
     pub fn label(&self, label: &str) -> Vec<Option<&str>> {
         let of = |(_, labels): &'_ (String, Labels)| labels.contains_key(label);
         let mut all: Vec<Option<&str>> = self
@@ -52,7 +47,6 @@ impl Samples {
 /// allowed, a metric without its `TYPE` before it or in two places, a series twice, a counter that
 /// is below zero or has another name than `..._total`, buckets that fall or whose last one is not
 /// the count.
-#[must_use]
 #[track_caller]
 pub fn strict_metrics(text: &str) -> Samples {
     match read(text) {

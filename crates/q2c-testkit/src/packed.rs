@@ -9,10 +9,6 @@ use std::path::Path;
 pub type Packed = BTreeMap<String, Vec<u8>>;
 
 /// The files of an archive.
-///
-/// # Panics
-/// When it cannot be read.
-#[must_use]
 pub fn unpacked(path: &Path) -> Packed {
     let packed = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let tar = zstd::decode_all(&packed[..]).expect("zstd");
@@ -33,9 +29,6 @@ pub fn unpacked(path: &Path) -> Packed {
 }
 
 /// Packs files: the same files give the same bytes.
-///
-/// # Panics
-/// When the archive cannot be written.
 pub fn pack(files: &Packed, path: &Path) {
     const LEVEL: i32 = 19;
     let mut archive = tar::Builder::new(Vec::new());

@@ -5,10 +5,6 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// Reads a JSON document. `serde_json` alone keeps the last one of equal keys.
-///
-/// # Panics
-/// When the text is no JSON, or an object has a key twice.
-#[must_use]
 #[track_caller]
 pub fn strict_json(text: &str) -> Value {
     match serde_json::from_str(text) {

@@ -33,9 +33,6 @@ static MACHINE: RwLock<()> = RwLock::new(());
 
 /// Runs a test about time as [`timed`] does, and no other one of this program meanwhile, because
 /// two of them would measure each other.
-///
-/// # Panics
-/// As [`timed`].
 pub fn alone(test: &str, body: impl Fn()) {
     let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     timed(test, body);
@@ -43,18 +40,12 @@ pub fn alone(test: &str, body: impl Fn()) {
 
 /// Runs a test about time whose work waits nearly all of its time, as [`timed`] does: others of
 /// its kind may run meanwhile, and none that is to be alone.
-///
-/// # Panics
-/// As [`timed`].
 pub fn waiting(test: &str, body: impl Fn()) {
     let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     timed(test, body);
 }
 
 /// Runs a test about time, again if it fails while others use the machine.
-///
-/// # Panics
-/// When the test fails on a quiet machine.
 pub fn timed(test: &str, body: impl Fn()) {
     let (mut quiet_failures, mut seen) = (0, Vec::new());
     for _ in 0..RUNS {
