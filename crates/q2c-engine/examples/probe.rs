@@ -45,14 +45,12 @@ fn main() {
         names.push(s.clone());
     }
     let n = acts.len();
+    let engine = std::env::var("ENGINE").unwrap_or("io_uring".into());
     let plan = RunPlan {
         phases: vec![Nanos::from_millis(700); n],
         jobs: vec![JobPlan {
             name: "fg".into(),
-            engine: std::env::var("ENGINE")
-                .unwrap_or("io_uring".into())
-                .parse()
-                .unwrap(),
+            engine: engine.parse().unwrap(),
             medium,
             pattern: "randread".parse().unwrap(),
             bs,

@@ -29,52 +29,31 @@ pub type Request = Transfer;
 
 /// The engine itself failed, or could not be opened. The lane stops.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The io_uring ring failed.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// Kernel AIO failed.
     #[error(transparent)]
     Aio(#[from] AioError),
-    /// The target takes no NVMe commands.
     #[error(transparent)]
     Nvme(#[from] NvmeError),
-    /// No memory could be had for the I/O buffers.
     #[error("allocate {slots} I/O buffers of {size} bytes: {source}")]
     Buffers {
-        /// Number of buffers.
         slots: usize,
-        /// Bytes of each buffer.
         size: usize,
-        /// Error of the allocation.
         source: std::io::Error,
     },
-    /// No memory could be had for the samples of a lane.
     #[error(
         "allocate {bytes} of samples for a job: the system gives no more memory; ask for shorter trials or fewer jobs"
     )]
-    Samples {
-        /// Size of the samples.
-        bytes: Bytes,
-    },
-    /// A thread could not be pinned to its CPU.
+    Samples { bytes: Bytes },
     #[error("pin a job to CPU {cpu}: {source}; choose one of the online CPUs with --cpus")]
-    Pin {
-        /// The CPU asked for.
-        cpu: u32,
-        /// Error of the system call.
-        source: std::io::Error,
-    },
-    /// The target's file handle could not be duplicated for the engine.
+    Pin { cpu: u32, source: std::io::Error },
     #[error("open the target once more: {0}")]
     Reopen(std::io::Error),
-    /// The target could not be written before the measurement.
     #[error("write the target before it is measured: {source}")]
-    Precondition {
-        /// Error of the write.
-        source: std::io::Error,
-    },
+    Precondition { source: std::io::Error },
     /// The engine needs a file or device, and the medium is none. Holds the engine's name.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),
@@ -88,12 +67,9 @@ pub enum EngineError {
         "open engine {0}: the target it was given holds no simulated devices; name {0} as the target"
     )]
     NoDevices(String),
-    /// The service times of a simulated device could not be read from their recording.
     #[error("read service times from {path}: {source}")]
     ServiceTimes {
-        /// Path of the recording.
         path: std::path::PathBuf,
-        /// The reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -137,7 +113,6 @@ const EOPNOTSUPP: i32 = 95;
 impl EngineFacts {
     /// The flags in force for requests of a lane that waits for interrupts if `interrupting` is
     /// set, else that polls.
-    #[must_use]
     pub fn flags_of(&self, interrupting: bool) -> &'static str {
         let other = self.interrupting.filter(|_| interrupting);
         other.unwrap_or(self.flags)
@@ -145,7 +120,6 @@ impl EngineFacts {
 
     /// The likely reason why a request of this engine ended with `result`, where the engine's own
     /// options explain it; otherwise `None`.
-    #[must_use]
     pub fn cause(&self, result: i32) -> Option<&'static str> {
         let has = |flag: &str| self.flags.split('|').any(|name| name == flag);
         match -result {
@@ -166,34 +140,22 @@ impl EngineFacts {
 
 /// An I/O interface, used by one thread. The module's text has the contract.
 pub trait Engine {
-    /// Hands the requests over. Returns when the submission has returned.
-    ///
-    /// # Errors
-    /// The engine is broken; the requests are lost then.
+    /// Hands the requests over; returns when the submission has. After an error they are lost.
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError>;
 
     /// Hands over requests that are to complete by the device's interrupt. An engine with one path
     /// submits as ever.
-    ///
-    /// # Errors
-    /// As [`Engine::submit`].
     fn submit_interrupting(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         self.submit(requests)
     }
 
     /// Looks once for a completion and never sleeps.
-    ///
-    /// # Errors
-    /// The engine is broken.
     fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
 
     /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
     /// says; asleep, if all requests in flight are those of [`Engine::submit_interrupting`]. With
     /// requests of both kinds in flight it looks for either. At least one request MUST be in
     /// flight.
-    ///
-    /// # Errors
-    /// The engine is broken.
     fn wait(&mut self) -> Result<Completion, EngineError>;
 
     /// When the next completion is there, for an engine that knows it.
@@ -204,9 +166,6 @@ pub trait Engine {
     /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps where
     /// the interface can wait by time, and polls all the while where it cannot. It may be called
     /// with nothing in flight.
-    ///
-    /// # Errors
-    /// The engine is broken.
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
         loop {
             let done = self.poll()?;
@@ -219,9 +178,6 @@ pub trait Engine {
 
     /// Submits as [`Engine::submit_interrupting`] does and waits, in one system call where the
     /// interface can.
-    ///
-    /// # Errors
-    /// The engine is broken.
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
         self.submit_interrupting(requests)?;
         self.wait()

@@ -25,7 +25,6 @@ const BATCHES: u32 = 5;
 
 /// The cost of one reading of the clock on this thread's CPU, ns. Takes a millisecond where the
 /// clock is cheap.
-#[must_use]
 pub fn clock_ns(clock: Clock) -> f64 {
     let batch = || {
         let start = clock.now();
@@ -39,17 +38,11 @@ pub fn clock_ns(clock: Clock) -> f64 {
 
 /// Thread CPU per I/O of classic polling on the `null` engine on `cpu`, ns, with every sample
 /// recorded. Takes about 0.1 s.
-///
-/// # Errors
-/// The CPU may not be used.
 pub fn measure(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
     best(time, cpu, CAPACITY)
 }
 
 /// As [`measure`], but with nothing kept: I/Os are counted and not timed.
-///
-/// # Errors
-/// The CPU may not be used.
 pub fn measure_bare(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
     best(time, cpu, 0)
 }

@@ -30,15 +30,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///   and nothing is in flight between two I/Os.
 /// - Each finished I/O is recorded exactly once, in the order of reaping.
 pub(crate) struct Lane<'a, T> {
-    /// The engine, opened in this thread.
     pub engine: Box<dyn Engine + 'a>,
-    /// The offsets of the requests.
     pub offsets: Offsets,
-    /// The run's time.
     pub time: T,
-    /// Takes the samples.
     pub recorder: Recorder,
-    /// Whether requests write; otherwise they read.
     pub write: bool,
     /// Bytes per request.
     pub length: u32,
@@ -46,13 +41,11 @@ pub(crate) struct Lane<'a, T> {
     pub stop: &'a AtomicBool,
     /// Whether the first failed I/O raises `stop`.
     pub stop_on_fault: bool,
-    /// How the engine waits.
     pub waits: Waits,
     /// Whether the engine has a path of its own for requests that wait for interrupts.
     pub two_paths: bool,
     /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
-    /// The most requests in flight.
     pub depth: u16,
     /// Depth above 1: time and offset of each slot's request. The time is that of the submission,
     /// or in an open loop the intended time.
@@ -72,9 +65,6 @@ pub(crate) struct Lane<'a, T> {
 impl<T: Time> Lane<'_, T> {
     /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
     /// afterwards, unless the lane carries its requests on.
-    ///
-    /// # Errors
-    /// The engine is broken.
     // Within its caller the loop has too few registers: an I/O of the null engine took 3 ns more.
     #[inline(never)]
     pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
@@ -233,7 +223,6 @@ impl<T: Time> Lane<'_, T> {
         self.two_paths || self.waits == Waits::Asleep
     }
 
-    /// The request as a sleep rule sees it.
     fn io(&self) -> Io {
         let direction = if self.write {
             Direction::Write

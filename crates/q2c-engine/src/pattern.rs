@@ -1,5 +1,3 @@
-//! Access patterns, and the offsets that they give to requests.
-
 use q2c_model::Bytes;
 use q2c_stats::Rng;
 use std::fmt;
@@ -62,7 +60,6 @@ impl Offsets {
     /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one). A
     /// sequential lane starts at a block that its seed draws, so that lanes do not follow each
     /// other.
-    #[must_use]
     pub fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
         let blocks = (span.0 / bs.0).max(1);
         let mut rng = Rng::new(seed);

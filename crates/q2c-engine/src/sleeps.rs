@@ -1,5 +1,3 @@
-//! Counts of the I/Os that hybrid polling handled, and of their sleeps.
-
 use crate::sample::Sample;
 
 /// Counts and sums over any number of I/Os. An I/O that hybrid polling did not handle leaves them

@@ -24,7 +24,6 @@ pub struct Start {
 
 impl Start {
     /// A start that this number of threads have in common.
-    #[must_use]
     pub fn of(members: usize) -> Self {
         Start {
             reports: (0..members).map(|_| OnceLock::new()).collect(),
@@ -87,9 +86,6 @@ impl<'a> Member<'a> {
     }
 
     /// Raises the halt flag if the work of this thread has failed, and returns the result.
-    ///
-    /// # Errors
-    /// That of the result.
     pub fn checked<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
         result.inspect_err(|_| self.halt.0.store(true, Ordering::Relaxed))
     }
@@ -163,10 +159,8 @@ mod tests {
 
     #[test]
     fn a_panic_before_the_report_keeps_nobody_waiting() {
-        assert_eq!(
-            three(|_| panic!("as the test wants")),
-            (vec![None; 2], true)
-        );
+        let panicked = three(|_| panic!("as the test wants"));
+        assert_eq!(panicked, (vec![None; 2], true));
     }
 
     #[test]

@@ -15,9 +15,7 @@ use std::time::Duration;
 pub(crate) enum Step {
     /// From the reaping of a completion to the next submission.
     Turnaround,
-    /// The submission of a request.
     Submission,
-    /// One look for a completion.
     Look,
 }
 
@@ -51,7 +49,6 @@ pub(crate) trait Time: Copy {
     /// Puts the calling thread on `cpu`, with the least timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
 
-    /// The calling thread's id.
     fn thread_id(self) -> u32;
 
     /// CPU time of the calling thread, ns.
@@ -60,7 +57,6 @@ pub(crate) trait Time: Copy {
     /// CPU time of another thread; `None` where it has ended.
     fn cpu_ns_of(self, thread: u32) -> Option<u64>;
 
-    /// Context switches of the calling thread.
     fn switches(self) -> Switches;
 
     /// Sends a message to the thread beside the lanes. The channel has room for it.
@@ -145,7 +141,6 @@ pub enum TimeSource {
 
 impl TimeSource {
     /// Time since the clock or the world was made, ns.
-    #[must_use]
     pub fn now(&self) -> u64 {
         match self {
             TimeSource::Real(clock) => clock.now(),
@@ -155,7 +150,6 @@ impl TimeSource {
 
     /// The time of CLOCK_MONOTONIC, ns, at which this clock shows `ns`; `None` where it is not
     /// known, see [`Clock::since_boot`].
-    #[must_use]
     pub fn since_boot(&self, ns: u64) -> Option<u64> {
         match self {
             TimeSource::Real(clock) => clock.since_boot(ns),
@@ -164,7 +158,6 @@ impl TimeSource {
     }
 
     /// The name of the time source, as results print it.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             TimeSource::Real(clock) => clock.source(),
@@ -173,7 +166,6 @@ impl TimeSource {
     }
 
     /// This machine's clock, where time is real.
-    #[must_use]
     pub fn real(&self) -> Option<Clock> {
         match self {
             TimeSource::Real(clock) => Some(*clock),
@@ -182,7 +174,6 @@ impl TimeSource {
     }
 
     /// The simulated machine, where time is simulated.
-    #[must_use]
     pub fn world(&self) -> Option<&World> {
         match self {
             TimeSource::Real(_) => None,

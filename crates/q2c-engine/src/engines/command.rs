@@ -8,7 +8,6 @@ use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{Buffers, CommandRing, NvmeEncoding};
 use std::fs::File;
 
-/// The engine: an open ring on a namespace's character device.
 pub type Command = RingEngine<NvmeEncoding>;
 
 impl Command {

@@ -19,7 +19,6 @@ pub enum FaultKind {
     Late(Nanos),
 }
 
-/// The engine: another engine, of which one completion is spoilt.
 pub(crate) struct FaultEngine<'a, T> {
     time: T,
     inner: Box<dyn Engine + 'a>,

@@ -8,13 +8,11 @@ use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Aio, Buffers};
 use std::fs::File;
 
-/// The engine: an open AIO context on a file or device.
 pub struct Libaio {
     aio: Aio,
 }
 
 impl Libaio {
-    /// Opens a context on `file` with these buffers.
     pub fn open(file: &File, buffers: Buffers, reap: ReapFrom) -> Result<Self, EngineError> {
         let aio = Aio::new(own(file)?, buffers, reap)?;
         Ok(Libaio { aio })

@@ -1,5 +1,3 @@
-//! The buffers and the file handle that every engine on a file opens.
-
 use crate::engine::EngineError;
 use q2c_sys::Buffers;
 use std::fs::File;

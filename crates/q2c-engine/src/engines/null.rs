@@ -10,7 +10,6 @@ pub struct Null {
 }
 
 impl Null {
-    /// Opens the engine with room for `slots` requests.
     pub fn open(slots: usize) -> Self {
         Null {
             done: Vec::with_capacity(slots),

@@ -21,7 +21,6 @@ pub struct Pvsync2 {
 }
 
 impl Pvsync2 {
-    /// Opens the engine on `file` with these buffers and flags.
     pub fn open(file: &File, buffers: Buffers, flags: VectoredFlags) -> Result<Self, EngineError> {
         let slots = buffers.slots();
         Ok(Pvsync2 {

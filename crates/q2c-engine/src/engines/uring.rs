@@ -10,23 +10,19 @@ use q2c_sys::{
 };
 use std::fs::File;
 
-/// The engine: an open ring, whatever its entries are.
 pub struct RingEngine<E: RingEncoding> {
     ring: EncodedRing<E>,
 }
 
-/// The engine on a file or block device.
 pub type Uring = RingEngine<FileEncoding>;
 
 impl Uring {
-    /// Opens a ring on `file` with these buffers.
     pub fn open(file: &File, buffers: Buffers, options: RingOptions) -> Result<Self, EngineError> {
         Ok(Uring::on(Ring::with(own(file)?, buffers, options)?))
     }
 }
 
 impl<E: RingEncoding> RingEngine<E> {
-    /// The engine on a ring.
     pub fn on(ring: EncodedRing<E>) -> Self {
         RingEngine { ring }
     }

@@ -1,5 +1,3 @@
-//! Several requests in flight, by interrupts or by polling.
-
 use super::{Lane, Wait};
 use crate::engine::{Completion, EngineError};
 use crate::sample::Sample;
@@ -9,9 +7,6 @@ use std::sync::atomic::Ordering;
 impl<T: Time> Lane<'_, T> {
     /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the one that
     /// they were submitted under.
-    ///
-    /// # Errors
-    /// The engine is broken.
     pub fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
         if let Wait::Hybrid(rule) = wait {
             return self.drain_hybrid(rule.as_mut());

@@ -4,7 +4,6 @@ use crate::engine::Completion;
 use crate::sample::Sample;
 use q2c_policy::{Decision, Token};
 
-/// One request in flight.
 #[derive(Clone, Copy)]
 pub(crate) struct HybridFlight {
     pub sample: Sample,

@@ -37,7 +37,6 @@ impl Pace {
         }
     }
 
-    /// Draws the due time of the next submission.
     fn next(&mut self) {
         let gap = -(1.0 - self.rng.unit()).ln() * self.gap_ns;
         self.due += gap as u64;

@@ -55,7 +55,6 @@ impl<T: Time> Lane<'_, T> {
         Ok(())
     }
 
-    /// Reaps all requests in flight.
     pub(super) fn drain_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,

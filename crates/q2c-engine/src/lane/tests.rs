@@ -8,7 +8,6 @@ use q2c_policy::Token;
 use q2c_sys::Clock;
 use std::sync::{Arc, Mutex};
 
-/// The calls that one I/O made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     submits: u32,

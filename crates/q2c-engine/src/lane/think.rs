@@ -1,5 +1,3 @@
-//! Think time: the lane sleeps after each I/O before it submits the next one.
-
 use super::Lane;
 use crate::rest::rest_until;
 use crate::time::Time;

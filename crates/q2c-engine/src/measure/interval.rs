@@ -1,5 +1,3 @@
-//! The statistics of a phase, interval by interval.
-
 use super::phase::{PhaseStats, stats_of};
 use crate::run::{LaneData, Mark, PhaseData};
 use q2c_model::Nanos;
@@ -23,10 +21,6 @@ const LACKING: f64 = 0.05;
 
 /// The whole intervals of a phase; I/Os belong to the interval in which they were reaped. A part of
 /// an interval at the phase's end is left out.
-///
-/// # Panics
-/// The lane has no such phase.
-#[must_use]
 pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalStats> {
     let data = &lane.phases[phase];
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);

@@ -1,5 +1,3 @@
-//! The statistics of a phase as a whole.
-
 use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
 use crate::sleeps::SleepCounts;
@@ -32,7 +30,6 @@ pub struct PhaseStats {
 impl PhaseStats {
     /// Speed, cost and sleeps. Miss rate and effective sleep are 0 when hybrid polling handled no
     /// I/O.
-    #[must_use]
     pub fn rates(&self) -> Rates<f64> {
         Rates {
             iops: self.iops(),
@@ -43,7 +40,6 @@ impl PhaseStats {
     }
 
     /// Mean and percentiles of the latencies.
-    #[must_use]
     pub fn latency(&self) -> Latencies<f64> {
         let at = |q| percentile(&self.latencies, q);
         Latencies {
@@ -55,38 +51,32 @@ impl PhaseStats {
     }
 
     /// I/Os per second, of all lanes together.
-    #[must_use]
     pub fn iops(&self) -> f64 {
         self.ios as f64 / self.wall_ns * 1e9
     }
 
     /// Thread CPU, percent of one CPU for each lane.
-    #[must_use]
     pub fn cpu_pct(&self) -> f64 {
         self.cpu_ns as f64 / self.wall_ns / f64::from(self.lanes.max(1)) * 100.0
     }
 
     /// Misses / I/Os that hybrid polling handled; 0 when it handled none.
-    #[must_use]
     pub fn miss_rate(&self) -> f64 {
         ratio(self.sleeps.misses as f64, self.sleeps.handled)
     }
 
     /// Sum of sleeps asked / I/Os that hybrid polling handled, ns; 0 when it handled none.
-    #[must_use]
     pub fn effective_sleep_ns(&self) -> f64 {
         ratio(self.sleeps.asked_ns as f64, self.sleeps.handled)
     }
 
     /// Mean sleep from call to return, ns; 0 when no I/O slept.
-    #[must_use]
     pub fn mean_slept_ns(&self) -> f64 {
         ratio(self.sleeps.slept_ns as f64, self.sleeps.slept)
     }
 
     /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is
     /// one too. Where not every I/O was recorded, the recorded ones stand for all.
-    #[must_use]
     pub fn switches_per_io(&self) -> f64 {
         let slept = self.sleeps.slept;
         let slept_share = ratio(slept as f64, self.latencies.len() as u64);
@@ -100,10 +90,6 @@ fn ratio(sum: f64, of: u64) -> f64 {
 }
 
 /// Statistics of phase number `phase` of one lane.
-///
-/// # Panics
-/// The lane has no such phase.
-#[must_use]
 pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
     stats_of(&lane.phases[phase], lane.phase_samples(phase))
 }
@@ -131,7 +117,6 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
 }
 
 /// The statistics of several lanes in the same phase, as those of one phase.
-#[must_use]
 pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
     let mut all = summed(lanes);
     all.lanes = lanes.iter().map(|lane| lane.lanes).sum();
@@ -141,7 +126,6 @@ pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
 }
 
 /// The statistics of the same lanes in phases one after the other, as those of one phase.
-#[must_use]
 pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
     let mut all = summed(phases);
     all.lanes = phases.first().map_or(0, |phase| phase.lanes);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, ScopedJoinHandle, scope};
 
 /// Time from the last set-up to the common start.
-const LEAD_NS: u64 = 3_000_000;
+pub(crate) const LEAD_NS: u64 = 3_000_000;
 
 /// The results of a crew: the data of the lanes, the result of the work beside them, and the common
 /// start on the run's clock.
@@ -24,7 +24,6 @@ pub(crate) struct Crewed<T> {
     pub start_ns: u64,
 }
 
-/// A lane and what it does.
 pub(crate) type Job<W> = (JobPlan, W);
 
 /// What a lane does between the common start and its end.
@@ -45,8 +44,7 @@ pub(crate) trait Beside: Send {
 /// `beside` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
 /// until it has returned. `name` names it in the error when it panics.
 ///
-/// # Errors
-/// A lane cannot be set up, or a thread breaks or panics. No thread is left behind.
+/// No thread is left behind, whatever fails.
 pub(crate) fn crew<W: Work, B: Beside>(
     jobs: Vec<Job<W>>,
     time: &TimeSource,
@@ -60,7 +58,6 @@ pub(crate) fn crew<W: Work, B: Beside>(
     }
 }
 
-/// The meeting of a lane that is a thread.
 struct Threads<'a> {
     member: Member<'a>,
     /// Set when the work beside the lanes is over. Until then the engines stay open, so that the
@@ -133,10 +130,10 @@ fn threads<W: Work, B: Beside>(
             }
         });
         drop(ends);
-        let lanes: Vec<_> = threads
+        let lanes = threads
             .into_iter()
-            .map(|(name, thread)| finish(name, thread))
-            .collect();
+            .map(|(name, thread)| finish(name, thread));
+        let lanes: Vec<_> = lanes.collect();
         refused.map_or(Ok(()), Err)?;
         let beside = beside
             .transpose()
@@ -205,7 +202,6 @@ mod tests {
         }
     }
 
-    /// Looks which threads there still are.
     struct Looks;
 
     impl Beside for Looks {

@@ -1,5 +1,3 @@
-//! The data that a run returns.
-
 use crate::engine::EngineFacts;
 use crate::sample::{FailedIo, Sample};
 use crate::tally::Tally;
@@ -72,10 +70,6 @@ pub struct RunData {
 
 impl LaneData {
     /// The samples of phase number `phase`.
-    ///
-    /// # Panics
-    /// When the lane has no such phase.
-    #[must_use]
     pub fn phase_samples(&self, phase: usize) -> &[Sample] {
         &self.samples[self.phases[phase].samples.clone()]
     }

@@ -30,29 +30,21 @@ pub trait Observer {
     fn boundary(&mut self, phase: usize);
 }
 
-/// An observer that does nothing.
 impl Observer for () {
     fn boundary(&mut self, _phase: usize) {}
 }
 
 /// The reason why a run could not be done.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum RunError {
-    /// A lane could not be set up, or its engine broke.
     #[error("run {lane}: {source}")]
-    Lane {
-        /// Name of the lane.
-        lane: String,
-        /// Error of the engine.
-        source: EngineError,
-    },
-    /// The plan contradicts itself, or asks for something that an engine cannot do.
+    Lane { lane: String, source: EngineError },
     #[error("plan {lane}: {problem}")]
     Plan {
         /// Name of the lane, or of the part of the plan that is wrong.
         lane: String,
-        /// The contradiction, and a way out of it.
         problem: String,
     },
     /// A lane's thread, or the one beside the lanes, panicked: a fault of q2c.
@@ -68,14 +60,11 @@ pub enum RunError {
         /// Where time stood still, ns on the run's clock.
         at_ns: u64,
     },
-    /// A lane's thread could not be started.
     #[error(
         "run {lane}: start its thread: {source}; use fewer jobs or raise the limit of tasks (ulimit -u)"
     )]
     Spawn {
-        /// Name of the lane.
         lane: String,
-        /// Error of the system call.
         source: std::io::Error,
     },
 }
@@ -84,10 +73,7 @@ pub enum RunError {
 /// all data.
 ///
 /// Raising `stop` ends the run early; the data so far is then returned with `stopped` set. For a
-/// job with `stop_on_fault` its first failed I/O does the same.
-///
-/// # Errors
-/// The plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
+/// job with `stop_on_fault` its first failed I/O does the same. No thread is left behind.
 pub fn run(
     plan: RunPlan,
     observer: &mut (dyn Observer + Send),
@@ -107,10 +93,9 @@ pub fn run(
     let jobs = plan.jobs.into_iter().map(|job| (job, Phases(phases)));
     let crewed = crew(jobs.collect(), &plan.time, &halt, "sampler", sampler)?;
     let mut lanes = crewed.lanes;
-    lanes
-        .iter_mut()
-        .zip(crewed.beside)
-        .for_each(|(lane, readings)| lane.cpu_readings = readings);
+    for (lane, readings) in lanes.iter_mut().zip(crewed.beside) {
+        lane.cpu_readings = readings;
+    }
     Ok(RunData {
         lanes,
         start_ns: crewed.start_ns,
@@ -118,7 +103,6 @@ pub fn run(
     })
 }
 
-/// The phases that a lane goes through.
 struct Phases<'a>(&'a [Nanos]);
 
 impl Work for Phases<'_> {

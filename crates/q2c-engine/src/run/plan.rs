@@ -1,5 +1,3 @@
-//! The plan of a run.
-
 use super::RunError;
 use crate::engines::{EngineSpec, Medium};
 use crate::pattern::Pattern;

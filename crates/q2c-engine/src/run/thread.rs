@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Keeps the draws of due times apart from those of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
-/// The phases that a lane has gone through.
 pub(crate) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
 pub(crate) type LaneResult = Result<LaneData, EngineError>;
 
@@ -26,7 +25,6 @@ pub(crate) trait Meeting {
     /// Reports whether this lane is set up, waits for the others, and returns the common start;
     /// `None` when there is none.
     fn ready(&self, is_set_up: bool) -> Option<u64>;
-
     /// Waits until the work beside the lanes is over.
     fn wait_for_end(&self);
 }
@@ -104,7 +102,6 @@ fn set_up<'a, T: Time + 'a>(
     })
 }
 
-/// Goes through the phases, which begin at `begin`.
 pub(super) fn run_phases<T: Time>(
     lane: &mut Lane<'_, T>,
     job: JobPlan,

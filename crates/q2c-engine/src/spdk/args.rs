@@ -1,5 +1,3 @@
-//! The arguments of `spdk_nvme_perf`.
-
 use crate::pattern::Pattern;
 use q2c_model::{Bytes, CpuId};
 
@@ -21,7 +19,6 @@ pub struct SpdkArgs {
 }
 
 impl SpdkArgs {
-    /// The arguments as words of the command line.
     pub(super) fn words(&self) -> Vec<String> {
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         let pairs = [
@@ -33,10 +30,10 @@ impl SpdkArgs {
             ("-c", format!("[{}]", cpus.join(","))),
             ("-r", format!("trtype:PCIe traddr:{}", self.address)),
         ];
-        let mut words: Vec<String> = pairs
+        let words = pairs
             .into_iter()
-            .flat_map(|(flag, value)| [flag.to_owned(), value])
-            .collect();
+            .flat_map(|(flag, value)| [flag.to_owned(), value]);
+        let mut words: Vec<String> = words.collect();
         // Prints percentiles of the latency.
         words.push("-L".to_owned());
         words

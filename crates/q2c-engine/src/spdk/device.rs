@@ -8,9 +8,6 @@ pub const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
 /// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` tells
 /// it.
-///
-/// # Errors
-/// The device does not exist, or it is bound to another driver or to none.
 pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     let refuse = |problem: String| {
         Err(SpdkError::Device {
@@ -52,7 +49,6 @@ mod tests {
     use std::fs::create_dir_all;
     use std::os::unix::fs::symlink;
 
-    /// A sysfs with one device that is bound to `driver`.
     fn sys(driver: Option<&str>) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let device = root.path().join("bus/pci/devices/0000:04:00.0");
@@ -81,10 +77,8 @@ mod tests {
             assert_eq!(problem(Some(driver), address), None);
         }
         let kernel = problem(Some("nvme"), address).unwrap();
-        assert!(
-            kernel.contains("driver nvme; q2c unbinds nothing"),
-            "{kernel}"
-        );
+        let told = "driver nvme; q2c unbinds nothing";
+        assert!(kernel.contains(told), "{kernel}");
         assert!(problem(None, address).unwrap().contains("no driver"));
         for wrong in ["0000:05:00.0", "..", "/dev/nvme0n1", ""] {
             let problem = problem(Some("vfio-pci"), wrong).unwrap();

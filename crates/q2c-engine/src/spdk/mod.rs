@@ -43,53 +43,35 @@ pub struct Absent {
 
 /// The reason why a run gave no result.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum SpdkError {
-    /// The device is bound to a kernel driver or to none, or does not exist.
     #[error("use {address} with SPDK: {problem}")]
     Device {
         /// PCI address of the device.
         address: String,
-        /// The obstacle, and a way out of it.
         problem: String,
     },
-    /// The program could not be started or waited for.
     #[error("run {program}: {source}")]
     Program {
-        /// Path of the program.
         program: String,
-        /// Error of the system call.
         source: std::io::Error,
     },
-    /// The program ended with a failure.
     #[error("run {program}: it ended with {status}; its last words: {words}")]
     Failed {
-        /// Path of the program.
         program: String,
         /// Exit status or signal.
         status: String,
         /// The last line of its messages.
         words: String,
     },
-    /// The program did not end in time, and was killed.
     #[error("run {program}: it was still at work {seconds} s after it was started, and was ended")]
-    Late {
-        /// Path of the program.
-        program: String,
-        /// Seconds that it was given.
-        seconds: u64,
-    },
+    Late { program: String, seconds: u64 },
     /// The run was stopped from outside. Holds the program's path.
     #[error("run {0}: it was stopped")]
     Stopped(String),
-    /// The output does not have the known form.
     #[error("read the output of {program}: {problem}")]
-    Output {
-        /// Path of the program.
-        program: String,
-        /// The form that was expected.
-        problem: String,
-    },
+    Output { program: String, problem: String },
 }
 
 /// The user's `spdk_nvme_perf`.
@@ -100,9 +82,6 @@ pub struct SpdkPerf {
 
 impl SpdkPerf {
     /// Finds the program that `Q2C_SPDK_PERF` names, or else the one on PATH.
-    ///
-    /// # Errors
-    /// There is no program. The reason is for the list of interfaces.
     pub fn find() -> Result<Self, Absent> {
         let named = std::env::var_os(PROGRAM_VARIABLE).map(PathBuf::from);
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -126,9 +105,6 @@ impl SpdkPerf {
     }
 
     /// Takes the program at this path.
-    ///
-    /// # Errors
-    /// The path is no file.
     pub fn at(program: PathBuf) -> Result<Self, Absent> {
         match program.is_file() {
             true => Ok(SpdkPerf { program }),
@@ -142,7 +118,6 @@ impl SpdkPerf {
     }
 
     /// Path of the program.
-    #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -150,10 +125,6 @@ impl SpdkPerf {
     /// Runs the program to its end, or until `stop` is raised. The device's driver is looked up in
     /// sysfs at `sys`. While the program runs, `watch` is called with its process id about every 20
     /// ms. With a pattern that writes it overwrites the device.
-    ///
-    /// # Errors
-    /// The device is not bound to a user-space driver; or the program fails, does not end in time,
-    /// is stopped, or prints something unknown.
     pub fn run(
         &self,
         sys: &Path,
@@ -181,7 +152,6 @@ impl SpdkPerf {
         }
     }
 
-    /// Runs the program and returns what it prints on stdout.
     fn output(
         &self,
         words: &[String],
@@ -189,13 +159,10 @@ impl SpdkPerf {
         watch: &mut dyn FnMut(u32),
         stop: &AtomicBool,
     ) -> Result<String, SpdkError> {
-        let mut child = Command::new(&self.program)
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(self.broken())?;
+        let mut command = Command::new(&self.program);
+        command.args(words).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(self.broken())?;
         // Both pipes are read while the program runs, because a full one would block it.
         let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
         let (out, err) = match (out, err) {
@@ -264,10 +231,8 @@ fn listen(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::J
 
 fn last_words(err: &str, out: &str) -> String {
     let said = |text: &str| {
-        text.lines()
-            .rev()
-            .find(|l| !l.trim().is_empty())
-            .map(str::to_owned)
+        let mut lines = text.lines().rev();
+        lines.find(|l| !l.trim().is_empty()).map(str::to_owned)
     };
     said(err)
         .or_else(|| said(out))

@@ -34,7 +34,6 @@ pub struct Latency {
     pub percentiles: Vec<(f64, f64)>,
 }
 
-/// Reads the whole output of the program.
 pub(super) fn parse(output: &str) -> Result<SpdkResult, String> {
     let mut lines = output.lines().skip_while(|line| !is_head(line));
     lines.next().ok_or(

@@ -81,7 +81,6 @@ fn the_command_line_names_controller_and_cores() {
     assert_eq!(words, expected);
 }
 
-/// A program made of these shell lines.
 fn program(folder: &Path, lines: &str) -> SpdkPerf {
     let path = folder.join(PROGRAM);
     fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
@@ -113,10 +112,8 @@ fn a_program_is_heard_out_and_its_failure_told() {
     assert_eq!(run("echo $#:$2", false).unwrap(), "13:128\n");
     let failed = run("echo talk; echo no hugepages >&2; exit 3", false);
     let failed = failed.unwrap_err().to_string();
-    assert!(
-        failed.contains("exit status: 3; its last words: no hugepages"),
-        "{failed}"
-    );
+    let told = "exit status: 3; its last words: no hugepages";
+    assert!(failed.contains(told), "{failed}");
     let start = Instant::now();
     assert!(matches!(
         run("exec sleep 60", true),

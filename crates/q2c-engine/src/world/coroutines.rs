@@ -2,7 +2,7 @@
 
 use super::World;
 use super::schedule::{Schedule, Wake};
-use crate::run::crew::{Beside, Crewed, Job, Work};
+use crate::run::crew::{Beside, Crewed, Job, LEAD_NS, Work};
 use crate::run::thread::{LaneResult, Meeting, lane_thread};
 use crate::run::{LaneData, RunError};
 use crate::time::{Step, Time};
@@ -16,10 +16,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
-/// Time from the last set-up to the common start.
-const LEAD_NS: u64 = 3_000_000;
-
-/// What the coroutines of a run share.
 struct Stage<'a> {
     schedule: RefCell<Schedule>,
     /// The thread that the one that gave way found to be next.
@@ -32,7 +28,6 @@ struct Stage<'a> {
     halt: &'a AtomicBool,
 }
 
-/// The time of one coroutine.
 #[derive(Clone, Copy)]
 struct Simulated<'a> {
     stage: &'a Stage<'a>,
@@ -84,7 +79,6 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Lets all threads begin.
     fn begin(&self) {
         let mut schedule = self.schedule.borrow_mut();
         self.start_ns.set(Some(schedule.now() + LEAD_NS));
@@ -196,10 +190,8 @@ impl Time for Simulated<'_> {
             return Ok(());
         }
         let cpus = self.stage.world.machine().cpus;
-        Err(io::Error::other(format!(
-            "the simulated machine has CPUs 0 to {}",
-            cpus - 1
-        )))
+        let text = format!("the simulated machine has CPUs 0 to {}", cpus - 1);
+        Err(io::Error::other(text))
     }
 
     fn thread_id(self) -> u32 {
@@ -261,9 +253,6 @@ impl Meeting for Simulated<'_> {
 
 /// Runs every job's `work` as a lane of `world`, and `beside` beside them, as
 /// [`crew`](crate::run::crew::crew) does with threads.
-///
-/// # Errors
-/// A lane cannot be set up, breaks or panics, or the run makes no progress.
 pub(crate) fn crew<W: Work, B: Beside>(
     jobs: Vec<Job<W>>,
     world: &World,

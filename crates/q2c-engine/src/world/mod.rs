@@ -51,7 +51,6 @@ pub struct CpuCounters {
 
 impl World {
     /// A world on this machine, whose values are in their ranges ([`SimMachine::check`]).
-    #[must_use]
     pub fn new(machine: SimMachine) -> Self {
         let cpus = vec![CpuCounters::default(); machine.cpus as usize];
         World {
@@ -61,26 +60,22 @@ impl World {
     }
 
     /// The machine.
-    #[must_use]
     pub fn machine(&self) -> &SimMachine {
         &self.machine
     }
 
     /// All CPUs of the machine.
-    #[must_use]
     pub fn cpus(&self) -> Vec<CpuId> {
         (0..self.machine.cpus).map(CpuId).collect()
     }
 
     /// Time since the world was made, ns. While a run is under way, only what runs beside its lanes
     /// may ask.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.locked().now_ns
     }
 
     /// The counters; as [`World::now`].
-    #[must_use]
     pub fn counters(&self) -> Counters {
         self.locked().clone()
     }

@@ -18,9 +18,7 @@ const STEP_SPAN_NS: u64 = 1_000_000;
 pub(super) enum Wake {
     /// Nothing that costs: the thread begins.
     Begin,
-    /// A timer.
     Timer,
-    /// The device's interrupt.
     Interrupt,
 }
 
@@ -122,12 +120,10 @@ impl Schedule {
         &self.costs
     }
 
-    /// True if the run makes no progress.
     pub fn is_stuck(&self) -> bool {
         self.steps > MOST_STEPS * self.threads.len()
     }
 
-    /// True for the thread beside the lanes.
     pub fn is_beside(&self, thread: usize) -> bool {
         thread + 1 == self.threads.len()
     }
@@ -142,7 +138,6 @@ impl Schedule {
         exists
     }
 
-    /// Lets every thread begin now.
     pub fn begin_all(&mut self) {
         for thread in 0..self.threads.len() {
             self.push(thread, self.now);
@@ -212,7 +207,6 @@ impl Schedule {
         self.push(self.threads.len() - 1, self.now);
     }
 
-    /// Ends the thread.
     pub fn end(&mut self, thread: usize) {
         match (self.threads[thread].cpu, self.threads[thread].state) {
             (Some(cpu), State::Running { .. }) => self.leave(thread, cpu, State::Ended),
@@ -349,12 +343,10 @@ impl Schedule {
         }
     }
 
-    /// CPU time of the thread so far.
     pub fn cpu_ns(&self, thread: usize) -> u64 {
         self.threads[thread].cpu_ns + self.turn_ns(thread)
     }
 
-    /// When the thread left its CPU last.
     pub fn left_ns(&self, thread: usize) -> u64 {
         self.threads[thread].left_ns
     }
@@ -363,7 +355,6 @@ impl Schedule {
         self.threads[thread].switches
     }
 
-    /// The machine's counters now.
     pub fn counters(&self) -> Counters {
         let of = |cpu: &Cpu| {
             let turn = cpu.running.map_or(0, |thread| self.turn_ns(thread));

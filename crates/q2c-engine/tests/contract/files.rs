@@ -133,15 +133,9 @@ const EOPNOTSUPP: i32 = -95;
 fn flushes_durable_writes_and_discards() {
     for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
         let one = |engine: &mut dyn Engine, operation, place: u64| {
-            let length = if operation == Operation::Flush {
-                0
-            } else {
-                SIZE as u32
-            };
-            let offset = if operation == Operation::Flush {
-                0
-            } else {
-                place * SIZE as u64
+            let (offset, length) = match operation {
+                Operation::Flush => (0, 0),
+                _ => (place * SIZE as u64, SIZE as u32),
             };
             let request = Request {
                 operation,

@@ -1,5 +1,3 @@
-//! Opens an engine on a target, or tells why that is not possible here.
-
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
 use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::engines::SimDevices;
@@ -57,23 +55,10 @@ impl Bench {
     }
 
     /// The content of the target after the engine has been dropped.
-    pub fn content_behind_the_drop(self) -> Vec<u8> {
-        let Bench {
-            engine,
-            direct,
-            file,
-            device,
-        } = self;
-        drop(engine);
-        let engine = EngineSpec::Null.open(&Medium::None, 1, SIZE, 1);
-        let engine = engine.expect("the null engine");
-        Bench {
-            engine,
-            direct,
-            file,
-            device,
-        }
-        .content()
+    pub fn content_behind_the_drop(mut self) -> Vec<u8> {
+        let null = EngineSpec::Null.open(&Medium::None, 1, SIZE, 1);
+        self.engine = null.expect("the null engine");
+        self.content()
     }
 }
 
@@ -86,10 +71,8 @@ fn target() -> (File, bool) {
     named
         .write_all(&vec![0; BLOCKS as usize * BLOCK])
         .expect("room for the target");
-    named
-        .as_file()
-        .sync_all()
-        .expect("the target on its device");
+    let synced = named.as_file().sync_all();
+    synced.expect("the target on its device");
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let direct = options

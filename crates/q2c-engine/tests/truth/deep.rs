@@ -1,5 +1,3 @@
-//! Hybrid polling with several requests in flight, on devices of known truth.
-
 use crate::plan::{BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, job, plan, run, run_one};
 use q2c_engine::engines::{Service, ServiceTimes, SimDevices, SimSpec};
 use q2c_engine::measure::{PhaseStats, phase_stats};
@@ -118,10 +116,8 @@ fn the_oldest_is_slept_for_once() {
     let slow = samples[4];
     assert_eq!(slow.flags, Sample::HYBRID | Sample::SLEPT);
     assert!((10_000_000..10_001_000).contains(&slow.wait_ns));
-    assert_eq!(
-        (slow.asked_ns, u64::from(slow.woke_ns)),
-        (500_000, 500_000 + WAKE)
-    );
+    assert_eq!(slow.asked_ns, 500_000);
+    assert_eq!(u64::from(slow.woke_ns), 500_000 + WAKE);
     // The second request was submitted and looked for before the sleep began.
     assert_eq!(u64::from(slow.slept_ns), 500_000 + WAKE - BEFORE - 50);
 }
@@ -142,10 +138,8 @@ fn every_answer_is_carried_out() {
     let left = lane.samples.iter().filter(|s| s.is(Sample::INTERRUPT));
     assert_eq!(left.count() as u64, stats.ios / 3);
     let sleeps = (stats.ios + 1) / 3;
-    assert!(
-        (sleeps - 1..=sleeps).contains(&stats.sleeps.slept),
-        "{stats:?}"
-    );
+    let wanted = sleeps - 1..=sleeps;
+    assert!(wanted.contains(&stats.sleeps.slept), "{stats:?}");
 }
 
 /// Three requests are in flight, of which the oldest is polled for and takes 10 ms. The others are
@@ -158,11 +152,6 @@ fn a_lane_that_lost_its_cpu_did_not_look_meanwhile() {
     let other = job("sim:1ms", vec![Activity::Start(Wait::Poll)]);
     run(plan(&[6], vec![looks, other])).expect("a run");
     let heard = heard.lock().expect("a lock");
-    let missed = |token: u64| {
-        heard
-            .iter()
-            .find(|(n, _)| *n == token)
-            .map(|(_, o)| o.missed)
-    };
-    assert_eq!([1, 2].map(missed), [Some(false), Some(true)]);
+    let outcome = |token: u64| heard.iter().find(|(n, _)| *n == token).unwrap().1;
+    assert!(!outcome(1).missed && outcome(2).missed);
 }

@@ -1,5 +1,3 @@
-//! Tests of how a run ends: by its stop flag, by a lane that cannot start, by one that breaks.
-
 use crate::plan::{BLOCK, MS, Scripted, hybrid, job, plan, run, run_watched, world};
 use q2c_engine::engine::EngineError;
 use q2c_engine::{Activity, JobPlan, Observer, RunError, RunPlan, Wait, floor};
@@ -11,11 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A plan of a minute in which lanes rest, sleep, poll and wait.
 pub fn long() -> RunPlan {
     let start = Activity::Start;
-    let sleeps = vec![
-        start(hybrid("fixed:500us")),
-        Activity::Idle,
-        start(Wait::Poll),
-    ];
+    let slept = start(hybrid("fixed:500us"));
+    let sleeps = vec![slept, Activity::Idle, start(Wait::Poll)];
     let rests = vec![Activity::Idle, Activity::Idle, start(Wait::Interrupt)];
     let is_deep = vec![start(Wait::Interrupt), Activity::Idle, Activity::Idle];
     let deep = JobPlan {
@@ -55,10 +50,8 @@ fn stop_ends_a_run_within_a_tenth_of_a_second() {
         let marks = data.lanes.iter().filter_map(|lane| lane.phases.last());
         let taken = marks.map(|phase| phase.end.t_ns).max().unwrap() - data.start_ns;
         let most = (after_ms + 20 + 50 + 5) * MS;
-        assert!(
-            (after_ms * MS..most).contains(&taken),
-            "{after_ms} ms: {taken}"
-        );
+        let wanted = after_ms * MS..most;
+        assert!(wanted.contains(&taken), "{after_ms} ms: {taken}");
     }
 }
 
@@ -96,9 +89,9 @@ pub fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
     };
     let pin = |e: &RunError| {
         let cause = |source: &_| matches!(source, EngineError::Pin { cpu: 1023, .. });
+        let text = e.to_string();
         matches!(e, RunError::Lane { source, .. } if cause(source))
-            && e.to_string()
-                .starts_with("run lane on null: pin a job to CPU 1023")
+            && text.starts_with("run lane on null: pin a job to CPU 1023")
     };
     // On a real machine there is no memory for this capacity.
     let huge = JobPlan {
@@ -146,10 +139,7 @@ impl Observer for Breaks {
 fn an_observer_that_panics_ends_the_run() {
     let plan = plan(&[60_000], vec![polling("sim:100us")]);
     let error = run_watched(plan, &mut Breaks).unwrap_err();
-    assert!(
-        matches!(&error, RunError::Panic(who) if who == "sampler"),
-        "{error}"
-    );
+    assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 
 #[test]

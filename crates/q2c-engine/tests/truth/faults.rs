@@ -59,10 +59,8 @@ fn a_late_completion_is_no_fault_and_takes_its_time() {
 fn stop_on_fault_ends_the_run_of_all_lanes() {
     for wait in methods() {
         let work = || Activity::Start(Wait::Interrupt);
-        let mut failing = job(
-            "fault:eio@50:sim:100us",
-            vec![Activity::Start(wait), work()],
-        );
+        let activities = vec![Activity::Start(wait), work()];
+        let mut failing = job("fault:eio@50:sim:100us", activities);
         failing.stop_on_fault = true;
         let mut busy = job("sim:100us", vec![work(), work()]);
         busy.cpu = CpuId(1);
@@ -73,11 +71,8 @@ fn stop_on_fault_ends_the_run_of_all_lanes() {
         let ends = data.lanes.iter().map(|l| l.phases[0].end.t_ns);
         assert!(ends.max().unwrap() < data.start_ns + 51 * MS);
         let lane = &data.lanes[0];
-        assert_eq!(
-            (lane.ios, lane.faults),
-            (50, 1),
-            "the faulty one is its last"
-        );
+        // The faulty one is its last.
+        assert_eq!((lane.ios, lane.faults), (50, 1));
         let first = lane.first_fault.map(|f| (f.nth, f.result));
         assert_eq!(first, Some((49, -EIO)));
         assert_eq!((data.lanes[1].faults, data.lanes[2].ios), (0, 0));
@@ -87,10 +82,8 @@ fn stop_on_fault_ends_the_run_of_all_lanes() {
 /// The other three requests in flight come back.
 #[test]
 fn deep_lanes_keep_faults_too() {
-    let mut job = job(
-        "fault:short@9:sim:200us,servers=4",
-        vec![Activity::Start(Wait::Poll)],
-    );
+    let engine = "fault:short@9:sim:200us,servers=4";
+    let mut job = job(engine, vec![Activity::Start(Wait::Poll)]);
     (job.depth, job.stop_on_fault) = (4, true);
     let data = run(plan(&[10_000], vec![job])).unwrap();
     let lane = &data.lanes[0];

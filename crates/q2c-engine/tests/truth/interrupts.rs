@@ -58,17 +58,13 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
 fn ehp_goes_over_to_interrupts_after_its_first_window() {
     let lane = once("sim:500us", hybrid("ehp"), 400);
     let rest = lane.samples.len() - 21;
-    assert_eq!(
-        runs(&lane),
-        [(Waited::Looking, 21), (Waited::Interrupt, rest)]
-    );
+    let wanted = [(Waited::Looking, 21), (Waited::Interrupt, rest)];
+    assert_eq!(runs(&lane), wanted);
     let stats = phase_stats(&lane, 0);
     assert_eq!(stats.voluntary, rest as u64);
     let looks = 21 * 500_000;
-    assert_eq!(
-        stats.cpu_ns,
-        stats.ios * BEFORE + stats.voluntary * SWITCH + looks
-    );
+    let spent = stats.ios * BEFORE + stats.voluntary * SWITCH + looks;
+    assert_eq!(stats.cpu_ns, spent);
 }
 
 /// Alone on its CPU the rule sleeps by pas for multiples of 20 I/Os and polls for 10, and never

@@ -1,5 +1,3 @@
-//! Tests that the intervals of a phase add up to the phase.
-
 use crate::plan::{Scripted, WAKE, job, plan, run, run_one};
 use q2c_engine::measure::{combine, intervals, phase_stats};
 use q2c_engine::{Activity, LaneData, Sample, Wait};

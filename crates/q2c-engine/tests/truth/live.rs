@@ -1,5 +1,3 @@
-//! Tests of runs without a planned end: their slices, their orders, and how they end.
-
 use crate::ends::bad_jobs;
 use crate::plan::{BEFORE, INTERRUPT, MS, Scripted, WAKE, hybrid, job, world};
 use q2c_engine::engine::EngineError;
@@ -87,11 +85,8 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
     }
     let heard: u64 = slices.iter().map(|s| s.stats.ios).sum();
     let lane = &data.lanes[0];
-    assert!(
-        (heard..heard + 8).contains(&lane.ios),
-        "{heard} of {}",
-        lane.ios
-    );
+    let ios = lane.ios;
+    assert!((heard..heard + 8).contains(&ios), "{heard} of {ios}");
     assert!(lane.phases.is_empty() && !data.stopped);
     assert_eq!(slices[0].facts.polls_by, Means::Memory);
 }
@@ -218,16 +213,11 @@ fn plans_and_orders_that_cannot_be_carried_out_are_refused() {
     let mut far = job();
     far.cpu = CpuId(1023);
     let listened = AtomicBool::new(false);
-    let refused = live(vec![job(), far], |_| {
-        listened.store(true, Ordering::Relaxed)
-    });
-    let RunError::Lane { source, .. } = refused.unwrap_err() else {
+    let listen = |_: &mut Live<'_>| listened.store(true, Ordering::Relaxed);
+    let RunError::Lane { source, .. } = live(vec![job(), far], listen).unwrap_err() else {
         panic!("the lane is refused");
     };
-    assert!(
-        matches!(source, EngineError::Pin { cpu: 1023, .. }),
-        "{source}"
-    );
+    assert!(matches!(source, EngineError::Pin { cpu: 1023, .. }));
     assert!(!listened.load(Ordering::Relaxed));
 }
 
@@ -265,10 +255,8 @@ fn a_raised_flag_ends_the_run() {
 fn who_hears_nothing_has_waited() {
     let heard = live(vec![first("sim:1ms", Wait::Poll)], |live| {
         let silence = live.hear(Duration::from_millis(15));
-        assert_eq!(
-            (silence, live.hear(Duration::ZERO)),
-            (Heard::Nothing, Heard::Nothing)
-        );
+        assert_eq!(silence, Heard::Nothing);
+        assert_eq!(live.hear(Duration::ZERO), Heard::Nothing);
         assert_eq!(live.hear(Duration::from_millis(4)), Heard::Nothing);
         hear(live, 1)
     });
@@ -282,10 +270,7 @@ fn who_panics_ends_the_run() {
     assert!(is_right(&error), "{error}");
     let listener = |_: &mut Live<'_>| panic!("a listener that breaks, on purpose");
     let error = live(vec![first("sim:1ms", Wait::Poll)], listener).unwrap_err();
-    assert!(
-        matches!(&error, RunError::Panic(who) if who == "listener"),
-        "{error}"
-    );
+    assert!(matches!(error, RunError::Panic(who) if who == "listener"));
 }
 
 /// Samples come only when they are asked for, and are those that the statistics were made of.

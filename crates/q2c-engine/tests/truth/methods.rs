@@ -1,5 +1,3 @@
-//! Tests of latency and rate by method, depth and number of servers.
-
 use crate::plan::{
     BEFORE, INTERRUPT, MS, SUBMISSION, SWITCH, TURNAROUND, WAKE, hybrid, ios_in, job, once, plan,
     run, run_one,
@@ -69,10 +67,7 @@ fn a_deep_background_runs_beside_a_hybrid_foreground() {
     let slept = |s: &Sample| s.flags == Sample::HYBRID | Sample::SLEPT;
     assert!(foreground.samples.iter().all(slept));
     assert_eq!(foreground.ios, ios_in(300, BEFORE + MS));
-    assert!(
-        (2_370..=2_408).contains(&background.ios),
-        "{}",
-        background.ios
-    );
+    let ios = background.ios;
+    assert!((2_370..=2_408).contains(&ios), "{ios}");
     assert!(background.samples.is_empty() && background.faults == 0);
 }

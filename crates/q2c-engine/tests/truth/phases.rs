@@ -1,5 +1,3 @@
-//! Tests of phases, their boundaries, and the common start.
-
 use crate::plan::{
     BEFORE, MS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one, run_watched,
     world,
@@ -56,16 +54,10 @@ fn a_phase_starts_continues_or_rests() {
     let counted = |from: u32, n: usize| (from..).take(asked(&lane, n).len()).collect::<Vec<_>>();
     assert_eq!(asked(&lane, 0), counted(1, 0));
     let first = lane.phases[0].ios as u32;
-    assert_eq!(
-        asked(&lane, 1),
-        counted(1 + first, 1),
-        "the rule's state is kept"
-    );
-    assert_eq!(
-        asked(&lane, 4),
-        counted(1, 4),
-        "a new rule starts from nothing"
-    );
+    // The rule's state is kept.
+    assert_eq!(asked(&lane, 1), counted(1 + first, 1));
+    // A new rule starts from nothing.
+    assert_eq!(asked(&lane, 4), counted(1, 4));
     for n in [5, 6] {
         let samples = lane.phase_samples(n);
         assert!(samples.iter().all(|s| s.flags == Sample::ONE_CALL));
@@ -73,11 +65,8 @@ fn a_phase_starts_continues_or_rests() {
     assert!(lane.phase_samples(7).iter().all(|s| s.flags == 0));
     // 60 ms have 119.9 I/Os by polling and 119.1 by interrupts; who rests has nothing to continue.
     for (n, phase) in lane.phases.iter().enumerate() {
-        let wanted = if [2, 3].contains(&n) {
-            0..=0
-        } else {
-            119..=120
-        };
+        let works = ![2, 3].contains(&n);
+        let wanted = if works { 119..=120 } else { 0..=0 };
         assert!(wanted.contains(&phase.ios), "phase {n}: {}", phase.ios);
     }
 }
@@ -86,12 +75,8 @@ fn a_phase_starts_continues_or_rests() {
 /// those of one phase.
 #[test]
 fn a_phase_that_goes_on_changes_no_io() {
-    let methods = [
-        || Wait::Poll,
-        || Wait::Interrupt,
-        || hybrid("mean:50%,1ms"),
-        || hybrid("ehp"),
-    ];
+    let (mean, ehp) = (|| hybrid("mean:50%,1ms"), || hybrid("ehp"));
+    let methods: [fn() -> Wait; 4] = [|| Wait::Poll, || Wait::Interrupt, mean, ehp];
     for (depth, method) in [1, 4].into_iter().flat_map(|n| methods.map(|m| (n, m))) {
         let samples = |phases_ms: &[u64]| {
             let mut activities = vec![Activity::Start(method())];
@@ -141,16 +126,12 @@ fn phases_come_at_their_time_and_the_observer_is_told() {
     assert_eq!(told.1, expected);
     let lane = &data.lanes[0];
     let work = |ms| ios_in(ms, BEFORE + 100_000) * (BEFORE + 100_000);
-    let marks = [
-        edges[0] + WAKE,
-        edges[0] + WAKE + work(40),
-        edges[2] + WAKE,
-        edges[2] + WAKE + work(20),
-    ];
+    let (first, last) = (edges[0] + WAKE, edges[2] + WAKE);
+    let marks = [first, first + work(40), last, last + work(20)];
     for (n, phase) in lane.phases.iter().enumerate() {
         assert_eq!((phase.begin.t_ns, phase.end.t_ns), (marks[n], marks[n + 1]));
-        let inside =
-            |s: &Sample| phase.begin.t_ns <= s.submit_ns && s.reaped_ns() <= phase.end.t_ns;
+        let span = phase.begin.t_ns..=phase.end.t_ns;
+        let inside = |s: &Sample| span.contains(&s.submit_ns) && span.contains(&s.reaped_ns());
         assert!(lane.phase_samples(n).iter().all(inside));
     }
     assert!(!data.stopped);
@@ -191,10 +172,8 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
 #[test]
 fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
     let run_with = |capacity| {
-        let activities = vec![
-            Activity::Start(Wait::Poll),
-            Activity::Start(hybrid("fixed:30us")),
-        ];
+        let waits = [Wait::Poll, hybrid("fixed:30us")];
+        let activities = waits.map(Activity::Start).into();
         let job = JobPlan {
             tally: true,
             capacity,

@@ -34,11 +34,8 @@ fn simulated(model: &[u64], file: &Path) -> Vec<u64> {
         ..job("sim:1us", vec![Activity::Start(Wait::Poll)])
     };
     let lane = run_one(&[2_500], job);
-    assert!(
-        lane.samples
-            .iter()
-            .all(|s| u64::from(s.submit_len_ns) == SUBMISSION)
-    );
+    let mut lengths = lane.samples.iter().map(|s| u64::from(s.submit_len_ns));
+    assert!(lengths.all(|length| length == SUBMISSION));
     lane.samples.iter().map(|s| u64::from(s.wait_ns)).collect()
 }
 
@@ -69,18 +66,14 @@ fn distances_are_those_worked_out_by_hand() {
 #[test]
 fn a_recorded_device_takes_the_times_of_its_record() {
     let slow = (0..1_000).map(|n| 400_000 + n * 2 * LOOK);
-    let model: Vec<u64> = (0..3_000)
-        .map(|n| 40_000 + n / 3 * LOOK)
-        .chain(slow)
-        .collect();
+    let fast = (0..3_000).map(|n| 40_000 + n / 3 * LOOK);
+    let model: Vec<u64> = fast.chain(slow).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let got = simulated(&model, &folder.path().join("model.txt"));
     assert!(got.len() > 10_000 && got.iter().all(|time| model.contains(time)));
     let near = distance(&got, &model);
     assert!(near < 1.63 / (got.len() as f64).sqrt(), "{near}");
     let slower: Vec<u64> = model.iter().map(|t| t + t / 10).collect();
-    assert!(
-        distance(&got, &slower) > 0.05,
-        "a model 10 % off is told apart"
-    );
+    // A model 10 % off is told apart.
+    assert!(distance(&got, &slower) > 0.05);
 }

@@ -1,5 +1,3 @@
-//! Tests of think time: a lane sleeps between its I/Os.
-
 use crate::ends::raises;
 use crate::plan::{BEFORE, MS, SWITCH, TURNAROUND, WAKE, hybrid, ios_in, job, plan, run, run_one};
 use q2c_engine::{Activity, JobPlan, LaneData, Wait};
@@ -43,10 +41,8 @@ fn the_next_submission_comes_a_think_time_after_the_reaping() {
         assert_eq!(lane.ios, ios_in(120, BEFORE + wait_ns + THINK + WAKE));
         let (begin, end) = (lane.phases[0].begin, lane.phases[1].end);
         let switches = (end.switches.voluntary - begin.switches.voluntary) * SWITCH;
-        assert_eq!(
-            end.cpu_ns - begin.cpu_ns,
-            lane.ios * (BEFORE + looks) + switches
-        );
+        let spent = lane.ios * (BEFORE + looks) + switches;
+        assert_eq!(end.cpu_ns - begin.cpu_ns, spent);
     }
 }
 

@@ -40,7 +40,6 @@ pub struct SimDevice {
 
 impl SimDevice {
     /// The recorded times that the device draws from; `None` for a device with another model.
-    #[must_use]
     pub fn recorded(&self) -> Option<&Empirical> {
         match &self.times {
             ServiceTimes::Empirical(recorded) => Some(recorded),
@@ -93,7 +92,6 @@ type Made = (SimSpec, Arc<SimDevice>);
 
 impl SimDevices {
     /// No devices yet. `read` reads the recordings that some of them have their times from.
-    #[must_use]
     pub fn new(read: ReadTimes) -> Self {
         SimDevices {
             made: Arc::default(),
@@ -102,9 +100,6 @@ impl SimDevices {
     }
 
     /// The device of this kind, which is made when it is not there yet.
-    ///
-    /// # Errors
-    /// [`EngineError::ServiceTimes`]: its recording cannot be read.
     pub fn of(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
         let mut made = locked(&self.made);
         if let Some((_, device)) = made.iter().find(|(known, _)| known == spec) {
@@ -134,9 +129,6 @@ impl SimDevices {
 
     /// The facts about the recorded times of `engine`'s device, which is made now; `None` when it
     /// does not simulate, or by another model.
-    ///
-    /// # Errors
-    /// As [`SimDevices::of`].
     pub fn recorded_facts(
         &self,
         engine: &EngineSpec,
@@ -148,9 +140,6 @@ impl SimDevices {
 
     /// The medium of a target without a file: these devices for an engine that simulates, whose
     /// device is made now; otherwise none.
-    ///
-    /// # Errors
-    /// As [`SimDevices::of`].
     pub fn medium(&self, engine: &EngineSpec) -> Result<Medium, EngineError> {
         let Some(spec) = engine.simulates() else {
             return Ok(Medium::None);
@@ -161,7 +150,6 @@ impl SimDevices {
 
     /// The medium of an engine's jobs on a target whose own medium is `target`: these devices for
     /// an engine that simulates, else the target's.
-    #[must_use]
     pub fn beside(&self, target: &Medium, engine: &EngineSpec) -> Medium {
         match engine.simulates() {
             Some(_) => Medium::Simulated(self.clone()),

@@ -120,10 +120,8 @@ fn recorded_times_are_read_once_and_drawn() {
     let before = monotonic_ns();
     let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
     assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
-    let none = devices
-        .of(&spec("sim:trace=x,time=d2c"))
-        .unwrap_err()
-        .to_string();
+    let none = devices.of(&spec("sim:trace=x,time=d2c")).unwrap_err();
+    let none = none.to_string();
     assert!(none.contains("x: find D2C: there is none"), "{none}");
     let none = SimDevices::default().of(&spec("sim:trace=x")).unwrap_err();
     assert!(none.to_string().contains("can read recordings"), "{none}");

@@ -1,5 +1,3 @@
-//! The completion methods of each engine.
-
 use super::{EngineSpec, RingKind};
 use q2c_policy::{LaneMethod, Method};
 use q2c_sys::{RingOptions, SqPoll};
@@ -8,7 +6,6 @@ impl EngineSpec {
     /// The engine with the options that `method` needs, and the method of the lane that drives it.
     /// `None` when the engine does not have the method. Whether the device and the kernel have it
     /// is another question.
-    #[must_use]
     pub fn for_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         match self {
             EngineSpec::ByDevice(RingKind::File) | EngineSpec::IoUring(_) => match ring(method) {
@@ -35,14 +32,12 @@ impl EngineSpec {
 
     /// Whether the kernel polls within the call that does the I/O (RWF_HIPRI), after a sleep where
     /// `queue/io_poll_delay` sets one.
-    #[must_use]
     pub fn polls_in_call(&self) -> bool {
         matches!(self.plain(), EngineSpec::Pvsync2(flags) if flags.hipri)
     }
 
     /// Why the engine cannot keep a schedule of submissions; `None` when it can. Only an engine
     /// that submits without waiting can.
-    #[must_use]
     pub fn keeps_no_schedule(&self) -> Option<&'static str> {
         match self.plain() {
             EngineSpec::Pvsync2(_) => Some("it waits for each request in its call"),
@@ -56,13 +51,11 @@ impl EngineSpec {
 
     /// Whether a submission may put the thread to sleep: kernel AIO waits when the block layer has
     /// no free request.
-    #[must_use]
     pub fn may_sleep_in_submission(&self) -> bool {
         matches!(self.plain(), EngineSpec::Libaio(_))
     }
 
     /// Whether the engine can discard blocks. Kernel AIO has no discards: they would fail.
-    #[must_use]
     pub fn has_discards(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Libaio(_))
     }

@@ -95,9 +95,6 @@ impl EngineSpec {
 
     /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in
     /// flight.
-    ///
-    /// # Errors
-    /// The engine needs a file or simulated devices and there are none, or the kernel refuses.
     pub fn open(
         &self,
         medium: &Medium,
@@ -114,9 +111,6 @@ impl EngineSpec {
     }
 
     /// As [`EngineSpec::open`], with buffers that slots may share.
-    ///
-    /// # Errors
-    /// As [`EngineSpec::open`].
     pub fn open_in(
         &self,
         medium: &Medium,
@@ -177,14 +171,12 @@ impl EngineSpec {
     }
 
     /// Whether the engine does I/O on a file or device.
-    #[must_use]
     pub fn needs_file(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Null | EngineSpec::Sim(_))
     }
 
     /// The simulated device that the engine's requests go to; `None` for an engine that does not
     /// simulate.
-    #[must_use]
     pub fn simulates(&self) -> Option<&SimSpec> {
         match self.plain() {
             EngineSpec::Sim(spec) => Some(spec),
@@ -194,14 +186,12 @@ impl EngineSpec {
 
     /// Whether the engine's target is a namespace's character device instead of a file or block
     /// device.
-    #[must_use]
     pub fn needs_character_device(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUringCmd { .. })
     }
 
     /// Whether a kernel thread works for each job of the engine (SQPOLL): a job then needs two
     /// CPUs.
-    #[must_use]
     pub fn has_helper(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUring(options) if options.sqpoll.is_some())
     }
@@ -225,7 +215,6 @@ impl EngineSpec {
     }
 
     /// The engine that does the work, without the faults around it, as it is opened.
-    #[must_use]
     pub fn plain(&self) -> &EngineSpec {
         match self {
             EngineSpec::Fault { inner, .. } => inner.plain(),

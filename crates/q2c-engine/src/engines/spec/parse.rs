@@ -1,5 +1,3 @@
-//! Parsing of each engine's options.
-
 use super::super::fault::FaultKind;
 use super::{EngineSpec, ParseEngineError, RingKind};
 use q2c_model::{Nanos, parse_duration};
@@ -8,7 +6,6 @@ use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};
 
 type Parsed = Result<EngineSpec, String>;
 
-/// Why `ring` and `iopoll` exclude each other.
 const BOTH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
 
 /// The options between commas. An empty text has none.
@@ -115,11 +112,8 @@ pub(super) fn fault(args: &str) -> Parsed {
     const SHAPE: &str = "expected KIND@N:ENGINE with KIND eio, short or late=DURATION";
     let (fault, inner) = args.split_once(':').ok_or(SHAPE)?;
     let (kind, nth) = fault.split_once('@').ok_or(SHAPE)?;
-    let nth = nth
-        .parse()
-        .ok()
-        .filter(|&n| n > 0)
-        .ok_or("N counts from 1")?;
+    let nth = nth.parse().ok().filter(|&n| n > 0);
+    let nth = nth.ok_or("N counts from 1")?;
     let kind = match kind.split_once('=') {
         None if kind == "eio" => FaultKind::Eio,
         None if kind == "short" => FaultKind::Short,

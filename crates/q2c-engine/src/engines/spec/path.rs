@@ -47,7 +47,6 @@ impl EngineSpec {
     }
 
     /// Whether the device decides on the path: [`EngineSpec::settled`] would change the engine.
-    #[must_use]
     pub fn leaves_path_to_device(&self) -> bool {
         match self {
             EngineSpec::ByDevice(_) => true,
@@ -57,7 +56,6 @@ impl EngineSpec {
     }
 
     /// Whether the engine needs a device that can be polled (IOPOLL), in its calls or by a helper.
-    #[must_use]
     pub fn needs_poll_queues(&self) -> bool {
         match self.plain() {
             EngineSpec::IoUring(options) => options.iopoll,

@@ -1,5 +1,3 @@
-//! The registry of engines: their names, and the parsing of a text to an engine.
-
 use super::{EngineSpec, parse, sim};
 use std::str::FromStr;
 use thiserror::Error;
@@ -91,9 +89,6 @@ impl FromStr for EngineSpec {
 impl EngineSpec {
     /// Parses several engines from one text, separated by commas. As options are separated by
     /// commas too, a part that begins with no engine's name belongs to the engine before it.
-    ///
-    /// # Errors
-    /// A text names no engine, or has a wrong option.
     pub fn parse_list(text: &str) -> Result<Vec<EngineSpec>, ParseEngineError> {
         let mut texts: Vec<String> = Vec::new();
         for part in text.split(',') {

@@ -97,10 +97,8 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     match (name, &mut spec.service) {
         ("servers", _) => {
-            let servers = value
-                .parse()
-                .ok()
-                .filter(|n| (1..=MOST_SERVERS).contains(n));
+            let servers = value.parse().ok();
+            let servers = servers.filter(|n| (1..=MOST_SERVERS).contains(n));
             spec.servers = servers.ok_or_else(|| {
                 format!("servers must be a whole number from 1 to {MOST_SERVERS}")
             })?;
@@ -121,10 +119,9 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
                 Service::Recorded(_) => &RECORDED,
                 Service::Model(_) => &OPTIONS,
             };
+            let (all, nearest) = (known.join(", "), nearest(name, known));
             return Err(format!(
-                "`{option}` is none of its options: {}; the nearest is {}",
-                known.join(", "),
-                nearest(name, known)
+                "`{option}` is none of its options: {all}; the nearest is {nearest}"
             ));
         }
     }

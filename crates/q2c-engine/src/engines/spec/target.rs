@@ -1,14 +1,9 @@
-//! The engine of a target that is named by a text.
-
 use super::{ENGINES, EngineSpec, ParseEngineError};
 use std::path::Path;
 
 impl EngineSpec {
     /// The engine that does I/O on `target` (a path, or the text of a simulated device): the engine
     /// that was asked for, else the simulated device that the text names, else io_uring.
-    ///
-    /// # Errors
-    /// The text begins like a simulated device, cannot be read as one, and is no path of a file.
     pub fn for_target(
         asked: Option<&EngineSpec>,
         target: &str,

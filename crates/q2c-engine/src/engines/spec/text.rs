@@ -1,5 +1,3 @@
-//! The text that names an engine.
-
 use super::super::fault::FaultKind;
 use super::{EngineSpec, RingKind, sim};
 use q2c_sys::aio::ReapFrom;
@@ -40,7 +38,6 @@ fn named(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::Result {
     }
 }
 
-/// The names of the options that are on.
 fn switches(all: &[(bool, &str)]) -> Vec<String> {
     let on = all.iter().filter(|(on, _)| *on);
     on.map(|(_, name)| (*name).to_owned()).collect()

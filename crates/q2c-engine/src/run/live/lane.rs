@@ -1,5 +1,3 @@
-//! A lane that hands over its samples slice by slice.
-
 use super::order::Board;
 use crate::engine::EngineFacts;
 use crate::lane::Lane;
@@ -13,7 +11,6 @@ use crate::time::Time;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-/// A slice as the lane hands it over.
 pub(super) struct RawSlice {
     pub lane: usize,
     pub number: u64,
@@ -26,7 +23,6 @@ pub(super) struct RawSlice {
 /// A lane's side of the channels to and from the listener.
 pub(super) struct LaneChannels<'a> {
     pub lane: usize,
-    /// Length of a slice.
     pub slice_ns: u64,
     /// The channel has room for every buffer that exists, so a lane never waits here.
     pub out: SyncSender<RawSlice>,

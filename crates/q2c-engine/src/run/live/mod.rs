@@ -96,7 +96,6 @@ struct Wires<'a> {
     halt: &'a AtomicBool,
 }
 
-/// The listener's time.
 trait ListenerTime {
     fn now(&self) -> u64;
     fn receive(&self, from: &Receiver<RawSlice>, ns: u64) -> Result<RawSlice, RecvTimeoutError>;
@@ -112,7 +111,6 @@ impl<T: Time> ListenerTime for T {
     }
 }
 
-/// The listener before the run has begun.
 struct Listener<'a, F> {
     cpu: Option<CpuId>,
     wires: Wires<'a>,
@@ -153,8 +151,7 @@ const NOTICE_NS: u64 = 2_000_000;
 /// `stop` is raised or a lane fails. The returned data of the lanes has no phases and only the
 /// samples that were not handed over.
 ///
-/// # Errors
-/// The plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
+/// No thread is left behind, whatever fails.
 pub fn live<T: Send>(
     plan: LivePlan,
     stop: &AtomicBool,
@@ -240,19 +237,16 @@ fn wired<'a>(
 
 impl Live<'_> {
     /// The common start on the run's clock, ns.
-    #[must_use]
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
     /// The time on the run's clock, ns.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.time.now()
     }
 
     /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
-    #[must_use]
     pub fn tids(&self) -> &[u32] {
         &self.threads
     }
@@ -297,9 +291,6 @@ impl Live<'_> {
     /// Orders a new activity for every lane, from the next cut that all lanes can reach, and
     /// returns the number that slices under this order carry. Where a lane has not taken an earlier
     /// order yet, this one replaces it, unless it is [`Activity::Continue`].
-    ///
-    /// # Errors
-    /// There is not one activity for each lane, or the engine of a lane cannot do its activity.
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
         if activities.len() != self.wires.plan.len() {
             return Err(wrong("order", "every lane needs an activity"));

@@ -1,5 +1,3 @@
-//! Orders on their way from the listener to the lanes.
-
 use crate::run::plan::Activity;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +9,6 @@ pub(super) struct Board {
     orders: Mutex<Orders>,
 }
 
-/// The activities that lanes have not taken yet.
 struct Orders {
     /// Number of the first slice that they hold for.
     from: u64,

@@ -103,20 +103,14 @@ fn a_lane_that_cannot_be_set_up_or_breaks_leaves_no_thread() {
     let RunError::Lane { source, .. } = refused(bare) else {
         panic!("the lane is refused");
     };
-    assert!(
-        matches!(source, EngineError::NoTarget("io_uring")),
-        "{source}"
-    );
+    assert!(matches!(source, EngineError::NoTarget("io_uring")));
 }
 
 #[test]
 fn an_observer_that_panics_ends_the_threads() {
     let plan = here(plan(&[60_000], vec![polling("sim:100us")]));
     let error = run_watched(plan, &mut Breaks).unwrap_err();
-    assert!(
-        matches!(&error, RunError::Panic(who) if who == "sampler"),
-        "{error}"
-    );
+    assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 
 /// The lane's own readings and the sampler's are of one counter, so a reading between two of the
