@@ -75,10 +75,7 @@ impl<'a> Of<'a> {
 
     /// Cells that sleep by a rule of q2c's own, with their figures relative to polling.
     fn sleeping(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
-        let own = self
-            .cells
-            .iter()
-            .filter(|cell| policy(&cell.method).is_some());
+        let own = self.cells.iter().filter(|c| policy(&c.method).is_some());
         own.filter_map(|cell| Some((*cell, cell.relative?)))
     }
 
@@ -100,7 +97,6 @@ impl<'a> Of<'a> {
         verdict + when(!is_settled, " Not conclusive.")
     }
 
-    /// The method to use where nothing that gains can be recommended, and why.
     fn instead(&self, reason: &str) -> String {
         let method = match &self.recommendation.method {
             &Method::POLL => "Poll".to_owned(),
@@ -235,7 +231,6 @@ impl<'a> Of<'a> {
         self.beside(&cell.method.detail(), cell).filter(|_| !told)
     }
 
-    /// Where no rule is in the answer: a sentence on the rule with most KIOPS/core.
     fn best_rule(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref();
         let by_interrupts = nearest.is_some_and(|name| name.0 == Method::INTERRUPT);
@@ -250,7 +245,6 @@ impl<'a> Of<'a> {
         Some(format!("Best of {tried} rules by IOPS per core: {told}"))
     }
 
-    /// The cell that ran Linux's rule.
     fn linux(&self) -> Option<&'a Cell> {
         let mut cells = self.cells.iter().copied();
         cells.find(|cell| cell.role == CellRole::Known(Role::Linux))
@@ -406,7 +400,6 @@ pub fn lesson(lesson: &Lesson) -> String {
     )
 }
 
-/// KIOPS per core with their name, which are unknown where no trial knew the busy CPUs.
 fn per_core(of: &Measured) -> String {
     match of.kiops_per_core.trials {
         0 => "KIOPS/core unknown".to_owned(),
@@ -414,7 +407,6 @@ fn per_core(of: &Measured) -> String {
     }
 }
 
-/// What KIOPS per core divide by.
 fn per_core_unit(of: &Relative) -> &'static str {
     match of.cores {
         PerCore::Machine => "IOPS per core",

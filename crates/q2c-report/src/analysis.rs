@@ -17,12 +17,10 @@ use q2c_result::analyze::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Stages in the order of a request's life.
 pub(crate) const ORDER: [&str; 11] = [
     "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
 ];
 
-/// Most devices whose seeks are described in words.
 const DEVICES: usize = 4;
 
 /// The name of the whole latency in this layer.
@@ -40,15 +38,11 @@ impl Reported for AnalyzeResult {
     fn document(&self) -> Document<'_> {
         let spent = self.bottleneck.iter().flat_map(most_time::told);
         let failed = (self.failed > 0).then(|| format!("{} I/Os", count(self.failed)));
-        let own = [
+        let mut facts = vec![
             fact("source", &self.input.source),
             fact("clock", &self.input.clock),
         ];
-        let read = self
-            .input
-            .facts
-            .iter()
-            .map(|(name, value)| fact(name, value));
+        facts.extend(self.input.facts.iter().map(|(n, v)| fact(n, v)));
         let mut of = Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
             .answers(spent.map(|(head, words)| Said::plain(head, words)))
@@ -77,7 +71,7 @@ impl Reported for AnalyzeResult {
             .warnings(&self.warnings)
             .facts(Facts {
                 title: "The trace".to_owned(),
-                facts: own.into_iter().chain(read).collect(),
+                facts,
                 of: Vec::new(),
             })
     }
@@ -141,7 +135,6 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
         .told(device_queues(&result.queues))
 }
 
-/// The trace in a line: number of I/Os, length, layer, source, disks, kernel and CPUs.
 fn about(result: &AnalyzeResult) -> String {
     let process = result.input.facts.get(ONE_PROCESS);
     let process = process.map(|process| format!(" of process {process}"));
@@ -161,21 +154,17 @@ fn about(result: &AnalyzeResult) -> String {
     text
 }
 
-/// The stages that I/Os have.
 fn stages(of: &BTreeMap<String, StageStats>) -> Table {
     let row = |name: &&str| {
         let of = of.get(*name)?;
-        let percentiles = [of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns, of.p9999_ns];
-        let times = [of.min_ns as f64, of.mean_ns]
-            .into_iter()
-            .chain(percentiles);
-        let times = times.chain([of.max_ns as f64]).map(time);
+        let (min, max) = (of.min_ns as f64, of.max_ns as f64);
+        let low = [min, of.mean_ns, of.p50_ns, of.p90_ns];
+        let high = [of.p99_ns, of.p999_ns, of.p9999_ns, max];
+        let times = low.into_iter().chain(high).map(time);
         Some([name.to_string(), count(of.n)].into_iter().chain(times))
     };
-    Table::headed(
-        "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max",
-        ORDER.iter().filter_map(row),
-    )
+    let heads = "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max";
+    Table::headed(heads, ORDER.iter().filter_map(row))
     .legend(
         "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
          Minimum, mean and maximum are exact, percentiles within 0.8 %.",
@@ -225,7 +214,6 @@ fn one_size(group: &Group) -> String {
     group.key.clone()
 }
 
-/// Most processes of one name that are told one by one.
 const PROCESSES: usize = 6;
 
 /// The processes whose I/Os were taken by a name that several have; `None` where one was.
@@ -247,17 +235,12 @@ fn taken(result: &AnalyzeResult) -> Option<String> {
     ))
 }
 
-/// What all I/Os share, rate, reads and writes, in flight, active, merging, seeks.
 fn words(result: &AnalyzeResult) -> Vec<Said> {
     let mut said: Vec<Said> = alike(result).into_iter().collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
     let rates = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
-    said.extend(
-        rates
-            .into_iter()
-            .map(|(head, words)| Said::plain(head, words)),
-    );
+    said.extend(rates.into_iter().map(|(of, words)| Said::plain(of, words)));
     if result.completed == 0 {
         said.push(Said::plain(
             "latency, load",
@@ -275,7 +258,6 @@ fn words(result: &AnalyzeResult) -> Vec<Said> {
     said
 }
 
-/// What is said of I/Os in flight, and of the time with and without any.
 fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
     let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
@@ -295,7 +277,6 @@ fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     [in_flight].into_iter().chain(active)
 }
 
-/// Sentences on the seeks of the devices with most of them.
 fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     let mut all: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     all.sort_by_key(|seeks| Reverse(seeks.n));
@@ -317,11 +298,9 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
 /// names no queues.
 pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Said> {
     let told = |device: &DeviceQueues| {
-        let parts = [("reads", &device.reads), ("writes", &device.writes)];
-        let mut all: Vec<(&str, &QueueUse)> = parts
-            .into_iter()
-            .filter_map(|(what, part)| Some((what, part.as_ref()?)))
-            .collect();
+        let mut all = Vec::new();
+        all.extend(device.reads.as_ref().map(|part| ("reads", part)));
+        all.extend(device.writes.as_ref().map(|part| ("writes", part)));
         if all.is_empty() {
             all.push(("requests", &device.all));
         }
@@ -340,11 +319,7 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
     if queues == Some(1) {
         return format!("{requests} in the only queue");
     }
-    let used = part
-        .queues
-        .iter()
-        .filter(|queue| queue.requests > 0)
-        .count();
+    let used = part.queues.iter().filter(|of| of.requests > 0).count();
     let mut words = match queues {
         Some(all) => format!("{requests} in {used} of {all} queues"),
         None => format!(

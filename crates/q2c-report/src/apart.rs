@@ -32,7 +32,6 @@ impl Apart {
         matches!(self, Apart::Told | Apart::Few(_))
     }
 
-    /// The words for a headline.
     pub fn in_short(self) -> String {
         match self {
             Apart::Told => "told apart".to_owned(),

@@ -94,17 +94,13 @@ fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document
         let why = cell.too_good.as_ref()?;
         Some(Said::bad(&name(&cell.point), why))
     });
-    let otherwise = cells
-        .iter()
-        .filter(|cell| differs(cell) && cell.iops.trials > 0);
+    let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
     let otherwise =
         otherwise.map(|cell| Said::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
     let qualified: Vec<Said> = too_good.chain(otherwise).collect();
     let mut of = document::Section::new(section.title())
         .marked(table, cells.iter().map(weight))
-        .remark(mode::legend(
-            cells.iter().map(|cell| &cell.effective_mode.was),
-        ))
+        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
         .told(qualified);
     for remark in remarks(&cells) {
         of = of.remark(remark);
@@ -139,7 +135,6 @@ fn scaling(result: &BenchResult) -> document::Section<'static> {
         .told(Said::each(Weight::Plain, "lead", leads(result)))
 }
 
-/// In how many points the busy CPUs are not known; `None` where in none.
 fn unseen(result: &BenchResult) -> Option<String> {
     let points = of_all(result, |cell| cell.cpu.busy_s.trials == 0)?;
     Some(format!(
@@ -246,7 +241,6 @@ pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> Stri
     queues.unwrap_or_default() + &requests.unwrap_or_default()
 }
 
-/// The trials of a point, as they were run: `5 trials of 10 s`.
 fn trials(result: &BenchResult) -> String {
     let run = result.cells.iter().map(|cell| cell.iops.trials);
     let trials = quantity::trials(result.job.trials, run);
@@ -258,7 +252,6 @@ pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
     distinct(result.cells.iter().map(|cell| Section::of(&cell.point)))
 }
 
-/// The name of a point's line: engine and method.
 pub(crate) fn name(point: &BenchPoint) -> String {
     format!("{} {}", point.engine, point.method)
 }
@@ -268,19 +261,15 @@ pub(crate) fn name_with_jobs(point: &BenchPoint) -> String {
     format!("{} with {}", name(point), jobs(point.jobs))
 }
 
-/// A line for each point without a trial, with the reason.
 fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
     let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
     failed.map(|cell| {
-        let why = cell
-            .failures
-            .first()
-            .map_or("it was not run", String::as_str);
+        let not_run = "it was not run";
+        let why = cell.failures.first().map_or(not_run, String::as_str);
         format!("{}: {why}", name_with_jobs(&cell.point))
     })
 }
 
-/// Two durations, with the unit once where they have the same.
 fn pair(a: f64, b: f64) -> String {
     let (a, b) = (duration(a), duration(b));
     match (a.split_once(' '), b.split_once(' ')) {
@@ -313,7 +302,6 @@ fn row(cell: &BenchCell) -> [String; 10] {
     ]
 }
 
-/// A scaling curve in a sentence: knee, peak, collapse and the fitted scalability law.
 fn curve(curve: &Curve) -> String {
     let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
     let of = &curve.first;
@@ -360,15 +348,11 @@ fn not_measured(result: &BenchResult) -> Option<String> {
 
 /// A line for each reason for which points were left out: names of the points, then the reason.
 fn left_out(result: &BenchResult) -> impl Iterator<Item = String> {
-    let points = result
-        .left_out
-        .iter()
-        .map(|left| (&left.reason, name(&left.point)));
+    let points = result.left_out.iter().map(|l| (&l.reason, name(&l.point)));
     let reasons = grouped(points).into_iter();
     reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
 }
 
-/// From this share on an I/O of a sleep rule as good as always slept.
 const NEARLY_ALL: f64 = 0.95;
 
 /// A line for each point whose own threads slept, and for each background.
@@ -380,9 +364,7 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
             Some(slept) => format!(", slept {}", duration(slept.median)),
             None => ", and none slept".to_owned(),
         };
-        let misses = cell
-            .miss_rate
-            .map_or(f64::NAN, |misses| misses.median * 100.0);
+        let misses = cell.miss_rate.map_or(f64::NAN, |of| of.median * 100.0);
         let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
         let of = share.map(|share| {
             let percent = number(share.median * 100.0);
@@ -409,7 +391,6 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
     slept.chain(background).collect()
 }
 
-/// Where the tuned methods of a benchmark come from; `None` without them.
 fn tuned(result: &BenchResult) -> Option<String> {
     let tuned = result.job.tuned.as_ref()?;
     let of = |t: &TunedMethod| match t.jobs {

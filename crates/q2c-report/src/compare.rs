@@ -45,7 +45,6 @@ impl Reported for CompareResult {
     }
 }
 
-/// Adds a comparison, under its name where there are several.
 fn comparison<'a>(of: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
     let titled = |plain: &str| match name {
         Some(name) => format!("{plain}: {name}"),
@@ -81,7 +80,6 @@ fn comparison<'a>(of: Document<'a>, one: &Comparison, name: Option<&str>) -> Doc
     of
 }
 
-/// The sentence with `name` before its heading.
 fn under(name: &str, said: Said) -> Said {
     Said {
         what: format!("{name}: {}", said.what),
@@ -106,7 +104,6 @@ fn lines(result: &CompareResult) -> Vec<Line<'_>> {
     all.enumerate().filter_map(line).collect()
 }
 
-/// The run in a line: traces, modes, trials, devices and duration.
 fn about(result: &CompareResult) -> String {
     let what = match result.comparisons.as_slice() {
         [one] => format!("{} · {}", replay::trace(&one.trace), replay::mode(&one.job)),
@@ -120,7 +117,6 @@ fn about(result: &CompareResult) -> String {
     format!("{what} · {trials} on each of {devices} devices · took {took}")
 }
 
-/// The name of a comparison among several: its trace and its mode.
 fn row_name(one: &Comparison) -> String {
     format!("{}, {}", one.trace.path, replay::mode(&one.job))
 }
@@ -137,10 +133,7 @@ fn overview(result: &CompareResult) -> [Table; 2] {
                 below += &format!("; {}", replay::metric(one.sum));
             }
             let name = Field::over(&one.trace.path, below);
-            let values = one
-                .devices
-                .iter()
-                .map(|device| spread(&values(one, device)));
+            let values = one.devices.iter().map(|d| spread(&values(one, d)));
             std::iter::once(name).chain(values).collect::<Vec<_>>()
         };
         let devices = first.iter().flat_map(|one| &one.devices);
@@ -172,7 +165,6 @@ fn profile(one: &Comparison) -> Option<Said> {
     Some(Said::caution("profile", words))
 }
 
-/// A device's values of the sum by which the result compares devices.
 fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
     match one.sum {
         CompareMetric::SumQ2c => device.sum_q2c_s.unwrap_or_default(),
@@ -181,7 +173,6 @@ fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
     }
 }
 
-/// Each device's sum and completion time, and the number of valid trials behind them.
 fn sums(one: &Comparison) -> Table {
     let row = |device: &DeviceRun| {
         // `5`, or `4 of 5` where some are invalid or failed.
@@ -211,11 +202,8 @@ fn latencies(one: &Comparison) -> Table {
         let all = std::iter::once(name(device));
         all.chain(fields.map(Field::from))
     };
-    Table::headed(
-        "device | U2C p50 | U2C p99 | Q2C p50 | Q2C p99 | lateness\np99",
-        one.devices.iter().map(row),
-    )
-    .legend("Of each device's trial with the median sum. Lateness: submission behind the intended time.")
+    let heads = "device | U2C p50 | U2C p99 | Q2C p50 | Q2C p99 | lateness\np99";
+    Table::headed(heads, one.devices.iter().map(row)).legend("Of each device's trial with the median sum. Lateness: submission behind the intended time.")
     .without_empty_columns()
 }
 
@@ -240,7 +228,6 @@ fn name(device: &DeviceRun) -> Field {
     Field::over(&device.target.path, model.unwrap_or_default().trim())
 }
 
-/// Which metrics separate the devices.
 fn separations(one: &Comparison) -> Table {
     let row = |of: &Separation| {
         let (separates, ratio) = match &of.ratio {
@@ -299,7 +286,6 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     })
 }
 
-/// Sentences on invalid and failed trials, and the cautions of each device's shown trial.
 fn words(one: &Comparison) -> Vec<Said> {
     let mut said = Vec::new();
     for device in &one.devices {

@@ -10,7 +10,6 @@ use crate::quantity::{iops, median, number, range};
 use crate::said::Weight;
 use q2c_result::bench::{BenchCell, BenchResult, Curve, Measure};
 
-/// The conclusions on all parts in which something was measured.
 pub(crate) fn conclusions(result: &BenchResult) -> Vec<Answer> {
     let sections = sections(result).into_iter();
     sections.flat_map(|section| on(result, &section)).collect()
@@ -41,14 +40,9 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Answer> {
     let mut all = vec![conclusion(&fastest, "reaches most", &shape)];
     // Where it is not known of a line, nobody can say which does most.
     let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
-    let known = compared
-        .iter()
-        .filter(is_known)
-        .map(|cell| name(&cell.point));
+    let known = compared.iter().filter(is_known).map(|c| name(&c.point));
     let known: Vec<String> = known.collect();
-    let of_all = compared
-        .iter()
-        .all(|cell| known.contains(&name(&cell.point)));
+    let of_all = compared.iter().all(|c| known.contains(&name(&c.point)));
     if let (true, Some(most)) = (of_all, Contest::of(&compared, Measure::KiopsPerCore)) {
         let mut of_core = conclusion(&most, "does most for a core", "");
         of_core.evidence.extend(price(most.first, fastest.first));
@@ -101,7 +95,6 @@ impl<'a> Contest<'a> {
         Some(contest)
     }
 
-    /// The other points that are named.
     fn named(&self) -> impl Iterator<Item = &'a BenchCell> {
         let named = self.here.into_iter().chain(self.elsewhere);
         named.chain(self.also.iter().copied())
@@ -182,7 +175,6 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// Median and range as the table has them.
 fn figure(cell: &BenchCell, measure: Measure) -> String {
     let (scale, unit) = match measure {
         Measure::Iops => (1e-3, "KIOPS"),

@@ -60,9 +60,7 @@ fn pairs(result: &CalibrateResult) -> Table {
             range(&pair.speed, 100.0),
         ]
     };
-    Table::headed(
-        "task | beside | speed\n% of alone | [min, max]",
-        result.pairs.iter().map(row),
-    )
+    let heads = "task | beside | speed\n% of alone | [min, max]";
+    Table::headed(heads, result.pairs.iter().map(row))
     .legend("Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.")
 }

@@ -53,7 +53,6 @@ pub(crate) fn course(
     text
 }
 
-/// A number of jobs: `1 job`, `4 jobs`.
 pub(crate) fn jobs(n: u32) -> String {
     counted(n, "job")
 }

@@ -16,14 +16,12 @@ pub fn words(target: &Target) -> Option<String> {
         let rates = rates.into_iter().flatten().map(iops);
         format!("{}: {}", other.cpu, listed(rates))
     });
-    let poll = chosen
-        .poll_iops
-        .map(|poll| format!(", {} by polling", iops(poll)));
+    let polled = |rate| format!(", {} by polling", iops(rate));
     Some(format!(
         "{}: at best {} IOPS by interrupts{} ({}); short trials, only to choose the CPU",
         chosen.cpu,
         iops(chosen.interrupt_iops),
-        poll.unwrap_or_default(),
+        chosen.poll_iops.map(polled).unwrap_or_default(),
         joined(others, "; ")
     ))
 }

@@ -10,7 +10,6 @@ use q2c_result::diff::{
 use q2c_result::figures::FigureUnit;
 use q2c_stats::Interval;
 
-/// Most changed facts that are told.
 const FACTS: usize = 20;
 
 impl Reported for DiffResult {
@@ -60,11 +59,8 @@ fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
             says(of.says).to_owned(),
         ]
     };
-    let table = Table::headed(
-        "figure | A | B | B / A | [least, most] | says",
-        of.iter().map(row),
-    )
-    .legend(
+    let heads = "figure | A | B | B / A | [least, most] | says";
+    let table = Table::headed(heads, of.iter().map(row)).legend(
         "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
          Alike: they leave no change open, or it is at most 1 %.",
     );
@@ -76,7 +72,6 @@ fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
     Section::new(title).marked(table, of.iter().map(weight))
 }
 
-/// The sides, the settings and facts that differ, and what only one side has.
 fn around(result: &DiffResult) -> Vec<Said> {
     let mut said = vec![
         Said::plain("A", side(&result.a)),
@@ -114,7 +109,6 @@ fn verdict(result: &DiffResult) -> String {
     format!("{first}; of {all} figures {worse} worse, {better} better")
 }
 
-/// The figure that changed most in a direction.
 fn most(result: &DiffResult, says: DiffSays) -> String {
     let change = |of: &&ComparedFigure| of.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let of = result.figures.iter().filter(|of| of.says == says);
@@ -125,7 +119,6 @@ fn most(result: &DiffResult, says: DiffSays) -> String {
     of.unwrap_or_default()
 }
 
-/// A ratio with its interval.
 fn with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let interval = interval.map(|ends| format!(" {}", in_brackets(ends)));
     number(ratio) + &interval.unwrap_or_default()
@@ -150,7 +143,6 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
     }
 }
 
-/// What the trials say, in a word.
 fn says(says: DiffSays) -> &'static str {
     match says {
         DiffSays::Better => "better",
@@ -171,7 +163,6 @@ fn tells(of: &ComparedFigure) -> bool {
     }
 }
 
-/// A side: where it lies, and whose it is.
 fn side(side: &DiffSide) -> String {
     let mut words = format!("{}, q2c {}", side.path, side.version);
     if let Some(at) = side.started_unix_s {
@@ -200,7 +191,6 @@ pub fn limit(limit: &JudgedLimit) -> String {
     }
 }
 
-/// A figure that breaks a limit: its value, and the change where that is limited.
 fn broken(of: &BrokenFigure) -> String {
     let mut told = value(&of.value, of.unit);
     if let Some(change) = &of.change {
@@ -214,14 +204,11 @@ fn broken(of: &BrokenFigure) -> String {
     format!("{} ({told})", of.of)
 }
 
-/// Conditions that differ, and the warnings of each side, in a line each.
 fn warnings(result: &DiffResult) -> Vec<String> {
     let others = result.warnings.iter();
     let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
     let sides = [("A", &result.a), ("B", &result.b)];
-    let sides = sides
-        .into_iter()
-        .filter(|(_, side)| !side.warnings.is_empty());
+    let sides = sides.into_iter().filter(|(_, of)| !of.warnings.is_empty());
     let sides = sides.map(|(name, side)| {
         format!(
             "{name} warns of {}",

@@ -36,12 +36,10 @@ pub struct Document<'a> {
     pub(crate) command: &'static str,
     pub(crate) version: String,
     pub(crate) schema: String,
-    /// Seed of all draws; `None` for a result without any.
     pub(crate) seed: Option<u64>,
     /// 0 for a result that is always the same and so has no start.
     pub(crate) started_unix_s: u64,
     pub(crate) title: String,
-    /// The run in a line.
     pub(crate) about: String,
     /// The simulated machine in words; `None` for a real one.
     pub(crate) simulated: Option<String>,
@@ -55,7 +53,6 @@ pub struct Document<'a> {
     pub(crate) facts: Vec<Facts>,
 }
 
-/// An answer: its sentence, and what it rests on.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     /// The part of the result that it answers for, such as a block size; may be empty.
@@ -73,7 +70,6 @@ impl Answer {
         Answer::from(Said::plain("", headline))
     }
 
-    /// The answer as a sentence among others, with its caveats.
     pub fn said(self) -> impl Iterator<Item = Said> {
         let own = Said::new(self.weight, &self.of, self.headline);
         let caveats = Said::each(Weight::Caution, "caveat", self.caveats);
@@ -94,7 +90,6 @@ impl From<Said> for Answer {
     }
 }
 
-/// Something that a section shows.
 pub(crate) enum Part<'a> {
     Told(Vec<Said>),
     /// A table, and how much each of its rows matters; none for rows that are alike.
@@ -118,7 +113,6 @@ impl Plots<'_> {
     }
 }
 
-/// A part of a report under a title.
 #[derive(Default)]
 pub(crate) struct Section<'a> {
     pub title: String,
@@ -165,7 +159,6 @@ impl<'a> Section<'a> {
         self.with(lines, Part::Lines)
     }
 
-    /// Adds a part, unless it has no item.
     fn with<T>(mut self, items: impl IntoIterator<Item = T>, part: fn(Vec<T>) -> Part<'a>) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         if !items.is_empty() {
@@ -202,7 +195,6 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Facts with their heading.
 pub(crate) struct Facts {
     pub title: String,
     pub facts: Vec<Fact>,

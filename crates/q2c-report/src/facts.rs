@@ -12,7 +12,6 @@ use crate::sim_machine;
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, Device, DoctorReport, Machine, Target, Verdict};
 
-/// A line of a table of facts.
 pub(crate) struct Fact {
     pub name: String,
     pub value: String,
@@ -39,10 +38,7 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
         let facts = facts.into_iter();
         return facts.map(|(name, value)| fact(name, value)).collect();
     }
-    let states = m
-        .idle_states
-        .iter()
-        .map(|(name, us)| format!("{name} {us} us"));
+    let states = m.idle_states.iter().map(|(of, us)| format!("{of} {us} us"));
     let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));
     let mut facts = vec![
         fact("Kernel", &m.kernel),
@@ -65,7 +61,6 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     facts
 }
 
-/// The facts of the target and of the device under it.
 pub(crate) fn target(t: &Target) -> Vec<Fact> {
     let mut facts = vec![fact("Path", &t.path), fact("Kind", t.kind.text())];
     // A controller that no kernel driver has tells no size.
@@ -99,7 +94,6 @@ fn device(d: &Device) -> Vec<Fact> {
     ]
 }
 
-/// The facts of one block size's calibration.
 pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
     let times = [
         ("Submission", c.cost.submit_ns),
@@ -119,9 +113,7 @@ pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
     } else {
         format!("measured in {}", seconds(c.seconds))
     };
-    let interrupts = c
-        .irq_cpu
-        .map_or("not seen".to_owned(), |cpu| cpu.to_string());
+    let interrupts = c.irq_cpu.map_or("not seen".to_owned(), |n| n.to_string());
     let mut facts = vec![
         fact("Origin", origin),
         fact("CPU", c.cpu.to_string()),

@@ -23,7 +23,6 @@ const ALONE: f64 = 1.1;
 /// requests is in flight, so that one at a time is less than one on average.
 const TOGETHER: f64 = 1.5;
 
-/// The fewest trials with which jobs are said to be served one at a time.
 const TRIALS: u32 = 3;
 
 /// The ratio of throughput below which jobs that share are slower for sure.
@@ -89,7 +88,6 @@ fn jobs(result: &FsResult) -> BTreeSet<u32> {
     result.cells.iter().map(|cell| cell.point.jobs).collect()
 }
 
-/// The largest number of jobs.
 fn most_jobs(result: &FsResult) -> u32 {
     jobs(result).last().copied().unwrap_or(1)
 }
@@ -104,11 +102,9 @@ fn grid<R>(
     field: impl Fn(&R, u32) -> Option<Field>,
 ) -> Table {
     let row = |of: &R| {
-        let fields = numbers
-            .iter()
-            .map(|n| field(of, *n).unwrap_or_else(|| NOTHING.into()));
+        let at = |n: &u32| field(of, *n).unwrap_or_else(|| NOTHING.into());
         let name = std::iter::once(Field::from(name(of)));
-        name.chain(fields).collect::<Vec<_>>()
+        name.chain(numbers.iter().map(at)).collect::<Vec<_>>()
     };
     let heads = numbers.iter().map(|n| head(*n));
     let heads = std::iter::once(corner.to_owned()).chain(heads);
@@ -146,7 +142,6 @@ fn field(cell: &FsCell) -> Field {
     Field::over(iops(cell.iops.median), range(&cell.iops, 1.0) + in_flight)
 }
 
-/// Throughput with a shared file over that with private ones.
 fn ratios(result: &FsResult) -> Table {
     let with_jobs = |of: &FsPoint, jobs| FsPoint { jobs, ..of.clone() };
     let rows = distinct(result.ratios.iter().map(|ratio| with_jobs(&ratio.point, 0)));
@@ -182,16 +177,13 @@ fn ratio(result: &FsResult, of: &SharedRatio) -> Field {
     let ratio = of.shared_to_private;
     let interval = format!(" [{:.2}, {:.2}]", ratio.low, ratio.high);
     let interval = when(!tried_once(result, &of.point), &interval);
-    let control = of
-        .of_control
-        .map(|control| format!("control {:.2}", control.ratio));
+    let control = of.of_control.map(|of| format!("control {:.2}", of.ratio));
     Field::over(
         format!("{:.2}{interval}", ratio.ratio),
         control.unwrap_or_default(),
     )
 }
 
-/// The figures of a program: a row for each file system, a column for each number of CPUs.
 fn program_table(of: &FsProgram) -> (String, Table) {
     let cpus = of.cells.iter().map(|cell| cell.point.cpus).collect();
     let rows = distinct(of.cells.iter().map(|cell| cell.point.fs));
@@ -238,7 +230,6 @@ fn without(failures: &[String]) -> Field {
     }
 }
 
-/// The file systems that were made, and those that were left out.
 fn file_systems(result: &FsResult) -> impl Iterator<Item = Said> {
     let made = result.file_systems.iter().map(|made: &MadeFs| {
         let loops = match made.loop_direct {

@@ -11,9 +11,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Grid {
     /// What the points have in common.
     pub title: String,
-    /// Names of the axes of rows and columns.
     pub axes: [&'static str; 2],
-    /// Values of the axis of columns.
     pub columns: Vec<u32>,
     pub rows: Vec<GridRow>,
 }

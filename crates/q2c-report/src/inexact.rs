@@ -80,7 +80,6 @@ pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Said> {
     ))
 }
 
-/// A reason for which an I/O was not wholly seen, in words that follow a number.
 fn in_words(reason: &str) -> &str {
     match reason {
         "completion without queue" => {

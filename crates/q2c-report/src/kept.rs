@@ -19,7 +19,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// All kinds of results.
 const KINDS: &[Kind] = &[
     reported::<tune::TuneResult>(tune::SCHEMA),
     reported::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
@@ -90,10 +89,8 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
     }
     let is = |line: &str, kind| serde_json::from_str::<Line>(line).is_ok_and(|of| of.kind == kind);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    if !lines
-        .next()
-        .is_some_and(|first| is(first, LineKind::Interval))
-    {
+    let first = lines.next();
+    if !first.is_some_and(|first| is(first, LineKind::Interval)) {
         return Ok(text);
     }
     let last = lines.next_back();
@@ -106,7 +103,6 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
 /// # Errors
 /// The text is no result of this version.
 pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
-    /// The field that every result has, whatever its version.
     #[derive(Deserialize)]
     struct Head {
         schema: String,
@@ -167,7 +163,6 @@ struct Kind {
     read: fn(&'static str, &str) -> serde_json::Result<Box<dyn Kept>>,
 }
 
-/// A kind with figures.
 const fn reported<T: Measures + Readable>(schema: &'static str) -> Kind {
     Kind {
         schema,
@@ -175,7 +170,6 @@ const fn reported<T: Measures + Readable>(schema: &'static str) -> Kind {
     }
 }
 
-/// A kind without figures.
 const fn shown<T: Readable>(schema: &'static str) -> Kind {
     Kind {
         schema,

@@ -29,7 +29,6 @@ impl Reported for KernelTuneResult {
     }
 }
 
-/// The run in a line: device, load, trials and duration.
 fn about(result: &KernelTuneResult) -> String {
     let job = &result.job;
     let load = if job.command.is_empty() {
@@ -57,7 +56,6 @@ pub(crate) fn name(method: &Method) -> String {
     }
 }
 
-/// The methods, each with its measured figures and the predicted ones below.
 fn methods(result: &KernelTuneResult) -> Table {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
@@ -87,17 +85,14 @@ fn methods(result: &KernelTuneResult) -> Table {
             time(m.measured.d2c_p99_ns.median),
         ]
     };
-    Table::headed(
-        "method\npredicted below | IOPS\n% classic | per core\nx classic | IOPS | CPU\n% | miss\n% | effective\nsleep | D2C p99",
-        result.methods.iter().map(row),
-    )
+    let heads = "method\npredicted below | IOPS\n% classic | per core\nx classic | IOPS | CPU\n% | miss\n% | effective\nsleep | D2C p99";
+    Table::headed(heads, result.methods.iter().map(row))
     .legend(
         "Medians over the trials, as the kernel's probe counted them; below them [min, max] of the columns over classic \
          polling, and the predictions of the others. Classic polling is compared with itself.",
     )
 }
 
-/// The calibration's points.
 fn points(result: &KernelTuneResult) -> Table {
     let row = |point: &KernelPoint| {
         // A request that was not missed was complete after the sleep for a reason of its own.
@@ -118,10 +113,9 @@ fn points(result: &KernelTuneResult) -> Table {
             time(point.cpu_ns),
         ]
     };
-    Table::headed(
-        "sleep asked | requests | miss\n% | delay | late\np50 | late\np99 | CPU per\nrequest",
-        result.points.iter().map(row),
-    )
+    let heads =
+        "sleep asked | requests | miss\n% | delay | late\np50 | late\np99 | CPU per\nrequest";
+    Table::headed(heads, result.points.iter().map(row))
     .legend(
         "Delay: from the timer's start to the next look, less the sleep asked. Late: from the hand-over to the driver to \
          the completion, less the sleep asked, where most sleeps outlived their request.",
@@ -166,7 +160,6 @@ fn verdict(result: &KernelTuneResult) -> Said {
     }
 }
 
-/// Sentences on recording, simulation and prediction.
 fn words(result: &KernelTuneResult) -> Vec<Said> {
     let [_, p10, p50, p99, _] = result.recorded.latency_ns.map(time);
     let recorded = format!(
@@ -210,7 +203,6 @@ fn simulated(result: &KernelTuneResult) -> String {
     format!("{rules} rules that the kernel can follow{left_out}; {best}")
 }
 
-/// How far the predictions of the steered rule were off.
 fn predicted(result: &KernelTuneResult) -> Option<Said> {
     let steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));

@@ -53,7 +53,6 @@ pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     distinct(asked.chain(result.cells.iter().map(|cell| cell.bs)))
 }
 
-/// The cells of one block size, in the order of the result.
 pub(crate) fn cells_of(result: &TuneResult, bs: Bytes) -> Vec<&Cell> {
     result.cells.iter().filter(|cell| cell.bs == bs).collect()
 }
@@ -98,7 +97,6 @@ pub(crate) fn fallback(mode: &EffectiveMode) -> String {
     format!("asked {}, was {was} ({proof})", mode.asked)
 }
 
-/// The trials of a cell, as they were run.
 pub(crate) fn trials(result: &TuneResult) -> String {
     let cells = result.cells.iter();
     quantity::trials(
@@ -130,10 +128,8 @@ pub(crate) fn job(result: &TuneResult) -> String {
 /// The think time of a job, between I/Os that are called `of`: ` with 200 us between its I/Os`.
 pub(crate) fn think(job: &Job, of: &str) -> String {
     let time = |ns| quantity::bare(&quantity::duration(ns));
-    let words = job
-        .think_ns
-        .map(|ns| format!(" with {} between {of}", time(ns)));
-    words.unwrap_or_default()
+    let words = |ns| format!(" with {} between {of}", time(ns));
+    job.think_ns.map(words).unwrap_or_default()
 }
 
 /// CPUs as the kernel lists them, such as `0-3,8`; `cpus` must be in ascending order.

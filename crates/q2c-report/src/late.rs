@@ -7,7 +7,6 @@ use q2c_result::late::{
     LateNumbers, LateRun, LateTime, LateWatch, OnDevice, Slowest, Unmatched, Unseen,
 };
 
-/// The parts of U2C in the order of time.
 pub(crate) const PARTS: [&str; 6] = [
     "submission",
     "device",
@@ -168,7 +167,6 @@ pub(crate) fn unmatched(of: &LateNumbers) -> Option<String> {
     (total > 0).then(|| format!("{some} of {all} I/Os are not in these figures: {told}"))
 }
 
-/// The capture beside a watched workload.
 pub(crate) fn watched(late: &LateWatch) -> String {
     match late {
         LateWatch::Unseen(why) => unseen(why),

@@ -15,9 +15,7 @@ use std::collections::BTreeSet;
 /// less than two points has none, because the conclusion says the same.
 pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
     let comparisons = comparisons(result);
-    let told = comparisons
-        .iter()
-        .map(|one| (one.measure, one.of.clone(), words(one)));
+    let told = comparisons.iter().map(|c| (c.measure, &*c.of, words(c)));
     let mut lines = once(told);
     lines.extend(few(&comparisons));
     lines
@@ -25,15 +23,9 @@ pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
 
 /// What is said of a comparison: first where someone leads, then where none is told from the next.
 fn words(comparison: &Comparison) -> String {
-    let places = || comparison.standings.iter().map(|one| one.place);
-    let all: Vec<Place> = places().collect();
-    let mut groups = grouped(
-        comparison
-            .standings
-            .iter()
-            .map(|one| &one.standing)
-            .zip(places()),
-    );
+    let standings = || comparison.standings.iter();
+    let all: Vec<Place> = standings().map(|one| one.place).collect();
+    let mut groups = grouped(standings().map(|one| (&one.standing, one.place)));
     groups.sort_by_key(|(of, _)| !of.rivals.is_empty());
     let group = groups.iter().map(|(of, places)| {
         let (leader, at) = (&of.leader, points(places, &all));
@@ -70,11 +62,7 @@ fn points(places: &[Place], all: &[Place]) -> String {
     }
     let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
     let at = |depth: u16| {
-        let here: Vec<Place> = all
-            .iter()
-            .filter(|place| place.0 == depth)
-            .copied()
-            .collect();
+        let here: Vec<Place> = all.iter().filter(|p| p.0 == depth).copied().collect();
         let runs = here.split(|place| !places.contains(place));
         let runs: Vec<&[Place]> = runs.filter(|run| !run.is_empty()).collect();
         match runs.as_slice() {
@@ -90,23 +78,20 @@ fn points(places: &[Place], all: &[Place]) -> String {
 
 /// Comparisons that share their words are put together: first the measures of one, then those of
 /// the same measures. The order is that of the first of each.
-fn once<'a>(all: impl IntoIterator<Item = (&'a str, String, String)>) -> Vec<String> {
-    let all = all
-        .into_iter()
-        .map(|(measure, of, words)| ((of, words), measure));
+fn once<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
+    let all = all.into_iter().map(|(by, of, words)| ((of, words), by));
     let measured = grouped(all).into_iter();
     let by_words = grouped(measured.map(|((of, words), measures)| ((measures, words), of)));
     let line = |((measures, words), of)| {
         format!(
             "{}, {}: {words}",
             joined::<&str>(measures, " and "),
-            joined::<String>(of, " and ")
+            joined::<&str>(of, " and ")
         )
     };
     by_words.into_iter().map(line).collect()
 }
 
-/// How much of the leads may be chance, where some stand on few trials.
 fn few(comparisons: &[Comparison]) -> Option<String> {
     let standings = comparisons.iter().flat_map(|one| &one.standings);
     let chance = standings.map(|one| one.chance).fold(0.0, f64::max);
@@ -146,7 +131,7 @@ mod tests {
             (per_core, "io_uring"),
             (iops, "sync"),
         ];
-        let lines = once(told.map(|(measure, of)| (measure, of.to_owned(), "words".to_owned())));
+        let lines = once(told.map(|(measure, of)| (measure, of, "words".to_owned())));
         let wanted = [
             "IOPS and KIOPS/core, libaio and io_uring: words",
             "IOPS, sync: words",

@@ -13,11 +13,9 @@ enum Figure {
     Paired(fn(&Relative) -> &Interval),
 }
 
-/// A column of the results table.
 pub(crate) struct Metric {
     /// Head of the column, and the unit of the numbers, after `scale`.
     pub head: &'static str,
-    /// Factor from the result's unit.
     scale: f64,
     measured: Figure,
     predicted: Option<fn(&Prediction) -> f64>,
@@ -33,8 +31,6 @@ const KILO: f64 = 1e-3;
 const PERCENT: f64 = 100.0;
 const NS_TO_US: f64 = 1e-3;
 
-/// The columns in reading order: figures relative to polling, IOPS, cost in CPU, sleeps and misses,
-/// latencies.
 pub(crate) static METRICS: [Metric; 11] = [
     paired("IOPS\n% poll", PERCENT, |r| &r.iops),
     paired("per core\nx poll", 1.0, |r| &r.kiops_per_core),
@@ -80,7 +76,6 @@ const fn column(head: &'static str, scale: f64, measured: Figure) -> Metric {
     }
 }
 
-/// The columns of the table over numbers of jobs.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
     METRICS.iter().filter(|metric| metric.over_jobs)
 }
@@ -113,13 +108,9 @@ impl Metric {
         quantity::range(&interval, self.scale)
     }
 
-    /// The predicted value; empty when there is no prediction.
     pub fn prediction(&self, cell: &Cell) -> String {
         let predicted = cell.predicted.as_ref().filter(|_| self.applies(cell));
-        let value = self
-            .predicted
-            .zip(predicted)
-            .map(|(of, prediction)| of(prediction));
+        let value = self.predicted.zip(predicted).map(|(of, found)| of(found));
         let text = value.map(|value| quantity::number(value * self.scale));
         text.unwrap_or_default()
     }

@@ -57,11 +57,9 @@ pub(crate) enum Kept {
     AsAsked,
     /// It ran as asked, in a way that is worth knowing: `poll` was `poll (ring)`.
     ByOtherMeans,
-    /// Another method ran: `poll` was `interrupt`.
     Differs,
 }
 
-/// Compares the method that was asked for with the kind of waiting that ran.
 pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
     let Mode { kind, means, note } = &effective.was;
     let bare = note.is_none() && means.is_none();
@@ -75,10 +73,8 @@ pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
 /// What the brackets behind these modes say; nothing where they have none.
 pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
     let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
-    let each = means
-        .into_iter()
-        .map(|means| format!("({means}): {}.", explained(means)));
-    joined(each, " ")
+    let each = |means| format!("({means}): {}.", explained(means));
+    joined(means.into_iter().map(each), " ")
 }
 
 fn explained(means: Means) -> &'static str {

@@ -8,7 +8,6 @@ use q2c_result::analyze::Bottleneck;
 /// Stages of an I/O that the device does not have yet.
 const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
 
-/// A stage and its share of the time.
 type Share = (&'static str, f64);
 
 /// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most

@@ -12,7 +12,6 @@ pub(crate) struct Grid {
     pub first_s: f64,
     /// Length of a window, ns.
     pub window_ns: f64,
-    /// Number of the first range.
     first_range: u64,
     rows: usize,
     /// Length of a range, bytes.
@@ -62,7 +61,6 @@ impl Places {
         }
     }
 
-    /// The I/Os of each cell; `None` without any.
     fn counts(&self, map: &OffsetMap, of: fn(&OffsetWindow) -> &Vec<(u64, u64)>) -> Option<Counts> {
         let mut counts: Counts = vec![vec![None; self.columns]; self.rows];
         let mut any = false;
@@ -81,7 +79,6 @@ impl Places {
 }
 
 impl Grid {
-    /// The grid of a map, of so many columns and rows at most.
     pub fn from_map(map: &OffsetMap, most: (usize, usize)) -> Grid {
         let places = Places::from_map(map, most);
         let window_ns = places.length as f64 * 2f64.powi(places.joined[0] as i32);

@@ -2,13 +2,11 @@
 
 use std::fmt::Display;
 
-/// The items with `between` between them.
 pub(crate) fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(between)
 }
 
-/// The items with commas between them.
 pub(crate) fn listed<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     joined(items, ", ")
 }

@@ -41,7 +41,6 @@ impl Reported for PlaceSimResult {
     }
 }
 
-/// The set-up in words.
 pub(crate) fn title(setup: &Setup) -> String {
     let caches = match setup.caches {
         1 => String::new(),
@@ -56,7 +55,6 @@ pub(crate) fn title(setup: &Setup) -> String {
     )
 }
 
-/// The policy as a user types or reads it.
 pub(crate) fn policy(of: PolicyName) -> &'static str {
     match of {
         PolicyName::Free => "free",
@@ -70,7 +68,6 @@ pub(crate) fn policy(of: PolicyName) -> &'static str {
     }
 }
 
-/// The policies of a set-up, the best and the worst placement among them.
 fn policies(setup: &Setup) -> Table {
     let over = match setup.c_time.best {
         Some(_) => "best",
@@ -138,7 +135,6 @@ fn gain(of: Gain) -> String {
     format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
 }
 
-/// The answer for a set-up.
 fn verdict(setup: &Setup) -> Vec<Said> {
     let mut said = Vec::new();
     if setup.c_time.best.is_some() {
@@ -195,14 +191,11 @@ fn published(setup: &Setup) -> Table {
             if of.fitted { "fitted" } else { "predicted" },
         ]
     };
-    Table::headed(
-        "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ",
-        setup.published.iter().map(row),
-    )
-    .legend("The published texts do not say which of the two ways their gains are put.")
+    let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
+    Table::headed(heads, setup.published.iter().map(row))
+        .legend("The published texts do not say which of the two ways their gains are put.")
 }
 
-/// The speeds beside neighbours.
 pub(crate) fn speeds(of: &Speeds) -> Table {
     let row = |name: &str, compute, polling| [name.to_owned(), ratio(compute), ratio(polling)];
     let rows = [

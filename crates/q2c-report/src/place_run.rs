@@ -11,7 +11,6 @@ use q2c_result::place_run::{
 };
 use q2c_stats::Interval;
 
-/// Nanoseconds to microseconds.
 const US: f64 = 1e-3;
 
 impl Reported for PlaceRunResult {
@@ -56,7 +55,6 @@ fn about(result: &PlaceRunResult) -> String {
     )
 }
 
-/// The placements of a kind of C task.
 fn placements(result: &PlaceRunResult, class: &ClassRun) -> Table {
     let alone = result.polling_alone.as_ref();
     let row = |run: &PlacementRun| {
@@ -76,10 +74,8 @@ fn placements(result: &PlaceRunResult, class: &ClassRun) -> Table {
         row.push(Field::default());
         row
     });
-    Table::headed(
-        "placement | C time\nof alone | [min, max] | P IOPS\neach | P IOPS\n% of alone | P p50\nus | P p99\nus | P p99.9\nus | moves",
-        class.placements.iter().map(row).chain(of_polling),
-    )
+    let heads = "placement | C time\nof alone | [min, max] | P IOPS\neach | P IOPS\n% of alone | P p50\nus | P p99\nus | P p99.9\nus | moves";
+    Table::headed(heads, class.placements.iter().map(row).chain(of_polling))
     .legend("C: computing tasks, P: polling tasks. C time: run time of a C task over that of one alone on a core, in the same round; medians of the trials.")
     .without_empty_columns()
 }
@@ -88,9 +84,7 @@ fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [Field; 5
     let Some(PollFigures { iops, latency, .. }) = polls else {
         return Default::default();
     };
-    let alone = alone
-        .map(|alone| alone.iops.median)
-        .filter(|iops| *iops > 0.0);
+    let alone = alone.map(|of| of.iops.median).filter(|iops| *iops > 0.0);
     let share = alone.map(|alone| number(100.0 * iops.median / alone));
     [
         median(iops, 1.0),
@@ -102,7 +96,6 @@ fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [Field; 5
     .map(Field::from)
 }
 
-/// What placements gain over others.
 fn gains(class: &ClassRun) -> Table {
     let row = |gain: &PlacementGain| {
         [
@@ -114,10 +107,8 @@ fn gains(class: &ClassRun) -> Table {
             gain.published_pct.map(number).unwrap_or_default(),
         ]
     };
-    Table::headed(
-        "gain | T'/T - 1\n% | [min, max] | 1 - T/T'\n% | [min, max] | published\n%",
-        class.gains.iter().map(row),
-    )
+    let heads = "gain | T'/T - 1\n% | [min, max] | 1 - T/T'\n% | [min, max] | published\n%";
+    Table::headed(heads, class.gains.iter().map(row))
     .legend("T: run time of the C tasks in the first placement, T': in the other, of the same round. The published figures are means over other programs on another machine.")
 }
 
@@ -165,7 +156,6 @@ fn notes(result: &PlaceRunResult) -> impl Iterator<Item = Said> {
         let words = format!("left out: {}", left_out.reason);
         Said::caution(policy(left_out.policy), words)
     });
-    [Said::plain("a shared pipeline", shared)]
-        .into_iter()
-        .chain(left_out)
+    let shared = Said::plain("a shared pipeline", shared);
+    std::iter::once(shared).chain(left_out)
 }

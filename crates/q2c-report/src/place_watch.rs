@@ -36,7 +36,6 @@ fn about(result: &PlaceWatchResult) -> String {
     )
 }
 
-/// The cores, a row for each logical CPU.
 fn cores(result: &PlaceWatchResult) -> Table {
     let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
         let cpus = core.cpus.iter().enumerate();
@@ -56,7 +55,6 @@ fn cores(result: &PlaceWatchResult) -> Table {
         .legend("Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.")
 }
 
-/// What is wrong with a core, in a word.
 fn state(core: &WatchedCore) -> &'static str {
     let has = |polls| move |cpu: &&WatchedCpu| cpu.tasks.iter().any(|task| task.polls == polls);
     let sides = core.cpus.iter().filter(has(true)).count();
@@ -79,7 +77,6 @@ fn task(task: &WatchedTask) -> String {
     format!("{}{mark}{by} {} %", task.name, number(task.cpu_pct))
 }
 
-/// What would be better, and why.
 fn advice(result: &PlaceWatchResult) -> Vec<Said> {
     let cpus = || result.cores.iter().flat_map(|core| &core.cpus);
     let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
@@ -102,13 +99,11 @@ fn advice(result: &PlaceWatchResult) -> Vec<Said> {
         Said::good(WHAT, both + " are placed as well as they may be")
     } else {
         let moves = result.moves.len();
-        let gain = result
-            .c_slowdown
-            .zip(result.c_slowdown_after)
-            .map(|(now, after)| {
-                let less = number(100.0 * (1.0 - after / now));
-                format!(": computing tasks would take {less} % less time, by the speeds")
-            });
+        let both = result.c_slowdown.zip(result.c_slowdown_after);
+        let gain = both.map(|(now, after)| {
+            let less = number(100.0 * (1.0 - after / now));
+            format!(": computing tasks would take {less} % less time, by the speeds")
+        });
         let gain = gain.unwrap_or_default();
         Said::caution(
             WHAT,

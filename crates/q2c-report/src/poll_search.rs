@@ -66,10 +66,8 @@ fn contenders(result: &PollSearchResult) -> Table {
     };
     let mut sorted: Vec<&Contender> = result.contenders.iter().collect();
     sorted.sort_by(|a, b| a.held_out.mean_loss.total_cmp(&b.held_out.mean_loss));
-    Table::headed(
-        "opened on what was held out |  | searched\nloss % | held out\nloss % | worst % | keeps\nlimits",
-        sorted.into_iter().map(row),
-    )
+    let heads = "opened on what was held out |  | searched\nloss % | held out\nloss % | worst % | keeps\nlimits";
+    Table::headed(heads, sorted.into_iter().map(row))
     .legend("Only finalists may win. Loss: against the pattern's own best; of the searched patterns that is the best of all that was tried.")
 }
 
@@ -82,14 +80,11 @@ fn families(result: &PollSearchResult) -> Table {
             or_nothing(family.left_out_loss.map(percent)),
         ]
     };
-    Table::headed(
-        "family | tried | loss % | source\nleft out %",
-        result.families.iter().map(row),
-    )
+    let heads = "family | tried | loss % | source\nleft out %";
+    Table::headed(heads, result.families.iter().map(row))
     .legend("Below each family its best on the searched patterns. Source left out: chosen without the source it is scored on.")
 }
 
-/// Misses and CPU against Linux's rule.
 fn both(result: &PollSearchResult) -> Table {
     let figures =
         |of: &q2c_model::Simulated| [percent(of.rates.miss_rate), number(of.rates.cpu_pct)];
@@ -110,14 +105,11 @@ fn both(result: &PollSearchResult) -> Table {
             cpu,
         ]
     };
-    Table::headed(
-        "pattern |  | Linux\nmissed % | CPU % | better\nin both | missed % | CPU %",
-        result.both.iter().map(row),
-    )
+    let heads = "pattern |  | Linux\nmissed % | CPU % | better\nin both | missed % | CPU %";
+    Table::headed(heads, result.both.iter().map(row))
     .legend("Configurations that keep the limits, miss less and take less CPU than Linux's rule (mean 50 %, 100 ms); below the pattern the one with the least CPU.")
 }
 
-/// Whether a rule won.
 fn answer(result: &PollSearchResult) -> Said {
     let won = result.contenders.iter().filter(|contender| contender.won());
     let names = joined(won.map(|contender| &contender.policy), "; ");
@@ -133,7 +125,6 @@ fn answer(result: &PollSearchResult) -> Said {
     )
 }
 
-/// Finalists against references, and how far the oracle is.
 fn words(result: &PollSearchResult) -> impl Iterator<Item = Said> {
     let compared = result.contenders.iter().flat_map(|finalist| {
         let references = finalist.against.iter();

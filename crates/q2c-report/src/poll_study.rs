@@ -42,7 +42,6 @@ pub(crate) fn sources(patterns: &[StudiedPattern]) -> BTreeSet<&str> {
     patterns.iter().map(|p| p.source.as_str()).collect()
 }
 
-/// Number of patterns that count.
 pub(crate) fn counting(patterns: &[StudiedPattern]) -> usize {
     let counting = patterns.iter().filter(|p| p.own_best.is_some());
     counting.count()
@@ -53,7 +52,6 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-/// The patterns, each with its own best and the oracle.
 fn pattern_table(result: &PollStudyResult) -> Table {
     let row = |pattern: &StudiedPattern| {
         let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(duration);
@@ -70,10 +68,8 @@ fn pattern_table(result: &PollStudyResult) -> Table {
             or_nothing(best.map(|best| format!("{:.2}", best.oracle_over))),
         ]
     };
-    Table::headed(
-        "pattern | source | I/Os | p10 | median | p99 | KIOPS\n/core | oracle\nover it",
-        result.patterns.iter().map(row),
-    )
+    let heads = "pattern | source | I/Os | p10 | median | p99 | KIOPS\n/core | oracle\nover it";
+    Table::headed(heads, result.patterns.iter().map(row))
     .legend("Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.")
 }
 
@@ -106,10 +102,8 @@ fn rules(result: &PollStudyResult) -> Table {
             or_nothing(is_some.then(|| format!("{} of {counted}", kept.kept))),
         ]
     };
-    Table::headed(
-        "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits",
-        result.all.iter().chain(&result.rules).map(row),
-    )
+    let heads = "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits";
+    Table::headed(heads, result.all.iter().chain(&result.rules).map(row))
     .legend(
         "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
          Left out: parameters chosen without the pattern, or without its whole source.",
@@ -135,7 +129,6 @@ fn losses(result: &PollStudyResult) -> Table {
         .legend("Loss in percent of each rule's best on average; broken: a limit is not kept.")
 }
 
-/// The answer: what to take where nothing is known of the device.
 fn answer(result: &PollStudyResult) -> Said {
     let Some(all) = &result.all else {
         let words = "on no pattern does a configuration keep the limits";
@@ -163,7 +156,6 @@ fn answer(result: &PollStudyResult) -> Said {
     Said::good("best on average", words)
 }
 
-/// The published conclusion beside this result, and the rules that are not ranked.
 fn words(result: &PollStudyResult) -> impl Iterator<Item = Said> {
     let reasons = [
         (

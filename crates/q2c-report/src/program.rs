@@ -26,14 +26,12 @@ pub fn in_a_line(program: &Program) -> String {
     )
 }
 
-/// The command, or the path of the recording.
 fn name(program: &Program) -> String {
     let recording = &program.recording;
     let path = recording.path.clone();
     path.unwrap_or_else(|| recording.command.join(" "))
 }
 
-/// All sentences about the program and its workload.
 pub(crate) fn told(program: &Program) -> Vec<Said> {
     let mut all = vec![Said::plain("program", did(program))];
     all.extend(program.pattern.kinds.iter().map(|kind| {
@@ -127,7 +125,6 @@ fn did(program: &Program) -> String {
 }
 
 fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
-    /// Sizes that are named one by one.
     const SHOWN: usize = 4;
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
     let rest = kind.sizes.iter().skip(SHOWN);
@@ -194,15 +191,13 @@ fn workload(copied: &Copied) -> String {
     if !beside.is_empty() {
         beside.insert_str(0, "; beside them ");
     }
-    let think = copied
-        .think_ns
-        .map(|ns| format!(" and {} between its I/Os", duration(ns)));
+    let think = |ns| format!(" and {} between its I/Os", duration(ns));
     format!(
         "{} of {} by {} with one in flight each{}{beside}",
         kind(copied.direction, copied.random),
         listed(&copied.sizes),
         counted(copied.jobs, "job"),
-        think.unwrap_or_default()
+        copied.think_ns.map(think).unwrap_or_default()
     )
 }
 

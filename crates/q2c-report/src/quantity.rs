@@ -31,7 +31,6 @@ pub(crate) fn median(interval: &Interval, scale: f64) -> String {
     or_nothing((interval.trials > 0).then(|| number(interval.median * scale)))
 }
 
-/// A share as `12.3 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }

@@ -5,7 +5,6 @@ use crate::quantity::{duration, iops, number, percent};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
 use std::collections::BTreeMap;
 
-/// I/Os of a trace by operation, and the time that they took together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rates {
     ios: u64,
@@ -14,7 +13,6 @@ pub(crate) struct Rates {
     span_ns: u64,
 }
 
-/// I/Os of one operation, and the bytes that they moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Moved {
     ios: u64,

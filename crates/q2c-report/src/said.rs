@@ -5,7 +5,6 @@ use q2c_result::Warning;
 /// How much a sentence matters; its colour follows from that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A fact without a judgement.
     Plain,
     Good,
     /// A finding that changes how the numbers are to be read.
@@ -72,7 +71,6 @@ impl Said {
     }
 }
 
-/// A field of a table: its text, and a second line that qualifies it; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Field {
     pub text: String,
@@ -116,7 +114,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without a legend.
     pub fn of<H: Into<String>, R: IntoIterator<Item: Into<Field>>>(
         head: impl IntoIterator<Item = H>,
         rows: impl IntoIterator<Item = R>,

@@ -63,7 +63,6 @@ fn resource(of: Resource) -> &'static str {
     }
 }
 
-/// Where scaling ends.
 fn answer(result: &ScaleResult) -> Said {
     let by = result.resource.map_or("nothing", resource);
     let between = match result.ends_between {
@@ -102,7 +101,6 @@ fn answer(result: &ScaleResult) -> Said {
     }
 }
 
-/// What qualifies the prediction.
 fn words(result: &ScaleResult) -> Vec<Said> {
     let mut said = Vec::new();
     if let Some(first) = result.what_if.first() {

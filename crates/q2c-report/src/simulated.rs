@@ -6,11 +6,8 @@ use q2c_model::Simulated;
 
 /// The table of rows made by [`row`].
 pub(crate) fn table(rows: impl IntoIterator<Item = Vec<Field>>) -> Table {
-    Table::headed(
-        "method | IOPS | CPU % | KIOPS/core | missed % | asked | late % | polled % | p50 | p99 | p99.9",
-        rows,
-    )
-    .legend(
+    let heads = "method | IOPS | CPU % | KIOPS/core | missed % | asked | late % | polled % | p50 | p99 | p99.9";
+    Table::headed(heads, rows).legend(
         "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.",
     )
 }

@@ -18,10 +18,8 @@ use q2c_result::replay::CapturedBy;
 /// flight at the edges of the time that counts.
 const EDGES: f64 = 0.01;
 
-/// A point with its stages.
 pub(crate) type Seen<'a> = (&'a BenchCell, &'a StageRun);
 
-/// The points of a section whose stages are known.
 pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'a>> {
     let with = section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Seen(run)) => Some((cell, &**run)),
@@ -37,10 +35,8 @@ pub(crate) fn lines<'a>(seen: &[Seen<'a>]) -> Vec<(String, Vec<Seen<'a>>)> {
 
 /// A row for each stage of each point. The point's name stands in its first row alone.
 pub(crate) fn table(seen: &[Seen<'_>]) -> Table {
-    Table::headed(
-        "interface, method | jobs | stage | mean | p50 | p99 | of Q2C",
-        seen.iter().flat_map(of_point),
-    )
+    let heads = "interface, method | jobs | stage | mean | p50 | p99 | of Q2C";
+    Table::headed(heads, seen.iter().flat_map(of_point))
     .legend(
         "Stages in the block layer, from a run of each point with the capture \
          beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
@@ -71,7 +67,6 @@ fn of_point((cell, run): &Seen<'_>) -> Vec<[String; 7]> {
     rows
 }
 
-/// Sentences on the stages of a section.
 pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<Said> {
     let mut told = Vec::new();
     for (line, points) in lines(&seen(result, section)) {
@@ -109,7 +104,7 @@ fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     words.extend(
         explained
             .iter()
-            .map(|(stage, whys)| format!("{stage}: {}", whys[0])),
+            .map(|(of, why)| format!("{of}: {}", why[0])),
     );
     Some(Said::plain(
         &format!("bottleneck of {line}{over}"),
@@ -117,7 +112,6 @@ fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     ))
 }
 
-/// The stage that grows with the number of jobs.
 fn growth(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
     let of = StageGrowth::over(&runs.collect::<Vec<_>>())?;
@@ -165,7 +159,6 @@ fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     Some(Said::plain(&what, joined(by_jobs, "; ")))
 }
 
-/// The sleeps for a request at one number of jobs.
 fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
     let sleeps: u64 = queues.iter().map(|queue| queue.sleeps).sum();
     if sleeps == 0 {
@@ -210,7 +203,6 @@ fn queues(line: &str, (cell, run): &Seen<'_>) -> Vec<Said> {
     at_jobs.collect()
 }
 
-/// How fast the points were with the capture beside them, against their trials.
 fn speed(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     let share = |(cell, run): &Seen<'_>| run.ios as f64 / run.seconds / cell.iops.median;
     let shares = || points.iter().map(share).filter(|share| share.is_finite());
@@ -234,7 +226,6 @@ fn speed(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     ))
 }
 
-/// What is not in the stages of a point; `None` when they have everything.
 fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<Said> {
     let apart = (run.captured as f64 / run.ios as f64 - 1.0).abs();
     let differs = apart.is_nan() || apart > EDGES;

@@ -151,7 +151,6 @@ fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
     all
 }
 
-/// The best configurations over several traces.
 fn over_all(result: &SweepResult) -> Vec<Said> {
     if result.inputs.len() < 2 {
         return Vec::new();
@@ -249,7 +248,6 @@ fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
     words
 }
 
-/// How figures compare with those of classic polling, and how many I/Os missed.
 pub(crate) fn beside_polling(gives: &Simulated, poll: &Simulated) -> String {
     format!(
         "{}, {} % missed",
@@ -286,7 +284,6 @@ fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
     }
 }
 
-/// The best configuration over Linux's rule.
 fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {

@@ -43,7 +43,6 @@ fn assumed(of: Assumed) -> Option<String> {
     }
 }
 
-/// What is told of a trace of the block layer alone.
 fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut all = vec![latency(taken), dealt(taken, lanes)];
     if taken.devices.len() > 1 {

@@ -41,7 +41,6 @@ impl Reported for TuneJobsResult {
     }
 }
 
-/// The run in a line: pattern, numbers of jobs, trials and duration.
 fn about(result: &TuneJobsResult) -> String {
     let first = result.runs.first();
     let trials = first.map(|run| {
@@ -74,7 +73,6 @@ pub(crate) fn compared(run: &TuneResult, bs: Bytes) -> Vec<&Cell> {
         .collect()
 }
 
-/// The table of one block size: the compared methods at each number of jobs.
 fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
     let rows = result.runs.iter().flat_map(|run| {
         let recommendation = label::recommendation_of(run, bs);
@@ -101,7 +99,6 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
     )
 }
 
-/// The course of the recommendation over the number of jobs.
 fn over_jobs(result: &TuneJobsResult, of: &RecommendedOverJobs) -> Said {
     // Where the same rule has other numbers at another number of jobs, its numbers stand in the
     // table only.
@@ -185,7 +182,6 @@ fn cautions(result: &TuneJobsResult) -> Vec<Said> {
     said
 }
 
-/// Says so where a run has more jobs than CPUs.
 fn shared_cpus(run: &TuneResult) -> Option<Said> {
     let mut cpus = run.job.cpus.clone();
     cpus.sort_unstable();

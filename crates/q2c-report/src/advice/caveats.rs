@@ -31,7 +31,6 @@ impl Of<'_> {
         invalid::caveats(warnings.filter(|warning| !of_other(&warning.found)))
     }
 
-    /// What the trials do not say.
     fn undecided(&self, of: &Undecided) -> String {
         match of {
             Undecided::SingleTrials { single, tried } => format!(
@@ -55,10 +54,7 @@ impl Of<'_> {
     fn open(&self) -> Option<String> {
         let r = self.recommendation;
         // Where no method has two trials, nothing was seen of their scatter.
-        let mut trials = self
-            .cells
-            .iter()
-            .map(|cell| cell.measured.rates.iops.trials);
+        let mut trials = self.cells.iter().map(|c| c.measured.rates.iops.trials);
         let scatter = if trials.any(|trials| trials > 1) {
             "as seen, and 4 % assumed for one more"
         } else {
@@ -79,7 +75,6 @@ impl Of<'_> {
         })
     }
 
-    /// Names the method that kept the floor in its own trials only.
     fn elsewhere(&self) -> Option<String> {
         let of = self.recommendation.elsewhere.as_ref()?;
         Some(format!(
@@ -128,7 +123,6 @@ impl Of<'_> {
     }
 }
 
-/// The first methods, and how many more there are.
 fn first_three_names(methods: &[MethodName]) -> String {
     let names: Vec<String> = methods.iter().map(|name| label::method(&name.0)).collect();
     label::first_names(&names, 3)

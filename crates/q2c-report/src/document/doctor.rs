@@ -63,7 +63,6 @@ fn is_absence(check: &Check) -> bool {
     check.verdict == Verdict::Invalidates && !check.uses.contains(&Use::Measuring)
 }
 
-/// The word for a check's verdict, and its weight.
 pub(crate) fn check_verdict(check: &Check) -> (&'static str, Weight) {
     match check.verdict {
         Verdict::Invalidates if is_absence(check) => ("missing", Weight::Caution),
@@ -88,7 +87,6 @@ fn used_for(of: Use) -> &'static str {
     }
 }
 
-/// Whether the machine is ready for a use, in a few words.
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // Where every check below is among the reasons and none of elsewhere, the table names them.
     let own = report.checks.iter();
@@ -102,10 +100,7 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     match state.ready {
         Ready::Ready => format!("ready{improve}"),
         Ready::Limited => {
-            let of = report
-                .checks
-                .iter()
-                .filter(|check| state.by.contains(&check.id));
+            let of = report.checks.iter().filter(|c| state.by.contains(&c.id));
             let lost = listed(distinct(of.flat_map(|check| &check.columns)));
             format!("ready but for {lost}{by}{improve}")
         }
@@ -114,7 +109,6 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     }
 }
 
-/// The checks by their verdicts.
 fn counts(report: &DoctorReport) -> String {
     let of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
@@ -158,12 +152,8 @@ fn by_uses(report: &DoctorReport) -> Option<Said> {
     (!words.is_empty()).then(|| Said::new(Weight::sure(is_ready), &of, words))
 }
 
-/// The lines that would change what is amiss, each behind the name of its check.
 fn fixes(report: &DoctorReport) -> Section<'static> {
-    let amiss = report
-        .checks
-        .iter()
-        .filter(|check| check.verdict != Verdict::Pass);
+    let amiss = report.checks.iter().filter(|c| c.verdict != Verdict::Pass);
     let lines = amiss.filter_map(|check| Some([format!("# {}", check.id), check.fix.clone()?]));
     Section::new("To change what is amiss").lines(lines.flatten())
 }

@@ -55,10 +55,8 @@ fn of_method(of: &WatchMethod, with_behind: bool) -> Vec<Field> {
 
 fn notes(of: &WatchResult) -> Vec<Said> {
     let late = of.methods.iter().filter_map(|method| {
-        let numbers = method.median.and_then(|median| median.late)?;
-        let told = [late::numbers(&numbers)]
-            .into_iter()
-            .chain(late::unmatched(&numbers));
+        let of = method.median.and_then(|median| median.late)?;
+        let told = [late::numbers(&of)].into_iter().chain(late::unmatched(&of));
         let what = format!("late time of {}", named(method));
         Some(Said::plain(&what, joined(told, "; ")))
     });
@@ -150,10 +148,8 @@ impl Reported for SteerResult {
 impl Reported for RamDevices {
     fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
-        let table = Table::headed(
-            "device | by | size | block | queues | depth | service times | state",
-            self.devices.iter().map(device),
-        );
+        let heads = "device | by | size | block | queues | depth | service times | state";
+        let table = Table::headed(heads, self.devices.iter().map(device));
         Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("RAM devices", about)
             .section(Section::new("").table(table))

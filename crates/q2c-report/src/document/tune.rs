@@ -55,7 +55,6 @@ impl Reported for TuneResult {
     }
 }
 
-/// What was not as asked: methods that ran as others, background jobs, limits.
 fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Said> {
     let tried = cpu_trials::words(&result.target);
     // A check that is named as a method says no more than that the method is not available.
@@ -100,9 +99,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let is_shown = |cell: &&Cell| chosen(cell) || !cell.sleeping;
     let shown: Vec<&Cell> = cells.into_iter().filter(is_shown).collect();
     let relative = |cell: &Cell| cell.relative.unwrap_or_default();
-    let most = shown
-        .iter()
-        .map(|cell| relative(cell).kiops_per_core.median);
+    let most = shown.iter().map(|c| relative(c).kiops_per_core.median);
     let most = most.fold(0.0, f64::max);
     let row = |cell: &&Cell| {
         let of = relative(cell);
@@ -134,10 +131,8 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
         ))
 }
 
-/// Columns of the bar of KIOPS/core.
 const BAR: usize = 12;
 
-/// All methods, with ranges, predictions, and what they ran as.
 fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let cells = label::cells_of(result, bs);
@@ -161,9 +156,7 @@ fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let table = Table::of(head, cells.iter().map(row)).legend(LEGEND);
     Section::new(format!("All methods, {bs}"))
         .marked(table, cells.iter().map(weight))
-        .remark(mode::legend(
-            cells.iter().map(|cell| &cell.effective_mode.was),
-        ))
+        .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
 }
 
 const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. Of polling: each trial over the polled slices between \
@@ -180,7 +173,6 @@ fn about(cell: &Cell) -> String {
     }
 }
 
-/// How far to trust the numbers.
 fn trust(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
     let lessons = lessons.map(|of| Said::plain(&format!("{} costs", of.bs), advice::lesson(of)));
@@ -224,7 +216,6 @@ fn trust(result: &TuneResult) -> Section<'static> {
         .folded()
 }
 
-/// The calibration of a block size, and predictions beside what was measured.
 fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|of| of.bs == bs);
     let facts = calibration.into_iter().flat_map(facts::calibration);

@@ -7,7 +7,6 @@ use crate::said::{Said, Table, Weight};
 use crate::simulated::{row, table};
 use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 
-/// Most names of volumes in a line.
 const NAMED: usize = 4;
 
 impl Reported for VolumesResult {

@@ -9,11 +9,8 @@ use q2c_result::fs::{
     SeenProfile,
 };
 
-/// Functions that are named for a point.
 const FUNCTIONS: usize = 3;
-/// Sites of locks that are named for a point.
 const SITES: usize = 3;
-/// The smallest share of the jobs' time that is named.
 const LEAST: f64 = 0.005;
 
 /// The locks that the jobs of the largest number waited for, point by point.
@@ -130,7 +127,6 @@ fn profiled(seen: &SeenProfile) -> String {
     format!("of {all} samples {user} % outside the kernel, {functions}")
 }
 
-/// What is said of a point.
 fn at(cell: &FsCell, words: &str) -> String {
     let point = &cell.point;
     format!(

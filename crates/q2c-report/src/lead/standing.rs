@@ -6,10 +6,8 @@ use crate::phrase::{distinct, when};
 use q2c_result::bench::{BenchCell, BenchResult, Measure};
 use std::collections::BTreeSet;
 
-/// A point of a comparison: its depth and number of jobs.
 pub(super) type Place = (u16, u32);
 
-/// Who leads at a point.
 pub(super) struct AtPlace {
     pub place: Place,
     pub standing: Standing,
@@ -40,11 +38,10 @@ pub(super) fn comparisons(result: &BenchResult) -> Vec<Comparison> {
     let sections = sections(result);
     let places = distinct(sections.iter().map(Section::place));
     let engines = distinct(result.cells.iter().map(|cell| cell.point.engine.as_str()));
-    let all = (engines.len() > 1).then_some(None);
-    let scopes: Vec<Option<&str>> = all
-        .into_iter()
-        .chain(engines.into_iter().map(Some))
-        .collect();
+    let mut scopes: Vec<Option<&str>> = engines.into_iter().map(Some).collect();
+    if scopes.len() > 1 {
+        scopes.insert(0, None);
+    }
     let mut comparisons = Vec::new();
     for place in &places {
         let own: Vec<&Section> = sections.iter().filter(|s| s.place() == *place).collect();
