@@ -3,9 +3,8 @@
 use crate::windows::Windows;
 use q2c_stats::Histogram;
 
-/// Counts of one submitting thread, or of all of them after [`ReplayCounts::merge`]. Points in time
-/// count from the schedule's start.
-#[derive(Clone, Debug)]
+/// Counts of one submitting thread, or of all. Times count from the schedule's start.
+#[derive(Clone, Debug, Default)]
 pub struct ReplayCounts {
     /// Requests submitted.
     pub issued: u64,
@@ -27,8 +26,7 @@ pub struct ReplayCounts {
     pub sum_u2c_intended_ns: u128,
     /// Times from the intended time to the submission.
     pub lateness_ns: Histogram,
-    /// Lateness less the time that submissions took in it, of the requests that are not in
-    /// `held_up`.
+    /// Lateness less submissions' time in it, of requests not in `held_up`.
     pub own_lateness_ns: Histogram,
     /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
     pub held_up: u64,
@@ -44,16 +42,14 @@ pub struct ReplayCounts {
     pub end_ns: u64,
     /// Most requests of one device in flight at a submission, the new request included.
     pub most_in_flight: u64,
-    /// The same for the trace: most requests of one device in flight, of the requests for which the
-    /// trace tells it; 0 where it tells none.
+    /// The same in the trace, where it tells it; 0 where it does not.
     pub most_recorded: u64,
     /// |requests in flight here - in the trace| before a request, summed over the requests for
     /// which the trace tells it.
     pub in_flight_off: u128,
     /// Requests in flight in the trace before a request, summed over the same requests.
     pub in_flight_recorded: u128,
-    /// Requests submitted before one that they overlap (one of them writing) and that stands before
-    /// them in the trace.
+    /// Requests that went before one that they overlap and that precedes them in the trace.
     pub inversions: u64,
     /// Time in submissions, summed over threads.
     pub submission_ns: u64,
@@ -68,32 +64,8 @@ impl ReplayCounts {
     /// Counts of no request yet, with sums over `windows`.
     pub fn new(windows: Windows) -> Self {
         ReplayCounts {
-            issued: 0,
-            transfers: 0,
-            errors: 0,
-            first_error: None,
-            bytes: 0,
-            u2c_ns: Histogram::default(),
-            u2c_intended_ns: Histogram::default(),
-            sum_u2c_ns: 0,
-            sum_u2c_intended_ns: 0,
-            lateness_ns: Histogram::default(),
-            own_lateness_ns: Histogram::default(),
-            held_up: 0,
-            held_up_ns: 0,
-            capped: 0,
-            blocked: 0,
-            last_drift_ns: None,
-            end_ns: 0,
-            most_in_flight: 0,
-            most_recorded: 0,
-            in_flight_off: 0,
-            in_flight_recorded: 0,
-            inversions: 0,
             windows,
-            submission_ns: 0,
-            waited_ns: 0,
-            cpu_ns: 0,
+            ..ReplayCounts::default()
         }
     }
 

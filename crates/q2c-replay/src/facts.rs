@@ -8,12 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A trace has completions when at most this share of its requests lacks one: those in flight at
-/// the recording's end, and losses.
+/// Most requests without completion (in flight at the end, lost) in a trace that has them.
 const WITHOUT: f64 = 0.02;
 
-/// The farthest byte of a device. No device is larger; offsets beyond it in a broken trace are
-/// taken as this.
+/// No device is larger; offsets beyond it in a broken trace are taken as this.
 pub(crate) const FARTHEST: u64 = 1 << 60;
 
 /// One device of the trace.
@@ -80,7 +78,6 @@ pub struct ReplayFacts {
 
 impl ReplayFacts {
     /// Whether enough requests have a completion to know what was in flight.
-    #[must_use]
     pub fn has_completions(&self) -> bool {
         self.completed > 0
             && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
@@ -88,7 +85,6 @@ impl ReplayFacts {
 
     /// Share of the time in which a device has nothing in flight, as a mean over devices weighted
     /// by requests: an outstanding replay leaves this time out. `None` without completions.
-    #[must_use]
     pub fn idle_share_of_devices(&self) -> Option<f64> {
         let share = |device: &TraceDevice| match device.whole.0 {
             0 => 0.0,
@@ -99,20 +95,16 @@ impl ReplayFacts {
     }
 
     /// Time from the first request to the last.
-    #[must_use]
     pub fn length(&self) -> Nanos {
         self.last - self.first
     }
 
     /// Time from the first request to the last completion.
-    #[must_use]
     pub fn whole(&self) -> Nanos {
         self.last_end.max(self.last) - self.first
     }
 
-    /// Share of the time in which nothing is in flight; `None` where too few requests have a
-    /// completion.
-    #[must_use]
+    /// Share of time with nothing in flight; `None` without completions.
     pub fn idle_share(&self) -> Option<f64> {
         let whole = self.whole().0;
         (self.has_completions() && whole > 0).then(|| self.idle.0 as f64 / whole as f64)
@@ -150,12 +142,11 @@ pub fn prepare(
     (counter.facts.timeless, counter.facts.doubled) = (choice.timeless, choice.doubled);
     let facts = counter.finish(path);
     choice.found(path)?;
-    match facts.requests {
-        0 => Err(ReplayError::Empty {
-            path: path.to_owned(),
-        }),
-        _ => Ok(facts),
+    if facts.requests == 0 {
+        let path = path.to_owned();
+        return Err(ReplayError::Empty { path });
     }
+    Ok(facts)
 }
 
 #[derive(Default)]
@@ -164,11 +155,10 @@ struct FactsCounter {
     devices: HashMap<DevId, Seen>,
     ops: [u64; 5],
     previous_ns: u64,
-    /// Time until which something is in flight.
     busy_until_ns: u64,
 }
 
-/// The facts of one device while they are counted.
+#[derive(Default)]
 struct Seen {
     requests: u64,
     span: u64,
@@ -214,11 +204,9 @@ impl FactsCounter {
             facts.largest = facts.largest.max(Bytes(span.bytes));
         }
         let seen = self.devices.entry(span.device).or_insert(Seen {
-            requests: 0,
-            span: 0,
             first_ns: start_ns,
             busy_until_ns: start_ns,
-            idle_ns: 0,
+            ..Seen::default()
         });
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);

@@ -17,18 +17,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// Records between two deliveries. With it the wait in a thread's channel is bounded in time as
-/// well as in number.
+/// Records between deliveries, by which a thread's waiting is bounded in time, too.
 pub const ROUND: usize = 64;
 /// Deliveries that a channel holds at most; the reader waits when it is full.
 pub const AHEAD: usize = 1024;
 
-/// The reader's results.
 #[derive(Debug)]
 pub struct Fed {
     pub changed: Changes,
-    /// Windows over the recording's own time; `None` in the modes in which recorded times do not
-    /// count.
+    /// Windows of the recording; `None` in modes without recorded times.
     pub recorded: Option<Windows>,
     pub cpu_ns: u64,
 }
@@ -110,7 +107,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Sends the requests that are ready to their threads. False when no thread takes any more.
     fn deliver(&mut self) -> bool {
         let mut taken = false;
         for (items, worker) in self.ready.iter_mut().zip(self.workers) {
@@ -122,7 +118,6 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Takes a wanted request, which has a time.
     fn take(&mut self, span: &Span) {
         let start_ns = span.first_ns().max(self.previous_ns);
         let start_ns = start_ns.max(self.facts.first.0);
@@ -139,7 +134,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Schedules a mapped request, which starts at `start_ns` in the trace, for its thread.
     fn schedule(&mut self, span: &Span, index: u64, start_ns: u64, device: usize, mapped: &Mapped) {
         // The profile counts requests as they are replayed: those that are left out are not in
         // flight, and an aligned one weighs its aligned length.
@@ -158,6 +152,8 @@ impl<'a> Reader<'a> {
         let writes = !matches!(mapped.operation, Operation::Read | Operation::Flush);
         let after =
             order.and_then(|order| order.next(mapped.offset, mapped.length.into(), writes, stream));
+        let unknown = ScheduledIo::UNKNOWN;
+        let in_flight_before = if self.known { before.requests } else { unknown };
         self.ready[worker].push(ScheduledIo {
             io: TargetIo {
                 index,
@@ -172,10 +168,7 @@ impl<'a> Reader<'a> {
             },
             due_ns,
             stream,
-            in_flight_before: match self.known {
-                true => before.requests,
-                false => ScheduledIo::UNKNOWN,
-            },
+            in_flight_before,
             load_before: before.load,
             think_ns,
             after_submission,
@@ -183,7 +176,6 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// The time on the replay's schedule that a time of the trace gets.
     fn due_ns(&self, time_ns: u64) -> u64 {
         let since_ns = time_ns - self.facts.first.0;
         match self.plan.mode {
@@ -199,7 +191,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts a request in the windows of the recording.
     fn note(&mut self, due_ns: u64, end_ns: Option<u64>) {
         if let Some(windows) = &mut self.windows {
             windows.begin(due_ns, 0);

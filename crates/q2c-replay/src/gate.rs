@@ -4,27 +4,26 @@ use crate::io::ScheduledIo;
 use q2c_model::replay::{Count, Idle, Mode};
 use std::collections::VecDeque;
 
-/// The rule by which a mode decides when a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// At its recorded time.
     Timed,
     /// When no more is in flight on its device than was in the trace just before it. With
     /// `keep_idle`, a request before which nothing was in flight also waits for the recorded idle
     /// time.
-    Outstanding { keep_idle: bool },
+    Outstanding {
+        keep_idle: bool,
+    },
     /// When the lane's previous request is complete and the recorded think time is over.
     Closed,
 }
 
-/// The answer of a rule for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// It may go from this time on, counted from the replay's start; this is its intended time.
-    At { ns: u64 },
-    /// It may go at once.
+    At {
+        ns: u64,
+    },
     Now,
-    /// It may not go before another request of the stream completes.
     Waits,
 }
 
@@ -36,15 +35,12 @@ pub struct Stream {
     /// Number among the streams of all threads.
     pub number: u32,
     pub queue: VecDeque<ScheduledIo>,
-    /// Requests in flight.
     pub in_flight: u32,
     /// Amount in flight, in the unit of [`crate::Count`].
     pub load: u64,
-    /// Times of the latest submission and the latest completion, from the replay's start; `None`
-    /// before the first.
+    /// From the replay's start, the latest; `None` before the first.
     pub submitted_ns: Option<u64>,
     pub completed_ns: Option<u64>,
-    /// Requests submitted so far.
     pub count: u64,
     /// Whether the stream stands in the schedule's heap of streams that are ready.
     pub lined_up: bool,
@@ -63,7 +59,6 @@ impl Rule {
         }
     }
 
-    /// When the first request of the stream may go; `None` when the stream is empty.
     pub fn ready(self, stream: &Stream) -> Option<Ready> {
         let request = stream.queue.front()?;
         Some(match self {

@@ -3,23 +3,18 @@
 
 use q2c_engine::engine::Operation;
 
-/// One request of the trace in the form in which its target gets it. The reader's schedule, the
-/// requests in flight and the rows of the recording all hold it.
+/// A request as its target gets it: for the schedule, in flight, and in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TargetIo {
     /// Index in the replayed range of the trace, from 0. Requests that are left out have one too.
     pub index: u64,
-    /// Offset on the target, bytes.
     pub offset: u64,
     /// Offset at which the device's region of the target begins, bytes.
     pub base: u64,
-    /// Length, bytes.
     pub length: u32,
     /// Device of the trace, by its index in [`crate::ReplayFacts::devices`].
     pub device: u32,
-    /// Number of the lane.
     pub lane: u32,
-    /// The operation on the target.
     pub operation: Operation,
 }
 
@@ -27,13 +22,11 @@ pub struct TargetIo {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduledIo {
     pub io: TargetIo,
-    /// Recorded time from the replay's start, with the speed applied. Never before the time of the
-    /// request before it.
+    /// Time from the start with the speed applied; never before that of the one before.
     pub due_ns: u64,
     /// Number of the stream. Requests of one stream are submitted in order.
     pub stream: u32,
-    /// Requests in flight on its device in the trace just before it; [`ScheduledIo::UNKNOWN`]
-    /// without completions.
+    /// In flight on its device in the trace before it; [`ScheduledIo::UNKNOWN`] if unknown.
     pub in_flight_before: u32,
     /// Amount in flight on its device just before it, in the unit of [`crate::Count`].
     pub load_before: u64,
@@ -41,11 +34,9 @@ pub struct ScheduledIo {
     /// flight. Closed mode: think time, or with [`ScheduledIo::after_submission`] the time since
     /// the lane's last submission.
     pub think_ns: u64,
-    /// Whether `think_ns` counts from the lane's last submission, because that request has no
-    /// completion.
+    /// Whether `think_ns` counts from the lane's last submission, which has no completion.
     pub after_submission: bool,
-    /// Streams with earlier requests that this one overlaps, each with the number of requests that
-    /// it must have submitted first.
+    /// Streams with requests it overlaps, and how many each must submit before it.
     pub after: Option<Box<[(u32, u64)]>>,
 }
 

@@ -21,7 +21,6 @@ pub struct Permits {
 /// Bytes of the pieces that [`Fit::Dense`] moves.
 const PIECE: u64 = 1 << 20;
 
-/// The range of a target's bytes that one device of the trace got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     target: usize,
@@ -29,14 +28,12 @@ struct Region {
     /// Bytes of the region, a multiple of the alignment.
     room: u64,
     align: u64,
-    /// Bytes of the trace's device up to the end of its farthest request, rounded up to the
-    /// alignment.
+    /// End of the device's farthest request, rounded up to the alignment.
     span: u64,
 }
 
-/// A request in the form in which its target gets it. All zero but for target and operation when it
-/// is a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request as its target gets it; of a flush only target and operation count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mapped {
     /// Index in [`Plan::targets`].
     pub target: usize,
@@ -70,11 +67,7 @@ pub struct Mapper {
 }
 
 impl Mapper {
-    /// Divides the targets of the plan among the devices of its trace.
-    ///
-    /// # Errors
-    /// [`ReplayError::TooSmall`]: a device's region of a target has no room for the largest
-    /// request.
+    /// Fails where a device's region has no room for the largest request.
     pub fn new(plan: &Plan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
         let unused = Region {
@@ -101,7 +94,6 @@ impl Mapper {
         })
     }
 
-    /// Numbers of changed requests, by reason.
     pub fn changed(self) -> Changes {
         self.changed
     }
@@ -110,8 +102,7 @@ impl Mapper {
         *self.changed.entry(why).or_default() += 1;
     }
 
-    /// Maps one request; `device` is its index in [`ReplayFacts::devices`]. `None` when it is left
-    /// out, which is counted.
+    /// Maps one request of `device` (an index); `None` when it is left out, and counted.
     pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
         let region = self.regions[device];
         if region.target == usize::MAX {
@@ -121,13 +112,10 @@ impl Mapper {
         let operation = self.operation(span)?;
         let target = region.target;
         if operation == Operation::Flush {
-            let (offset, base, length) = (0, 0, 0);
             return Some(Mapped {
                 target,
                 operation,
-                offset,
-                base,
-                length,
+                ..Mapped::default()
             });
         }
         if span.bytes == 0 {
@@ -274,10 +262,7 @@ fn divide(
 mod tests {
     use super::*;
     use crate::facts::TraceDevice;
-    use crate::wanted::Wanted;
-    use q2c_engine::engines::Memory;
-    use q2c_engine::{EngineSpec, Medium};
-    use q2c_model::replay::{Mode, OnError, ShareBy};
+    use q2c_model::replay::Mode;
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
     /// A mapper for devices of these spans on one target of this size, with blocks of 512 B and
@@ -298,52 +283,23 @@ mod tests {
             largest: Bytes(65536),
             ..ReplayFacts::default()
         };
-        let plan = Plan {
-            mode: Mode::Timed { speed: 1.0 },
-            targets: vec![Target {
-                medium: Medium::None,
-                engine: EngineSpec::Null,
-                size: Bytes(size),
-                align: Bytes(512),
-                devices: (0..spans.len()).collect(),
-            }],
-            fit,
-            permits: Permits {
-                writes: Writes::Allow,
-                discards: Discards::Skip,
-            },
-            submitters: 1,
-            share: ShareBy::Offset,
-            cpus: Vec::new(),
-            room: 2,
-            spin: false,
-            in_flight: 1,
-            memory: Memory {
-                slots: 1,
-                size: 65536,
-                shared: None,
-            },
-            on_error: OnError::Stop,
-            seed: 1,
-            windows: 1,
-            wanted: Wanted::default(),
+        let mut plan = crate::tests::plan(Mode::Timed { speed: 1.0 });
+        plan.targets[0].size = Bytes(size);
+        plan.targets[0].align = Bytes(512);
+        plan.targets[0].devices = (0..spans.len()).collect();
+        plan.fit = fit;
+        plan.permits = Permits {
+            writes: Writes::Allow,
+            discards: Discards::Skip,
         };
         Mapper::new(&plan, &facts)
     }
 
     fn span(op: Op, sector: u64, bytes: u64) -> Span {
-        let dev = DevId::default();
-        Span::of(&IoRecord::new(
-            0,
-            Layer::Block,
-            dev,
-            op,
-            Sectors(sector),
-            Bytes(bytes),
-        ))
+        let (dev, sector, bytes) = (DevId::default(), Sectors(sector), Bytes(bytes));
+        Span::of(&IoRecord::new(0, Layer::Block, dev, op, sector, bytes))
     }
 
-    /// Offset and length to which a read is mapped.
     fn read(mapper: &mut Mapper, device: usize, sector: u64, bytes: u64) -> Option<(u64, u32)> {
         let mapped = mapper.map(device, &span(Op::Read, sector, bytes))?;
         Some((mapped.offset, mapped.length))
@@ -379,35 +335,22 @@ mod tests {
         assert_eq!(beyond(Fit::Modulo), (Some((4096, 4096)), Some(1)));
         assert_eq!(beyond(Fit::Clip), (None, Some(1)));
         // A quarter of 3 MiB + 4 KiB.
-        assert_eq!(
-            beyond(Fit::Scale),
-            (Some((3 * MIB / 4 + 1024, 4096)), Some(1))
-        );
+        let scaled = 3 * MIB / 4 + 1024;
+        assert_eq!(beyond(Fit::Scale), (Some((scaled, 4096)), Some(1)));
         // The first piece that is used gets the first place.
         assert_eq!(beyond(Fit::Dense), (Some((4096, 4096)), Some(1)));
         let mut crossing = mapper(Fit::Modulo, MIB, &[4 * MIB]).unwrap();
-        assert_eq!(
-            read(&mut crossing, 0, 2048 - 8, 8192),
-            Some((MIB - 8192, 8192)),
-            "it never crosses the end"
-        );
+        // It never crosses the end.
+        let crossed = read(&mut crossing, 0, 2048 - 8, 8192);
+        assert_eq!(crossed, Some((MIB - 8192, 8192)));
     }
 
     #[test]
     fn dense_pieces_keep_their_places() {
         let mut dense = mapper(Fit::Dense, 2 * MIB, &[100 * MIB]).unwrap();
-        let regions: Vec<_> = [90, 7, 90, 7]
-            .map(|mib| read(&mut dense, 0, mib * 2048 + 1, 512))
-            .to_vec();
-        assert_eq!(
-            regions,
-            [
-                Some((512, 512)),
-                Some((MIB + 512, 512)),
-                Some((512, 512)),
-                Some((MIB + 512, 512))
-            ]
-        );
+        let places = [90, 7, 90, 7].map(|mib| read(&mut dense, 0, mib * 2048 + 1, 512));
+        let wanted = [512, MIB + 512, 512, MIB + 512];
+        assert_eq!(places, wanted.map(|offset| Some((offset, 512))));
     }
 
     #[test]
@@ -417,16 +360,12 @@ mod tests {
         assert_eq!(read(&mut mapper, 0, 1, 0), None);
         assert_eq!(read(&mut mapper, 0, 0, MIB), Some((0, 65536)));
         let flush = mapper.map(0, &span(Op::Flush, 0, 0)).unwrap();
-        assert_eq!(
-            (flush.operation, flush.offset, flush.length),
-            (Operation::Flush, 0, 0)
-        );
+        let empty = (Operation::Flush, 0, 0);
+        assert_eq!((flush.operation, flush.offset, flush.length), empty);
         let mut durable = span(Op::Write, 8, 512);
         durable.flags = OpFlags::FUA;
-        assert_eq!(
-            mapper.map(0, &durable).map(|mapped| mapped.operation),
-            Some(Operation::Durable)
-        );
+        let durable = mapper.map(0, &durable).unwrap();
+        assert_eq!(durable.operation, Operation::Durable);
         assert_eq!(mapper.map(0, &span(Op::Discard, 8, 512)), None);
         assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);
         let wanted = [

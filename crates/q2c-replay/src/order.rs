@@ -4,8 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// The latest requests that are remembered. A conflict with an older one is not found.
 const BACK: usize = 1 << 14;
-/// A request over more pieces than `LONG` stands in a list of its own, which holds the latest
-/// `BACK_LONG` of them.
+/// Longer requests, in pieces, stand in a list of the latest `BACK_LONG` ones.
 const LONG: usize = 64;
 const BACK_LONG: usize = 256;
 /// Requests are looked up by pieces of 2^16 bytes.
@@ -20,15 +19,13 @@ struct EarlierIo {
     nth: u64,
 }
 
-/// The latest requests of one target. Two of them conflict when they overlap and at least one of
-/// them writes.
+/// The latest requests of one target, two of which conflict if they overlap and one writes.
 #[derive(Default)]
 pub struct Order {
     recent: VecDeque<EarlierIo>,
     pieces: HashMap<u64, Vec<EarlierIo>>,
     /// Requests that are too long to stand in every piece that they touch.
     long: VecDeque<EarlierIo>,
-    /// Number of requests of each stream so far.
     counts: HashMap<u32, u64>,
 }
 
@@ -98,9 +95,7 @@ impl Order {
         pieces(&new).for_each(|piece| self.pieces.entry(piece).or_default().push(new));
         self.recent.push_back(new);
     }
-}
 
-impl Order {
     /// Forgets earlier requests of the same stream that the new one covers: a request that comes
     /// after the new one also comes after them, because a stream is submitted in order. A read does
     /// not replace a write.
@@ -135,10 +130,8 @@ mod tests {
         assert_eq!(order.next(8192, 4096, false, 1), None, "beside it");
         let after = order.next(0, 4097, false, 1);
         assert_eq!(after.as_deref(), Some(&[(0, 1)][..]));
-        assert_eq!(
-            order.next(4096, 512, true, 0).as_deref(),
-            Some(&[(1, 2)][..])
-        );
+        let after = order.next(4096, 512, true, 0);
+        assert_eq!(after.as_deref(), Some(&[(1, 2)][..]));
     }
 
     /// A block that is written all the time takes the room of one request for each stream, and
@@ -158,7 +151,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with a look at every pair.
         #[test]
         fn every_conflict_is_found(
             requests in prop::collection::vec((0u64..40, 1u64..40, any::<bool>(), 0u32..3), 1..60)

@@ -27,7 +27,6 @@ pub struct ReplayOutcome {
 
 impl ReplayOutcome {
     /// Submission of the last request less its recorded time; negative when it went early.
-    #[must_use]
     pub fn end_drift_ns(&self) -> i64 {
         self.counts
             .last_drift_ns
@@ -37,14 +36,12 @@ impl ReplayOutcome {
     /// How far the replay was from the trace: |requests in flight before a request here - in the
     /// trace| summed over all requests, divided by the sum of those in the trace. `None` without
     /// completions.
-    #[must_use]
     pub fn in_flight_error(&self) -> Option<f64> {
         let (off, recorded) = (self.counts.in_flight_off, self.counts.in_flight_recorded);
         (self.profiled && recorded > 0).then(|| off as f64 / recorded as f64)
     }
 
     /// The error of the first request that failed, in words.
-    #[must_use]
     pub fn first_error(&self) -> Option<&str> {
         let (_, words) = self.counts.first_error.as_ref()?;
         Some(words)
@@ -58,8 +55,7 @@ pub struct WindowSum {
     pub from_ns: u64,
     /// Length of the window.
     pub length_ns: u64,
-    /// Requests that the recording starts in this window; `None` in the modes in which recorded
-    /// times do not count.
+    /// Requests of the recording in it; `None` in modes without recorded times.
     pub recorded_ios: Option<u64>,
     /// Mean number of requests in flight in the recording; `None` where it is not known.
     pub recorded_in_flight: Option<f64>,

@@ -18,13 +18,11 @@ pub struct Target {
     pub size: Bytes,
     /// Offsets and lengths are multiples of this number of bytes, a power of two.
     pub align: Bytes,
-    /// Devices of the trace whose requests go to this target, by their index in
-    /// [`crate::ReplayFacts::devices`].
+    /// Its devices of the trace, by their index in [`crate::ReplayFacts::devices`].
     pub devices: Vec<usize>,
 }
 
-/// The plan of a replay. Together with the [`crate::ReplayFacts`] of the trace it says everything
-/// that [`crate::replay()`] does.
+/// With the [`crate::ReplayFacts`] of the trace, all that [`crate::replay()`] does.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The rule that decides when a request is submitted.
@@ -41,8 +39,7 @@ pub struct Plan {
     pub share: ShareBy,
     /// CPUs of the submitting threads, in turn. Empty: the kernel chooses.
     pub cpus: Vec<CpuId>,
-    /// Number of CPUs that there are for all threads. If it is not above the number of submitting
-    /// threads, these sleep instead of looking for completions.
+    /// CPUs for all threads. If not more than submitting threads, these sleep and do not look.
     pub room: usize,
     /// The submitting threads never sleep: each takes a whole CPU.
     pub spin: bool,
@@ -54,8 +51,7 @@ pub struct Plan {
     pub on_error: OnError,
     /// Seed of simulated devices; each submitting thread adds its number.
     pub seed: u64,
-    /// Number of windows into which the expected time of a timed replay is divided; none is shorter
-    /// than 1 ms.
+    /// Windows of a timed replay's expected time, none shorter than 1 ms.
     pub windows: usize,
     /// The requests that are replayed.
     pub wanted: Wanted,
@@ -63,7 +59,6 @@ pub struct Plan {
 
 impl Plan {
     /// Number of submitting threads of all targets.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.targets.len() * self.submitters
     }

@@ -4,7 +4,6 @@ use q2c_model::replay::Count;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The requests of one device that are in flight in the trace.
 #[derive(Default)]
 pub struct Profile {
     /// The end in ns and the weight of each request in flight, the earliest end first.
@@ -14,15 +13,12 @@ pub struct Profile {
     last_end_ns: Option<u64>,
 }
 
-/// The state of a device just before a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// Requests in flight.
     pub requests: u32,
     /// Amount in flight, in the unit of [`Count`].
     pub load: u64,
-    /// Time since the latest completion; 0 where something is in flight, or before the first
-    /// completion.
+    /// Since the latest completion; 0 before the first, and while something is in flight.
     pub idle_ns: u64,
 }
 
@@ -48,7 +44,6 @@ impl Profile {
         }
     }
 
-    /// Notes that a request of `bytes` is in flight until `end_ns`.
     pub fn begin(&mut self, end_ns: u64, count: Count, bytes: u64) {
         let weight = count.of(bytes);
         self.load += weight;
@@ -60,7 +55,6 @@ impl Profile {
 mod tests {
     use super::*;
 
-    /// Counted by hand: requests at 0..10 and 5..8, and later ones that start at 12.
     #[test]
     fn counted_by_hand() {
         let mut profile = Profile::default();
@@ -73,11 +67,7 @@ mod tests {
         profile.begin(10, Count::Bytes, 512);
         assert_eq!(profile.before(5), before(1, 512, 0));
         profile.begin(8, Count::Bytes, 4096);
-        assert_eq!(
-            profile.before(8),
-            before(1, 512, 0),
-            "the one that ends here is over"
-        );
+        assert_eq!(profile.before(8), before(1, 512, 0), "the other is over");
         assert_eq!(profile.before(9), before(1, 512, 0));
         assert_eq!(profile.before(12), before(0, 0, 2));
         profile.begin(13, Count::Bytes, 1);
@@ -86,14 +76,8 @@ mod tests {
 
     #[test]
     fn blocks_are_begun_ones() {
-        assert_eq!(
-            (
-                Count::Blocks.of(1),
-                Count::Blocks.of(4096),
-                Count::Blocks.of(4097)
-            ),
-            (1, 1, 2)
-        );
+        let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.of(bytes));
+        assert_eq!(blocks, [1, 1, 2]);
         assert_eq!((Count::Requests.of(9), Count::Bytes.of(9)), (1, 9));
     }
 }

@@ -31,11 +31,9 @@ pub struct Row {
     pub result: i32,
 }
 
-/// A submitting thread's sender of rows.
 pub struct RowSender {
     to: SyncSender<Vec<Row>>,
     some: Vec<Row>,
-    /// Rows that were lost because the channel was full.
     pub lost: u64,
 }
 
@@ -57,7 +55,6 @@ impl RowSender {
     }
 }
 
-/// A recording's channel: a sender for each submitting thread, and the recorder's receiver.
 pub fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<Row>>) {
     let (to, from) = sync_channel(AHEAD);
     let rows = (0..threads).map(|_| RowSender {
@@ -68,8 +65,7 @@ pub fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<Row>>) {
     (rows.collect(), from)
 }
 
-/// Takes rows until all submitting threads have dropped their senders, then writes them in the
-/// order of their submissions. Returns the recorder's CPU time, ns.
+/// Writes rows by submission once all senders are gone. Returns the recorder's CPU time, ns.
 pub fn record(
     facts: &ReplayFacts,
     rows: &Receiver<Vec<Row>>,

@@ -13,11 +13,7 @@ pub struct NoSchedule {
     pub why: &'static str,
 }
 
-/// Refuses engines that cannot replay: only an engine that submits without waiting can keep a
-/// schedule.
-///
-/// # Errors
-/// The engine cannot replay.
+/// Refuses engines that wait in submissions: they cannot keep a schedule.
 pub fn keeps_schedule(engine: &EngineSpec) -> Result<(), NoSchedule> {
     let refused = engine.keeps_no_schedule().map(|why| NoSchedule {
         engine: engine.plain().clone(),

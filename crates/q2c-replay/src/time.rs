@@ -5,13 +5,10 @@ use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 
-/// The conditions that end a wait of a submitting thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// Time at which the next request is due. The wait returns before it, so that the caller can
-    /// submit in time.
+    /// When the next request is due. The wait returns before it, to submit in time.
     pub due_ns: Option<u64>,
-    /// The wait returns at this time at the latest.
     pub limit_ns: u64,
     /// A completion is to be seen at once, so the thread looks and does not sleep.
     pub look: bool,
@@ -24,17 +21,13 @@ pub trait Time {
     fn now_ns(&self) -> u64;
 
     /// Waits for a completion. It may return early with `None`; the caller then calls it again.
-    ///
-    /// # Errors
-    /// The engine is broken.
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
         wait: Wait,
     ) -> Result<Option<Completion>, EngineError>;
 
-    /// Whether the start is still far enough away for other work. If not, waits for the start and
-    /// returns false.
+    /// Whether there is time for other work; if not, waits for the start.
     fn before_start(&mut self) -> bool {
         false
     }
@@ -79,9 +72,10 @@ impl Real {
     /// other too closely for a sleep; so a sleep is tried again.
     fn learn(&mut self, late_ns: Option<u64>) {
         let wanted_ns = late_ns.map_or(0, |late| late + late / 2 + 10_000);
-        let margin_ns = match wanted_ns > self.margin_ns {
-            true => wanted_ns.min(self.margin_ns + self.margin_ns / 2),
-            false => self.margin_ns - self.margin_ns / 2048,
+        let margin_ns = if wanted_ns > self.margin_ns {
+            wanted_ns.min(self.margin_ns + self.margin_ns / 2)
+        } else {
+            self.margin_ns - self.margin_ns / 2048
         };
         self.margin_ns = margin_ns.clamp(Self::LEAST_NS, Self::MOST_NS);
     }
@@ -154,11 +148,8 @@ mod tests {
         (0..30).for_each(|_| time.learn(Some(150_000)));
         // The margin becomes one and a half times the lateness plus 10 us. A wake-up as late as
         // expected narrows it a little.
-        assert!(
-            (234_000..=235_000).contains(&time.margin_ns),
-            "{}",
-            time.margin_ns
-        );
+        let margin_ns = time.margin_ns;
+        assert!((234_000..=235_000).contains(&margin_ns), "{margin_ns}");
         (0..30).for_each(|_| time.learn(Some(20_000_000)));
         assert_eq!(time.margin_ns, Real::MOST_NS);
         (0..12_000).for_each(|_| time.learn(None));

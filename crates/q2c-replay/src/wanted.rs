@@ -9,7 +9,6 @@ use q2c_trace::span::NONE;
 use q2c_trace::{Column, Scan, Span};
 use std::path::Path;
 
-/// The columns of a trace that a replay reads.
 const COLUMNS: [Column; 12] = [
     Column::QueueNs,
     Column::GetrqNs,
@@ -35,7 +34,6 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The columns that a replay needs, with that of the process.
     pub(crate) fn scan(&self) -> Scan {
         let mut columns = COLUMNS.to_vec();
         let process = self.process.as_ref().map(Process::column);
@@ -43,7 +41,6 @@ impl Wanted {
         Scan::new().columns(&columns)
     }
 
-    /// The choice for one pass over the trace.
     pub(crate) fn choice(&self) -> Choice {
         Choice {
             range: self.range,
@@ -76,10 +73,7 @@ impl Choice {
             self.doubled += 1;
             return None;
         }
-        let of_process = match &mut self.process {
-            Some(process) => process.takes(record),
-            None => true,
-        };
+        let of_process = self.process.as_mut().is_none_or(|of| of.takes(record));
         let span = Span::of(record);
         let start_ns = span.first_ns();
         if start_ns == NONE {
@@ -93,10 +87,7 @@ impl Choice {
 
     /// Whether the process that is asked for has any request in the trace, which is called `path`.
     pub(crate) fn found(self, path: &Path) -> Result<(), ReplayError> {
-        match self.process {
-            Some(process) => Ok(process.found(path)?),
-            None => Ok(()),
-        }
+        Ok(self.process.map_or(Ok(()), |of| of.found(path))?)
     }
 }
 

@@ -7,17 +7,20 @@ pub struct Windows {
     sums: Vec<WindowCounts>,
 }
 
-/// The sums of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowCounts {
-    /// Requests that begin in this window.
     pub ios: u64,
-    /// Time in flight within this window, summed over requests.
     pub in_flight_ns: u128,
     /// Largest lateness of the requests that begin in this window.
     pub latest_ns: u64,
     /// Sum of the latencies of the requests that begin in this window.
     pub latency_ns: u128,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Windows::new(1)
+    }
 }
 
 impl WindowCounts {
@@ -30,10 +33,8 @@ impl WindowCounts {
 }
 
 impl Windows {
-    /// The most windows that are kept.
     const MOST: usize = 512;
 
-    /// Windows that are `length_ns` long at first.
     pub fn new(length_ns: u64) -> Self {
         Windows {
             length_ns: length_ns.max(1),
@@ -63,24 +64,20 @@ impl Windows {
         self.sums = pairs.collect();
     }
 
-    /// Counts a request that begins at `time_ns` from the start, and its lateness.
     pub fn begin(&mut self, time_ns: u64, late_ns: u64) {
         let at = self.at(time_ns);
         self.sums[at].ios += 1;
         self.sums[at].latest_ns = self.sums[at].latest_ns.max(late_ns);
     }
 
-    /// Counts the time in flight of a request, from `from_ns` to `to_ns`.
     pub fn flight(&mut self, from_ns: u64, to_ns: u64) {
         let last = self.at(to_ns.max(from_ns));
         let first = self.at(from_ns);
         self.sums[first].latency_ns += u128::from(to_ns.saturating_sub(from_ns));
         for at in first..=last {
             let begin_ns = (at as u64 * self.length_ns).max(from_ns);
-            let end_ns = match at == last {
-                true => to_ns,
-                false => (at as u64 + 1) * self.length_ns,
-            };
+            let window_end_ns = (at as u64 + 1) * self.length_ns;
+            let end_ns = if at == last { to_ns } else { window_end_ns };
             self.sums[at].in_flight_ns += u128::from(end_ns.saturating_sub(begin_ns));
         }
     }
@@ -100,16 +97,15 @@ impl Windows {
         if self.sums.len() < other.sums.len() {
             self.sums.resize(other.sums.len(), WindowCounts::default());
         }
-        let each = self.sums.iter_mut().zip(&other.sums);
-        each.for_each(|(sums, more)| sums.add(more));
+        for (sums, more) in self.sums.iter_mut().zip(&other.sums) {
+            sums.add(more);
+        }
     }
 
-    /// Length of a window.
     pub fn length_ns(&self) -> u64 {
         self.length_ns
     }
 
-    /// The windows from the start on.
     pub fn sums(&self) -> &[WindowCounts] {
         &self.sums
     }
@@ -142,11 +138,7 @@ mod tests {
     fn a_flight_over_three_windows() {
         let mut windows = Windows::new(10);
         windows.flight(5, 25);
-        let sums: Vec<u128> = windows
-            .sums()
-            .iter()
-            .map(|window| window.in_flight_ns)
-            .collect();
-        assert_eq!(sums, [5, 10, 5]);
+        let in_flight = windows.sums().iter().map(|window| window.in_flight_ns);
+        assert_eq!(in_flight.collect::<Vec<_>>(), [5, 10, 5]);
     }
 }

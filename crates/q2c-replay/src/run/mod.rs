@@ -27,8 +27,7 @@ use thread::{Setup, join_all, named, spawn};
 
 /// Time between the moment when all threads are ready and the schedule's start.
 const LEAD_NS: u64 = 20_000_000;
-/// First length of a window where the trace does not tell how long the replay will take, and the
-/// shortest length elsewhere.
+/// Least length of a window, and the first where the length of the replay is unknown.
 const SHORT_NS: u64 = 1_000_000;
 
 /// Where the recording of a replay goes.
@@ -117,18 +116,16 @@ pub fn replay(
         }
         let submitted = join_all(submitting);
         let fed = reading.join().map_err(|_| ReplayError::Panic("reading"))?;
-        let recorder_cpu_ns = match recording {
-            Some(recording) => recording
-                .join()
-                .map_err(|_| ReplayError::Panic("recording"))??,
-            None => 0,
-        };
+        let mut recorder_cpu_ns = 0;
+        if let Some(recording) = recording {
+            let recorded = recording.join();
+            recorder_cpu_ns = recorded.map_err(|_| ReplayError::Panic("recording"))??;
+        }
         Ok(conclude(submitted?, fed?, facts, shared, recorder_cpu_ns))
     })
 }
 
-/// The senders of rows, one for each thread, and the recorder's receiver. `None` everywhere when no
-/// recording is wanted.
+/// A sender for each thread, and the recorder's receiver; `None` everywhere without a recording.
 fn row_channel(
     threads: usize,
     wanted: bool,
@@ -158,8 +155,6 @@ pub fn check(mode: &Mode, facts: &ReplayFacts) -> Result<(), ReplayError> {
     }
 }
 
-/// The first length of a window: in timed mode the replay's expected time divided by
-/// [`Plan::windows`].
 fn window_ns(plan: &Plan, facts: &ReplayFacts) -> u64 {
     match plan.mode {
         Mode::Timed { speed } => {
@@ -188,8 +183,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Makes the submitting threads end if the work of another thread has failed, and returns its
-    /// result.
+    /// Makes the submitting threads end if the work of another thread has failed.
     fn checked<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
         result.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
@@ -203,7 +197,7 @@ fn conclude(
     recorder_cpu_ns: u64,
 ) -> ReplayOutcome {
     let profiled = facts.has_completions();
-    let done = std::mem::replace(&mut counts.windows, Windows::new(1));
+    let done = std::mem::take(&mut counts.windows);
     let mut changed = fed.changed;
     if rows_lost > 0 {
         changed.insert(Change::Unrecorded, rows_lost);

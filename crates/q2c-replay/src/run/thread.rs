@@ -18,7 +18,6 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::Receiver;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// The arguments of a submitting thread.
 pub(super) struct Setup<'a> {
     pub number: usize,
     pub plan: &'a Plan,
@@ -30,15 +29,10 @@ pub(super) struct Setup<'a> {
     pub start: &'a Start,
 }
 
-/// The results of a submitting thread.
 type Submitted = Result<(ReplayCounts, Option<RowSender>), EngineError>;
 
 pub(super) type SubmittingThread<'s> = ScopedJoinHandle<'s, Submitted>;
 
-/// Starts a submitting thread.
-///
-/// # Errors
-/// The thread cannot be started.
 pub(super) fn spawn<'s, 'e>(
     scope: &'s Scope<'s, 'e>,
     setup: Setup<'s>,
@@ -52,9 +46,6 @@ pub(super) fn spawn<'s, 'e>(
 }
 
 /// Starts a thread whose name says what it does.
-///
-/// # Errors
-/// The thread cannot be started.
 pub(super) fn named<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     name: &str,
@@ -97,9 +88,7 @@ fn submit(setup: Setup<'_>) -> Submitted {
     member.checked(worker.run())
 }
 
-/// Whether each submitting thread can have a CPU to itself and one is left for the other threads. A
-/// thread that looks for completions then takes the CPU from nobody.
-#[must_use]
+/// Whether all submitting threads can have a CPU each, and one is left for the others.
 pub fn spare_cpus(plan: &Plan) -> bool {
     let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
@@ -111,10 +100,8 @@ pub fn spare_cpus(plan: &Plan) -> bool {
 pub fn leave(plan: &Plan) {
     let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
-    let free: Vec<CpuId> = allowed
-        .into_iter()
-        .filter(|cpu| !taken.contains(cpu))
-        .collect();
+    let free = allowed.into_iter().filter(|cpu| !taken.contains(cpu));
+    let free: Vec<CpuId> = free.collect();
     if !free.is_empty() {
         // If this is refused, the kernel chooses the CPU.
         thread::allow(&free).ok();
@@ -135,11 +122,8 @@ fn open(plan: &Plan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
         .open_in(&target.medium, plan.memory, plan.seed + number as u64)
 }
 
-/// Waits for all submitting threads. Returns their counts together, and the number of rows that
-/// they lost.
-///
-/// # Errors
-/// That of the first thread, in their order, that failed or panicked.
+/// The counts of all submitting threads together, and the number of rows that they lost; or the
+/// error of the first thread, in their order, that failed or panicked.
 pub(super) fn join_all(
     threads: Vec<SubmittingThread<'_>>,
 ) -> Result<(ReplayCounts, u64), ReplayError> {

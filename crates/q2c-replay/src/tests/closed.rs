@@ -1,17 +1,14 @@
 //! Closed mode.
 
 use super::replayed;
-use super::trace::{Traced, drawn, in_folder, requests};
+use super::trace::{Traced, drawn, few_cases, in_folder, requests};
 use proptest::prelude::*;
 use q2c_model::IoRecord;
 use q2c_model::replay::{LaneBy, Mode};
+use std::collections::BTreeSet;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 32,
-        max_shrink_iters: 60,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(few_cases())]
 
     #[test]
     fn a_lane_has_one_in_flight_and_thinks_as_recorded(drawn in drawn(), service in 1u64..3000) {
@@ -37,14 +34,7 @@ proptest! {
 
 /// The number that a lane of the trace got: lanes are numbered in the order in which they appear.
 fn done_lane(requests: &[Traced], lane: u32) -> u32 {
-    let mut order: Vec<u32> = Vec::new();
-    for request in requests {
-        if !order.contains(&request.lane) {
-            order.push(request.lane);
-        }
-    }
-    order
-        .iter()
-        .position(|one| *one == lane)
-        .map_or(u32::MAX, |at| at as u32)
+    let before = requests.iter().take_while(|request| request.lane != lane);
+    let before: BTreeSet<u32> = before.map(|request| request.lane).collect();
+    before.len() as u32
 }

@@ -29,8 +29,7 @@ use std::sync::mpsc::sync_channel;
 
 const BIG: Bytes = Bytes(1 << 40);
 
-/// A plan for one device on the null engine.
-fn plan(mode: Mode) -> Plan {
+pub(crate) fn plan(mode: Mode) -> Plan {
     let memory = Memory {
         slots: 64,
         size: 1 << 16,
@@ -70,10 +69,8 @@ struct Replayed {
     looks: u64,
 }
 
-/// Replays the trace on a virtual device in virtual time.
 fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> Replayed {
-    let (plan, stop) = (plan(mode), AtomicBool::new(false));
-    let facts = prepare(trace, &Wanted::default(), &stop, |_| {}).unwrap();
+    let (plan, facts, stop) = (plan(mode), facts(trace), AtomicBool::new(false));
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
     let (sender, deliveries) = sync_channel(feed::AHEAD);
     feed::feed(
@@ -122,26 +119,20 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
     }
 }
 
-/// Replays in real time.
-fn run(
-    plan: &Plan,
-    facts: &ReplayFacts,
-    back: &mut Vec<IoRecord>,
-    stop: &AtomicBool,
-) -> ReplayOutcome {
+fn facts(trace: &Path) -> ReplayFacts {
+    prepare(trace, &Wanted::default(), &AtomicBool::new(false), |_| {}).unwrap()
+}
+
+/// Replays in real time, with the records of what was done.
+fn run(plan: &Plan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>) {
+    let mut back = Vec::new();
     let record_to = crate::RecordTo {
-        sink: back,
+        sink: &mut back,
         memory: Bytes(1 << 24),
         folder: &std::env::temp_dir(),
     };
-    let clock = q2c_sys::Clock::new();
-    crate::replay(
-        plan,
-        facts,
-        clock,
-        Some(record_to),
-        &AtomicU64::new(0),
-        stop,
-    )
-    .unwrap()
+    let (clock, stop) = (q2c_sys::Clock::new(), AtomicBool::new(false));
+    let read = AtomicU64::new(0);
+    let done = crate::replay(plan, facts, clock, Some(record_to), &read, &stop);
+    (done.unwrap(), back)
 }

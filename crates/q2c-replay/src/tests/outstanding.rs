@@ -1,12 +1,16 @@
 //! Outstanding mode.
 
-use super::trace::{Traced, drawn, in_folder, requests, write_records};
-use super::{Replayed, plan, replayed};
-use crate::{Wanted, prepare};
+use super::trace::{Traced, drawn, few_cases, in_folder, on_trace, queued, requests};
+use super::{Replayed, facts, plan, replayed};
 use proptest::prelude::*;
 use q2c_model::replay::{Count, Idle, Mode};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
+use q2c_model::{Bytes, IoRecord, Nanos, Op, Sectors};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+
+const SQUEEZE: Mode = Mode::Outstanding {
+    count: Count::Requests,
+    idle: Idle::Squeeze,
+};
 
 /// Requests in flight just before each request, counted over all pairs.
 fn profile(requests: &[Traced]) -> Vec<usize> {
@@ -18,11 +22,7 @@ fn profile(requests: &[Traced]) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 32,
-        max_shrink_iters: 60,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(few_cases())]
 
     #[test]
     fn outstanding_never_exceeds_the_rule(
@@ -41,14 +41,7 @@ proptest! {
             prop_assert_eq!(*offset, request.block * 4096, "in the order of the trace");
             // The requests of a batch are submitted at once, and those before a request in its
             // batch count as in flight.
-            let allowed = allowed[nth];
-            prop_assert!(
-                *before <= allowed,
-                "{} in flight at {}, {} allowed",
-                before,
-                nth,
-                allowed
-            );
+            prop_assert!(*before <= allowed[nth], "{} in flight at {}", before, nth);
         }
     }
 }
@@ -63,16 +56,12 @@ fn outstanding_counted_by_hand() {
         lane: 0,
     };
     let requests = [at(0, 0), at(5, 1), at(12, 2), at(1000, 3)];
-    let mode = |idle| Mode::Outstanding {
+    let keep = Mode::Outstanding {
         count: Count::Requests,
-        idle,
+        idle: Idle::Keep,
     };
-    let (squeezed, kept) = in_folder(&requests, |trace| {
-        (
-            replayed(trace, mode(Idle::Squeeze), vec![100], 8),
-            replayed(trace, mode(Idle::Keep), vec![100], 8),
-        )
-    });
+    let [squeezed, kept] = [SQUEEZE, keep]
+        .map(|mode| in_folder(&requests, |trace| replayed(trace, mode, vec![100], 8)));
     let times = |done: &Replayed| done.log.iter().map(|(at, ..)| *at).collect::<Vec<_>>();
     // The third request may go when one of the first two is complete, the fourth when nothing is in
     // flight. When idle time is kept, the fourth waits 978 ns more.
@@ -81,13 +70,8 @@ fn outstanding_counted_by_hand() {
     assert_eq!(squeezed.counts.sum_u2c_ns, 400);
     // In the trace 0, 1, 1 and 0 requests are in flight before each. Here the first two end
     // together, so none is in flight before the third.
-    assert_eq!(
-        (
-            squeezed.counts.in_flight_off,
-            squeezed.counts.in_flight_recorded
-        ),
-        (1, 2)
-    );
+    let counts = &squeezed.counts;
+    assert_eq!((counts.in_flight_off, counts.in_flight_recorded), (1, 2));
 }
 
 /// On a device like the recorded one, as many requests are in flight before each request as in the
@@ -106,26 +90,17 @@ fn outstanding_follows_the_profile_of_a_like_device() {
         }
     };
     let requests: Vec<Traced> = (0..20_000).map(one).collect();
-    let mode = Mode::Outstanding {
-        count: Count::Requests,
-        idle: Idle::Squeeze,
-    };
     let service: Vec<u64> = (0..997).map(|n| 60_000 + n * 7919 % 40_000).collect();
-    let done = in_folder(&requests, |trace| replayed(trace, mode, service, 64));
+    let done = in_folder(&requests, |trace| replayed(trace, SQUEEZE, service, 64));
     let allowed = profile(&requests);
-    let off: usize = done
-        .log
-        .iter()
-        .zip(&allowed)
+    let pairs = done.log.iter().zip(&allowed);
+    let off: usize = pairs
         .map(|((.., before), allowed)| before.abs_diff(*allowed))
         .sum();
     let error = off as f64 / allowed.iter().sum::<usize>() as f64;
     assert!(error < 0.05, "{error}");
-    assert!(
-        (done.counts.in_flight_off as f64 / done.counts.in_flight_recorded as f64 - error).abs()
-            < 1e-12,
-        "as the thread counts it"
-    );
+    let counted = done.counts.in_flight_off as f64 / done.counts.in_flight_recorded as f64;
+    assert!((counted - error).abs() < 1e-12, "as the thread counts it");
 }
 
 /// Counted by hand: a request of eight blocks is over in the trace before the third begins, and the
@@ -136,22 +111,17 @@ fn outstanding_follows_the_profile_of_a_like_device() {
 fn blocks_are_counted_unless_requests_are_asked_for() {
     let record = |(id, (start_ns, end_ns, blocks)): (u64, (u64, u64, u64))| {
         let (sector, bytes) = (Sectors(id * 64), Bytes(blocks * 4096));
-        let device = DevId { major: 8, minor: 0 };
         IoRecord {
-            queue_ns: Some(Nanos(start_ns)),
             complete_ns: Some(Nanos(end_ns)),
-            ..IoRecord::new(id, Layer::Block, device, Op::Read, sector, bytes)
+            ..queued(id, start_ns, Op::Read, sector, bytes)
         }
     };
     let rows = [(0, 10, 8), (1, 101, 1), (50, 60, 1)];
     let records: Vec<IoRecord> = (0..).zip(rows).map(record).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("trace.parquet");
-    write_records(&path, &records);
     let times = |count| {
         let idle = Idle::Squeeze;
         let mode = Mode::Outstanding { count, idle };
-        let done = replayed(&path, mode, vec![300, 100, 50], 8);
+        let done = on_trace(&records, |path| replayed(path, mode, vec![300, 100, 50], 8));
         let times = done.log.iter().map(|(at, ..)| *at);
         times.collect::<Vec<u64>>()
     };
@@ -171,13 +141,9 @@ fn looking_ends_and_is_no_work() {
     };
     let requests: Vec<Traced> = (0..10).map(at).collect();
     in_folder(&requests, |trace| {
-        let mode = Mode::Outstanding {
-            count: Count::Requests,
-            idle: Idle::Squeeze,
-        };
-        let slow = replayed(trace, mode, vec![5_000_000], 1);
+        let slow = replayed(trace, SQUEEZE, vec![5_000_000], 1);
         assert_eq!((slow.looks, slow.counts.end_ns), (500, 50_000_000));
-        let fast = replayed(trace, mode, vec![100_000], 1);
+        let fast = replayed(trace, SQUEEZE, vec![100_000], 1);
         assert_eq!((fast.looks, fast.counts.end_ns), (50, 1_000_000));
         assert_eq!(fast.counts.waited_ns, fast.counts.end_ns);
     });
@@ -185,32 +151,10 @@ fn looking_ends_and_is_no_work() {
 
 #[test]
 fn a_trace_without_completions_says_how_to_get_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("trace.parquet");
-    let plain = IoRecord::new(
-        0,
-        Layer::Block,
-        DevId::default(),
-        Op::Read,
-        Sectors(0),
-        Bytes(512),
-    );
-    let record = IoRecord {
-        queue_ns: Some(Nanos(1)),
-        ..plain
-    };
-    write_records(&path, &[record]);
-    let stop = AtomicBool::new(false);
-    let facts = prepare(&path, &Wanted::default(), &stop, |_| {}).unwrap();
-    let mode = Mode::Outstanding {
-        count: Count::Bytes,
-        idle: Idle::Squeeze,
-    };
-    let clock = q2c_sys::Clock::new();
-    let refused = crate::replay(&plan(mode), &facts, clock, None, &AtomicU64::new(0), &stop);
+    let facts = on_trace(&[queued(0, 1, Op::Read, Sectors(0), Bytes(512))], facts);
+    let (stop, clock) = (AtomicBool::new(false), q2c_sys::Clock::new());
+    let read = AtomicU64::new(0);
+    let refused = crate::replay(&plan(SQUEEZE), &facts, clock, None, &read, &stop);
     let words = refused.unwrap_err().to_string();
-    assert!(
-        words.contains("found 0 of 1") && words.contains("--record"),
-        "{words}"
-    );
+    assert!(words.contains("found 0 of 1") && words.contains("--record"));
 }

@@ -1,19 +1,13 @@
 //! Timed mode.
 
-use super::replayed;
-use super::trace::{Traced, drawn, in_folder, requests, write_records};
-use crate::{Wanted, prepare};
+use super::trace::{Traced, drawn, few_cases, in_folder, on_trace, requests};
+use super::{facts, replayed};
 use proptest::prelude::*;
 use q2c_model::Nanos;
 use q2c_model::replay::Mode;
-use std::sync::atomic::AtomicBool;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 32,
-        max_shrink_iters: 60,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(few_cases())]
 
     #[test]
     fn timed_keeps_every_time_and_speed_divides_it(drawn in drawn(), service in 1u64..3000) {
@@ -43,10 +37,9 @@ proptest! {
         let first = in_folder(&requests, |trace| {
             replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256)
         });
-        let folder = tempfile::tempdir().unwrap();
-        let again = folder.path().join("again.parquet");
-        write_records(&again, &first.records);
-        let second = replayed(&again, Mode::Timed { speed: 1.0 }, vec![service], 256);
+        let second = on_trace(&first.records, |again| {
+            replayed(again, Mode::Timed { speed: 1.0 }, vec![service], 256)
+        });
         prop_assert_eq!(first.log, second.log);
     }
 }
@@ -60,22 +53,14 @@ fn time_never_goes_back() {
         block,
         lane: 0,
     };
-    let requests = [
-        at(1000, 0),
-        at(1100, 1),
-        at(1050, 2),
-        at(1100, 3),
-        at(1200, 4),
-    ];
+    let times = [1000, 1100, 1050, 1100, 1200];
+    let requests: Vec<Traced> = (0..).zip(times).map(|(block, ns)| at(ns, block)).collect();
     in_folder(&requests, |trace| {
-        let facts = prepare(trace, &Wanted::default(), &AtomicBool::new(false), |_| {}).unwrap();
+        let facts = facts(trace);
         assert_eq!((facts.back_in_time, facts.length()), (1, Nanos(200)));
         let done = replayed(trace, Mode::Timed { speed: 1.0 }, vec![1], 8);
-        let seen: Vec<(u64, u64)> = done
-            .log
-            .iter()
-            .map(|(at, offset, _)| (*at, offset / 4096))
-            .collect();
+        let seen = done.log.iter().map(|(at, offset, _)| (*at, offset / 4096));
+        let seen: Vec<(u64, u64)> = seen.collect();
         assert_eq!(seen, [(0, 0), (100, 1), (100, 2), (100, 3), (200, 4)]);
     });
 }

@@ -14,29 +14,15 @@ pub struct Traced {
     pub lane: u32,
 }
 
-fn write_trace(path: &Path, requests: &[Traced]) {
-    let record = |(id, r): (usize, &Traced)| {
-        let (sector, bytes) = (Sectors(r.block * 8), Bytes(4096));
-        let plain = IoRecord::new(
-            id as u64,
-            Layer::Block,
-            DevId { major: 8, minor: 0 },
-            Op::Read,
-            sector,
-            bytes,
-        );
-        IoRecord {
-            queue_ns: Some(Nanos(r.start_ns)),
-            complete_ns: Some(Nanos(r.start_ns + r.latency_ns)),
-            lane: r.lane,
-            ..plain
-        }
-    };
-    let records: Vec<IoRecord> = requests.iter().enumerate().map(record).collect();
-    write_records(path, &records);
+/// An I/O of the device 8:0 that is queued at `queue_ns`.
+pub fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Bytes) -> IoRecord {
+    let device = DevId { major: 8, minor: 0 };
+    IoRecord {
+        queue_ns: Some(Nanos(queue_ns)),
+        ..IoRecord::new(id, Layer::Block, device, op, sector, bytes)
+    }
 }
 
-/// Writes a trace of these records.
 pub fn write_records(path: &Path, records: &[IoRecord]) {
     let mut writer = TraceWriter::create(path, TraceMeta::default()).unwrap();
     writer.push(records).unwrap();
@@ -58,6 +44,14 @@ pub fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
     drawn.iter().map(one).collect()
 }
 
+pub fn few_cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: 32,
+        max_shrink_iters: 60,
+        ..ProptestConfig::default()
+    }
+}
+
 /// Gaps, latencies, blocks and lanes of requests.
 pub fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
     prop::collection::vec((0u64..500, 1u64..2000, 0u64..1000, 0u32..4), 1..200)
@@ -65,8 +59,19 @@ pub fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
 
 /// Writes the requests as a trace, and does the work on it.
 pub fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
+    let record = |(id, r): (u64, &Traced)| IoRecord {
+        complete_ns: Some(Nanos(r.start_ns + r.latency_ns)),
+        lane: r.lane,
+        ..queued(id, r.start_ns, Op::Read, Sectors(r.block * 8), Bytes(4096))
+    };
+    let records: Vec<IoRecord> = (0..).zip(requests).map(record).collect();
+    on_trace(&records, work)
+}
+
+/// Writes a trace of these records, and does the work on it.
+pub fn on_trace<T>(records: &[IoRecord], work: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");
-    write_trace(&path, requests);
+    write_records(&path, records);
     work(&path)
 }

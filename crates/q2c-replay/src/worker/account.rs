@@ -16,13 +16,11 @@ pub struct Account {
     counts: ReplayCounts,
     rows: Option<RowSender>,
     calls: SubmissionCalls,
-    /// Since when there has been nothing to do but wait for the device; `None` while there is work
-    /// or nothing is in flight.
+    /// Since when only the device is waited for; `None` with work, or nothing in flight.
     waiting_since_ns: Option<u64>,
 }
 
 impl Account {
-    /// An account that adds to `counts`, and sends a row for each completion to `rows`.
     pub fn new(counts: ReplayCounts, rows: Option<RowSender>) -> Self {
         Account {
             counts,
@@ -49,18 +47,15 @@ impl Account {
         counts.last_drift_ns = counts.last_drift_ns.max(Some((request.io.index, drift_ns)));
     }
 
-    /// A request was due and the cap of requests in flight was reached.
     pub fn capped(&mut self) {
         self.counts.capped += 1;
     }
 
-    /// A request goes before an earlier one that it overlaps.
     pub fn inverted(&mut self) {
         self.counts.inversions += 1;
     }
 
-    /// The call has submitted a request. A request that was held up does not count as late by the
-    /// replayer's own fault.
+    /// A request went by the call. Held up, it is not late by the replayer's fault.
     pub fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
         let late_ns = call.begin_ns.saturating_sub(intended_ns);
         let counts = &mut self.counts;
@@ -96,9 +91,10 @@ impl Account {
         counts.windows.flight(flight.submit_ns, reap_ns);
         counts.end_ns = counts.end_ns.max(reap_ns);
         let moved_all = result == flight.io.length as i32;
-        match moved_all {
-            true => counts.bytes += u64::from(flight.io.length),
-            false => self.failed(&flight.io, result),
+        if moved_all {
+            counts.bytes += u64::from(flight.io.length);
+        } else {
+            self.failed(&flight.io, result);
         }
         if let Some(rows) = &mut self.rows {
             rows.push(Row {
@@ -140,14 +136,12 @@ impl Account {
         self.waiting_since_ns.get_or_insert(now_ns);
     }
 
-    /// Ends a time of waiting for the device at `now_ns`, and counts it.
     fn waited(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.waiting_since_ns.take() {
             self.counts.waited_ns += now_ns.saturating_sub(since_ns);
         }
     }
 
-    /// The counts at the end, and the sender of the rows, all of which have been sent.
     pub fn close(mut self) -> (ReplayCounts, Option<RowSender>) {
         self.counts.submission_ns = self.calls.total_ns();
         if let Some(rows) = &mut self.rows {

@@ -47,8 +47,7 @@ pub struct Worker<'a, T> {
     pub account: Account,
     pub shared: &'a Shared<'a>,
     pub on_error: OnError,
-    /// Whether the thread has a CPU on which it can look for completions without taking it from
-    /// another thread.
+    /// Whether looking for completions takes no CPU from another thread.
     pub may_look: bool,
     pub time: T,
 }
@@ -56,9 +55,6 @@ pub struct Worker<'a, T> {
 impl<T: Time> Worker<'_, T> {
     /// Replays until the trace has ended or the replay is to stop. Nothing is in flight when it
     /// returns.
-    ///
-    /// # Errors
-    /// The engine is broken.
     pub fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
         while self.time.before_start() {
@@ -87,7 +83,6 @@ impl<T: Time> Worker<'_, T> {
         Ok(())
     }
 
-    /// Submits a batch of requests that are due. False when nothing was submitted.
     fn submit(&mut self) -> Result<bool, EngineError> {
         let now_ns = self.time.now_ns();
         self.submitter.begin_batch(now_ns);
@@ -116,7 +111,6 @@ impl<T: Time> Worker<'_, T> {
         Ok(true)
     }
 
-    /// Puts a request that has left the schedule into the batch.
     fn add(&mut self, stream: u32, departure: &Departure, now_ns: u64) {
         let request = &departure.request;
         let device = &self.shared.devices[request.io.device as usize];
@@ -160,8 +154,7 @@ impl<T: Time> Worker<'_, T> {
         }
     }
 
-    /// Waits until something may have changed: a completion, the due time of the next request, or
-    /// another delivery.
+    /// Waits for a completion, the due time of the next request, or another delivery.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now_ns = self.time.now_ns();
         if self.submitter.in_flight() {

@@ -16,7 +16,6 @@ const ENOUGH_TIMED: usize = 1 << 12;
 /// that may go are found among all that wait; so this limit is larger.
 const ENOUGH: usize = 1 << 18;
 
-/// A request that has left the schedule to be submitted.
 pub struct Departure {
     pub request: ScheduledIo,
     /// The moment at which the mode wanted it submitted.
@@ -58,10 +57,8 @@ pub struct Schedule<'a> {
     /// The reader has closed the channel: no more deliveries come.
     ended: bool,
     streams: Vec<Stream>,
-    /// Indices in `streams` by the numbers of the streams.
     indices: HashMap<u32, u32>,
-    /// Streams whose first request may go: the time in ns from which it may, and the stream's
-    /// index.
+    /// When the first request of a ready stream may go, ns, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     waiting: usize,
     /// Requests submitted by all threads: [`crate::shared::Shared::progress`].
@@ -69,7 +66,6 @@ pub struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// An empty schedule that takes requests from `deliveries`.
     pub fn new(
         rule: Rule,
         count: Count,
@@ -89,12 +85,10 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Whether requests go at their recorded times.
     pub fn is_timed(&self) -> bool {
         self.rule == Rule::Timed
     }
 
-    /// Whether every request of the trace has been submitted.
     pub fn is_over(&self) -> bool {
         self.ended && self.waiting == 0
     }
@@ -104,12 +98,12 @@ impl<'a> Schedule<'a> {
         while self.waiting < ENOUGH_TIMED && self.take() {}
     }
 
-    /// Takes one delivery of the reader into the streams, unless enough requests wait there. False
-    /// when nothing was taken.
+    /// Takes a delivery into the streams, unless enough wait. False without one.
     pub fn take(&mut self) -> bool {
-        let enough = match self.rule {
-            Rule::Timed => ENOUGH_TIMED,
-            _ => ENOUGH,
+        let enough = if self.is_timed() {
+            ENOUGH_TIMED
+        } else {
+            ENOUGH
         };
         if self.ended || self.waiting >= enough {
             return false;
@@ -118,12 +112,13 @@ impl<'a> Schedule<'a> {
             Ok(requests) => {
                 self.waiting += requests.len();
                 requests.into_iter().for_each(|one| self.enqueue(one));
-                return true;
+                true
             }
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => self.ended = true,
+            Err(error) => {
+                self.ended = error == TryRecvError::Disconnected;
+                false
+            }
         }
-        false
     }
 
     fn enqueue(&mut self, request: ScheduledIo) {
@@ -188,8 +183,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Requests of a stream that have been submitted. For a stream of this thread, requests that
-    /// have departed count as submitted.
+    /// Requests of a stream that went; in this thread, those that have departed.
     fn submitted_count(&self, stream: u32) -> u64 {
         match self.indices.get(&stream) {
             Some(index) => self.streams[*index as usize].count,
@@ -197,7 +191,6 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Takes out the first request of the stream that [`Schedule::due`] has named.
     pub fn depart(&mut self, index: u32, now_ns: u64) -> Option<Departure> {
         self.ready.pop();
         let stream = &mut self.streams[index as usize];
@@ -230,7 +223,6 @@ impl<'a> Schedule<'a> {
             .store(stream.count, Ordering::Release);
     }
 
-    /// A request of this weight was complete at `now_ns`.
     pub fn completed(&mut self, index: u32, weight: u64, now_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.in_flight -= 1;

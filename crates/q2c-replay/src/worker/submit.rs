@@ -5,7 +5,6 @@ use crate::time::Time;
 use q2c_engine::engine::{Completion, Engine, EngineError, Request};
 use q2c_sys::thread::switches;
 
-/// The most requests that one submission carries.
 const BATCH: usize = 32;
 /// A submission that takes longer than this may have slept in the kernel.
 const LONG_NS: u64 = 1_000_000;
@@ -14,9 +13,7 @@ const LONG_NS: u64 = 1_000_000;
 #[derive(Clone, Copy, Default)]
 pub struct Flight {
     pub io: TargetIo,
-    /// Index of its stream in the schedule.
     pub stream: u32,
-    /// Its weight in the load of the stream.
     pub weight: u64,
     /// The moment at which the mode wanted it submitted.
     pub intended_ns: u64,
@@ -25,7 +22,6 @@ pub struct Flight {
     pub submit_end_ns: u64,
 }
 
-/// One call of the engine's submission.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub begin_ns: u64,
@@ -60,7 +56,6 @@ pub struct Submitter {
 }
 
 impl Submitter {
-    /// A submitter with `slots` slots on an engine that was opened in this thread.
     pub fn new(engine: Box<dyn Engine>, may_sleep: bool, slots: u16) -> Self {
         Submitter {
             engine,
@@ -78,7 +73,6 @@ impl Submitter {
         self.engine.as_mut()
     }
 
-    /// Whether a request is in flight.
     pub fn in_flight(&self) -> bool {
         self.free.len() < self.flights.len()
     }
@@ -88,7 +82,6 @@ impl Submitter {
         self.full
     }
 
-    /// Time of the last submission or completion.
     pub fn last_ns(&self) -> u64 {
         self.last_ns
     }
@@ -101,12 +94,10 @@ impl Submitter {
         }
     }
 
-    /// Whether the batch has room for one more request.
     pub fn has_room(&self) -> bool {
         self.batch.len() < BATCH
     }
 
-    /// Whether a slot is free.
     pub fn has_slot(&self) -> bool {
         !self.free.is_empty()
     }
@@ -116,10 +107,7 @@ impl Submitter {
         !std::mem::replace(&mut self.full, true)
     }
 
-    /// Adds a request to the batch.
-    ///
-    /// # Panics
-    /// No slot is free.
+    /// Adds a request to the batch. Panics when no slot is free.
     pub fn add(&mut self, flight: Flight) {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         self.flights[usize::from(slot)] = flight;
@@ -137,15 +125,11 @@ impl Submitter {
         });
     }
 
-    /// Number of requests in the batch.
     pub fn batch_len(&self) -> usize {
         self.batch.len()
     }
 
     /// Submits the batch. All its requests get the same time of submission.
-    ///
-    /// # Errors
-    /// The engine is broken.
     pub fn submit(&mut self, time: &impl Time) -> Result<Call, EngineError> {
         let before = self.may_sleep.then(|| switches().voluntary);
         let begin_ns = time.now_ns();
@@ -177,7 +161,6 @@ impl Submitter {
         self.free_again_ns = call.end_ns;
     }
 
-    /// Frees the slot of a completion that was seen at `now_ns`, and returns its request.
     pub fn complete(&mut self, done: Completion, now_ns: u64) -> Flight {
         self.last_ns = now_ns;
         self.free.push(done.slot);
