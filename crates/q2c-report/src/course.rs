@@ -62,67 +62,69 @@ mod tests {
     use super::*;
 
     /// The course of a lead whose leaders are given by number of jobs, name and whether it is
-    /// clear; changes are given by their numbers of jobs.
-    fn said(leaders: &[(u32, &str, bool)], changes: &[(u32, u32)]) -> String {
-        let at = |jobs: u32| {
-            let found = leaders.iter().find(|leader| leader.0 == jobs);
-            found.expect("a leader there").1.parse().unwrap()
-        };
-        let all: Vec<Leader> = leaders
-            .iter()
-            .map(|&(jobs, method, clear)| Leader {
-                jobs,
-                method: method.parse().unwrap(),
-                clear,
-            })
-            .collect();
-        let changes: Vec<Change> = changes
-            .iter()
-            .map(|&(last, first)| Change {
+    /// clear; changes are given by their numbers of jobs. One that is not settled is named all the
+    /// same.
+    #[test]
+    fn changes_are_told_by_their_numbers_of_jobs() {
+        let (i, p) = ("interrupt", "poll");
+        let cases: [(&[(u32, &str, bool)], &[(u32, u32)], &str); 7] = [
+            (
+                &[(4, i, true), (6, p, false), (8, p, true)],
+                &[(4, 8)],
+                "interrupt is recommended up to 4 jobs, poll from 8; not settled at 6 (poll)",
+            ),
+            (
+                &[(1, i, true), (2, i, true)],
+                &[],
+                "interrupt is recommended at every number of jobs",
+            ),
+            (
+                &[(1, i, true), (2, i, true), (4, p, false)],
+                &[],
+                "interrupt is recommended from 1 to 2 jobs; not settled at 4 (poll)",
+            ),
+            (
+                &[(1, i, true), (2, p, true), (4, i, true)],
+                &[(1, 2), (2, 4)],
+                "interrupt is recommended up to 1 job, poll from 2, interrupt from 4",
+            ),
+            (
+                &[(1, i, true), (2, i, false), (4, p, true)],
+                &[(1, 4)],
+                "interrupt is recommended up to 1 job, poll from 4; not settled at 2 (interrupt)",
+            ),
+            (
+                &[(1, i, false), (2, p, false)],
+                &[],
+                "no recommendation is settled: interrupt at 1, poll at 2",
+            ),
+            (&[(2, p, true)], &[], "poll is recommended at 2 jobs"),
+        ];
+        for (leaders, changes, wanted) in cases {
+            let leaders: Vec<Leader> = leaders
+                .iter()
+                .map(|&(jobs, method, clear)| Leader {
+                    jobs,
+                    method: method.parse().unwrap(),
+                    clear,
+                })
+                .collect();
+            let at = |jobs: u32| {
+                leaders
+                    .iter()
+                    .find(|of| of.jobs == jobs)
+                    .unwrap()
+                    .method
+                    .clone()
+            };
+            let change = |&(last, first): &(u32, u32)| Change {
                 last,
                 first,
                 from: at(last),
                 to: at(first),
-            })
-            .collect();
-        course(&all, &changes, ToString::to_string)
-    }
-
-    #[test]
-    fn changes_are_told_by_their_numbers_of_jobs() {
-        let (i, p) = ("interrupt", "poll");
-        let changes = [(4, i, true), (6, p, false), (8, p, true)];
-        assert_eq!(
-            said(&changes, &[(4, 8)]),
-            "interrupt is recommended up to 4 jobs, poll from 8; not settled at 6 (poll)"
-        );
-        assert_eq!(
-            said(&[(1, i, true), (2, i, true)], &[]),
-            "interrupt is recommended at every number of jobs"
-        );
-        assert_eq!(
-            said(&[(1, i, true), (2, i, true), (4, p, false)], &[]),
-            "interrupt is recommended from 1 to 2 jobs; not settled at 4 (poll)"
-        );
-        let twice = [(1, i, true), (2, p, true), (4, i, true)];
-        assert_eq!(
-            said(&twice, &[(1, 2), (2, 4)]),
-            "interrupt is recommended up to 1 job, poll from 2, interrupt from 4"
-        );
-    }
-
-    /// A recommendation that is not settled is one all the same, so it is named.
-    #[test]
-    fn recommendations_are_told_in_words() {
-        let (i, p) = ("interrupt", "poll");
-        assert_eq!(
-            said(&[(1, i, true), (2, i, false), (4, p, true)], &[(1, 4)]),
-            "interrupt is recommended up to 1 job, poll from 4; not settled at 2 (interrupt)"
-        );
-        assert_eq!(
-            said(&[(1, i, false), (2, p, false)], &[]),
-            "no recommendation is settled: interrupt at 1, poll at 2"
-        );
-        assert_eq!(said(&[(2, p, true)], &[]), "poll is recommended at 2 jobs");
+            };
+            let changes: Vec<Change> = changes.iter().map(change).collect();
+            assert_eq!(course(&leaders, &changes, ToString::to_string), wanted);
+        }
     }
 }

@@ -190,25 +190,21 @@ mod tests {
     use q2c_result::replay::CapturedBy;
 
     fn parts(of: [f64; 6]) -> U2cParts<f64> {
-        let [
-            submission_ns,
-            device_ns,
-            return_ns,
-            oversleep_ns,
-            wakeup_ns,
-            reap_ns,
-        ] = of;
-        U2cParts {
-            submission_ns,
-            device_ns,
-            return_ns,
-            oversleep_ns,
-            wakeup_ns,
-            reap_ns,
-        }
+        let named = [
+            "submission",
+            "device",
+            "return",
+            "oversleep",
+            "wakeup",
+            "reap",
+        ];
+        let named = named.map(|name| format!("{name}_ns")).into_iter();
+        let parts = serde_json::Value::from_iter(named.zip(of));
+        serde_json::from_value(parts).expect("parts")
     }
 
     fn run(slowest: [f64; 6]) -> LateRun {
+        let on_device = |requests, bytes| Some(OnDevice { requests, bytes });
         LateRun {
             captured_by: CapturedBy::Bpf,
             iops: 5_000.0,
@@ -226,14 +222,8 @@ mod tests {
                 overslept: 300,
                 misses: 290,
                 miss_late_ns: Some(50e3),
-                beside_misses: Some(OnDevice {
-                    requests: 0.5,
-                    bytes: 32_768.0,
-                }),
-                beside_others: Some(OnDevice {
-                    requests: 2.0,
-                    bytes: 131_072.0,
-                }),
+                beside_misses: on_device(0.5, 32_768.0),
+                beside_others: on_device(2.0, 131_072.0),
                 ..LateNumbers::default()
             },
             slowest: Some(Slowest {
@@ -256,18 +246,12 @@ mod tests {
     #[test]
     fn sleep_and_device_are_told_apart() {
         for (slowest, wanted) in [
-            (
-                [10e3, 370e3, 0.0, 62e3, 53e3, 5e3],
-                "by the device (75.0 %)",
-            ),
+            ([10e3, 370e3, 0.0, 62e3, 53e3, 5e3], "the device (75.0 %)"),
             (
                 [10e3, 170e3, 0.0, 312e3, 3e3, 5e3],
-                "by the sleep asked (75.0 %)",
+                "the sleep asked (75.0 %)",
             ),
-            (
-                [10e3, 170e3, 0.0, 12e3, 303e3, 5e3],
-                "by the wake-up (75.0 %)",
-            ),
+            ([10e3, 170e3, 0.0, 12e3, 303e3, 5e3], "the wake-up (75.0 %)"),
             ([110e3, 250e3, 0.0, 62e3, 53e3, 25e3], "by no part alone"),
         ] {
             let late = LateTime::Seen(Box::new(run(slowest)));

@@ -122,16 +122,8 @@ mod tests {
                 "hybrid-kernel (call)",
             ),
             (
-                Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored),
-                "interrupt: the kernel ignored the request to poll",
-            ),
-            (
                 by(ModeKind::Poll, Means::Memory).noted(ModeNote::Interrupted(Means::IoPoll)),
                 "poll (memory; the device raised interrupts, iopoll was ignored)",
-            ),
-            (
-                by(ModeKind::Poll, Means::Ring).noted(ModeNote::NeverSlept),
-                "poll (ring), no sleep",
             ),
             (
                 by(ModeKind::Hybrid, Means::IoPoll).noted(ModeNote::LeftToInterrupt(0.996)),

@@ -111,13 +111,7 @@ mod tests {
                     event to its last";
         let shares = "of the I/Os 60.0 % are reads and 30.0 % writes (10.0 % other operations); \
                       of the bytes 50.0 % were read and 50.0 % written";
-        assert_eq!(
-            told,
-            [
-                ("rate", rate.to_owned()),
-                ("reads and writes", shares.to_owned())
-            ]
-        );
+        assert_eq!([&*told[0].1, &*told[1].1], [rate, shares]);
     }
 
     #[test]
@@ -125,30 +119,22 @@ mod tests {
         let rates = Rates::of([("read", 10, 40_960)].into_iter(), 10, 1_000);
         let facts = [STATED_BYTES, STATED_OP].map(|name| (name.to_owned(), "4096".to_owned()));
         let told = rates.told(&facts.into());
+        assert!(told[0].1.ends_with("so bytes are no finding"), "{told:?}");
         assert!(
-            told[0].1.ends_with("so bytes are no finding"),
-            "{}",
-            told[0].1
-        );
-        assert!(
-            told[1].1.contains("; the operation of the I/Os was stated"),
-            "{}",
-            told[1].1
+            told[1].1.contains("operation of the I/Os was stated"),
+            "{told:?}"
         );
     }
 
     #[test]
     fn what_cannot_be_known_is_not_made_up() {
+        let none = BTreeMap::new();
+        assert!(Rates::of(std::iter::empty(), 0, 7).told(&none).is_empty());
+        let told = Rates::of([("flush", 3, 0)].into_iter(), 3, 0).told(&none);
+        assert!(told[0].1.starts_with("unknown"), "{told:?}");
         assert!(
-            Rates::of(std::iter::empty(), 0, 7)
-                .told(&BTreeMap::new())
-                .is_empty()
-        );
-        let told = Rates::of([("flush", 3, 0)].into_iter(), 3, 0).told(&BTreeMap::new());
-        assert_eq!(told[0].1, "unknown: all times of the trace are equal");
-        assert_eq!(
-            told[1].1,
-            "of the I/Os 0 % are reads and 0 % writes (100 % other operations)"
+            told[1].1.contains(" 0 % are reads and 0 % writes (100 %"),
+            "{told:?}"
         );
     }
 }

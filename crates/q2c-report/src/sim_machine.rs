@@ -66,25 +66,23 @@ pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
 mod tests {
     use super::*;
 
-    fn machine(cpus: u32, name: &str) -> Machine {
+    fn machine(sim: SimMachine) -> Machine {
         Machine {
-            simulated: Some(SimMachine {
-                name: name.to_owned(),
-                cpus,
-                ..SimMachine::default()
-            }),
+            simulated: Some(sim),
             ..Machine::default()
         }
     }
 
     #[test]
     fn a_simulated_machine_is_named_with_its_cpus() {
-        let own = machine(8, &SimMachine::default().name);
-        let words = headline(&own).unwrap();
-        assert_eq!(words, "8 CPUs of q2c's own machine, in simulated time");
+        let own = machine(SimMachine {
+            cpus: 8,
+            ..SimMachine::default()
+        });
+        let words = "8 CPUs of q2c's own machine, in simulated time";
+        assert_eq!(headline(&own).as_deref(), Some(words));
         assert_eq!(about(&own), [format!("simulated: {words}")]);
-        let other = headline(&machine(1, "EPYC 9354P")).unwrap();
-        assert_eq!(other, "1 CPU of EPYC 9354P, in simulated time");
+        assert!(title(&Target::default(), &own).contains("simulated"));
     }
 
     #[test]
@@ -96,14 +94,13 @@ mod tests {
         };
         assert_eq!(headline(&real), None);
         assert_eq!(about(&real), ["Linux 6.18.0", "a CPU"]);
-        let of = |machine| title(&Target::default(), &machine).contains("simulated");
-        assert!(!of(real) && of(machine(8, "x")));
+        assert!(!title(&Target::default(), &real).contains("simulated"));
     }
 
     /// Every time of the machine is told: their values are unlike each other.
     #[test]
     fn facts_have_all_costs() {
-        let sim = SimMachine {
+        let sim = machine(SimMachine {
             slice_ns: 901,
             submission_ns: 902,
             turnaround_ns: 903,
@@ -114,11 +111,7 @@ mod tests {
             interrupt_ns: 908,
             interrupt_delay_ns: 909,
             ..SimMachine::default()
-        };
-        let sim = Machine {
-            simulated: Some(sim),
-            ..Machine::default()
-        };
+        });
         let facts = facts(&sim).unwrap().into_iter();
         let told: String = facts.map(|(_, value)| value + ";").collect();
         for ns in 901..=909 {

@@ -138,6 +138,10 @@ mod tests {
     use q2c_model::{Bytes, Layer, Op};
     use std::collections::BTreeMap;
 
+    fn told(taken: &TakenAs, lanes: usize) -> String {
+        words(taken, lanes).join("; ")
+    }
+
     fn block() -> TakenAs {
         TakenAs {
             layer: Layer::Block,
@@ -149,44 +153,34 @@ mod tests {
         }
     }
 
+    /// A recording of the engine needs no words. A program's own times from submission to reaping
+    /// say nothing of the time between them.
     #[test]
-    fn a_recording_of_the_engine_needs_no_words() {
-        assert!(words(&TakenAs::default(), 1).is_empty());
-    }
-
-    /// A program's own times from submission to reaping say nothing of the time between them.
-    #[test]
-    fn think_time_that_is_simulated_as_cpu_is_told() {
-        let taken = TakenAs {
-            think_as_cpu_ns: 920_000.0,
-            ..TakenAs::default()
-        };
-        let told = words(&taken, 1).join("; ");
-        assert!(
-            told.starts_with("think time, 920 us on average, as CPU"),
-            "{told}"
-        );
+    fn only_think_time_that_is_simulated_as_cpu_is_told_of_the_engines_layer() {
+        let mut taken = TakenAs::default();
+        assert_eq!(told(&taken, 1), "");
+        taken.think_as_cpu_ns = 920_000.0;
+        assert!(told(&taken, 1).starts_with("think time, 920 us on average, as CPU"));
     }
 
     #[test]
     fn only_what_was_assumed_is_told() {
-        let told = |op, bytes| {
+        let (op, bytes) = (Some(Op::Read), Some(Bytes(4096)));
+        for (op, bytes, wanted) in [
+            (
+                op,
+                bytes,
+                "requests without operation and length as reads of 4 KiB",
+            ),
+            (op, None, "requests without operation as reads"),
+            (None, bytes, "requests without length as such of 4 KiB"),
+        ] {
             let taken = TakenAs {
                 assumed: Some(Assumed { op, bytes }),
                 ..TakenAs::default()
             };
-            words(&taken, 1).join("; ")
-        };
-        let (op, bytes) = (Some(Op::Read), Some(Bytes(4096)));
-        assert_eq!(
-            told(op, bytes),
-            "requests without operation and length as reads of 4 KiB"
-        );
-        assert_eq!(told(op, None), "requests without operation as reads");
-        assert_eq!(
-            told(None, bytes),
-            "requests without length as such of 4 KiB"
-        );
+            assert_eq!(told(&taken, 1), wanted);
+        }
     }
 
     #[test]
@@ -199,7 +193,7 @@ mod tests {
             lost: 3,
             ..block()
         };
-        let told = words(&taken, 12).join("; ");
+        let told = told(&taken, 12);
         for word in [
             "D2C of the block layer",
             "1.50 us on average",
@@ -218,18 +212,25 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_told_with_its_reason() {
-        let told = |latency_asked, polled| {
+        for (latency_asked, polled, since, word) in [
+            (
+                None,
+                None,
+                true,
+                "does not tell which requests were polled for",
+            ),
+            (Some(DeviceTime::Q2c), None, false, "does not tell which"),
+            (None, Some(300), true, "all requests were polled for"),
+        ] {
             let taken = TakenAs {
                 latency: DeviceTime::Q2c,
                 latency_asked,
                 polled,
                 ..block()
             };
-            words(&taken, 2).join("; ")
-        };
-        assert!(told(None, None).contains("since no request has a D"));
-        assert!(told(None, None).contains("does not tell which requests were polled for"));
-        assert!(!told(Some(DeviceTime::Q2c), None).contains("since"));
-        assert!(told(None, Some(300)).contains("all requests were polled for"));
+            let told = told(&taken, 2);
+            assert_eq!(told.contains("since no request has a D"), since, "{told}");
+            assert!(told.contains(word), "{told}");
+        }
     }
 }

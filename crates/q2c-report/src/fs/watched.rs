@@ -158,48 +158,37 @@ mod tests {
             functions: vec![function("down_read", 120), function("up_read", 30)],
             lost: 0,
         }));
-        let said = profiles(&result);
-        assert_eq!(said.len(), 1, "nothing is said of counters that are there");
-        let wanted = "ext4 private, direct append of 4 KiB, 4 jobs: of 200 samples 25.0 % outside the kernel, 60.0 % in \
-                      down_read (ext4), 15.0 % in up_read (ext4)";
-        assert_eq!(said[0].words, wanted);
         result.cells[1].profile = Some(FsProfile::Unseen("load a program".to_owned()));
-        assert!(
-            profiles(&result)[1]
-                .words
-                .ends_with("not seen: failed to load a program")
-        );
+        let said = profiles(&result);
+        assert_eq!(said.len(), 2, "nothing is said of counters that are there");
+        let shares = "of 200 samples 25.0 % outside the kernel, 60.0 % in down_read (ext4), 15.0 % in up_read (ext4)";
+        assert!(said[0].words.ends_with(shares), "{said:?}");
+        assert!(said[1].words.ends_with("failed to load a program"));
     }
 
     #[test]
     fn locks_are_named_with_their_share_of_the_time() {
-        let site = |site: &str, ms: u64| LockSite {
-            site: site.to_owned(),
-            layer: LockLayer::Ext4,
-            kind: LockKind::RwsemWrite,
-            waits: 7,
-            wait_ns: ms * 1_000_000,
+        let seen = |sites: &[(&str, u64)], lost| {
+            let site = |(site, ms): &(&str, u64)| LockSite {
+                site: (*site).to_owned(),
+                layer: LockLayer::Ext4,
+                kind: LockKind::RwsemWrite,
+                waits: 7,
+                wait_ns: ms * 1_000_000,
+            };
+            Some(FsLocks::Seen(SeenLocks {
+                thread_seconds: 4.0,
+                sites: sites.iter().map(site).collect(),
+                lost,
+            }))
         };
         let mut result = result(3.9, 1.0, 0.26, 5);
-        result.cells[1].locks = Some(FsLocks::Seen(SeenLocks {
-            thread_seconds: 4.0,
-            sites: vec![site("ext4_file_write_iter", 2_000), site("small", 19)],
-            lost: 2,
-        }));
+        result.cells[1].locks = seen(&[("ext4_file_write_iter", 2_000), ("small", 19)], 2);
         let said = locks(&result);
         assert_eq!(said.len(), 2, "the point, and what is not seen");
-        result.cells[0].locks = Some(FsLocks::Seen(SeenLocks {
-            thread_seconds: 4.0,
-            sites: vec![site("small", 19)],
-            lost: 0,
-        }));
-        let quiet = &locks(&result)[1].words;
-        assert_eq!(
-            quiet,
-            "1 other point, 4 jobs: no wait of 0.5 % of the jobs' time"
-        );
-        let wanted = "ext4 same, direct append of 4 KiB, 4 jobs: 50.0 % of the jobs' time in ext4_file_write_iter \
-                      (ext4, rwsem, write); 2 waits were lost";
-        assert_eq!(said[0].words, wanted);
+        let words = "50.0 % of the jobs' time in ext4_file_write_iter (ext4, rwsem, write); 2 waits were lost";
+        assert!(said[0].words.ends_with(words), "{said:?}");
+        result.cells[0].locks = seen(&[("small", 19)], 0);
+        assert!(locks(&result)[1].words.starts_with("1 other point, 4 jobs"));
     }
 }
