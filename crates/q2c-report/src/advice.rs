@@ -174,12 +174,9 @@ impl<'a> Of<'a> {
         };
         let relative = self.recommended().and_then(|cell| cell.relative);
         let gain = relative.map(|of| {
-            format!(
-                ", {}x the {} of polling at {} % of its IOPS",
-                median(&of.kiops_per_core, 1.0),
-                per_core_unit(&of),
-                median(&of.iops, 100.0)
-            )
+            let (times, unit) = (median(&of.kiops_per_core, 1.0), per_core_unit(&of));
+            let iops = median(&of.iops, 100.0);
+            format!(", {times}x the {unit} of polling at {iops} % of its IOPS")
         });
         format!("{method}{}.", gain.unwrap_or_default())
     }

@@ -282,12 +282,9 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
     all.sort_by_key(|seeks| Reverse(seeks.n));
     let more = all.len().saturating_sub(DEVICES);
     let told = |seeks: &Seeks| {
-        let words = format!(
-            "{} sequential, mean {} sectors, median {}",
-            percent(seeks.sequential as f64 / seeks.n as f64),
-            number(seeks.mean_sectors),
-            number(seeks.median_sectors)
-        );
+        let sequential = percent(seeks.sequential as f64 / seeks.n as f64);
+        let [mean, median] = [seeks.mean_sectors, seeks.median_sectors].map(number);
+        let words = format!("{sequential} sequential, mean {mean} sectors, median {median}");
         Said::plain(&format!("seeks on {}", seeks.device), words)
     };
     let rest = (more > 0).then(|| Said::plain("and", format!("{more} more; --json has all")));
@@ -387,12 +384,8 @@ fn shares(of: &BTreeMap<String, f64>) -> String {
 /// in flight. `most` is the most that was in flight, where it is known.
 fn load(class: &LoadClass, most: Option<u64>) -> Said {
     let (from, to) = load_range(class, most);
-    let words = format!(
-        "{} I/Os, mean Q2C {}: {}",
-        count(class.requests),
-        time(class.mean_q2c_ns),
-        shares(&class.shares)
-    );
+    let (ios, mean) = (count(class.requests), time(class.mean_q2c_ns));
+    let words = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
     Said::plain(&format!("{} in flight", label::range(from, to)), words)
 }
 

@@ -35,11 +35,8 @@ pub(crate) fn course(
             )
         }
         ([first, ..], None) => {
-            format!(
-                "{} is recommended at {}",
-                method(&first.method),
-                jobs(first.jobs)
-            )
+            let (name, jobs) = (method(&first.method), jobs(first.jobs));
+            format!("{name} is recommended at {jobs}")
         }
     };
     for change in changes {

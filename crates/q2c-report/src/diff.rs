@@ -210,10 +210,8 @@ fn warnings(result: &DiffResult) -> Vec<String> {
     let sides = [("A", &result.a), ("B", &result.b)];
     let sides = sides.into_iter().filter(|(_, of)| !of.warnings.is_empty());
     let sides = sides.map(|(name, side)| {
-        format!(
-            "{name} warns of {}",
-            listed(side.warnings.iter().map(|it| &it.id))
-        )
+        let ids = listed(side.warnings.iter().map(|it| &it.id));
+        format!("{name} warns of {ids}")
     });
     others.chain(sides).collect()
 }

@@ -14,11 +14,10 @@ pub(crate) use doctor::check_verdict;
 pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
-use crate::label;
 use crate::plot::Plot;
 use crate::said::{Said, Table, Weight};
-use crate::sim_machine;
 use crate::terminal::Screen;
+use crate::{label, sim_machine};
 use q2c_model::Fault;
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use std::cell::OnceCell;

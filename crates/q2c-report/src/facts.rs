@@ -1,14 +1,12 @@
 //! Machine, target and calibration as names and values. A value that could not be read is shown as
 //! unknown.
 
-use crate::cpu_trials;
 use crate::document::check_verdict;
-use crate::invalid;
 use crate::label::ranges;
 use crate::phrase::some_listed;
 use crate::quantity::{duration, seconds, size};
-use crate::service::service_times;
-use crate::sim_machine;
+use crate::sim_machine::{self, service_times};
+use crate::{cpu_trials, invalid};
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, Device, DoctorReport, Machine, Target, Verdict};
 

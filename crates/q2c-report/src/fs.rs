@@ -2,12 +2,11 @@
 
 mod watched;
 
-use crate::course;
 use crate::document::{Document, Reported, Section};
-use crate::invalid;
 use crate::phrase::{counted, distinct, listed, some_listed, when};
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
 use crate::said::{Field, Said, Table, Weight};
+use crate::{course, invalid};
 use q2c_result::fs::{
     FileSystem, FsCell, FsPoint, FsProgram, FsResult, MadeFs, ProgramCell, ProgramPoint,
     SharedRatio, Sharing,

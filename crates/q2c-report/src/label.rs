@@ -1,10 +1,8 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
-use crate::late;
 use crate::mode::{self, Kept};
 use crate::phrase::{counted, distinct, joined, listed};
-use crate::proof;
-use crate::quantity;
+use crate::{late, proof, quantity};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Target;

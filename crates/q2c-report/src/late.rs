@@ -70,11 +70,9 @@ fn slowest(run: &LateRun) -> Option<String> {
         Some((part, share)) => format!("by the {part} ({})", percent(share)),
         None => "by no part alone".to_owned(),
     };
+    let (ios, mean, sum) = (count(ios), duration(u2c), sum(&parts));
     Some(format!(
-        "the slowest {} I/Os (mean {}: {}) took longer {by}",
-        count(ios),
-        duration(u2c),
-        sum(&parts),
+        "the slowest {ios} I/Os (mean {mean}: {sum}) took longer {by}"
     ))
 }
 

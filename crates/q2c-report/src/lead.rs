@@ -83,11 +83,8 @@ fn once<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<St
     let measured = grouped(all).into_iter();
     let by_words = grouped(measured.map(|((of, words), measures)| ((measures, words), of)));
     let line = |((measures, words), of)| {
-        format!(
-            "{}, {}: {words}",
-            joined::<&str>(measures, " and "),
-            joined::<&str>(of, " and ")
-        )
+        let [measures, of]: [String; 2] = [measures, of].map(|all: Vec<&str>| joined(all, " and "));
+        format!("{measures}, {of}: {words}")
     };
     by_words.into_iter().map(line).collect()
 }

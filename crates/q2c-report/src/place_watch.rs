@@ -126,10 +126,8 @@ fn advised(of: &AdvisedMove) -> Said {
         MoveReason::Room => "it makes room for a polling task",
     };
     let kind = if of.polls { "polls" } else { "computes" };
-    let words = format!(
-        "{} ({}, {kind}) from CPU {} to {}: {why}",
-        of.name, of.tid, of.from.0, of.to.0
-    );
+    let (name, tid, from, to) = (&of.name, of.tid, of.from.0, of.to.0);
+    let words = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {why}");
     Said::plain("move", words)
 }
 

@@ -13,12 +13,9 @@ use q2c_result::poll_study::StudiedPattern;
 
 impl Reported for PollSearchResult {
     fn document(&self) -> Document<'_> {
-        let title = format!(
-            "{} configurations on {} patterns of {} sources",
-            count(self.configurations as u64),
-            self.searched.len(),
-            sources(&self.searched).len()
-        );
+        let (patterns, sources_of) = (self.searched.len(), sources(&self.searched).len());
+        let all = count(self.configurations as u64);
+        let title = format!("{all} configurations on {patterns} patterns of {sources_of} sources");
         let limits: String = self.limits.iter().map(|l| format!(", {l}")).collect();
         let about = format!(
             "ranked by {}{limits} · held out: {} ({} patterns) · {} rounds · {} · {} loop",

@@ -232,10 +232,7 @@ fn not_copied(of: &NotCopied) -> String {
             needed - jobs.min(needed)
         ),
         NotCopied::OtherSizes { share } => {
-            format!(
-                "{} of the foreground's I/Os, of other sizes",
-                percent(share)
-            )
+            percent(share) + " of the foreground's I/Os, of other sizes"
         }
         NotCopied::RoundedSize { from, to } => format!("{from}: done as {to}"),
         NotCopied::OtherDirection {

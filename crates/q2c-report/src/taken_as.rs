@@ -85,11 +85,8 @@ fn dealt(taken: &TakenAs, lanes: usize) -> String {
         1 => format!("1 {one}"),
         n => format!("{} {one}s", count(n as u64)),
     };
-    let dealt = format!(
-        "{} as {}",
-        counted(taken.owners, owner),
-        counted(lanes, "lane")
-    );
+    let (owners, lanes) = (counted(taken.owners, owner), counted(lanes, "lane"));
+    let dealt = format!("{owners} as {lanes}");
     match taken.overlapping {
         0 => dealt,
         n => format!(

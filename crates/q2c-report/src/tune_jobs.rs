@@ -3,10 +3,9 @@
 use crate::course::{course, jobs};
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{distinct, grouped, listed, when};
-use crate::plots;
 use crate::quantity::{bare, seconds};
 use crate::said::{Field, Said, Table, Weight};
-use crate::{advice, invalid, label, metric, sim_machine};
+use crate::{advice, invalid, label, metric, plots, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::role::{CellRole, Role};

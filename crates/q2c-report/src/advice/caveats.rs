@@ -1,9 +1,8 @@
 //! What limits a verdict, in words: what disturbed its trials, and what they leave open.
 
 use super::Of;
-use crate::invalid;
-use crate::label;
 use crate::quantity::{number, percent};
+use crate::{invalid, label};
 use q2c_policy::Method;
 use q2c_result::tune::{MethodName, Undecided};
 

@@ -116,11 +116,9 @@ impl Reported for SteerResult {
             -1 => "classic polling".to_owned(),
             us => format!("{us} us"),
         };
-        let steered = format!(
-            "{} completions, {} values written, the last one {delay}",
-            count(self.completions),
-            count(self.writes)
-        );
+        let [completions, writes] = [self.completions, self.writes].map(count);
+        let steered =
+            format!("{completions} completions, {writes} values written, the last one {delay}");
         let own = format!("{} % of a CPU", number(self.own_cpu_pct));
         let mixed = "requests of several sizes or directions shared the one value";
         let missed = [

@@ -3,15 +3,14 @@
 use super::{Answer, Document, Reported, Section};
 use crate::metric::{METRICS, Metric};
 use crate::mode::{self, Kept};
-use crate::phrase::joined;
-use crate::plots;
+use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, median, number, seconds};
 use crate::said::{Field, Said, Table, Weight};
-use crate::{advice, cpu_trials, facts, fidelity, invalid, label, program, sim_machine};
+use crate::{advice, cpu_trials, facts, invalid, label, plots, program, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::Check;
-use q2c_result::tune::{Cell, Recommendation, TuneResult};
+use q2c_result::tune::{Cell, Errors, Recommendation, SizeFidelity, TuneResult};
 
 impl Reported for TuneResult {
     fn document(&self) -> Document<'_> {
@@ -202,9 +201,9 @@ fn trust(result: &TuneResult) -> Section<'static> {
         .told(lessons)
         .told([
             Said::plain("intervals", intervals),
-            Said::new(weight, "fidelity", fidelity::head(result)),
+            Said::new(weight, "fidelity", fidelity(result)),
         ])
-        .told(result.fidelity.by_block_size.iter().map(fidelity::said))
+        .told(result.fidelity.by_block_size.iter().map(fidelity_at))
         .told([
             Said::plain(
                 "device drift",
@@ -214,6 +213,45 @@ fn trust(result: &TuneResult) -> Section<'static> {
         ])
         .told(Said::each(Weight::Plain, "late time", late))
         .folded()
+}
+
+/// What is compared, over all block sizes, and with whose costs.
+fn fidelity(result: &TuneResult) -> String {
+    let reused = result.calibration.iter().any(|costs| costs.reused);
+    let earlier = when(
+        reused,
+        "; the calibration was that of an earlier run (--recalibrate makes it anew)",
+    );
+    let fidelity = &result.fidelity;
+    if fidelity.cells == 0 {
+        return format!("no sleeping cell was measured, so predictions are unchecked{earlier}");
+    }
+    let drift = number(fidelity.drift_pct);
+    let awake = match fidelity.never_slept {
+        0 => String::new(),
+        n => format!("; {n} more never left the CPU in their sleeps and are not counted"),
+    };
+    format!(
+        "predicted against measured, median / 90th percentile / worst sleeping cell, before its \
+         own trials corrected the costs; the device drifted by {drift} %{awake}{earlier}"
+    )
+}
+
+/// The errors at one block size: `IOPS 0.80 / 2.40 / 2.40 % (hybrid min:70%,1ms), ...`.
+fn fidelity_at(of: &SizeFidelity) -> Said {
+    let told = |errors: &Errors, unit: &str| {
+        format!(
+            "{} / {} / {} {unit} ({})",
+            number(errors.median),
+            number(errors.p90),
+            number(errors.max),
+            label::method(&errors.worst.0)
+        )
+    };
+    let (iops, cpu) = (told(&of.iops_pct, "%"), told(&of.cpu_points, "points"));
+    let missed = told(&of.miss_points, "points");
+    let words = format!("IOPS {iops}, CPU {cpu}, miss rate {missed}");
+    Said::plain(&format!("{}, {}", of.bs, counted(of.cells, "cell")), words)
 }
 
 fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {

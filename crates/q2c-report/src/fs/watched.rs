@@ -51,10 +51,8 @@ fn waited(seen: &SeenLocks) -> Option<String> {
     let told = |site: &LockSite| {
         let share = number(100.0 * seen.share(site));
         let (layer, lock) = (layer(site.layer), lock(site.kind));
-        format!(
-            "{share} % of the jobs' time in {} ({layer}, {lock})",
-            site.site
-        )
+        let name = &site.site;
+        format!("{share} % of the jobs' time in {name} ({layer}, {lock})")
     };
     let all = some_listed(seen.sites.iter().filter(large).take(SITES).map(told));
     let lost = match seen.lost {
