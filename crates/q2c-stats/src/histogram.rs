@@ -3,18 +3,15 @@
 use crate::step::Step;
 use serde::{Deserialize, Serialize};
 
-/// Classes per octave. Each class is at most 1.6 % wide, and its middle within 0.8 % of all values
-/// in it. Below 128 every value has its own class.
+/// Per octave: a class is at most 1.6 % wide, its middle within 0.8 %; below 128 each value has
+/// one.
 pub(crate) const STEPS: u64 = 64;
-/// Number of bits of a class's number within its octave.
 const BITS: u32 = STEPS.trailing_zeros();
 /// Number of classes: every value has one.
 const CLASSES: usize = class(u64::MAX) + 1;
 
-/// Counts of values in classes of equal relative width. Sum, least and greatest value are exact.
-///
-/// It is a sketch that can be made in parts: those of parts, merged in any order, are that of the
-/// whole. Its serialised form has the classes that are not empty.
+/// Counts of values in classes of equal relative width; sum, least and greatest are exact. Sketches
+/// of parts, merged in any order, are that of the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Stored", try_from = "Stored")]
 pub struct Histogram {
@@ -31,7 +28,6 @@ const fn class(value: u64) -> usize {
     (shift as u64 * STEPS + (value >> shift)) as usize
 }
 
-/// The middle of the whole numbers in a class.
 fn middle(class: usize) -> f64 {
     let class = class as u64;
     let shift = (class / STEPS).saturating_sub(1);
@@ -50,7 +46,6 @@ impl Default for Histogram {
     }
 }
 
-/// The serialised form of a [`Histogram`].
 #[derive(Serialize, Deserialize)]
 struct Stored {
     /// Number of a class and count of its values, in rising order of the classes.
@@ -109,8 +104,7 @@ impl TryFrom<Stored> for Histogram {
 }
 
 impl Histogram {
-    /// The largest relative error of a percentile: half the width of a class, 1/128 or 0.78 %.
-    /// Values below 128 have no error.
+    /// The largest relative error of a percentile, half the width of a class; 0 below 128.
     pub const ERROR: f64 = 0.5 / STEPS as f64;
 
     /// Counts one value.
@@ -188,8 +182,7 @@ impl Histogram {
         self.greatest
     }
 
-    /// The nearest-rank percentile `q` (0..=1) within [`Histogram::ERROR`], never outside the
-    /// values seen; 0 when there are none.
+    /// Nearest-rank percentile `q` (0..=1) within [`Histogram::ERROR`] and the values seen, or 0.
     #[must_use]
     pub fn percentile(&self, q: f64) -> f64 {
         let count = self.count();
@@ -249,7 +242,6 @@ mod tests {
         assert_eq!(histogram.greatest(), u64::MAX / 4);
     }
 
-    /// A form as it is stored, with these classes and this sum.
     fn stored(classes: &[(u32, u64)], sum: u128) -> Stored {
         Stored {
             classes: classes.to_vec(),
@@ -271,8 +263,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every value is in the step whose bounds it lies between, so counts at the bounds of
-        /// steps are exact.
+        /// Every value lies between the bounds of its step, so counts there are exact.
         #[test]
         fn steps_count_what_lies_between_their_bounds(
             drawn in prop::collection::vec((0u32..64, any::<u64>()), 0..200),
@@ -298,8 +289,7 @@ mod tests {
             prop_assert_eq!(Histogram::try_from(Stored::from(made.clone())), Ok(made));
         }
 
-        /// Parts of values of any size, each merged in the order of its number, are the whole; a
-        /// percentile is within the stated error of that of the sorted values.
+        /// Parts, merged in any order, are the whole, and a percentile is as exact as stated.
         #[test]
         fn the_error_is_as_stated(
             drawn in prop::collection::vec((0u32..64, any::<u64>(), 0usize..5), 1..300),
@@ -322,8 +312,7 @@ mod tests {
             prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
         }
 
-        /// Compares the percentile of two merged histograms with the exact percentile of the
-        /// values.
+        /// Of two merged histograms, beside the exact ones.
         #[test]
         fn percentiles_are_those_of_the_values(
             mut values in prop::collection::vec(0u64..50_000_000, 1..400),

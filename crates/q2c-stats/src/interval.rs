@@ -1,17 +1,14 @@
-//! The interval of a median. A median is never handed on without its interval and its number of
-//! trials.
+//! The interval of a median, which is never handed on without it and its number of trials.
 
 use crate::percentile::{median, sorted};
 use serde::{Deserialize, Serialize};
 
-/// Least number of trials of each side for which trials that lie wholly above those of another say
-/// something: equal sides do so in 2.9 % of the cases with 4 trials each, in 10 % with 3.
+/// Fewest trials on each side that say something when wholly apart: equal sides are so in 2.9 % of
+/// cases with 4 trials each, in 10 % with 3.
 pub const CLEAR_TRIALS: u32 = 4;
 
-/// The median of independent trials with their range.
-///
-/// `[min, max]` is the order-statistic interval: for n trials it covers the true median with
-/// probability `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
+/// The median of independent trials with their range: `[min, max]` of n trials covers the true
+/// median with probability `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The median of the trials.
@@ -55,8 +52,7 @@ impl Interval {
         self.min > other.max
     }
 
-    /// Probability that all trials of one of two equal sides lie above all of the other's, for as
-    /// many trials as these two have: 2 of the C(n + m, n) orders, 0..1.
+    /// Probability that all trials of one of two equal sides of this size lie above the other's.
     #[must_use]
     pub fn above_by_chance(&self, other: &Interval) -> f64 {
         let (n, m) = (self.trials, other.trials);

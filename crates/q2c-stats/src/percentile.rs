@@ -28,8 +28,7 @@ pub fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The nearest-rank percentile of sorted values: the smallest value with at least the share `q`
-/// (0..=1) of all values at or below it. The default for an empty slice.
+/// The smallest value with at least the share `q` (0..=1) of all sorted ones at or below it.
 #[must_use]
 pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
     let rank = (q * sorted.len() as f64).ceil() as usize;
@@ -40,9 +39,8 @@ pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
 /// `n` quantiles at the midpoints of equal shares: (i + 1/2) / n.
 #[must_use]
 pub fn quantiles<T: Copy + Default>(sorted: &[T], n: usize) -> Vec<T> {
-    (0..n)
-        .map(|i| percentile(sorted, (i as f64 + 0.5) / n as f64))
-        .collect()
+    let share = |i| (i as f64 + 0.5) / n as f64;
+    (0..n).map(|i| percentile(sorted, share(i))).collect()
 }
 
 #[cfg(test)]
@@ -54,9 +52,7 @@ mod tests {
     fn nearest_rank_on_the_textbook_example() {
         // The example of the nearest-rank method in common statistics texts.
         let values = [15, 20, 35, 40, 50];
-        let got: Vec<i32> = [0.05, 0.30, 0.40, 0.50, 1.0]
-            .map(|q| percentile(&values, q))
-            .to_vec();
+        let got = [0.05, 0.30, 0.40, 0.50, 1.0].map(|q| percentile(&values, q));
         assert_eq!(got, [15, 20, 20, 35, 50]);
     }
 

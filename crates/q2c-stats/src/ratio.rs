@@ -14,9 +14,8 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples, drawn with
-/// `seed`). `None` when a side is empty or the median of b is 0. With few trials the interval is
-/// too narrow, so print the number of trials beside it.
+/// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples drawn with
+/// `seed`), which is too narrow for few trials. `None`: an empty side, or a median of b of 0.
 #[must_use]
 pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     let (a, b) = (sorted(a), sorted(b));
@@ -25,13 +24,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
         return None;
     }
     let mut rng = Rng::new(seed);
-    let mut draw = |values: &[f64]| {
-        let picks: Vec<f64> = values
-            .iter()
-            .map(|_| values[rng.below(values.len() as u64) as usize])
-            .collect();
-        median(&sorted(&picks))
-    };
+    let mut draw = |values: &[f64]| drawn_median(values, &mut rng);
     let ratios: Vec<f64> = (0..2_000).map(|_| draw(&a) / draw(&b)).collect();
     let ratios = sorted(&ratios);
     Some(Ratio {
@@ -39,6 +32,13 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
         low: percentile(&ratios, 0.025),
         high: percentile(&ratios, 0.975),
     })
+}
+
+/// The median of as many values drawn with replacement.
+pub(crate) fn drawn_median(values: &[f64], rng: &mut Rng) -> f64 {
+    let pick = |_: &f64| values[rng.below(values.len() as u64) as usize];
+    let picks: Vec<f64> = values.iter().map(pick).collect();
+    median(&sorted(&picks))
 }
 
 #[cfg(test)]

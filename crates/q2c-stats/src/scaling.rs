@@ -28,9 +28,8 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Analyses a curve. `border` is the largest number of jobs before the first step of the
-    /// topology, if there is one: the fit uses the points up to it, the shape all points. `seed` is
-    /// that of the resampling.
+    /// Analyses a curve: the shape by all points, the fit by those up to `border`, the last number
+    /// of jobs before the topology's first step. `seed` is for resampling.
     ///
     /// # Errors
     /// See [`Bad`].

@@ -1,10 +1,8 @@
-//! The shape of a distribution of delays: where its middle is, how wide it is, and how its values
-//! lie about the middle.
+//! The shape of a distribution of delays: its middle, its width, and how values lie about it.
 
 use super::{median, percentile, sorted};
 
-/// The smallest spread, in the unit of the values (ns where they are times): values that are all
-/// alike would have none, and deviations are counted in spreads.
+/// In the unit of the values: equal ones would have none, and deviations are counted in spreads.
 const LEAST_SPREAD: f64 = 100.0;
 /// Deviations are rounded to steps, of which the spread has this number.
 const STEPS: f64 = 100.0;
@@ -14,21 +12,19 @@ const STEPS: f64 = 100.0;
 pub struct Shape {
     /// The median.
     pub middle: f64,
-    /// Half the distance of the 16th and the 84th percentile: the standard deviation where the
-    /// values are normal.
+    /// Half the distance of the 16th and 84th percentile: the deviation of normal values.
     pub spread: f64,
     /// Values are clamped at this one from below,
     pub least: f64,
     /// and at this one from above.
     pub most: f64,
-    /// Deviations of consecutive values from the middle, in spreads, in the order of the series.
-    /// Consecutive ones are kept, so that bursts stay bursts.
+    /// Consecutive deviations from the middle, in spreads, so that bursts stay bursts.
     pub z: Vec<f64>,
 }
 
 impl Shape {
-    /// The shape of `series`. Values are clamped at the percentiles `cuts` (0..1); of at most
-    /// `kept` values from the middle of the series the deviations are kept.
+    /// Clamps `series` at the percentiles `cuts` (0..1) and keeps at most `kept` deviations from
+    /// its middle.
     #[must_use]
     pub fn of(series: &[f64], cuts: [f64; 2], kept: usize) -> Self {
         let ascending = sorted(series);
@@ -52,8 +48,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Of 0, 10, 20, ... 1,000 in an order of its own, the 16th percentile is 160 and the 84th is
-    /// 840, so the spread is 340.
+    /// Of 0, 10, ... 1,000 the 16th percentile is 160 and the 84th is 840: the spread is 340.
     #[test]
     fn the_shape_of_an_even_distribution() {
         let series: Vec<f64> = (0..=100).map(|n| f64::from(n * 37 % 101) * 10.0).collect();

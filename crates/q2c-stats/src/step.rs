@@ -2,8 +2,8 @@
 
 use crate::histogram::STEPS;
 
-/// A range of whole numbers, and how many values lie in it: from a power of two to the next one in
-/// four parts of equal width. All values below 64 are in the first step.
+/// Whole numbers from a power of two to the next in four equal parts, and their count. All below 64
+/// are in the first step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Number of the step; 0 for the values below 64.
@@ -64,10 +64,8 @@ impl Step {
     }
 }
 
-/// Ranges that follow each other without a gap, with the counts of all `steps`, which come in
-/// rising order: begin, end, and count of each. There are at most `most` of them, and no fewer than
-/// two are asked for. They are as narrow as that allows: a quarter, a half, one, two, four ...
-/// octaves wide.
+/// Gapless ranges with the counts of all `steps`, which rise: begin, end, and count. There are at
+/// most `most`, two or more, as narrow as that allows: a quarter to several octaves.
 #[must_use]
 pub fn coarser(steps: &[Step], most: usize) -> Vec<(u64, u64, u64)> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
@@ -81,12 +79,11 @@ pub fn coarser(steps: &[Step], most: usize) -> Vec<(u64, u64, u64)> {
         width *= 2;
     }
     let from = group(first.number, width);
-    let mut ranges: Vec<(u64, u64, u64)> = (from..=group(last.number, width))
-        .map(|of| match of.checked_sub(1) {
-            None => (0, begin(1), 0),
-            Some(before) => (begin(before * width + 1), begin(of * width + 1), 0),
-        })
-        .collect();
+    let range = |of: u64| match of.checked_sub(1) {
+        None => (0, begin(1), 0),
+        Some(before) => (begin(before * width + 1), begin(of * width + 1), 0),
+    };
+    let mut ranges: Vec<_> = (from..=group(last.number, width)).map(range).collect();
     for step in steps {
         ranges[(group(step.number, width) - from) as usize].2 += step.count;
     }
@@ -139,10 +136,8 @@ mod tests {
             (192, 256, 1),
         ];
         assert_eq!(coarser(&steps, 8), halves);
-        assert_eq!(
-            coarser(&steps, 3),
-            [(0, 64, 1), (64, 128, 2), (128, 256, 2)]
-        );
+        let octaves = [(0, 64, 1), (64, 128, 2), (128, 256, 2)];
+        assert_eq!(coarser(&steps, 3), octaves);
         assert_eq!(coarser(&steps, 2), [(0, 64, 1), (64, 256, 4)]);
         assert_eq!(coarser(&[], 5), []);
     }

@@ -22,28 +22,24 @@ pub struct Step {
     pub gain_per_job: Option<f64>,
 }
 
-/// The shape of a curve. It is decided by medians, and where intervals are asked for by `[min,
-/// max]` of the trials. With one trial an interval is a point and decides nothing, so the trials
-/// stand beside every number.
+/// Decided by medians and, where asked for, `[min, max]` of the trials: with one trial that decides
+/// nothing, so the trials stand beside every number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// The points by ascending number of jobs.
     pub steps: Vec<Step>,
     /// X(1). Where one job was not measured: throughput per job at the smallest number of jobs.
     pub one_job: f64,
-    /// First N whose gain per added job is below 10 % of X(1): jobs paid up to the point before it.
-    /// `None` when every step paid.
+    /// First N whose gain per added job is below 10 % of X(1); `None` when every step paid.
     pub knee: Option<u32>,
     /// N of the highest median; of several equal ones the smallest N.
     pub peak: u32,
     /// X at the peak.
     pub peak_x: Interval,
-    /// Smallest N above the peak where throughput collapsed: its interval lies wholly below the
-    /// peak's and its median at least 5 % below, and both hold for the next point as well. `None`
-    /// without a collapse.
+    /// Smallest N above the peak where throughput collapsed: wholly below the peak's interval and 5
+    /// % below its median, as is the next point.
     pub collapse: Option<u32>,
-    /// N of the last point, when only that one fell so far: a point behind it could confirm the
-    /// collapse.
+    /// N of the last point when only that one fell: one behind it could confirm the collapse.
     pub unconfirmed: Option<u32>,
     /// X(largest N) / X(peak), 0..=1.
     pub retained: f64,
@@ -104,7 +100,6 @@ fn steps(points: &[Point]) -> Vec<Step> {
     steps
 }
 
-/// The index of the highest median; of equal ones the first.
 fn peak(steps: &[Step]) -> usize {
     let higher = |best: usize, i: usize| match steps[i].x.median > steps[best].x.median {
         true => i,
@@ -114,15 +109,12 @@ fn peak(steps: &[Step]) -> usize {
 }
 
 fn knee(steps: &[Step], one_job: f64) -> Option<u32> {
-    let flat = |s: &&Step| {
-        s.gain_per_job
-            .is_some_and(|gain| gain < KNEE_SHARE * one_job)
-    };
+    let least = KNEE_SHARE * one_job;
+    let flat = |s: &&Step| s.gain_per_job.is_some_and(|gain| gain < least);
     steps.iter().find(flat).map(|s| s.jobs)
 }
 
-/// Whether a point fell: its interval lies wholly below the peak's, and its median at least
-/// [`COLLAPSE_DROP`] below.
+/// Wholly below the peak's interval, and [`COLLAPSE_DROP`] below its median.
 fn fell(x: &Interval, peak: &Interval) -> bool {
     peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
 }

@@ -40,8 +40,7 @@ impl Usl {
         self.lambda * jobs / (1.0 + waits)
     }
 
-    /// The number of jobs at which the law is highest: sqrt((1 - sigma) / kappa), not below 1.
-    /// `None` with kappa at 0, because then the law never falls.
+    /// Where the law is highest: sqrt((1 - sigma) / kappa), at least 1; never with kappa at 0.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         let squared = (1.0 - self.sigma) / self.kappa;

@@ -1,5 +1,4 @@
-//! Tests on scaling curves of known shape: published ones, curves made by the law, curves with
-//! steps, flat and rising ones.
+//! Scaling curves of known shape: published, made by the law, with steps, flat and rising.
 
 mod shape;
 mod usl;
@@ -7,13 +6,11 @@ mod usl;
 use q2c_stats::Rng;
 use q2c_stats::scaling::{Point, Usl};
 
-/// A point per pair of jobs and throughput, one trial each.
 fn single(curve: &[(u32, f64)]) -> Vec<Point> {
     curve.iter().map(|&(n, x)| Point::new(n, &[x])).collect()
 }
 
-/// A nearly normal number of mean 0 and deviation 1: the sum of twelve uniform numbers less 6
-/// (Irwin-Hall).
+/// The sum of twelve uniform numbers less 6 (Irwin-Hall).
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
@@ -29,9 +26,8 @@ fn noisy(
     let mut rng = Rng::new(seed);
     let mut point = |&n: &u32| {
         let x = truth(f64::from(n));
-        let trials: Vec<f64> = (0..trials)
-            .map(|_| x * (1.0 + noise * normal(&mut rng)))
-            .collect();
+        let trial = |_| x * (1.0 + noise * normal(&mut rng));
+        let trials: Vec<f64> = (0..trials).map(trial).collect();
         Point::new(n, &trials)
     };
     jobs.iter().map(&mut point).collect()
@@ -40,11 +36,7 @@ fn noisy(
 /// The law as the literature writes it, independent of the code under test.
 fn law(usl: Usl) -> impl Fn(f64) -> f64 {
     move |n| {
-        let Usl {
-            lambda,
-            sigma,
-            kappa,
-        } = usl;
-        (lambda * n) / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+        let (sigma, kappa) = (usl.sigma, usl.kappa);
+        (usl.lambda * n) / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
     }
 }

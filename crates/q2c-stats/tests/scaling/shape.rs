@@ -23,19 +23,11 @@ fn the_published_case() {
 #[test]
 fn a_point_alone_is_no_collapse() {
     let without_the_rest = Shape::of(&single(&SPDK_3097[..5])).unwrap();
-    assert_eq!(
-        (without_the_rest.collapse, without_the_rest.unconfirmed),
-        (None, Some(14))
-    );
+    let (collapse, unconfirmed) = (without_the_rest.collapse, without_the_rest.unconfirmed);
+    assert_eq!((collapse, unconfirmed), (None, Some(14)));
     // One low point between good ones is an accident.
-    let dip = Shape::of(&single(&[
-        (1, 10.0),
-        (2, 20.0),
-        (3, 9.0),
-        (4, 19.8),
-        (5, 19.9),
-    ]))
-    .unwrap();
+    let dip = [(1, 10.0), (2, 20.0), (3, 9.0), (4, 19.8), (5, 19.9)];
+    let dip = Shape::of(&single(&dip)).unwrap();
     assert_eq!((dip.peak, dip.collapse, dip.unconfirmed), (2, None, None));
     assert_eq!(dip.lowest, 0.45);
 }
@@ -43,8 +35,7 @@ fn a_point_alone_is_no_collapse() {
 #[test]
 fn intervals_that_touch_are_no_collapse() {
     let at = |jobs, lowest: f64| Point::new(jobs, &[lowest, lowest + 1.0, lowest + 4.0]);
-    // The peak's interval is 100 to 104. The next one, 92 to 96, lies below it, and its median 8 %
-    // below.
+    // The next interval, 92 to 96, lies below the peak's 100 to 104, its median 8 % below.
     let clear = Shape::of(&[at(1, 50.0), at(2, 100.0), at(4, 92.0), at(8, 91.0)]).unwrap();
     assert_eq!(clear.collapse, Some(4));
     let wide = |jobs| Point::new(jobs, &[90.0, 92.0, 100.0]);
@@ -84,10 +75,8 @@ fn where_a_law_collapses() {
     for seed in 0..20 {
         let shape = Shape::of(&noisy(&jobs, 5, 0.003, seed, law(usl))).unwrap();
         assert_eq!((shape.peak, shape.collapse), (48, Some(96)), "seed {seed}");
-        assert!(
-            (shape.retained - 10_970.0 / 15_645.0).abs() < 0.02,
-            "{shape:?}"
-        );
+        let off = shape.retained - 10_970.0 / 15_645.0;
+        assert!(off.abs() < 0.02, "{shape:?}");
     }
 }
 
@@ -103,17 +92,13 @@ fn data_that_are_no_curve() {
     let bad = |points: &[Point]| Shape::of(points).unwrap_err();
     assert_eq!(bad(&[]), Bad::Empty);
     for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(
-            bad(&single(&[(1, 1.0), (2, x)])),
-            Bad::NotPositive { jobs: 2 }
-        );
+        let points = single(&[(1, 1.0), (2, x)]);
+        assert_eq!(bad(&points), Bad::NotPositive { jobs: 2 });
     }
     assert_eq!(bad(&[Point::new(3, &[])]), Bad::NotPositive { jobs: 3 });
     assert_eq!(bad(&single(&[(0, 1.0)])), Bad::NotPositive { jobs: 0 });
-    assert_eq!(
-        bad(&single(&[(2, 1.0), (1, 1.0), (2, 1.0)])),
-        Bad::Twice { jobs: 2 }
-    );
+    let twice = single(&[(2, 1.0), (1, 1.0), (2, 1.0)]);
+    assert_eq!(bad(&twice), Bad::Twice { jobs: 2 });
 }
 
 #[test]

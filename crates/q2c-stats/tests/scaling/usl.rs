@@ -17,14 +17,12 @@ fn near(a: f64, b: f64, share: f64) -> bool {
     (a - b).abs() <= share * b.abs()
 }
 
-/// The sum of squared relative residuals, independent of the code under test.
 fn cost(points: &[Point], usl: Usl) -> f64 {
     let residual = |p: &Point| 1.0 - law(usl)(f64::from(p.jobs)) / p.interval().median;
     points.iter().map(|p| residual(p).powi(2)).sum()
 }
 
-/// The lowest cost on a grid of sigma and kappa, with the best lambda of each grid point in closed
-/// form.
+/// On a grid of sigma and kappa, with the best lambda of each in closed form.
 fn by_grid(points: &[Point], top: f64) -> f64 {
     let mut least = f64::INFINITY;
     for (i, j) in (0..400).flat_map(|i| (0..400).map(move |j| (i, j))) {
@@ -32,23 +30,17 @@ fn by_grid(points: &[Point], top: f64) -> f64 {
             top * f64::from(i) / 400.0,
             top * f64::from(j) / 400.0 / 10.0,
         );
-        let one = law(Usl {
-            lambda: 1.0,
+        let with = |lambda| Usl {
+            lambda,
             sigma,
             kappa,
-        });
+        };
+        let one = law(with(1.0));
         let shares = points
             .iter()
             .map(|p| one(f64::from(p.jobs)) / p.interval().median);
         let (sum, squares) = shares.fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
-        least = least.min(cost(
-            points,
-            Usl {
-                lambda: sum / squares,
-                sigma,
-                kappa,
-            },
-        ));
+        least = least.min(cost(points, with(sum / squares)));
     }
     least
 }
@@ -56,12 +48,9 @@ fn by_grid(points: &[Point], top: f64) -> f64 {
 #[test]
 fn an_exact_curve_gives_its_parameters_back() {
     let found = fit(&noisy(&JOBS, 1, 0.0, 1, law(TRUTH)), 1).unwrap();
-    let Usl {
-        lambda,
-        sigma,
-        kappa,
-    } = found.usl;
-    assert!(near(lambda, 1_000.0, 1e-9) && near(sigma, 0.02, 1e-7) && near(kappa, 0.000_5, 1e-7));
+    let of = found.usl;
+    assert!(near(of.lambda, 1_000.0, 1e-9) && near(of.sigma, 0.02, 1e-7));
+    assert!(near(of.kappa, 0.000_5, 1e-7));
     assert!(near(found.peak.unwrap(), 44.271_887, 1e-6));
     assert!(found.rms_relative < 1e-9 && found.r_squared > 1.0 - 1e-12);
     assert_eq!(found.intervals, None, "single trials have no spread");
@@ -91,18 +80,14 @@ fn ranges_hold_the_truth() {
         assert!(near(found.peak.unwrap(), 44.27, 0.10), "{found:?}");
         assert!(found.rms_relative < 0.03);
     }
-    // If each range holds the truth with 95 %, then 26 or more of 30 sweeps do so in 98 of 100
-    // cases.
+    // 26 or more of 30 do so in 98 of 100 cases if each range holds it with 95 %.
     assert!(held.iter().all(|&n| n >= 26), "{held:?}");
 }
 
 #[test]
 fn two_trials_tell_no_range() {
-    let with = |trials| {
-        fit(&noisy(&JOBS, trials, 0.02, 1, law(TRUTH)), 1)
-            .unwrap()
-            .intervals
-    };
+    let points = |trials| noisy(&JOBS, trials, 0.02, 1, law(TRUTH));
+    let with = |trials| fit(&points(trials), 1).unwrap().intervals;
     assert!(with(2).is_none() && with(3).is_some());
 }
 
@@ -142,8 +127,7 @@ fn a_step_is_no_law_and_the_residuals_say_so() {
 
 #[test]
 fn contention_alone_never_falls() {
-    // Amdahl's curve with a last point that is a little lower: kappa ends at or near 0 and never
-    // below it.
+    // Amdahl's curve with a slightly lower last point: kappa ends at or near 0, never below.
     let amdahl = law(Usl {
         lambda: 100.0,
         sigma: 0.2,
@@ -155,32 +139,25 @@ fn contention_alone_never_falls() {
     points[4].trials[0] += 1.0;
     let found = fit(&points, 1).unwrap();
     assert!(found.usl.kappa >= 0.0 && found.usl.sigma >= 0.0);
-    assert_eq!(
+    let peak = |sigma, kappa| {
         Usl {
-            kappa: 0.0,
+            sigma,
+            kappa,
             ..TRUTH
         }
-        .peak(),
-        None
-    );
-    assert_eq!(
-        Usl {
-            sigma: 3.0,
-            ..TRUTH
-        }
-        .peak(),
-        Some(1.0)
-    );
+        .peak()
+    };
+    assert_eq!(peak(TRUTH.sigma, 0.0), None);
+    assert_eq!(peak(3.0, TRUTH.kappa), Some(1.0));
 }
 
 #[test]
 fn no_grid_point_is_better() {
+    let capped = |n: f64| n.min(3.0) - n / 50.0;
     let curves = [
         single(&SPDK_3097),
         noisy(&JOBS, 5, 0.05, 9, law(TRUTH)),
-        noisy(&[1, 2, 3, 4, 5, 6, 7, 8], 3, 0.1, 4, |n| {
-            n.min(3.0) - n / 50.0
-        }),
+        noisy(&[1, 2, 3, 4, 5, 6, 7, 8], 3, 0.1, 4, capped),
     ];
     for points in curves {
         let found: Fit = fit(&points, 1).unwrap();
@@ -194,8 +171,8 @@ fn no_grid_point_is_better() {
     }
 }
 
-/// Points without any law, in which a long step of the fit leads back to where it began: the fit
-/// stopped there with kappa at 0, although a small kappa is nearer.
+/// Without any law a long step leads back to where it began: the fit once stopped there with kappa
+/// at 0, although a small kappa is nearer.
 #[test]
 fn a_fit_does_not_stop_on_the_way() {
     let xs = [

@@ -13,21 +13,15 @@ const MOST_DAMPING: f64 = 1e6;
 /// A step that gains less than this share of the cost does not help.
 const LEAST_GAIN: f64 = 1e-12;
 
-/// The law nearest to the points (jobs, X) by relative residuals; `None` when there is none with
-/// costs at 0 or above.
+/// By relative residuals, among the laws with costs at 0 or above.
 pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
     // y is taken in units of its mean, so that the unit of X does not matter.
     let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
     let unit = mean(&y);
-    let data: Vec<(f64, f64)> = data
-        .iter()
-        .zip(&y)
-        .map(|(&(n, _), y)| (n, y / unit))
-        .collect();
-    let start: Vec<WeightedRow> = data
-        .iter()
-        .map(|&(n, y)| (terms(n).map(|t| t / y), 1.0))
-        .collect();
+    let relative = data.iter().zip(&y).map(|(&(n, _), y)| (n, y / unit));
+    let data: Vec<(f64, f64)> = relative.collect();
+    let row = |&(n, y): &(f64, f64)| (terms(n).map(|t| t / y), 1.0);
+    let start: Vec<WeightedRow> = data.iter().map(row).collect();
     let [a, b, c] = refined(&data, non_negative(&start)?);
     Some(Usl {
         lambda: 1.0 / (a * unit),
@@ -46,14 +40,13 @@ fn model(p: &[f64; 3], n: f64) -> f64 {
 
 /// Sum of the squared relative residuals: (X - model) / X = 1 - y / model(y).
 fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
-    data.iter()
-        .map(|&(n, y)| (1.0 - y / model(p, n)).powi(2))
-        .sum()
+    let residual = |&(n, y): &(f64, f64)| 1.0 - y / model(p, n);
+    data.iter().map(|point| residual(point).powi(2)).sum()
 }
 
-/// Levenberg-Marquardt steps on 1 - y/m until none helps, with little damping near the solution and
-/// more after a step that did not help. A long step may lead out of the positive parameters and
-/// back to where it began, so the refinement ends only where short ones do not help either.
+/// Levenberg-Marquardt steps on 1 - y/m until none helps, more damped after one that did not. A
+/// long step may lead out of the positive parameters and back to where it began, so the refinement
+/// ends only where short ones do not help either.
 fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MOST_STEPS {
@@ -67,9 +60,8 @@ fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     p
 }
 
-/// One step. The slope of 1 - y/m over the parameters is (y / m^2) terms, so the undamped next
-/// point solves (y / m^2) terms p = 2 y / m - 1. Damping adds an equation for each parameter, in
-/// the size of its column, that the parameter stays as it is.
+/// The slope of 1 - y/m is (y / m^2) terms, so the undamped next point solves (y / m^2) terms p = 2
+/// y / m - 1; damping asks each parameter, in its column's size, to stay.
 fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     let row = |&(n, y): &(f64, f64)| {
         let m = model(p, n);

@@ -3,9 +3,9 @@
 use super::Usl;
 use super::curve::curve;
 use super::resample::{self, Intervals};
+use crate::mean;
 use crate::scaling::point::{Bad, Point, in_order};
 use crate::scaling::shape::Shape;
-use crate::{Interval, mean};
 use serde::{Deserialize, Serialize};
 
 /// The smallest number of points for a fit; fewer say nothing about three parameters.
@@ -70,18 +70,15 @@ pub struct Fit {
     pub peak: Option<f64>,
     /// Every point used, with its residual.
     pub points: Vec<Fitted>,
-    /// Root mean square of the relative residuals. If it is far above the spread of the trials, the
-    /// curve has a step and the parameters mean nothing.
+    /// Of the residuals; far above the spread of trials, a step makes the parameters meaningless.
     pub rms_relative: f64,
-    /// 1 - residual sum of squares / total sum of squares, of the medians. Below 0 when a constant
-    /// would be nearer.
+    /// Of the medians' squares; below 0 when a constant would be nearer.
     pub r_squared: f64,
     /// Ranges of the parameters; `None` when a point has fewer than three trials.
     pub intervals: Option<Intervals>,
 }
 
-/// Fits the law to the medians of the points, which may be in any order. The ranges come from
-/// resampling the trials with `seed`.
+/// Fits the law to the medians of the points; ranges come from resampling trials with `seed`.
 ///
 /// # Errors
 /// See [`Refused`].
@@ -93,17 +90,15 @@ pub fn fit(points: &[Point], seed: u64) -> Result<Fit, Refused> {
     let points = in_order(points)?;
     let peak = Shape::of(&points)?.peak;
     identified(&points, peak)?;
-    let medians: Vec<(f64, f64)> = points
-        .iter()
-        .map(|p| (f64::from(p.jobs), p.interval().median))
-        .collect();
+    let median = |p: &Point| (f64::from(p.jobs), p.interval().median);
+    let medians: Vec<(f64, f64)> = points.iter().map(median).collect();
     let usl = curve(&medians).ok_or(Refused::NoSolution)?;
     let intervals = resample::intervals(&points, seed);
-    Ok(judged(usl, &points, intervals))
+    Ok(judged(usl, &medians, intervals))
 }
 
-/// Checks that there are points on both sides of the peak. A point at one job gives lambda by
-/// itself, so a peak there needs no point before it.
+/// Points on both sides of the peak. One at one job gives lambda by itself, so a peak there needs
+/// none before it.
 fn identified(points: &[Point], peak: u32) -> Result<(), Refused> {
     let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
     match peak {
@@ -113,24 +108,18 @@ fn identified(points: &[Point], peak: u32) -> Result<(), Refused> {
     }
 }
 
-fn judged(usl: Usl, points: &[Point], intervals: Option<Intervals>) -> Fit {
-    let medians: Vec<f64> = points
-        .iter()
-        .map(|p| Interval::of(&p.trials).median)
-        .collect();
-    let fitted: Vec<Fitted> = points
-        .iter()
-        .zip(&medians)
-        .map(|(p, &x)| {
-            let law = usl.at(f64::from(p.jobs));
-            Fitted {
-                jobs: p.jobs,
-                x: law,
-                relative_residual: (x - law) / x,
-            }
-        })
-        .collect();
+fn judged(usl: Usl, medians: &[(f64, f64)], intervals: Option<Intervals>) -> Fit {
+    let point = |&(jobs, x): &(f64, f64)| {
+        let law = usl.at(jobs);
+        Fitted {
+            jobs: jobs as u32,
+            x: law,
+            relative_residual: (x - law) / x,
+        }
+    };
+    let fitted: Vec<Fitted> = medians.iter().map(point).collect();
     let squares: Vec<f64> = fitted.iter().map(|f| f.relative_residual.powi(2)).collect();
+    let medians: Vec<f64> = medians.iter().map(|(_, x)| *x).collect();
     Fit {
         peak: usl.peak(),
         rms_relative: mean(&squares).sqrt(),
@@ -144,10 +133,7 @@ fn judged(usl: Usl, points: &[Point], intervals: Option<Intervals>) -> Fit {
 fn r_squared(fitted: &[Fitted], medians: &[f64]) -> f64 {
     let middle = mean(medians);
     let total: f64 = medians.iter().map(|x| (x - middle).powi(2)).sum();
-    let left: f64 = fitted
-        .iter()
-        .zip(medians)
-        .map(|(f, x)| (x - f.x).powi(2))
-        .sum();
+    let off = fitted.iter().zip(medians).map(|(f, x)| (x - f.x).powi(2));
+    let left: f64 = off.sum();
     1.0 - left / total
 }

@@ -1,36 +1,29 @@
 //! Linear least squares with three unknowns, of which the second and third must not be negative.
 
-/// One equation: its three factors and its right side.
 pub(super) type WeightedRow = ([f64; 3], f64);
 
-/// The sets of unknowns that may differ from 0. Of the best solutions within each set, the best one
-/// without a negative number is the constrained solution: the problem is convex, and every face of
-/// the constraint is tried.
+/// Unknowns that may differ from 0. The best solution without a negative number within any of these
+/// sets is the constrained one: the problem is convex, and every face is tried.
 const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
 /// The solution with all unknowns at 0 or above and the first above it; `None` when there is none.
 pub(super) fn non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
     let feasible = |x: &[f64; 3]| x[0] > 0.0 && x.iter().all(|&v| v >= 0.0 && v.is_finite());
     let solutions = SETS.iter().filter_map(|set| solve(rows, set));
-    solutions
-        .filter(feasible)
-        .min_by(|a, b| cost(rows, a).total_cmp(&cost(rows, b)))
+    let feasible = solutions.filter(feasible);
+    feasible.min_by(|a, b| cost(rows, a).total_cmp(&cost(rows, b)))
 }
 
 fn cost(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
-    rows.iter()
-        .map(|(f, y)| (f[0] * x[0] + f[1] * x[1] + f[2] * x[2] - y).powi(2))
-        .sum()
+    let off = |(f, y): &WeightedRow| dot(f, x) - y;
+    rows.iter().map(|row| off(row).powi(2)).sum()
 }
 
-/// The unconstrained solution with the unknowns outside `set` at 0, by Gram-Schmidt on the columns
-/// and back substitution. Gram-Schmidt is the modified form, and each pass is done twice because
-/// the columns of large numbers of jobs are nearly parallel.
+/// Unknowns outside `set` are 0. Modified Gram-Schmidt and back substitution, each pass done twice
+/// because the columns of large numbers of jobs are nearly parallel.
 fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
-    let mut columns: Vec<Vec<f64>> = set
-        .iter()
-        .map(|&c| rows.iter().map(|(f, _)| f[c]).collect())
-        .collect();
+    let column = |&c: &usize| rows.iter().map(|(f, _)| f[c]).collect();
+    let mut columns: Vec<Vec<f64>> = set.iter().map(column).collect();
     let mut rest: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
     let mut upper = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
@@ -71,9 +64,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// Removes from `v` its part along the unit vector `direction`, and returns the part's length.
 fn take_out(direction: &[f64], v: &mut [f64]) -> f64 {
     let along = dot(direction, v);
-    v.iter_mut()
-        .zip(direction)
-        .for_each(|(v, d)| *v -= along * d);
+    let both = v.iter_mut().zip(direction);
+    both.for_each(|(v, d)| *v -= along * d);
     along
 }
 
@@ -84,26 +76,19 @@ mod tests {
     #[test]
     fn by_hand() {
         // y = 1 + 2 x + 3 x^2 at x = 0, 1, 2, 3.
-        let rows: Vec<WeightedRow> = [1.0, 6.0, 17.0, 34.0]
-            .into_iter()
-            .zip([0.0, 1.0, 2.0, 3.0])
-            .map(|(y, x)| ([1.0, x, x * x], y))
-            .collect();
+        let y = [1.0, 6.0, 17.0, 34.0];
+        let rows = [0.0, 1.0, 2.0, 3.0].into_iter().zip(y);
+        let rows: Vec<WeightedRow> = rows.map(|(x, y)| ([1.0, x, x * x], y)).collect();
         let x = non_negative(&rows).unwrap();
-        assert!(
-            x.iter()
-                .zip([1.0, 2.0, 3.0])
-                .all(|(a, b)| (a - b).abs() < 1e-12),
-            "{x:?}"
-        );
+        let mut off = x.iter().zip([1.0, 2.0, 3.0]).map(|(a, b)| (a - b).abs());
+        assert!(off.all(|off| off < 1e-12), "{x:?}");
     }
 
     #[test]
     fn a_falling_line_has_no_slope_left() {
         // The best line is 4 - x; with the slope held at 0 the mean of 4, 3, 2 is best.
-        let rows: Vec<WeightedRow> = (0..3)
-            .map(|x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x)))
-            .collect();
+        let row = |x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x));
+        let rows: Vec<WeightedRow> = (0..3).map(row).collect();
         let x = non_negative(&rows).unwrap();
         assert!((x[0] - 3.0).abs() < 1e-12 && x[1] == 0.0, "{x:?}");
     }

@@ -2,14 +2,13 @@
 
 use super::Usl;
 use super::curve::curve;
+use crate::ratio::drawn_median;
 use crate::scaling::point::Point;
-use crate::{Rng, median, percentile, sorted};
+use crate::{Rng, percentile, sorted};
 use serde::{Deserialize, Serialize};
 
-/// The smallest number of trials at a point: with fewer the ranges would be too narrow (see
-/// [`Intervals`]).
+/// With fewer trials at a point the ranges would be too narrow (see [`Intervals`]).
 const LEAST_TRIALS: usize = 3;
-/// Number of resampled curves.
 const RESAMPLES: usize = 1_000;
 
 /// A range of resampled values.
@@ -43,9 +42,8 @@ pub(super) fn intervals(points: &[Point], seed: u64) -> Option<Intervals> {
         return None;
     }
     let mut rng = Rng::new(seed);
-    let laws: Vec<Usl> = (0..RESAMPLES)
-        .filter_map(|_| curve(&drawn(points, &mut rng)))
-        .collect();
+    let laws = (0..RESAMPLES).filter_map(|_| curve(&drawn(points, &mut rng)));
+    let laws: Vec<Usl> = laws.collect();
     let peaks: Option<Vec<f64>> = laws.iter().map(Usl::peak).collect();
     let of = |value: fn(&Usl) -> f64| range(&laws.iter().map(value).collect::<Vec<_>>());
     (!laws.is_empty()).then(|| Intervals {
@@ -57,14 +55,7 @@ pub(super) fn intervals(points: &[Point], seed: u64) -> Option<Intervals> {
 }
 
 fn drawn(points: &[Point], rng: &mut Rng) -> Vec<(f64, f64)> {
-    let mut point = |p: &Point| {
-        let picks: Vec<f64> = p
-            .trials
-            .iter()
-            .map(|_| p.trials[rng.below(p.trials.len() as u64) as usize])
-            .collect();
-        (f64::from(p.jobs), median(&sorted(&picks)))
-    };
+    let mut point = |p: &Point| (f64::from(p.jobs), drawn_median(&p.trials, rng));
     points.iter().map(&mut point).collect()
 }
 
