@@ -9,25 +9,19 @@ pub const BUCKETS: usize = 16;
 /// Size classes per direction: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64-127 and from 128 sectors.
 const SIZES: u32 = 8;
 
-/// The bucket of `io`, below [`BUCKETS`]: `direction + 2 * floor(log2(sectors))`, with 0 for a read
-/// and 1 for a write, and the largest size class open upwards. `None` for less than one sector:
-/// such an I/O is neither slept on nor counted (block/blk-mq.c until Linux 6.3).
+/// The bucket of `io`, below [`BUCKETS`]: `direction + 2 * floor(log2(sectors))`, the largest size
+/// class open upwards. `None` for less than a sector (block/blk-mq.c until Linux 6.3).
 #[inline]
 #[must_use]
 pub fn bucket_of(io: Io) -> Option<usize> {
     let size = (io.bytes >> 9).checked_ilog2()?.min(SIZES - 1);
-    let direction = match io.direction {
-        Direction::Read => 0,
-        Direction::Write => 1,
-    };
-    Some((direction + 2 * size) as usize)
+    Some(size as usize * 2 + usize::from(io.direction == Direction::Write))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Hand-made table of sectors and the bucket of a read of that length.
     const CLASSES: [(u32, usize); 10] = [
         (1, 0),
         (2, 2),
@@ -43,30 +37,16 @@ mod tests {
 
     #[test]
     fn sizes_fall_into_the_kernels_classes() {
+        let bucket = |direction, bytes| bucket_of(Io { direction, bytes });
         for (sectors, class) in CLASSES {
-            let read = Io {
-                direction: Direction::Read,
-                bytes: sectors * 512,
-            };
-            let write = Io {
-                direction: Direction::Write,
-                ..read
-            };
-            assert_eq!(bucket_of(read), Some(class), "{sectors} sectors read");
+            let bytes = sectors * 512;
+            assert_eq!(bucket(Direction::Read, bytes), Some(class), "{sectors}");
             assert_eq!(
-                bucket_of(write),
+                bucket(Direction::Write, bytes),
                 Some(class + 1),
-                "{sectors} sectors written"
+                "{sectors}"
             );
         }
-    }
-
-    #[test]
-    fn less_than_a_sector_has_no_class() {
-        let io = Io {
-            direction: Direction::Read,
-            bytes: 511,
-        };
-        assert_eq!(bucket_of(io), None);
+        assert_eq!(bucket(Direction::Read, 511), None);
     }
 }

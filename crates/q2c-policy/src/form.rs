@@ -1,8 +1,5 @@
-//! The parts of rules, for an engine that advances many configurations at once and keeps their
-//! state itself.
-//!
-//! The arithmetic of a rule stays in this crate, in one copy for all users; the engine brings the
-//! statistics.
+//! The parts of rules for an engine that advances many configurations and keeps their state itself:
+//! the arithmetic stays in this crate, the engine brings the statistics.
 
 use crate::MAX_SLEEP;
 use crate::rules::share::Share;
@@ -71,20 +68,13 @@ impl WindowForm {
         self.share.parts_per_billion()
     }
 
-    /// The rule as a function of a window.
-    #[must_use]
-    pub fn rule(self) -> WindowRule {
-        let sleep = move |window: &Window<'_>| self.sleep_after(window);
+    pub(crate) fn rule(self) -> WindowRule {
+        let sleep = move |window: &Window<'_>| {
+            self.sleep(match self.statistic {
+                WindowStatistic::Mean => window.mean(),
+                WindowStatistic::Min => window.min,
+            })
+        };
         WindowRule::new(sleep, Gather::Totals, self.period)
-    }
-
-    /// The sleep after `window`.
-    #[inline]
-    #[must_use]
-    pub fn sleep_after(&self, window: &Window) -> Nanos {
-        self.sleep(match self.statistic {
-            WindowStatistic::Mean => window.mean(),
-            WindowStatistic::Min => window.min,
-        })
     }
 }

@@ -45,24 +45,18 @@ pub enum Answer {
 }
 
 impl Formula {
-    /// Reads and checks `text`.
     pub(crate) fn read(text: &str) -> Result<Self, Mistake> {
         let expr = parse::formula(text)?;
-        let words: Vec<&str> = text.split_whitespace().collect();
-        Ok(Formula {
-            text: words.join(" "),
-            expr,
-        })
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Formula { text, expr })
     }
 
-    /// The result for a window in which each statistic has the value that `of` returns: times in
-    /// nanoseconds, the others as counts. Allocates nothing.
+    /// The result for a window in which each statistic has the value of `of`, times in ns.
     #[must_use]
     pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> Answer {
         match self.expr.value(&of) {
             None => Answer::Undefined,
             Some(ns) if ns < 0.0 => Answer::Negative,
-            // The cast saturates.
             Some(ns) => Answer::Sleep(Nanos(ns.round() as u64)),
         }
     }
@@ -85,8 +79,6 @@ impl FromStr for Formula {
     }
 }
 
-/// The text as it was written, with one blank for any whitespace. It reads back as an equal
-/// formula.
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

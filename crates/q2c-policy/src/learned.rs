@@ -1,7 +1,5 @@
-//! What a rule has learned, as a list of numbers: so a state goes from one machine to another.
-//!
-//! Each rule that learns from every I/O writes its numbers and reads them again in the same order.
-//! Whoever reads may be given anything, so every number is checked against what the rule can hold.
+//! What a rule has learned, as a list of numbers: so a state goes from one machine to another. A
+//! reader may be given anything, so every number is checked against what the rule can hold.
 
 /// Counts and sums of times are below this, which leaves room to go on counting.
 pub(crate) const MOST: u64 = 1 << 60;
@@ -9,7 +7,6 @@ pub(crate) const MOST: u64 = 1 << 60;
 /// Times, and sums of the times of a window, are below this: 13 days.
 pub(crate) const LONG: u64 = 1 << 50;
 
-/// The numbers of a state, read in the order in which they were written.
 pub(crate) struct Numbers<'a>(&'a [u64]);
 
 impl<'a> Numbers<'a> {
@@ -23,17 +20,14 @@ impl<'a> Numbers<'a> {
         Some(*first)
     }
 
-    /// A number up to `most`.
     pub(crate) fn up_to(&mut self, most: u64) -> Option<u64> {
         self.next().filter(|number| *number <= most)
     }
 
-    /// A count or a time.
     pub(crate) fn count(&mut self) -> Option<u64> {
         self.up_to(MOST)
     }
 
-    /// A time, or a sum of the times of a window.
     pub(crate) fn time(&mut self) -> Option<u64> {
         self.up_to(LONG)
     }
@@ -42,18 +36,15 @@ impl<'a> Numbers<'a> {
         Some(self.up_to(1)? == 1)
     }
 
-    /// A real number within these bounds.
     pub(crate) fn real(&mut self, least: f64, most: f64) -> Option<f64> {
         let real = f64::from_bits(self.next()?);
         (least..=most).contains(&real).then_some(real)
     }
 
-    /// Whether all numbers were read.
     pub(crate) fn end(&self) -> Option<()> {
         self.0.is_empty().then_some(())
     }
 
-    /// The numbers that are left.
     pub(crate) fn rest(&self) -> &'a [u64] {
         self.0
     }

@@ -50,13 +50,12 @@ pub mod windowed;
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Answer, Formula, FormulaCounts, FormulaError, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
-pub use registry::{Kind, LINUX, LINUX_NAME, Learning, Param, RULES, Rule, Scope, find};
+pub use registry::{Kind, LINUX, Learning, Param, RULES, Rule, Scope, find};
 pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError, SpecErrorKind};
 
 use q2c_model::{Direction, Nanos};
 
-/// The longest sleep that any rule answers. No device needs longer for an I/O: the NVMe driver
-/// gives a request up after 30 s. A rule that ran away must not put its caller to sleep for good.
+/// The longest sleep that any rule answers: the NVMe driver gives a request up after 30 s.
 pub const MAX_SLEEP: Nanos = Nanos(10_000_000_000);
 
 /// A rule's answer for an I/O that was just submitted: how to wait for it.
@@ -89,8 +88,7 @@ pub struct Io {
     pub bytes: u32,
 }
 
-/// A rule's private mark on an I/O. The caller gives it back at the completion, and must not
-/// interpret it.
+/// A rule's private mark on an I/O, which the caller gives back at the completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub u64);
 
@@ -99,26 +97,22 @@ pub struct Token(pub u64);
 pub struct Outcome {
     /// From the submission's return to the moment the completion was seen.
     pub observed: Nanos,
-    /// Whether the first poll after the wake-up already found the completion; false for an I/O that
-    /// did not sleep. With several in flight it is true when the first poll at or after the end of
-    /// this I/O's sleep, whichever I/O the caller slept for, or a poll before that, found it
-    /// complete.
+    /// Whether the first poll after the wake-up already found the completion; false without a
+    /// sleep. With several in flight: whether the first poll at or after the end of this I/O's
+    /// sleep, whoever slept, or a poll before, found it complete.
     pub missed: bool,
 }
 
 /// A rule as one submitting thread uses it. The crate's documentation has the contract.
 pub trait Lane: Send {
-    /// Decides how to wait for `io`. `now` is the time at which its submission returned, on the
-    /// caller's monotonic clock.
+    /// Decides how to wait for `io`, submitted at `now` on the caller's monotonic clock.
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token);
 
-    /// Tells the rule that `io` was seen complete at `now`, with the token that [`Lane::decide`]
-    /// gave for it.
+    /// Tells the rule that `io`, decided with `token`, was seen complete at `now`.
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos);
 
-    /// What the lane has learned, as numbers, while none of its I/Os is in flight. `None` for a
-    /// rule of windows: an engine that hands such a rule over keeps the windows itself, by
-    /// [`Gathered`](windowed::Gathered).
+    /// What the lane has learned, while none of its I/Os is in flight. `None` for a rule of
+    /// windows: its engine keeps these by [`Gathered`](windowed::Gathered).
     fn learned(&self) -> Option<Vec<u64>> {
         None
     }

@@ -11,14 +11,12 @@ use crate::{Lane, PolicySpec};
 use q2c_model::{CpuId, Nanos};
 use std::fmt;
 
-/// A method that q2c's own submitting thread (a lane) carries out on any interface. Only these can
-/// be simulated and recommended.
+/// A method that q2c's own thread carries out; only these can be simulated and recommended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaneMethod {
     /// The thread leaves its CPU until the interrupt.
     Interrupt,
-    /// The thread looks for the completion all the time. Whether it looks in memory or asks the
-    /// device is a property of the engine.
+    /// The thread looks for the completion all the time, in memory or by asking the device.
     Poll,
     /// The thread sleeps as this rule says, then polls.
     Hybrid(PolicySpec),
@@ -68,8 +66,7 @@ pub enum KernelSleep {
 pub enum Wait {
     /// Until the interrupt.
     Interrupt,
-    /// By looking all the time. Where the engine polls in the kernel (IOPOLL, RWF_HIPRI) that is
-    /// one call per wait.
+    /// By looking all the time; where the engine polls in the kernel, one call per wait.
     Poll,
     /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt.
     /// With several I/Os in flight the lane sleeps for the oldest of them, once, and then looks for
@@ -113,8 +110,7 @@ impl LaneMethod {
         }
     }
 
-    /// Whether the method adapts its sleep to the device: see [`PolicySpec::follows_the_device`].
-    /// Methods without a sleep have nothing to adapt.
+    /// Whether the sleep adapts to the device; see [`PolicySpec::follows_the_device`].
     #[must_use]
     pub fn follows_the_device(&self) -> bool {
         self.policy().is_none_or(PolicySpec::follows_the_device)
@@ -157,7 +153,7 @@ impl Method {
         }
     }
 
-    /// Its name without a rule or a sleep, as results have it in `method`.
+    /// The name without a rule or a sleep, as results have it in `method`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -171,8 +167,7 @@ impl Method {
         }
     }
 
-    /// What stands behind the name: the rule, or the kernel's fixed sleep (`57us`). Empty where
-    /// there is neither.
+    /// What stands behind the name: the rule, or the kernel's fixed sleep (`57us`).
     #[must_use]
     pub fn detail(&self) -> String {
         match self {
@@ -183,8 +178,7 @@ impl Method {
         }
     }
 
-    /// For people who know what is compared: the rule alone where q2c's own thread sleeps, else the
-    /// whole text.
+    /// For people who know what is compared: only the rule where q2c's thread sleeps.
     #[must_use]
     pub fn brief(&self) -> String {
         match self {
@@ -193,8 +187,7 @@ impl Method {
         }
     }
 
-    /// Whether two methods differ at most in numbers: they have the same name and, where they sleep
-    /// by a rule, the same rule. A formula is a rule of its own, so it must be the same one.
+    /// Whether two methods differ at most in numbers; a formula is a rule of its own.
     #[must_use]
     pub fn alike(&self, other: &Method) -> bool {
         use KernelSleep::{Fixed, Steered};
@@ -207,16 +200,15 @@ impl Method {
         }
     }
 
-    /// The shortest time between two changes of the sleep; `None` for methods that do not sleep by
-    /// windows of time. The kernel's own rule has windows of 100 ms.
+    /// The shortest time between two changes of the sleep by windows of time.
     #[must_use]
     pub fn period(&self) -> Option<Nanos> {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
             | Method::HybridKernel(KernelSleep::Steered(policy)) => policy.period(),
             Method::HybridKernel(KernelSleep::Own) => {
-                let own: Option<PolicySpec> = crate::registry::LINUX.parse().ok();
-                own.and_then(|policy| policy.period())
+                let own = crate::registry::LINUX.parse::<PolicySpec>();
+                own.ok().and_then(|policy| policy.period())
             }
             _ => None,
         }

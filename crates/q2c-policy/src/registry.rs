@@ -1,5 +1,4 @@
-//! The types of the list of rules. A new rule is one file in `rules/` and one line in `rules.rs`:
-//! it then appears in specifications, lists, simulator, live engine and the contract tests.
+//! The types of the list of rules: a rule is one file in `rules/` and one line in `rules.rs`.
 
 mod kind;
 
@@ -11,12 +10,10 @@ use crate::rules::recent::IOS;
 use crate::rules::share::PERIOD;
 use crate::{Lane, PolicySpec};
 
-/// The default rule of Linux 4.12 to 6.3 (block/blk-mq.c): half the mean of the last 100 ms. Its
-/// second name is [`LINUX_NAME`].
+/// The default rule of Linux 4.12 to 6.3 (block/blk-mq.c): half the mean of the last 100 ms.
 pub const LINUX: &str = "mean:ratio=50%,period=100ms";
-/// The second name of [`LINUX`] in a specification. It takes no parameters, and is read only:
-/// every text that q2c writes has the rule itself.
-pub const LINUX_NAME: &str = "linux";
+/// The second name of [`LINUX`], read only: every text that q2c writes has the rule itself.
+pub(crate) const LINUX_NAME: &str = "linux";
 
 /// The threads whose I/O goes into one state of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +34,7 @@ pub struct Rule {
     pub summary: &'static str,
     /// The threads that share a state of the rule.
     pub scope: Scope,
-    /// Whether the sleep adapts to the device. A rule that does not is chosen only when there is no
-    /// other.
+    /// Whether the sleep adapts to the device; other rules are chosen only without such a one.
     pub follows_device: bool,
     /// Whether the rule leaves some I/Os to the interrupt. A simulation of it needs their cost.
     pub interrupts: bool,
@@ -46,9 +42,7 @@ pub struct Rule {
     pub params: &'static [Param],
     /// A complete specification with typical values.
     pub example: &'static str,
-    /// Builds the lanes for this number of submitting threads; see [`PolicySpec::build`].
     pub(crate) build: fn(&PolicySpec, usize) -> Vec<Box<dyn Lane>>,
-    /// Gives the rule's parts; see [`PolicySpec::form`].
     pub(crate) form: fn(&PolicySpec) -> Form,
 }
 
@@ -131,12 +125,11 @@ mod tests {
 
     #[test]
     fn defaults_lie_in_their_ranges() {
-        for (rule, p) in RULES
-            .iter()
-            .flat_map(|r| r.params.iter().map(move |p| (r, p)))
-        {
-            let within = p.default.is_none_or(|v| (p.min..=p.max).contains(&v));
-            assert!(within, "{} {}", rule.name, p.name);
+        for rule in RULES {
+            for p in rule.params {
+                let within = p.default.is_none_or(|v| (p.min..=p.max).contains(&v));
+                assert!(within, "{} {}", rule.name, p.name);
+            }
         }
     }
 }

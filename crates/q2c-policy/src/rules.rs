@@ -1,13 +1,17 @@
-//! The rules, one file each. A windowed rule is a function from a
-//! [`Window`](crate::windowed::Window) to a decision; a feedback rule implements
-//! [`Lane`](crate::Lane) itself.
+//! The rules, one file each: functions from a [`Window`](crate::windowed::Window) to a decision, or
+//! feedback rules that implement [`Lane`](crate::Lane).
 
-use crate::registry::Rule;
+use crate::{Lane, Rule};
 
 pub(crate) mod share;
 
-/// Declares the module `rules/NAME.rs` for each name, and makes its `RULE` an entry of the
-/// registry.
+fn each_lane<L: Lane + 'static>(lanes: usize, new: impl Fn() -> L) -> Vec<Box<dyn Lane>> {
+    (0..lanes)
+        .map(|_| Box::new(new()) as Box<dyn Lane>)
+        .collect()
+}
+
+/// Declares the module `rules/NAME.rs` for each name and enters its `RULE` into the registry.
 macro_rules! rules {
     ($($name:ident,)*) => {
         $(pub(crate) mod $name;)*

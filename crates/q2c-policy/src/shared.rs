@@ -1,7 +1,5 @@
-//! One lane that several threads of one CPU use, as threads in the kernel use per-CPU state.
-//!
-//! The threads take turns on that CPU. The lock is therefore free, unless a thread lost the CPU
-//! while it held the lock, which it does for some nanoseconds of work.
+//! One lane that several threads of one CPU use in turn, as the kernel uses per-CPU state. Its lock
+//! is free unless a thread lost the CPU within some nanoseconds of work.
 
 use crate::{Decision, Io, Lane, Outcome, Token};
 use q2c_model::{CpuId, Nanos};
@@ -31,8 +29,7 @@ struct Shared(Arc<Mutex<Inside>>);
 
 struct Inside {
     lane: Box<dyn Lane>,
-    /// The latest time that a thread brought. A thread that lost the CPU after reading its clock
-    /// brings an earlier one, and time must not go back within a lane.
+    /// The latest time that a thread brought: time must not go back within a lane.
     now: Nanos,
 }
 

@@ -1,5 +1,4 @@
-//! A rule with its parameters, as users write it: `mean:50%,100ms` or
-//! `mean:ratio=50%,period=100ms`.
+//! A rule with its parameters: `mean:50%,100ms` or `mean:ratio=50%,period=100ms`.
 
 mod error;
 mod parse;
@@ -27,16 +26,12 @@ use std::str::FromStr;
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static Rule,
-    /// One value per entry of `rule.params`, in that order, each within its range; [`NO_NUMBER`]
-    /// for a formula.
     values: Vec<f64>,
-    /// The formula, for a rule that takes one.
     written: Option<Written>,
 }
 
-/// The parameter that is the length of windows of time.
 const PERIOD: &str = rules::share::PERIOD.name;
-/// The entry of a formula in `PolicySpec::values`.
+/// Stands for a formula in `PolicySpec::values`.
 const NO_NUMBER: f64 = 0.0;
 
 impl PolicySpec {
@@ -63,7 +58,6 @@ impl PolicySpec {
         PolicySpec::over(&rules::recent::RULE, formula, name, f64::from(ios))
     }
 
-    /// A policy of a rule that takes a formula, with one number for its window.
     fn over(
         rule: &'static Rule,
         formula: Formula,
@@ -78,8 +72,7 @@ impl PolicySpec {
         spec.with(window, length)
     }
 
-    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, sizes
-    /// in bytes, switches as 0 or 1.
+    /// Parameters that are numbers, by name: fractions, nanoseconds, bytes, switches as 0 or 1.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
@@ -93,8 +86,7 @@ impl PolicySpec {
         self.written.as_ref().map(Written::formula)
     }
 
-    /// The counts of the formula's results so far, over the lanes of this specification and of its
-    /// clones; `None` for a rule without a formula.
+    /// The counts of the formula's results so far, over all lanes and clones.
     #[must_use]
     pub fn tally(&self) -> Option<FormulaCounts> {
         self.written.as_ref().map(Written::tally)
@@ -123,16 +115,14 @@ impl PolicySpec {
         Ok(changed)
     }
 
-    /// Builds one lane per submitting thread, all for one device and each thread on a CPU of its
-    /// own. A rule of scope per device shares its state among the lanes of one call; call it once
-    /// for each device.
+    /// One lane per submitting thread, each on a CPU of its own. A rule of scope per device shares
+    /// its state among the lanes of one call, so call it once for each device.
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
     }
 
-    /// Builds lanes as [`build`](Self::build) does, for threads each of which is bound to a CPU.
-    /// Threads of one CPU share the state of a rule of scope per CPU.
+    /// [`build`](Self::build) for threads bound to CPUs, for rules of scope per CPU.
     #[must_use]
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
         match self.rule.scope {
@@ -158,14 +148,13 @@ impl PolicySpec {
         period.map(|(_, ns)| Nanos(ns as u64))
     }
 
-    /// Whether both are the same rule, with the same formula if it takes one. Their numbers may
-    /// differ.
+    /// Whether both are the same rule, with the same formula if it takes one.
     #[must_use]
     pub fn alike(&self, other: &Self) -> bool {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
 
-    /// The formula and its counts. The rule has to be one that takes a formula.
+    /// The rule has to be one that takes a formula.
     pub(crate) fn written(&self) -> &Written {
         let written = self.written.as_ref();
         written.expect("a rule asks for a formula only when it declares one")
@@ -177,25 +166,22 @@ impl PolicySpec {
         (self.rule.form)(self)
     }
 
-    /// The value of a parameter that the rule declares.
+    /// The rule has to declare the parameter.
     pub(crate) fn value(&self, name: &str) -> f64 {
         let found = self.rule.params.iter().position(|p| p.name == name);
         self.values[found.expect("a rule reads only parameters it declares")]
     }
 
-    /// The value of a parameter that is a duration, in nanoseconds.
     pub(crate) fn nanos(&self, name: &str) -> u64 {
         self.whole(name)
     }
 
-    /// The value of a parameter that is a whole number.
     pub(crate) fn whole(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
 }
 
-/// Returns `value` in the form in which the parameter holds it, or an error when it is out of
-/// range. A duration is rounded to whole nanoseconds.
+/// `value` as the parameter holds it, durations in whole nanoseconds.
 fn within(param: &Param, value: f64) -> Result<f64, SpecErrorKind> {
     if param.kind == Kind::Formula {
         let reason = "expected a formula, found a number".to_owned();

@@ -48,33 +48,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Gather {
     /// Counts, sums and extremes.
     Totals,
-    /// The totals, and all times in bins for [`Window::quantile`]: 116 KiB per lane, and as much
-    /// per device.
+    /// Also all times in bins for [`Window::quantile`]: 116 KiB per lane and per device.
     Quantiles,
 }
 
-/// The value of [`Board::end`] while no window is open. It lies in the past of every call, so each
-/// call takes the slow path.
+/// [`Board::end`] while no window is open: past, so that each call takes the slow path.
 const IDLE: u64 = 0;
-/// The value of [`Board::end`] while a lane merges. It lies in the future of every call, so each
-/// call takes the fast path.
+/// [`Board::end`] while a lane merges: future, so that each call takes the fast path.
 const CLOSING: u64 = u64::MAX;
 
-/// The words that every decision reads. They are written a few times per window.
 #[repr(align(128))]
 struct Board {
     /// When the open window ends, ns on the callers' clock; or [`IDLE`] or [`CLOSING`].
     end: AtomicU64,
-    /// The decision of each bucket, as [`word_of`] packs it.
     decisions: [AtomicU64; BUCKETS],
     /// The last window's mean of each bucket, ns; 0 before the first.
     means: [AtomicU64; BUCKETS],
 }
 
-/// [`Decision::Poll`] as a word of [`Board::decisions`]. Any word but this and [`INTERRUPT`] is a
-/// sleep in ns.
+/// [`Decision::Poll`] in [`Board::decisions`]; words but this and [`INTERRUPT`] are sleeps, ns.
 const POLL: u64 = 0;
-/// [`Decision::Interrupt`] as a word of [`Board::decisions`].
 const INTERRUPT: u64 = u64::MAX;
 
 fn word_of(decision: Decision) -> u64 {
@@ -93,7 +86,6 @@ fn decision_of(word: u64) -> Decision {
     }
 }
 
-/// The state of a rule for one device, shared by its lanes.
 struct Device<R> {
     board: Board,
     merge: Merge,
@@ -101,10 +93,8 @@ struct Device<R> {
     rule: R,
 }
 
-/// Builds the lanes of a rule that decides by each bucket's last window, with windows of at least
-/// `period`. The rule returns a [`Decision`] or just a sleep.
-///
-/// `rule` is called at most once per bucket and window, from whichever lane closes it.
+/// Builds the lanes of a rule that decides by each bucket's last window, of at least `period`. It
+/// is called at most once per bucket and window.
 pub fn build<R, D>(rule: R, gather: Gather, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
 where
     R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
@@ -122,16 +112,13 @@ where
         rule: move |window: &Window<'_>| rule(window).into(),
     });
     let lane = |slot| -> Box<dyn Lane> {
-        Box::new(WindowedLane {
-            device: Arc::clone(&device),
-            slot,
-        })
+        let device = Arc::clone(&device);
+        Box::new(WindowedLane { device, slot })
     };
     slots.into_iter().map(lane).collect()
 }
 
 impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
-    /// Closes the window if it is over at `now`. `end` is the window's end as the caller read it.
     #[cold]
     fn close_at(&self, now: u64, end: u64) {
         if end != IDLE && now >= end && self.claim(end) {
@@ -140,8 +127,7 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
         }
     }
 
-    /// Closes the window if it is over at `now`, and opens one if none is open. Returns the end of
-    /// the open window, or [`CLOSING`] while another lane merges.
+    /// Closes a window that is over at `now`, opens one if none is open, and returns its end.
     #[cold]
     fn open_at(&self, now: u64, mut end: u64) -> u64 {
         let next = now.saturating_add(self.period).min(CLOSING - 1);
@@ -163,15 +149,14 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
         }
     }
 
-    /// Claims the window that ends at `end` for merging; false when another lane was first.
+    /// False when another lane was first.
     fn claim(&self, end: u64) -> bool {
         let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
         let board = &self.board.end;
         board.compare_exchange(end, CLOSING, won, lost).is_ok()
     }
 
-    /// Stores a decision for every bucket with samples in the window that ends at `end`. Only the
-    /// lane that claimed the window may call it.
+    /// Only the lane that claimed the window that ends at `end` may call it.
     fn publish(&self, end: u64) {
         let Board {
             decisions, means, ..

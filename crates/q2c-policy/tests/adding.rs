@@ -1,5 +1,4 @@
-//! Follows the page on adding a rule to the letter, in a copy of the workspace. Also checks the
-//! list of rules, as the page promises that a rule needs one line in it.
+//! Follows the page on adding a rule to the letter, in a copy of the workspace.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,7 +18,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The Rust file that a line names in backquotes.
 fn named_file(line: &str) -> Option<&str> {
     let mut quoted = line.split('`').skip(1).step_by(2);
     quoted.find(|text| text.ends_with(".rs"))
@@ -44,8 +42,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Writes a file with the modification time of its source, so that cargo builds nothing again that
-/// has not changed.
+/// With the modification time of its source, so that cargo builds nothing again.
 fn write(path: &Path, text: impl AsRef<[u8]>, made: SystemTime) {
     fs::write(path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let file = File::options()
@@ -72,7 +69,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Copies the part of the workspace that cargo needs into a folder of its own.
 fn workspace() -> PathBuf {
     let copied = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     if copied.exists() {
@@ -86,9 +82,8 @@ fn workspace() -> PathBuf {
     copied
 }
 
-/// Gives the copy another version, which to cargo is another package. What cargo builds of the copy
-/// then stands beside what it built of the original and does not replace it, though both are in one
-/// folder and share their dependencies.
+/// To cargo another version is another package: what it builds of the copy does not replace what it
+/// built of the original in the same folder.
 fn rename_version(manifest: &Path) {
     let made = modified(manifest);
     let text = fs::read_to_string(manifest).expect("the manifest");
@@ -108,7 +103,6 @@ fn with_line(list: &str, line: &str) -> String {
     format!("{before}\nrules! {{\n{}\n}}{after}", names.join("\n"))
 }
 
-/// Does what a block of the page says. Returns the output of a command.
 fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
     let path = workspace.join(&block.file);
     let page = modified(&root().join(PAGE));
@@ -129,7 +123,6 @@ fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
     }
 }
 
-/// Runs a command of the page, with the target folder of this run of cargo.
 fn run(command: &str, workspace: &Path, cargo: &Path) -> String {
     let mut words = command.split_whitespace();
     assert_eq!(words.next(), Some("cargo"), "{command}");
@@ -175,7 +168,6 @@ fn the_page_followed_to_the_letter_gives_a_rule() {
     }
 }
 
-/// The files of the rules, sorted by name.
 fn rule_files() -> Vec<PathBuf> {
     let folder = root().join("crates/q2c-policy/src/rules");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)

@@ -7,7 +7,6 @@ use q2c_policy::windowed::{Gather, Gathered};
 use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES};
 use q2c_stats::Rng;
 
-/// The rules that learn from every I/O, each with its example's values.
 fn learning() -> Vec<PolicySpec> {
     let all = RULES.iter().map(|rule| rule.example.parse::<PolicySpec>());
     let all = all.map(|spec| spec.expect("an example is a rule"));
@@ -15,7 +14,6 @@ fn learning() -> Vec<PolicySpec> {
     all.filter(learns).collect()
 }
 
-/// One I/O after another, with times that change as those of a busy device.
 struct Ios {
     rng: Rng,
     now: u64,
@@ -27,11 +25,11 @@ impl Ios {
         Ios { rng, now: 0 }
     }
 
-    /// Lets a lane wait for the next I/O; returns how.
     fn next(&mut self, lane: &mut dyn Lane) -> Decision {
-        let direction = match self.rng.below(2) {
-            0 => Direction::Read,
-            _ => Direction::Write,
+        let direction = if self.rng.below(2) == 0 {
+            Direction::Read
+        } else {
+            Direction::Write
         };
         let bytes = [100, 512, 4096, 65_536][self.rng.below(4) as usize];
         let io = Io { direction, bytes };
@@ -42,12 +40,9 @@ impl Ios {
             Decision::Sleep(Nanos(ns)) => ns,
             Decision::Poll | Decision::Interrupt => 0,
         };
-        let observed = device.max(slept);
-        self.now += observed;
-        let outcome = Outcome {
-            observed: Nanos(observed),
-            missed: slept >= device,
-        };
+        let (observed, missed) = (Nanos(device.max(slept)), slept >= device);
+        self.now += observed.0;
+        let outcome = Outcome { observed, missed };
         lane.complete(io, token, outcome, Nanos(self.now));
         decision
     }
@@ -60,7 +55,6 @@ fn seven_rules_learn_from_every_io() {
     assert_eq!(names, expected);
 }
 
-/// A lane that is replaced every 17 I/Os by a new one with its state answers as one that is not.
 #[test]
 fn another_lane_goes_on() {
     for spec in learning() {
@@ -81,7 +75,6 @@ fn another_lane_goes_on() {
     }
 }
 
-/// Rules of windows have their state in the windows.
 #[test]
 fn the_others_have_no_numbers() {
     for rule in RULES {
@@ -94,8 +87,7 @@ fn the_others_have_no_numbers() {
 }
 
 proptest! {
-    /// Numbers that a rule cannot have learned are refused, or they are usable: the rule goes on
-    /// and its sleeps are bounded.
+    /// Numbers that a rule cannot have learned are refused, or its sleeps are bounded.
     #[test]
     fn other_numbers_do_not_panic(
         seed in any::<u64>(),
@@ -125,7 +117,6 @@ proptest! {
         }
     }
 
-    /// Numbers that no window has are refused, or every rule decides by them.
     #[test]
     fn other_windows_do_not_panic(
         numbers in prop::collection::vec(0..64u32, 9..13),
@@ -151,7 +142,6 @@ proptest! {
         }
     }
 
-    /// A window comes back from its numbers, and goes on as it would have.
     #[test]
     fn a_window_comes_back(
         times in prop::collection::vec((1u64..200_000, any::<bool>()), 1..60),

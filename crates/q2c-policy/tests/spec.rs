@@ -8,10 +8,6 @@ fn parse(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn message(text: &str) -> String {
-    text.parse::<PolicySpec>().expect_err(text).to_string()
-}
-
 #[test]
 fn typed_forms_and_their_full_form() {
     for (typed, full) in [
@@ -77,105 +73,45 @@ fn parameters_are_fractions_and_nanoseconds() {
     assert!(parse("uring").params().is_empty());
 }
 
+/// Each mistake as its place, counted from 1, the text, and the message.
+const MISTAKES: &str = "\
+1 ~ meen:50% ~ unknown rule `meen`, expected one of {rules}
+10 ~ mean:50%,perod=1s ~ unknown parameter `perod` of mean, expected one of ratio, period
+7 ~ uring:2 ~ too many parameters for uring, expected none
+7 ~ linux:60% ~ too many parameters for linux, expected none
+7 ~ fixed:n=2us ~ unknown parameter `n` of fixed, expected only sleep
+6 ~ mean:150% ~ ratio must be from 0.01% to 100%, found 150%
+6 ~ mean:0% ~ ratio must be from 0.01% to 100%, found 0%
+11 ~ mean:50%, 0 ~ period must be from 1us to 3600s, found 0ns
+6 ~ mean:70 ~ ratio: expected a share such as 70% or 0.7, found `70`
+7 ~ fixed:20 ~ sleep: expected a duration with its unit, such as 40us, 100ms or 2s, found `20`
+6 ~ fixed ~ sleep is missing, give it as in `fixed:20us`
+16 ~ mean:ratio=50%,ratio=60% ~ ratio is given twice, keep one of them
+16 ~ mean:period=1s,50% ~ `50%` stands after a named parameter, give it a name too, as in name=50%
+13 ~ mean:50%,1s,2s ~ too many parameters for mean, expected one of ratio, period
+6 ~ dpas:pas=1.5 ~ pas: expected a whole number such as 100, found `1.5`
+6 ~ hypi:interrupt=100 ~ interrupt must be from 512 to 4g, found 100
+1 ~  ~ unknown rule ``, expected one of {rules}
+5 ~ rule ~ sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`
+6 ~ rule:perod=1s,mean ~ unknown parameter `perod` of rule, expected one of period, sleep
+10 ~ rule:10ms,mean ~ expected an operator or the end, found `,`; parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min
+6 ~ rule:period=0,mean ~ period must be from 1us to 3600s, found 0ns
+";
+
 #[test]
 fn mistakes_are_named_with_their_place_and_what_exists() {
     let rules: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
     let rules = rules.join(", ");
-    for (text, expected) in [
-        (
-            "meen:50%",
-            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of {rules}",
-        ),
-        (
-            "mean:50%,perod=1s",
-            "parse sleep rule `mean:50%,perod=1s` at character 10: unknown parameter `perod` of mean, expected one of ratio, period",
-        ),
-        (
-            "uring:2",
-            "parse sleep rule `uring:2` at character 7: too many parameters for uring, expected none",
-        ),
-        (
-            "linux:60%",
-            "parse sleep rule `linux:60%` at character 7: too many parameters for linux, expected none",
-        ),
-        (
-            "fixed:n=2us",
-            "parse sleep rule `fixed:n=2us` at character 7: unknown parameter `n` of fixed, expected only sleep",
-        ),
-        (
-            "mean:150%",
-            "parse sleep rule `mean:150%` at character 6: ratio must be from 0.01% to 100%, found 150%",
-        ),
-        (
-            "mean:0%",
-            "parse sleep rule `mean:0%` at character 6: ratio must be from 0.01% to 100%, found 0%",
-        ),
-        (
-            "mean:50%, 0",
-            "parse sleep rule `mean:50%, 0` at character 11: period must be from 1us to 3600s, found 0ns",
-        ),
-        (
-            "mean:70",
-            "parse sleep rule `mean:70` at character 6: ratio: expected a share such as 70% or 0.7, found `70`",
-        ),
-        (
-            "fixed:20",
-            "parse sleep rule `fixed:20` at character 7: sleep: expected a duration with its unit, such as 40us, 100ms or 2s, found `20`",
-        ),
-        (
-            "fixed",
-            "parse sleep rule `fixed` at character 6: sleep is missing, give it as in `fixed:20us`",
-        ),
-        (
-            "mean:ratio=50%,ratio=60%",
-            "parse sleep rule `mean:ratio=50%,ratio=60%` at character 16: ratio is given twice, keep one of them",
-        ),
-        (
-            "mean:period=1s,50%",
-            "parse sleep rule `mean:period=1s,50%` at character 16: `50%` stands after a named parameter, give it a name too, as in name=50%",
-        ),
-        (
-            "mean:50%,1s,2s",
-            "parse sleep rule `mean:50%,1s,2s` at character 13: too many parameters for mean, expected one of ratio, period",
-        ),
-        (
-            "dpas:pas=1.5",
-            "parse sleep rule `dpas:pas=1.5` at character 6: pas: expected a whole number such as 100, found `1.5`",
-        ),
-        (
-            "hypi:interrupt=100",
-            "parse sleep rule `hypi:interrupt=100` at character 6: interrupt must be from 512 to 4g, found 100",
-        ),
-        (
-            "",
-            "parse sleep rule `` at character 1: unknown rule ``, expected one of {rules}",
-        ),
-    ] {
-        assert_eq!(message(text), expected.replace("{rules}", &rules));
-    }
-}
-
-#[test]
-fn mistakes_around_a_formula_are_named_too() {
-    for (text, expected) in [
-        (
-            "rule",
-            "parse sleep rule `rule` at character 5: sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`",
-        ),
-        (
-            "rule:perod=1s,mean",
-            "parse sleep rule `rule:perod=1s,mean` at character 6: unknown parameter `perod` of rule, expected one of period, sleep",
-        ),
-        (
-            "rule:10ms,mean",
-            "parse sleep rule `rule:10ms,mean` at character 10: expected an operator or the end, found `,`; parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min",
-        ),
-        (
-            "rule:period=0,mean",
-            "parse sleep rule `rule:period=0,mean` at character 6: period must be from 1us to 3600s, found 0ns",
-        ),
-    ] {
-        assert_eq!(message(text), expected);
+    for line in MISTAKES.lines() {
+        let [place, text, message] = line.split(" ~ ").collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let error = text.parse::<PolicySpec>().expect_err(text).to_string();
+        let message = message.replace("{rules}", &rules);
+        assert_eq!(
+            error,
+            format!("parse sleep rule `{text}` at character {place}: {message}")
+        );
     }
 }
 
@@ -196,10 +132,8 @@ fn sweeps_change_one_parameter_at_a_time() {
 fn a_formula_is_no_number() {
     let rule = parse("rule:period=2ms,mean - 1us");
     assert_eq!(rule.params(), [("period", 2e6)]);
-    assert_eq!(
-        rule.formula().map(ToString::to_string).as_deref(),
-        Some("mean - 1us")
-    );
+    let formula = rule.formula().map(ToString::to_string);
+    assert_eq!(formula.as_deref(), Some("mean - 1us"));
     assert!(rule.with("sleep", 3.0).is_err());
     let slower = rule.with("period", 5e6).expect("5 ms");
     assert_eq!(slower, parse("rule:period=5ms,sleep=mean - 1us"));
@@ -213,15 +147,10 @@ fn a_formula_and_a_period_make_a_rule() {
     let made = PolicySpec::of_formula(formula(), Nanos(20_000_000)).expect("20 ms");
     assert_eq!(made, parse("rule:period=20ms,0.7 * min"));
     let error = PolicySpec::of_formula(formula(), Nanos(10)).expect_err("10 ns");
-    assert!(
-        error
-            .to_string()
-            .contains("period must be from 1us to 3600s"),
-        "{error}"
-    );
+    let range = "period must be from 1us to 3600s";
+    assert!(error.to_string().contains(range), "{error}");
 }
 
-/// Any value that the parameter allows.
 fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
     let any = param.min..=param.max;
     let value = match param.kind {

@@ -3,10 +3,8 @@
 use super::statistic::NAMES;
 use thiserror::Error;
 
-/// A mistake in a formula, and its place.
 #[derive(Debug)]
 pub(crate) struct Mistake {
-    /// Byte offset in the formula.
     pub(crate) at: usize,
     pub(crate) error: FormulaError,
 }

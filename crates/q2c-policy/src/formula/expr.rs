@@ -2,7 +2,6 @@
 
 use super::statistic::Statistic;
 
-/// An operation on two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Or,
@@ -27,15 +26,13 @@ pub(super) enum Expr {
     Negative(Box<Expr>),
     Not(Box<Expr>),
     Binary(Op, Box<[Expr; 2]>),
-    /// Condition, value when true, value when false.
     If(Box<[Expr; 3]>),
     Smallest(Vec<Expr>),
     Largest(Vec<Expr>),
 }
 
 impl Expr {
-    /// The value, which is finite; `None` when a part that the value needs has none. `if`, `&&` and
-    /// `||` do not calculate parts that they do not need. `of` gives the statistics of the window.
+    /// `None` when a part that is needed has none; `if`, `&&` and `||` may not need all.
     pub(super) fn value(&self, of: &dyn Fn(Statistic) -> f64) -> Option<f64> {
         let value = match self {
             Expr::Number(number) => *number,
@@ -62,7 +59,6 @@ impl Expr {
         Some(self.value(of)? != 0.0)
     }
 
-    /// Appends the statistics that this part reads, in the order of the text.
     pub(super) fn statistics(&self, all: &mut Vec<Statistic>) {
         let parts: &[Expr] = match self {
             Expr::Number(_) => &[],

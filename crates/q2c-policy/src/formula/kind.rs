@@ -1,13 +1,10 @@
-//! The kinds of value in a formula. Every number has its unit, so that `mean - 4` is a mistake and
-//! `mean - 4us` is not.
+//! Kinds of value in a formula: every number has its unit, so that `mean - 4` is a mistake.
 
 use super::error::FormulaError;
 use std::fmt;
 
-/// Whether a value is a comparison or a number, and the unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    /// True or false.
     Truth,
     /// The number 0, which is zero of any unit.
     Zero,
@@ -19,7 +16,6 @@ impl ValueKind {
     pub(super) const NUMBER: ValueKind = ValueKind::Power(0);
     pub(super) const TIME: ValueKind = ValueKind::Power(1);
 
-    /// The common kind of two values that are added, compared or chosen from.
     pub(super) fn alike(self, other: ValueKind) -> Result<ValueKind, FormulaError> {
         match (self, other) {
             (ValueKind::Zero, ValueKind::Power(_)) => Ok(other),
@@ -32,7 +28,6 @@ impl ValueKind {
         }
     }
 
-    /// The power of time; a mistake for a comparison.
     pub(super) fn power(self) -> Result<i32, FormulaError> {
         match self {
             ValueKind::Truth => Err(FormulaError::NoValue),
@@ -41,7 +36,6 @@ impl ValueKind {
         }
     }
 
-    /// Checks that the kind is a comparison.
     pub(super) fn truth(self) -> Result<(), FormulaError> {
         match self {
             ValueKind::Truth => Ok(()),
@@ -49,7 +43,6 @@ impl ValueKind {
         }
     }
 
-    /// Checks that the kind is a time.
     pub(super) fn time(self) -> Result<(), FormulaError> {
         match self {
             ValueKind::Zero | ValueKind::TIME => Ok(()),

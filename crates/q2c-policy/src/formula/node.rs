@@ -5,7 +5,6 @@ use super::expr::{Expr, Op};
 use super::kind::ValueKind;
 use super::statistic::Statistic;
 
-/// A part of a formula, its kind, and the byte offset at which it begins.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) expr: Expr,
@@ -13,7 +12,6 @@ pub(super) struct Node {
     pub(super) at: usize,
 }
 
-/// The functions of formulas.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Function {
     If,
@@ -48,11 +46,8 @@ impl Node {
         } else {
             ValueKind::NUMBER
         };
-        Node {
-            expr: Expr::Statistic(statistic),
-            kind,
-            at,
-        }
+        let expr = Expr::Statistic(statistic);
+        Node { expr, kind, at }
     }
 
     pub(super) fn negative(of: Node, at: usize) -> Result<Self, Mistake> {
@@ -98,16 +93,15 @@ impl Node {
         })
     }
 
-    /// The call of `function`, whose name stands at `at`.
     pub(super) fn call(function: Function, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
         let found = given.len();
-        let wrong = |function, expected| {
-            let error = FormulaError::Arguments {
+        let wrong = |function, expected| Mistake {
+            at,
+            error: FormulaError::Arguments {
                 function,
                 expected,
                 found,
-            };
-            Mistake { at, error }
+            },
         };
         match function {
             Function::If => {
@@ -135,11 +129,8 @@ impl Node {
 
     fn extreme(expr: fn(Vec<Expr>) -> Expr, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
         let kind = alike(&given)?;
-        Ok(Node {
-            expr: expr(given.into_iter().map(|node| node.expr).collect()),
-            kind,
-            at,
-        })
+        let expr = expr(given.into_iter().map(|node| node.expr).collect());
+        Ok(Node { expr, kind, at })
     }
 
     /// Applies `check` to the part's kind; a mistake gets the part's place.
@@ -150,16 +141,12 @@ impl Node {
         check(self.kind).map_err(|error| self.mistake(error))
     }
 
-    /// Checks that the part is not zero in all of the windows in [`SAMPLE_WINDOWS`].
     fn check_divisor(&self) -> Result<(), Mistake> {
-        let zero = |window: &SampleWindow| {
-            let value = self.expr.value(&|statistic| window.statistic(statistic));
-            value == Some(0.0)
-        };
-        match SAMPLE_WINDOWS.iter().all(zero) {
-            true => Err(self.mistake(FormulaError::ZeroDivisor)),
-            false => Ok(()),
+        let zero = |window: &SampleWindow| self.expr.value(&|s| window.statistic(s)) == Some(0.0);
+        if SAMPLE_WINDOWS.iter().all(zero) {
+            return Err(self.mistake(FormulaError::ZeroDivisor));
         }
+        Ok(())
     }
 
     fn mistake(&self, error: FormulaError) -> Mistake {
@@ -167,8 +154,7 @@ impl Node {
     }
 }
 
-/// The common kind of values that are added, compared or chosen from. A comparison among them is a
-/// mistake.
+/// Of values that are added, compared or chosen from, which are no comparisons.
 fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mistake> {
     let mut kind = None;
     for node in nodes {
@@ -179,11 +165,9 @@ fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mis
     Ok(kind.unwrap_or(ValueKind::Zero))
 }
 
-/// A made-up window on which divisors are tried.
 struct SampleWindow {
     count: f64,
     misses: f64,
-    /// This and the following times are in ns.
     min: f64,
     mean: f64,
     max: f64,

@@ -1,7 +1,5 @@
-//! Reads a formula's text into a tree, with winnow's operator-precedence parser.
-//!
-//! Nothing is tried twice: at every place one character tells what must follow, so a mistake is
-//! reported where it is found.
+//! Reads a formula's text into a tree, with winnow's operator-precedence parser. One character
+//! tells what must follow: nothing is tried twice, and a mistake is reported where it is.
 
 use super::error::{FormulaError, Mistake};
 use super::expr::{Expr, Op};
@@ -17,13 +15,10 @@ use winnow::token::{one_of, take_while};
 type Input<'i> = LocatingSlice<&'i str>;
 type Read<T> = Result<T, ErrMode<Mistake>>;
 
-/// The longest formula, bytes. With [`DEEPEST`] it bounds the stack that reading, calculating and
-/// dropping a formula take.
+/// The longest formula, bytes; with [`DEEPEST`] it bounds the stack.
 const LONGEST: usize = 1000;
-/// The deepest nesting of parentheses, calls and signs.
 const DEEPEST: usize = 32;
 
-/// Reads the whole text of a formula.
 pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
     if text.len() > LONGEST {
         let ends = text.char_indices().map(|(at, _)| at);
@@ -53,15 +48,13 @@ fn whole(input: &mut Input<'_>) -> Read<Node> {
     }
 }
 
-/// Reads operands and operators as far as they go, with the blanks behind them.
 fn operation(input: &mut Input<'_>, depth: usize) -> Read<Node> {
     expression(|input: &mut Input<'_>| operand(input, depth))
         .infix(operator)
         .parse_next(input)
 }
 
-/// Reads an operator. Of the binding powers the higher one binds tighter, equal ones bind from the
-/// left.
+/// The higher binding power binds tighter, equal ones bind from the left.
 fn operator<'i>(input: &mut Input<'i>) -> Read<Infix<Input<'i>, Node, ErrMode<Mistake>>> {
     macro_rules! left {
         ($text:literal, $power:literal, $op:ident) => {
@@ -90,7 +83,6 @@ fn binary(op: Op, left: Node, right: Node) -> Read<Node> {
     Node::binary(op, left, right).map_err(ErrMode::Cut)
 }
 
-/// Reads a number, a name, a call or a group, with its signs and the blanks around it.
 fn operand(input: &mut Input<'_>, depth: usize) -> Read<Node> {
     blanks(input)?;
     let at = input.current_token_start();
@@ -127,7 +119,6 @@ fn close(input: &mut Input<'_>, expected: &'static str) -> Read<()> {
     }
 }
 
-/// Reads a number and its unit.
 fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     let digits = |least: usize| take_while(least.., |c: char| c.is_ascii_digit());
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
@@ -161,7 +152,6 @@ fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     }
 }
 
-/// Reads a statistic's name or the call of a function.
 fn name(input: &mut Input<'_>, at: usize, depth: usize) -> Read<Node> {
     let name = take_while(1.., is_name).parse_next(input)?;
     let unknown = |error: fn(String) -> FormulaError| {
@@ -204,7 +194,6 @@ fn unexpected<T>(input: &Input<'_>, expected: &'static str) -> Read<T> {
     cut(input, FormulaError::Unexpected { expected, found })
 }
 
-/// The word or the character that comes next, for an error message.
 fn found(input: &str) -> String {
     let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
     let one = input.chars().next().map_or(0, char::len_utf8);
@@ -214,8 +203,7 @@ fn found(input: &str) -> String {
     }
 }
 
-/// winnow needs this conversion for its own errors. The functions above report every mistake of a
-/// formula themselves.
+/// winnow needs this for its own errors; the functions above report every mistake themselves.
 impl<'i> ParserError<Input<'i>> for Mistake {
     type Inner = Self;
 

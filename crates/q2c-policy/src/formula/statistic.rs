@@ -17,18 +17,15 @@ pub enum Statistic {
     Last,
     /// The observed time that this percentage of the times, 1 to 99, do not exceed.
     Percentile(u8),
-    /// Left mean deviation: the distances by which times lie below the previous window's mean,
-    /// averaged over all times.
+    /// Left mean deviation: how far times lie below the previous window's mean, averaged over all.
     Lmd,
     /// Number of misses: completions whose sleep ended too late.
     Misses,
 }
 
-/// All names, as errors list them.
 pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
 
 impl Statistic {
-    /// The statistic of this name, if there is one.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "count" => Statistic::Count,
@@ -49,7 +46,6 @@ impl Statistic {
     }
 }
 
-/// The percentage of a name from `p01` to `p99`.
 fn percent(name: &str) -> Option<u8> {
     let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
     let all = digits.bytes().all(|b| b.is_ascii_digit());

@@ -14,8 +14,7 @@ pub struct FormulaCounts {
     pub windows: u64,
     /// Those of `windows` with a negative time, after which the rule does not sleep.
     pub negative: u64,
-    /// Those of `windows` without a number, by a division by zero or an overflow, after which the
-    /// rule does not sleep.
+    /// Those of `windows` whose result is no number; the rule does not sleep after them.
     pub undefined: u64,
 }
 
@@ -41,7 +40,6 @@ impl Written {
         }
     }
 
-    /// The same formula with counts of its own.
     pub(crate) fn anew(&self) -> Self {
         Written {
             formula: Arc::clone(&self.formula),
@@ -61,8 +59,7 @@ impl Written {
         }
     }
 
-    /// The sleep after a window, which is counted; zero when the formula gives no time. `of` gives
-    /// the statistics of the window.
+    /// The sleep after a window, which is counted; zero when the formula gives no time.
     pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
         let SharedCounts {
             windows,

@@ -72,7 +72,6 @@ impl fmt::Display for Means {
     }
 }
 
-/// As its text.
 impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.text())

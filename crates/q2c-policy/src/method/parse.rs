@@ -1,7 +1,7 @@
 //! Methods from text.
 
 use super::{KernelSleep, LaneMethod, Method};
-use crate::{PolicySpec, SpecError};
+use crate::SpecError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,7 +24,6 @@ enum Why {
     Sleep,
 }
 
-/// The methods whose text is their name alone.
 const BARE: [Method; 6] = [
     Method::INTERRUPT,
     Method::POLL,
@@ -37,8 +36,7 @@ const HYBRID: &str = "hybrid";
 const KERNEL: &str = "hybrid-kernel";
 
 impl Method {
-    /// Whether a text begins a method's name. In a list, a comma before such a text separates two
-    /// methods; any other comma is part of a rule.
+    /// Whether a text begins a method's name; other commas of a list are parts of rules.
     #[must_use]
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or_default();
@@ -70,14 +68,14 @@ impl FromStr for Method {
             return Ok(method.clone());
         }
         match text.split_once(':') {
-            Some((HYBRID, rule)) => {
-                let policy = rule.parse::<PolicySpec>();
-                let method = policy.map(|policy| Method::Lane(LaneMethod::Hybrid(policy)));
-                method.map_err(|e| fail(Why::Rule(Box::new(e))))
-            }
-            Some((KERNEL, sleep)) => kernel_sleep(sleep)
-                .map(Method::HybridKernel)
-                .ok_or_else(|| fail(Why::Sleep)),
+            Some((HYBRID, rule)) => match rule.parse() {
+                Ok(policy) => Ok(Method::Lane(LaneMethod::Hybrid(policy))),
+                Err(error) => Err(fail(Why::Rule(Box::new(error)))),
+            },
+            Some((KERNEL, sleep)) => match kernel_sleep(sleep) {
+                Some(sleep) => Ok(Method::HybridKernel(sleep)),
+                None => Err(fail(Why::Sleep)),
+            },
             Some((name, _)) => Err(fail(match bare(name) {
                 Some(method) => Why::Bare(method.name()),
                 None => Why::Name(nearest(name)),
@@ -105,8 +103,7 @@ fn bare(name: &str) -> Option<&'static Method> {
     BARE.iter().find(|method| method.name() == name)
 }
 
-/// `57us`, or a rule that steers. `None` for anything else. A sleep of no time is refused, and one
-/// that the kernel cannot hold.
+/// `57us`, or a rule that steers; no sleep of no time, nor one that the kernel cannot hold.
 fn kernel_sleep(text: &str) -> Option<KernelSleep> {
     if let Ok(policy) = text.parse() {
         return Some(KernelSleep::Steered(policy));
@@ -117,7 +114,6 @@ fn kernel_sleep(text: &str) -> Option<KernelSleep> {
         .then_some(KernelSleep::Fixed(us))
 }
 
-/// The method's name that takes the fewest changes of a letter to become `text`.
 fn nearest(text: &str) -> &'static str {
     let names = BARE.iter().map(Method::name).chain([HYBRID]);
     names

@@ -138,7 +138,7 @@ fn methods_that_differ_in_numbers_alone_are_alike() {
         ("hybrid:fixed:20us", "hybrid-kernel:20us", false),
         ("hybrid:rule:min - 4us", "hybrid:rule:min - 5us", false),
         (
-            "hybrid:rule:period=5ms,sleep=min - 4us",
+            "hybrid:rule:period=5ms,min - 4us",
             "hybrid:rule:min - 4us",
             true,
         ),

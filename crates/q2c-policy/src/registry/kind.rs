@@ -2,8 +2,7 @@
 
 use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size};
 
-/// The meaning of a parameter's number. Numbers are `f64` for all kinds, so that sweeps and heat
-/// maps treat all parameters in one way.
+/// The meaning of a parameter's number, `f64` for all kinds, as sweeps treat all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A share, held as a fraction: `70%` is 0.7.
@@ -18,24 +17,24 @@ pub enum Kind {
     Size,
     /// `on` (1) or `off` (0).
     Switch,
-    /// A [`Formula`](crate::Formula). It is the last parameter of its rule and takes the rest of
-    /// the text; no number stands for it.
+    /// A [`Formula`](crate::Formula), which takes the rest of the text and has no number.
     Formula,
 }
 
 impl Kind {
-    /// The number in `text`; the error says what would have been accepted and what was found.
     pub(crate) fn parse(self, text: &str) -> Result<f64, String> {
         match self {
             Kind::Ratio => parse_percent(text).map_err(|e| e.to_string()),
-            Kind::Duration => parse_duration(text)
-                .map(|Nanos(ns)| ns as f64)
-                .map_err(|e| e.to_string()),
+            Kind::Duration => match parse_duration(text) {
+                Ok(Nanos(ns)) => Ok(ns as f64),
+                Err(error) => Err(error.to_string()),
+            },
             Kind::Number => parse_number(text),
             Kind::Count => parse_count(text),
-            Kind::Size => parse_size(text)
-                .map(|Bytes(bytes)| bytes as f64)
-                .map_err(|e| e.to_string()),
+            Kind::Size => match parse_size(text) {
+                Ok(Bytes(bytes)) => Ok(bytes as f64),
+                Err(error) => Err(error.to_string()),
+            },
             Kind::Switch => match text {
                 "on" => Ok(1.0),
                 "off" => Ok(0.0),
@@ -45,8 +44,7 @@ impl Kind {
         }
     }
 
-    /// The value as this kind can hold it: whole for durations, sizes and counts, 0 or 1 for a
-    /// switch.
+    /// Whole for durations, sizes and counts, 0 or 1 for a switch.
     pub(crate) fn quantised(self, value: f64) -> f64 {
         match self {
             Kind::Ratio | Kind::Number | Kind::Formula => value,
@@ -78,20 +76,20 @@ fn parse_count(text: &str) -> Result<f64, String> {
     count.map_err(|_| format!("expected a whole number such as 100, found `{text}`"))
 }
 
-/// The size in the largest unit that leaves a whole number.
-fn show_size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
-    UNITS
-        .iter()
-        .find(|(size, _)| bytes >= *size && bytes.is_multiple_of(*size))
-        .map_or_else(
-            || bytes.to_string(),
-            |(size, unit)| format!("{}{unit}", bytes / size),
-        )
+/// The number in the largest of these units that leaves it whole, else in `unit`.
+fn in_units(number: u64, units: [(u64, &str); 3], unit: &str) -> String {
+    let fits = |size: u64| number >= size && number.is_multiple_of(size);
+    match units.iter().find(|(size, _)| fits(*size)) {
+        Some((size, unit)) => format!("{}{unit}", number / size),
+        None => format!("{number}{unit}"),
+    }
 }
 
-/// The shortest percentage that reads back as the same fraction. A few fractions have no such
-/// percentage and are shown as they are.
+fn show_size(bytes: u64) -> String {
+    in_units(bytes, [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")], "")
+}
+
+/// The shortest percentage that reads back as the same fraction, else the fraction.
 fn show_ratio(fraction: f64) -> String {
     (0..=15)
         .map(|decimals| format!("{:.decimals$}%", fraction * 100.0))
@@ -99,16 +97,12 @@ fn show_ratio(fraction: f64) -> String {
         .unwrap_or_else(|| fraction.to_string())
 }
 
-/// The duration in the largest unit that leaves a whole number.
 fn show_duration(ns: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    UNITS
-        .iter()
-        .find(|(size, _)| ns >= *size && ns.is_multiple_of(*size))
-        .map_or_else(
-            || format!("{ns}ns"),
-            |(size, unit)| format!("{}{unit}", ns / size),
-        )
+    in_units(
+        ns,
+        [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")],
+        "ns",
+    )
 }
 
 #[cfg(test)]
@@ -141,10 +135,8 @@ mod tests {
             (Kind::Size, "4q"),
         ] {
             let error = kind.parse(text).expect_err(text);
-            assert!(
-                error.starts_with("expected ") && error.contains(text),
-                "{error}"
-            );
+            let named = error.starts_with("expected ") && error.contains(text);
+            assert!(named, "{error}");
         }
     }
 }

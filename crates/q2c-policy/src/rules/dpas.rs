@@ -13,6 +13,7 @@
 
 mod mode;
 
+use super::each_lane;
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
 use crate::learned::Numbers;
@@ -69,29 +70,23 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         overload: spec.whole("overload"),
         interrupt: spec.whole("interrupt"),
     };
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Dpas {
-            limits,
-            pas: Pas::new(Sensitivity::PUBLISHED),
-            mode: DpasMode::Pas,
-            ios: 0,
-            depths: 0,
-            asleep: 0,
-        })
-    };
-    (0..lanes).map(lane).collect()
+    each_lane(lanes, || Dpas {
+        limits,
+        pas: Pas::new(Sensitivity::PUBLISHED),
+        mode: DpasMode::Pas,
+        ios: 0,
+        depths: 0,
+        asleep: 0,
+    })
 }
 
 struct Dpas {
     limits: ModeLengths,
     pas: Pas,
     mode: DpasMode,
-    /// I/Os since the mode was last looked at.
     ios: u64,
-    /// Sum over the I/Os that slept: for each the number of I/Os asleep at its submission, itself
-    /// included.
+    /// Of each I/O that slept: the number asleep at its submission, itself included.
     depths: u64,
-    /// Number of I/Os asleep now.
     asleep: u64,
 }
 
@@ -99,7 +94,6 @@ struct Dpas {
 const AWAKE: Token = Token(0);
 
 impl Dpas {
-    /// Chooses the next mode when the present one has had its number of I/Os.
     fn look(&mut self) {
         if self.ios < self.limits.of(self.mode) {
             return;

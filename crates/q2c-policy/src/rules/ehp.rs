@@ -11,7 +11,7 @@ use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{Gather, Window, WindowRule};
-use crate::{Decision, Lane, PolicySpec};
+use crate::{Decision, PolicySpec};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -44,7 +44,7 @@ pub(super) const RULE: Rule = Rule {
         PERIOD_10_MS,
     ],
     example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
-    build,
+    build: |spec, lanes| rule(spec).build_apart(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 
@@ -56,10 +56,6 @@ const COST: Param = Param {
     min: 1.0,
     max: 1e6,
 };
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    rule(spec).build_apart(lanes)
-}
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");

@@ -5,6 +5,7 @@
 //! window, so it sleeps from the second I/O on and follows a change within some 1 / `weight` I/Os,
 //! however fast they come. Like every mean it contains the rule's own oversleep.
 
+use super::each_lane;
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -37,28 +38,23 @@ pub(super) const RULE: Rule = Rule {
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let (ratio, weight) = (spec.value("ratio"), spec.value("weight"));
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Ewma {
-            ratio,
-            weight,
-            means: [None; BUCKETS],
-        })
-    };
-    (0..lanes).map(lane).collect()
+    each_lane(lanes, || Ewma {
+        ratio,
+        weight,
+        means: [None; BUCKETS],
+    })
 }
 
 struct Ewma {
     ratio: f64,
     weight: f64,
-    /// The mean of each bucket, ns; `None` before the first completion, whose time is the first
-    /// mean.
+    /// Means, ns; `None` before the first completion, whose time is the first mean.
     means: [Option<f64>; BUCKETS],
 }
 
 impl Lane for Ewma {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
         let mean = bucket_of(io).and_then(|bucket| self.means[bucket]);
-        // Rounded to the nearest nanosecond.
         let sleep = mean.map_or(0, |mean| (self.ratio * mean + 0.5) as u64);
         (Nanos(sleep.min(MAX_SLEEP.0)).into(), Token::default())
     }

@@ -1,10 +1,10 @@
-//! Sleeps always the same time, as Linux' `io_poll_delay` does with a positive number of
-//! microseconds. The rule learns nothing. It is the base line that shows the worth of prediction;
-//! with 1 us it shows the price of sleeping at all.
+//! Sleeps always the same time, as Linux' `io_poll_delay` with a positive number of microseconds:
+//! the base line that shows the worth of prediction and, with 1 us, the price of sleeping at all.
 
+use super::each_lane;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
-use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,15 +22,9 @@ pub(super) const RULE: Rule = Rule {
         max: MAX_SLEEP.0 as f64,
     }],
     example: "fixed:20us",
-    build,
+    build: |spec, lanes| each_lane(lanes, || FixedSleep(Nanos(spec.nanos("sleep")))),
     form: |spec| Form::Fixed(Nanos(spec.nanos("sleep"))),
 };
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let sleep = Nanos(spec.nanos("sleep"));
-    let lane = |_| -> Box<dyn Lane> { Box::new(FixedSleep(sleep)) };
-    (0..lanes).map(lane).collect()
-}
 
 struct FixedSleep(Nanos);
 

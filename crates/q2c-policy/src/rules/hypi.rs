@@ -8,10 +8,10 @@
 //! interrupt's delay, which no poll would see.
 
 use super::share::{PERIOD, RATIO, Share};
+use crate::PolicySpec;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{Gather, Window, WindowRule};
-use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
         PERIOD,
     ],
     example: "hypi:4k=60%,64k=75%,interrupt=128k",
-    build,
+    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 
@@ -53,10 +53,6 @@ const fn class(name: &'static str) -> Param {
         summary: "share of the mean to sleep, from this size to the next",
         ..RATIO
     }
-}
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    rule(spec).build(lanes)
 }
 
 fn rule(spec: &PolicySpec) -> WindowRule {

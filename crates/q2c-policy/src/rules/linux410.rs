@@ -6,6 +6,7 @@
 //! decides alone, and the last window's mean stays in use until then. The kernel adds up per
 //! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
 
+use super::each_lane;
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
 use crate::learned::Numbers;
@@ -35,15 +36,12 @@ pub(super) const RULE: Rule = Rule {
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let share = Share::new(spec.value("ratio"));
     let period = spec.nanos("period");
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Linux410 {
-            share,
-            period,
-            read: Newest::default(),
-            write: Newest::default(),
-        })
-    };
-    (0..lanes).map(lane).collect()
+    each_lane(lanes, || Linux410 {
+        share,
+        period,
+        read: Newest::default(),
+        write: Newest::default(),
+    })
 }
 
 struct Linux410 {
@@ -58,7 +56,6 @@ struct Linux410 {
 struct Newest {
     samples: u64,
     sum: u64,
-    /// The first moment of the next window, ns.
     end: u64,
 }
 
@@ -69,9 +66,6 @@ impl Linux410 {
             Direction::Write => &mut self.write,
         }
     }
-}
-
-impl Linux410 {
     fn take(&mut self, learned: &[u64]) -> Option<()> {
         let mut numbers = Numbers::new(learned);
         for newest in [&mut self.read, &mut self.write] {

@@ -7,10 +7,10 @@
 //! the rule falls back to half the mean, with one in fewer than 256 it takes a quarter off.
 
 use super::share::PERIOD;
+use crate::PolicySpec;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{Gather, Window, WindowRule};
-use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
         PERIOD,
     ],
     example: "lmd:deviations=4,period=100ms",
-    build,
+    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 
@@ -39,10 +39,6 @@ pub(super) const RULE: Rule = Rule {
 const OFTEN: u32 = 4;
 /// Up to this log2 the sleep is a quarter shorter.
 const AT_TIMES: u32 = 7;
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    rule(spec).build(lanes)
-}
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let deviations = spec.whole("deviations");

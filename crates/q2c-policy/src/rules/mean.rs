@@ -7,9 +7,9 @@
 //! oversleeps for ever when d / (1 - ratio) reaches the device's time.
 
 use super::share::{self, PERIOD, RATIO};
+use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
 use crate::registry::{Rule, Scope};
-use crate::{Lane, PolicySpec};
 
 pub(super) const RULE: Rule = Rule {
     name: "mean",
@@ -19,14 +19,10 @@ pub(super) const RULE: Rule = Rule {
     interrupts: false,
     params: &[RATIO, PERIOD],
     example: "mean:50%,100ms",
-    build,
+    build: |spec, lanes| form(spec).rule().build(lanes),
     form: |spec| Form::Windowed(form(spec)),
 };
 
 fn form(spec: &PolicySpec) -> WindowForm {
     share::form(spec, WindowStatistic::Mean)
-}
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    form(spec).rule().build(lanes)
 }

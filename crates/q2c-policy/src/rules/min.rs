@@ -6,9 +6,9 @@
 //! grows by that delay in every window.
 
 use super::share::{self, PERIOD_10_MS, RATIO_OF_SHORT};
+use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
 use crate::registry::{Rule, Scope};
-use crate::{Lane, PolicySpec};
 
 pub(super) const RULE: Rule = Rule {
     name: "min",
@@ -18,14 +18,10 @@ pub(super) const RULE: Rule = Rule {
     interrupts: false,
     params: &[RATIO_OF_SHORT, PERIOD_10_MS],
     example: "min:70%,10ms",
-    build,
+    build: |spec, lanes| form(spec).rule().build(lanes),
     form: |spec| Form::Windowed(form(spec)),
 };
 
 fn form(spec: &PolicySpec) -> WindowForm {
     share::form(spec, WindowStatistic::Min)
-}
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    form(spec).rule().build(lanes)
 }

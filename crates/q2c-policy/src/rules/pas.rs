@@ -16,6 +16,7 @@ mod duration;
 
 pub use duration::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
+use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
@@ -57,7 +58,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     example: "pas:up=0.01,down=0.1",
-    build,
+    build: |spec, lanes| each_lane(lanes, || Pas::new(sensitivity(spec))),
     form: |spec| Form::Pas(sensitivity(spec)),
 };
 
@@ -69,18 +70,10 @@ fn sensitivity(spec: &PolicySpec) -> Sensitivity {
     }
 }
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let sensitivity = sensitivity(spec);
-    let lane = |_| -> Box<dyn Lane> { Box::new(Pas::new(sensitivity)) };
-    (0..lanes).map(lane).collect()
-}
-
-/// The rule's state for one lane, used alone or within [`dpas`](super::dpas).
 pub(super) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
-    /// How often a sleep would have become shorter than [`SHORTEST`], since the last
-    /// [`Pas::take_failures`].
+    /// Sleeps that would have become shorter than [`SHORTEST`], not yet taken.
     failures: u64,
 }
 
@@ -91,12 +84,10 @@ struct BucketSleep {
     news: News,
 }
 
-/// The outcome of the present generation, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     /// None of its I/Os has completed.
     Awaited,
-    /// The first of its I/Os has completed; `true` if that one was late.
     Outcome(bool),
 }
 
@@ -119,8 +110,7 @@ impl Pas {
         }
     }
 
-    /// Returns how often a sleep would have become shorter than the shortest since the last call.
-    /// That happens when the timer is late, not when the device is fast.
+    /// Sleeps held at the shortest since the last call: the timer is late, not the device fast.
     pub(super) fn take_failures(&mut self) -> u64 {
         std::mem::take(&mut self.failures)
     }

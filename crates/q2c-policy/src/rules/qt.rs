@@ -10,6 +10,7 @@
 //! Until a bucket's first miss the sleep grows by [`START`] with every I/O instead: at a miss rate
 //! of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
 
+use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::Numbers;
@@ -54,28 +55,21 @@ const START: f64 = 1.1;
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let (miss, gain) = (spec.value("miss"), spec.value("gain"));
     let (early, late) = ((gain * miss).exp(), (gain * (miss - 1.0)).exp());
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Qt {
-            early,
-            late,
-            buckets: Default::default(),
-        })
-    };
-    (0..lanes).map(lane).collect()
+    each_lane(lanes, || Qt {
+        early,
+        late,
+        buckets: Default::default(),
+    })
 }
 
 struct Qt {
-    /// The factor after an early wake-up.
     early: f64,
-    /// The factor after a late wake-up.
     late: f64,
     buckets: [TrackedSleep; BUCKETS],
 }
 
 struct TrackedSleep {
-    /// The sleep, ns.
     ns: f64,
-    /// Whether the bucket had no miss so far.
     starting: bool,
 }
 
@@ -90,7 +84,6 @@ impl Default for TrackedSleep {
 
 impl Lane for Qt {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
-        // Rounded to the nearest nanosecond.
         let sleep = bucket_of(io).map_or(0, |bucket| (self.buckets[bucket].ns + 0.5) as u64);
         (Nanos(sleep).into(), Token::default())
     }

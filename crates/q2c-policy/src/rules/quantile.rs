@@ -5,10 +5,10 @@
 //! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`Window::quantile`]).
 
 use super::share::{PERIOD_10_MS, RATIO_OF_SHORT, Share};
+use crate::PolicySpec;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{Gather, Window, WindowRule};
-use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -30,13 +30,9 @@ pub(super) const RULE: Rule = Rule {
         PERIOD_10_MS,
     ],
     example: "quantile:q=5%,ratio=70%,period=10ms",
-    build,
+    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    rule(spec).build(lanes)
-}
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let (q, share) = (spec.value("q"), Share::new(spec.value("ratio")));

@@ -4,6 +4,7 @@
 //!
 //! The rule `rule` takes the same formulas over a window of time, once at its end.
 
+use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::formula::Written;
@@ -13,7 +14,6 @@ use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token
 use q2c_model::Nanos;
 use std::collections::VecDeque;
 
-/// The number of I/Os in a window.
 pub(crate) const IOS: Param = Param {
     name: "ios",
     summary: "number of I/Os in the window",
@@ -47,13 +47,10 @@ pub(crate) const RULE: Rule = Rule {
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let ios = spec.whole(IOS.name) as usize;
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Recent {
-            written: spec.written().clone(),
-            buckets: std::array::from_fn(|_| LastIos::new(ios)),
-        })
-    };
-    (0..lanes).map(lane).collect()
+    each_lane(lanes, || Recent {
+        written: spec.written().clone(),
+        buckets: std::array::from_fn(|_| LastIos::new(ios)),
+    })
 }
 
 struct Recent {
@@ -61,15 +58,12 @@ struct Recent {
     buckets: [LastIos; BUCKETS],
 }
 
-/// The last I/Os of one bucket, and the sleep that follows from them.
 struct LastIos {
     ios: usize,
-    /// Times, ns, and whether each was a miss, the newest last: the window, and before it as many
-    /// I/Os again, whose mean `lmd` needs.
+    /// Times, ns, and misses, newest last: the window, and as many I/Os before it for `lmd`.
     seen: VecDeque<(u64, bool)>,
-    /// The window's times in ascending order.
     sorted: Vec<u64>,
-    /// The sleep; zero before the window is full.
+    /// Zero before the window is full.
     sleep: Nanos,
 }
 
@@ -120,8 +114,7 @@ impl LastIos {
         time as f64
     }
 
-    /// The distances by which times lie below the mean of as many I/Os before them, averaged over
-    /// the window; 0 before there are as many.
+    /// How far times lie below the mean of as many before them; 0 without as many.
     fn lmd(&self) -> u64 {
         if self.seen.len() < 2 * self.ios {
             return 0;
@@ -197,7 +190,6 @@ mod tests {
         bytes: 4096,
     };
 
-    /// The sleep asked before each I/O, and after the last one; the times are in us.
     fn sleeps(rule: &str, times: &[u64]) -> Vec<u64> {
         let spec: PolicySpec = rule.parse().expect(rule);
         let mut lane = spec.build(1).remove(0);
@@ -238,7 +230,6 @@ mod tests {
             ("p33", 20),
             ("p34", 30),
             ("p67", 70),
-            // The mean before is 109/3 us; 20 and 30 lie 16.33 and 6.33 below it.
             ("lmd", 7),
         ] {
             let got = sleeps(&format!("recent:ios=3,{formula}"), &times);

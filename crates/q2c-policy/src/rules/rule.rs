@@ -4,7 +4,7 @@ use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{Gather, Window, WindowRule};
-use crate::{Lane, PolicySpec, Statistic};
+use crate::{PolicySpec, Statistic};
 use q2c_model::Nanos;
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,13 +25,9 @@ pub(crate) const RULE: Rule = Rule {
         },
     ],
     example: "rule:period=10ms,sleep=0.7 * min",
-    build,
+    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
-
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    rule(spec).build(lanes)
-}
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let written = spec.written().clone();
@@ -44,7 +40,6 @@ fn rule(spec: &PolicySpec) -> WindowRule {
     WindowRule::new(sleep, gather, Nanos(spec.nanos("period")))
 }
 
-/// The value of a statistic for a formula: counts as they are, times in ns.
 fn of(window: &Window<'_>, statistic: Statistic) -> f64 {
     let time = match statistic {
         Statistic::Count => return window.samples as f64,

@@ -5,7 +5,6 @@ use crate::form::{WindowForm, WindowStatistic};
 use crate::registry::{Kind, Param};
 use q2c_model::Nanos;
 
-/// The parameter for the share of the statistic that is slept.
 pub(super) const RATIO: Param = Param {
     name: "ratio",
     summary: "share of the statistic to sleep",
@@ -15,7 +14,6 @@ pub(super) const RATIO: Param = Param {
     max: 1.0,
 };
 
-/// The parameter for the length of a window.
 pub(crate) const PERIOD: Param = Param {
     name: "period",
     summary: "shortest length of a window",
@@ -37,7 +35,6 @@ pub(super) const PERIOD_10_MS: Param = Param {
     ..PERIOD
 };
 
-/// The form of the rule `spec`, which sleeps a share of `statistic`.
 pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> WindowForm {
     WindowForm {
         statistic,
@@ -46,8 +43,7 @@ pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> WindowForm 
     }
 }
 
-/// A ratio in parts per billion. It is exact for every percentage that a person types, and its
-/// products need no floating point.
+/// A ratio in parts per billion: exact for every percentage that a person types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share(u64);
 
@@ -56,7 +52,6 @@ const ONE: u64 = 1_000_000_000;
 const SHORT: u64 = 1 << 33;
 
 impl Share {
-    /// The share of a fraction between 0 and 1.
     pub(super) fn new(fraction: f64) -> Self {
         Share((fraction * ONE as f64).round() as u64)
     }

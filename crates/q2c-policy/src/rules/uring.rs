@@ -13,9 +13,10 @@
 //! that waits for its completions (each request is found by the call that slept for it), and is an
 //! upper bound of the sleep for one that enters without waiting.
 
+use super::each_lane;
 use crate::form::Form;
 use crate::registry::{Rule, Scope};
-use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,20 +27,13 @@ pub(super) const RULE: Rule = Rule {
     interrupts: false,
     params: &[],
     example: "uring",
-    build,
+    build: |_, lanes| each_lane(lanes, || Uring { shortest: INFINITE }),
     form: |_| Form::Opaque,
 };
 
-/// The estimate before the first completion.
 const INFINITE: u64 = u64::MAX;
 
-fn build(_: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let lane = |_| -> Box<dyn Lane> { Box::new(Uring { shortest: INFINITE }) };
-    (0..lanes).map(lane).collect()
-}
-
 struct Uring {
-    /// The shortest run time so far, ns.
     shortest: u64,
 }
 
@@ -49,11 +43,7 @@ impl Lane for Uring {
             INFINITE => 0,
             known => (known / 2).min(MAX_SLEEP.0),
         };
-        let decision = match sleep {
-            0 => Decision::Poll,
-            ns => Decision::Sleep(Nanos(ns)),
-        };
-        (decision, Token(sleep))
+        (Nanos(sleep).into(), Token(sleep))
     }
 
     fn complete(&mut self, _: Io, Token(slept): Token, outcome: Outcome, _: Nanos) {

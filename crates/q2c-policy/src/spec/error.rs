@@ -16,7 +16,6 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// A mistake at byte `offset` of `text`.
     pub(super) fn new(text: impl Into<String>, offset: usize, kind: SpecErrorKind) -> Self {
         let text = text.into();
         let position = text[..offset].chars().count() + 1;
@@ -27,7 +26,6 @@ impl SpecError {
         }
     }
 
-    /// A mistake in the formula that begins at byte `offset` of `text`.
     pub(crate) fn formula(text: impl Into<String>, offset: usize, mistake: Mistake) -> Self {
         let kind = SpecErrorKind::Formula(mistake.error);
         Self::new(text, offset + mistake.at, kind)
@@ -36,9 +34,12 @@ impl SpecError {
     /// Two lines that show the place: the text, and a caret below the character.
     #[must_use]
     pub fn pointer(&self) -> String {
-        let on_one_line = |c: char| match c.is_whitespace() || c.is_control() {
-            true => ' ',
-            false => c,
+        let on_one_line = |c: char| {
+            if c.is_whitespace() || c.is_control() {
+                ' '
+            } else {
+                c
+            }
         };
         let text: String = self.text.chars().map(on_one_line).collect();
         format!("{text}\n{:>1$}", '^', self.position)

@@ -4,32 +4,24 @@ use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
 use crate::formula::{Formula, Written};
 use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, Rule, find};
 
-/// Reads the whole text of a policy.
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
-    let (name, params) = match text.split_once(':') {
-        Some((name, params)) => (name, Some(params)),
-        None => (text, None),
-    };
+    let (name, params) = text.split_once(':').unwrap_or((text, ""));
     if name.trim().eq_ignore_ascii_case(LINUX_NAME) {
-        return linux(text, params.unwrap_or_default());
+        return linux(text, params);
     }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
     let mut given = Given::new(rule);
     let begins = name.len() + 1;
-    let params = params.filter(|p| !p.trim().is_empty()).unwrap_or_default();
     let (params, formula) = match rule.params.last() {
-        Some(last) if last.kind == Kind::Formula && !params.is_empty() => {
-            split_formula(params, last.name)
-        }
+        _ if params.trim().is_empty() => ("", None),
+        Some(last) if last.kind == Kind::Formula => split_formula(params, last.name),
         _ => (params, None),
     };
     let mut offset = begins;
     for part in params.split(',').filter(|_| !params.is_empty()) {
-        let at = offset + leading_space(part);
-        given
-            .take(part.trim())
-            .map_err(|kind| SpecError::new(text, at, kind))?;
+        let taken = given.take(part.trim());
+        taken.map_err(|kind| SpecError::new(text, offset + leading_space(part), kind))?;
         offset += part.len() + 1;
     }
     if let Some((at, formula)) = formula {
@@ -37,12 +29,12 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
             .map_err(|mistake| SpecError::formula(text, begins + at, mistake))?;
         given.formula(formula);
     }
+    let end = text.trim_end().len();
     given
         .finish()
-        .map_err(|kind| SpecError::new(text, text.trim_end().len(), kind))
+        .map_err(|kind| SpecError::new(text, end, kind))
 }
 
-/// Linux's rule, by its second name with `params` behind it.
 fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     if params.trim().is_empty() {
         return spec(LINUX);
@@ -55,9 +47,8 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     Err(SpecError::new(text, offset, kind))
 }
 
-/// Splits the parameters of the rule `name` in two: those before the formula, and the rest of the
-/// text from the comma before the formula on. `None` for a rule that takes no formula or a text
-/// that has none.
+/// The parameters before the formula, and the text from the comma before it on; `None` without a
+/// formula.
 pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
     let takes = last.kind == Kind::Formula && !params.trim().is_empty();
@@ -67,9 +58,8 @@ pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str,
     Some((before, &params[before.len()..]))
 }
 
-/// Splits the parameters from the formula behind them, which is returned with its byte offset. The
-/// formula is the whole text from the first part that is no `name=value`, or from the value of the
-/// parameter `own`.
+/// The formula begins at the first part that is no `name=value`, or at the value of `own`; it comes
+/// with its byte offset.
 fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {
     let mut offset = 0;
     for part in params.split(',') {
@@ -98,7 +88,6 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// The index of the rule's parameter called `name`.
 pub(super) fn index_of(rule: &'static Rule, name: &str) -> Result<usize, SpecErrorKind> {
     let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
     let found = rule.params.iter().position(named);
@@ -126,7 +115,6 @@ fn expected(rule: &Rule) -> String {
     }
 }
 
-/// The values that were read so far.
 struct Given {
     rule: &'static Rule,
     values: Vec<Option<f64>>,
@@ -158,20 +146,17 @@ impl Given {
         };
         self.seen += 1;
         let param = &self.rule.params[index];
-        let value = param
-            .kind
-            .parse(text)
-            .map_err(|reason| SpecErrorKind::BadValue {
-                param: param.name,
-                reason,
-            })?;
+        let bad = |reason| SpecErrorKind::BadValue {
+            param: param.name,
+            reason,
+        };
+        let value = param.kind.parse(text).map_err(bad)?;
         match self.values[index].replace(within(param, value)?) {
             Some(_) => Err(SpecErrorKind::Twice(param.name)),
             None => Ok(()),
         }
     }
 
-    /// Sets the last parameter, which is a formula.
     fn formula(&mut self, formula: Formula) {
         self.written = Some(Written::new(formula));
         if let Some(last) = self.values.last_mut() {

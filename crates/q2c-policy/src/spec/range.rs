@@ -39,32 +39,22 @@ pub enum FamilyError {
     },
 }
 
-/// The largest number of configurations in a family. A result takes about a KiB for each of them,
-/// so that a sweep of so many takes some 4 GB.
+/// The largest number of configurations in a family: a result takes about a KiB for each.
 pub const MOST_CONFIGURATIONS: u64 = 4_000_000;
 
-/// A family that is not yet spelled out: its size is known, its configurations are built when they
-/// are asked for.
+/// A family whose configurations are built when they are asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     text: String,
-    /// The text before the parameters, such as `mean:`; the whole text of a plain policy.
     head: String,
-    /// The alternatives of each parameter.
     parts: Vec<Alternatives>,
 }
 
-/// The alternatives of one parameter. A range is not spelled out, since a short text may have any
-/// number of steps.
+/// A range is not spelled out: a short text may have any number of steps.
 #[derive(Clone, Debug, PartialEq)]
 enum Alternatives {
-    /// Each in full, such as `ratio=5%`.
     Listed(Vec<String>),
-    Range {
-        /// What stands before each value, such as `ratio=`.
-        before: String,
-        steps: Steps,
-    },
+    Range { before: String, steps: Steps },
 }
 
 impl Alternatives {
@@ -75,7 +65,6 @@ impl Alternatives {
         }
     }
 
-    /// Alternative `n` in full.
     fn nth(&self, n: u64) -> String {
         match self {
             Alternatives::Listed(all) => all[n as usize].clone(),
@@ -84,7 +73,6 @@ impl Alternatives {
     }
 }
 
-/// The values of a range.
 #[derive(Clone, Debug, PartialEq)]
 struct Steps {
     from: f64,
@@ -97,9 +85,10 @@ struct Steps {
 
 impl Steps {
     fn nth(&self, n: u64) -> String {
-        let value = match self.geometric {
-            true => self.from * self.step.powf(n as f64),
-            false => self.from + self.step * n as f64,
+        let value = if self.geometric {
+            self.from * self.step.powf(n as f64)
+        } else {
+            self.from + self.step * n as f64
         };
         format!("{}{}", tidy(value), self.unit)
     }
@@ -123,7 +112,6 @@ impl Family {
                 parts.extend(formula);
                 (format!("{name}:"), parts)
             }
-            // The text of a plain policy may hold anything and is not split.
             _ => (text.to_owned(), Vec::new()),
         };
         let family = Family {
@@ -185,7 +173,6 @@ impl std::str::FromStr for Family {
     }
 }
 
-/// The parameters without the formula behind them, if that has parentheses; else all of the text.
 fn before_formula<'a>(name: &str, params: &'a str) -> &'a str {
     match parse::formula_apart(name, params) {
         Some((before, formula)) if formula.contains('(') => before,
@@ -197,7 +184,6 @@ fn is_family(params: &str) -> bool {
     !params.contains(['\'', '"', '(']) && (params.contains("..") || params.contains('|'))
 }
 
-/// The alternatives of one `name=value` or `value`, each with the name.
 fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
     let (before, value) = match part.split_once('=') {
         Some((name, value)) => (format!("{name}="), value),
@@ -354,12 +340,8 @@ mod tests {
         }
         let many = Family::parse("min:0.001%..99%/0.001%,1us..200ms/1us").unwrap_err();
         assert!(many.to_string().contains("configurations"), "{many}");
-        assert!(
-            Family::parse("min:50%..150%/10%,1ms")
-                .unwrap()
-                .spell_out()
-                .is_err()
-        );
+        let beyond = Family::parse("min:50%..150%/10%,1ms").unwrap();
+        assert!(beyond.spell_out().is_err());
     }
 
     /// 2000 x 2000 configurations may be a family, 2001 x 2000 may not.

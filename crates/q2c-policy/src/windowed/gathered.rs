@@ -1,5 +1,4 @@
-//! The samples of one bucket's open window, for an engine that keeps the windows itself and runs
-//! them on one thread.
+//! The samples of one bucket's open window, for an engine that keeps windows on one thread.
 
 use super::times::Times;
 use super::{Gather, Window};
@@ -26,7 +25,6 @@ pub struct Gathered {
     pub min: u64,
     /// Longest observed time.
     pub max: u64,
-    /// All times in bins, where the rule asks for quantiles.
     times: Option<Box<Times>>,
 }
 
@@ -47,8 +45,7 @@ impl Gathered {
         }
     }
 
-    /// Adds a completion that was seen at `now`; `mean_before` is the mean of the bucket's window
-    /// before, 0 in its first.
+    /// Adds a completion seen at `now`; `mean_before` is the last window's mean, 0 in the first.
     #[inline]
     pub fn add(&mut self, outcome: Outcome, now: Nanos, mean_before: Nanos) {
         let Nanos(ns) = outcome.observed;
@@ -66,8 +63,7 @@ impl Gathered {
         self.add_to_bins(outcome.observed);
     }
 
-    /// Adds the time of a completion to the bins alone, for an engine that counts the rest by
-    /// itself.
+    /// Adds a time to the bins alone, for an engine that counts the rest by itself.
     #[inline]
     pub fn add_to_bins(&mut self, observed: Nanos) {
         if let Some(times) = &mut self.times {
@@ -119,8 +115,7 @@ impl Gathered {
         numbers
     }
 
-    /// The window of a rule that gathers `gather`, from its numbers; `None` where these are none
-    /// that completions give.
+    /// The window of a rule that gathers `gather`, if completions can give these numbers.
     #[must_use]
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
         let mut numbers = Numbers::new(numbers);
@@ -151,9 +146,7 @@ impl Gathered {
         if let Some(times) = &mut times {
             times.clear();
         }
-        *self = Gathered {
-            times,
-            ..Gathered::new(Gather::Totals)
-        };
+        *self = Gathered::new(Gather::Totals);
+        self.times = times;
     }
 }

@@ -9,14 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The slots of a device's lanes, each with the totals that were already merged from it.
-///
-/// Only one lane merges at a time, the one that claimed the window. Its claim also orders it after
-/// the writes of the last merging lane.
+/// The slots of a device's lanes, each with the totals already merged. Only one lane merges at a
+/// time; its claim orders it after the writes of the last merging lane.
 pub(super) struct Merge {
     lanes: Box<[MergedSlot]>,
-    /// For each bucket, the times of all lanes that were already merged; empty when times are not
-    /// gathered.
+    /// Per bucket, the times of all lanes already merged; empty when times are not gathered.
     times_done: Box<[TimeBins]>,
 }
 
@@ -25,7 +22,6 @@ struct MergedSlot {
     done: [MergedTotals; BUCKETS],
 }
 
-/// The totals of one bucket of a slot at the last merge.
 #[derive(Default)]
 struct MergedTotals {
     samples: AtomicU64,
@@ -35,13 +31,11 @@ struct MergedTotals {
     misses_below: AtomicU64,
 }
 
-/// The new samples of one bucket, over all lanes.
 #[derive(Default)]
 struct NewSamples {
     totals: SlotTotals,
     /// Shortest and longest time, ns; `None` when no slot has them.
     extremes: Option<(u64, u64)>,
-    /// When the newest sample came, and its observed time, ns.
     last: (u64, u64),
 }
 
@@ -59,9 +53,8 @@ impl Merge {
         }
     }
 
-    /// Calls `each` for every bucket with new samples, with its part of the window that ends at
-    /// `end`. On entry `means` holds each bucket's mean of the window before, on return that of
-    /// this window.
+    /// Calls `each` for every bucket with new samples. `means` has the means of the window before,
+    /// on return those of this one.
     pub(super) fn windows(
         &self,
         end: u64,

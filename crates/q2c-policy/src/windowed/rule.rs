@@ -6,7 +6,6 @@ use q2c_model::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
-/// A function of a window, as [`WindowRule`] holds it.
 type Decide = dyn Fn(&Window<'_>) -> Decision + Send + Sync;
 
 /// A rule whose decision for a bucket is a function of that bucket's last window. Cheap to clone.
@@ -16,14 +15,12 @@ pub struct WindowRule {
     pub period: Nanos,
     /// What the windows gather.
     pub gather: Gather,
-    /// I/Os of this many bytes and more are left to the interrupt; the windows learn nothing of
-    /// them.
+    /// I/Os from this many bytes on are left to the interrupt and not learned from.
     pub interrupts_from: Option<u64>,
     decide: Arc<Decide>,
 }
 
 impl WindowRule {
-    /// The rule `decide` over windows of at least `period`.
     pub(crate) fn new<R, D>(decide: R, gather: Gather, period: Nanos) -> Self
     where
         R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
@@ -39,8 +36,9 @@ impl WindowRule {
 
     /// The same rule with interrupts for I/Os of `from` bytes and more.
     pub(crate) fn interrupting(self, from: u64) -> Self {
+        let interrupts_from = Some(from);
         WindowRule {
-            interrupts_from: Some(from),
+            interrupts_from,
             ..self
         }
     }
@@ -61,7 +59,6 @@ impl WindowRule {
             .is_some_and(|from| u64::from(io.bytes) >= from)
     }
 
-    /// The lanes of one device that share the rule's windows.
     pub(crate) fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         let rule = self.clone();
         let decide = move |window: &Window<'_>| rule.decide(window);
@@ -76,7 +73,6 @@ impl WindowRule {
         inner.into_iter().map(lane).collect()
     }
 
-    /// Lanes that have windows of their own.
     pub(crate) fn build_apart(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (0..lanes).flat_map(|_| self.build(1)).collect()
     }
@@ -92,8 +88,7 @@ impl fmt::Debug for WindowRule {
     }
 }
 
-/// A windowed lane that never hears of large I/Os: their time contains the interrupt's delay, which
-/// no poll would see.
+/// Never hears of large I/Os: their time contains the interrupt's delay.
 struct WithoutLarge {
     inner: Box<dyn Lane>,
     rule: WindowRule,
@@ -101,10 +96,10 @@ struct WithoutLarge {
 
 impl Lane for WithoutLarge {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
-        match self.rule.is_large(io) {
-            true => (Decision::Interrupt, Token::default()),
-            false => self.inner.decide(io, now),
+        if self.rule.is_large(io) {
+            return (Decision::Interrupt, Token::default());
         }
+        self.inner.decide(io, now)
     }
 
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {

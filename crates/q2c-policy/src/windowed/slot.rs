@@ -8,23 +8,18 @@ use q2c_model::Nanos;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// How often a reader tries again when the writer was active meanwhile. A writer needs a few
-/// nanoseconds; the samples of a writer that lost its CPU while writing are left for the next
-/// window, so that the reader need not wait.
+/// Tries of a reader while the writer is active; the samples of a writer that lost its CPU then are
+/// left for the next window.
 const TRIES: u32 = 100;
 
-/// Totals of one lane since the slot was made. They are never reset, so that only the writer stores
-/// into them, and they wrap. The slot is a sequence lock: `version` is odd while the writer is
-/// active. The alignment keeps two lanes from sharing a pair of cache lines.
+/// Totals of one lane, never reset, wrapping. A sequence lock: `version` is odd while the writer is
+/// active. Aligned so that two lanes share no pair of cache lines.
 #[repr(align(128))]
 pub(super) struct Slot {
     version: AtomicU64,
-    /// End of the window to which the extremes belong, ns.
     window: AtomicU64,
-    /// The buckets that were ever used, one bit each.
     used: AtomicU64,
     cells: [BucketCounters; BUCKETS],
-    /// Times in bins, one tally per bucket; empty when times are not gathered.
     times: Box<[TimeBins]>,
 }
 
@@ -35,15 +30,12 @@ struct BucketCounters {
     misses: AtomicU64,
     shortfall: AtomicU64,
     misses_below: AtomicU64,
-    /// Observed time of the newest sample, ns; `last_at` is when it came.
     last: AtomicU64,
     last_at: AtomicU64,
-    /// Extremes of the present window, ns; reset with the window's first sample.
     min: AtomicU64,
     max: AtomicU64,
 }
 
-/// Totals of one bucket of one slot, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SlotTotals {
     pub(super) samples: u64,
@@ -53,19 +45,15 @@ pub(super) struct SlotTotals {
     pub(super) misses_below: u64,
 }
 
-/// A completion with the facts that a slot counts.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
     pub(super) outcome: Outcome,
     pub(super) now: Nanos,
-    /// The bucket's mean of the window before, ns.
     pub(super) mean_before: u64,
 }
 
-/// One consistent reading of a bucket.
 pub(super) struct Reading {
     pub(super) totals: SlotTotals,
-    /// When the newest sample came, and its observed time, ns.
     pub(super) last: (u64, u64),
     /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
     pub(super) extremes: Option<(u64, u64)>,
@@ -73,9 +61,10 @@ pub(super) struct Reading {
 
 impl Slot {
     pub(super) fn new(gather: Gather) -> Self {
-        let tallies = match gather {
-            Gather::Quantiles => BUCKETS,
-            Gather::Totals => 0,
+        let tallies = if gather == Gather::Quantiles {
+            BUCKETS
+        } else {
+            0
         };
         Slot {
             version: AtomicU64::default(),
@@ -86,17 +75,14 @@ impl Slot {
         }
     }
 
-    /// Counts one completion in the window that ends at `end`. Only the lane that owns the slot may
-    /// call it.
+    /// Only the lane that owns the slot may call it.
     #[inline]
     pub(super) fn add(&self, bucket: usize, end: u64, sample: Sample) {
-        // Plain stores are enough for a single writer; a locked addition would cost five times as
-        // much.
+        // Plain stores do for a single writer; a locked addition costs five times as much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
-        // While a window is being merged, the end of the next one is not known: the sample's
-        // extremes stay with the old window.
+        // During a merge the next end is not known: extremes stay with the old window.
         if end != CLOSING && end != self.window.load(Relaxed) {
             self.forget_extremes(end);
         }
@@ -108,7 +94,6 @@ impl Slot {
         self.version.store(version.wrapping_add(2), Release);
     }
 
-    /// Resets the extremes of all buckets for the window that ends at `end`.
     #[cold]
     fn forget_extremes(&self, end: u64) {
         self.window.store(end, Relaxed);
@@ -127,17 +112,14 @@ impl Slot {
         }
     }
 
-    /// Whether `bucket` ever had a sample.
     pub(super) fn is_used(&self, bucket: usize) -> bool {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
-    /// The times of `bucket`; `None` when times are not gathered.
     pub(super) fn times(&self, bucket: usize) -> Option<&TimeBins> {
         self.times.get(bucket)
     }
 
-    /// The totals of `bucket`, and its extremes if they belong to the window that ends at `end`.
     /// `None` when the writer was active in all of the tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<Reading> {
         (0..TRIES).find_map(|_| {
@@ -206,12 +188,10 @@ fn raise(total: &AtomicU64, by: u64) {
 }
 
 impl SlotTotals {
-    /// The difference from `earlier`.
     pub(super) fn since(self, earlier: SlotTotals) -> SlotTotals {
         self.with(earlier, u64::wrapping_sub)
     }
 
-    /// The sum of both.
     pub(super) fn plus(self, other: SlotTotals) -> SlotTotals {
         self.with(other, u64::wrapping_add)
     }

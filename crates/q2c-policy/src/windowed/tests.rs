@@ -1,5 +1,3 @@
-//! Tests with windows worked out by hand, and with many threads at once.
-
 use super::*;
 use proptest::prelude::*;
 use q2c_model::Direction;
@@ -13,7 +11,6 @@ const PERIOD: Nanos = Nanos(1_000);
 
 type Notes = Arc<Mutex<Vec<Window<'static>>>>;
 
-/// A rule that records every window and sleeps its mean.
 fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
@@ -47,15 +44,21 @@ fn basics(w: &Window<'_>) -> [u64; 5] {
 }
 
 fn done(lane: &mut Box<dyn Lane>, io: Io, observed: u64, missed: bool, now: u64) {
-    let outcome = Outcome {
-        observed: Nanos(observed),
-        missed,
-    };
-    lane.complete(io, Token::default(), outcome, Nanos(now));
+    let observed = Nanos(observed);
+    lane.complete(
+        io,
+        Token::default(),
+        Outcome { observed, missed },
+        Nanos(now),
+    );
 }
 
 fn asked(lane: &mut Box<dyn Lane>, io: Io, now: u64) -> Decision {
     lane.decide(io, Nanos(now)).0
+}
+
+fn sleep(ns: u64) -> Decision {
+    Decision::Sleep(Nanos(ns))
 }
 
 #[test]
@@ -93,10 +96,8 @@ fn a_window_is_compared_with_the_mean_before() {
     }
     asked(&mut lanes[0], READ_4K, 2_000);
     let windows = windows.lock().expect("one thread");
-    let seen: Vec<_> = windows
-        .iter()
-        .map(|w| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below))
-        .collect();
+    let figures = |w: &Window<'_>| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below);
+    let seen: Vec<_> = windows.iter().map(figures).collect();
     assert_eq!(seen, [(0, 0, 0, 0), (200, 61, 15, 1)]);
     assert_eq!(windows[1].misses, 2);
     assert_eq!([windows[0].last.0, windows[1].last.0], [300, 199]);
@@ -117,12 +118,7 @@ fn a_rule_may_answer_interrupts_or_polling() {
         done(&mut lanes[0], READ_4K, observed, false, now);
         asked(&mut lanes[0], READ_4K, now + PERIOD.0)
     });
-    let expected = [
-        Decision::Sleep(Nanos(150)),
-        Decision::Interrupt,
-        Decision::Poll,
-    ];
-    assert_eq!(answers, expected);
+    assert_eq!(answers, [sleep(150), Decision::Interrupt, Decision::Poll]);
 }
 
 /// Times of 10 to 1000 ns in two lanes. The shortest 5 % are up to 50 ns, exactly, as every bin
@@ -134,16 +130,10 @@ fn quantiles_are_of_all_lanes_and_of_one_window() {
     for n in 1..=100 {
         done(&mut lanes[n % 2], READ_4K, 10 * n as u64, false, 5);
     }
-    assert_eq!(
-        asked(&mut lanes[0], READ_4K, 2_000),
-        Decision::Sleep(Nanos(50))
-    );
+    assert_eq!(asked(&mut lanes[0], READ_4K, 2_000), sleep(50));
     // The next window holds none of these times; its only time is the middle of its bin.
     done(&mut lanes[1], READ_4K, 4_321, false, 3_000);
-    assert_eq!(
-        asked(&mut lanes[0], READ_4K, 5_000),
-        Decision::Sleep(Nanos(4_321))
-    );
+    assert_eq!(asked(&mut lanes[0], READ_4K, 5_000), sleep(4_321));
 }
 
 #[test]
@@ -156,23 +146,10 @@ fn buckets_are_apart_and_keep_their_sleep_without_samples() {
     done(&mut lanes[0], READ_4K, 100, false, 10);
     done(&mut lanes[1], write, 900, false, 10);
     done(&mut lanes[1], READ_4K, 300, false, 2_000);
-    assert_eq!(
-        asked(&mut lanes[1], READ_4K, 2_000),
-        Decision::Sleep(Nanos(100))
-    );
-    assert_eq!(
-        asked(&mut lanes[0], write, 2_000),
-        Decision::Sleep(Nanos(900))
-    );
-    assert_eq!(
-        asked(&mut lanes[0], READ_4K, 3_000),
-        Decision::Sleep(Nanos(300))
-    );
-    assert_eq!(
-        asked(&mut lanes[0], write, 3_000),
-        Decision::Sleep(Nanos(900)),
-        "kept"
-    );
+    assert_eq!(asked(&mut lanes[1], READ_4K, 2_000), sleep(100));
+    assert_eq!(asked(&mut lanes[0], write, 2_000), sleep(900));
+    assert_eq!(asked(&mut lanes[0], READ_4K, 3_000), sleep(300));
+    assert_eq!(asked(&mut lanes[0], write, 3_000), sleep(900), "kept");
     let tiny = Io {
         bytes: 100,
         ..write
@@ -184,10 +161,7 @@ fn buckets_are_apart_and_keep_their_sleep_without_samples() {
 fn a_sleep_is_bounded() {
     let (_, mut lanes) = noting(1);
     done(&mut lanes[0], READ_4K, u64::MAX, true, 10);
-    assert_eq!(
-        asked(&mut lanes[0], READ_4K, 5_000),
-        Decision::Sleep(MAX_SLEEP)
-    );
+    assert_eq!(asked(&mut lanes[0], READ_4K, 5_000), sleep(MAX_SLEEP.0));
 }
 
 const LANES: u64 = 4;
@@ -257,7 +231,6 @@ fn no_sample_is_torn_between_threads() {
 }
 
 proptest! {
-    /// However samples are spread over lanes, the window is the one that a single lane would give.
     #[test]
     fn lanes_merge_to_one(samples in prop::collection::vec((0..8usize, 1..1_000_000_000u64), 1..200)) {
         let (windows, mut lanes) = noting(8);

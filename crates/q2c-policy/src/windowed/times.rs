@@ -14,13 +14,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Number of bins in a doubling, as a power of 2.
 const FINE: u32 = 6;
-/// Number of bins in a group. The linear bins are the first group, every doubling is another.
 const GROUP: usize = 1 << FINE;
 /// Number of groups. The last doubling begins at 2^33 ns.
 const GROUPS: usize = 34 - FINE as usize + 1;
 const BINS: usize = GROUPS * GROUP;
 
-/// The bin of a time in ns.
 #[inline]
 fn bin_of(ns: u64) -> usize {
     let doubling = ns.checked_ilog2().unwrap_or(0);
@@ -32,7 +30,6 @@ fn bin_of(ns: u64) -> usize {
     (group * GROUP + place).min(BINS - 1)
 }
 
-/// The middle of a bin, ns, rounded down.
 fn middle_of(bin: usize) -> u64 {
     let (group, place) = (bin / GROUP, (bin % GROUP) as u64);
     match group {
@@ -44,10 +41,8 @@ fn middle_of(bin: usize) -> u64 {
     }
 }
 
-/// The times of one bucket and lane since the lane was made. Only that lane writes them; counts
-/// wrap.
+/// The times of one bucket and lane since it was made; only it writes, and counts wrap.
 pub(super) struct TimeBins {
-    /// Groups that ever had a sample, one bit each; the others need not be read.
     groups: AtomicU64,
     bins: [AtomicU32; BINS],
 }
@@ -70,7 +65,6 @@ impl TimeBins {
     }
 }
 
-/// The times of one window and bucket, over all lanes.
 #[derive(Clone)]
 pub(super) struct Times {
     groups: u64,
@@ -79,15 +73,12 @@ pub(super) struct Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Times {
-            groups: 0,
-            bins: [0; BINS],
-        }
+        let bins = [0; BINS];
+        Times { groups: 0, bins }
     }
 }
 
 impl Times {
-    /// Adds one time.
     #[inline]
     pub(super) fn add(&mut self, ns: u64) {
         let bin = bin_of(ns);
@@ -95,7 +86,6 @@ impl Times {
         self.bins[bin] += 1;
     }
 
-    /// Forgets all times.
     pub(super) fn clear(&mut self) {
         for bin in bins_of(self.groups) {
             self.bins[bin] = 0;
@@ -103,14 +93,12 @@ impl Times {
         self.groups = 0;
     }
 
-    /// The bins that are not empty, each with its count.
     pub(super) fn numbers(&self) -> Vec<u64> {
         let full = bins_of(self.groups).filter(|&bin| self.bins[bin] > 0);
         full.flat_map(|bin| [bin as u64, self.bins[bin].into()])
             .collect()
     }
 
-    /// Reads all that is left as [`Times::numbers`] wrote it.
     pub(super) fn read(numbers: &mut Numbers<'_>) -> Option<Times> {
         let mut times = Times::default();
         while numbers.end().is_none() {
@@ -122,10 +110,8 @@ impl Times {
         Some(times)
     }
 
-    /// Takes the times that were added to `tallies` since the last call with this `done`.
-    ///
-    /// It reads without a lock: a sample that is just being added counts in this window or in the
-    /// next, but as a whole.
+    /// The times added to `tallies` since the last call with this `done`, without a lock: a sample
+    /// just being added counts as a whole, in this window or the next.
     pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a TimeBins>, done: &TimeBins) -> Times {
         let mut times = Times::default();
         for tally in tallies {
@@ -142,8 +128,7 @@ impl Times {
         times
     }
 
-    /// The smallest time that `share` of all times do not exceed (nearest rank), `share` in parts
-    /// per billion. `None` when there is no time.
+    /// Nearest rank; `share` is in parts per billion. `None` when there is no time.
     pub(super) fn quantile(&self, share: u64) -> Option<Nanos> {
         let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
         let all: u64 = counts().map(|(_, count)| count).sum();
@@ -167,7 +152,6 @@ impl fmt::Debug for Times {
     }
 }
 
-/// The bins of the groups whose bits are set.
 fn bins_of(groups: u64) -> impl Iterator<Item = usize> {
     (0..GROUPS)
         .filter(move |group| groups & (1 << group) != 0)
@@ -203,10 +187,8 @@ mod tests {
         let ten: Vec<u64> = (1..=10).collect();
         let at = |share: u64| times(&ten).quantile(share * 10_000_000).map(|t| t.0);
         // 5 % of ten is half a sample, so the rank is the first; 31 % is 3.1, so it is the fourth.
-        assert_eq!(
-            [0, 5, 10, 30, 31, 100].map(at),
-            [1, 1, 1, 3, 4, 10].map(Some)
-        );
+        let expected = [1, 1, 1, 3, 4, 10].map(Some);
+        assert_eq!([0, 5, 10, 30, 31, 100].map(at), expected);
         assert_eq!(times(&[]).quantile(500_000_000), None);
     }
 

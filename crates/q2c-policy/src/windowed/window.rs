@@ -37,19 +37,15 @@ impl Window<'_> {
         Nanos(self.sum / self.samples)
     }
 
-    /// Left mean deviation: the distances by which times lie below the mean of the window before,
-    /// averaged over all of this window's samples, rounded down (Begunkov, linux-block, April
-    /// 2019). 0 in a bucket's first window.
+    /// Left mean deviation: how far times lie below the mean of the window before, averaged over
+    /// all, rounded down (Begunkov, linux-block, April 2019); 0 in the first window.
     #[must_use]
     pub fn lmd(&self) -> Nanos {
         Nanos(self.shortfall / self.samples)
     }
 
-    /// The smallest time that at least `share` of the samples do not exceed (nearest rank), off by
-    /// 0.8 % at most. `share` is from 0 to 1, taken to the nearest part per billion.
-    ///
-    /// # Panics
-    /// When the lanes were not built with [`Gather::Quantiles`](super::Gather).
+    /// The smallest time that at least `share` (0 to 1) of the samples do not exceed, by nearest
+    /// rank, off by 0.8 % at most. Panics without [`Gather::Quantiles`](super::Gather).
     #[must_use]
     pub fn quantile(&self, share: f64) -> Nanos {
         let times = self

@@ -28,7 +28,6 @@ const SECOND: [(usize, Io, u64, bool); 4] = [
     (0, READ, 16, true),
 ];
 
-/// The decisions for a read after both windows, and for a write after its only window.
 fn slept(formula: &str) -> (PolicySpec, [Decision; 2]) {
     let text = format!("rule:period=1ms,{formula}");
     let spec: PolicySpec = text.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -89,7 +88,6 @@ fn buckets_are_apart() {
     assert_eq!(write, Decision::Sleep(Nanos(500_000)));
 }
 
-/// Three windows close: two of reads, and one of a write without misses.
 #[test]
 fn what_is_no_time_polls_and_is_counted() {
     let tally = |windows, negative, undefined| {
@@ -109,7 +107,6 @@ fn what_is_no_time_polls_and_is_counted() {
     assert_eq!(read, Decision::Poll);
     assert_eq!(write, Decision::Sleep(Nanos(460_000)));
     assert_eq!(spec.tally(), tally(3, 2, 0));
-    // A clone counts together with the original, a changed copy has counts of its own.
     assert_eq!(spec.clone().tally(), spec.tally());
     let changed = spec.with("period", 5e6).expect("5 ms");
     assert_eq!(changed.tally(), tally(0, 0, 0));
@@ -117,10 +114,8 @@ fn what_is_no_time_polls_and_is_counted() {
 
 #[test]
 fn a_sleep_is_bounded() {
-    assert_eq!(
-        slept("max * 1e9").1[0],
-        Decision::Sleep(q2c_policy::MAX_SLEEP)
-    );
+    let longest = Decision::Sleep(q2c_policy::MAX_SLEEP);
+    assert_eq!(slept("max * 1e9").1[0], longest);
     assert_eq!(slept("0").1[0], Decision::Poll);
     assert_eq!(slept("0.4ns").1[0], Decision::Poll);
 }

@@ -1,5 +1,4 @@
-//! Tests of formulas: their values, the messages for refused ones, and that no text breaks the
-//! parser.
+//! Formulas: their values, the messages for refused ones, and that no text breaks the parser.
 
 mod live;
 mod refused;

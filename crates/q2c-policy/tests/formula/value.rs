@@ -1,5 +1,4 @@
-//! Values of formulas, compared with values worked out by hand or by plain arithmetic beside the
-//! text.
+//! Values of formulas, against values by hand or plain arithmetic beside the text.
 
 use super::{read, window};
 use proptest::prelude::*;
@@ -76,6 +75,7 @@ fn no_number_and_no_time_are_told_apart() {
         Statistic::Misses | Statistic::Lmd => 0.0,
         other => window(other),
     };
+    let sleep = |ns| Answer::Sleep(Nanos(ns));
     for (text, expected) in [
         ("mean / misses", Answer::Undefined),
         ("lmd / misses", Answer::Undefined),
@@ -84,19 +84,15 @@ fn no_number_and_no_time_are_told_apart() {
         ("max(mean / misses, 1us)", Answer::Undefined),
         ("if(lmd / misses > 1us, 1us, 2us)", Answer::Undefined),
         ("lmd - 1us", Answer::Negative),
-        ("lmd", Answer::Sleep(Nanos(0))),
-        // Parts that are not needed are not calculated.
-        (
-            "if(misses > 0, mean / misses, 3us)",
-            Answer::Sleep(Nanos(3_000)),
-        ),
+        ("lmd", sleep(0)),
+        ("if(misses > 0, mean / misses, 3us)", sleep(3_000)),
         (
             "if(misses == 0 || mean / misses > 1us, 3us, 0)",
-            Answer::Sleep(Nanos(3_000)),
+            sleep(3_000),
         ),
         (
             "if(misses > 0 && mean / misses > 1us, 0, 3us)",
-            Answer::Sleep(Nanos(3_000)),
+            sleep(3_000),
         ),
     ] {
         assert_eq!(read(text).answer(quiet), expected, "{text}");
@@ -116,7 +112,6 @@ fn a_formula_says_what_it_reads() {
     assert!(names("40us").is_empty());
 }
 
-/// The text of a sum of products, and its value, worked out from left to right.
 fn sum() -> impl Strategy<Value = (String, f64)> {
     let atom = prop_oneof![
         (1u32..1_000).prop_map(|n| (n.to_string(), f64::from(n))),
@@ -126,11 +121,8 @@ fn sum() -> impl Strategy<Value = (String, f64)> {
     ];
     atom.prop_recursive(4, 40, 8, |inner| {
         let group = inner.prop_map(|(text, value)| (format!("({text})"), value));
-        let product = (
-            group.clone(),
-            prop::collection::vec((any::<bool>(), group), 0..3),
-        );
-        let product = product.prop_map(|((mut text, mut value), rest)| {
+        let more = prop::collection::vec((any::<bool>(), group.clone()), 0..3);
+        let product = (group, more).prop_map(|((mut text, mut value), rest)| {
             for (times, (more, by)) in rest {
                 text += if times { "*" } else { " / " };
                 text += &more;
@@ -138,18 +130,15 @@ fn sum() -> impl Strategy<Value = (String, f64)> {
             }
             (text, value)
         });
-        (
-            product.clone(),
-            prop::collection::vec((any::<bool>(), product), 0..3),
-        )
-            .prop_map(|((mut text, mut value), rest)| {
-                for (plus, (more, by)) in rest {
-                    text += if plus { " +" } else { "-" };
-                    text += &more;
-                    value = if plus { value + by } else { value - by };
-                }
-                (text, value)
-            })
+        let more = prop::collection::vec((any::<bool>(), product.clone()), 0..3);
+        (product, more).prop_map(|((mut text, mut value), rest)| {
+            for (plus, (more, by)) in rest {
+                text += if plus { " +" } else { "-" };
+                text += &more;
+                value = if plus { value + by } else { value - by };
+            }
+            (text, value)
+        })
     })
 }
 
@@ -157,7 +146,6 @@ proptest! {
     #[test]
     fn arithmetic_is_that_of_floating_point((text, value) in sum()) {
         let text = format!("1s * ({text})");
-        // A divisor that is zero in every window is refused.
         prop_assume!(value.is_finite());
         let answer = read(&text).answer(window);
         let expected = match value * 1e9 {

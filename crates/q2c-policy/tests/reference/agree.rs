@@ -1,6 +1,6 @@
 //! Drives both implementations of each rule with the same I/O and compares their sleeps.
 
-use super::closed_loop::{Crate, INTERRUPT, Request, Ride, Subject, reads, run};
+use super::closed_loop::{Crate, INTERRUPT, Request, Subject, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
 use super::seconds::{Pair, pairs};
 
@@ -12,8 +12,6 @@ struct Case {
     streams: Vec<Vec<Request>>,
 }
 
-/// The cases: one I/O at a time over every trace; mixed I/O over one and three lanes, with one and
-/// with four I/Os in flight; device times below every sleep, with four in flight.
 fn cases() -> Vec<Case> {
     let public = zssd().map(|times| ("zssd", times.repeat(5)));
     let alone = |(name, times): (&str, Vec<u64>)| Case {
@@ -32,15 +30,11 @@ fn cases() -> Vec<Case> {
         streams: (1..=4).map(|n| reads(vec![50 * n; 1_000])).collect(),
     };
     let traces = synthetic().into_iter().chain([("seeded", seeded())]);
-    traces
-        .chain(public)
-        .map(alone)
-        .chain([(1, 1), (1, 4), (3, 1), (3, 4)].map(together))
-        .chain([overloaded])
-        .collect()
+    let together = [(1, 1), (1, 4), (3, 1), (3, 4)].map(together);
+    let alone = traces.chain(public).map(alone);
+    alone.chain(together).chain([overloaded]).collect()
 }
 
-/// How often a rule slept, polled and used interrupts over all cases.
 #[derive(Debug, Default)]
 struct Did {
     slept: usize,
@@ -48,12 +42,9 @@ struct Did {
     interrupted: usize,
 }
 
-/// Compares the rides of the crate's rule with those of the second implementation.
 fn compare(case: &Case, pair: &Pair, did: &mut Did) {
     let spec = &pair.spec;
-    let ride = |subject: &mut dyn Subject| -> Vec<Ride> {
-        run(subject, case.lanes, &case.streams, WAKE_DELAY)
-    };
+    let ride = |subject: &mut dyn Subject| run(subject, case.lanes, &case.streams, WAKE_DELAY);
     let ours = ride(&mut Crate::new(spec, case.lanes));
     let theirs = ride(&mut *(pair.second)());
     assert_eq!(ours.len(), theirs.len());
@@ -80,18 +71,11 @@ fn every_rule_equals_its_second_implementation() {
         cases.iter().for_each(|case| compare(case, &pair, &mut did));
         let name = pair.spec.split(':').next().expect("a name");
         let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
+        let told = format!("{}: {did:?}", pair.spec);
         // The equality of rules that never slept would prove nothing.
-        assert!(did.slept > 1_000, "{}: {did:?}", pair.spec);
-        assert!(
-            (did.interrupted > 100) == interrupts,
-            "{}: {did:?}",
-            pair.spec
-        );
-        assert!(
-            (did.polled > 0) || matches!(name, "pas" | "qt"),
-            "{}: {did:?}",
-            pair.spec
-        );
+        assert!(did.slept > 1_000, "{told}");
+        assert!((did.interrupted > 100) == interrupts, "{told}");
+        assert!(did.polled > 0 || matches!(name, "pas" | "qt"), "{told}");
     }
 }
 

@@ -1,7 +1,6 @@
-//! The closed loop that drives both implementations: streams of depth 1, each of which submits its
-//! next I/O a think time after the observed completion of the last one.
+//! The closed loop of both implementations: streams of depth 1 with think times.
 
-use q2c_model::{Direction, Nanos};
+use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +10,6 @@ pub const INTERRUPT: u64 = u64::MAX;
 /// Delay from the completion to the waiting thread by an interrupt, ns.
 pub const INTERRUPT_DELAY: u64 = 1_900;
 
-/// One I/O of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub io: Io,
@@ -21,7 +19,6 @@ pub struct Request {
     pub think: u64,
 }
 
-/// How one I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ride {
     pub latency: u64,
@@ -31,7 +28,6 @@ pub struct Ride {
     pub observed: u64,
 }
 
-/// A completion with the facts that a rule is told.
 #[derive(Clone, Copy)]
 pub struct Finish {
     pub lane: usize,
@@ -44,12 +40,10 @@ pub struct Finish {
 
 /// An implementation that the loop can drive: the crate's rules and the second implementations.
 pub trait Subject {
-    /// Returns the sleep (0 for none, or [`INTERRUPT`]) and the token of an I/O submitted now.
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);
 }
 
-/// A rule of the crate under test.
 pub struct Crate(Vec<Box<dyn Lane>>);
 
 impl Crate {
@@ -69,17 +63,14 @@ impl Subject for Crate {
     }
 
     fn finish(&mut self, f: Finish) {
-        let outcome = Outcome {
-            observed: Nanos(f.observed),
-            missed: f.missed,
-        };
+        let (observed, missed) = (Nanos(f.observed), f.missed);
+        let outcome = Outcome { observed, missed };
         self.0[f.lane].complete(f.io, Token(f.token), outcome, Nanos(f.now));
     }
 }
 
-/// Runs stream `i` on lane `i % lanes`; more streams than lanes means several I/Os of a lane in
-/// flight. Rides come in the order of submission. `wake_delay` is the time that a sleep takes
-/// beyond what was asked, ns.
+/// Stream `i` runs on lane `i % lanes`; rides come in the order of submission; sleeps take
+/// `wake_delay` ns longer than asked.
 pub fn run(
     subject: &mut dyn Subject,
     lanes: usize,
@@ -118,11 +109,12 @@ pub fn run(
 
 fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
     if asked == INTERRUPT {
+        let observed = latency + INTERRUPT_DELAY;
         return Ride {
             latency,
             asked,
             missed: false,
-            observed: latency + INTERRUPT_DELAY,
+            observed,
         };
     }
     let wake = if asked == 0 { 0 } else { asked + wake_delay };
@@ -134,11 +126,10 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
     }
 }
 
-/// 4 KiB reads of these device times, back to back.
 pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
     let io = Io {
-        direction: Direction::Read,
         bytes: 4096,
+        ..Io::default()
     };
     let request = |latency| Request {
         io,
@@ -148,7 +139,6 @@ pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
     latencies.into_iter().map(request).collect()
 }
 
-/// Runs a rule of the crate on one thread, one I/O at a time.
 pub fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
     let streams = [reads(latencies.iter().copied())];
     run(&mut Crate::new(spec, 1), 1, &streams, wake_delay)

@@ -1,5 +1,4 @@
-//! The second implementation of DPAS, around the second PAS. It keeps every submission of a mode
-//! until the mode is over.
+//! A second DPAS around the second PAS, which keeps every submission of a mode until it is over.
 
 use super::closed_loop::{Finish, INTERRUPT, Subject};
 use super::pas::Pas;
@@ -23,15 +22,12 @@ pub struct Dpas {
 
 pub struct Core {
     mode: &'static str,
-    /// For each I/O of this mode the number of I/Os asleep, itself included; `None` when it did not
-    /// sleep.
+    /// The number of I/Os asleep with each, itself included; `None` when it did not sleep.
     entries: Vec<Option<usize>>,
     asleep: HashSet<u64>,
     issued: u64,
-    /// Number of timer failures before this mode.
     failures: usize,
     pas: Pas,
-    /// The token of PAS for each I/O asleep.
     inner: HashMap<u64, u64>,
 }
 
@@ -50,7 +46,6 @@ impl Default for Core {
 }
 
 impl Core {
-    /// The average number of I/Os asleep, in tenths, as an integer.
     fn average(&self) -> usize {
         10 * self.entries.iter().flatten().sum::<usize>() / self.entries.len()
     }

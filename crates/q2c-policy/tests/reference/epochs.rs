@@ -1,12 +1,10 @@
-//! The second implementation of the windowed rules: it keeps every sample of the window (here
-//! epoch) and looks at them all when it is over.
+//! Second windowed rules: every sample of a window (here epoch) is kept until it is over.
 
 use super::closed_loop::{Finish, INTERRUPT, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-/// Whether the I/O is a write, and its size class.
 type Class = (bool, u32);
 
 /// The bucket of an I/O, by halving and not by bits.
@@ -63,7 +61,6 @@ pub struct Epochs {
     percent: u64,
     period: u64,
     of: Of,
-    /// I/Os of this size in bytes and more use interrupts and are not counted.
     large: Option<u32>,
     /// The state of each lane; when the epochs are a device's, that of lane 0 for all.
     parts: HashMap<usize, Part>,
@@ -90,13 +87,10 @@ impl Epochs {
     }
 
     pub fn with_interrupts_from(self, bytes: u32) -> Self {
-        Epochs {
-            large: Some(bytes),
-            ..self
-        }
+        let large = Some(bytes);
+        Epochs { large, ..self }
     }
 
-    /// The state that `lane` uses, its epoch closed if it is over at `now`.
     fn part(&mut self, lane: usize, now: u64) -> &mut Part {
         let lane = if self.of == Of::Device { 0 } else { lane };
         let part = self.parts.entry(lane).or_default();
@@ -125,10 +119,11 @@ impl Part {
             };
             self.means.insert(class, epoch.mean());
             let answer = answer(&epoch);
-            let bounded = if answer == INTERRUPT {
-                answer
-            } else {
+            let sleeps = answer != INTERRUPT;
+            let bounded = if sleeps {
                 answer.min(10_000_000_000)
+            } else {
+                answer
             };
             self.answers.insert(class, bounded);
         }
@@ -151,7 +146,8 @@ impl Subject for Epochs {
         }
         let part = self.part(f.lane, f.now);
         part.opened.get_or_insert(f.now);
+        let class = class(f.io);
         part.samples
-            .extend(class(f.io).map(|class| (class, f.observed, f.missed)));
+            .extend(class.map(|class| (class, f.observed, f.missed)));
     }
 }

@@ -1,13 +1,11 @@
-//! Device times for the tests: the public Z-SSD trace, and seeded ones that need no file from
-//! outside.
+//! Device times: the public Z-SSD trace, and seeded ones that need no file from outside.
 
 use super::closed_loop::Request;
 use q2c_model::Direction;
 use q2c_policy::Io;
 use q2c_stats::Rng;
 
-/// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns. `None` where the file is absent; the
-/// skip is then printed and counted.
+/// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns; a counted skip without the file.
 pub fn zssd() -> Option<Vec<u64>> {
     let path = q2c_testkit::shared_data(
         "the public Z-SSD trace",
@@ -39,7 +37,6 @@ pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     vec![
         ("constant", times(&|_, _| 30_000)),
         ("noisy", times(&|_, r| 9_000 + r.below(4_000))),
-        // Another job arrives and leaves: the level jumps twentyfold and back.
         (
             "jumps",
             times(&|i, r| [10_000, 200_000][i / 500 % 2] + r.below(1_000)),
@@ -56,8 +53,7 @@ pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// Streams of mixed sizes and directions with think times, some of them longer than any window of
-/// the tests.
+/// Mixed sizes and directions with think times, some longer than any window of the tests.
 pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
     let mut rng = Rng::new(7);
     let mut request = || {
@@ -75,7 +71,6 @@ pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
             think: [0, 500, 8_000, 25_000_000][rng.below(400) as usize / 133],
         }
     };
-    (0..streams)
-        .map(|_| (0..1_500).map(|_| request()).collect())
-        .collect()
+    let stream = |_| (0..1_500).map(|_| request()).collect();
+    (0..streams).map(stream).collect()
 }

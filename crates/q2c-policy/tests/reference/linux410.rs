@@ -1,5 +1,4 @@
-//! The second implementation of Linux 4.10's rule: it keeps all completions with the number of
-//! their window, and looks at those of the newest.
+//! A second rule of Linux 4.10, which keeps all completions with the number of their window.
 
 use super::closed_loop::{Finish, Subject};
 use super::epochs::percent_of;

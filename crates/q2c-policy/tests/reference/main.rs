@@ -1,6 +1,6 @@
-//! Compares each rule with a second implementation that is plain and slow, written from the rule's
-//! published description, and shares no code with the crate. Both are driven in a closed loop, so
-//! the I/O that a rule delays is the I/O that it learns from.
+//! Each rule against a second implementation, plain and slow, written from its published
+//! description without code of the crate. In the closed loop both learn from the I/O that they
+//! delay.
 
 mod agree;
 mod by_hand;

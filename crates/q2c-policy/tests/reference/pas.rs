@@ -1,5 +1,4 @@
-//! The second implementation of PAS, in decimal fixed point as in the kernel (with more digits). It
-//! keeps every sleep and outcome.
+//! A second PAS in decimal fixed point as in the kernel, which keeps every sleep and outcome.
 
 use super::closed_loop::{Finish, Subject};
 use q2c_model::Direction;
@@ -17,17 +16,13 @@ struct State {
     up: i128,
     dn: i128,
     outcomes: Vec<char>,
-    /// Number of outcomes that were applied to `dur`.
     applied: usize,
-    /// For each token, whether a completion of that sleep has given its outcome.
     spoken: Vec<bool>,
 }
 
 pub struct Pas {
     adaptive: bool,
-    /// How often a sleep had to be raised to the shortest.
     pub failures: usize,
-    /// The state of each lane, direction (true for writes) and size class.
     states: HashMap<(usize, bool, u32), State>,
 }
 
@@ -56,8 +51,7 @@ impl Pas {
 }
 
 impl State {
-    /// Applies the newest pair of outcomes. Returns whether the timer failed: the sleep had to be
-    /// raised to the shortest.
+    /// Whether the timer failed: the sleep had to be raised to the shortest.
     fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
         let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);
@@ -93,7 +87,6 @@ impl Subject for Pas {
             state.applied = state.outcomes.len();
             state.spoken.push(false);
         }
-        // Microseconds to nanoseconds, rounded to the nearest.
         let ns = (state.dur * 1000 + ONE / 2) / ONE;
         let token = state.spoken.len() as u64 - 1;
         self.failures += usize::from(failed);

@@ -4,12 +4,9 @@ use super::closed_loop::{Ride, run_one};
 use super::latencies::{synthetic, zssd};
 
 struct Summary {
-    /// Late time over device time.
     over: f64,
-    /// Polled time over device time.
     under: f64,
     miss_rate: f64,
-    /// Sleep asked over device time.
     asleep: f64,
 }
 

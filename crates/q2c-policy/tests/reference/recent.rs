@@ -1,5 +1,4 @@
-//! The second implementation of the rule over the last I/Os. It keeps all I/Os and looks at the end
-//! of the list.
+//! A second rule over the last I/Os, which keeps all I/Os and looks at the end of the list.
 
 use super::closed_loop::{Finish, Subject};
 use super::smooth::{Key, key};
@@ -36,7 +35,6 @@ impl Last<'_> {
     }
 }
 
-/// A sleep of the last I/Os, and of as many before them where there are as many.
 type Sleep = fn(Last<'_>, Option<Last<'_>>) -> u64;
 
 pub struct Recent {

@@ -11,55 +11,43 @@ use super::statistics;
 use super::uring::Uring;
 use std::collections::{BTreeMap, HashMap};
 
-/// A specification, its second implementation, and by how many ns their sleeps may differ.
 pub struct Pair {
     pub spec: String,
     pub tolerance: u64,
     pub second: Box<dyn Fn() -> Box<dyn Subject>>,
 }
 
-/// All pairs. Where both sides count in whole numbers they must agree exactly. Where one counts in
-/// fractions a sleep may differ by a nanosecond, but an outcome may not.
+/// Sides that count in whole numbers agree exactly; fractions may move a sleep by 1 ns.
 pub fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
+    let device =
+        |spec, answer, percent, period| windowed(spec, answer, percent, period, Of::Device);
     for percent in [1, 3, 37, 50, 75, 100] {
         let spec = format!("mean:{percent}%,200us");
-        pairs.push(windowed(
-            spec,
-            statistics::mean,
-            percent,
-            200_000,
-            Of::Device,
-        ));
+        pairs.push(device(spec, statistics::mean, percent, 200_000));
     }
     for (percent, period) in [(70, 200_000), (50, 1_000), (100, 50_000)] {
         let spec = format!("min:{percent}%,{period}ns");
-        pairs.push(windowed(spec, statistics::min, percent, period, Of::Device));
+        pairs.push(device(spec, statistics::min, percent, period));
     }
     for (percent, period) in [(70, 200_000), (90, 1_000_000)] {
         let spec = format!("quantile:5%,{percent}%,{period}ns");
-        pairs.push(windowed(
-            spec,
-            statistics::twentieth,
-            percent,
-            period,
-            Of::Device,
-        ));
+        pairs.push(device(spec, statistics::twentieth, percent, period));
     }
-    // A formula counts in binary fractions, so its sleep may differ by a nanosecond.
-    for (formula, second, percent) in [
-        ("mean / 2", "mean", 50),
-        ("if(misses > count, 1s, min(mean, max) * 3%)", "mean", 3),
-        ("0.7 * min", "min", 70),
+    for (formula, answer, percent) in [
+        ("mean / 2", statistics::mean as Answer, 50),
+        (
+            "if(misses > count, 1s, min(mean, max) * 3%)",
+            statistics::mean,
+            3,
+        ),
+        ("0.7 * min", statistics::min, 70),
     ] {
         let spec = format!("rule:period=200us,{formula}");
-        let rule = match second {
-            "mean" => windowed(spec, statistics::mean, percent, 200_000, Of::Device),
-            _ => windowed(spec, statistics::min, percent, 200_000, Of::Device),
-        };
+        let tolerance = 1;
         pairs.push(Pair {
-            tolerance: 1,
-            ..rule
+            tolerance,
+            ..device(spec, answer, percent, 200_000)
         });
     }
     for period in [100_000, 1_000_000] {
@@ -69,10 +57,8 @@ pub fn pairs() -> Vec<Pair> {
         pairs.push(of("ehp", statistics::ehp, Of::Lane));
     }
     pairs.push(hypi());
-    pairs.extend(
-        [("pas:adaptive=off", false), ("pas", true)]
-            .map(|(spec, adaptive)| pair(spec, 1, move || Pas::new(adaptive))),
-    );
+    let pas = |(spec, adaptive)| pair(spec, 1, move || Pas::new(adaptive));
+    pairs.extend([("pas:adaptive=off", false), ("pas", true)].map(pas));
     pairs.extend([(1.0, true), (2.5, true), (1.0, false)].map(dpas));
     pairs.extend([(50, 8), (90, 4)].map(ewma));
     pairs.extend([(0.02, 0.1), (0.2, 0.05)].map(tracker));
@@ -110,22 +96,12 @@ fn hypi() -> Pair {
 }
 
 fn dpas((theta, short): (f64, bool)) -> Pair {
-    let lengths = if short {
-        Lengths {
-            pas: 10,
-            cp: 30,
-            ol: 15,
-            int: 40,
-        }
+    let [pas, cp, ol, int] = if short {
+        [10, 30, 15, 40]
     } else {
-        Lengths {
-            pas: 100,
-            cp: 1_000,
-            ol: 100,
-            int: 10_000,
-        }
+        [100, 1_000, 100, 10_000]
     };
-    let Lengths { pas, cp, ol, int } = lengths;
+    let lengths = Lengths { pas, cp, ol, int };
     let typed = format!("dpas:{theta},pas={pas},poll={cp},overload={ol},interrupt={int}");
     let spec = if short { typed } else { "dpas".to_owned() };
     pair(spec, 1, move || Dpas {
@@ -144,7 +120,6 @@ fn ewma((percent, slowness): (i128, i128)) -> Pair {
     })
 }
 
-/// Formulas over the last I/Os, each with what it means.
 fn recent() -> [Pair; 3] {
     [
         pair("recent:ios=8,0.5 * min", 1, || {

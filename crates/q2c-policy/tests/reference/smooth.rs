@@ -1,12 +1,10 @@
-//! The second implementations of the exponentially weighted mean, in decimal fixed point, and of
-//! the quantile tracker, in logarithms.
+//! A second exponentially weighted mean in fixed point, and a quantile tracker in logarithms.
 
 use super::closed_loop::{Finish, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-/// Lane, direction (true for writes) and size class.
 pub type Key = (usize, bool, u32);
 
 pub fn key(lane: usize, io: Io) -> Key {
@@ -14,7 +12,6 @@ pub fn key(lane: usize, io: Io) -> Key {
     (lane, io.direction == Direction::Write, class)
 }
 
-/// 1 ns in fixed point.
 const ONE: i128 = 1_000_000_000_000;
 
 pub struct Ewma {

@@ -1,5 +1,4 @@
-//! The second implementations of the windowed rules as functions of an epoch, written from the
-//! published descriptions, with all samples at hand.
+//! Second windowed rules as functions of an epoch, written from the published descriptions.
 
 use super::closed_loop::INTERRUPT;
 use super::epochs::{Epoch, percent_of};
@@ -53,12 +52,10 @@ pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
     let v = mean - 4 * lmd;
     // The quotient is infinite without a miss.
     let q = (n as f64 / k as f64).log2().floor();
-    let v = if q <= 4.0 {
-        half
-    } else if q <= 7.0 {
-        v - v / 4
-    } else {
-        v
+    let v = match q {
+        ..=4.0 => half,
+        ..=7.0 => v - v / 4,
+        _ => v,
     };
     v.max(half)
 }

@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub struct Uring {
-    /// For each I/O, when it started and the sleep asked, ns.
     started: Vec<(u64, u64)>,
-    /// Run times of each lane, ns.
     run_times: BTreeMap<usize, BTreeSet<u64>>,
 }
 

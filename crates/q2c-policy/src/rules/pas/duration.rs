@@ -11,7 +11,7 @@ pub const SHORTEST: f64 = 100.0;
 pub const NOTHING: f64 = 1e-9;
 /// The factor by which the sensitivity grows with two equal outcomes.
 pub const HEAT_UP: f64 = 1.05;
-/// The factor by which the sensitivity shrinks when the outcome changes.
+/// The factor by which it shrinks when the outcome changes.
 pub const COOL_DOWN: f64 = 0.9;
 /// The least sensitivity, as a part of the full one.
 pub const COOLEST: f64 = 0.1;
@@ -28,7 +28,6 @@ pub struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// The published parameters.
     pub(in crate::rules) const PUBLISHED: Sensitivity = Sensitivity {
         up: 0.01,
         down: 0.1,
@@ -37,15 +36,11 @@ impl Sensitivity {
 }
 
 pub(super) struct Duration {
-    /// The sleep, ns.
     ns: f64,
-    /// The factor by which the last outcome moved the sleep; the next equal outcome changes it
-    /// further.
+    /// The factor by which the last outcome moved the sleep; an equal one changes it further.
     step: f64,
-    /// The present sensitivity as a part of the full one. Up and down always keep their ratio, so
-    /// one number holds both.
+    /// The present sensitivity as a part of the full one: up and down keep their ratio.
     heat: f64,
-    /// The last outcome learned.
     late: bool,
 }
 
@@ -61,8 +56,7 @@ impl Default for Duration {
 }
 
 impl Duration {
-    /// Learns the newest outcome. Returns false when the outcome asks for a shorter sleep than
-    /// [`SHORTEST`], at which the sleep is then held.
+    /// False when the outcome asks for less than [`SHORTEST`], at which the sleep is then held.
     pub(super) fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
         let change = if late {
             -sensitivity.down
@@ -85,7 +79,6 @@ impl Duration {
         asked >= SHORTEST
     }
 
-    /// The numbers that [`Duration::read`] reads.
     pub(super) fn learned(&self) -> [u64; 4] {
         let Duration {
             ns,
@@ -105,7 +98,6 @@ impl Duration {
         })
     }
 
-    /// The sleep, rounded to the nearest nanosecond.
     pub(super) fn sleep(&self) -> Nanos {
         Nanos((self.ns + 0.5) as u64)
     }
