@@ -164,11 +164,9 @@ fn stages(of: &BTreeMap<String, StageStats>) -> Table {
         Some([name.to_string(), count(of.n)].into_iter().chain(times))
     };
     let heads = "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max";
-    Table::headed(heads, ORDER.iter().filter_map(row))
-    .legend(
-        "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
-         Minimum, mean and maximum are exact, percentiles within 0.8 %.",
-    )
+    let legend = "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
+         Minimum, mean and maximum are exact, percentiles within 0.8 %.";
+    Table::headed(heads, ORDER.iter().filter_map(row)).legend(legend)
 }
 
 fn group_row(group: &Group) -> [String; 9] {

@@ -218,7 +218,10 @@ impl Section {
     }
 
     pub fn holds(&self, point: &BenchPoint) -> bool {
-        *self == Section::of(point)
+        let place = (&self.rw, self.bs, self.depth, &self.background);
+        let device = (self.hw_queues, self.nr_requests);
+        place == (&point.rw, point.bs, point.depth, &point.background)
+            && device == (point.hw_queues, point.nr_requests)
     }
 
     pub fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
@@ -270,6 +273,7 @@ fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
     })
 }
 
+/// Two durations, with the unit once where they have the same.
 fn pair(a: f64, b: f64) -> String {
     let (a, b) = (duration(a), duration(b));
     match (a.split_once(' '), b.split_once(' ')) {

@@ -203,8 +203,10 @@ fn latencies(one: &Comparison) -> Table {
         all.chain(fields.map(Field::from))
     };
     let heads = "device | U2C p50 | U2C p99 | Q2C p50 | Q2C p99 | lateness\np99";
-    Table::headed(heads, one.devices.iter().map(row)).legend("Of each device's trial with the median sum. Lateness: submission behind the intended time.")
-    .without_empty_columns()
+    let legend = "Of each device's trial with the median sum. Lateness: submission behind the intended time.";
+    Table::headed(heads, one.devices.iter().map(row))
+        .legend(legend)
+        .without_empty_columns()
 }
 
 fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
@@ -247,10 +249,10 @@ fn separations(one: &Comparison) -> Table {
             separates,
         ]
     };
-    Table::headed("device | metric | ratio | separates", one.separations.iter().map(row)).legend(
-        "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
-         whole interval lies more than 1 % from 1.",
-    )
+    let legend = "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
+         whole interval lies more than 1 % from 1.";
+    let rows = one.separations.iter().map(row);
+    Table::headed("device | metric | ratio | separates", rows).legend(legend)
 }
 
 /// A ratio. Between 0.1 and 10 it has three decimals, because comparisons are mostly about ratios

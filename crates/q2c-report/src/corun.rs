@@ -61,6 +61,6 @@ fn pairs(result: &CalibrateResult) -> Table {
         ]
     };
     let heads = "task | beside | speed\n% of alone | [min, max]";
-    Table::headed(heads, result.pairs.iter().map(row))
-    .legend("Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.")
+    let legend = "Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.";
+    Table::headed(heads, result.pairs.iter().map(row)).legend(legend)
 }

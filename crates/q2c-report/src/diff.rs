@@ -60,10 +60,9 @@ fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
         ]
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
-    let table = Table::headed(heads, of.iter().map(row)).legend(
-        "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
-         Alike: they leave no change open, or it is at most 1 %.",
-    );
+    let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
+         Alike: they leave no change open, or it is at most 1 %.";
+    let table = Table::headed(heads, of.iter().map(row)).legend(legend);
     let weight = |of: &&ComparedFigure| match of.says {
         DiffSays::Worse => Weight::Bad,
         DiffSays::Differs => Weight::Caution,

@@ -53,27 +53,17 @@ impl Reported for FsResult {
 
 fn about(result: &FsResult) -> String {
     let job = &result.job;
-    let files = match result.program {
-        Some(_) => String::new(),
-        None => format!(
-            " of {} s · files of {} for each job",
-            number(job.trial_seconds),
-            job.file
-        ),
-    };
+    let (seconds, file) = (number(job.trial_seconds), job.file);
+    let files = format!(" of {seconds} s · files of {file} for each job");
+    let files = when(result.program.is_none(), &files);
     let cells = result.cells.iter().map(|cell| cell.iops.trials);
     let program = result.program.iter().flat_map(|program| &program.cells);
-    let trials = trials(
-        job.trials,
-        cells.chain(program.map(|cell| cell.value.trials)),
-    );
+    let run = cells.chain(program.map(|cell| cell.value.trials));
+    let trials = trials(job.trials, run);
     let cpus = listed(job.cpus.iter().map(|cpu| cpu.0));
     let devices = some_listed(result.file_systems.iter().map(|made| &made.device));
     let devices = devices.map(|devices| format!(" · on {devices}"));
-    format!(
-        "{trials}{files} · CPUs {cpus}{}",
-        devices.unwrap_or_default()
-    )
+    format!("{trials}{files} · CPUs {cpus}") + &devices.unwrap_or_default()
 }
 
 /// What the points of a table have in common.
@@ -124,10 +114,9 @@ fn throughput(result: &FsResult) -> impl Iterator<Item = (String, Table)> {
             let cell = own().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point);
             cell.map(field)
         };
-        let table = grid("file system", &jobs, course::jobs, &rows, name, at).legend(
-            "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
-             averaged over time.",
-        );
+        let legend = "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
+             averaged over time.";
+        let table = grid("file system", &jobs, course::jobs, &rows, name, at).legend(legend);
         (format!("IOPS, {of}"), table)
     })
 }
@@ -150,10 +139,10 @@ fn ratios(result: &FsResult) -> Table {
         let own = result.ratios.iter().find(|ratio| ratio.point == point)?;
         Some(ratio(result, own))
     };
-    grid("shared to private", &jobs(result), course::jobs, &rows, name, at).legend(
-        "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
-         below it the ratio of the control.",
-    )
+    let legend = "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
+         below it the ratio of the control.";
+    let numbers = jobs(result);
+    grid("shared to private", &numbers, course::jobs, &rows, name, at).legend(legend)
 }
 
 /// The point beside it with private files.
@@ -177,10 +166,8 @@ fn ratio(result: &FsResult, of: &SharedRatio) -> Field {
     let interval = format!(" [{:.2}, {:.2}]", ratio.low, ratio.high);
     let interval = when(!tried_once(result, &of.point), &interval);
     let control = of.of_control.map(|of| format!("control {:.2}", of.ratio));
-    Field::over(
-        format!("{:.2}{interval}", ratio.ratio),
-        control.unwrap_or_default(),
-    )
+    let ratio = ratio.ratio;
+    Field::over(format!("{ratio:.2}{interval}"), control.unwrap_or_default())
 }
 
 fn program_table(of: &FsProgram) -> (String, Table) {
@@ -192,15 +179,9 @@ fn program_table(of: &FsProgram) -> (String, Table) {
         cell.map(figure)
     };
     let head = |n| numbered(of, n);
-    let table = grid(
-        "file system",
-        &cpus,
-        head,
-        &rows,
-        |fs| fs.name().to_owned(),
-        at,
-    )
-    .legend("Median of the trials; below it the least and the largest one.");
+    let name = |fs: &FileSystem| fs.name().to_owned();
+    let legend = "Median of the trials; below it the least and the largest one.";
+    let table = grid("file system", &cpus, head, &rows, name, at).legend(legend);
     let title = match &of.command {
         Some(command) => format!("{} of `{command}`", of.metric),
         None => format!("{} of the built-in mix", of.metric),
@@ -222,11 +203,8 @@ fn figure(cell: &ProgramCell) -> Field {
 
 /// The field of a point without a trial that went well.
 fn without(failures: &[String]) -> Field {
-    if failures.is_empty() {
-        NOTHING.into()
-    } else {
-        "failed".into()
-    }
+    let is_untried = failures.is_empty();
+    Field::from(if is_untried { NOTHING } else { "failed" })
 }
 
 fn file_systems(result: &FsResult) -> impl Iterator<Item = Said> {

@@ -4,7 +4,7 @@ use crate::analysis::time;
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, when};
 use crate::plots;
-use crate::quantity::{NOTHING, bare, count, iops, median, number, range, seconds, trials};
+use crate::quantity::{bare, count, iops, median, number, or_nothing, range, seconds, trials};
 use crate::said::{Field, Said, Table, row};
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::{KernelMethod, KernelPoint, KernelTuneResult};
@@ -60,13 +60,7 @@ fn methods(result: &KernelTuneResult) -> Table {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
         let of = |interval, scale| Field::over(median(interval, scale), range(interval, scale));
-        let only = |measured: String, predicted: String| {
-            if m.method.sleeps() {
-                Field::over(measured, predicted)
-            } else {
-                Field::over(NOTHING, NOTHING)
-            }
-        };
+        let known = |text: String| or_nothing(m.method.sleeps().then_some(text));
         let mark = when(m.method == result.recommended, "▸ ");
         row![
             Field::over(format!("{mark}{}", name(&m.method)), m.role.text()),
@@ -74,35 +68,27 @@ fn methods(result: &KernelTuneResult) -> Table {
             of(&m.relative.kiops_per_core, 1.0),
             Field::over(iops(rates.iops.median), iops(predicted.iops)),
             Field::over(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
-            only(
-                median(&rates.miss_rate, 100.0),
-                number(predicted.miss_rate * 100.0)
+            Field::over(
+                known(median(&rates.miss_rate, 100.0)),
+                known(number(predicted.miss_rate * 100.0))
             ),
-            only(
-                time(rates.effective_sleep_ns.median),
-                time(predicted.effective_sleep_ns)
+            Field::over(
+                known(time(rates.effective_sleep_ns.median)),
+                known(time(predicted.effective_sleep_ns))
             ),
             time(m.measured.d2c_p99_ns.median),
         ]
     };
     let heads = "method\npredicted below | IOPS\n% classic | per core\nx classic | IOPS | CPU\n% | miss\n% | effective\nsleep | D2C p99";
-    Table::headed(heads, result.methods.iter().map(row))
-    .legend(
-        "Medians over the trials, as the kernel's probe counted them; below them [min, max] of the columns over classic \
-         polling, and the predictions of the others. Classic polling is compared with itself.",
-    )
+    let legend = "Medians over the trials, as the kernel's probe counted them; below them [min, max] of the columns over classic \
+         polling, and the predictions of the others. Classic polling is compared with itself.";
+    Table::headed(heads, result.methods.iter().map(row)).legend(legend)
 }
 
 fn points(result: &KernelTuneResult) -> Table {
     let row = |point: &KernelPoint| {
         // A request that was not missed was complete after the sleep for a reason of its own.
-        let late = |ns| {
-            if point.miss_rate >= 0.5 {
-                time(ns)
-            } else {
-                NOTHING.to_owned()
-            }
-        };
+        let late = |ns| or_nothing((point.miss_rate >= 0.5).then(|| time(ns)));
         [
             time(point.asked_ns),
             count(point.ios),
@@ -115,11 +101,9 @@ fn points(result: &KernelTuneResult) -> Table {
     };
     let heads =
         "sleep asked | requests | miss\n% | delay | late\np50 | late\np99 | CPU per\nrequest";
-    Table::headed(heads, result.points.iter().map(row))
-    .legend(
-        "Delay: from the timer's start to the next look, less the sleep asked. Late: from the hand-over to the driver to \
-         the completion, less the sleep asked, where most sleeps outlived their request.",
-    )
+    let legend = "Delay: from the timer's start to the next look, less the sleep asked. Late: from the hand-over to the driver to \
+         the completion, less the sleep asked, where most sleeps outlived their request.";
+    Table::headed(heads, result.points.iter().map(row)).legend(legend)
 }
 
 fn verdict(result: &KernelTuneResult) -> Said {

@@ -192,8 +192,8 @@ fn published(setup: &Setup) -> Table {
         ]
     };
     let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
-    Table::headed(heads, setup.published.iter().map(row))
-        .legend("The published texts do not say which of the two ways their gains are put.")
+    let legend = "The published texts do not say which of the two ways their gains are put.";
+    Table::headed(heads, setup.published.iter().map(row)).legend(legend)
 }
 
 pub(crate) fn speeds(of: &Speeds) -> Table {
@@ -202,6 +202,6 @@ pub(crate) fn speeds(of: &Speeds) -> Table {
         row("C", of.compute_beside_compute, of.compute_beside_polling),
         row("P", of.polling_beside_compute, of.polling_beside_polling),
     ];
-    Table::headed("speed of | beside C | beside P", rows)
-        .legend("On the other logical CPU of the same core, as a share of the speed alone.")
+    let legend = "On the other logical CPU of the same core, as a share of the speed alone.";
+    Table::headed("speed of | beside C | beside P", rows).legend(legend)
 }

@@ -75,9 +75,10 @@ fn placements(result: &PlaceRunResult, class: &ClassRun) -> Table {
         row
     });
     let heads = "placement | C time\nof alone | [min, max] | P IOPS\neach | P IOPS\n% of alone | P p50\nus | P p99\nus | P p99.9\nus | moves";
+    let legend = "C: computing tasks, P: polling tasks. C time: run time of a C task over that of one alone on a core, in the same round; medians of the trials.";
     Table::headed(heads, class.placements.iter().map(row).chain(of_polling))
-    .legend("C: computing tasks, P: polling tasks. C time: run time of a C task over that of one alone on a core, in the same round; medians of the trials.")
-    .without_empty_columns()
+        .legend(legend)
+        .without_empty_columns()
 }
 
 fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [Field; 5] {
@@ -108,8 +109,8 @@ fn gains(class: &ClassRun) -> Table {
         ]
     };
     let heads = "gain | T'/T - 1\n% | [min, max] | 1 - T/T'\n% | [min, max] | published\n%";
-    Table::headed(heads, class.gains.iter().map(row))
-    .legend("T: run time of the C tasks in the first placement, T': in the other, of the same round. The published figures are means over other programs on another machine.")
+    let legend = "T: run time of the C tasks in the first placement, T': in the other, of the same round. The published figures are means over other programs on another machine.";
+    Table::headed(heads, class.gains.iter().map(row)).legend(legend)
 }
 
 /// The answer for a kind of C task: what the rules gain over the kernel's own balancer.

@@ -51,8 +51,8 @@ fn cores(result: &PlaceWatchResult) -> Table {
             ]
         })
     });
-    Table::headed("core | CPU | polling | computing | C takes", rows)
-        .legend("Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.")
+    let legend = "Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.";
+    Table::headed("core | CPU | polling | computing | C takes", rows).legend(legend)
 }
 
 fn state(core: &WatchedCore) -> &'static str {

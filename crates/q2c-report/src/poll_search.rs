@@ -64,8 +64,8 @@ fn contenders(result: &PollSearchResult) -> Table {
     let mut sorted: Vec<&Contender> = result.contenders.iter().collect();
     sorted.sort_by(|a, b| a.held_out.mean_loss.total_cmp(&b.held_out.mean_loss));
     let heads = "opened on what was held out |  | searched\nloss % | held out\nloss % | worst % | keeps\nlimits";
-    Table::headed(heads, sorted.into_iter().map(row))
-    .legend("Only finalists may win. Loss: against the pattern's own best; of the searched patterns that is the best of all that was tried.")
+    let legend = "Only finalists may win. Loss: against the pattern's own best; of the searched patterns that is the best of all that was tried.";
+    Table::headed(heads, sorted.into_iter().map(row)).legend(legend)
 }
 
 fn families(result: &PollSearchResult) -> Table {
@@ -78,8 +78,8 @@ fn families(result: &PollSearchResult) -> Table {
         ]
     };
     let heads = "family | tried | loss % | source\nleft out %";
-    Table::headed(heads, result.families.iter().map(row))
-    .legend("Below each family its best on the searched patterns. Source left out: chosen without the source it is scored on.")
+    let legend = "Below each family its best on the searched patterns. Source left out: chosen without the source it is scored on.";
+    Table::headed(heads, result.families.iter().map(row)).legend(legend)
 }
 
 fn both(result: &PollSearchResult) -> Table {
@@ -103,8 +103,8 @@ fn both(result: &PollSearchResult) -> Table {
         ]
     };
     let heads = "pattern |  | Linux\nmissed % | CPU % | better\nin both | missed % | CPU %";
-    Table::headed(heads, result.both.iter().map(row))
-    .legend("Configurations that keep the limits, miss less and take less CPU than Linux's rule (mean 50 %, 100 ms); below the pattern the one with the least CPU.")
+    let legend = "Configurations that keep the limits, miss less and take less CPU than Linux's rule (mean 50 %, 100 ms); below the pattern the one with the least CPU.";
+    Table::headed(heads, result.both.iter().map(row)).legend(legend)
 }
 
 fn answer(result: &PollSearchResult) -> Said {

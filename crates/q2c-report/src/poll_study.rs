@@ -69,8 +69,8 @@ fn pattern_table(result: &PollStudyResult) -> Table {
         ]
     };
     let heads = "pattern | source | I/Os | p10 | median | p99 | KIOPS\n/core | oracle\nover it";
-    Table::headed(heads, result.patterns.iter().map(row))
-    .legend("Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.")
+    let legend = "Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.";
+    Table::headed(heads, result.patterns.iter().map(row)).legend(legend)
 }
 
 /// The rules, the least loss on sources left out first, after the choice among all of them.
@@ -103,11 +103,9 @@ fn rules(result: &PollStudyResult) -> Table {
         ]
     };
     let heads = "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits";
-    Table::headed(heads, result.all.iter().chain(&result.rules).map(row))
-    .legend(
-        "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
-         Left out: parameters chosen without the pattern, or without its whole source.",
-    )
+    let legend = "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
+         Left out: parameters chosen without the pattern, or without its whole source.";
+    Table::headed(heads, result.all.iter().chain(&result.rules).map(row)).legend(legend)
 }
 
 /// Loss by pattern of the best on average of each rule, patterns as rows.
@@ -125,8 +123,8 @@ fn losses(result: &PollStudyResult) -> Table {
         name.chain(shown().map(loss)).collect::<Vec<_>>()
     };
     let rows = result.patterns.iter().enumerate().map(row);
-    Table::of(std::iter::once("pattern").chain(heads), rows)
-        .legend("Loss in percent of each rule's best on average; broken: a limit is not kept.")
+    let legend = "Loss in percent of each rule's best on average; broken: a limit is not kept.";
+    Table::of(std::iter::once("pattern").chain(heads), rows).legend(legend)
 }
 
 fn answer(result: &PollStudyResult) -> Said {

@@ -150,10 +150,9 @@ fn curve(result: &ScaleResult) -> Table {
             iops(point.high),
         ]
     };
-    Table::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(
-        "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
-         points left out.",
-    )
+    let legend = "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
+         points left out.";
+    Table::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
 }
 
 fn parameters(of: &Parameters) -> Table {

@@ -7,9 +7,9 @@ use q2c_model::Simulated;
 /// The table of rows made by [`row`].
 pub(crate) fn table(rows: impl IntoIterator<Item = Vec<Field>>) -> Table {
     let heads = "method | IOPS | CPU % | KIOPS/core | missed % | asked | late % | polled % | p50 | p99 | p99.9";
-    Table::headed(heads, rows).legend(
-        "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.",
-    )
+    let legend =
+        "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.";
+    Table::headed(heads, rows).legend(legend)
 }
 
 /// The row of a method over so many I/Os. Without one that counts there are no figures, and some

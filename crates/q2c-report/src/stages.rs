@@ -36,12 +36,10 @@ pub(crate) fn lines<'a>(seen: &[Seen<'a>]) -> Vec<(String, Vec<Seen<'a>>)> {
 /// A row for each stage of each point. The point's name stands in its first row alone.
 pub(crate) fn table(seen: &[Seen<'_>]) -> Table {
     let heads = "interface, method | jobs | stage | mean | p50 | p99 | of Q2C";
-    Table::headed(heads, seen.iter().flat_map(of_point))
-    .legend(
-        "Stages in the block layer, from a run of each point with the capture \
+    let legend = "Stages in the block layer, from a run of each point with the capture \
          beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
-         in the sum of Q2C.",
-    )
+         in the sum of Q2C.";
+    Table::headed(heads, seen.iter().flat_map(of_point)).legend(legend)
 }
 
 fn of_point((cell, run): &Seen<'_>) -> Vec<[String; 7]> {

@@ -92,10 +92,9 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
         })
     });
     let head = ["method", "jobs"].into_iter();
-    Table::of(head.chain(metric::over_jobs().map(|of| of.head)), rows).legend(
-        "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
-         Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.",
-    )
+    let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
+         Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
+    Table::of(head.chain(metric::over_jobs().map(|of| of.head)), rows).legend(legend)
 }
 
 fn over_jobs(result: &TuneJobsResult, of: &RecommendedOverJobs) -> Said {
