@@ -1,10 +1,8 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 
 mod inexact;
-mod places;
 
 pub use inexact::{Figure, Inexact, InexactReason};
-pub use places::{Moved, OffsetMap, OffsetWindow, Throughput};
 
 use crate::Warning;
 use q2c_model::Layer;
@@ -45,8 +43,7 @@ pub struct AnalyzeResult {
     pub lost: u64,
     /// Counts by reason: events that fit no I/O, I/Os without an end, lines left out.
     pub unmatched: BTreeMap<String, u64>,
-    /// I/Os that the latencies lack; `None` when no I/O has its Q and its C, or when the times were
-    /// not taken in the block layer.
+    /// I/Os that the latencies lack; `None` when none has Q and C, or outside the block layer.
     pub not_whole: Option<NotWhole>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
@@ -58,41 +55,34 @@ pub struct AnalyzeResult {
     pub activity: Option<Activity>,
     /// Distances between I/Os, by device in the order of their numbers.
     pub seeks: Vec<Seeks>,
-    /// Requests of each hardware queue, those of equal number of all devices together; empty when
-    /// the trace names no queues.
+    /// Requests of each hardware queue number; empty when the trace names no queues.
     pub hctx: Vec<Hctx>,
-    /// How evenly the hardware queues that had requests are used; `None` when the trace names no
-    /// queues.
+    /// How evenly the queues that had requests are used; `None` when the trace names none.
     pub balance: Option<Balance>,
-    /// The hardware queues of each device, reads apart from writes; empty when the trace names no
-    /// queues.
+    /// The hardware queues of each device; empty when the trace names none.
     pub queues: Vec<DeviceQueues>,
     /// Requests in use while others waited for one; empty when the trace has no G.
     pub tags: Vec<Tags>,
-    /// The largest stage before the driver where it takes much, else the device; `None` without a
-    /// completed block-layer I/O.
+    /// Where the time goes; `None` without a completed block-layer I/O.
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
     /// Reads and writes over time, apart from each other; empty without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throughput: Vec<Throughput>,
-    /// Where on each device reads and writes begin, over time, for at most 8 devices: those of the
-    /// lowest numbers. Empty where the recording has no offsets.
+    /// Where reads and writes begin over time, for the 8 devices of the lowest numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offsets: Vec<OffsetMap>,
     /// Some I/Os one by one.
     pub excerpts: Vec<Excerpt>,
-    /// Figures that the parts of which this analysis was made do not give as one pass would; empty
-    /// after one pass.
+    /// Figures that differ from those of one pass, as parts were analysed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inexact: Vec<Inexact>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// I/Os of which the recording saw some event, but not both Q and C: no latency from Q to C has
-/// them.
+/// I/Os of which some event was seen, but not both Q and C: no latency has them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NotWhole {
     /// Their number.
@@ -154,8 +144,7 @@ pub struct Group {
     pub stages: BTreeMap<String, StageStats>,
 }
 
-/// I/Os in flight from Q to C. The two sums are counted in different ways and are equal in every
-/// trace.
+/// I/Os in flight from Q to C. The two sums are counted independently, and are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Sum of all Q2C, ns.
@@ -164,8 +153,7 @@ pub struct InFlight {
     pub integral_ns: u128,
     /// Mean number over the trace's time; `None` where no I/O has both Q and C.
     pub mean: Option<f64>,
-    /// Most I/Os in flight at once; `None` where no I/O has both Q and C, or the parts of the trace
-    /// cannot tell.
+    /// Most I/Os in flight at once; `None` without Q and C, or where parts cannot tell.
     pub most: Option<u64>,
 }
 
@@ -213,8 +201,7 @@ pub struct Hctx {
     pub share: f64,
     /// Requests by the CPU that submitted them.
     pub cpus: BTreeMap<u32, u64>,
-    /// Share of the requests that were submitted by the CPUs which the device maps to the queue;
-    /// `None` where it is not known.
+    /// Share of requests from CPUs that the device maps to the queue; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
 }
@@ -224,8 +211,7 @@ pub struct Hctx {
 pub struct DeviceQueues {
     /// The device, `major:minor`.
     pub device: String,
-    /// Number of queues that the device had while the trace was recorded; `None` when the trace
-    /// does not tell.
+    /// Queues of the device during the recording; `None` when the trace does not tell.
     pub queues: Option<u64>,
     /// Requests of any operation.
     pub all: QueueUse,
@@ -240,20 +226,16 @@ pub struct DeviceQueues {
 pub struct QueueUse {
     /// Number of requests.
     pub requests: u64,
-    /// The queues in the order of their numbers. Where the number of queues is known, those that no
-    /// request used are among them.
+    /// The queues by number; the unused ones too, where the number of queues is known.
     pub queues: Vec<Hctx>,
-    /// Queues that no request used, but for those of sets of which no queue was used; `None` when
-    /// the number of queues is not known.
+    /// Unused queues of the sets that were used; `None` when their number is not known.
     pub unused: Option<Vec<u32>>,
-    /// The sets of the device's queues, where it has several: those for interrupts, for reads and
-    /// for polling, say. Each CPU is mapped to one queue of a set. Empty where the device has one.
+    /// The sets of the device's queues, if several; each CPU has one queue in each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<QueueSet>,
     /// How even the requests are over the queues that had any.
     pub used: Balance,
-    /// How even the requests are over all queues of the device, or of the one set of them that was
-    /// used; `None` when the number of queues is not known, and when several sets were used.
+    /// The same over all queues, or those of the one set that was used; `None` if not known.
     pub even: Option<Balance>,
     /// How far the requests are in the queues that their submitting CPUs are mapped to.
     pub map: Option<MapFit>,
@@ -275,8 +257,7 @@ pub struct QueueSet {
 /// How far requests are in the queues to which the device maps their submitting CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MapFit {
-    /// The least share of requests that would have to be in another queue for each queue to have
-    /// its expected share, 0..1.
+    /// The least share of requests to move for each queue to have its expected share, 0..1.
     pub misplaced: f64,
     /// Requests in another queue than that of the CPU that submitted them.
     pub off_map: u64,
@@ -316,13 +297,11 @@ pub struct Balance {
     pub chi_square: f64,
     /// Probability of such a chi-square if requests were spread by chance.
     pub p: f64,
-    /// `one queue`, `even` (chance explains it, or the deviation is at most 1 %), `nearly even` (at
-    /// most 10 %), `uneven`.
+    /// `one queue`, `even` (by chance or to 1 %), `nearly even` (to 10 %), `uneven`.
     pub verdict: String,
 }
 
-/// The stage between Q and C to look at: the largest before the driver, if it takes at least a
-/// fifth of Q2C, though the device may take more; else D2C. With the shares of all stages.
+/// The stage between Q and C to look at: the largest before the driver from 20 % of Q2C, or D2C.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Name of the stage.
@@ -335,8 +314,7 @@ pub struct Bottleneck {
     pub rule: String,
     /// Shares of all stages in the sum of Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
-    /// Shares by the number of I/Os in flight when an I/O was queued; empty where the parts of the
-    /// trace cannot tell.
+    /// Shares by the I/Os in flight when one was queued; empty where parts cannot tell.
     pub over_load: Vec<LoadClass>,
     /// Shares over time.
     pub over_time: Vec<TimeWindow>,
@@ -404,16 +382,14 @@ pub struct Load {
     pub requests: u64,
     /// I/Os in flight, mean over the window.
     pub in_flight: f64,
-    /// Latencies in classes: lower end of a class, ns, and number of I/Os in it. There are four
-    /// classes to each doubling; a lower end is at most 25 % above the one before it.
+    /// I/Os by class of latency: its lower end, ns, four to a doubling; and their number.
     pub latencies: Vec<(u64, u64)>,
 }
 
 /// I/Os that were queued one after another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// The part of the trace: `start`, `slowest` (around the I/O that took longest), `window` (the
-    /// part that was asked for).
+    /// `start`, `slowest` (around the I/O that took longest), or `window` (as asked).
     pub what: String,
     /// The I/Os in the order in which they were queued.
     pub ios: Vec<ExcerptIo>,
@@ -452,4 +428,62 @@ pub struct ExcerptIo {
     pub issue_ns: Option<u64>,
     /// Time of C: complete.
     pub complete_ns: Option<u64>,
+}
+
+/// Some I/Os and the data that they move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Their number.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The reads and the writes that began in a window of time. I/Os without data have no part in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Begin of the window, ns from the first start.
+    pub start_ns: u64,
+    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
+    /// begin at multiples of their length on the trace's clock, and the first with the trace.
+    pub length_ns: u64,
+    /// Reads.
+    pub reads: Moved,
+    /// Writes.
+    pub writes: Moved,
+}
+
+/// Where on a device reads and writes begin: I/Os by window of time and range of offsets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffsetMap {
+    /// The device, `major:minor`.
+    pub device: String,
+    /// Bytes of a range, a power of two; range `n` begins at `n` times this.
+    pub range_bytes: u64,
+    /// Windows in which a read or write began; all but the first have the same length.
+    pub windows: Vec<OffsetWindow>,
+}
+
+/// The reads and the writes of a device that began in a window of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffsetWindow {
+    /// Begin of the window, ns from the first start.
+    pub start_ns: u64,
+    /// Length of the window, ns.
+    pub length_ns: u64,
+    /// The number of a range, and the reads that began in it.
+    pub reads: Vec<(u64, u64)>,
+    /// The number of a range, and the writes that began in it.
+    pub writes: Vec<(u64, u64)>,
+}
+
+impl OffsetMap {
+    /// Reads and writes of the map.
+    pub fn ios(&self) -> u64 {
+        let of = |window: &OffsetWindow| {
+            let ranges = window.reads.iter().chain(&window.writes);
+            ranges.map(|(_, ios)| ios).sum::<u64>()
+        };
+        self.windows.iter().map(of).sum()
+    }
 }

@@ -1,23 +1,16 @@
 //! The result of `q2c bench`: `result.json`, schema `q2c.bench/5`.
 
-mod background;
-mod compared;
 mod device;
 mod growth;
-mod lead;
-mod stages;
-mod tag_waits;
-mod tuned;
 
-pub use background::{BackgroundJobs, Slice};
 pub use device::{DeviceKind, PointDevice, QueueTypes};
 pub use growth::StageGrowth;
-pub use lead::{Lead, Measure};
-pub use stages::{PointStages, StageRun};
-pub use tag_waits::{QueueTagWaits, TagWaits};
-pub use tuned::{Tuned, TunedMethod};
 
-use crate::mode::EffectiveMode;
+use crate::analyze::{Bottleneck, DeviceQueues, StageStats};
+use crate::late::Unseen;
+use crate::lead::{Change, Leader};
+use crate::mode::{EffectiveMode, ModeKind, ModeNote};
+use crate::replay::CapturedBy;
 use crate::tune::PerCore;
 use crate::{DoctorReport, Machine, Provenance, Target, Warning};
 use q2c_model::{Bytes, CpuId};
@@ -25,6 +18,7 @@ use q2c_policy::Method;
 use q2c_stats::Interval;
 use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.bench/5";
@@ -52,15 +46,12 @@ pub struct BenchResult {
     pub cells: Vec<BenchCell>,
     /// Points of the axes that do not exist here, with the reason.
     pub left_out: Vec<LeftOut>,
-    /// Points that exist and were not measured, because the search for knee and collapse did not
-    /// need them; empty where all points were to be measured.
+    /// Points that the search for knee and collapse did not need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<BenchPoint>,
-    /// Curves over the number of jobs: one for each interface, method, depth, block size and
-    /// pattern with at least three numbers of jobs.
+    /// Curves over jobs, where all else is equal and there are at least three numbers.
     pub scaling: Vec<Curve>,
-    /// The methods that lead over the number of jobs, for each interface, depth, block size,
-    /// pattern and background with at least two methods at two numbers of jobs.
+    /// Leading methods over jobs, where there are two methods at two numbers of jobs.
     pub leads: Vec<Lead>,
     /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
@@ -143,8 +134,7 @@ pub struct BenchCell {
     /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
-    /// The block device as the kernel had it during the first trial; `None` without a device, and
-    /// without a trial.
+    /// The block device during the first trial; `None` without a device or trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<PointDevice>,
     /// I/Os per second, all jobs.
@@ -153,37 +143,29 @@ pub struct BenchCell {
     pub lat_ns: Latency,
     /// CPU time per second of wall time, CPUs.
     pub cpu: Cpu,
-    /// Thousand I/Os per second and busy CPU of the machine, less the CPUs that are busy while the
-    /// jobs rest and their background runs.
+    /// KIOPS per busy CPU, less CPUs busy while the jobs rest and their background runs.
     pub kiops_per_core: Interval,
-    /// The CPU time that it divides by: that of the jobs' threads alone where so much else was at
-    /// work that the machine's busy CPUs say nothing of the jobs.
+    /// Its CPU time: that of the jobs' threads where others were too busy to tell.
     pub per_core: PerCore,
-    /// I/Os that were complete when their sleep ended / I/Os that a sleep rule handled, 0..1; those
-    /// that did not sleep are among the latter. `None` when no sleep rule handled an I/O.
+    /// Misses over I/Os that a sleep rule handled, slept or not, 0..1; `None` without one.
     pub miss_rate: Option<Interval>,
-    /// I/Os that slept / I/Os that a sleep rule handled, 0..1: a thread sleeps for its oldest
-    /// request alone, so that at depths above 1 others complete meanwhile. `None` when no sleep
-    /// rule of q2c's own threads handled an I/O.
+    /// I/Os that slept / I/Os that a sleep rule handled, 0..1, as a thread sleeps for its oldest
+    /// alone; `None` when none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_share: Option<Interval>,
-    /// Effective sleep: sum of sleeps asked over all I/Os that a sleep rule handled, ns; `None`
-    /// when no sleep rule of q2c's own threads handled an I/O.
+    /// Sleep asked per I/O that a rule of q2c's own threads handled, ns; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_sleep_ns: Option<Interval>,
-    /// Mean time from the call of a sleep to its return, over the I/Os that slept, ns; `None` when
-    /// no I/O slept in q2c's own threads.
+    /// Mean sleep from call to return, ns; `None` when none of q2c's own threads slept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_ns: Option<Interval>,
     /// What ran beside the jobs; `None` without a background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_jobs: Option<BackgroundJobs>,
-    /// The course of each trial that went well, where backgrounds are phases; its warm-up is there,
-    /// too. Empty elsewhere.
+    /// Each good trial over time with its warm-up, where backgrounds are phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<Vec<Slice>>,
-    /// Where the point's I/Os spend their time in the block layer, or why that is not known; `None`
-    /// where it was not asked for.
+    /// Time in the block layer, or why it is not known; `None` where not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<PointStages>,
     /// What the kernel really did, with its proof.
@@ -192,8 +174,7 @@ pub struct BenchCell {
     pub cpus: Vec<CpuId>,
     /// Whether there are more jobs and helper threads than CPUs.
     pub oversubscribed: bool,
-    /// A remark when IOPS are above the device's rating, or far above those of every other
-    /// interface: a cache, a hole or a fault of measurement may be the reason.
+    /// IOPS above the rating, or far above other interfaces: a cache, hole or fault?
     pub too_good: Option<String>,
     /// Number of trials whose throughput was not steady at the end of the warm-up.
     pub unsteady: u32,
@@ -237,8 +218,7 @@ pub struct Curve {
     pub first: BenchPoint,
     /// The numbers of jobs, ascending.
     pub over: Vec<u32>,
-    /// Smallest number of jobs from which each further job adds less than a tenth of one job's
-    /// throughput.
+    /// Fewest jobs from which each further one adds less than a tenth of one job's throughput.
     pub knee: Option<u32>,
     /// Number of jobs with the highest throughput.
     pub peak: Option<u32>,
@@ -257,4 +237,236 @@ pub struct Curve {
     pub suspects: Vec<String>,
     /// Names of the suspects for which evidence is missing.
     pub not_looked_at: Vec<String>,
+}
+
+/// The background jobs beside the jobs of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BackgroundJobs {
+    /// CPU of each background job.
+    pub cpus: Vec<CpuId>,
+    /// Whether a background job has the CPU of a job or of its helper thread.
+    pub shares_cpus: bool,
+    /// I/Os per second of all background jobs, beside the jobs of the point.
+    pub iops: Interval,
+    /// I/Os per second of all background jobs alone, just before each trial.
+    pub alone_iops: Interval,
+    /// Busy CPUs of the machine while the background runs alone. KIOPS/core does not count them.
+    pub rest_busy_cpus: Interval,
+}
+
+/// A slice of a trial's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Begin of the slice, seconds since the trial's jobs began.
+    pub begin_s: f64,
+    /// Length of the slice, seconds.
+    pub seconds: f64,
+    /// Whether the slice counts; else it is warm-up, or comes after the counted part.
+    pub counted: bool,
+    /// I/Os per second of all jobs.
+    pub iops: f64,
+    /// I/Os per second of all background jobs.
+    pub background_iops: f64,
+    /// CPU time of the jobs' threads per second, CPUs.
+    pub job_cpus: f64,
+    /// Misses over I/Os that a sleep rule handled, 0..1; `None` when it handled none.
+    pub miss_rate: Option<f64>,
+    /// Sleep asked per I/O that a sleep rule handled, ns; `None` when it handled none.
+    pub effective_sleep_ns: Option<f64>,
+}
+
+/// The figure in which methods are compared. More is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// I/Os per second, all jobs.
+    Iops,
+    /// Thousand I/Os per second and busy CPU.
+    KiopsPerCore,
+}
+
+/// Leaders in one figure, at points that differ in method and number of jobs alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lead {
+    /// Interface of all points, as asked.
+    pub engine: String,
+    /// Requests in flight in each job.
+    pub depth: u16,
+    /// Bytes per request.
+    pub bs: Bytes,
+    /// Pattern of access.
+    pub rw: String,
+    /// The background jobs, as asked; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub background: String,
+    /// Hardware queues as asked; `None` for those that the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hw_queues: Option<u32>,
+    /// `nr_requests` as asked; `None` for what the device has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u32>,
+    /// The figure in which the methods are compared.
+    pub measure: Measure,
+    /// The leader at each number of jobs at which at least two methods have the figure; ascending.
+    pub leaders: Vec<Leader>,
+    /// The changes of a clear leader, in the order of the number of jobs.
+    pub changes: Vec<Change>,
+    /// Methods without a credible figure of their own at some number of jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_compared: Vec<Method>,
+}
+
+impl BenchCell {
+    /// Whether the kernel did something else than what was asked, as far as that is known.
+    pub fn did_otherwise(&self) -> bool {
+        let was = &self.effective_mode.was;
+        let ignored = matches!(
+            was.note,
+            Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
+        );
+        ignored || was.kind == ModeKind::NotProved
+    }
+
+    /// Whether the point has figures, did what was asked, and is credible.
+    pub fn is_comparable(&self) -> bool {
+        self.iops.trials > 0 && !self.did_otherwise() && self.too_good.is_none()
+    }
+
+    /// The figure of this measure.
+    pub fn figure(&self, measure: Measure) -> Interval {
+        match measure {
+            Measure::Iops => self.iops,
+            Measure::KiopsPerCore => self.kiops_per_core,
+        }
+    }
+}
+
+/// The stages of a point's I/Os, or why they are not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointStages {
+    /// The block layer was captured.
+    Seen(Box<StageRun>),
+    /// There are no stages.
+    Unseen(Unseen),
+}
+
+/// A run of a point with the block layer captured. The capture costs CPU time at each I/O, so the
+/// speed of this run is not that of the trials.
+///
+/// Stages, bottleneck and queues are of the I/Os that the point's jobs queued in the counted part,
+/// which comes after the warm-up. They mean what they mean in
+/// [`AnalyzeResult`](crate::analyze::AnalyzeResult).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageRun {
+    /// Who captured the block layer.
+    pub captured_by: CapturedBy,
+    /// Length of the counted part, seconds.
+    pub seconds: f64,
+    /// I/Os of all jobs in the counted part, as the jobs counted them when they reaped.
+    pub ios: u64,
+    /// I/Os of the jobs that the capture saw; a split one is several, and one in a hole is none.
+    pub captured: u64,
+    /// Those of them with a completion.
+    pub completed: u64,
+    /// I/Os of background jobs and other programs on these disks, left out.
+    pub others: u64,
+    /// CPU time of the thread that read the capture, percent of one CPU.
+    pub reader_cpu_pct: f64,
+    /// I/Os that the capture lost, of all threads, in the whole run; by tracefs, events.
+    pub lost: u64,
+    /// I/Os of all threads for which there was no memory.
+    pub not_kept: u64,
+    /// I/Os and events of all threads in no stage, by reason, the lost ones included.
+    pub unmatched: BTreeMap<String, u64>,
+    /// Latencies by stage.
+    pub stages: BTreeMap<String, StageStats>,
+    /// The stage that takes most time, without shares over time; `None` without an I/O.
+    pub bottleneck: Option<Bottleneck>,
+    /// The hardware queues of each device; empty where the capture does not tell.
+    pub queues: Vec<DeviceQueues>,
+    /// Sleeps of the jobs for a request; `None` where they were not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_waits: Option<TagWaits>,
+}
+
+/// Sleeps of a point's jobs for a request (tag), or why they are not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TagWaits {
+    /// The kernel's sleeps were watched.
+    Counted {
+        /// The hardware queues at which a job slept, by device and queue; empty where none did.
+        queues: Vec<QueueTagWaits>,
+        /// Sleeps of the whole run for which the probe had no room.
+        lost: u64,
+    },
+    /// They were not watched.
+    Unseen(Unseen),
+}
+
+/// Sleeps of a point's jobs at one hardware queue in the counted part of the run, to 10 ms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueTagWaits {
+    /// The device, `major:minor`.
+    pub device: String,
+    /// The hardware queue.
+    pub queue: u32,
+    /// Whether the requests in use were the I/O scheduler's, else the driver's.
+    pub of_scheduler: bool,
+    /// Times that a job slept. One I/O may sleep several times.
+    pub sleeps: u64,
+    /// Sum of the waits, ns.
+    pub ns: u64,
+}
+
+impl TagWaits {
+    /// Sleeps at all queues and their sum, ns; `None` where they are not known.
+    pub fn sum(&self) -> Option<(u64, u64)> {
+        match self {
+            TagWaits::Counted { queues, .. } => Some((
+                queues.iter().map(|queue| queue.sleeps).sum(),
+                queues.iter().map(|queue| queue.ns).sum(),
+            )),
+            TagWaits::Unseen(_) => None,
+        }
+    }
+}
+
+/// The methods that a run of `q2c tune` recommends, which are points of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tuned {
+    /// The run's folder, or its `result.json`, as it was named.
+    pub run: String,
+    /// The target that was tuned.
+    pub target: String,
+    /// One for each block size; from a run over several numbers of jobs, for each of them.
+    pub methods: Vec<TunedMethod>,
+}
+
+/// The method that a run of `q2c tune` recommends at one block size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TunedMethod {
+    /// Block size of the requests.
+    pub bs: Bytes,
+    /// Its number of jobs; `None` for all, where the run tuned one number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+    /// The recommended method.
+    pub method: Method,
+}
+
+impl Tuned {
+    /// The method for this block size and number of jobs; `None` where there is none.
+    pub fn method(&self, bs: Bytes, jobs: u32) -> Option<&Method> {
+        let fits = |tuned: &&TunedMethod| tuned.bs == bs && tuned.jobs.is_none_or(|n| n == jobs);
+        let found = self.methods.iter().find(fits);
+        found.map(|tuned| &tuned.method)
+    }
+
+    /// Whether `method` is recommended for this block size, at some number of jobs.
+    pub fn names(&self, bs: Bytes, method: &Method) -> bool {
+        let mut methods = self.methods.iter();
+        methods.any(|tuned| tuned.bs == bs && tuned.method == *method)
+    }
 }

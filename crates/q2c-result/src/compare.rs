@@ -1,10 +1,8 @@
 //! The result of `q2c compare`: `result.json`, schema `q2c.compare/3`.
 
 mod finding;
-mod overall;
 
 pub use finding::{CompareFinding, NoneValid, NotCaptured, WorkDone};
-pub use overall::Overall;
 
 use crate::replay::{Invalid, ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
@@ -30,11 +28,9 @@ pub struct CompareResult {
     pub complete: bool,
     /// Machine facts.
     pub machine: Machine,
-    /// A comparison for each trace and mode, at least one: the traces in the order given, each in
-    /// its modes in the order given. All have the same devices in the same order.
+    /// A comparison for each trace and each of its modes, in the order given.
     pub comparisons: Vec<Comparison>,
-    /// Each device behind the first set against the first, over all comparisons; empty when there
-    /// is one comparison.
+    /// Each further device against the first, over all comparisons; empty for one comparison.
     pub overall: Vec<Overall>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -47,8 +43,7 @@ pub struct Comparison {
     pub job: ReplayJob,
     /// Facts of the trace.
     pub trace: TraceFacts,
-    /// The timed replay that gave the trace its completions; `None` when it has its own, or the
-    /// mode needs none.
+    /// The timed replay that gave the trace its completions; `None` when none was needed.
     pub profile: Option<Profile>,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
@@ -60,8 +55,7 @@ pub struct Comparison {
     pub verdict: Vec<CompareFinding>,
 }
 
-/// A timed replay of a trace without completions. What is replayed in the mode outstanding is its
-/// recording, on every device.
+/// A timed replay of a trace without completions, whose recording is replayed then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The device that it ran on.
@@ -104,11 +98,9 @@ pub struct Separation {
     pub with: String,
     /// The metric: the completion time, or the sum.
     pub metric: CompareMetric,
-    /// The device's median over that of the first, with the 95 % interval; `None` when either has
-    /// fewer than two valid trials.
+    /// Median over the first device's, 95 %; `None` when either has under two valid trials.
     pub ratio: Option<Ratio>,
-    /// Whether the interval does not contain 1, the medians differ by more than 1 %, and both
-    /// devices did the same work.
+    /// The interval leaves out 1, the medians differ by more than 1 %, and the work is alike.
     pub separates: bool,
 }
 
@@ -124,4 +116,25 @@ pub enum CompareMetric {
     /// The sum of U2C over all requests.
     #[serde(rename = "sum of U2C")]
     SumU2c,
+}
+
+/// A device against the first, counted over the comparisons by the sum that each has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overall {
+    /// Path of the device.
+    pub device: String,
+    /// Path of the first device, which it is compared with.
+    pub with: String,
+    /// Comparisons in which the device has the smaller sum.
+    pub better: u32,
+    /// Comparisons in which the first device has the smaller sum.
+    pub worse: u32,
+    /// Comparisons in which the sum does not tell them apart.
+    pub alike: u32,
+    /// Comparisons without an answer: too few valid trials, or other work.
+    pub unknown: u32,
+    /// Of all comparisons, those whose sum is of U2C, and not of Q2C.
+    pub by_u2c: u32,
+    /// Of all comparisons, those of a trace whose writes were left out or read.
+    pub reads_only: u32,
 }

@@ -33,8 +33,7 @@ pub struct CalibrateResult {
     pub target: Option<Target>,
     /// The pairs.
     pub pairs: Vec<Pair>,
-    /// The table for the simulator: means over the classes of computing tasks, and over the kinds
-    /// of polling.
+    /// For the simulator: means over classes of computing, and over kinds of polling.
     pub speeds: Speeds,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -88,7 +87,6 @@ impl Work {
     pub const POLLING: [Work; 2] = [Work::PollPause, Work::Poll];
 
     /// Whether it polls.
-    #[must_use]
     pub fn polls(self) -> bool {
         !Work::COMPUTE.contains(&self)
     }

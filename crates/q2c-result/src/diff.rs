@@ -54,8 +54,7 @@ pub struct DiffSide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffSays {
-    /// The second is better: its interval leaves out no change, and the medians differ by more
-    /// than 1 %.
+    /// The second is better: no trials overlap, and the medians differ by more than 1 %.
     Better,
     /// The second is worse, in the same sense.
     Worse,
@@ -86,9 +85,8 @@ pub struct ComparedFigure {
     pub b: Interval,
     /// The second median over the first; `None` where there is no ratio.
     pub ratio: Option<f64>,
-    /// The least and the largest ratio of a trial of the second to one of the first: an interval
-    /// for the ratio of the medians that is wider than one made of all trials would be. `None` with
-    /// a single trial.
+    /// The least and largest ratio of a trial of the second to one of the first; `None` with a
+    /// single trial.
     pub interval: Option<(f64, f64)>,
     /// What that says.
     pub says: DiffSays,

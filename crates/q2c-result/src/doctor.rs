@@ -54,7 +54,6 @@ pub struct Check {
 
 impl Check {
     /// Whether it invalidates this column.
-    #[must_use]
     pub fn invalidates(&self, column: &str) -> bool {
         self.verdict == Verdict::Invalidates && self.columns.iter().any(|of| of == column)
     }

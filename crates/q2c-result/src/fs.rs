@@ -37,8 +37,7 @@ pub struct FsResult {
     pub cells: Vec<FsCell>,
     /// Throughput of jobs that share a file over that of jobs with a file each.
     pub ratios: Vec<SharedRatio>,
-    /// The figures of a program or of the built-in mix, where one was asked for; there are no cells
-    /// and ratios then.
+    /// Figures of a program or the built-in mix; there are no cells and ratios then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<FsProgram>,
     /// Points and file systems that do not exist here.
@@ -47,120 +46,57 @@ pub struct FsResult {
     pub warnings: Vec<Warning>,
 }
 
-/// A kind of file system, as the kernel names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileSystem {
-    /// ext4.
-    Ext4,
-    /// XFS.
-    Xfs,
-    /// Btrfs.
-    Btrfs,
-    /// F2FS.
-    F2fs,
-}
-
-impl FileSystem {
-    /// All of them.
-    pub const ALL: [FileSystem; 4] = [
-        FileSystem::Ext4,
-        FileSystem::Xfs,
-        FileSystem::Btrfs,
-        FileSystem::F2fs,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            FileSystem::Ext4 => "ext4",
-            FileSystem::Xfs => "xfs",
-            FileSystem::Btrfs => "btrfs",
-            FileSystem::F2fs => "f2fs",
-        }
+words! {
+    /// A kind of file system, as the kernel names it.
+    #[derive(PartialOrd, Ord)]
+    pub enum FileSystem, name {
+        /// ext4.
+        Ext4 = "ext4",
+        /// XFS.
+        Xfs = "xfs",
+        /// Btrfs.
+        Btrfs = "btrfs",
+        /// F2FS.
+        F2fs = "f2fs",
     }
 }
 
-/// How jobs share files; after FxMark's levels low, medium and high.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sharing {
-    /// A file for each job.
-    Private,
-    /// One file, and blocks in it that are each job's own. Appending jobs share the file's end.
-    Blocks,
-    /// The first block of one file.
-    Same,
-}
-
-impl Sharing {
-    /// All of them.
-    pub const ALL: [Sharing; 3] = [Sharing::Private, Sharing::Blocks, Sharing::Same];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Sharing::Private => "private",
-            Sharing::Blocks => "blocks",
-            Sharing::Same => "same",
-        }
+words! {
+    /// How jobs share files; after FxMark's levels low, medium and high.
+    #[derive(PartialOrd, Ord)]
+    pub enum Sharing, name {
+        /// A file for each job.
+        Private = "private",
+        /// One file, and blocks in it that are each job's own. Appending jobs share the file's end.
+        Blocks = "blocks",
+        /// The first block of one file.
+        Same = "same",
     }
 }
 
-/// What jobs do with blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// Reads of random blocks.
-    Read,
-    /// Reads of the blocks in order, again and again; through the page cache, which has none of
-    /// them when a pass begins.
-    Scan,
-    /// Writes over random blocks.
-    Write,
-    /// Writes behind the file's end (`O_APPEND`).
-    Append,
-}
-
-impl Access {
-    /// All of them.
-    pub const ALL: [Access; 4] = [Access::Read, Access::Scan, Access::Write, Access::Append];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Access::Read => "read",
-            Access::Scan => "scan",
-            Access::Write => "write",
-            Access::Append => "append",
-        }
+words! {
+    /// What jobs do with blocks.
+    #[derive(PartialOrd, Ord)]
+    pub enum Access, name {
+        /// Reads of random blocks.
+        Read = "read",
+        /// Reads of all blocks in order; a page cache has none of them when a pass begins.
+        Scan = "scan",
+        /// Writes over random blocks.
+        Write = "write",
+        /// Writes behind the file's end (`O_APPEND`).
+        Append = "append",
     }
 }
 
-/// Whether I/O passes the page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Caching {
-    /// Through the page cache.
-    Buffered,
-    /// Past it (`O_DIRECT`).
-    Direct,
-}
-
-impl Caching {
-    /// Both.
-    pub const ALL: [Caching; 2] = [Caching::Buffered, Caching::Direct];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Caching::Buffered => "buffered",
-            Caching::Direct => "direct",
-        }
+words! {
+    /// Whether I/O passes the page cache.
+    #[derive(PartialOrd, Ord)]
+    pub enum Caching, name {
+        /// Through the page cache.
+        Buffered = "buffered",
+        /// Past it (`O_DIRECT`).
+        Direct = "direct",
     }
 }
 
@@ -199,8 +135,7 @@ pub struct MadeFs {
     /// Size of that device.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// For a loop device, whether it passes the page cache of the file below, as it was read back;
-    /// `None` for other devices.
+    /// Whether a loop device passes the page cache of the file below, as read back.
     pub loop_direct: Option<bool>,
     /// The program that made it, with its version where it tells one.
     pub made_by: String,
@@ -257,18 +192,15 @@ pub struct FsCell {
     pub point: FsPoint,
     /// I/Os per second of all jobs.
     pub iops: Interval,
-    /// Requests that the device had in flight, averaged over the time. Small ones that the file
-    /// system made for itself (its journal, its trees) are among them.
+    /// Mean requests in the device, small ones that the file system makes included.
     pub in_flight: Interval,
-    /// Of scans through the page cache, bytes that the device read for each byte of the jobs: less
-    /// than one where the cache had some, more where too much was read ahead.
+    /// Bytes that the device read for each byte that a cached scan read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_device: Option<Interval>,
     /// Waits for locks, from a run of its own; `None` where they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locks: Option<FsLocks>,
-    /// Where in the kernel the CPU time of the jobs went, from the same run; `None` where it was
-    /// not asked for.
+    /// Where in the kernel the jobs' CPU time went, from the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<FsProfile>,
     /// Reasons of the trials that failed.
@@ -276,18 +208,22 @@ pub struct FsCell {
     pub failures: Vec<String>,
 }
 
-/// Waits of the jobs for locks of the kernel.
+/// What was watched in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FsLocks {
-    /// They were seen.
-    Seen(SeenLocks),
-    /// They could not be seen, for this reason.
+pub enum Watched<T> {
+    /// It was seen.
+    Seen(T),
+    /// It could not be seen, for this reason.
     Unseen(String),
 }
 
-/// Waits for locks, as the kernel's tracepoints tell them. A lock that is free is taken without a
-/// word; and cache lines that readers share cost time without any wait.
+/// Waits of the jobs for locks of the kernel.
+pub type FsLocks = Watched<SeenLocks>;
+/// Where the CPU time of the jobs went.
+pub type FsProfile = Watched<SeenProfile>;
+
+/// Waits for locks, by the kernel's tracepoints, which pass over a lock that is free.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenLocks {
     /// Time of all jobs together, seconds.
@@ -315,20 +251,9 @@ pub struct LockSite {
 
 impl SeenLocks {
     /// The share of the jobs' time that this code waited.
-    #[must_use]
     pub fn share(&self, site: &LockSite) -> f64 {
         site.wait_ns as f64 / 1e9 / self.thread_seconds
     }
-}
-
-/// Where the CPU time of the jobs went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FsProfile {
-    /// It was sampled.
-    Seen(SeenProfile),
-    /// It could not be sampled, for this reason.
-    Unseen(String),
 }
 
 /// Samples of where the jobs were.
@@ -350,8 +275,7 @@ pub struct SeenProfile {
 pub enum ProfiledBy {
     /// The processor's counter of cycles.
     Cycles,
-    /// The kernel's clock of each CPU, where there is no counter. It does not tick in code that
-    /// keeps interrupts off: such code is counted where they are let in again.
+    /// The kernel's clock of each CPU, which does not tick in code that keeps interrupts off.
     CpuClock,
 }
 
@@ -368,7 +292,6 @@ pub struct ProfiledFunction {
 
 impl SeenProfile {
     /// All samples that were seen.
-    #[must_use]
     pub fn samples(&self) -> u64 {
         self.user + self.functions.iter().map(|f| f.samples).sum::<u64>()
     }
@@ -430,8 +353,7 @@ pub struct SharedRatio {
     pub point: FsPoint,
     /// The ratio, with its bootstrap interval.
     pub shared_to_private: Ratio,
-    /// The ratio of the control file system at the same point; `None` where it has none, and for
-    /// the control itself.
+    /// The ratio of the control file system at the same point.
     pub of_control: Option<Ratio>,
 }
 
@@ -440,8 +362,7 @@ pub struct SharedRatio {
 pub struct FsProgram {
     /// The command, as a shell has it; `None` for the built-in mix.
     pub command: Option<String>,
-    /// The regular expression whose first group is the figure in the program's output; the unit of
-    /// the built-in mix.
+    /// The regular expression of the figure in the output; the unit of the built-in mix.
     pub metric: String,
     /// The figures.
     pub cells: Vec<ProgramCell>,
@@ -489,11 +410,7 @@ mod tests {
     fn names_are_read_back() {
         for fs in FileSystem::ALL {
             assert_eq!(fs.to_string().parse(), Ok(fs));
-            assert_eq!(serde_json::to_value(fs).unwrap(), fs.name());
-        }
-        for sharing in Sharing::ALL {
-            assert_eq!(sharing.to_string().parse(), Ok(sharing));
-            assert_eq!(serde_json::to_value(sharing).unwrap(), sharing.name());
+            crate::tests::assert_json(&fs, &format!("\"{fs}\""));
         }
         let wrong = "fat".parse::<FileSystem>().unwrap_err();
         assert_eq!(wrong, "expected one of ext4, xfs, btrfs, f2fs, found `fat`");

@@ -31,8 +31,7 @@ pub struct KernelTuneResult {
     pub machine: Machine,
     /// Facts of the device.
     pub device: Device,
-    /// The recording under classic polling. Its latencies are from the hand-over to the driver to
-    /// the completion (D2C).
+    /// The recording under classic polling; latencies are D2C.
     pub recorded: SweepInput,
     /// The measured points of the calibration.
     pub points: Vec<KernelPoint>,
@@ -42,8 +41,7 @@ pub struct KernelTuneResult {
     pub simulated: u64,
     /// Number of rules that were left out because the kernel cannot follow them.
     pub not_followed: u64,
-    /// The best rule by simulation, which was steered by; `None` when no rule kept the limits, and
-    /// the published rule was steered by instead.
+    /// The best rule by simulation; `None`: none kept the limits, and the published one steered.
     pub best: Option<String>,
     /// The methods that were verified in the kernel.
     pub methods: Vec<KernelMethod>,
@@ -93,11 +91,9 @@ pub struct KernelPoint {
     pub ios: u64,
     /// Share of them that were complete when the sleep ended, 0..1.
     pub miss_rate: f64,
-    /// Mean wake-up delay, ns: from the timer's start to the next call of the poll function, less
-    /// the sleep asked.
+    /// Mean wake-up delay, ns: from timer start to the next poll, less the sleep asked.
     pub delay_ns: f64,
-    /// Median of the time from the hand-over to the driver to the completion, less the sleep asked,
-    /// ns. Where every sleep outlived its request, it is the lateness of the wake-up.
+    /// Median lateness of the wake-up: time from the driver to the completion less the sleep, ns.
     pub late_p50_ns: f64,
     /// The same: 99th percentile, ns.
     pub late_p99_ns: f64,
@@ -113,16 +109,13 @@ pub struct KernelMethod {
     pub method: Method,
     /// Why the method was tried.
     pub role: CellRole,
-    /// Simulated on the recordings of classic polling before and after each trial; the mean over
-    /// the trials.
+    /// Mean over trials, simulated on classic polling before and after each.
     pub predicted: Simulated,
-    /// Simulated on the first recording. Its difference from `predicted` is the drift of device and
-    /// load.
+    /// The same on the first recording: its difference is the drift of device and load.
     pub predicted_first: Simulated,
     /// The figures of the trials.
     pub measured: KernelMeasured,
-    /// How far the predictions were off, by trial: predicted / measured for IOPS and effective
-    /// sleep, predicted less measured for CPU (percent points) and miss rate (0..1).
+    /// By trial: predicted / measured for IOPS and sleep, and the difference for CPU and misses.
     pub off: Rates<Interval>,
     /// The figures of each trial over the mean of those of classic polling before and after it.
     pub relative: Relative,
@@ -133,8 +126,7 @@ pub struct KernelMethod {
 /// The figures of the trials of one method: medians over the trials with their intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelMeasured {
-    /// Polled requests per second, CPU of the polling threads, misses and sleeps asked per polled
-    /// request, as the kernel's probe counted them.
+    /// Rates of polled requests, as the kernel's probe counted them.
     #[serde(flatten)]
     pub rates: Rates<Interval>,
     /// Mean sleep from the timer's start to the next call of the poll function, ns.

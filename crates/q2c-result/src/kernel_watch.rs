@@ -16,8 +16,7 @@ pub struct KernelWatchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// How it ended: `asked` (its time was over, or its output was no longer read), `signal`, or
-    /// `gone` (the device went away).
+    /// `asked` (time over, or nobody reads), `signal`, or `gone` (the device went away).
     pub ended: String,
     /// Machine facts.
     pub machine: Machine,
@@ -38,8 +37,7 @@ pub struct KernelInterval {
     pub end_s: f64,
     /// Length of the interval, seconds.
     pub length_s: f64,
-    /// `queue/io_poll_delay` at the end of the interval: -1 classic polling, 0 the kernel's own
-    /// sleep, else microseconds; `None` when it could not be read.
+    /// `queue/io_poll_delay` at the end, us: -1 classic polling, 0 the kernel's own sleep.
     pub io_poll_delay: Option<i64>,
     /// Polled requests that completed.
     pub polled: u64,
@@ -49,22 +47,18 @@ pub struct KernelInterval {
     pub missed: u64,
     /// Requests that were slept for, but of which it is not known whether they were missed.
     pub unknown: u64,
-    /// Polled requests per second; the CPU time of the threads that polled the device and were
-    /// there at both ends of the interval (`None` without one); misses and sleeps asked per polled
-    /// request (`None` without a polled request).
+    /// Polled requests per second; CPU of the threads that polled throughout; misses and sleeps
+    /// asked per polled request.
     #[serde(flatten)]
     pub rates: Rates<Option<f64>>,
     /// Mean sleep asked over the requests that were slept for, ns; `None` when there was none.
     pub asked_ns: Option<f64>,
-    /// Mean sleep from the timer's start to the next call of the poll function, ns; `None` when no
-    /// sleep was seen to its end.
+    /// Mean time from timer start to the next poll, ns; `None` when none was seen to its end.
     pub slept_ns: Option<f64>,
-    /// Number of threads that polled the device and were there at both ends of the interval; in the
-    /// total, the most of any interval.
+    /// Threads that polled and were there at both ends; in the total, the most of any interval.
     pub threads: u64,
     /// Busy CPUs of the whole machine; `None` when they are not known.
     pub busy_cpus: Option<f64>,
-    /// CPU time of q2c itself, percent of one CPU. The CPU time of the probes is part of that of
-    /// the threads that they interrupt.
+    /// CPU of q2c, percent of one; the probes' is part of the interrupted threads'.
     pub own_cpu_pct: f64,
 }

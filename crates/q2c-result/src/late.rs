@@ -15,15 +15,13 @@ pub enum LateTime {
     Unseen(Unseen),
 }
 
-/// Why there is nothing of a run that the block layer was to be captured beside: no late time, and
-/// no stages.
+/// Why a run beside which the block layer was to be captured has nothing to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unseen {
     /// No block device stands under the target.
     NoDevice,
-    /// The I/O does not go through the block layer: NVMe commands, a driver in user space, or an
-    /// engine without a device.
+    /// The I/O passes by: NVMe commands, a user-space driver, or an engine without device.
     PastBlockLayer,
     /// The block layer could not be captured; the text is the error, after "failed to".
     Refused(String),
@@ -57,16 +55,14 @@ pub enum LateWatch {
     Unseen(Unseen),
 }
 
-/// A run with the block layer's capture beside it. The capture costs CPU time at each I/O, so the
-/// speed of this run is not that of the trials.
+/// A run with the block layer captured, which slows it: its speed is not the trials'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LateRun {
     /// Who captured the block layer.
     pub captured_by: CapturedBy,
     /// I/Os per second of this run, of all foreground lanes.
     pub iops: f64,
-    /// Mean of U2C over all I/Os of this run, by the threads' clocks alone, ns. The parts' means
-    /// add up to it where every I/O was matched.
+    /// Mean U2C by the threads' clocks alone, ns; the parts' means add up to it if all matched.
     pub u2c_mean_ns: f64,
     /// CPU time of the thread that read the capture, percent of one CPU.
     pub reader_cpu_pct: f64,
@@ -96,8 +92,7 @@ pub struct Slowest {
     pub parts: U2cParts<f64>,
 }
 
-/// The distribution of the lateness of misses, ns: from the completion, or the return of the
-/// submitting call where that came later, to the wake-up (oversleep and wake-up).
+/// The lateness of misses, ns: from the completion, or the later end of its call, to the wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Mean.
@@ -169,8 +164,7 @@ pub struct LateNumbers {
     pub beside_others: Option<OnDevice>,
 }
 
-/// Requests between hand-over to the driver and completion. The I/O at whose completion they were
-/// counted is not among them.
+/// Requests in the driver or device, the completing I/O itself left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnDevice {
     /// Number of requests.
@@ -182,8 +176,7 @@ pub struct OnDevice {
 /// I/Os that could not be joined with requests of the block layer, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmatched {
-    /// No request of the I/O's thread was queued while the I/O was under way: another thread of the
-    /// kernel submitted it (io-wq, SQPOLL), or the capture lost it.
+    /// No request of the I/O's thread was queued: of another thread, or lost by the capture.
     pub no_request: u64,
     /// The thread's requests moved other bytes than the I/O did.
     pub other_bytes: u64,
@@ -197,7 +190,6 @@ pub struct Unmatched {
 
 impl LateNumbers {
     /// The figures of several groups of I/Os as those of one group; `None` without a group.
-    #[must_use]
     pub fn together(groups: impl IntoIterator<Item = LateNumbers>) -> Option<LateNumbers> {
         groups.into_iter().reduce(LateNumbers::and)
     }
@@ -213,11 +205,9 @@ impl LateNumbers {
                 bytes: weighted(a.map(|a| a.bytes), b.map(|b| b.bytes), weights)?,
             })
         };
+        let mean = |(a, b)| (a * ios.0 as f64 + b * ios.1 as f64) / (ios.0 + ios.1) as f64;
         let parts = match (a.parts, b.parts) {
-            (Some(one), Some(two)) => Some(
-                one.zip(two)
-                    .map(|(a, b)| (a * ios.0 as f64 + b * ios.1 as f64) / (ios.0 + ios.1) as f64),
-            ),
+            (Some(one), Some(two)) => Some(one.zip(two).map(mean)),
             (one, two) => one.or(two),
         };
         LateNumbers {
@@ -252,16 +242,9 @@ impl Unmatched {
     }
 
     /// Number of I/Os, of all reasons.
-    #[must_use]
     pub fn total(&self) -> u64 {
-        let Unmatched {
-            no_request,
-            other_bytes,
-            no_times,
-            out_of_order,
-            completed_after_reap,
-        } = self;
-        no_request + other_bytes + no_times + out_of_order + completed_after_reap
+        let seen_apart = self.no_times + self.out_of_order + self.completed_after_reap;
+        self.no_request + self.other_bytes + seen_apart
     }
 }
 

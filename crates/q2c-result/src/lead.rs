@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Leader {
     /// Number of jobs.
     pub jobs: u32,
-    /// The method. In a benchmark it is the one with the highest median, the first of the plan's
-    /// order among equals; in a run of `q2c tune` it is the recommended one.
+    /// The method: highest median in a benchmark, ties by the plan; recommended in a tune run.
     pub method: Method,
     /// Whether no other method may be the better one. In a benchmark the leader's `[min, max]` then
     /// lies wholly above that of every other method; it is false where a method has fewer than four
@@ -18,8 +17,7 @@ pub struct Leader {
     pub clear: bool,
 }
 
-/// The lead goes from one method to another between two numbers of jobs. At both it is clear, and
-/// at none between them.
+/// The lead goes from one method to another: clear at both numbers, and nowhere between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The last number of jobs at which `from` leads clearly.
@@ -33,15 +31,11 @@ pub struct Change {
 }
 
 impl Change {
-    /// The changes between neighbours among the numbers of jobs at which the lead is clear.
-    /// `leaders` must be in ascending order of the number of jobs; `same` tells whether two methods
-    /// count as one.
-    #[must_use]
+    /// The changes between neighbours with a clear lead; `leaders` are ascending by jobs.
     pub fn among(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<Change> {
         let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
-        let pairs = clear
-            .windows(2)
-            .filter(|pair| !same(&pair[0].method, &pair[1].method));
+        let pairs = clear.windows(2);
+        let pairs = pairs.filter(|pair| !same(&pair[0].method, &pair[1].method));
         let change = |pair: &[&Leader]| Change {
             last: pair[0].jobs,
             first: pair[1].jobs,

@@ -3,6 +3,31 @@
 //! Nothing in this crate measures or prints. A number has its unit in the name or in the doc of its
 //! field.
 
+/// An enum of words that results hold: `$name` gives a variant's word.
+macro_rules! words {
+    ($(#[$of_enum:meta])* pub enum $kind:ident, $name:ident {
+        $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+
+    }) => {
+        $(#[$of_enum])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $kind {
+            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
+            /// Its word in results.
+            pub const fn $name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+    };
+}
+
 pub mod analyze;
 pub mod bench;
 pub mod compare;
@@ -25,7 +50,6 @@ pub mod poll_search;
 pub mod poll_study;
 pub mod program;
 pub mod proof;
-pub mod provenance;
 pub mod ramdisk;
 pub mod replay;
 pub mod reproduce;
@@ -44,7 +68,21 @@ pub mod warning;
 pub mod watch;
 
 pub use doctor::{Check, DoctorFix, DoctorReport, Verdict};
-pub use machine::{CpuTrial, Device, Machine, Target, TargetKind};
-pub use provenance::Provenance;
+pub use machine::{CpuTrial, Device, Machine, Provenance, Target, TargetKind};
 pub use q2c_model::Exit;
 pub use warning::Warning;
+
+#[cfg(test)]
+mod tests {
+    use serde::{Serialize, de::DeserializeOwned};
+    use std::fmt::Debug;
+
+    /// Checks that a value is written as this JSON, and read back from it.
+    pub(crate) fn assert_json<T>(value: &T, json: &str)
+    where
+        T: Serialize + DeserializeOwned + PartialEq + Debug,
+    {
+        assert_eq!(serde_json::to_string(value).unwrap(), json);
+        assert_eq!(&serde_json::from_str::<T>(json).unwrap(), value);
+    }
+}

@@ -29,8 +29,7 @@ pub struct LiveInterval {
     pub iops: f64,
     /// Bytes of these I/Os, MiB per second.
     pub mib_s: f64,
-    /// Sum of these I/Os' Q2C over the interval's length. It is the mean number of I/Os in flight
-    /// when the interval is long against an I/O.
+    /// Sum of Q2C over the length: mean I/Os in flight where these are short.
     pub in_flight_mean: f64,
     /// I/Os in flight at the end of the interval, about.
     pub in_flight_now: u64,
@@ -60,8 +59,7 @@ impl LiveInterval {
 pub struct ProcessIos {
     /// Process id; `None` when it is not known.
     pub pid: Option<u32>,
-    /// Name of the thread that queued the first of these I/Os, at most 15 bytes; empty when it is
-    /// not known.
+    /// Name of the first queueing thread, at most 15 bytes; empty when not known.
     pub comm: String,
     /// I/Os that completed.
     pub ios: u64,

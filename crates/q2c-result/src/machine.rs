@@ -66,8 +66,7 @@ pub struct Device {
     pub nr_requests: Option<u64>,
     /// Number of hardware queues.
     pub hw_queues: Option<u32>,
-    /// The largest request that the block layer surely does not split, whose pages may lie apart
-    /// (from `queue/max_sectors_kb` and `queue/max_segments`).
+    /// The largest request that is surely not split (`queue/max_sectors_kb`, `max_segments`).
     pub unsplit: Option<Bytes>,
     /// Whether the device can be polled (`queue/io_poll`).
     pub io_poll: Option<bool>,
@@ -92,22 +91,18 @@ pub struct Target {
     pub file_system: Option<String>,
     /// The disk under the target, when one could be found.
     pub device: Option<Device>,
-    /// Facts that could not be proved, in words, such as where the target is not on one disk
-    /// (btrfs, overlay, dm); empty when all were proved.
+    /// Facts that could not be proved, as where the target is not on one disk (btrfs, dm).
     pub unproved: Vec<String>,
-    /// The recorded service times that a simulated device draws from; `None` for every other
-    /// target.
+    /// Recorded service times that a simulated device draws from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_times: Option<RecordedFacts>,
-    /// Short trials of the target from several CPUs, before the CPUs of the jobs were chosen. Empty
-    /// where they were named, and where there is no device or no choice.
+    /// Short trials from several CPUs, by which q2c chose; empty where there was no choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_trials: Vec<CpuTrial>,
 }
 
 impl Target {
     /// The trial of the CPU that the first job got; `None` where there were no trials.
-    #[must_use]
     pub fn chosen_trial(&self) -> Option<&CpuTrial> {
         self.cpu_trials.iter().find(|trial| trial.chosen)
     }
@@ -126,53 +121,33 @@ pub struct CpuTrial {
     pub poll_iops: Option<f64>,
 }
 
-/// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TargetKind {
-    /// A file.
-    #[default]
-    File,
-    /// A block device.
-    Block,
-    /// An NVMe namespace's character device.
-    NvmeGeneric,
-    /// A controller bound to a user-space driver, by its PCI address.
-    Pci,
-    /// A simulated device.
-    Simulated,
-}
-
-impl TargetKind {
-    /// Its word in results.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            TargetKind::File => "file",
-            TargetKind::Block => "block",
-            TargetKind::NvmeGeneric => "nvme-generic",
-            TargetKind::Pci => "pci",
-            TargetKind::Simulated => "simulated",
-        }
+words! {
+    /// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...
+    #[derive(Default)]
+    pub enum TargetKind, text {
+        /// A file.
+        #[default]
+        File = "file",
+        /// A block device.
+        Block = "block",
+        /// An NVMe namespace's character device.
+        NvmeGeneric = "nvme-generic",
+        /// A controller bound to a user-space driver, by its PCI address.
+        Pci = "pci",
+        /// A simulated device.
+        Simulated = "simulated",
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kind_has_the_word_that_results_have() {
-        for kind in [
-            TargetKind::File,
-            TargetKind::Block,
-            TargetKind::NvmeGeneric,
-            TargetKind::Pci,
-            TargetKind::Simulated,
-        ] {
-            let json = serde_json::to_value(kind).unwrap();
-            assert_eq!(json, kind.text());
-            assert_eq!(serde_json::from_value::<TargetKind>(json).unwrap(), kind);
-        }
-    }
+/// When, where and how long a run was made, in which equal simulated runs differ alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+    /// Wall time of the whole run, seconds.
+    pub seconds: f64,
+    /// Path of the run folder; `None` for a result that has none.
+    pub folder: Option<String>,
+    /// Host name and kernel of the machine; `None` where they could not be read.
+    pub host: Option<String>,
 }

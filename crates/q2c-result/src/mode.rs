@@ -24,42 +24,40 @@ pub struct EffectiveMode {
 pub struct Mode {
     /// The kind of waiting.
     pub kind: ModeKind,
-    /// Where completions were looked for; `None` for a mode that does not look for them, or where
-    /// the place is not known.
+    /// Where completions were looked for; `None` where nothing looks, or it is not known.
     pub means: Option<Means>,
     /// A fact about the mode that the kind and the means do not express.
     pub note: Option<ModeNote>,
 }
 
-/// A kind of waiting. Its text in results is the name of the method that asks for it, where there
-/// is such a method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModeKind {
-    /// No trial has figures.
-    #[default]
-    NotRun,
-    /// The counts do not prove any kind.
-    NotProved,
-    /// No I/O was done.
-    AtRest,
-    /// Completions came by interrupts.
-    Interrupt,
-    /// A thread looked for completions all the time.
-    Poll,
-    /// The thread slept by a rule, then looked for the completion.
-    Hybrid,
-    /// A kernel thread submitted.
-    Sqpoll,
-    /// A kernel thread submitted, and polled the device.
-    SqpollIopoll,
-    /// io_uring slept in the kernel, then polled the device.
-    HybridUring,
-    /// The kernel slept as `io_poll_delay` sets, then polled the device.
-    HybridKernel,
-    /// The kernel slept, then polled the device, because of an option of the interface and not of
-    /// the method.
-    HybridInKernel,
+words! {
+    /// A kind of waiting; its text is the name of the method that asks for it, if any.
+    #[derive(Default)]
+    pub enum ModeKind, text {
+        /// No trial has figures.
+        #[default]
+        NotRun = "not-run",
+        /// The counts do not prove any kind.
+        NotProved = "not-proved",
+        /// No I/O was done.
+        AtRest = "at-rest",
+        /// Completions came by interrupts.
+        Interrupt = "interrupt",
+        /// A thread looked for completions all the time.
+        Poll = "poll",
+        /// The thread slept by a rule, then looked for the completion.
+        Hybrid = "hybrid",
+        /// A kernel thread submitted.
+        Sqpoll = "sqpoll",
+        /// A kernel thread submitted, and polled the device.
+        SqpollIopoll = "sqpoll-iopoll",
+        /// io_uring slept in the kernel, then polled the device.
+        HybridUring = "hybrid-uring",
+        /// The kernel slept as `io_poll_delay` sets, then polled the device.
+        HybridKernel = "hybrid-kernel",
+        /// The kernel slept, then polled the device, by an option of the interface.
+        HybridInKernel = "hybrid-in-kernel",
+    }
 }
 
 /// A fact about a mode that its kind and its means do not express.
@@ -70,20 +68,17 @@ pub enum ModeNote {
     Failed(String),
     /// The kernel ignored the request to poll.
     PollIgnored,
-    /// The device raised interrupts although it was to be polled by these means: the request to
-    /// poll it was ignored.
+    /// Interrupts came although the device was to be polled by these means: this was ignored.
     Interrupted(Means),
     /// Neither polling nor interrupts can be proved.
     Neither,
-    /// Interrupts could not be read. The thread left its CPU, but it also does so when it waits for
-    /// an interrupt.
+    /// Interrupts could not be read, and the thread left its CPU as it would for one.
     InterruptsUnread,
     /// CPUs that each thread of an external program used; a thread that polls uses a whole one.
     CpusPerJob(f64),
     /// No I/O slept, although a sleep was asked for.
     NeverSlept,
-    /// No I/O slept, because the sleep rule left this share of them to the interrupt, 0..1; most of
-    /// them.
+    /// No I/O slept: the sleep rule left this share of them, most, to the interrupt, 0..1.
     LeftToInterrupt(f64),
     /// Most sleeps, or most waits for an interrupt, ended before the thread left its CPU.
     StayedOnCpu,
@@ -93,7 +88,6 @@ pub enum ModeNote {
 
 impl ModeKind {
     /// The kind that runs when a method does what it was asked for.
-    #[must_use]
     pub fn asked_for(method: &Method) -> Self {
         match method {
             Method::Lane(LaneMethod::Interrupt) => ModeKind::Interrupt,
@@ -105,29 +99,10 @@ impl ModeKind {
             Method::HybridKernel(_) => ModeKind::HybridKernel,
         }
     }
-
-    /// The kind's text in results: `poll`, `hybrid-uring`, ...
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            ModeKind::NotRun => "not-run",
-            ModeKind::NotProved => "not-proved",
-            ModeKind::AtRest => "at-rest",
-            ModeKind::Interrupt => "interrupt",
-            ModeKind::Poll => "poll",
-            ModeKind::Hybrid => "hybrid",
-            ModeKind::Sqpoll => "sqpoll",
-            ModeKind::SqpollIopoll => "sqpoll-iopoll",
-            ModeKind::HybridUring => "hybrid-uring",
-            ModeKind::HybridKernel => "hybrid-kernel",
-            ModeKind::HybridInKernel => "hybrid-in-kernel",
-        }
-    }
 }
 
 impl Mode {
     /// A mode of this kind, without means and note.
-    #[must_use]
     pub fn of(kind: ModeKind) -> Self {
         Mode {
             kind,
@@ -136,7 +111,6 @@ impl Mode {
     }
 
     /// A mode of this kind by these means.
-    #[must_use]
     pub fn by(kind: ModeKind, means: Option<Means>) -> Self {
         Mode {
             means,
@@ -145,12 +119,9 @@ impl Mode {
     }
 
     /// The kind, and behind a colon the place where completions were looked for: `poll:ring`.
-    #[must_use]
     pub fn text(&self) -> String {
-        let means = self
-            .means
-            .map_or_else(String::new, |means| format!(":{means}"));
-        self.kind.text().to_owned() + &means
+        let means = self.means.map(|means| format!(":{means}"));
+        self.kind.text().to_owned() + &means.unwrap_or_default()
     }
 
     /// The same mode with this note.
@@ -164,9 +135,7 @@ impl Mode {
 }
 
 /// The ways in which the methods of q2c's own threads looked for completions; more than one means
-/// that their figures are of different paths to the device. Modes in which nothing was looked for,
-/// or that are another's than q2c's own threads', do not count.
-#[must_use]
+/// figures of different paths to the device.
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
     let own = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
     let looked = own.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
@@ -185,12 +154,8 @@ mod tests {
                 .noted(ModeNote::Interrupted(Means::IoPoll)),
             proof: Proof::default(),
         };
-        let text = serde_json::to_string(&mode).unwrap();
-        assert_eq!(
-            text,
-            r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":[]}"#
-        );
-        assert_eq!(serde_json::from_str::<EffectiveMode>(&text).unwrap(), mode);
+        let json = r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":[]}"#;
+        crate::tests::assert_json(&mode, json);
     }
 
     #[test]
@@ -212,18 +177,5 @@ mod tests {
         assert_eq!(paths(&all[..5]), BTreeSet::from([Means::IoPoll]));
         let two = BTreeSet::from([Means::Ring, Means::IoPoll]);
         assert_eq!(paths(&all), two);
-    }
-
-    #[test]
-    fn a_kind_has_the_text_that_results_have() {
-        let kinds = [
-            ModeKind::NotRun,
-            ModeKind::SqpollIopoll,
-            ModeKind::HybridInKernel,
-        ];
-        for kind in kinds {
-            let json = serde_json::to_value(kind).unwrap();
-            assert_eq!(json, kind.text());
-        }
     }
 }

@@ -29,8 +29,7 @@ pub struct PlaceSimResult {
     pub warnings: Vec<Warning>,
 }
 
-/// The speed of a task whose physical core another task uses at the same time, as a share of its
-/// speed when it has the core alone.
+/// Speed of a task beside another on its physical core, as a share of that alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Speeds {
@@ -48,8 +47,7 @@ pub struct Speeds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpeedsFrom {
-    /// The ratio of the two speeds of C tasks follows from the published bunch and scatter figures;
-    /// the speed of C beside C is an assumption.
+    /// From the published bunch and scatter figures; the speed of C beside C is assumed.
     Published,
     /// A file: written by hand or by a calibration.
     File(String),
@@ -70,8 +68,7 @@ pub struct Setup {
     pub compute: u32,
     /// P tasks.
     pub polling: u32,
-    /// Run time of the C tasks under each policy, over that of the best placement (over that of a C
-    /// task alone where the best is not known).
+    /// Run times over that of the best placement (where unknown, of a C task alone).
     pub c_time: CTimes,
     /// What `c_time` is divided by, as a multiple of the run time of a C task alone.
     pub c_time_unit: f64,
@@ -79,8 +76,7 @@ pub struct Setup {
     pub gain_over_free_pct: Gain,
     /// What they gain over the worst placement; `None` where it is not known.
     pub gain_over_worst_pct: Option<Gain>,
-    /// Whether the speeds were fitted to published figures of this set-up. Figures of all others
-    /// are predictions.
+    /// Whether the speeds were fitted to this set-up's published figures; else it is predicted.
     pub fitted: bool,
     /// Figures of each policy.
     pub policies: Vec<PolicyFigures>,
@@ -114,8 +110,7 @@ pub struct CTimes {
     pub worst: Option<f64>,
     /// The best of them.
     pub best: Option<f64>,
-    /// The rules as the daemon and the scheduler run them: with the swap step, which leaves no CPU
-    /// idle for nothing.
+    /// The rules as daemon and scheduler run them: with the swap step, no CPU idle for nothing.
     pub proposed: f64,
     /// The published rules alone.
     pub proposed_literal: f64,
@@ -134,7 +129,6 @@ pub struct Gain {
 
 impl Gain {
     /// The gain of a run time over a longer one.
-    #[must_use]
     pub fn of(longer: f64, shorter: f64) -> Gain {
         Gain {
             t_over_t_minus_1: 100.0 * (longer / shorter - 1.0),
@@ -186,8 +180,7 @@ pub struct PolicyFigures {
     pub states: States,
 }
 
-/// Latencies of polled I/Os, us. A task that loses its CPU in the middle of an I/O sees the
-/// completion when it has the CPU again.
+/// Latencies of polled I/Os, us, as a task that may lose its CPU in between sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PollLatency {
     /// Mean.

@@ -43,8 +43,7 @@ pub struct PlaceRunResult {
     pub settle_s: f64,
     /// Seed of the trials' order.
     pub seed: u64,
-    /// The smallest loss that showed that the CPUs of a core share a pipeline: speed of C beside C
-    /// as a share of C alone, of the class that lost most.
+    /// Least speed of C beside C over C alone: it shows that the CPUs of a core share a pipeline.
     pub beside_own_kind: Interval,
     /// One P task with nothing beside it; `None` where the P tasks are programs.
     pub polling_alone: Option<PollFigures>,
@@ -97,8 +96,7 @@ pub struct ClassRun {
 pub struct PlacementRun {
     /// The placement.
     pub policy: PolicyName,
-    /// Run time of a C task as a multiple of that of one alone on a core, mean over the tasks. Each
-    /// trial is set against the trial alone of the same round.
+    /// Run time of a C task over that of one alone on a core in the same round, mean of the tasks.
     pub c_slowdown: Interval,
     /// The P tasks; `None` where they are programs.
     pub polls: Option<PollFigures>,

@@ -27,8 +27,7 @@ pub struct PlaceWatchResult {
     pub speeds_from: SpeedsFrom,
     /// The cores, with their active tasks.
     pub cores: Vec<WatchedCore>,
-    /// Run time of a computing task as a multiple of one alone, mean over the tasks, by the speeds;
-    /// `None` when nothing computes.
+    /// Mean run time of computing tasks over that alone; `None` when nothing computes.
     pub c_slowdown: Option<f64>,
     /// The same after the moves.
     pub c_slowdown_after: Option<f64>,
@@ -43,8 +42,7 @@ pub struct PlaceWatchResult {
 pub struct Detector {
     /// Functions of the kernel that are watched.
     pub functions: Vec<String>,
-    /// Why none is watched, in words of the failed attempt; `None` when some are. Then tasks are
-    /// known by hints and names only.
+    /// Why none is watched, so that tasks are known by hints and names; `None` when some are.
     pub missing: Option<String>,
 }
 

@@ -42,8 +42,7 @@ pub struct PollSearchResult {
     pub families: Vec<SearchedFamily>,
     /// What was opened on the patterns held out: finalists, references, the other families' best.
     pub contenders: Vec<Contender>,
-    /// Whether rules had fewer misses and less CPU than Linux's rule, by pattern: the searched
-    /// ones, then those held out, on which fewer configurations were simulated.
+    /// Rules with fewer misses and less CPU than Linux's, by pattern: searched, then held out.
     pub both: Vec<Both>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,
@@ -60,8 +59,7 @@ pub struct SearchedFamily {
     pub configurations: usize,
     /// The configuration with the least mean loss on the searched patterns.
     pub best: ScoredPolicy,
-    /// Mean loss when each searched source is left out of the choice in turn; `None` with a single
-    /// source.
+    /// Mean loss with each searched source left out in turn; `None` with a single source.
     pub left_out_loss: Option<f64>,
 }
 
@@ -112,7 +110,6 @@ pub struct Against {
 
 impl Against {
     /// Whether the finalist loses less in nearly all resampled sets.
-    #[must_use]
     pub fn won(&self) -> bool {
         self.low > 0.0
     }
@@ -120,7 +117,6 @@ impl Against {
 
 impl Contender {
     /// Whether a finalist beats every reference.
-    #[must_use]
     pub fn won(&self) -> bool {
         let finalist = self.role == ContenderRole::Finalist;
         finalist && !self.against.is_empty() && self.against.iter().all(Against::won)

@@ -42,8 +42,7 @@ pub struct PollStudyResult {
     pub not_ranked: Vec<NotRanked>,
     /// The choice among all ranked configurations; `None` when no pattern has a best one.
     pub all: Option<RuleScore>,
-    /// Each rule with its parameters free, the least loss on sources left out first. A formula is a
-    /// rule of its own.
+    /// Each rule, the least loss on sources left out first. A formula is a rule of its own.
     pub rules: Vec<RuleScore>,
     /// The published conclusion beside this result.
     pub published: Published,
@@ -58,8 +57,7 @@ pub struct PollStudyResult {
 pub struct StudiedPattern {
     /// Name: that of the file, without its ending.
     pub name: String,
-    /// Source: the fact `pattern.source` of the trace; without it the pattern's name, so that it
-    /// is a source of its own.
+    /// The fact `pattern.source` of the trace; without it the pattern's name.
     pub source: String,
     /// The facts of the trace that describe the pattern, without their prefix `pattern.`.
     pub facts: BTreeMap<String, String>,
@@ -76,8 +74,7 @@ pub struct StudiedPattern {
     pub floor_iops: f64,
     /// Where the floor comes from, in words.
     pub floor: String,
-    /// The configuration with the most of the objective that keeps the limits; `None` when none
-    /// keeps them, and the pattern then counts for nothing.
+    /// The best configuration within the limits; `None`: the pattern then counts for nothing.
     pub own_best: Option<OwnBest>,
 }
 
@@ -88,8 +85,7 @@ pub struct OwnBest {
     pub policy: String,
     /// Its figures.
     pub gives: Simulated,
-    /// The oracle's objective over its own: how far the best known rule is from knowing every
-    /// latency. Below 1 the rule sleeps past completions, which the oracle never does.
+    /// The oracle's objective over its own; below 1 it sleeps past completions, unlike the oracle.
     pub oracle_over: f64,
 }
 
@@ -104,13 +100,11 @@ pub struct ScoredPolicy {
     pub worst_loss: f64,
     /// Patterns on which it keeps the limits.
     pub kept: usize,
-    /// Loss by pattern, in the order of the patterns; `None` where a limit is broken, and on
-    /// patterns that do not count.
+    /// Loss by pattern; `None` where a limit is broken, and on patterns that do not count.
     pub losses: Vec<Option<f64>>,
 }
 
-/// A rule with its parameters free: what is best on all patterns, and what that is worth on
-/// patterns that had no part in the choice.
+/// A rule with its parameters free: the best on all patterns, and its worth on left-out ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleScore {
     /// Name of the rule, or the formula; empty for the choice among all of them.
@@ -127,8 +121,7 @@ pub struct RuleScore {
     pub sources_left_out: Option<LeftOut>,
 }
 
-/// Losses on patterns that had no part in the choice: for each of them the configuration with the
-/// least mean loss on the others.
+/// Losses on left-out patterns, each by the best configuration on average over the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Mean loss over the patterns that were left out.
@@ -167,23 +160,20 @@ pub struct NotRanked {
 pub enum WhyNotRanked {
     /// Its sleep does not follow the device, so it cannot be carried from pattern to pattern.
     DoesNotFollow,
-    /// It takes interrupts, and was not asked to be ranked: where the floor lets an interrupt
-    /// through, no sleep takes as little CPU.
+    /// It takes interrupts, and where the floor lets one through no sleep takes as little CPU.
     TakesInterrupts,
     /// It takes interrupts, whose cost a constant wake-up delay does not tell.
     FreeInterrupts,
 }
 
-/// The published conclusion, `min` with 70 to 90 % is best on average over many patterns, beside
-/// this result.
+/// The published conclusion (`min` with 70 to 90 % is best on average) beside this result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// The best on average of `min` with 70 to 90 %; `None` when none was ranked.
     pub named: Option<ScoredPolicy>,
     /// The best on average of everything else; `None` when nothing else was ranked.
     pub others: Option<ScoredPolicy>,
-    /// Sets of as many sources that were drawn from the sources, with repetition: patterns of one
-    /// source are alike, so sources are drawn as wholes.
+    /// Sets of as many sources, drawn with repetition: patterns of one source are alike.
     pub resamples: u32,
     /// Share of these sets in which the best on average is one of `min` with 70 to 90 %.
     pub share: f64,

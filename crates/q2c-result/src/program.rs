@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 /// Name of the recording in the run folder.
 pub const TRACE_FILE: &str = "program.parquet";
-/// Name of the file in the run folder that has the program before the trials: without likeness and
-/// worth.
+/// The file in the run folder with the program before the trials, without likeness and worth.
 pub const FILE: &str = "program.json";
 
 /// A recorded program and the workload that copies it.
@@ -30,8 +29,7 @@ pub struct Program {
 /// The recording of a program. It lies in the run folder as [`TRACE_FILE`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRecording {
-    /// The command that was recorded in this run, word by word; empty for a recording that was
-    /// named.
+    /// The recorded command, word by word; empty for a recording that was named.
     pub command: Vec<String>,
     /// The path of the recording as it was named; `None` for a command.
     pub path: Option<String>,
@@ -47,12 +45,10 @@ pub struct ProgramRecording {
     pub unmatched: BTreeMap<String, u64>,
 }
 
-/// The pattern of a program's reads and writes. If nothing else is said, figures are of those that
-/// began and ended in the recording.
+/// The pattern of a program's reads and writes that began and ended in the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The layer that took the times: latencies are Q2C for the block layer, U2C for the user
-    /// layer.
+    /// The layer of the times: Q2C for the block layer, U2C for the user layer.
     pub layer: Layer,
     /// Number of reads and writes.
     pub ios: u64,
@@ -68,11 +64,9 @@ pub struct Pattern {
     pub lanes: u32,
     /// I/Os that a submitter had in flight, on average over the time in which it had one.
     pub lane_depth: f64,
-    /// Share of the submitters' time in which they had an I/O in flight, 0..1. The rest is think
-    /// time. A submitter's time is from its first begin to its last end.
+    /// Share of submitters' time, first begin to last end, with an I/O in flight, 0..1.
     pub lane_busy: f64,
-    /// Think times: from a submitter's last completion to its next submission, while it had nothing
-    /// in flight; `None` where no submitter had one.
+    /// Times from a submitter's last completion to its next submission; `None` where none had one.
     pub think: Option<Think>,
     /// Names of processes and their I/Os, the most frequent first, at most eight.
     pub submitters: Vec<Submitter>,
@@ -110,8 +104,7 @@ pub struct KindOfIo {
     pub sizes: Vec<SizeOfIo>,
     /// I/Os of other sizes.
     pub other_sizes: u64,
-    /// Share of those that began where the last one of the same submitter, direction and device
-    /// ended, 0..1; `None` where the recording has no offsets.
+    /// Share that began where the submitter's last of this kind ended; `None` without offsets.
     pub sequential: Option<f64>,
     /// Those in flight at once.
     pub in_flight: InFlight,
@@ -180,8 +173,7 @@ pub struct LeftOut {
     pub other_layer: u64,
 }
 
-/// A workload that copies a pattern, as far as q2c's jobs can: closed loops, the foreground with
-/// one I/O in flight in each job, and one think time for all of them.
+/// A workload that copies a pattern: closed loops of one I/O in flight with one think time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Copied {
     /// Reads or writes in the foreground: the more frequent.
@@ -192,8 +184,7 @@ pub struct Copied {
     pub sizes: Vec<Bytes>,
     /// Foreground jobs.
     pub jobs: u32,
-    /// From an I/O of a foreground job to its next one, ns: the median of the program's think
-    /// times; `None` where the jobs submit again at once.
+    /// Think time of a foreground job, ns: the program's median; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_ns: Option<f64>,
     /// Jobs beside them, which wait for interrupts.
@@ -242,8 +233,7 @@ pub enum NotCopied {
         /// I/Os in flight of a submitter, on average.
         depth: f64,
     },
-    /// There are fewer CPUs than foreground jobs would be needed. A background job has the rest in
-    /// flight.
+    /// Fewer CPUs than foreground jobs needed; a background job has the rest in flight.
     FewerJobs {
         /// Jobs that would be needed.
         needed: u32,
@@ -271,8 +261,7 @@ pub enum NotCopied {
         /// Its I/Os in flight, on average over the time in which any I/O was.
         in_flight: f64,
     },
-    /// A background job of the other direction has as many I/Os in flight as the program, but all
-    /// the time, and as fast as the device is.
+    /// A background job has the program's I/Os in flight all the time, as fast as the device is.
     BackgroundRate {
         /// The direction.
         direction: Direction,
@@ -323,8 +312,7 @@ pub enum NoThink {
 pub struct Likeness {
     /// Block size of the workload.
     pub bs: Bytes,
-    /// Share of the program's reads and writes that have the workload's direction and this size,
-    /// 0..1.
+    /// Share of the program's I/Os with the workload's direction and this size, 0..1.
     pub share: f64,
     /// The method whose trials the workload's figures are of.
     pub by: MethodName,
@@ -368,7 +356,6 @@ pub enum LikenedFigure {
 
 impl ProgramRecording {
     /// Whether a disk is among those that were recorded; `None` where the recording does not tell.
-    #[must_use]
     pub fn has_disk(&self, name: &str) -> Option<bool> {
         // The names are written as `vda (253:0), vdb (253:16)`.
         let mut disks = self.disks.as_ref()?.split(", ");
@@ -378,28 +365,23 @@ impl ProgramRecording {
 
 impl Likened {
     /// The workload's figure over the program's.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.workload / self.program
     }
 }
 
-/// What the recommended method would be worth to the program at one block size, by what it does to
-/// the workload.
+/// What the recommended method would be worth to the program at one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
     /// Block size of the workload.
     pub bs: Bytes,
     /// The recommended method.
     pub method: MethodName,
-    /// The method that the program is taken to use now: classic polling where most of its I/Os were
-    /// polled, else interrupts.
+    /// Its method now, as taken: polling where most I/Os were polled, else interrupts.
     pub over: MethodName,
-    /// Share of the program's reads and writes that have the workload's direction and this size,
-    /// 0..1.
+    /// Share of the program's I/Os with the workload's direction and this size, 0..1.
     pub ios_share: f64,
-    /// Share of the submitters' time in which they have such I/Os in flight, 0..1: only this time
-    /// gets shorter or longer.
+    /// Share of submitters' time with such I/Os in flight, 0..1: only this time changes.
     pub wait_share: f64,
     /// The workload's IOPS by the recommended method over those by `over`.
     pub iops_times: f64,
@@ -407,11 +389,9 @@ pub struct Worth {
     pub latency_times: f64,
     /// CPU per I/O of the workload by both; `None` where it was not measured.
     pub cpu: Option<CpuOfIo>,
-    /// Speed of the program's submitters that follows, 1 for no change: what they do between I/Os
-    /// takes as long as before, and so do all other I/Os.
+    /// Speed of the submitters that follows, 1 for no change, all other times as before.
     pub program_times: f64,
-    /// CPU that follows at the program's own rate of these I/Os, percent of one CPU, negative for
-    /// less; `None` without [`Worth::cpu`].
+    /// CPU change at the program's rate of these I/Os, percent of one CPU.
     pub program_cpu_pct: Option<f64>,
     /// What makes this doubtful.
     pub caveats: Vec<WorthCaveat>,
@@ -434,8 +414,7 @@ pub struct CpuOfIo {
 pub enum WorthCaveat {
     /// The workload is unlike the program in these figures.
     Unlike(Vec<LikenedFigure>),
-    /// The program's submitters have so many I/Os in flight, and the method was measured with one
-    /// per job.
+    /// Its submitters have so many I/Os in flight; the method was measured with one.
     LaneDepth(f64),
     /// The answer itself is not settled.
     NotSettled,

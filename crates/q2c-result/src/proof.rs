@@ -69,8 +69,6 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let seen: Proof = vec![Evidence::Ios(3), Evidence::Interrupts(None)];
-        let text = serde_json::to_string(&seen).unwrap();
-        assert_eq!(text, r#"[{"ios":3},{"interrupts":null}]"#);
-        assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), seen);
+        crate::tests::assert_json(&seen, r#"[{"ios":3},{"interrupts":null}]"#);
     }
 }

@@ -70,8 +70,7 @@ pub struct TraceFacts {
     pub length_s: f64,
     /// Requests with a completion.
     pub completed: u64,
-    /// Share of the time in which nothing is in flight, 0..1; `None` where too few requests have a
-    /// completion.
+    /// Share of time with nothing in flight, 0..1; `None` without completions.
     pub idle_share: Option<f64>,
     /// Requests whose time lies before that of the request before them.
     pub back_in_time: u64,
@@ -89,27 +88,22 @@ pub struct ReplayTrial {
     pub completion_s: f64,
     /// Sum of U2C over all requests: from just before their submission to their reaping, seconds.
     pub sum_u2c_s: f64,
-    /// Sum over all requests of the time from the intended submission to the reaping, seconds, so
-    /// that it contains the lateness. Equal to `sum_u2c_s` where no time is intended.
+    /// Sum of the times from the intended submission, if there is one, to the reaping, seconds.
     pub sum_u2c_intended_s: f64,
     /// Sum of Q2C in the block layer, seconds; `None` without capture.
     pub sum_q2c_s: Option<f64>,
     /// The means of the capture; `None` without capture.
     pub q2c_source: Option<CapturedBy>,
-    /// I/Os in the sum of Q2C, as they were queued: the parts of a split one are one I/O, from its
-    /// Q to the completion of its last part.
+    /// I/Os in the sum of Q2C, as they were queued, before they were split.
     pub q2c_ios: u64,
     /// The same I/Os with the parts of split ones counted each.
     pub q2c_parts: u64,
-    /// Reads and writes among `q2c_ios`, less those that were submitted. It is 0 when the sum has
-    /// one Q2C for each request. Above 0, requests were several I/Os before they were queued, by
-    /// their file's extents, the disks below the target, or the longest bio. Below 0, I/Os are
-    /// missing.
+    /// Reads and writes among `q2c_ios`, less those that were submitted: above 0, some were several
+    /// I/Os before they were queued; below 0, I/Os are missing.
     pub q2c_excess: i64,
     /// I/Os that are known to be missing from the sum of Q2C.
     pub q2c_lost: u64,
-    /// Whether the device could not take the trace: requests reached the cap of requests in flight,
-    /// submissions slept or took long, or a timed replay ended late.
+    /// Whether the device could not take the trace: by requests in flight, submissions or its end.
     pub saturated: bool,
     /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
     pub stalled: u64,
@@ -117,8 +111,7 @@ pub struct ReplayTrial {
     pub stalled_s: f64,
     /// Lateness of all requests, ns.
     pub lateness_ns: Lateness,
-    /// The replayer's own lateness, ns: without the time in submissions, of requests that are not
-    /// in `stalled`.
+    /// Own lateness, ns: without time in submissions and the requests in `stalled`.
     pub own_lateness_ns: Lateness,
     /// Lateness of the last submission, ns; 0 where no time is intended.
     pub end_drift_ns: i64,
@@ -146,14 +139,11 @@ pub struct ReplayTrial {
     pub idle_share: f64,
     /// Requests in flight, compared with the recording.
     pub in_flight: InFlight,
-    /// Requests that were submitted before an overlapping request that comes before them in the
-    /// trace.
+    /// Requests submitted before an overlapping one that precedes them in the trace.
     pub order_inversions: u64,
-    /// Counts by kind of requests that did not go to the device as recorded. One request can count
-    /// under several kinds.
+    /// Requests not done as recorded, by kind; one may count under several.
     pub changed: Changes,
-    /// Time that all threads spent in submissions, seconds. Where it is near the completion time,
-    /// the device takes no more requests from this number of threads.
+    /// Time of all threads in submissions, seconds; near completion time they limit the replay.
     pub submission_s: f64,
     /// CPU time of the submitting threads, seconds.
     pub submitter_cpu_s: f64,
@@ -163,24 +153,13 @@ pub struct ReplayTrial {
     pub windows: Vec<Window>,
 }
 
-/// The means by which the block layer is captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CapturedBy {
-    /// BPF programs in the kernel.
-    Bpf,
-    /// The kernel's tracepoints, read through tracefs.
-    Tracefs,
-}
-
-impl CapturedBy {
-    /// The name on the command line, in traces and in results: `bpf` or `tracefs`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            CapturedBy::Bpf => "bpf",
-            CapturedBy::Tracefs => "tracefs",
-        }
+words! {
+    /// The means by which the block layer is captured.
+    pub enum CapturedBy, name {
+        /// BPF programs in the kernel.
+        Bpf = "bpf",
+        /// The kernel's tracepoints, read through tracefs.
+        Tracefs = "tracefs",
     }
 }
 
@@ -194,8 +173,7 @@ impl FromStr for CapturedBy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CapturedBy, String> {
-        let all = [CapturedBy::Bpf, CapturedBy::Tracefs];
-        let found = all.into_iter().find(|by| by.name() == text);
+        let found = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
         found.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
     }
 }
@@ -230,8 +208,7 @@ pub struct Spread {
     pub p999: f64,
     /// Largest.
     pub max: f64,
-    /// Points of the distribution: a share of the requests, 0..1, and the latency that they do not
-    /// exceed.
+    /// A share of the requests, 0..1, and the latency that they do not exceed.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -244,12 +221,10 @@ pub struct InFlight {
     pub most: u64,
     /// Mean over the recording's time; `None` where too few requests have a completion.
     pub recorded_mean: Option<f64>,
-    /// As `most`, of the recording: most requests of one device in flight; `None` where too few
-    /// requests have a completion.
+    /// As `most`, of the recording; `None` where too few requests have a completion.
     pub recorded_most: Option<u64>,
-    /// Sum over all requests of |in flight before the request in the trial - in the recording|,
-    /// over the sum of those in the recording; `None` where too few requests have a completion, or
-    /// the latter sum is 0.
+    /// Sum of |in flight before a request here - in the recording| over that of the recording;
+    /// `None` where it is unknown or 0.
     pub error: Option<f64>,
 }
 
@@ -260,13 +235,11 @@ pub struct Window {
     pub from_s: f64,
     /// Length of the window, seconds.
     pub length_s: f64,
-    /// Requests of the recording in the same window; `None` in modes that do not use the recorded
-    /// times.
+    /// Requests of the recording in it; `None` in modes without recorded times.
     pub recorded_ios: Option<u64>,
     /// Requests submitted in the window.
     pub ios: u64,
-    /// Requests in flight in the recording, mean; `None` where too few requests have a completion,
-    /// and in modes that do not use the recorded times.
+    /// Mean in flight in the recording; `None` without completions or recorded times.
     pub recorded_in_flight: Option<f64>,
     /// Requests in flight, mean.
     pub in_flight: f64,

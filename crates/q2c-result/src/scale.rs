@@ -29,11 +29,9 @@ pub struct ScaleResult {
     pub parameters: Parameters,
     /// Throughput over the number of jobs, ascending.
     pub curve: Vec<CurvePoint>,
-    /// Most jobs up to which each further one adds at least a tenth of the first one's throughput;
-    /// `None` when that holds for the whole curve, or when nothing can be said.
+    /// Most jobs up to which each one adds a tenth of the first's throughput; `None` for no end.
     pub ends_at: Option<u32>,
-    /// Lower and upper end of the interval of `ends_at`; the upper one is `None` where it is beyond
-    /// the curve. `None` where nothing is known of an end.
+    /// Ends of the interval of `ends_at`, `None` if unknown; the upper one also beyond the curve.
     pub ends_between: Option<(u32, Option<u32>)>,
     /// What limits the throughput there; `None` where nothing is known of an end.
     pub resource: Option<Resource>,
@@ -43,8 +41,7 @@ pub struct ScaleResult {
     pub answer: Answer,
     /// Throughput that would be added behind the end if a resource had no limit, the largest first.
     pub what_if: Vec<WhatIf>,
-    /// Mean error of the prediction of a measured point from the other ones, percent; `None`
-    /// without enough measured points.
+    /// Mean error when each measured point is predicted from the others, percent.
     pub leave_out_error_pct: Option<f64>,
     /// Resampled predictions behind the intervals.
     pub resamples: u32,
@@ -71,8 +68,7 @@ pub struct Measured {
     pub rw: String,
     /// Physical cores of the machine that it was measured on.
     pub physical_cores: u32,
-    /// The largest number of jobs that the parameters follow from; 0 when all parameters are from a
-    /// file.
+    /// Most jobs that the parameters follow from; 0 when all are from a file.
     pub fitted_up_to: u32,
     /// Facts of that machine.
     pub machine: Machine,
@@ -115,11 +111,9 @@ pub enum Answer {
     Ends,
     /// A limit is known, and lies beyond the curve.
     Beyond,
-    /// A limit shows, but so little of it that scaling may end anywhere in a wide range. There is
-    /// no `ends_at` then.
+    /// A limit shows, but may end scaling anywhere in a wide range: no `ends_at`.
     Uncertain,
-    /// The measured points show no limit, so the curve is only the one without any: where scaling
-    /// ends cannot be predicted.
+    /// The measured points show no limit: where scaling ends cannot be predicted.
     NothingSeen,
 }
 
@@ -130,8 +124,7 @@ pub struct CurvePoint {
     pub jobs: u32,
     /// I/Os per second: the median of the trials, or the prediction.
     pub iops: f64,
-    /// Lower end: the smallest trial, or the 2.5th percentile of the resampled predictions less the
-    /// error of the points left out.
+    /// Lower end: the smallest trial, or the 2.5th percentile of resampled predictions.
     pub low: f64,
     /// Upper end, likewise.
     pub high: f64,
@@ -177,8 +170,7 @@ pub struct Parameters {
     pub device_cv: f64,
     /// Requests that the device serves at once; `None` when no limit is known.
     pub device_parallel: Option<Value>,
-    /// The stage of the block layer that shows the lock or the cache line; `None` without one, and
-    /// with parameters from a file.
+    /// The block layer's stage that shows lock or cache line; `None` without a measured one.
     pub shared_stage: Option<String>,
 }
 
@@ -195,7 +187,6 @@ pub struct Value {
 
 impl Value {
     /// A value that is known exactly.
-    #[must_use]
     pub fn exact(value: f64) -> Value {
         Value {
             value,

@@ -20,8 +20,7 @@ pub struct SimResult {
     pub lanes: usize,
     /// I/Os of all lanes.
     pub ios: u64,
-    /// What the trace was taken as, what was left out, and the assumptions made where the trace
-    /// lacks facts.
+    /// What the trace was taken as, what was left out, and what was assumed.
     pub taken_as: TakenAs,
     /// The costs that were simulated with, in words.
     pub cost: String,
@@ -53,8 +52,7 @@ pub struct SimMethod {
     pub windows: Option<FormulaWindows>,
 }
 
-/// Number of windows that a formula saw, and of those in which it gave a negative time or no
-/// number. Windows of the warm-up are counted, too.
+/// Windows that a formula saw, those of the warm-up included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormulaWindows {
     /// All windows.
@@ -87,21 +85,16 @@ mod tests {
             gives: Simulated::default(),
             windows: None,
         };
-        let text = serde_json::to_string(&method).unwrap();
-        assert!(
-            text.starts_with(r#"{"method":"poll","ios":3,"iops":0.0,"#),
-            "{text}"
-        );
-        assert!(!text.contains("windows"), "{text}");
-        assert_eq!(serde_json::from_str::<SimMethod>(&text).unwrap(), method);
+        let written = serde_json::to_value(&method).unwrap();
+        assert!(written["iops"] == 0.0 && written.get("windows").is_none());
         method.windows = Some(FormulaWindows {
             all: 5,
             negative: 1,
             undefined: 2,
         });
-        let text = serde_json::to_string(&method).unwrap();
-        let windows = r#""windows":{"all":5,"negative":1,"undefined":2}}"#;
-        assert!(text.ends_with(windows), "{text}");
-        assert_eq!(serde_json::from_str::<SimMethod>(&text).unwrap(), method);
+        let written = serde_json::to_value(&method).unwrap();
+        assert_eq!(written["windows"]["negative"], 1);
+        let read: SimMethod = serde_json::from_value(written).unwrap();
+        assert_eq!(read, method);
     }
 }

@@ -33,8 +33,7 @@ pub struct SteerResult {
     pub last_delay: i64,
     /// Whether requests of several sizes or directions shared the one value.
     pub mixed: bool,
-    /// CPU time of q2c, percent of one CPU. The CPU time of the probe is part of the CPU time of
-    /// the requests.
+    /// CPU of q2c, percent of one; the probe's is part of the requests'.
     pub own_cpu_pct: f64,
     /// Whether the setting was put back, in words.
     pub restored: String,

@@ -34,13 +34,11 @@ pub struct SweepResult {
     pub objective: String,
     /// Limits in words.
     pub limits: Vec<String>,
-    /// Every configuration on every trace: trace by trace, with the configurations in the same
-    /// order on each.
+    /// Every configuration on every trace: trace by trace, in the same order on each.
     pub cells: Vec<SimCell>,
     /// The answer of each trace.
     pub answers: Vec<SweepAnswer>,
-    /// The best configuration, of the only trace or over all traces on average; `None` when no
-    /// configuration keeps the limits.
+    /// The best configuration on average over all traces; `None` when none keeps the limits.
     pub best: Option<Best>,
     /// The configuration whose lowest share of a trace's best is highest; `None` with one trace.
     pub best_worst_case: Option<Best>,
@@ -61,8 +59,7 @@ pub struct SweepResult {
 pub struct SweepInput {
     /// Path as the user gave it.
     pub path: String,
-    /// What the trace was taken as, what was left out, and the assumptions made where the trace
-    /// lacks facts.
+    /// What the trace was taken as, what was left out, and what was assumed.
     pub taken_as: TakenAs,
     /// Number of lanes.
     pub lanes: usize,
@@ -72,8 +69,7 @@ pub struct SweepInput {
     pub sizes: Vec<Bytes>,
     /// Length of the trace in classic polling.
     pub span_ns: Nanos,
-    /// Quantiles of the latency from the submission's return to the reaping, ns: least, 10 %, 50 %,
-    /// 99 %, largest.
+    /// From the submission's return to the reaping, ns: least, 10 %, 50 %, 99 %, largest.
     pub latency_ns: [f64; 5],
 }
 
@@ -90,12 +86,10 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
-    /// Whether the figures keep the IOPS floor and the limits; `None` where only the floor is
-    /// known.
+    /// Whether it keeps floor and limits; `None` where only the floor is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
-    /// The objective over that of the trace's best, of a configuration that may be chosen and keeps
-    /// the limits; `None` for others.
+    /// The objective over that of the trace's best; `None` where it may not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// The simulated figures.
@@ -110,8 +104,7 @@ pub struct Best {
     pub policy: String,
     /// Indices of the configuration's cells, one per trace.
     pub cells: Vec<usize>,
-    /// The objective over that of each trace's best: the mean over the traces, or the least for the
-    /// worst case; 1 for a single trace.
+    /// The objective over that of each trace's best: the mean, or the least for the worst case.
     pub share: f64,
 }
 
@@ -131,8 +124,7 @@ pub struct SweepAnswer {
     pub interrupt: Option<Simulated>,
     /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
-    /// Index of the configuration with the most KIOPS/core of those that may be chosen, whether it
-    /// keeps the limits or not; `None` where none may be.
+    /// Index of the one with the most KIOPS/core of those that may be chosen, limits or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_kiops_per_core: Option<usize>,
     /// The same for the most IOPS.
@@ -145,19 +137,16 @@ pub struct SweepAnswer {
     pub floor: String,
     /// The floor, IOPS.
     pub floor_iops: f64,
-    /// CPU per I/O that the best configuration saves against classic polling, over the CPU that the
-    /// oracle saves; `None` without a best one, and where the oracle saves none. Above 1 the best
-    /// one sleeps past completions, which the oracle never does.
+    /// CPU per I/O that the best configuration saves over what the oracle saves (above 1 it sleeps
+    /// past completions); `None` without a best one, or where the oracle saves none.
     pub of_oracle: Option<f64>,
-    /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one,
-    /// where Linux's rule never slept, and where the best one takes no CPU.
+    /// KIOPS/core of the best over that of Linux's rule; `None` where there is no such ratio.
     pub of_linux: Option<f64>,
     /// Indices into `cells`: the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// The neighbours of the best configuration in the grid.
     pub neighbours: Vec<Neighbour>,
-    /// Whether the best configuration can recover from oversleep, in words; empty when it can, or
-    /// when there is no bound for its rule.
+    /// Whether the best can recover from oversleep, in words; empty when it can or has no bound.
     pub stability: String,
     /// Remarks about rules on this trace.
     pub notes: Vec<String>,

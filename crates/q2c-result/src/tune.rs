@@ -75,8 +75,7 @@ pub struct Job {
     pub engine: String,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
-    /// Time from an I/O of a foreground thread to its next one, in which it sleeps, ns; `None`
-    /// where it submits the next one at once.
+    /// Sleep of a foreground thread between I/Os, ns; `None` where it submits at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_ns: Option<f64>,
     /// Block sizes, in the order measured.
@@ -104,27 +103,23 @@ pub struct Job {
 pub struct Cell {
     /// Block size of the requests.
     pub bs: Bytes,
-    /// The method, in two fields of the JSON: `method` (`interrupt`, `poll`, `hybrid` in user
-    /// space, `hybrid-kernel` in the kernel) and `policy` (the sleep rule with its parameters; of
-    /// `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's own; empty for
-    /// interrupt and poll).
+    /// The method, in two fields of the JSON: `method` and `policy`, the sleep rule with its
+    /// parameters (of `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's
+    /// own).
     #[serde(flatten, with = "parts")]
     pub method: Method,
     /// Why the method was tried first.
     pub role: CellRole,
     /// Whether the method sleeps before it polls.
     pub sleeping: bool,
-    /// The paired predictions, from the polled slices of each trial; medians over the trials.
-    /// `None` where nothing is predicted (poll, the kernel's own hybrid polling).
+    /// Medians over the trials, predicted from their polled slices; `None` for poll and the kernel.
     pub predicted: Option<Prediction>,
-    /// The prediction from the first recording. Its difference from `predicted` is the device's
-    /// drift.
+    /// The prediction from the first recording; the device's drift is between the two.
     pub predicted_first: Option<Prediction>,
     /// The figures of the trials.
     pub measured: Measured,
-    /// The figures of each trial over those of its polled slices. Verdicts stand on them, since
-    /// both saw the same device. For the kernel's own hybrid polling they are over the kernel's
-    /// classic polling before and after the trial. `None` without trials.
+    /// The figures of each trial over those of its polled slices, or of the kernel's classic
+    /// polling before and after it; verdicts stand on them. `None` without trials.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
@@ -132,8 +127,7 @@ pub struct Cell {
     pub series: Series,
     /// Distribution of the latency (U2C) over all trials: pairs of quantile (0..1) and nanoseconds.
     pub latency_quantiles: Vec<(f64, f64)>,
-    /// The parts of U2C, from a run of its own after the trials; `None` for a cell that has no such
-    /// run.
+    /// The parts of U2C, from a run of its own after the trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateTime>,
 }
@@ -269,8 +263,7 @@ pub struct SweepCell {
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
-    /// Whether the figures keep the IOPS floor and the limits; `None` where only the floor is
-    /// known.
+    /// Whether it keeps floor and limits; `None` where only the floor is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The simulated figures.
@@ -278,8 +271,7 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
-/// The standard floor, as a share of classic polling's IOPS. Where every sleep costs more than
-/// that, the verdict is a trade-off.
+/// The standard floor, over classic polling's IOPS; where every sleep costs more: trade-off.
 pub const FLOOR: f64 = 0.97;
 /// Least KIOPS/core over polling's at which a method pays.
 pub const WORTH: f64 = 1.1;
@@ -304,8 +296,7 @@ pub enum PerCore {
     /// All busy CPUs of the machine, interrupts included.
     #[default]
     Machine,
-    /// CPU time of the submitting threads, where the machine's is not known: it could not be read,
-    /// or was less than theirs.
+    /// That of the submitting threads: the machine's is unknown, or was less than theirs.
     Threads,
 }
 
@@ -319,8 +310,7 @@ pub enum Verdict {
     Interrupt,
     /// Interrupts or sleeping gain KIOPS/core, but no method that pays kept the floor.
     TradeOff,
-    /// Neither interrupts nor a method that sleeps and leaves the CPU gained 10 % in KIOPS/core
-    /// over polling.
+    /// Nothing that leaves the CPU gained 10 % in KIOPS/core over polling.
     NoRoom,
     /// Interrupts or sleeping gain KIOPS/core, but not within the limits on latency and CPU.
     Limits,
@@ -339,11 +329,9 @@ pub enum Undecided {
         /// Methods with a trial.
         tried: u32,
     },
-    /// Methods that were planned and have no trial that can be compared: the run was stopped before
-    /// them, or all of their trials failed.
+    /// Planned methods without a comparable trial: the run was stopped, or all failed.
     Untried(Vec<MethodName>),
-    /// The floor lies within the interval of the recommended method's IOPS over polling's: some of
-    /// its trials kept the floor and some did not.
+    /// The floor lies within the interval of the recommended method's relative IOPS.
     FloorWithin {
         /// The smallest of its trials.
         min: f64,
@@ -352,16 +340,14 @@ pub enum Undecided {
     },
 }
 
-/// A method that kept the floor in its own trials, but would not in states that the device had in
-/// others. IOPS are over polling's.
+/// A method that kept the floor only in the states that the device had in its own trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Elsewhere {
     /// The method.
     pub method: MethodName,
     /// Median of its trials.
     pub iops: f64,
-    /// The same over the states of all trials of the run: each trial is multiplied by what the
-    /// simulation of all states gives over that of its own.
+    /// The same over all states of the run, by the simulation's ratio for each trial.
     pub iops_over_run: f64,
 }
 
@@ -382,45 +368,36 @@ pub struct Recommendation {
     pub method: Method,
     /// The floor: IOPS over those of polling beside a trial.
     pub floor: f64,
-    /// The floor as the user asked for it on the command line (`93%`, `9300`); empty for the
-    /// standard floor.
+    /// The floor as asked (`93%`, `9300`); empty for the standard floor.
     pub floor_asked: String,
     /// The rule, or interrupts, that a trade-off names; `None` for other verdicts.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
     pub follows: bool,
-    /// The best rule that follows the device, among those that kept the floor; `None` where the
-    /// recommended method follows the device itself.
+    /// The best rule above the floor that follows the device, where the recommended does not.
     pub following: Option<MethodName>,
-    /// The best of the kernel's own ways to sleep by the objective, over the kernel's classic
-    /// polling, among those that pay, keep the floor and the limits; `None` where there is none,
-    /// or the kernel has none.
+    /// The best of the kernel's own ways to sleep by the objective, over its classic polling, among
+    /// those that pay and keep floor and limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<MethodName>,
-    /// Methods that more trials might still make the answer. The recommended one is among them
-    /// where its IOPS are within the noise of the floor, and where a single trial of it was run.
-    /// Empty when the answer is clear.
+    /// Methods that more trials might still make the answer, maybe the recommended one among them;
+    /// none when the answer is clear.
     pub open: Vec<MethodName>,
     /// What the trials do not say about the answer, beside `open`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<Undecided>,
-    /// The best method that would be the answer by its own trials, and is not, as it loses too many
-    /// IOPS in other states of the device.
+    /// The best method by its own trials that loses too many IOPS in other device states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
-    /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
-    /// It is pooled over all methods, with 4 % assumed as one deviation more, so that it is not 0
-    /// where few trials happen to agree.
+    /// Scatter of the relative IOPS of single trials of one method, pooled over all: standard
+    /// deviation, percent, with 4 % assumed as one deviation more.
     pub noise_pct: f64,
-    /// Relative KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None`
-    /// without a rule or a comparison.
+    /// Measured KIOPS/core of the recommended rule over Linux's rule; `None` without either.
     pub over_linux: Option<Ratio>,
 }
 
 impl Recommendation {
-    /// A clear answer: the method follows the device, and the trials leave nothing open. `floor` is
-    /// that of [`Recommendation::floor`].
-    #[must_use]
+    /// A clear answer: the method follows the device, and the trials leave nothing open.
     pub fn clear(bs: Bytes, verdict: Verdict, method: Method, floor: f64) -> Self {
         Recommendation {
             bs,
@@ -441,7 +418,6 @@ impl Recommendation {
     }
 
     /// Whether the trials leave nothing open.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.open.is_empty() && self.undecided.is_empty() && self.verdict != Verdict::Unverified
     }
@@ -458,8 +434,7 @@ pub struct Lesson {
     pub trials: u32,
     /// Added to the latency of an I/O that slept, ns.
     pub latency_ns: f64,
-    /// Added to the latency of an I/O that slept, for each ns of sleep asked. Negative where the
-    /// device is faster while the CPU sleeps.
+    /// Added to it for each ns of sleep asked; negative: faster while the CPU sleeps.
     pub latency_per_sleep: f64,
     /// Added to the delay of each wake-up, ns.
     pub wake_ns: f64,
@@ -467,8 +442,7 @@ pub struct Lesson {
     pub sleep_cpu: f64,
 }
 
-/// The errors of paired predictions over sleeping cells, as absolute values. Of each cell only the
-/// trials of its first round count.
+/// Absolute errors of paired predictions over sleeping cells, first rounds alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Sleeping cells that were compared.
@@ -489,8 +463,7 @@ pub struct Fidelity {
     pub never_slept: u32,
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,
-    /// The errors by block size, because each verdict is about one; sizes without a sleeping cell
-    /// are left out.
+    /// The errors by block size, as each verdict is about one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_block_size: Vec<SizeFidelity>,
 }
@@ -525,7 +498,6 @@ pub struct Errors {
 
 impl TuneResult {
     /// Length of a trial as a duration.
-    #[must_use]
     pub fn trial(&self) -> Nanos {
         Nanos::from_secs_f64(self.job.trial_seconds)
     }

@@ -2,7 +2,7 @@
 
 use crate::Provenance;
 use crate::lead::{Change, Leader};
-use crate::tune::{Recommendation, TuneResult};
+use crate::tune::TuneResult;
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
@@ -18,22 +18,18 @@ pub struct TuneJobsResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// Start of the first number's run, wall time of the runs together, and their host. The folder
-    /// is that of the whole run.
+    /// First start, sum of the wall times, host; the folder is that of the whole run.
     pub provenance: Provenance,
-    /// False when a number of jobs is missing, or its run was stopped early. The figures that it
-    /// has are valid then.
+    /// False when a number of jobs is missing or was stopped early; its figures are valid.
     pub complete: bool,
     /// The numbers of jobs that were asked for, ascending.
     pub jobs: Vec<u32>,
     /// The recommended methods over the number of jobs, one entry per block size.
     pub recommended: Vec<RecommendedOverJobs>,
-    /// The number of jobs that could not be tuned, for which the run ended; `None` where none
-    /// failed.
+    /// The number of jobs that could not be tuned, for which the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedJobs>,
-    /// The run of each number of jobs that was begun, ascending: the result in the folder
-    /// [`folder`] of that number. [`TuneResult::job`] has the number.
+    /// The run of each number of jobs that was begun, ascending, kept in [`folder`].
     pub runs: Vec<TuneResult>,
 }
 
@@ -44,9 +40,8 @@ pub struct RecommendedOverJobs {
     pub bs: Bytes,
     /// The recommended method at each number of jobs; ascending.
     pub leaders: Vec<Leader>,
-    /// The changes of a clear recommendation, in the order of the number of jobs. Methods that
-    /// differ in numbers alone ([`Method::alike`]) are no change: each run chooses the numbers
-    /// anew.
+    /// The changes of a clear recommendation by number of jobs, but to a method that is
+    /// [`alike`](Method::alike).
     pub changes: Vec<Change>,
 }
 
@@ -60,20 +55,17 @@ pub struct FailedJobs {
 }
 
 /// Name of the folder, within that of the whole run, which holds the run of one number of jobs.
-#[must_use]
 pub fn folder(jobs: u32) -> String {
     format!("jobs-{jobs}")
 }
 
 impl TuneJobsResult {
     /// Puts the runs together that were made for some of the numbers `jobs`.
-    #[must_use]
     pub fn new(jobs: &[u32], mut runs: Vec<TuneResult>, failed: Option<FailedJobs>) -> Self {
         let mut jobs = jobs.to_vec();
         jobs.sort_unstable();
         runs.sort_by_key(|run| run.job.jobs);
-        let of = |jobs: u32| runs.iter().find(|run| run.job.jobs == jobs);
-        let complete = |jobs: &u32| of(*jobs).is_some_and(|run| run.complete);
+        let complete = |jobs: &u32| runs.iter().any(|run| run.job.jobs == *jobs && run.complete);
         TuneJobsResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -87,7 +79,6 @@ impl TuneJobsResult {
     }
 
     /// The run with this number of jobs; `None` where it was not begun.
-    #[must_use]
     pub fn run(&self, jobs: u32) -> Option<&TuneResult> {
         self.runs.iter().find(|run| run.job.jobs == jobs)
     }
@@ -117,7 +108,11 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
         let leader = |run: &TuneResult| {
             let mut answers = run.recommendation.iter();
             let answer = answers.find(|answer| answer.bs == bs)?;
-            Some(leader(run.job.jobs, run.complete, answer))
+            Some(Leader {
+                jobs: run.job.jobs,
+                method: answer.method.clone(),
+                clear: run.complete && answer.is_settled(),
+            })
         };
         let leaders: Vec<Leader> = runs.iter().filter_map(leader).collect();
         RecommendedOverJobs {
@@ -127,15 +122,6 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
         }
     };
     sizes.into_iter().map(of_size).collect()
-}
-
-/// `complete` says whether the run that gave this answer ran to its end.
-fn leader(jobs: u32, complete: bool, answer: &Recommendation) -> Leader {
-    Leader {
-        jobs,
-        method: answer.method.clone(),
-        clear: complete && answer.is_settled(),
-    }
 }
 
 #[cfg(test)]

@@ -100,7 +100,6 @@ pub struct OverAll {
     pub policy: String,
     /// The mean or the least of its shares of each result's best.
     pub share: f64,
-    /// The most that it loses on one of the results, as a part of that one's best: 1 less its least
-    /// share.
+    /// The most that it loses on one result: 1 less its least share.
     pub regret: f64,
 }

@@ -21,8 +21,7 @@ pub struct WaitCounts {
     pub interrupts: Option<u64>,
     /// Requests that the device completed; `None` when its counters could not be read.
     pub requests: Option<u64>,
-    /// Whether the device did other I/O meanwhile (background jobs), whose interrupts and requests
-    /// are among those counted.
+    /// Whether interrupts and requests are also those of background jobs.
     pub others: bool,
     /// Voluntary context switches.
     pub switches: Switches,
@@ -36,8 +35,7 @@ pub struct WaitCounts {
     pub io_workers: u32,
     /// Whether the engine's options ask for a kernel thread that submits.
     pub wants_sqpoll_thread: bool,
-    /// Whether interrupts and switches are held against a method that makes the kernel poll. If
-    /// not, as where no interrupts were read, the engine is believed.
+    /// Whether a method that makes the kernel poll is checked by interrupts and switches.
     pub checks_kernel: bool,
 }
 
@@ -72,14 +70,11 @@ impl Switches {
 }
 
 impl WaitCounts {
-    /// A count per I/O. Without an I/O it is the count itself.
     fn per_io(&self, count: u64) -> f64 {
         count as f64 / self.ios.max(1) as f64
     }
 
-    /// The proof in the form of `tune`: counts over all trials. `slept` says how many I/Os slept,
-    /// by the source that knows it.
-    #[must_use]
+    /// The proof of `tune`: sums over trials; `slept` is by the source that knows it.
     pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
         [
             Evidence::Ios(self.ios),
@@ -94,15 +89,12 @@ impl WaitCounts {
         .collect()
     }
 
-    /// The I/Os that a sleep rule left to the interrupt, where there are any.
     fn left_evidence(&self) -> Option<Evidence> {
         let left = self.left_to_interrupt;
         (left > 0).then_some(Evidence::LeftToInterrupt(left))
     }
 
-    /// The proof in the form of `bench`, where points of very different rates stand side by side:
-    /// counts per I/O. `through` is the way that I/Os took past the block layer.
-    #[must_use]
+    /// The proof of `bench`, per I/O; `through` is the way past the block layer.
     pub fn proof_per_io(&self, engine: String, through: Option<String>) -> Proof {
         let per_io = |count: u64| self.per_io(count);
         let mut proof = vec![Evidence::Engine(engine)];
@@ -112,20 +104,15 @@ impl WaitCounts {
             Evidence::RequestsPerIo(self.requests.map(per_io)),
             self.switches.evidence(),
         ]);
+        let (flags, threads, workers) = (&self.flags, self.sqpoll_threads, self.io_workers);
         let when = |there: bool, evidence: Evidence| there.then_some(evidence);
         let others = [
             when(self.handled > 0, Evidence::SleepsPerIo(per_io(self.slept))),
             self.left_evidence(),
             self.polls_by.map(Evidence::PollsBy),
-            when(
-                !self.flags.is_empty(),
-                Evidence::EngineFlags(self.flags.clone()),
-            ),
-            when(
-                self.sqpoll_threads > 0,
-                Evidence::SqpollThreads(self.sqpoll_threads),
-            ),
-            when(self.io_workers > 0, Evidence::IoWorkers(self.io_workers)),
+            when(!flags.is_empty(), Evidence::EngineFlags(flags.clone())),
+            when(threads > 0, Evidence::SqpollThreads(threads)),
+            when(workers > 0, Evidence::IoWorkers(workers)),
         ];
         proof.extend(others.into_iter().flatten());
         proof

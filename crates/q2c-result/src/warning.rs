@@ -36,7 +36,6 @@ const DISTURBED: [&str; 15] = [
 
 impl Warning {
     /// A warning. The fields say what each text is.
-    #[must_use]
     pub fn new(id: &str, found: String, means: &str, todo: &str) -> Self {
         Warning {
             id: id.to_owned(),
@@ -46,9 +45,7 @@ impl Warning {
         }
     }
 
-    /// Whether it says that something disturbed the trials, or the costs that a simulation charges.
-    /// Such a warning limits what a verdict is worth.
-    #[must_use]
+    /// Whether it tells of a disturbance, which limits what a verdict is worth.
     pub fn is_of_disturbance(&self) -> bool {
         DISTURBED.contains(&self.id.as_str())
     }

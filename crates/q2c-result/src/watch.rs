@@ -20,8 +20,7 @@ pub struct WatchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// How it ended: `asked` (by a key, or its time was over), `signal`, or `fault: ...` with the
-    /// I/O that failed.
+    /// `asked` (by a key, or its time was over), `signal`, or `fault: ...` with the failed I/O.
     pub ended: String,
     /// The job that ran.
     pub job: WatchJob,
@@ -29,13 +28,11 @@ pub struct WatchResult {
     pub machine: Machine,
     /// Target facts.
     pub target: Target,
-    /// The methods in the order of their first use. A method has two entries when it was used with
-    /// the background on and off.
+    /// The methods in order of first use; with the background on and off they are two entries.
     pub methods: Vec<WatchMethod>,
     /// The intervals in order of time.
     pub intervals: Vec<WatchInterval>,
-    /// Number of intervals before the kept ones that were not kept. `methods` does not contain them
-    /// either.
+    /// Earlier intervals that were not kept; `methods` lacks them, too.
     pub not_kept: u64,
     /// The capture of the block layer; `None` where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,14 +69,12 @@ pub struct WatchMethod {
     pub intervals: u64,
     /// Number of intervals in which the rule had not settled. They do not count.
     pub settling: u64,
-    /// Medians over the intervals that count, and of `late` the means over all their I/Os; `None`
-    /// when there is none.
+    /// Medians over the counting intervals; `late` has means over their I/Os.
     pub median: Option<WatchNumbers>,
 }
 
 impl WatchMethod {
     /// A method without an interval that counts.
-    #[must_use]
     pub fn new(method: Method, background: bool) -> Self {
         WatchMethod {
             method,
@@ -97,8 +92,7 @@ impl WatchMethod {
 pub struct WatchInterval {
     /// End of the interval, seconds from the start.
     pub end_s: f64,
-    /// Length of the interval, seconds. It is shorter where the method changed, and longer where an
-    /// I/O lasted beyond its end.
+    /// Length, seconds: shorter where the method changed, longer where an I/O lasted beyond it.
     pub length_s: f64,
     /// Index of the method in the result's `methods`; `None` where the threads had different ones.
     pub method: Option<usize>,
@@ -119,11 +113,9 @@ pub struct WatchInterval {
 /// An interval as it is told when it has ended, with what the result keeps for no interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchLine {
-    /// The method in force, which has the index `method` in the result's `methods`; `None` where
-    /// the threads had different ones.
+    /// The method in force; `None` where the threads had different ones.
     pub method_name: Option<Method>,
-    /// Whether the background was asked to work; `None` as for `method_name`, and where there is no
-    /// background.
+    /// Whether the background should work; `None` also where there is none.
     pub background: Option<bool>,
     /// What the figures are made of.
     pub counts: WatchCounts,
@@ -151,8 +143,7 @@ pub struct WatchCounts {
     pub slept_ns: u64,
     /// CPU time of the threads, ns.
     pub cpu_ns: u64,
-    /// Interrupts of the device, those for the background included; `None` when they could not be
-    /// read.
+    /// The device's, those for the background included; `None` when they could not be read.
     pub interrupts: Option<u64>,
     /// I/Os of the background; `None` without background jobs.
     pub background_ios: Option<u64>,
@@ -161,8 +152,7 @@ pub struct WatchCounts {
 /// The figures of an interval, all foreground threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchNumbers {
-    /// Speed, cost and sleeps. Miss rate and effective sleep are `None` when hybrid polling handled
-    /// no I/O.
+    /// Miss rate and effective sleep are `None` when hybrid polling handled no I/O.
     #[serde(flatten)]
     pub rates: Rates<Option<f64>>,
     /// Mean sleep from call to return over the I/Os that slept, ns; `None` when none did.
@@ -173,13 +163,11 @@ pub struct WatchNumbers {
     pub p99_ns: Option<f64>,
     /// Voluntary context switches per I/O that slept, or per I/O when none did.
     pub switches_per_io: f64,
-    /// Interrupts of the device per I/O of the foreground, those of the background included;
-    /// `None` when they could not be read.
+    /// The device's interrupts, the background's included, per foreground I/O.
     pub interrupts_per_io: Option<f64>,
     /// I/Os per second of the background; `None` without background jobs.
     pub background_iops: Option<f64>,
-    /// The parts of U2C, where the block layer is captured. Of several intervals these are means
-    /// and sums over all I/Os.
+    /// The parts of U2C, where captured; of several intervals over all I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateNumbers>,
 }

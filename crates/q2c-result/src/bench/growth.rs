@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The stages that Q2C is the sum of.
 const STAGES: [&str; 7] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C"];
-/// Q2C that is longer by less than this share has not grown: means of runs after each other differ
-/// by as much without a cause.
+/// Q2C that is longer by less has not grown: so much do means differ without a cause.
 const GROWTH: f64 = 0.05;
 
 /// The growth of an I/O's mean time in the block layer from a point with few jobs to one with more.
@@ -20,26 +19,20 @@ pub struct StageGrowth {
     pub q2c_from_ns: f64,
     /// Mean Q2C with `to` jobs, ns.
     pub q2c_to_ns: f64,
-    /// The stage that takes most of the growth, and its share of it; `None` where Q2C grows by less
-    /// than 5 %.
+    /// The stage with most of the growth, and its share; `None` where Q2C grows by under 5 %.
     pub most: Option<(String, f64)>,
 }
 
 impl StageGrowth {
-    /// The growth over points that differ in nothing but the number of jobs; `None` with fewer than
-    /// two points, and where the one with most jobs is the shortest or lacks Q2C.
-    #[must_use]
+    /// Growth over the number of jobs; `None` where the most jobs have the least Q2C, or none.
     pub fn over(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
         let q2c = |run: &StageRun| {
-            run.stages
-                .get("Q2C")
-                .filter(|q2c| q2c.n > 0)
-                .map(|q2c| q2c.mean_ns)
+            let q2c = run.stages.get("Q2C").filter(|q2c| q2c.n > 0)?;
+            Some(q2c.mean_ns)
         };
         let known = || {
-            points
-                .iter()
-                .filter_map(|(jobs, run)| Some((*jobs, *run, q2c(run)?)))
+            let points = points.iter();
+            points.filter_map(|(jobs, run)| Some((*jobs, *run, q2c(run)?)))
         };
         let last = known().max_by_key(|(jobs, ..)| *jobs)?;
         let first = known().min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))?;
@@ -49,8 +42,8 @@ impl StageGrowth {
         let grown = last.2 - first.2;
         let by = |stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage));
         let most = STAGES
-            .into_iter()
             .map(by)
+            .into_iter()
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let most = most.filter(|_| grown >= GROWTH * first.2);
         Some(StageGrowth {
@@ -66,11 +59,8 @@ impl StageGrowth {
 /// Time in a stage, of all I/Os on average: some of them may not have gone through it.
 fn per_io(run: &StageRun, stage: &str) -> f64 {
     let all = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
-    let sum = run
-        .stages
-        .get(stage)
-        .map_or(0.0, |of| of.mean_ns * of.n as f64);
-    sum / all as f64
+    let of = run.stages.get(stage).copied().unwrap_or_default();
+    of.mean_ns * of.n as f64 / all as f64
 }
 
 #[cfg(test)]
@@ -86,9 +76,8 @@ mod tests {
             mean_ns,
             ..StageStats::default()
         };
-        let stages = means
-            .iter()
-            .map(|(stage, n, mean)| ((*stage).to_owned(), stats(*n, *mean)));
+        let stages = means.iter();
+        let stages = stages.map(|(stage, n, mean)| ((*stage).to_owned(), stats(*n, *mean)));
         StageRun {
             captured_by: CapturedBy::Bpf,
             seconds: 1.0,
@@ -107,8 +96,7 @@ mod tests {
         }
     }
 
-    /// Half of the I/Os are inserted, for 20 us each at four jobs: 10 us of all. Q2G grows by 30,
-    /// and the whole by 40.
+    /// Half of the I/Os are inserted, for 20 us each at four jobs. Q2G grows by 30, Q2C by 40.
     #[test]
     fn the_stage_that_takes_most_of_the_growth() {
         let one = run(&[("Q2G", 100, 1e3), ("D2C", 100, 50e3), ("Q2C", 100, 51e3)]);

@@ -2,7 +2,7 @@
 //! is one trial.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Nanoseconds, Number, PerSecond};
+use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond};
 use super::{Columns, Figure, FigureTable, Measures};
 use crate::analyze::{AnalyzeResult, StageStats};
 use std::collections::BTreeMap;
@@ -35,20 +35,14 @@ impl Measures for AnalyzeResult {
         let mut rows = vec![load];
         rows.extend(stages("all", "", &self.stages));
         for (by, groups) in &self.groups {
-            rows.extend(
-                groups
-                    .iter()
-                    .flat_map(|group| stages(by, &group.key, &group.stages)),
-            );
+            for group in groups {
+                rows.extend(stages(by, &group.key, &group.stages));
+            }
         }
-        // The time between arrivals is the load's, which neither side is better for.
-        let neutral: Vec<bool> = rows
-            .iter()
-            .map(|row| ["", "Q2Q"].contains(&row.stage))
-            .collect();
         let mut table = columns().table(rows);
-        for (row, neutral) in table.rows.iter_mut().zip(neutral) {
-            row.neutral = neutral;
+        for row in &mut table.rows {
+            // The time between arrivals is the load's, which neither side is better for.
+            row.neutral = ["", "Q2Q"].contains(&row.keys[2].as_str());
         }
         table
     }
@@ -81,27 +75,19 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .number("in_flight", Number, Neither, |row| {
             load(row, |all| all.in_flight.mean)
         })
-        .number("mean", Nanoseconds, Less, |row| stage(row, |of| of.mean_ns))
-        .number("p50", Nanoseconds, Less, |row| stage(row, |of| of.p50_ns))
-        .number("p99", Nanoseconds, Less, |row| stage(row, |of| of.p99_ns))
-        .number("p99.9", Nanoseconds, Less, |row| {
-            stage(row, |of| of.p999_ns)
-        })
+        .number("mean", Ns, Less, |row| stage(row, |of| of.mean_ns))
+        .number("p50", Ns, Less, |row| stage(row, |of| of.p50_ns))
+        .number("p99", Ns, Less, |row| stage(row, |of| of.p99_ns))
+        .number("p99.9", Ns, Less, |row| stage(row, |of| of.p999_ns))
         .aside()
         .number("n", Number, Neither, |row| match row.of {
             RowOf::Load(all) => all.requests as f64,
             RowOf::Stage(stats) => stats.n as f64,
         })
-        .number("min", Nanoseconds, Less, |row| {
-            stage(row, |of| of.min_ns as f64)
-        })
-        .number("p90", Nanoseconds, Less, |row| stage(row, |of| of.p90_ns))
-        .number("p99.99", Nanoseconds, Less, |row| {
-            stage(row, |of| of.p9999_ns)
-        })
-        .number("max", Nanoseconds, Less, |row| {
-            stage(row, |of| of.max_ns as f64)
-        })
+        .number("min", Ns, Less, |row| stage(row, |of| of.min_ns as f64))
+        .number("p90", Ns, Less, |row| stage(row, |of| of.p90_ns))
+        .number("p99.99", Ns, Less, |row| stage(row, |of| of.p9999_ns))
+        .number("max", Ns, Less, |row| stage(row, |of| of.max_ns as f64))
 }
 
 fn compared(row: &Row) -> Option<String> {

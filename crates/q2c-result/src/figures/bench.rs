@@ -1,8 +1,8 @@
 //! The figures of `q2c bench`: each point.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Cpus, Nanoseconds, Number, PerSecond, Share, ThousandPerSecond};
-use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use super::FigureUnit::{Cpus, Nanoseconds as Ns, Number, PerSecond, Share, ThousandPerSecond};
+use super::{Columns, or_empty};
 use crate::analyze::{Bottleneck, StageStats};
 use crate::bench::{
     BackgroundJobs, BenchCell, BenchPoint, BenchResult, PointDevice, PointStages, StageRun,
@@ -13,15 +13,14 @@ use q2c_stats::Interval;
 /// The stages that have figures, in the order of an I/O's life.
 const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
 
-impl Measures for BenchResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
+type Part = (&'static str, fn(&StageStats) -> f64);
+const PARTS: [Part; 3] = [
+    ("mean", |of| of.mean_ns),
+    ("p50", |of| of.p50_ns),
+    ("p99", |of| of.p99_ns),
+];
 
-    fn figures(&self) -> FigureTable {
-        columns().table(&self.cells)
-    }
-}
+measures!(BenchResult, columns(), |result| &result.cells);
 
 fn columns<'a>() -> Columns<&'a BenchCell> {
     with_stages(of_jobs(facts(points())))
@@ -62,21 +61,21 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
             cell.kiops_per_core
         })
         .figure("busy", Cpus, Less, |cell| cell.cpu.busy_s)
-        .figure("mean", Nanoseconds, Less, |cell| cell.lat_ns.mean)
-        .figure("p50", Nanoseconds, Less, |cell| cell.lat_ns.p50)
-        .figure("p99", Nanoseconds, Less, |cell| cell.lat_ns.p99)
-        .figure("p99.9", Nanoseconds, Less, |cell| cell.lat_ns.p999)
+        .figure("mean", Ns, Less, |cell| cell.lat_ns.mean)
+        .figure("p50", Ns, Less, |cell| cell.lat_ns.p50)
+        .figure("p99", Ns, Less, |cell| cell.lat_ns.p99)
+        .figure("p99.9", Ns, Less, |cell| cell.lat_ns.p999)
         .figure("miss_rate", Share, Less, |cell| cell.miss_rate)
         .aside()
         .figure("slept_share", Share, Neither, |cell| cell.slept_share)
-        .figure("effective_sleep", Nanoseconds, Neither, |cell| {
+        .figure("effective_sleep", Ns, Neither, |cell| {
             cell.effective_sleep_ns
         })
-        .figure("slept", Nanoseconds, Neither, |cell| cell.slept_ns)
+        .figure("slept", Ns, Neither, |cell| cell.slept_ns)
         .figure("job", Cpus, Less, |cell| cell.cpu.job_s)
         .figure("helper", Cpus, Less, |cell| cell.cpu.helper_s)
         .figure("softirq", Cpus, Less, |cell| cell.cpu.softirq_s)
-        .figure("cpu_per_io", Nanoseconds, Less, |cell| cell.cpu.ns_per_io)
+        .figure("cpu_per_io", Ns, Less, |cell| cell.cpu.ns_per_io)
         .figure("background_iops", PerSecond, More, |cell| {
             beside(cell, |of| of.iops)
         })
@@ -89,7 +88,7 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
 }
 
 /// The bottleneck's share in Q2C, the jobs' sleeps for a request, and the stages' latencies.
-fn with_stages<'a>(columns: Columns<&'a BenchCell>) -> Columns<&'a BenchCell> {
+fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     let columns = columns
         .number("bottleneck_share", Share, Less, |cell| {
             bottleneck(cell).map(|stage| stage.share)
@@ -97,24 +96,16 @@ fn with_stages<'a>(columns: Columns<&'a BenchCell>) -> Columns<&'a BenchCell> {
         .number("tag_sleeps", Number, Less, |cell| {
             tag_waits(cell).map(|(n, _)| n)
         })
-        .number("tag_sleep", Nanoseconds, Less, |cell| {
+        .number("tag_sleep", Ns, Less, |cell| {
             tag_waits(cell).map(|(_, ns)| ns)
         });
-    let of_stage = |columns: Columns<&'a BenchCell>, name: &'static str| {
-        let figure =
-            |columns: Columns<&'a BenchCell>, what: &str, value: fn(&StageStats) -> f64| {
-                let of_cell = move |cell: &&BenchCell| {
-                    let stats = stages(cell).and_then(|run| run.stages.get(name));
-                    stats.map(value)
-                };
-                let figure = format!("{}_{what}", name.to_lowercase());
-                columns.number(figure, Nanoseconds, Less, of_cell)
-            };
-        let columns = figure(columns, "mean", |of| of.mean_ns);
-        let columns = figure(columns, "p50", |of| of.p50_ns);
-        figure(columns, "p99", |of| of.p99_ns)
-    };
-    STAGES.into_iter().fold(columns, of_stage)
+    STAGES.into_iter().fold(columns, |columns, stage| {
+        PARTS.into_iter().fold(columns, |columns, (part, value)| {
+            let of_cell = move |cell: &&BenchCell| stages(cell)?.stages.get(stage).map(value);
+            let name = format!("{}_{part}", stage.to_lowercase());
+            columns.number(name, Ns, Less, of_cell)
+        })
+    })
 }
 
 fn stages(cell: &BenchCell) -> Option<&StageRun> {
@@ -148,14 +139,11 @@ fn name(point: &BenchPoint) -> String {
         "{engine} {} {} {} depth {} jobs {}",
         point.method, point.bs, point.rw, point.depth, point.jobs
     );
-    let settings = [
-        ("hardware queues", point.hw_queues),
-        ("nr_requests", point.nr_requests),
-    ];
-    for (setting, value) in settings {
-        if let Some(value) = value {
-            name += &format!(" {setting} {value}");
-        }
+    if let Some(queues) = point.hw_queues {
+        name += &format!(" hardware queues {queues}");
+    }
+    if let Some(requests) = point.nr_requests {
+        name += &format!(" nr_requests {requests}");
     }
     if !point.background.is_empty() {
         name += &format!(" beside {}", point.background);

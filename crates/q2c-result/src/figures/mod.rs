@@ -2,6 +2,22 @@
 //! it is better, and its values over trials. CSV, `q2c diff` and limits read tables of figures and
 //! know no kind of result.
 
+/// Makes a kind of results [`Measures`]: its columns, and the rows of a result.
+macro_rules! measures {
+    ($kind:ty, $columns:expr, |$result:ident| $rows:expr) => {
+        impl crate::figures::Measures for $kind {
+            fn declared() -> Vec<crate::figures::Figure> {
+                $columns.declared()
+            }
+
+            fn figures(&self) -> crate::figures::FigureTable {
+                let $result = self;
+                $columns.table($rows)
+            }
+        }
+    };
+}
+
 mod analyze;
 mod bench;
 mod fs;
@@ -88,7 +104,6 @@ pub struct Figure {
 
 impl Figure {
     /// The name of its column, with the unit: `p99_ns`.
-    #[must_use]
     pub fn column(&self) -> String {
         self.name.replace('.', "") + self.unit.suffix()
     }
@@ -108,8 +123,7 @@ pub struct FigureTable {
 /// A row of a [`FigureTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureRow {
-    /// The name by which `q2c diff` finds the same thing in another result. Rows with the same name
-    /// are trials of one thing. `None` for rows that are not compared.
+    /// The name by which `q2c diff` finds the same thing elsewhere; `None` if it is not compared.
     pub of: Option<String>,
     /// Whether no direction of its figures is better, as with the time between arrivals.
     pub neutral: bool,
@@ -122,10 +136,7 @@ pub struct FigureRow {
 /// A result with figures.
 pub trait Measures {
     /// The figures that such a result can have.
-    #[must_use]
-    fn declared() -> Vec<Figure>
-    where
-        Self: Sized;
+    fn declared() -> Vec<Figure>;
 
     /// The figures, a row for each thing that has some.
     fn figures(&self) -> FigureTable;
@@ -134,7 +145,6 @@ pub trait Measures {
 /// The function that reads a cell of a row.
 type Read<T, V> = Box<dyn Fn(&T) -> V>;
 
-/// The columns of a table whose rows are made of `T`.
 struct Columns<T> {
     of: Read<T, Option<String>>,
     keys: Vec<(Cow<'static, str>, Read<T, String>)>,
@@ -246,15 +256,10 @@ fn or_empty<T: ToString>(value: Option<T>) -> String {
 mod tests {
     use super::*;
 
-    fn columns(name: &'static str) -> Columns<f64> {
-        Columns::new(|of: &f64| Some(of.to_string()))
-            .key("key", |of| format!("{of:.1}"))
-            .number(name, FigureUnit::Nanoseconds, Better::Less, |of| *of)
-    }
-
     #[test]
     fn a_column_tells_its_unit() {
-        let table = columns("p99.9").table([]);
-        assert_eq!(table.figures[0].column(), "p999_ns");
+        let columns = Columns::new(|_: &f64| None);
+        let columns = columns.number("p99.9", FigureUnit::Nanoseconds, Better::Less, |of| *of);
+        assert_eq!(columns.declared()[0].column(), "p999_ns");
     }
 }

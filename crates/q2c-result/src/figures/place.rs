@@ -2,27 +2,20 @@
 //! on a core, and the tasks of a look.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Nanoseconds, Number, PerSecond, Percent, Share};
-use super::{Columns, Figure, FigureTable, Measures, word};
+use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond, Percent, Share};
+use super::{Columns, or_empty, word};
 use crate::corun::{CalibrateResult, Pair};
 use crate::place::{PlaceSimResult, PolicyFigures, PollLatency};
 use crate::place_run::{ClassRun, ComputeTask, PlaceRunResult, PlacementRun, PollFigures};
 use crate::place_watch::{PlaceWatchResult, WatchedCpu, WatchedTask};
 use q2c_stats::Interval;
 
-impl Measures for PlaceSimResult {
-    fn declared() -> Vec<Figure> {
-        policies().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let rows = self.setups.iter().flat_map(|setup| {
-            let policies = setup.policies.iter();
-            policies.map(move |policy| (setup.name.as_str(), policy))
-        });
-        policies().table(rows)
-    }
-}
+measures!(PlaceSimResult, policies(), |result| {
+    result.setups.iter().flat_map(|setup| {
+        let policies = setup.policies.iter();
+        policies.map(move |policy| (setup.name.as_str(), policy))
+    })
+});
 
 fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
     Columns::new(|(setup, of): &(&str, &PolicyFigures)| {
@@ -37,15 +30,9 @@ fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
         trials: 1,
     })
     .number("p_bandwidth", Share, More, |(_, of)| of.p_bandwidth)
-    .number("p_mean", Nanoseconds, Less, |(_, of)| {
-        latency(of, |l| l.mean_us)
-    })
-    .number("p_p99", Nanoseconds, Less, |(_, of)| {
-        latency(of, |l| l.p99_us)
-    })
-    .number("p_p99.9", Nanoseconds, Less, |(_, of)| {
-        latency(of, |l| l.p999_us)
-    })
+    .number("p_mean", Ns, Less, |(_, of)| latency(of, |l| l.mean_us))
+    .number("p_p99", Ns, Less, |(_, of)| latency(of, |l| l.p99_us))
+    .number("p_p99.9", Ns, Less, |(_, of)| latency(of, |l| l.p999_us))
     .number("migrations", Number, Less, |(_, of)| of.migrations)
     .number("colocate", Share, Neither, |(_, of)| of.states.colocate)
     .number("spread", Share, Neither, |(_, of)| of.states.spread)
@@ -57,19 +44,12 @@ fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> Option<f64> {
     of.p_latency.as_ref().map(|latency| us(latency) * 1e3)
 }
 
-impl Measures for PlaceRunResult {
-    fn declared() -> Vec<Figure> {
-        placements().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let rows = self.classes.iter().flat_map(|class| {
-            let placements = class.placements.iter();
-            placements.map(move |placement| (class, placement))
-        });
-        placements().table(rows)
-    }
-}
+measures!(PlaceRunResult, placements(), |result| {
+    result.classes.iter().flat_map(|class| {
+        let placements = class.placements.iter();
+        placements.map(move |placement| (class, placement))
+    })
+});
 
 fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     Columns::new(|(class, run): &(&ClassRun, &PlacementRun)| {
@@ -81,13 +61,13 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .figure("p_iops", PerSecond, More, |(_, run)| {
         polls(run, |of| of.iops)
     })
-    .figure("p_p50", Nanoseconds, Less, |(_, run)| {
+    .figure("p_p50", Ns, Less, |(_, run)| {
         polls(run, |of| of.latency.p50_ns)
     })
-    .figure("p_p99", Nanoseconds, Less, |(_, run)| {
+    .figure("p_p99", Ns, Less, |(_, run)| {
         polls(run, |of| of.latency.p99_ns)
     })
-    .figure("p_p99.9", Nanoseconds, Less, |(_, run)| {
+    .figure("p_p99.9", Ns, Less, |(_, run)| {
         polls(run, |of| of.latency.p999_ns)
     })
     .aside()
@@ -109,15 +89,7 @@ fn polls(run: &PlacementRun, value: fn(&PollFigures) -> Interval) -> Option<Inte
     run.polls.as_ref().map(value)
 }
 
-impl Measures for CalibrateResult {
-    fn declared() -> Vec<Figure> {
-        pairs().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        pairs().table(&self.pairs)
-    }
-}
+measures!(CalibrateResult, pairs(), |result| &result.pairs);
 
 fn pairs<'a>() -> Columns<&'a Pair> {
     Columns::new(|pair: &&Pair| {
@@ -135,26 +107,14 @@ fn pairs<'a>() -> Columns<&'a Pair> {
 }
 
 fn neighbour(pair: &Pair) -> String {
-    pair.neighbour.map_or_else(String::new, word)
+    or_empty(pair.neighbour.map(word))
 }
 
-impl Measures for PlaceWatchResult {
-    fn declared() -> Vec<Figure> {
-        tasks().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let cpus = self.cores.iter().enumerate().flat_map(|(core, of)| {
-            let cpus = of.cpus.iter();
-            cpus.map(move |cpu| (core, cpu))
-        });
-        let rows = cpus.flat_map(|(core, cpu)| {
-            let tasks = cpu.tasks.iter();
-            tasks.map(move |task| (core, cpu, task))
-        });
-        tasks().table(rows)
-    }
-}
+measures!(PlaceWatchResult, tasks(), |result| {
+    let cores = result.cores.iter().enumerate();
+    let cpus = cores.flat_map(|(core, of)| of.cpus.iter().map(move |cpu| (core, cpu)));
+    cpus.flat_map(|(core, cpu)| cpu.tasks.iter().map(move |task| (core, cpu, task)))
+});
 
 fn tasks<'a>() -> Columns<(usize, &'a WatchedCpu, &'a WatchedTask)> {
     Columns::new(|_: &(usize, &WatchedCpu, &WatchedTask)| None)
@@ -164,8 +124,6 @@ fn tasks<'a>() -> Columns<(usize, &'a WatchedCpu, &'a WatchedTask)> {
         .key("tid", |(.., task)| task.tid.to_string())
         .key("name", |(.., task)| task.name.clone())
         .key("polls", |(.., task)| task.polls.to_string())
-        .key("stays", |(.., task)| {
-            task.stays.map_or_else(String::new, word)
-        })
+        .key("stays", |(.., task)| or_empty(task.stays.map(word)))
         .number("cpu", Percent, Neither, |(.., task)| task.cpu_pct)
 }

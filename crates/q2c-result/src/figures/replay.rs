@@ -2,8 +2,8 @@
 //! with nothing.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Nanoseconds, Number, Seconds};
-use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use super::FigureUnit::{Nanoseconds as Ns, Number, Seconds};
+use super::{Columns, or_empty};
 use crate::compare::CompareResult;
 use crate::replay::{CapturedBy, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
 
@@ -16,32 +16,19 @@ struct Row<'a> {
     trial: &'a ReplayTrial,
 }
 
-impl Measures for ReplayResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
+measures!(ReplayResult, columns(), |result| rows(
+    [""; 3],
+    &result.trials
+));
 
-    fn figures(&self) -> FigureTable {
-        columns().table(rows([""; 3], &self.trials))
-    }
-}
-
-impl Measures for CompareResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let devices = self.comparisons.iter().flat_map(|one| {
-            let devices = one.devices.iter();
-            devices.map(move |device| (one, device))
-        });
-        columns().table(devices.flat_map(|(one, device)| {
+measures!(CompareResult, columns(), |result| {
+    result.comparisons.iter().flat_map(|one| {
+        one.devices.iter().flat_map(move |device| {
             let names = [&one.trace.path, one.job.mode.name(), &device.target.path];
             rows(names, &device.trials)
-        }))
-    }
-}
+        })
+    })
+});
 
 fn rows<'a>(names: [&'a str; 3], trials: &'a [ReplayTrial]) -> impl Iterator<Item = Row<'a>> {
     let numbered = trials.iter().zip(1..);
@@ -53,26 +40,28 @@ fn rows<'a>(names: [&'a str; 3], trials: &'a [ReplayTrial]) -> impl Iterator<Ite
 }
 
 fn columns<'a>() -> Columns<Row<'a>> {
-    let columns = latencies(sums(keys()), "", &COMPARED, |of| Some(&of.u2c_ns)).aside();
-    let columns = own_costs(latencies(columns, "", &OTHERS, |of| Some(&of.u2c_ns)));
-    let columns = lateness(columns, "lateness", |of| &of.lateness_ns);
-    let columns = lateness(columns, "own_lateness", |of| &of.own_lateness_ns);
-    let others = [
-        ("u2c_intended_", intended as SpreadOf),
-        ("q2c_", q2c as SpreadOf),
-    ];
-    others.into_iter().fold(columns, |columns, (prefix, of)| {
-        let columns = latencies(columns, prefix, &COMPARED, of);
-        latencies(columns, prefix, &OTHERS, of)
-    })
+    let columns = parts(sums(keys()), "", &COMPARED, u2c).aside();
+    let columns = own_costs(parts(columns, "", &OTHERS, u2c));
+    let columns = parts(columns, "lateness_", &LATENESS, |of| Some(&of.lateness_ns));
+    let columns = parts(columns, "own_lateness_", &LATENESS, |of| {
+        Some(&of.own_lateness_ns)
+    });
+    let columns = parts(columns, "u2c_intended_", &COMPARED, intended);
+    let columns = parts(columns, "u2c_intended_", &OTHERS, intended);
+    let columns = parts(columns, "q2c_", &COMPARED, q2c);
+    parts(columns, "q2c_", &OTHERS, q2c)
+}
+
+fn u2c(trial: &ReplayTrial) -> Option<&Spread> {
+    Some(&trial.u2c_ns).filter(|of| of.ios > 0)
 }
 
 fn intended(trial: &ReplayTrial) -> Option<&Spread> {
-    Some(&trial.u2c_intended_ns)
+    Some(&trial.u2c_intended_ns).filter(|of| of.ios > 0)
 }
 
 fn q2c(trial: &ReplayTrial) -> Option<&Spread> {
-    trial.q2c_ns.as_ref()
+    trial.q2c_ns.as_ref().filter(|of| of.ios > 0)
 }
 
 fn compared(row: &Row) -> Option<String> {
@@ -145,7 +134,7 @@ fn own_costs(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
         .number("q2c_lost", Number, Less, |row| {
             captured(row, row.trial.q2c_lost as f64)
         })
-        .number("end_drift", Nanoseconds, Neither, |row| {
+        .number("end_drift", Ns, Neither, |row| {
             row.trial.end_drift_ns as f64
         })
         .number("issued", Number, Neither, |row| row.trial.issued as f64)
@@ -168,26 +157,12 @@ fn captured(row: &Row, count: f64) -> Option<f64> {
 /// A part of a distribution: its name, and its value in ns.
 type Part<T> = (&'static str, fn(&T) -> f64);
 
-fn lateness<'a>(
-    columns: Columns<Row<'a>>,
-    name: &str,
-    of: fn(&ReplayTrial) -> &Lateness,
-) -> Columns<Row<'a>> {
-    let parts: [Part<Lateness>; 4] = [
-        ("p50", |late| late.p50),
-        ("p99", |late| late.p99),
-        ("p99.9", |late| late.p999),
-        ("max", |late| late.max),
-    ];
-    parts.into_iter().fold(columns, |columns, (part, value)| {
-        let value = move |row: &Row| value(of(row.trial));
-        columns.number(format!("{name}_{part}"), Nanoseconds, Less, value)
-    })
-}
-
-/// The way to one of a trial's distributions of latencies.
-type SpreadOf = fn(&ReplayTrial) -> Option<&Spread>;
-
+const LATENESS: [Part<Lateness>; 4] = [
+    ("p50", |late| late.p50),
+    ("p99", |late| late.p99),
+    ("p99.9", |late| late.p999),
+    ("max", |late| late.max),
+];
 const COMPARED: [Part<Spread>; 3] = [
     ("p50", |spread| spread.p50),
     ("p99", |spread| spread.p99),
@@ -199,14 +174,15 @@ const OTHERS: [Part<Spread>; 3] = [
     ("max", |spread| spread.max),
 ];
 
-fn latencies<'a>(
+/// Adds some parts of one of a trial's distributions.
+fn parts<'a, T: 'static>(
     columns: Columns<Row<'a>>,
     prefix: &str,
-    parts: &[Part<Spread>],
-    of: SpreadOf,
+    parts: &[Part<T>],
+    of: fn(&ReplayTrial) -> Option<&T>,
 ) -> Columns<Row<'a>> {
     parts.iter().fold(columns, |columns, &(part, value)| {
-        let value = move |row: &Row| of(row.trial).filter(|of| of.ios > 0).map(value);
-        columns.number(format!("{prefix}{part}"), Nanoseconds, Less, value)
+        let value = move |row: &Row| of(row.trial).map(value);
+        columns.number(format!("{prefix}{part}"), Ns, Less, value)
     })
 }

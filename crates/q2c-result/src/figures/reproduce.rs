@@ -2,8 +2,8 @@
 //! jobs; and the verdicts of all experiments.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Nanoseconds, Number, PerSecond, Percent, Seconds, Share};
-use super::{Columns, Figure, FigureTable, Measures, or_empty};
+use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond, Percent, Seconds, Share};
+use super::{Columns, or_empty};
 use crate::reproduce::{
     AllResult, ClaimLine, ExperimentLine, Point, PointTrial, ReproduceResult, Tick,
 };
@@ -13,6 +13,16 @@ struct Row<'a> {
     point: &'a Point,
     trial: u32,
     of: RowOf<'a>,
+}
+
+impl Row<'_> {
+    /// Phase, job and figure.
+    fn texts(&self) -> [&str; 3] {
+        match self.of {
+            RowOf::Tick { phase, job, .. } => [phase, job, ""],
+            RowOf::Figure(name, _) => ["", "", name],
+        }
+    }
 }
 
 enum RowOf<'a> {
@@ -25,44 +35,36 @@ enum RowOf<'a> {
     Figure(&'a str, f64),
 }
 
-impl Measures for ReproduceResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
+measures!(ReproduceResult, columns(), |result| {
+    result.points.iter().flat_map(|point| {
+        let trials = point.trials.iter();
+        trials.flat_map(move |trial| rows(result, point, trial))
+    })
+});
 
-    fn figures(&self) -> FigureTable {
-        let trials = self.points.iter().flat_map(|point| {
-            let trials = point.trials.iter();
-            trials.map(move |trial| (point, trial))
-        });
-        columns().table(trials.flat_map(|(point, trial)| self.rows(point, trial)))
-    }
-}
-
-impl ReproduceResult {
-    fn rows<'a>(&'a self, point: &'a Point, trial: &'a PointTrial) -> Vec<Row<'a>> {
-        let row = |of| Row {
-            point,
-            trial: trial.trial,
-            of,
-        };
-        let figures = trial.figures.iter();
-        let mut rows: Vec<Row<'a>> = figures
-            .map(|(name, value)| row(RowOf::Figure(name, *value)))
-            .collect();
-        for (phase, label) in trial.phases.iter().zip(&self.phases) {
-            for job in &phase.jobs {
-                let ticks = job.ticks.iter().map(|tick| RowOf::Tick {
-                    phase: &label.name,
-                    begin_s: phase.begin_s,
-                    job: &job.job,
-                    tick,
-                });
-                rows.extend(ticks.map(row));
-            }
-        }
-        rows
-    }
+fn rows<'a>(
+    result: &'a ReproduceResult,
+    point: &'a Point,
+    trial: &'a PointTrial,
+) -> impl Iterator<Item = Row<'a>> {
+    let figures = trial.figures.iter();
+    let figures = figures.map(|(name, value)| RowOf::Figure(name, *value));
+    let phases = trial.phases.iter().zip(&result.phases);
+    let ticks = phases.flat_map(|(phase, label)| {
+        phase.jobs.iter().flat_map(move |job| {
+            job.ticks.iter().map(move |tick| RowOf::Tick {
+                phase: &label.name,
+                begin_s: phase.begin_s,
+                job: &job.job,
+                tick,
+            })
+        })
+    });
+    figures.chain(ticks).map(move |of| Row {
+        point,
+        trial: trial.trial,
+        of,
+    })
 }
 
 fn columns<'a>() -> Columns<Row<'a>> {
@@ -73,18 +75,9 @@ fn columns<'a>() -> Columns<Row<'a>> {
             at.join(" ")
         })
         .key("trial", |row| row.trial.to_string())
-        .key("phase", |row| match row.of {
-            RowOf::Tick { phase, .. } => phase.to_owned(),
-            RowOf::Figure(..) => String::new(),
-        })
-        .key("job", |row| match row.of {
-            RowOf::Tick { job, .. } => job.to_owned(),
-            RowOf::Figure(..) => String::new(),
-        })
-        .key("figure", |row| match row.of {
-            RowOf::Tick { .. } => String::new(),
-            RowOf::Figure(name, _) => name.to_owned(),
-        })
+        .key("phase", |row| row.texts()[0].to_owned())
+        .key("job", |row| row.texts()[1].to_owned())
+        .key("figure", |row| row.texts()[2].to_owned())
         .number("end", Seconds, Neither, |row| match row.of {
             RowOf::Tick { begin_s, tick, .. } => Some(begin_s + tick.end_s),
             RowOf::Figure(..) => None,
@@ -94,12 +87,12 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .number("miss_rate", Share, Less, |row| {
             tick(row, |of| slept(of, of.rates.miss_rate))
         })
-        .number("effective_sleep", Nanoseconds, Neither, |row| {
+        .number("effective_sleep", Ns, Neither, |row| {
             tick(row, |of| slept(of, of.rates.effective_sleep_ns))
         })
         .number("cpu", Percent, Less, |row| tick(row, |of| of.rates.cpu_pct))
-        .number("mean", Nanoseconds, Less, |row| tick(row, |of| of.mean_ns))
-        .number("p99", Nanoseconds, Less, |row| tick(row, |of| of.p99_ns))
+        .number("mean", Ns, Less, |row| tick(row, |of| of.mean_ns))
+        .number("p99", Ns, Less, |row| tick(row, |of| of.p99_ns))
         .number("value", Number, Neither, |row| match row.of {
             RowOf::Tick { .. } => None,
             RowOf::Figure(_, value) => Some(value),
@@ -118,19 +111,12 @@ fn slept(tick: &Tick, value: f64) -> f64 {
     if tick.handled > 0.0 { value } else { f64::NAN }
 }
 
-impl Measures for AllResult {
-    fn declared() -> Vec<Figure> {
-        verdicts().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let rows = self.experiments.iter().flat_map(|experiment| {
-            let claims = experiment.claims.iter();
-            claims.map(move |claim| (experiment, claim))
-        });
-        verdicts().table(rows)
-    }
-}
+measures!(AllResult, verdicts(), |result| {
+    result.experiments.iter().flat_map(|experiment| {
+        let claims = experiment.claims.iter();
+        claims.map(move |claim| (experiment, claim))
+    })
+});
 
 fn verdicts<'a>() -> Columns<(&'a ExperimentLine, &'a ClaimLine)> {
     Columns::new(|_: &(&ExperimentLine, &ClaimLine)| None)

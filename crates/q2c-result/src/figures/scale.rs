@@ -1,19 +1,11 @@
 //! The figures of `q2c scale predict`: each point of the curve.
 
 use super::Better::More;
+use super::Columns;
 use super::FigureUnit::PerSecond;
-use super::{Columns, Figure, FigureTable, Measures};
 use crate::scale::{CurvePoint, ScaleResult};
 
-impl Measures for ScaleResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        columns().table(&self.curve)
-    }
-}
+measures!(ScaleResult, columns(), |result| &result.curve);
 
 fn columns<'a>() -> Columns<&'a CurvePoint> {
     Columns::new(|point: &&CurvePoint| Some(format!("jobs {}", point.jobs)))

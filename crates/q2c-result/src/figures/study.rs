@@ -3,7 +3,7 @@
 
 use super::Better::Less;
 use super::FigureUnit::Share;
-use super::{Columns, Figure, FigureTable, Measures, word};
+use super::{Columns, word};
 use crate::poll_search::PollSearchResult;
 use crate::poll_study::{PollStudyResult, ScoredPolicy, StudiedPattern};
 
@@ -16,29 +16,15 @@ struct Row<'a> {
     loss: Option<f64>,
 }
 
-impl Measures for PollStudyResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
+measures!(PollStudyResult, columns(), |result| {
+    let configurations = result.configurations.iter();
+    configurations.flat_map(|scored| rows(scored, String::new(), &result.patterns))
+});
 
-    fn figures(&self) -> FigureTable {
-        let configurations = self.configurations.iter();
-        let rows = configurations.flat_map(|scored| rows(scored, String::new(), &self.patterns));
-        columns().table(rows)
-    }
-}
-
-impl Measures for PollSearchResult {
-    fn declared() -> Vec<Figure> {
-        columns().declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let contenders = self.contenders.iter();
-        let rows = contenders.flat_map(|of| rows(&of.held_out, word(of.role), &self.held_out));
-        columns().table(rows)
-    }
-}
+measures!(PollSearchResult, columns(), |result| {
+    let contenders = result.contenders.iter();
+    contenders.flat_map(|of| rows(&of.held_out, word(of.role), &result.held_out))
+});
 
 fn rows<'a>(
     scored: &'a ScoredPolicy,

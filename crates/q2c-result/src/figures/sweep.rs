@@ -1,7 +1,9 @@
 //! The figures of `q2c poll sweep`: each configuration on each trace.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Bytes, Nanoseconds, Number, PerSecond, Percent, Share, ThousandPerSecond};
+use super::FigureUnit::{
+    Bytes, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Thousands,
+};
 use super::{Columns, Figure, FigureTable, Measures};
 use crate::sweep::{SimCell, SweepResult};
 use std::collections::BTreeSet;
@@ -41,25 +43,17 @@ fn with_rates<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
         .number("cpu_ns_per_io", Number, Less, |(_, of)| {
             of.gives.cpu_ns_per_io
         })
-        .number("kiops_per_core", ThousandPerSecond, More, |(_, of)| {
+        .number("kiops_per_core", Thousands, More, |(_, of)| {
             of.gives.kiops_per_core
         })
         .number("miss_rate", Share, Less, |(_, of)| of.gives.rates.miss_rate)
-        .number("effective_sleep", Nanoseconds, Neither, |(_, of)| {
+        .number("effective_sleep", Ns, Neither, |(_, of)| {
             of.gives.rates.effective_sleep_ns
         })
         .number("t_over", Share, Less, |(_, of)| of.gives.t_over)
         .number("t_under", Share, Less, |(_, of)| of.gives.t_under)
-        .number("mean", Nanoseconds, Less, |(_, of)| {
-            of.gives.latencies.mean_ns
-        })
-        .number("p50", Nanoseconds, Less, |(_, of)| {
-            of.gives.latencies.p50_ns
-        })
-        .number("p99", Nanoseconds, Less, |(_, of)| {
-            of.gives.latencies.p99_ns
-        })
-        .number("p99.9", Nanoseconds, Less, |(_, of)| {
-            of.gives.latencies.p999_ns
-        })
+        .number("mean", Ns, Less, |(_, of)| of.gives.latencies.mean_ns)
+        .number("p50", Ns, Less, |(_, of)| of.gives.latencies.p50_ns)
+        .number("p99", Ns, Less, |(_, of)| of.gives.latencies.p99_ns)
+        .number("p99.9", Ns, Less, |(_, of)| of.gives.latencies.p999_ns)
 }

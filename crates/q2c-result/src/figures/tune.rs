@@ -1,8 +1,10 @@
 //! The figures of `q2c tune`: each method at each block size, for each number of jobs.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Cpus, Nanoseconds, Number, PerSecond, Percent, Share, ThousandPerSecond};
-use super::{Better, Columns, Figure, FigureTable, FigureUnit, Measures, word};
+use super::FigureUnit::{
+    Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Thousands,
+};
+use super::{Better, Columns, FigureUnit, or_empty, word};
 use crate::tune::{Cell, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
 use q2c_stats::Interval;
@@ -14,27 +16,13 @@ struct Row<'a> {
     cell: &'a Cell,
 }
 
-impl Measures for TuneResult {
-    fn declared() -> Vec<Figure> {
-        with_figures(keys()).declared()
-    }
+measures!(TuneResult, with_figures(keys()), |result| rows(
+    result, false
+));
 
-    fn figures(&self) -> FigureTable {
-        let rows = rows(self, false);
-        with_figures(keys()).table(rows)
-    }
-}
-
-impl Measures for TuneJobsResult {
-    fn declared() -> Vec<Figure> {
-        with_figures(keys()).declared()
-    }
-
-    fn figures(&self) -> FigureTable {
-        let rows = self.runs.iter().flat_map(|run| rows(run, true));
-        with_figures(keys()).table(rows)
-    }
-}
+measures!(TuneJobsResult, with_figures(keys()), |result| {
+    result.runs.iter().flat_map(|run| rows(run, true))
+});
 
 fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = Row<'_>> {
     run.cells.iter().map(move |cell| Row {
@@ -55,9 +43,7 @@ fn keys<'a>() -> Columns<Row<'a>> {
         .key("asked", |row| row.cell.effective_mode.asked.to_string())
         .key("was", |row| row.cell.effective_mode.was.text())
         .key("cores", |row| {
-            row.cell
-                .relative
-                .map_or_else(String::new, |of| word(of.cores))
+            or_empty(row.cell.relative.map(|of| word(of.cores)))
         })
         .key("ios", |row| row.cell.measured.ios.to_string())
 }
@@ -74,30 +60,22 @@ fn name(row: &Row) -> String {
 fn with_figures<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
     let columns = columns
         .figure("iops", PerSecond, More, |row| row.cell.measured.rates.iops)
-        .figure("kiops_per_core", ThousandPerSecond, More, |row| {
+        .figure("kiops_per_core", Thousands, More, |row| {
             row.cell.measured.kiops_per_core
         })
         .figure("cpu", Percent, Less, |row| row.cell.measured.rates.cpu_pct)
-        .figure("mean", Nanoseconds, Less, |row| {
-            row.cell.measured.latencies.mean_ns
-        })
-        .figure("p50", Nanoseconds, Less, |row| {
-            row.cell.measured.latencies.p50_ns
-        })
-        .figure("p99", Nanoseconds, Less, |row| {
-            row.cell.measured.latencies.p99_ns
-        })
-        .figure("p99.9", Nanoseconds, Less, |row| {
-            row.cell.measured.latencies.p999_ns
-        })
+        .figure("mean", Ns, Less, |of| of.cell.measured.latencies.mean_ns)
+        .figure("p50", Ns, Less, |of| of.cell.measured.latencies.p50_ns)
+        .figure("p99", Ns, Less, |of| of.cell.measured.latencies.p99_ns)
+        .figure("p99.9", Ns, Less, |of| of.cell.measured.latencies.p999_ns)
         .figure("miss_rate", Share, Less, |row| {
             slept(row, row.cell.measured.rates.miss_rate)
         })
-        .figure("effective_sleep", Nanoseconds, Neither, |row| {
+        .figure("effective_sleep", Ns, Neither, |row| {
             slept(row, row.cell.measured.rates.effective_sleep_ns)
         })
         .aside()
-        .figure("slept", Nanoseconds, Neither, |row| {
+        .figure("slept", Ns, Neither, |row| {
             slept(row, row.cell.measured.slept_ns)
         })
         .figure("busy", Cpus, Less, |row| row.cell.measured.busy_cpus)
@@ -129,14 +107,12 @@ type Predicted = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64);
 const PREDICTED: [Predicted; 6] = [
     ("iops", PerSecond, More, |of| of.rates.iops),
     ("cpu", Percent, Less, |of| of.rates.cpu_pct),
-    ("kiops_per_core", ThousandPerSecond, More, |of| {
-        of.kiops_per_core
-    }),
+    ("kiops_per_core", Thousands, More, |of| of.kiops_per_core),
     ("miss_rate", Share, Less, |of| of.rates.miss_rate),
-    ("effective_sleep", Nanoseconds, Neither, |of| {
+    ("effective_sleep", Ns, Neither, |of| {
         of.rates.effective_sleep_ns
     }),
-    ("p99", Nanoseconds, Less, |of| of.p99_ns),
+    ("p99", Ns, Less, |of| of.p99_ns),
 ];
 
 fn predicted<'a>(

@@ -28,7 +28,6 @@ pub struct IntervalLine<T> {
 
 impl<T> IntervalLine<T> {
     /// The line of an interval.
-    #[must_use]
     pub fn new(schema: &str, device: &str, interval: T) -> Self {
         IntervalLine {
             kind: LineKind::Interval,
@@ -51,7 +50,6 @@ pub struct SummaryLine<T> {
 
 impl<T> SummaryLine<T> {
     /// The line of a result.
-    #[must_use]
     pub fn new(result: T) -> Self {
         SummaryLine {
             kind: LineKind::Summary,
@@ -63,30 +61,16 @@ impl<T> SummaryLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::{LatencyBucket, LatencyCounts, LiveInterval, ProcessIos, SCHEMA};
+    use crate::live::{LiveInterval, ProcessIos, SCHEMA};
 
     #[test]
     fn a_line_comes_back_as_it_was() {
         let interval = LiveInterval {
             end_s: 1.0,
-            length_s: 1.0,
-            ios: 3,
-            latency: LatencyCounts {
-                ios: 3,
-                sum_ns: 240,
-                buckets: vec![LatencyBucket {
-                    from_ns: 80,
-                    below_ns: 96,
-                    ios: 3,
-                }],
-            },
             processes: vec![ProcessIos {
                 pid: Some(7),
-                comm: "fio".to_owned(),
-                ios: 3,
-                bytes: 4_096,
+                ..ProcessIos::default()
             }],
-            processes_seen: 1,
             ..LiveInterval::default()
         };
         let line = IntervalLine::new(SCHEMA, "sda", interval);

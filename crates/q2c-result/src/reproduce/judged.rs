@@ -26,29 +26,30 @@ pub struct JudgedClaim {
     pub reasons: Vec<Reason>,
 }
 
-/// The verdict on a claim or on one of its expressions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The interval over the trials lies wholly inside the claim.
-    Holds,
-    /// It lies wholly outside.
-    DoesNotHold,
-    /// It lies across the claim's edge, or there are too few trials.
-    Undecided,
-    /// This machine cannot show it.
-    CannotJudge,
+words! {
+    /// The verdict on a claim or on one of its expressions.
+    pub enum Verdict, name {
+        /// The interval over the trials lies wholly inside the claim.
+        Holds = "holds",
+        /// It lies wholly outside.
+        DoesNotHold = "does-not-hold",
+        /// It lies across the claim's edge, or there are too few trials.
+        Undecided = "undecided",
+        /// This machine cannot show it.
+        CannotJudge = "cannot-judge",
+    }
 }
 
-/// Where the figures of a claim are from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// They were measured.
-    #[default]
-    Measured,
-    /// A model gave them.
-    Predicted,
+words! {
+    /// Where the figures of a claim are from.
+    #[derive(Default)]
+    pub enum Basis, name {
+        /// They were measured.
+        #[default]
+        Measured = "measured",
+        /// A model gave them.
+        Predicted = "predicted",
+    }
 }
 
 /// An expression of a claim, judged.
@@ -56,14 +57,11 @@ pub enum Basis {
 pub struct Expected {
     /// The expression as the file has it.
     pub text: String,
-    /// Its left side over the trials; `None` where no trial has it. Times are in ns, shares in
-    /// 0..1.
+    /// Its left side over the trials; times in ns, shares 0..1; `None` where no trial has it.
     pub measured: Option<Interval>,
-    /// Its right side over the trials, the middle where it has a tolerance; `None` where no trial
-    /// has it, and where it is made of numbers alone.
+    /// Its right side (middle of a tolerance); `None` if numbers alone, or no trial has it.
     pub right: Option<Interval>,
-    /// The unit in which both sides are shown: that of the first number on the right, such as `%`,
-    /// `us` or nothing.
+    /// The unit of both sides, that of the first number on the right: `%`, `us` or nothing.
     pub unit: String,
     /// The trials that it was judged from.
     pub trials: TrialsJudged,
@@ -204,28 +202,4 @@ pub struct Missing {
     pub at: BTreeMap<String, String>,
     /// Why the point has it not, as far as that is known.
     pub why: String,
-}
-
-impl Verdict {
-    /// Its name in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::DoesNotHold => "does-not-hold",
-            Verdict::Undecided => "undecided",
-            Verdict::CannotJudge => "cannot-judge",
-        }
-    }
-}
-
-impl Basis {
-    /// Its name in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Basis::Measured => "measured",
-            Basis::Predicted => "predicted",
-        }
-    }
 }

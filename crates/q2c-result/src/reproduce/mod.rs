@@ -118,8 +118,7 @@ pub struct MadeDevice {
 pub struct JobAsRun {
     /// Its name.
     pub name: String,
-    /// What it did, phase by phase; `None` in phases in which it rested. The values of axes are not
-    /// filled in.
+    /// What it did, by phase; `None` where it rested. Values of axes are not filled in.
     pub phases: Vec<Option<String>>,
 }
 
@@ -167,8 +166,7 @@ pub struct ChartAsked {
 pub struct OurCurve {
     /// Its name.
     pub name: String,
-    /// Its points: a value of the horizontal axis as text, or seconds, and the figure over the
-    /// trials.
+    /// Horizontal value as text, or seconds, and the figure over the trials.
     pub points: Vec<(String, Interval)>,
 }
 

@@ -66,8 +66,7 @@ pub struct CpuUse {
 pub struct PointTrial {
     /// Number of the trial, from 0. Trials of the same number ran in the same round.
     pub trial: u32,
-    /// Figures of the whole trial, by name, of studies without phases. Times are in ns, shares in
-    /// 0..1.
+    /// Figures of the whole trial, of studies without phases; times in ns, shares 0..1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
     /// The phases, in order.
@@ -99,8 +98,7 @@ pub struct JobSeries {
     pub lanes: u32,
     /// The mode in which its threads really waited; `None` where nothing proves one.
     pub was: Option<Mode>,
-    /// The shortest time between two changes of the sleep of its rule, seconds; `None` where it
-    /// sleeps by no rule that looks at windows of time.
+    /// Least time between changes of its rule's sleep, seconds; `None` without time windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_period_s: Option<f64>,
     /// CPUs that were busy for this job; `None` where the machine's counters cannot be read.
@@ -108,8 +106,7 @@ pub struct JobSeries {
     /// Figures that are of the whole phase only, by name, as those of [`PointTrial::figures`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// Why the sleeps that it left to the kernel were not seen; `None` where they were, or where it
-    /// left none.
+    /// Why sleeps left to the kernel were not seen; `None` where seen, or none were left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleeps_unseen: Option<String>,
     /// Its intervals, each counted from nothing, from the phase's begin to its end.

@@ -84,8 +84,7 @@ pub struct AllResult {
     pub machine: Machine,
     /// The experiments.
     pub experiments: Vec<ExperimentLine>,
-    /// Names of the experiments that were not finished. One of them may be among the experiments,
-    /// with the trials that it has.
+    /// Experiments not finished; one may be above, with the trials that it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }

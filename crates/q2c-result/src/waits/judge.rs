@@ -12,8 +12,7 @@ const BY_INTERRUPT: f64 = 0.5;
 /// Interrupts per I/O below which completions did not come by interrupts.
 const NOT_BY_INTERRUPT: f64 = 0.1;
 
-/// Voluntary switches per I/O that slept. Below this number the kernel returned from most sleeps
-/// without leaving the CPU.
+/// Voluntary switches per I/O that slept, below which the CPU was not really left.
 const REALLY_SLEPT: f64 = 0.5;
 
 /// Least share of a CPU that each thread of an external program uses when it polls.
@@ -21,7 +20,6 @@ const POLLING: f64 = 0.9;
 
 impl WaitCounts {
     /// The mode that really ran where `asked` was asked for.
-    #[must_use]
     pub fn mode(&self, asked: &Method) -> Mode {
         if self.wants_sqpoll_thread && self.sqpoll_threads == 0 {
             return self.looked().noted(ModeNote::NoHelper);
@@ -42,9 +40,7 @@ impl WaitCounts {
         }
     }
 
-    /// Whether most waits ended before the thread left its CPU; `false` where switches are not
-    /// counted by waits.
-    #[must_use]
+    /// Whether most waits, where switches are counted by waits, ended before the CPU was left.
     pub fn stayed_on_cpu(&self) -> bool {
         matches!(self.switches, Switches::PerWait(n) if n < REALLY_SLEPT)
     }
@@ -77,12 +73,11 @@ impl WaitCounts {
     fn by_rule(&self) -> Mode {
         if self.slept == 0 {
             let left = self.per_io(self.left_to_interrupt);
-            return match left >= BY_INTERRUPT {
-                true => {
-                    Mode::by(ModeKind::Hybrid, self.polls_by).noted(ModeNote::LeftToInterrupt(left))
-                }
-                false => self.looked().noted(ModeNote::NeverSlept),
-            };
+            if left < BY_INTERRUPT {
+                return self.looked().noted(ModeNote::NeverSlept);
+            }
+            let hybrid = Mode::by(ModeKind::Hybrid, self.polls_by);
+            return hybrid.noted(ModeNote::LeftToInterrupt(left));
         }
         Mode {
             note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
@@ -99,8 +94,7 @@ impl WaitCounts {
         Mode::by(kind, self.polls_by)
     }
 
-    /// The mode of a method that should make the kernel poll the device by `means`. The kernel may
-    /// have waited for interrupts instead without an error.
+    /// The mode of a method that asks for `means`; the kernel may take interrupts without a word.
     fn by_kernel(&self, asked: &Method, means: Means) -> Mode {
         let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
         let unproved = |note| Mode::of(ModeKind::NotProved).noted(note);
@@ -128,8 +122,7 @@ impl WaitCounts {
         }
     }
 
-    /// Whether I/Os that q2c's own threads should have polled for, by asking the device, came by
-    /// interrupts.
+    /// Whether I/Os for which the device should be asked came by interrupts.
     fn was_interrupted(&self, means: Means) -> bool {
         means.asks_device() && self.interrupted() == Some(true)
     }
@@ -167,7 +160,6 @@ impl EffectiveMode {
     /// The effective mode of an external program with a driver in user space, of which each job
     /// used `cpus` CPUs. No interrupt of its device reaches the kernel, so the CPU time of its
     /// threads shows whether they poll. `through` is the way that I/Os took past the block layer.
-    #[must_use]
     pub fn of_program(asked: Method, cpus: f64, through: Option<String>) -> Self {
         let told = [
             Evidence::CpusPerJob(cpus),
@@ -177,9 +169,10 @@ impl EffectiveMode {
         let through = through.map(Evidence::Through);
         EffectiveMode {
             asked,
-            was: match cpus >= POLLING {
-                true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
-                false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus)),
+            was: if cpus >= POLLING {
+                Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver))
+            } else {
+                Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus))
             },
             proof: through.into_iter().chain(told).collect(),
         }

@@ -19,29 +19,16 @@ fn asked(method: &str) -> Method {
 #[test]
 fn hybrid_kernel_is_told_by_interrupts_and_switches() {
     let by_call = |kind| Mode::by(kind, Some(Means::Call));
+    let never = by_call(ModeKind::Poll).noted(ModeNote::NeverSlept);
+    let ignored = Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
+    let unread = Mode::of(ModeKind::NotProved).noted(ModeNote::InterruptsUnread);
     for (interrupts, switches, wanted) in [
         (Some(0), 0.95, by_call(ModeKind::HybridKernel)),
         (Some(300), 0.95, by_call(ModeKind::HybridKernel)),
-        (
-            Some(3),
-            0.02,
-            by_call(ModeKind::Poll).noted(ModeNote::NeverSlept),
-        ),
-        (
-            Some(998),
-            0.99,
-            Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored),
-        ),
-        (
-            None,
-            0.99,
-            Mode::of(ModeKind::NotProved).noted(ModeNote::InterruptsUnread),
-        ),
-        (
-            None,
-            0.02,
-            by_call(ModeKind::Poll).noted(ModeNote::NeverSlept),
-        ),
+        (Some(3), 0.02, never.clone()),
+        (Some(998), 0.99, ignored),
+        (None, 0.99, unread),
+        (None, 0.02, never),
     ] {
         let seen = counts(Means::Call, interrupts, switches);
         assert_eq!(seen.mode(&asked("hybrid-kernel")), wanted, "{seen:?}");
@@ -54,23 +41,23 @@ fn sleeps_of_io_uring_are_told_by_switches() {
     let by_ring = |kind| Mode::by(kind, Some(Means::IoPollHybrid));
     let uring = asked("hybrid-uring");
     assert_eq!(slept.mode(&uring), by_ring(ModeKind::HybridUring));
-    assert_eq!(
-        slept.mode(&Method::POLL),
-        by_ring(ModeKind::HybridInKernel),
-        "by an option of the engine"
-    );
+    // By an option of the engine.
+    assert_eq!(slept.mode(&Method::POLL), by_ring(ModeKind::HybridInKernel));
     let awake = counts(Means::IoPollHybrid, Some(0), 0.0);
     let never = by_ring(ModeKind::Poll).noted(ModeNote::NeverSlept);
     assert_eq!(awake.mode(&uring), never);
+}
+
+/// Of a polling `kind` on a device that was to be polled, and raised interrupts.
+fn interrupted(kind: ModeKind) -> Mode {
+    Mode::by(kind, Some(Means::Memory)).noted(ModeNote::Interrupted(Means::IoPoll))
 }
 
 /// The engine says that it polls the device, and the device raised an interrupt for each I/O.
 #[test]
 fn an_engine_is_believed_where_the_kernel_is_not_checked() {
     let checked = counts(Means::IoPoll, Some(1_000), 0.0);
-    let ignored = Mode::by(ModeKind::Poll, Some(Means::Memory));
-    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
-    assert_eq!(checked.mode(&Method::POLL), ignored);
+    assert_eq!(checked.mode(&Method::POLL), interrupted(ModeKind::Poll));
     let believed = WaitCounts {
         checks_kernel: false,
         ..checked
@@ -113,9 +100,7 @@ fn a_rule_that_polls_the_device_has_no_interrupts() {
     let rule = asked("hybrid:min:70%,10ms");
     let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
     assert_eq!(ruled(3).mode(&rule), by_iopoll);
-    let ignored = Mode::by(ModeKind::Hybrid, Some(Means::Memory));
-    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
-    assert_eq!(ruled(990).mode(&rule), ignored);
+    assert_eq!(ruled(990).mode(&rule), interrupted(ModeKind::Hybrid));
     let on_the_ring = WaitCounts {
         polls_by: Some(Means::Ring),
         ..ruled(990)
@@ -124,8 +109,7 @@ fn a_rule_that_polls_the_device_has_no_interrupts() {
     assert_eq!(on_the_ring.mode(&rule), by_ring, "a ring is interrupted");
 }
 
-/// 600 I/Os were left to the interrupt and had one each; the 400 others were polled for, or had one
-/// each as well.
+/// 600 I/Os were left to the interrupt; 400 were polled for, or had one as well.
 #[test]
 fn interrupts_that_the_rule_asked_for_are_its_own() {
     let rule = asked("hybrid:dpas");
@@ -136,9 +120,7 @@ fn interrupts_that_the_rule_asked_for_are_its_own() {
     };
     let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
     assert_eq!(with(602, 400).mode(&rule), by_iopoll);
-    let ignored = Mode::by(ModeKind::Hybrid, Some(Means::Memory));
-    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
-    assert_eq!(with(990, 400).mode(&rule), ignored);
+    assert_eq!(with(990, 400).mode(&rule), interrupted(ModeKind::Hybrid));
     let never = by_iopoll.noted(ModeNote::LeftToInterrupt(0.6));
     assert_eq!(with(602, 0).mode(&rule), never);
     let left = Evidence::LeftToInterrupt(600);
@@ -159,9 +141,7 @@ fn interrupts_of_others_are_not_held_against_a_method() {
     };
     let polled = Mode::by(ModeKind::Poll, Some(Means::IoPoll));
     assert_eq!(beside(500, &Method::POLL), polled);
-    let ignored = Mode::by(ModeKind::Poll, Some(Means::Memory));
-    let ignored = ignored.noted(ModeNote::Interrupted(Means::IoPoll));
-    assert_eq!(beside(1_490, &Method::POLL), ignored);
+    assert_eq!(beside(1_490, &Method::POLL), interrupted(ModeKind::Poll));
     assert_eq!(beside(0, &Method::INTERRUPT).kind, ModeKind::Interrupt);
 }
 
