@@ -83,8 +83,7 @@ impl ReplayFacts {
             && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
     }
 
-    /// Share of the time in which a device has nothing in flight, as a mean over devices weighted
-    /// by requests: an outstanding replay leaves this time out. `None` without completions.
+    /// Share of a device's time without requests, mean by requests. `None` without completions.
     pub fn idle_share_of_devices(&self) -> Option<f64> {
         let share = |device: &TraceDevice| match device.whole.0 {
             0 => 0.0,

@@ -30,8 +30,7 @@ pub struct Fed {
     pub cpu_ns: u64,
 }
 
-/// Reads to the trace's end, or until `stop` or `failed` is raised, or until no submitting thread
-/// takes any more. Adds to `read` the number of records that it has taken.
+/// Reads to the trace's end, or until `stop`, `failed`, or no thread takes more; counts in `read`.
 pub fn feed(
     plan: &Plan,
     facts: &ReplayFacts,
@@ -135,8 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     fn schedule(&mut self, span: &Span, index: u64, start_ns: u64, device: usize, mapped: &Mapped) {
-        // The profile counts requests as they are replayed: those that are left out are not in
-        // flight, and an aligned one weighs its aligned length.
+        // The profile counts requests as they are replayed, aligned, and none that is left out.
         let before = self.profiles[device].before(start_ns);
         let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
         if let Some(end_ns) = end_ns.filter(|_| self.known) {
@@ -160,8 +158,7 @@ impl<'a> Reader<'a> {
                 offset: mapped.offset,
                 base: mapped.base,
                 length: mapped.length,
-                // A device's number has two words of 32 bits, but a trace holds no more devices
-                // than fit in memory.
+                // Two words of 32 bits, but no more devices than fit in memory.
                 device: device as u32,
                 lane,
                 operation: mapped.operation,
@@ -200,8 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lane's number; the time that its request waits, ns; and whether this time counts from
-    /// the lane's last submission ([`ScheduledIo::after_submission`]).
+    /// The lane; its request's wait, ns; and whether that is [`ScheduledIo::after_submission`].
     fn lane(
         &mut self,
         span: &Span,
@@ -219,8 +215,7 @@ impl<'a> Reader<'a> {
             LaneBy::Cpu => span.cpu_submit,
             LaneBy::Device => span.device.minor ^ span.device.major << 20,
         };
-        // One lane with requests for two targets becomes two lanes: each waits for its own
-        // requests.
+        // A lane with requests for two targets becomes two, and each waits for its own.
         let fresh = self.lanes.len() as u32;
         let key = u64::from(key) | (target as u64) << 32;
         let known = self.lanes.get(&key).copied();
@@ -243,8 +238,7 @@ impl<'a> Reader<'a> {
                 let by = match self.plan.share {
                     ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
                     ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
-                    // Requests of the same MiB go to one thread; regions are spread over threads by
-                    // the golden ratio.
+                    // Requests of the same MiB go to one thread, spread by the golden ratio.
                     _ => (mapped.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
                 };
                 let worker = first + (by % threads as u64) as usize;

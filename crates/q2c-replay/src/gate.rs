@@ -7,9 +7,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     Timed,
-    /// When no more is in flight on its device than was in the trace just before it. With
-    /// `keep_idle`, a request before which nothing was in flight also waits for the recorded idle
-    /// time.
+    /// When no more is in flight on its device than just before it in the trace, and with
+    /// `keep_idle` the recorded idle time is over.
     Outstanding {
         keep_idle: bool,
     },
@@ -27,9 +26,8 @@ pub enum Ready {
     Waits,
 }
 
-/// Requests that one thread submits in order, and what is known about those before them. A stream
-/// stands for a submitting thread in timed mode, for a device in outstanding mode and for a lane in
-/// closed mode.
+/// Requests in the order of their one thread: those of a submitting thread in timed mode, of a
+/// device in outstanding mode, of a lane in closed mode.
 #[derive(Default)]
 pub struct Stream {
     /// Number among the streams of all threads.
@@ -81,8 +79,7 @@ impl Rule {
     }
 }
 
-/// The time at which the think time of a lane's next request is over, ns. Nothing of the lane is in
-/// flight.
+/// When the think time of a lane's next request ends, ns; nothing of the lane is in flight.
 fn after_think(lane: &Stream, request: &ScheduledIo) -> u64 {
     match (lane.completed_ns, lane.submitted_ns) {
         (Some(completed_ns), Some(submitted_ns)) if request.after_submission => {

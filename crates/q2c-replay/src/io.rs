@@ -30,9 +30,8 @@ pub struct ScheduledIo {
     pub in_flight_before: u32,
     /// Amount in flight on its device just before it, in the unit of [`crate::Count`].
     pub load_before: u64,
-    /// Outstanding mode: time since the device's latest completion; 0 where something was in
-    /// flight. Closed mode: think time, or with [`ScheduledIo::after_submission`] the time since
-    /// the lane's last submission.
+    /// Outstanding mode: time since the device's latest completion, if nothing is in flight. Closed
+    /// mode: think time, or time since the lane's last submission.
     pub think_ns: u64,
     /// Whether `think_ns` counts from the lane's last submission, which has no completion.
     pub after_submission: bool,

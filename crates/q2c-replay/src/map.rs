@@ -161,8 +161,7 @@ impl Mapper {
         }
     }
 
-    /// The offset on the trace's device and the length, both as multiples of the alignment. The
-    /// length is at most the size of a buffer (1 GiB for discards) and at most the room.
+    /// Offset and length as multiples of the alignment, cut to a buffer (or 1 GiB) and the room.
     fn aligned(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
         let Region { align, room, .. } = region;
         let start = span.sector.saturating_mul(512).min(FARTHEST);
@@ -222,8 +221,7 @@ impl Mapper {
     }
 }
 
-/// Every device's region of one target. A region has the size of its device where all of them fit
-/// together, else each has an equal share.
+/// Every device's region of one target: its size where all fit together, else an equal share.
 fn divide(
     number: usize,
     target: &Target,
@@ -265,8 +263,7 @@ mod tests {
     use q2c_model::replay::Mode;
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
-    /// A mapper for devices of these spans on one target of this size, with blocks of 512 B and
-    /// requests of up to 64 KiB.
+    /// A mapper on one target, with blocks of 512 B and requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
         let device = |(minor, span): (usize, &u64)| TraceDevice {
             dev: DevId {

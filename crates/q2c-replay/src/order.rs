@@ -30,8 +30,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Takes the next request of its stream. Returns the other streams with an earlier request that
-    /// conflicts with it, each with the number of requests that it must have submitted first.
+    /// Takes the next request of its stream. Returns the streams with a conflicting earlier one,
+    /// and how many requests each must have submitted first.
     pub fn next(
         &mut self,
         from: u64,
@@ -96,9 +96,8 @@ impl Order {
         self.recent.push_back(new);
     }
 
-    /// Forgets earlier requests of the same stream that the new one covers: a request that comes
-    /// after the new one also comes after them, because a stream is submitted in order. A read does
-    /// not replace a write.
+    /// Forgets earlier requests of the same stream that the new one covers, since a stream is
+    /// submitted in order; but no write for a read.
     fn forget_covered(&mut self, new: &EarlierIo) {
         let covered = |old: &EarlierIo| {
             old.stream == new.stream
@@ -134,8 +133,7 @@ mod tests {
         assert_eq!(after.as_deref(), Some(&[(1, 2)][..]));
     }
 
-    /// A block that is written all the time takes the room of one request for each stream, and
-    /// discards of 1 GiB stand once each in their own list.
+    /// A block takes the room of one request for each stream, and discards have a list.
     #[test]
     fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
         let mut order = Order::default();

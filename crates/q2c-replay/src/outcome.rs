@@ -33,9 +33,8 @@ impl ReplayOutcome {
             .map_or(0, |(_, drift_ns)| drift_ns)
     }
 
-    /// How far the replay was from the trace: |requests in flight before a request here - in the
-    /// trace| summed over all requests, divided by the sum of those in the trace. `None` without
-    /// completions.
+    /// How far the replay was from the trace: the sum of |in flight before a request here - in the
+    /// trace| over that of the trace. `None` without completions.
     pub fn in_flight_error(&self) -> Option<f64> {
         let (off, recorded) = (self.counts.in_flight_off, self.counts.in_flight_recorded);
         (self.profiled && recorded > 0).then(|| off as f64 / recorded as f64)

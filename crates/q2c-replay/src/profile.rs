@@ -23,8 +23,7 @@ pub struct Before {
 }
 
 impl Profile {
-    /// The state before a request that starts at `start_ns`. A request that ends at this time is no
-    /// longer in flight. Starts must not go back.
+    /// The state before a request at `start_ns`, when one that ends then is over. Never goes back.
     pub fn before(&mut self, start_ns: u64) -> Before {
         while let Some(Reverse((end_ns, weight))) = self.ends.peek().copied()
             && end_ns <= start_ns

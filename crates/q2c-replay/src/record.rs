@@ -15,8 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Rows that a submitting thread sends at once.
 const SOME: usize = 4096;
-/// Groups of rows that wait for the recorder at most. When they are that many, further rows are
-/// lost and counted: a submitting thread does not wait.
+/// Groups of rows that wait at most; further rows are lost and counted, and no thread waits.
 const AHEAD: usize = 256;
 
 /// One completed request. Times are from the replay's start.

@@ -14,8 +14,7 @@ pub struct Wait {
     pub look: bool,
 }
 
-/// Time as a submitting thread sees it, ns from the replay's start. A trait, so that tests can let
-/// time pass as their device says.
+/// Time as a submitting thread sees it, ns from the start; in tests as the device says.
 pub trait Time {
     /// The present time; 0 before the start.
     fn now_ns(&self) -> u64;
@@ -33,8 +32,7 @@ pub trait Time {
     }
 }
 
-/// The run's clock. A wait sleeps until a margin before the due time and then looks; the margin is
-/// learned from how late sleeps ended.
+/// The run's clock: sleeps until a margin before the due time, learned from late wake-ups.
 pub struct Real {
     clock: Clock,
     start_ns: u64,
@@ -138,8 +136,7 @@ impl Time for Real {
 mod tests {
     use super::*;
 
-    /// After one very late wake-up a sleep is tried again; wake-ups that are late all the time
-    /// widen the margin.
+    /// After one very late wake-up it sleeps again; those that are always late widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
         let mut time = Real::new(Clock::new(), 0, false);

@@ -82,8 +82,7 @@ impl Windows {
         }
     }
 
-    /// Doubles the length until it is at least `length_ns`. Both are the first length times a power
-    /// of two.
+    /// Doubles the length until it is `length_ns`, a power of two times the first, or more.
     pub fn coarsen_to(&mut self, length_ns: u64) {
         while self.length_ns < length_ns {
             self.coarsen();

@@ -122,8 +122,7 @@ fn open(plan: &Plan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
         .open_in(&target.medium, plan.memory, plan.seed + number as u64)
 }
 
-/// The counts of all submitting threads together, and the number of rows that they lost; or the
-/// error of the first thread, in their order, that failed or panicked.
+/// All threads' counts and lost rows together, or the first error or panic in their order.
 pub(super) fn join_all(
     threads: Vec<SubmittingThread<'_>>,
 ) -> Result<(ReplayCounts, u64), ReplayError> {

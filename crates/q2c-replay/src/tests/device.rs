@@ -36,8 +36,7 @@ impl Time for VirtualClock {
     }
 }
 
-/// The log of the device: for each request its time, its offset, and the requests in flight just
-/// before it.
+/// For each request its time, its offset, and how many were in flight just before it.
 pub type Log = Rc<RefCell<Vec<(u64, u64, usize)>>>;
 
 /// A device of several servers. The n-th request takes the n-th of the service times, which repeat.

@@ -60,8 +60,7 @@ pub(crate) fn plan(mode: Mode) -> Plan {
     }
 }
 
-/// The results of a replay: the device's log, the counts, the records, and how often the thread
-/// looked.
+/// The device's log, the counts, the records, and how often the thread looked.
 struct Replayed {
     log: Vec<(u64, u64, usize)>,
     counts: ReplayCounts,

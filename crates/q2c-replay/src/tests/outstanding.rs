@@ -74,8 +74,7 @@ fn outstanding_counted_by_hand() {
     assert_eq!((counts.in_flight_off, counts.in_flight_recorded), (1, 2));
 }
 
-/// On a device like the recorded one, as many requests are in flight before each request as in the
-/// trace.
+/// On a like device as many requests are in flight before each as in the trace.
 #[test]
 fn outstanding_follows_the_profile_of_a_like_device() {
     let mut rng = q2c_stats::Rng::new(3);
@@ -103,10 +102,9 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     assert!((counted - error).abs() < 1e-12, "as the thread counts it");
 }
 
-/// Counted by hand: a request of eight blocks is over in the trace before the third begins, and the
-/// second, of one block, is not. Here the first takes longer than the second. When the second is
-/// complete, one request is in flight, as in the trace, but eight blocks: a replay that counts
-/// blocks, which is the default, waits for the first as well.
+/// By hand: the eight blocks of the first request end in the trace before the third begins, and the
+/// one of the second does not. Here the second is complete first: one request in flight, as in the
+/// trace, but eight blocks, so counting blocks waits for the first, too.
 #[test]
 fn blocks_are_counted_unless_requests_are_asked_for() {
     let record = |(id, (start_ns, end_ns, blocks)): (u64, (u64, u64, u64))| {
@@ -129,8 +127,7 @@ fn blocks_are_counted_unless_requests_are_asked_for() {
     assert_eq!(times(Count::default()), [0, 0, 300]);
 }
 
-/// The thread looks for a completion for a millisecond, in which each look takes 20 us here, and
-/// then sleeps. All this time counts as waiting.
+/// The thread looks for a millisecond, 20 us a look, then sleeps: all of it is waiting.
 #[test]
 fn looking_ends_and_is_no_work() {
     let at = |n: u64| Traced {

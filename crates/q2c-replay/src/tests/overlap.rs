@@ -6,8 +6,7 @@ use q2c_model::replay::{Mode, Writes};
 use q2c_model::{Bytes, IoRecord, Op, Sectors};
 use std::collections::HashMap;
 
-/// A replay on three real threads of writes and reads that overlap: wherever two overlap, they are
-/// submitted in the order of the trace.
+/// On three real threads overlapping writes and reads keep the order of the trace.
 #[test]
 fn overlapping_requests_of_several_threads_keep_their_order() {
     let mut rng = q2c_stats::Rng::new(5);
@@ -25,8 +24,7 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     let counts = (done.counts.issued, done.counts.errors, done.rows_lost);
     assert_eq!(counts, (20_000, 0, 0));
     assert!(done.complete && done.counts.inversions == 0);
-    // Records are sorted by time and do not hold the trace's number, so a request is found by
-    // place, length and operation.
+    // Records do not hold the trace's number: place, length and operation find a request.
     let key = |record: &IoRecord| (record.sector.0, record.bytes.0, record.op);
     let mut left: HashMap<_, Vec<u64>> = HashMap::new();
     for record in &back {

@@ -53,8 +53,7 @@ pub struct Worker<'a, T> {
 }
 
 impl<T: Time> Worker<'_, T> {
-    /// Replays until the trace has ended or the replay is to stop. Nothing is in flight when it
-    /// returns.
+    /// Replays until the trace has ended or the replay is to stop, and nothing is in flight.
     pub fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
         while self.time.before_start() {

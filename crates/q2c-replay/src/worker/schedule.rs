@@ -8,12 +8,10 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// In timed mode the thread takes a delivery from the reader while fewer requests than this wait in
-/// its streams. Taking a delivery costs time, so the thread keeps enough requests for some time
-/// ahead.
+/// In timed mode the thread takes deliveries, which costs time, while fewer requests than this wait
+/// in its streams: enough for some time ahead.
 const ENOUGH_TIMED: usize = 1 << 12;
-/// The same limit in the other modes. There streams do not wait for each other, and the requests
-/// that may go are found among all that wait; so this limit is larger.
+/// The same in the other modes, where streams do not wait and the choice is among all requests.
 const ENOUGH: usize = 1 << 18;
 
 pub struct Departure {
@@ -169,9 +167,8 @@ impl<'a> Schedule<'a> {
         (at_ns <= now_ns).then_some(index)
     }
 
-    /// Whether the earlier requests that the first request of a stream overlaps let it go.
-    /// Only timed mode waits for them. In the other modes streams have no order among each other,
-    /// so a request that goes before one of them is an inversion and goes.
+    /// Whether the earlier requests that a stream's first one overlaps let it go. Only timed mode
+    /// waits; in the others it goes, and is an inversion.
     pub fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
         let after = request.and_then(|request| request.after.as_deref());

@@ -49,8 +49,7 @@ pub struct Submitter {
     free: Vec<u16>,
     batch: Vec<Request>,
     full: bool,
-    /// The time at which `full` was last cleared, or at which a submission that slept last ended. A
-    /// request that was meant for an earlier time counts as held up.
+    /// When `full` was cleared or a sleep in a call ended: what was due before was held up.
     free_again_ns: u64,
     last_ns: u64,
 }
@@ -145,9 +144,8 @@ impl Submitter {
         })
     }
 
-    /// Notes the call in request number `at` of the batch that it has submitted, and returns the
-    /// request and whether it was held up: by the cap of requests in flight, or by an earlier
-    /// submission that slept.
+    /// Notes the call that submitted request number `at` of the batch. Returns the request and
+    /// whether the cap, or an earlier call that slept, held it up.
     pub fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
         let slot = usize::from(self.batch[at].slot);
         let flight = &mut self.flights[slot];
@@ -155,8 +153,7 @@ impl Submitter {
         (flight, flight.intended_ns < self.free_again_ns)
     }
 
-    /// A call that slept has ended: later requests that were meant for a time before its end were
-    /// held up by it.
+    /// A call that slept has ended, and held up the requests that were due before.
     pub fn woke(&mut self, call: Call) {
         self.free_again_ns = call.end_ns;
     }
