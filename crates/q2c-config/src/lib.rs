@@ -61,8 +61,7 @@ impl Setting {
 }
 
 impl Config {
-    /// The setting that holds for a key of a command: that of the command's own table, else that of
-    /// the table for all commands. `shared` says whether the key may stand there.
+    /// A key's setting in the command's own table, else, if `shared`, in that for all commands.
     pub fn setting(&self, table: &str, key: &str, shared: bool) -> Option<&Setting> {
         let within = |table: &str| {
             let mut settings = self.settings.iter();

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use thiserror::Error;
 
-/// Options whose values are never names. Who allows writing to a device writes the device out, so
-/// that a changed file cannot lead the writes elsewhere.
+/// Options that allow writing are written out, so that a changed file leads no write elsewhere.
 const WRITTEN_OUT: [&str; 1] = ["--allow-write"];
 
 /// A name that cannot be replaced.
@@ -34,8 +33,7 @@ pub enum NameError {
     },
 }
 
-/// The name in an argument, and what comes before it: that of `@disk`, of `--target=@disk`, and of
-/// `8:16=@disk`, which is the value of an option that maps devices.
+/// The name in `@disk`, `--target=@disk` or `8:16=@disk`, and what comes before it.
 pub fn named(word: &str) -> Option<(&str, &str)> {
     let at = word.find('@')?;
     let (before, name) = (&word[..at], &word[at + 1..]);
@@ -61,8 +59,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     name.chars().all(plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Replaces the names in a command line, up to the words of a command of the user's own (`--`).
-/// Returns the names that were replaced, with their targets. `file` says where names come from.
+/// Replaces the names in a command line up to `--`, and returns them with their targets.
 pub fn replace(
     words: &mut [OsString],
     targets: &BTreeMap<String, String>,

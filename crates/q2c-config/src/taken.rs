@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Value;
 
-/// The targets and settings that a command took from the file, as a configuration file: with it the
-/// command can be given again.
+/// What a command took from the file, as a configuration file that gives it again.
 pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
     let mut tables: BTreeMap<&str, toml::Table> = BTreeMap::new();
     for (name, target) in targets {
