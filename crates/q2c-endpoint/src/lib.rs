@@ -84,8 +84,7 @@ impl Endpoint {
         self.address
     }
 
-    /// Serves a page in threads of its own, the first of which calls `begin` first. Every other
-    /// path is not found.
+    /// Serves a page in its own threads, the first of which calls `begin`; no other path is found.
     pub fn serve(
         self,
         path: &'static str,
