@@ -24,7 +24,6 @@ impl Process {
     const KERNEL: usize = 15;
 
     /// The column that tells the process.
-    #[must_use]
     pub fn column(&self) -> Column {
         match self {
             Process::Pid(_) => Column::Pid,
@@ -84,11 +83,9 @@ pub struct ProcessFilter {
 }
 
 impl ProcessFilter {
-    /// Other processes that are remembered.
     const OTHERS: usize = 8;
 
     /// A filter for this process.
-    #[must_use]
     pub fn new(process: &Process) -> Self {
         ProcessFilter {
             process: process.clone(),
@@ -110,9 +107,6 @@ impl ProcessFilter {
     }
 
     /// Whether any request was of the process. The recording is called `path` in the message.
-    ///
-    /// # Errors
-    /// None was.
     pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
         if self.taken {
             return Ok(());
@@ -197,9 +191,6 @@ impl<'a> OfProcess<'a> {
     }
 
     /// As [`ProcessFilter::found`].
-    ///
-    /// # Errors
-    /// As there.
     pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
         self.filter.found(path)
     }
@@ -258,10 +249,8 @@ mod tests {
             }
             filter.found(Path::new("t")).unwrap_err().to_string()
         };
-        let others = told(
-            "fio",
-            &[record(Some("dd"), Some(3)), record(Some("cp"), None)],
-        );
+        let dd = record(Some("dd"), Some(3));
+        let others = told("fio", &[dd, record(Some("cp"), None)]);
         assert!(others.starts_with("find process fio in t: "), "{others}");
         assert!(
             others.contains("found those of cp, dd (3); q2c analyze"),

@@ -6,7 +6,6 @@ const MOST: usize = 64;
 /// The end of a name that was cut.
 const CUT: &str = "... (cut)";
 
-/// The name as records keep it.
 pub(crate) fn kept(name: &str) -> String {
     match name.char_indices().nth(MOST) {
         None => name.to_owned(),
@@ -15,7 +14,6 @@ pub(crate) fn kept(name: &str) -> String {
 }
 
 /// Whether a record's name is the beginning of a longer one, which nothing else can have.
-#[must_use]
 pub fn is_cut(name: &str) -> bool {
     name.len() > MOST && name.ends_with(CUT)
 }

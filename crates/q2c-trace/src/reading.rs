@@ -10,12 +10,10 @@ static READ: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of recordings that this process has read so far. A packed recording counts as it lies in
 /// its file, and a q2c trace by the share of its records.
-#[must_use]
 pub fn bytes_read() -> u64 {
     READ.load(Ordering::Relaxed)
 }
 
-/// Counts bytes as read.
 pub(crate) fn count(bytes: u64) {
     READ.fetch_add(bytes, Ordering::Relaxed);
 }
@@ -57,16 +55,11 @@ mod tests {
         });
         let path = folder.path().join("trace.parquet");
         let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
-        let record = |id: u64| IoRecord {
-            queue_ns: Some(Nanos(id * 1_000)),
-            ..IoRecord::new(
-                id,
-                Layer::Block,
-                DevId::default(),
-                Op::Read,
-                Sectors(id * 977),
-                Bytes(4096),
-            )
+        let record = |id: u64| {
+            let (device, sector) = (DevId::default(), Sectors(id * 977));
+            let mut record = IoRecord::new(id, Layer::Block, device, Op::Read, sector, Bytes(4096));
+            record.queue_ns = Some(Nanos(id * 1_000));
+            record
         };
         let records: Vec<IoRecord> = (0..50_000).map(record).collect();
         writer.push(&records).unwrap();
@@ -74,14 +67,9 @@ mod tests {
         let length = path.metadata().unwrap().len();
         counted(length * 9 / 10, || {
             let trace = TraceReader::open(&path).unwrap();
-            assert_eq!(
-                trace
-                    .records(&Scan::new())
-                    .unwrap()
-                    .map(|some| some.unwrap().len())
-                    .sum::<usize>(),
-                50_000
-            );
+            let records = trace.records(&Scan::new()).unwrap();
+            let rows = records.map(|some| some.unwrap().len());
+            assert_eq!(rows.sum::<usize>(), 50_000);
         });
     }
 }

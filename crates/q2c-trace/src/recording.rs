@@ -42,7 +42,6 @@ pub struct Recording {
 impl Recording {
     /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
     /// `folder`.
-    #[must_use]
     pub fn new(memory: Bytes, folder: &Path) -> Self {
         const ROW: u64 = size_of::<Recorded>() as u64;
         const LEAST: u64 = 1 << 12;
@@ -57,15 +56,11 @@ impl Recording {
     }
 
     /// I/Os taken so far.
-    #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
     /// Takes an I/O.
-    ///
-    /// # Errors
-    /// When the file in the folder cannot take a run of I/Os.
     pub fn push(&mut self, io: Recorded) -> Result<(), Fault> {
         self.taken += 1;
         self.sorter
@@ -75,10 +70,6 @@ impl Recording {
 
     /// Hands all I/Os to `sink` as records, sorted by start, with times from the first start.
     /// Returns that start, or `None` when there was no I/O.
-    ///
-    /// # Errors
-    /// When the file cannot be read back, when the sink refuses a record, or when too many I/Os are
-    /// in flight.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
         let Recording { sorter, folder, .. } = self;
         let failed = |source| spilled(&folder, source);
@@ -89,7 +80,6 @@ impl Recording {
     }
 }
 
-/// The fault of a file for rows that memory does not hold, which cannot be written or read.
 fn spilled(folder: &Path, source: io::Error) -> Fault {
     let text = format!(
         "keep the recording in {}: {source}; name another folder with --spill",
@@ -98,7 +88,6 @@ fn spilled(folder: &Path, source: io::Error) -> Fault {
     Fault::new(Exit::of_spill(&source), text).with_source(source)
 }
 
-/// Turns sorted I/Os into records.
 struct Arranging<'a> {
     sink: &'a mut dyn RecordSink,
     batch: Vec<IoRecord>,
@@ -173,7 +162,6 @@ impl<'a> Arranging<'a> {
 impl Recorded {
     /// The name of the process up to its first zero; bytes that are not UTF-8 are replaced. `None`
     /// when it is empty.
-    #[must_use]
     pub fn name(&self) -> Option<String> {
         let end = self.comm.iter().position(|byte| *byte == 0).unwrap_or(16);
         (end > 0).then(|| String::from_utf8_lossy(&self.comm[..end]).into_owned())
@@ -278,17 +266,8 @@ mod tests {
 
     /// An I/O with this key, queued and complete at these times.
     fn io(key: u64, begin_ns: u64, end_ns: u64, tid: u32) -> Recorded {
-        let op = IoRecord::new(
-            0,
-            Layer::Block,
-            DevId {
-                major: 259,
-                minor: 3,
-            },
-            Op::Write,
-            Sectors(8 * key),
-            Bytes(512),
-        );
+        let (device, sector) = (DevId { major: 8, minor: 3 }, Sectors(8 * key));
+        let op = IoRecord::new(0, Layer::Block, device, Op::Write, sector, Bytes(512));
         let span = Span {
             begin_ns,
             end_ns,
@@ -297,14 +276,13 @@ mod tests {
             error: -5,
             ..Span::of(&op)
         };
-        let comm = *b"db\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
         Recorded {
             span,
             key,
             lead: 0,
             carries: false,
             tid,
-            comm,
+            comm: *b"db\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
         }
     }
 
@@ -353,13 +331,8 @@ mod tests {
             let mut records: Vec<IoRecord> = Vec::new();
             assert_eq!(recording.finish(&mut records).unwrap(), Some(100));
             let told = records.iter().map(|r| {
-                (
-                    r.id,
-                    r.queue_ns.unwrap().0,
-                    r.merged_into,
-                    r.lane,
-                    r.depth_at_submit,
-                )
+                let queued = r.queue_ns.unwrap().0;
+                (r.id, queued, r.merged_into, r.lane, r.depth_at_submit)
             });
             let wanted = [
                 (0, 0, None, 0, 1),

@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 
 /// A row that packs into a fixed number of bytes.
 pub(crate) trait Packed: Sized {
-    /// The key by which rows are sorted.
     type Key: Ord + Copy;
     /// Bytes of a packed row; `pack` appends exactly as many.
     const SIZE: usize;
     fn key(&self) -> Self::Key;
     /// Appends the row as bytes, for a file that only this process reads.
     fn pack(&self, into: &mut Vec<u8>);
-    /// Restores the row from the bytes that `pack` made.
     fn unpack(packed: &[u8]) -> Self;
 }
 
@@ -33,7 +31,6 @@ pub(crate) struct Sorter<R> {
     /// Made when the first run leaves memory.
     file: Option<File>,
     runs: Vec<Run<R>>,
-    /// Bytes written to the file.
     written: u64,
 }
 

@@ -82,7 +82,6 @@ fn known_32(value: u32) -> Option<u32> {
 impl Span {
     /// The first known time in the order of an I/O's life: the begin, G, I, D, the end. [`NONE`]
     /// without any. It differs from `begin_ns` where the source did not see the begin.
-    #[must_use]
     pub fn first_ns(&self) -> u64 {
         first_known([
             self.begin_ns,
@@ -94,7 +93,6 @@ impl Span {
     }
 
     /// Whether the times belong in no figure, as [`IoRecord::is_untimed`] says.
-    #[must_use]
     pub fn is_untimed(&self) -> bool {
         let inner = match self.layer {
             Layer::Block => [self.getrq_ns, self.insert_ns, self.issue_ns],
@@ -107,7 +105,6 @@ impl Span {
     }
 
     /// The span of a record, with the begin and the end of the record's layer.
-    #[must_use]
     pub fn of(record: &IoRecord) -> Span {
         let (begin, end) = match record.layer {
             Layer::Block => (record.queue_ns, record.complete_ns),
@@ -142,7 +139,6 @@ impl Span {
 
     /// The record of the I/O, with the times of its layer, which count from `origin_ns`. `comm` is
     /// the name of the process.
-    #[must_use]
     pub fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
         let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));
         let (sector, bytes) = (Sectors(self.sector), Bytes(self.bytes));

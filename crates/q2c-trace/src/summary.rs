@@ -28,33 +28,22 @@ impl Counting {
     }
 
     /// The summary of all records taken.
-    #[must_use]
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
-        let ops = names(self.ops, Op::ALL, |op| op as u64, Op::name);
+        let (ops, layers) = (Op::ALL, [Layer::User, Layer::Block]);
+        let ops = names(self.ops, ops, |op| op as u64, Op::name);
+        let devices = self.devices.all().map(|(number, n)| (device(number), n));
+        let sizes = self.sizes.all().map(|(bytes, n)| (Bytes(bytes), n));
         TraceSummary {
-            layers: names(
-                self.layers,
-                [Layer::User, Layer::Block],
-                |l| l as u64,
-                Layer::name,
-            ),
+            layers: names(self.layers, layers, |l| l as u64, Layer::name),
             op_bytes: Op::ALL
                 .into_iter()
                 .filter(|op| ops.contains_key(op.name()))
                 .map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])))
                 .collect(),
             ops,
-            devices: self
-                .devices
-                .all()
-                .map(|(number, n)| (device(number), n))
-                .collect(),
-            sizes: self
-                .sizes
-                .all()
-                .map(|(bytes, n)| (Bytes(bytes), n))
-                .collect(),
+            devices: devices.collect(),
+            sizes: sizes.collect(),
             lanes: u32::try_from(self.lanes.all().count()).unwrap_or(u32::MAX),
             span_ns: last - first,
             u2c: self.u2c.latency(),
@@ -91,7 +80,6 @@ impl Counting {
     }
 }
 
-/// Turns counts by number into counts by name.
 fn names<T: Copy>(
     tally: Tally,
     all: impl IntoIterator<Item = T>,
@@ -151,7 +139,6 @@ impl Tally {
     }
 }
 
-/// All instants of a record.
 fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
     let user = [record.submit_ns, record.submit_end_ns, record.reap_ns];
     let block = [

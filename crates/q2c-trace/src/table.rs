@@ -17,10 +17,7 @@ pub enum TableColumn {
 }
 
 /// The bytes of a Parquet file with these columns. The caller writes the file and decides what
-/// happens to an existing one of that name.
-///
-/// # Errors
-/// When the columns are not equally long.
+/// happens to an existing one of that name. The columns must be equally long.
 pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
     let array = |column: &TableColumn| -> (String, ArrayRef) {
         match column {
@@ -61,17 +58,10 @@ mod tests {
         let bytes = Bytes::from(parquet(&columns).unwrap());
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
         let batch = reader.build().unwrap().next().unwrap().unwrap();
-        let texts = batch
-            .column(0)
-            .as_any()
-            .downcast_ref::<StringArray>()
-            .unwrap();
+        let (texts, numbers) = (batch.column(0).as_any(), batch.column(1).as_any());
+        let texts = texts.downcast_ref::<StringArray>().unwrap();
         assert_eq!((texts.value(0), texts.value(1)), ("min", "pas"));
-        let numbers = batch
-            .column(1)
-            .as_any()
-            .downcast_ref::<Float64Array>()
-            .unwrap();
+        let numbers = numbers.downcast_ref::<Float64Array>().unwrap();
         assert_eq!((numbers.value(0), numbers.is_null(1)), (0.5, true));
         assert_eq!(batch.schema().field(1).name(), "ratio");
     }

@@ -76,7 +76,6 @@ impl Wholes {
     }
 
     /// The I/Os and parts that were taken.
-    #[must_use]
     pub fn parts(&self) -> u64 {
         self.parts
     }

@@ -40,10 +40,9 @@ pub mod action {
 }
 
 /// Category bits: the upper bits of a record's action.
+#[expect(missing_docs, reason = "the kernel's names")]
 pub mod category {
-    /// Read.
     pub const READ: u32 = 1;
-    /// Write.
     pub const WRITE: u32 = 1 << 1;
     /// Flush before the data.
     pub const FLUSH: u32 = 1 << 2;
@@ -53,13 +52,9 @@ pub mod category {
     pub const PC: u32 = 1 << 9;
     /// The record is no event but a note: a process name, the start time, or a message.
     pub const NOTIFY: u32 = 1 << 10;
-    /// Read ahead.
     pub const AHEAD: u32 = 1 << 11;
-    /// Metadata.
     pub const META: u32 = 1 << 12;
-    /// Discard.
     pub const DISCARD: u32 = 1 << 13;
-    /// Forced unit access.
     pub const FUA: u32 = 1 << 15;
     /// Version 8 only: zone append, reset, reset all, finish, open, close.
     pub const ZONE: u32 = 0x3f << 16;
@@ -108,14 +103,12 @@ impl Event {
     }
 
     /// First sector behind the event's range.
-    #[must_use]
     pub const fn end(&self) -> u64 {
         self.sector
             .saturating_add((self.bytes as u64).div_ceil(512))
     }
 
     /// The device number in its two parts.
-    #[must_use]
     pub const fn device(&self) -> DevId {
         DevId {
             major: self.device >> 20,
@@ -124,7 +117,6 @@ impl Event {
     }
 }
 
-/// The operation that the category bits of an event mean.
 pub(crate) const fn op(category: u32, bytes: u32) -> Op {
     if category & (category::PC | category::ZONE) != 0 {
         Op::Other
@@ -141,7 +133,6 @@ pub(crate) const fn op(category: u32, bytes: u32) -> Op {
     }
 }
 
-/// The flags that the category bits of an event mean.
 pub(crate) const fn flags(category: u32) -> OpFlags {
     const MAP: [(u32, OpFlags); 5] = [
         (category::SYNC, OpFlags::SYNC),

@@ -1,5 +1,3 @@
-//! Reads the records of one blktrace file.
-
 use super::error::BlktraceError;
 use super::event::{Event, action, category};
 use super::layout::Layout;
@@ -31,7 +29,6 @@ impl<R: Read> EventFile<R> {
     /// Wraps an open file; `path` is its name in messages. The buffer holds `buffer` bytes, at
     /// least a longest record (65 KiB). With `skip_bad`, bytes that are no record are passed
     /// over and counted instead of reported.
-    #[must_use]
     pub fn new(path: &Path, input: R, buffer: usize, skip_bad: bool) -> Self {
         EventFile {
             path: path.to_owned(),
@@ -48,14 +45,11 @@ impl<R: Read> EventFile<R> {
     }
 
     /// The layout of the records; `None` until the first record was read.
-    #[must_use]
-    pub fn layout(&self) -> Option<Layout> {
+    pub(super) fn layout(&self) -> Option<Layout> {
         self.layout
     }
 
-    /// The name that the file has in messages.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -63,11 +57,8 @@ impl<R: Read> EventFile<R> {
     ///
     /// Notes on the way go to `notes`. Times never fall: an event earlier than the one before gets
     /// the time of the one before, and is counted in `losses`. A record cut off by the end of the
-    /// file is counted, too.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or when something else stands where a record should (unless
-    /// bad records are skipped).
+    /// file is counted, too. Something else where a record should stand is an error, unless bad
+    /// records are skipped.
     #[inline]
     pub fn next_event(
         &mut self,
@@ -97,9 +88,6 @@ impl<R: Read> EventFile<R> {
     /// that needs more than decoding. They replace the content of `events`, which is empty at the
     /// end. A note is left for the next call, so that it is read after the events before it are
     /// used.
-    ///
-    /// # Errors
-    /// As for [`EventFile::next_event`].
     pub(super) fn next_events(
         &mut self,
         events: &mut Vec<Event>,
@@ -204,7 +192,6 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Counts a last record that the file does not hold in full.
     fn cut_off(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
         losses.count("record cut off by the file's end", 1);
         self.from = self.to;
@@ -250,7 +237,6 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Reads the payload of a record: the cgroup id, then a note or the sector of a split.
     fn payload(&self, event: &mut Event, start: usize, len: usize, notes: &mut Notes) {
         let Some(layout) = self.layout else { return };
         let mut payload = &self.buffer[start..start + len];
@@ -266,7 +252,6 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Moves the unused bytes to the front and fills the buffer.
     fn fill(&mut self) -> Result<(), BlktraceError> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;

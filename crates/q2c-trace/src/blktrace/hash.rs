@@ -1,5 +1,3 @@
-//! A fast hash map with small integers as keys.
-
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -31,5 +29,4 @@ impl Hasher for IntHasher {
     }
 }
 
-/// A map that hashes with [`IntHasher`].
 pub(crate) type IntMap<K, V> = HashMap<K, V, BuildHasherDefault<IntHasher>>;

@@ -1,17 +1,13 @@
-//! Versions and byte orders of blktrace records.
-
 use super::event::{Event, action, category};
 use std::fmt;
 
 /// The magic number with its lowest byte, the version, set to 0.
 const MAGIC: u32 = 0x6561_7400;
 
-/// Layout of a file's records: version and byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// True for 64-byte records of version 8, false for 48-byte records of version 7.
     pub version_8: bool,
-    /// Whether the fields are big-endian.
     pub big_endian: bool,
 }
 
@@ -22,7 +18,20 @@ impl fmt::Display for Layout {
     }
 }
 
-/// Reads the fields of a record by their offsets.
+macro_rules! numbers {
+    ($($int:ident)*) => {$(
+        #[inline]
+        fn $int(&self, at: usize) -> $int {
+            let part = self.part(at);
+            if BIG {
+                $int::from_be_bytes(part)
+            } else {
+                $int::from_le_bytes(part)
+            }
+        }
+    )*};
+}
+
 struct Fields<'a, const BIG: bool>(&'a [u8]);
 
 impl<const BIG: bool> Fields<'_, BIG> {
@@ -34,41 +43,12 @@ impl<const BIG: bool> Fields<'_, BIG> {
         part
     }
 
-    #[inline]
-    fn u16(&self, at: usize) -> u16 {
-        let part = self.part(at);
-        if BIG {
-            u16::from_be_bytes(part)
-        } else {
-            u16::from_le_bytes(part)
-        }
-    }
-
-    #[inline]
-    fn u32(&self, at: usize) -> u32 {
-        let part = self.part(at);
-        if BIG {
-            u32::from_be_bytes(part)
-        } else {
-            u32::from_le_bytes(part)
-        }
-    }
-
-    #[inline]
-    fn u64(&self, at: usize) -> u64 {
-        let part = self.part(at);
-        if BIG {
-            u64::from_be_bytes(part)
-        } else {
-            u64::from_le_bytes(part)
-        }
-    }
+    numbers!(u16 u32 u64);
 }
 
 impl Layout {
     /// The layout of a record that begins with these bytes; `None` when they are not the magic
     /// number of a known version.
-    #[must_use]
     pub fn of(head: [u8; 4]) -> Option<Layout> {
         let (little, big) = (u32::from_le_bytes(head), u32::from_be_bytes(head));
         let (magic, big_endian) = match (little & !0xff == MAGIC, big & !0xff == MAGIC) {
@@ -88,18 +68,14 @@ impl Layout {
     }
 
     /// Bytes of a record without its payload.
-    #[must_use]
-    pub const fn record_len(self) -> usize {
+    pub(super) const fn record_len(self) -> usize {
         if self.version_8 { 64 } else { 48 }
     }
 
-    /// The magic number of records in this layout, version included.
-    #[must_use]
-    pub const fn magic(self) -> u32 {
+    const fn magic(self) -> u32 {
         MAGIC | if self.version_8 { 8 } else { 7 }
     }
 
-    /// The bytes of the magic number in a file of this layout.
     pub(super) fn magic_bytes(self) -> [u8; 4] {
         match self.big_endian {
             true => self.magic().to_be_bytes(),

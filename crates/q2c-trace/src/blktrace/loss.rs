@@ -30,14 +30,11 @@ impl Losses {
     }
 }
 
-/// The result of checking a record's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// No record is missing before it.
     Next,
     /// Records before it are missing.
     AfterGap,
-    /// The record is a duplicate.
     Again,
 }
 

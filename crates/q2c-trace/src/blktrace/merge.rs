@@ -1,11 +1,10 @@
-//! Merges the events of several files in the order of time.
-
 use super::error::BlktraceError;
 use super::event::{Event, action};
 use super::file::EventFile;
 use super::loss::{Losses, Seen, Sequences};
 use super::notes::Notes;
 use super::queue::Tournament;
+use super::set::EventSource;
 use std::io::Read;
 
 /// Sort key of a file's next event: from the highest bits down the time, the place in a request's
@@ -13,21 +12,18 @@ use std::io::Read;
 /// request's life.
 type Key = u128;
 
-/// One of the merged files, with its next event.
 struct MergedFile<R> {
     file: EventFile<R>,
     /// Events that were read, and the place of the next one.
     ahead: Vec<Event>,
     next: usize,
     sequences: Sequences,
-    /// Whether records were missing before the event.
     after_gap: bool,
 }
 
 /// Merges files that are each in order by themselves. A file without events is left out.
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
-    /// The files' next events by their keys.
     next: Tournament,
     notes: Notes,
     losses: Losses,
@@ -52,10 +48,8 @@ fn key(event: &Event, file: usize) -> Key {
 }
 
 impl<R: Read> Merge<R> {
-    /// Starts with the first event of each file.
-    ///
-    /// # Errors
-    /// When a file cannot be read, or differs from the first in version or byte order.
+    /// Starts with the first event of each file. All must have the version and byte order of the
+    /// first.
     pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, BlktraceError> {
         let mut merge = Merge {
             files: Vec::new(),
@@ -101,10 +95,8 @@ impl<R: Read> Merge<R> {
         Ok(())
     }
 
-    /// The next event in the order of time; `None` at the end.
-    ///
-    /// # Errors
-    /// As for [`EventFile::next_event`]. Further calls leave that file out.
+    /// The next event in the order of time; `None` at the end. After an error, further calls leave
+    /// that file out.
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
         let first = self.next.winner();
@@ -125,26 +117,29 @@ impl<R: Read> Merge<R> {
     }
 
     /// Number of files with at least one event.
-    #[must_use]
     pub fn files(&self) -> usize {
         self.files.len()
     }
+}
 
-    /// Notes read so far.
-    #[must_use]
-    pub fn notes(&self) -> &Notes {
+impl<R: Read> EventSource for Merge<R> {
+    type Error = BlktraceError;
+
+    #[inline]
+    fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
+        Merge::next_event(self)
+    }
+
+    fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// Losses found so far.
-    #[must_use]
-    pub fn losses(&self) -> &Losses {
+    fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Gaps before the events handed out so far; [`super::Matcher::event`] takes this number.
-    #[must_use]
-    pub fn gaps_passed(&self) -> u64 {
+    #[inline]
+    fn gaps_passed(&self) -> u64 {
         self.gaps_passed
     }
 }

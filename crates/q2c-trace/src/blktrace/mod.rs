@@ -25,7 +25,7 @@ pub use error::BlktraceError;
 pub use event::{Event, action, category};
 pub use file::EventFile;
 pub(crate) use hash::{GOLDEN, IntMap};
-pub use layout::Layout;
+pub(crate) use layout::Layout;
 pub use loss::Losses;
 pub(crate) use loss::{Seen, Sequences};
 pub use matching::{Counts, Matcher};

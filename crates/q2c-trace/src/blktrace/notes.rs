@@ -11,7 +11,6 @@ pub struct Notes {
     /// Names that processes had before, each with the time, ns, at which the next one was told: a
     /// program was started (exec), or the number was given to another process.
     earlier: IntMap<u32, Vec<(u64, Rc<str>)>>,
-    /// Names in `earlier`.
     replaced: usize,
     /// Unix time of the start, ns; `None` without a timestamp note.
     pub start_unix_ns: Option<u64>,
@@ -32,7 +31,6 @@ impl Notes {
     const MOST: usize = 4 << 20;
 
     /// The name that a process had at `time`, ns; `None` without one.
-    #[must_use]
     pub fn name(&self, pid: u32, time: u64) -> Option<&Rc<str>> {
         let earlier = self.earlier.get(&pid).into_iter().flatten();
         let then = earlier
@@ -42,7 +40,6 @@ impl Notes {
     }
 
     /// Whether a process had more than one name.
-    #[must_use]
     pub fn are_renamed(&self) -> bool {
         self.replaced > 0
     }
@@ -84,10 +81,8 @@ impl Notes {
                 self.name_process(pid, time, name);
             }
             TIMESTAMP if payload.len() >= 8 => {
-                let (s, ns) = (
-                    layout.number::<4>(payload),
-                    layout.number::<4>(&payload[4..]),
-                );
+                let s = layout.number::<4>(payload);
+                let ns = layout.number::<4>(&payload[4..]);
                 self.start_unix_ns = Some(s * 1_000_000_000 + ns);
                 self.start_ns = Some(time);
             }

@@ -21,7 +21,6 @@ pub const TRACEPOINTS: [(&str, u16); 11] = [
 /// The category of the letters (blk_fill_rwbs): F for a flush before, then one of R W D F N, or Z
 /// and a letter, then F A S M and others. The result is 0 for an operation without a letter of its
 /// own, which is passthrough.
-#[must_use]
 pub fn category_of_rwbs(text: &[u8]) -> u32 {
     let (before, text) = match text {
         [b'F', rest @ ..] if rest.first().is_some_and(|c| b"RWDFNZ".contains(c)) => {
@@ -48,7 +47,6 @@ pub fn category_of_rwbs(text: &[u8]) -> u32 {
     flags.fold(before | kind, |all, flag| all | flag)
 }
 
-/// The operation and its flags that the letters of a request mean.
 pub(crate) fn kind_of_rwbs(text: &[u8], bytes: Bytes) -> (Op, OpFlags) {
     let category = category_of_rwbs(text);
     let bytes = u32::try_from(bytes.0).unwrap_or(u32::MAX);

@@ -8,9 +8,10 @@ use super::matching::{Counts, Matcher};
 use super::merge::Merge;
 use super::notes::Notes;
 use crate::CountedFile;
+use crate::container::folder;
 use crate::span::Span;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The files of one blktrace trace.
@@ -26,17 +27,14 @@ pub struct FileSet {
 
 impl FileSet {
     /// Finds the file of this name or the files `BASE.blktrace.N`.
-    ///
-    /// # Errors
-    /// When there is neither, or when the folder cannot be read.
     pub fn find(base: &Path) -> Result<FileSet, BlktraceError> {
+        let set = |paths, missing| FileSet {
+            base: base.to_owned(),
+            paths,
+            missing,
+        };
         if base.is_file() {
-            let (base, paths) = (base.to_owned(), vec![base.to_owned()]);
-            return Ok(FileSet {
-                base,
-                paths,
-                missing: Vec::new(),
-            });
+            return Ok(set(vec![base.to_owned()], Vec::new()));
         }
         let mut found = of_cpus(base).map_err(|source| BlktraceError::Read {
             path: base.to_owned(),
@@ -53,35 +51,24 @@ impl FileSet {
         let has = |cpu: &u32| found.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
         let missing = (0..end).filter(|cpu| !has(cpu)).collect();
         let paths = found.into_iter().map(|(_, path)| path).collect();
-        Ok(FileSet {
-            base: base.to_owned(),
-            paths,
-            missing,
-        })
+        Ok(set(paths, missing))
     }
 
     /// Opens all files and merges them by time. `skip_bad` is as for [`EventFile::new`].
-    ///
-    /// # Errors
-    /// When a file cannot be read, or when the files do not belong together.
     pub fn open(&self, skip_bad: bool) -> Result<Merge<CountedFile>, BlktraceError> {
         /// Most bytes of all buffers together, and of one buffer.
         const BUFFERS: usize = 64 << 20;
         const BUFFER: usize = 1 << 20;
         let buffer = (BUFFERS / self.paths.len().max(1)).min(BUFFER);
-        let open = |path: &PathBuf| {
+        let open = |path: &PathBuf| -> Result<_, BlktraceError> {
             let file = File::open(path).map_err(|source| BlktraceError::Read {
                 path: path.clone(),
                 source,
             })?;
             Ok(EventFile::new(path, CountedFile(file), buffer, skip_bad))
         };
-        Merge::new(
-            self.paths
-                .iter()
-                .map(open)
-                .collect::<Result<Vec<_>, BlktraceError>>()?,
-        )
+        let files: Vec<_> = self.paths.iter().map(open).collect::<Result<_, _>>()?;
+        Merge::new(files)
     }
 }
 
@@ -91,12 +78,8 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
         return Ok(Vec::new());
     };
     let prefix = format!("{}.blktrace.", name.to_string_lossy());
-    let folder = match base.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(folder(base))? {
         let entry = entry?;
         let name = entry.file_name();
         let cpu = name
@@ -128,9 +111,6 @@ pub trait EventSource {
     type Error;
 
     /// The next event; `None` at the end.
-    ///
-    /// # Errors
-    /// When the source cannot be read or used.
     fn next_event(&mut self) -> Result<Option<Event>, Self::Error>;
     /// Notes read so far.
     fn notes(&self) -> &Notes;
@@ -138,28 +118,6 @@ pub trait EventSource {
     fn losses(&self) -> &Losses;
     /// Gaps before the events handed out so far; [`Matcher::event`] takes this number.
     fn gaps_passed(&self) -> u64;
-}
-
-impl<R: Read> EventSource for Merge<R> {
-    type Error = BlktraceError;
-
-    #[inline]
-    fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
-        Merge::next_event(self)
-    }
-
-    fn notes(&self) -> &Notes {
-        Merge::notes(self)
-    }
-
-    fn losses(&self) -> &Losses {
-        Merge::losses(self)
-    }
-
-    #[inline]
-    fn gaps_passed(&self) -> u64 {
-        Merge::gaps_passed(self)
-    }
 }
 
 /// Spans on their way out, sorted by start. The rest of a split arrives after I/Os that start
@@ -185,9 +143,6 @@ impl Batch {
 
 /// Reads all events and passes the I/Os on, some thousands at a time, in the order in which they
 /// were queued. `limit` is as for [`Matcher::with_limit`].
-///
-/// # Errors
-/// What reading or `out` meets.
 pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut merge: S,
     limit: usize,

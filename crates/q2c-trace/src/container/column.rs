@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     U64,
@@ -143,31 +142,26 @@ impl Column {
     ];
 
     /// The column's name in the file.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.spec().name
     }
 
     /// Whether cells may be null, because a source need not know the value.
-    #[must_use]
     pub const fn is_optional(self) -> bool {
         self.spec().nullable
     }
 
     /// The unit of its cells; empty for names and plain numbers.
-    #[must_use]
     pub const fn unit(self) -> &'static str {
         self.spec().unit
     }
 
     /// What its cells hold, in a line for readers of the file.
-    #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.spec().meaning
     }
 
     /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
-    #[must_use]
     pub const fn type_name(self) -> &'static str {
         match self.kind() {
             Kind::U64 => "uint64",

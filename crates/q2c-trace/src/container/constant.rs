@@ -16,9 +16,7 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use std::io::Write;
 use std::sync::Arc;
 
-/// An encoded column of equal cells.
 pub(super) struct Constant {
-    /// The first cell.
     cell: ArrayRef,
     rows: usize,
     /// A Parquet file of this column alone, with one row group.
@@ -36,7 +34,6 @@ impl Constant {
     }
 }
 
-/// The last constant of each column.
 #[derive(Default)]
 pub(super) struct Constants(Vec<Option<Arc<Constant>>>);
 
@@ -65,7 +62,6 @@ impl Constants {
     }
 }
 
-/// The first cell of a column, if all its cells are equal.
 fn equal_cell(at: usize, batches: &[RecordBatch]) -> Option<ArrayRef> {
     let first = batches.first()?.column(at);
     if first.is_empty() {

@@ -1,5 +1,3 @@
-//! Turns Arrow columns into records.
-
 use super::column::Column;
 use crate::process_name;
 use crate::span::NONE;
@@ -9,7 +7,6 @@ use arrow_array::{Array, ArrayAccessor, RecordBatch};
 use arrow_schema::DataType;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
-/// A cell whose value has no meaning in its column.
 #[derive(Debug)]
 pub(super) struct BadCell {
     pub(super) column: Column,
@@ -163,7 +160,6 @@ fn other_words<T: Clone>(
     Ok(())
 }
 
-/// Gives the text of a row, or `None` where it is null.
 type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
 
 /// The texts of a column; `None` when it does not hold text.
@@ -202,7 +198,6 @@ fn comm(text: &str) -> Result<String, &'static str> {
     Ok(process_name::kept(text))
 }
 
-/// A text of a file for a message, cut where it is long.
 fn told(text: &str) -> String {
     const MOST: usize = 200;
     text.chars().take(MOST).collect()

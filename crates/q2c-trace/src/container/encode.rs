@@ -1,5 +1,3 @@
-//! Turns records into Arrow columns.
-
 use super::column::Column;
 use super::schema;
 use crate::blktrace::IntMap;
@@ -64,7 +62,6 @@ impl Encoder {
         array
     }
 
-    /// Makes a column that is never null.
     fn always(&mut self, column: Column, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
         Ok(match column {
             Column::Layer => keyed(records, &self.layers, |r| match r.layer {
@@ -84,7 +81,6 @@ impl Encoder {
     }
 }
 
-/// Number of records that have each optional column, counted in one pass.
 fn present(records: &[IoRecord]) -> [usize; OPTIONAL.len()] {
     let mut present = [0; OPTIONAL.len()];
     for record in records {
@@ -95,31 +91,9 @@ fn present(records: &[IoRecord]) -> [usize; OPTIONAL.len()] {
     present
 }
 
-/// The columns that may be null, in the order of [`has`].
-const OPTIONAL: [Column; 20] = [
-    Column::QueueNs,
-    Column::GetrqNs,
-    Column::InsertNs,
-    Column::IssueNs,
-    Column::CompleteNs,
-    Column::SubmitNs,
-    Column::SubmitEndNs,
-    Column::ReapNs,
-    Column::SleepAskedNs,
-    Column::SleptNs,
-    Column::Missed,
-    Column::Pid,
-    Column::Comm,
-    Column::CpuSubmit,
-    Column::CpuComplete,
-    Column::Hctx,
-    Column::Tag,
-    Column::Cgroup,
-    Column::Error,
-    Column::MergedInto,
-];
+/// The columns that may be null, which stand behind the others, in the order of [`has`].
+const OPTIONAL: &[Column] = Column::ALL.split_at(9).1;
 
-/// Which of the columns [`OPTIONAL`] the record has.
 fn has(r: &IoRecord) -> [bool; OPTIONAL.len()] {
     [
         r.queue_ns.is_some(),
@@ -222,7 +196,6 @@ fn keyed(
     Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
 }
 
-/// The texts of devices, each made once.
 #[derive(Default)]
 struct Devices {
     keys: IntMap<u64, i32>,
@@ -273,6 +246,6 @@ mod tests {
     #[test]
     fn every_optional_column_can_be_empty() {
         let optional = Column::ALL.iter().filter(|column| column.is_optional());
-        assert!(optional.eq(&OPTIONAL));
+        assert!(optional.eq(OPTIONAL));
     }
 }

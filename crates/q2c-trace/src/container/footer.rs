@@ -10,7 +10,6 @@ use parquet::file::reader::Length;
 use q2c_model::TraceMeta;
 use std::path::Path;
 
-/// First and last bytes of every Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
 /// Tells apart the two errors that a user can act on: no Parquet file, and a Parquet file that is

@@ -29,11 +29,8 @@ pub struct Frame {
 impl Frame {
     /// A frame of the schema `found`. `name` stands for its path in messages. The description is
     /// that of the trace from which the frame was read, if the schema still carries it
-    /// ([`TraceReader::arrow_schema`](super::TraceReader::arrow_schema)).
-    ///
-    /// # Errors
-    /// When a column of a trace is missing or has another type, and when the description in the
-    /// schema is damaged or of another version.
+    /// ([`TraceReader::arrow_schema`](super::TraceReader::arrow_schema)). A missing column, one of
+    /// another type, and a damaged description are errors.
     pub fn new(name: &Path, found: &Schema) -> Result<Self, TraceError> {
         for &column in Column::ALL {
             check(column, found, name)?;
@@ -52,16 +49,12 @@ impl Frame {
     }
 
     /// The description of the frame.
-    #[must_use]
     pub fn meta(&self) -> &TraceMeta {
         &self.meta
     }
 
-    /// Streams the records of a batch of the frame's schema, some thousands at once.
-    ///
-    /// # Errors
-    /// When a cell is null that is never null in a trace, and when a text has no meaning in its
-    /// column.
+    /// Streams the records of a batch of the frame's schema, some thousands at once. A null where a
+    /// trace has none, and a text without meaning in its column, are errors.
     pub fn records<'a>(
         &'a self,
         batch: &'a RecordBatch,

@@ -16,19 +16,16 @@ use std::thread;
 /// Most threads that encode; the thread that makes the columns cannot feed more.
 const MOST_WORKERS: usize = 4;
 
-/// A row group to be encoded.
 struct Group {
     number: usize,
     batches: Vec<RecordBatch>,
 }
 
-/// An encoded column of a row group.
 enum Chunk {
     New(Box<ArrowColumnChunk>),
     Known(Arc<Constant>),
 }
 
-/// The caller's ends of one thread's channels.
 struct Worker {
     groups: SyncSender<Group>,
     chunks: Receiver<Result<Vec<Chunk>>>,
@@ -44,7 +41,6 @@ pub(super) struct Groups<W: Write + Send> {
     file: SerializedFileWriter<W>,
     workers: Vec<Worker>,
     batches: Vec<RecordBatch>,
-    /// Number of rows in `batches`.
     rows: usize,
     sent: usize,
     appended: usize,
@@ -95,7 +91,6 @@ impl<W: Write + Send> Groups<W> {
         self.file.append_key_value_metadata(entry);
     }
 
-    /// Encodes the remaining rows and completes the file.
     pub(super) fn into_inner(mut self) -> Result<W> {
         if !self.batches.is_empty() {
             self.send()?;
@@ -106,7 +101,6 @@ impl<W: Write + Send> Groups<W> {
         self.file.into_inner()
     }
 
-    /// Hands the collected rows to a worker.
     fn send(&mut self) -> Result<()> {
         if self.sent - self.appended > self.workers.len() {
             self.append()?;
@@ -141,7 +135,6 @@ fn gone() -> ParquetError {
     ParquetError::General("a thread that encodes ended".to_owned())
 }
 
-/// Starts a thread; it ends when one of its channels is closed.
 fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
     let (groups, todo) = sync_channel::<Group>(1);
     let (done, chunks) = sync_channel(1);

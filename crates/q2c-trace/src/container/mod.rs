@@ -23,6 +23,6 @@ pub use frame::Frame;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;
 pub use schema::SCHEMA_VERSION;
-pub use temporary::Temporary;
-pub use temporary::remove_unfinished;
+pub(crate) use temporary::folder;
+pub use temporary::{Temporary, remove_unfinished};
 pub use writer::TraceWriter;

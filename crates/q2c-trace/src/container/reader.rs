@@ -1,5 +1,3 @@
-//! Reads a trace, whole or in parts.
-
 use super::column::Column;
 use super::decode::{self, BadCell};
 use super::error::TraceError;
@@ -33,10 +31,6 @@ pub struct TraceReader {
 
 impl TraceReader {
     /// Opens a trace and reads its description; no record is read yet.
-    ///
-    /// # Errors
-    /// When the file is absent, no Parquet file, cut off, no trace, of another schema version, or
-    /// without a column that a trace has.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let file = SharedFile::open(&path);
@@ -57,30 +51,24 @@ impl TraceReader {
     }
 
     /// The description that the trace carries.
-    #[must_use]
     pub fn meta(&self) -> &TraceMeta {
         &self.meta
     }
 
     /// Number of records.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         let rows = self.parquet.metadata().file_metadata().num_rows();
         u64::try_from(rows).unwrap_or(0)
     }
 
     /// Number of row groups in the trace, and number of those that `scan` would read.
-    #[must_use]
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
         let all = self.parquet.metadata().num_row_groups();
         (all, self.wanted_groups(scan).len())
     }
 
     /// Streams records. The columns that are never null are always read; an optional column that
-    /// the scan leaves out stays `None`.
-    ///
-    /// # Errors
-    /// When the structure of the file is damaged. Damaged pages are reported by the iterator.
+    /// the scan leaves out stays `None`. Damaged pages are reported by the iterator.
     pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
         let mut scan = scan.clone();
         if let Some(columns) = &mut scan.columns {
@@ -91,9 +79,6 @@ impl TraceReader {
     }
 
     /// Streams Arrow batches with exactly the scan's columns, in the order of the file.
-    ///
-    /// # Errors
-    /// As for [`TraceReader::records`].
     pub fn batches(&self, scan: &Scan) -> Result<Batches, TraceError> {
         let types = self.parquet.parquet_schema();
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
@@ -118,9 +103,6 @@ impl TraceReader {
 
     /// The Arrow schema of the scan's columns, in the order in which the scan names them, with the
     /// description of the trace in its metadata: a table with this schema still carries it.
-    ///
-    /// # Errors
-    /// When the description cannot be written as JSON.
     pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef, TraceError> {
         let entries = schema::entries(&self.meta, &self.path)?;
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
@@ -156,7 +138,6 @@ fn contained<T>(
 /// Iterator over the Arrow batches of a scan; it ends after the first error.
 pub struct Batches {
     path: PathBuf,
-    /// Bytes of the file for each of its rows.
     bytes_per_row: f64,
     /// `None` after an error, because the reader's state is not reliable then.
     parquet: Option<ParquetRecordBatchReader>,

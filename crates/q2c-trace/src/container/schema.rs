@@ -1,5 +1,3 @@
-//! The schema of a trace file: Arrow types, Parquet properties, version.
-
 use super::column::{Column, Packing};
 use super::error::TraceError;
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -21,7 +19,6 @@ pub(super) const VERSION_KEY: &str = "q2c.trace.version";
 pub(super) const META_KEY: &str = "q2c.trace.meta";
 /// Key of the words for the bits of `flags`, for readers that know Parquet but not q2c.
 const FLAGS_KEY: &str = "q2c.trace.flags";
-/// The words with the values of their bits.
 const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
 
 /// Rows in a row group. A reader skips whole row groups, and a writer keeps one (about 10 MB) in
@@ -36,7 +33,6 @@ pub(super) fn schema() -> SchemaRef {
     SCHEMA.clone()
 }
 
-/// The Arrow field of a column.
 pub(super) fn field(column: Column) -> Field {
     Field::new(column.name(), column.data_type(), column.is_optional())
 }

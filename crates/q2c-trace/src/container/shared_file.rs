@@ -18,20 +18,16 @@ pub(super) struct SharedFile {
 }
 
 impl SharedFile {
-    pub(super) fn new(file: File) -> io::Result<Self> {
-        let len = file.metadata()?.len();
-        let file = Arc::new(file);
-        Ok(SharedFile { file, len })
-    }
-
     /// Opens a regular file. The open of a pipe would wait until somebody writes to it.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        match std::fs::metadata(path)?.is_file() {
-            true => File::open(path).and_then(SharedFile::new),
-            false => Err(io::Error::other(
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other(
                 "expected a regular file, found a folder, a pipe or a device; name the file of the trace",
-            )),
+            ));
         }
+        let file = Arc::new(File::open(path)?);
+        let len = file.metadata()?.len();
+        Ok(SharedFile { file, len })
     }
 
     /// Up to `len` bytes from offset `at`, fewer at the end of the file.
@@ -72,7 +68,6 @@ impl ChunkReader for SharedFile {
     }
 }
 
-/// A reader that starts at an offset of the file.
 pub(super) struct FileAt {
     file: Arc<File>,
     at: u64,

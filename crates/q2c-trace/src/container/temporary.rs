@@ -35,11 +35,8 @@ enum Kind {
 }
 
 impl Temporary {
-    /// Creates a hidden file in the folder of `path`, with the permissions of a normal file.
-    ///
-    /// # Errors
-    /// `path` has no file name, another file of this program is to have it, or its folder does not
-    /// take the file.
+    /// Creates a hidden file in the folder of `path`, with the permissions of a normal file. It is
+    /// refused when another file of this program is to have the name.
     pub fn beside(path: &Path) -> io::Result<Temporary> {
         let name = path
             .file_name()
@@ -68,7 +65,6 @@ impl Temporary {
     }
 
     /// The open file.
-    #[must_use]
     pub fn as_file(&self) -> &File {
         match &self.0 {
             Kind::Named(Some(file)) => file.as_file(),
@@ -79,9 +75,6 @@ impl Temporary {
 
     /// Renames without replacing and syncs the folder; a file without a name stays without one.
     /// When the name is taken, the file is removed.
-    ///
-    /// # Errors
-    /// `AlreadyExists` when the name is taken, or the system's error.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
         match self.renamed(path) {
             Ok(()) => sync_folder(path),
@@ -89,10 +82,8 @@ impl Temporary {
         }
     }
 
-    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden one.
-    ///
-    /// # Errors
-    /// The system's error, and the hidden name where the file is kept.
+    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden one. The
+    /// error has the hidden name where the file is kept.
     pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
         match self.renamed(path) {
             Ok(()) => sync_folder(path).map_err(|error| (error, None)),
@@ -103,7 +94,6 @@ impl Temporary {
         }
     }
 
-    /// Renames without replacing. The error has the file.
     pub(crate) fn renamed(mut self, path: &Path) -> Result<(), tempfile::PersistError> {
         let Some(file) = self.taken() else {
             return Ok(());
@@ -143,7 +133,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
-fn folder(path: &Path) -> &Path {
+pub(crate) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

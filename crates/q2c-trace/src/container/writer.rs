@@ -1,5 +1,3 @@
-//! Writes a trace file.
-
 use super::encode::Encoder;
 use super::error::TraceError;
 use super::groups::Groups;
@@ -14,7 +12,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Encodes and writes the rows.
 enum Body {
     /// The caller's thread does all the work.
     Alone(Box<ArrowWriter<Temporary>>),
@@ -61,9 +58,6 @@ pub struct TraceWriter {
 
 impl TraceWriter {
     /// Starts the trace that will be named `path`.
-    ///
-    /// # Errors
-    /// [`TraceError::Exists`] when the name is taken, otherwise an error of the folder or the disk.
     pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
@@ -75,9 +69,6 @@ impl TraceWriter {
 
     /// Starts a trace without a name in `folder`, which no end of the program leaves behind. The
     /// file that is returned has the trace once [`TraceWriter::finish_nameless`] was called.
-    ///
-    /// # Errors
-    /// An error of the folder or the disk.
     pub fn nameless(folder: &Path) -> Result<(Self, File), TraceError> {
         let failed = io_error("create a trace in the folder", folder);
         let file = Temporary::nameless(folder).map_err(&failed)?;
@@ -102,9 +93,6 @@ impl TraceWriter {
 
     /// Encodes with several threads. Call it before the first push, for traces that are made as
     /// fast as possible while nothing is measured. Memory: up to six row groups.
-    ///
-    /// # Errors
-    /// When the disk refuses.
     pub fn with_threads(mut self) -> Result<Self, TraceError> {
         if let Body::Alone(parquet) = self.body {
             let groups = Groups::new(*parquet);
@@ -118,10 +106,8 @@ impl TraceWriter {
         Ok(self)
     }
 
-    /// Appends records; slices of a thousand or more keep the cost per record low.
-    ///
-    /// # Errors
-    /// When the disk refuses. The trace cannot be finished after that.
+    /// Appends records; slices of a thousand or more keep the cost per record low. After an error
+    /// the trace cannot be finished.
     pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let batch = self.encoder.batch(records);
         let done = batch
@@ -138,11 +124,8 @@ impl TraceWriter {
         &mut self.meta
     }
 
-    /// Completes the file, syncs it and gives it its name. Returns the number of records.
-    ///
-    /// # Errors
-    /// When a push failed before, when the disk refuses, or when the name was taken meanwhile (the
-    /// whole trace is then kept under the name in the error).
+    /// Completes the file, syncs it and gives it its name. Returns the number of records. If the
+    /// name was taken meanwhile, the whole trace is kept under the name in the error.
     pub fn finish(self) -> Result<u64, TraceError> {
         let (path, rows) = (self.path.clone(), self.rows);
         let file = self.completed()?;
@@ -153,9 +136,6 @@ impl TraceWriter {
     }
 
     /// Completes a trace without a name.
-    ///
-    /// # Errors
-    /// When a push failed before, or when the disk refuses.
     pub fn finish_nameless(self) -> Result<(), TraceError> {
         self.completed().map(drop)
     }
@@ -165,7 +145,8 @@ impl TraceWriter {
         if self.failed {
             return Err(TraceError::Incomplete { path });
         }
-        for entry in entries(&self.meta, &path)? {
+        for (key, value) in schema::entries(&self.meta, &path)? {
+            let entry = KeyValue::new(key.to_owned(), value);
             self.body.append_key_value_metadata(entry);
         }
         let file = self.body.into_inner();
@@ -178,11 +159,6 @@ fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
         TraceError::Io { path, source, .. } => TraceError::NotMade { path, source },
         full => full,
     }
-}
-
-fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
-    let entries = schema::entries(meta, path)?;
-    Ok(entries.map(|(key, value)| KeyValue::new(key.to_owned(), value)))
 }
 
 /// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted

@@ -18,7 +18,6 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 
 /// Length of the longest name that fio reads, bytes.
 const LONGEST_NAME: usize = 255;
-/// Most files in one log.
 const MOST_FILES: usize = 1024;
 
 fn export(of: Export<'_>) -> Result<Exported, Fault> {
@@ -107,16 +106,8 @@ impl Log<'_> {
 fn name(meta: &TraceMeta, device: DevId) -> String {
     let fact = meta.facts.get(&format!("device.{device}"));
     let by_number = || format!("device-{}-{}", device.major, device.minor);
-    let told = meta.file.as_ref().or(fact);
-    let name: String = told.map_or_else(by_number, |name| {
-        let plain = |c: char| {
-            if c.is_whitespace() || c.is_control() {
-                '_'
-            } else {
-                c
-            }
-        };
-        name.chars().map(plain).collect()
+    let name = meta.file.as_ref().or(fact).map_or_else(by_number, |name| {
+        name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
     });
     match name.len() {
         1..=LONGEST_NAME => name,

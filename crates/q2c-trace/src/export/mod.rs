@@ -40,7 +40,6 @@ pub const FORMATS: &[ExportFormat] = &[
 ];
 
 /// The format of this name; `None` when there is none.
-#[must_use]
 pub fn by_name(name: &str) -> Option<&'static ExportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }

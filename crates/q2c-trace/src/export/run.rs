@@ -1,5 +1,3 @@
-//! Runs an exporter, and holds what all exporters share.
-
 use super::{Export, ExportFormat, ExportOptions};
 use crate::container::Temporary;
 use crate::{Scan, TraceReader};
@@ -24,11 +22,8 @@ impl Exported {
 }
 
 /// Exports a trace. Row groups outside of the window are not read. `go_on` is asked once for each
-/// batch of records; false stops the export with an error.
-///
-/// # Errors
-/// When the trace cannot be read, when the format cannot express what the trace holds, when `out`
-/// cannot be written, or when no request was written.
+/// batch of records; false stops the export with an error. To write no request at all is an error,
+/// too.
 pub fn trace(
     format: &ExportFormat,
     path: &Path,
@@ -70,9 +65,6 @@ pub fn trace(
 }
 
 /// Exports a trace into a new file. The file gets its name only when it is whole.
-///
-/// # Errors
-/// As for [`trace`], and when the name is taken.
 pub fn file(
     format: &ExportFormat,
     path: &Path,
@@ -114,7 +106,6 @@ fn nothing(path: &Path, left_out: u64) -> Fault {
     Fault::new(Exit::Input, text)
 }
 
-/// Turns an error of writing into a fault.
 pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
     let tried = format!("write the export of {}", path.display());
     move |source| Fault::new(Exit::Device, format!("{tried}: {source}")).with_source(source)

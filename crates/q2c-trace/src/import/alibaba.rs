@@ -9,7 +9,7 @@ use super::decimal::TimeUnit;
 use super::row::Row;
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption as O};
 use q2c_model::Bytes;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -18,11 +18,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     sniff: |head| shape::unix_unit(head, &SPEC, UNIT, |line, unit| row(line, unit, BYTE)).is_some(),
     own_device_numbers: false,
     by_shape: true,
-    uses: &[
-        ImportOption::Unit,
-        ImportOption::OffsetUnit,
-        ImportOption::Sort,
-    ],
+    uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {
         let offsets = from.options.offset_unit.unwrap_or(BYTE);
         let row = |line: &[u8], unit| row(line, unit, offsets);

@@ -16,16 +16,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Properties that all rows of a format share.
 pub(super) struct Spec {
-    /// Name of the format.
     pub(super) name: &'static str,
     pub(super) layer: Layer,
-    /// Name of the clock, in words.
     pub(super) clock: &'static str,
-    /// Whether times count from 1970.
     pub(super) unix: bool,
-    /// Whether requests have ends.
     pub(super) ends: bool,
     /// Whether rows that do not tell how long they waited start when the driver got them.
     pub(super) issued: bool,
@@ -91,7 +86,6 @@ impl Falls {
 /// Rows sorted at once in memory, about 90 MB.
 const RUN: usize = 1 << 20;
 
-/// Rows that are sorted in a folder.
 struct Sorting {
     rows: Sorter<Row>,
     path: PathBuf,
@@ -107,7 +101,6 @@ impl Sorting {
         }
     }
 
-    /// Turns an error of the sorter's file into an import error.
     fn failed(&self) -> impl Fn(io::Error) -> ImportError + use<> {
         let (path, folder) = (self.path.clone(), self.folder.clone());
         move |source| ImportError::Sort {
@@ -126,10 +119,8 @@ pub(super) struct Arranged<'a> {
     window: Vec<Row>,
     /// Takes the rows instead of the window when the option to sort is given.
     sorter: Option<Sorting>,
-    /// Whether the rows in the window are in order.
     sorted: bool,
     origin: Option<Nanos>,
-    /// Start of the last row that left the window.
     left: Nanos,
     falls: Falls,
     /// Rows in a row that lie before those that were handed on.
@@ -165,7 +156,6 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// Takes the next row of the source.
     pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
         if row.start < self.left {
             return self.too_early(&row);
@@ -219,22 +209,18 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// The error that says that the line or record at this position cannot be used.
     pub(super) fn refused(&self, position: u64, bad: BadLine) -> ImportError {
         self.intake.refused((self.spec.position)(position), bad)
     }
 
-    /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
     pub(super) fn bad(&mut self, position: u64, bad: BadLine) -> Result<(), ImportError> {
         self.intake.bad((self.spec.position)(position), bad)
     }
 
-    /// Adds a fact to the trace's description.
     pub(super) fn fact(&mut self, name: &str, value: String) {
         self.facts.insert(name.to_owned(), value);
     }
 
-    /// Hands the remaining rows on. Returns the description, once all rows were taken.
     pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
         self.leave(self.window.len())?;
         if let Some(sorter) = self.sorter.take() {
@@ -261,7 +247,6 @@ impl<'a> Arranged<'a> {
         Ok(meta)
     }
 
-    /// Hands on the first `count` rows of the window.
     fn leave(&mut self, count: usize) -> Result<(), ImportError> {
         if !self.sorted {
             // The sort is stable: requests of one instant keep the order of the source.

@@ -33,7 +33,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// Lines in which the header is looked for before the import.
 const LINES: usize = 16;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -52,12 +51,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         not_told_twice(options.op, path, "biosnoop with a column T", "--op")?;
     }
     if lacks("BYTES") {
-        snoop.bytes = needed(
-            options.bytes_or_assumed(),
-            path,
-            "block size",
-            "it has no column BYTES",
-        )?;
+        let (bytes, why) = (options.bytes_or_assumed(), "it has no column BYTES");
+        snoop.bytes = needed(bytes, path, "block size", why)?;
         facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
     } else {
         not_told_twice(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
@@ -113,7 +108,6 @@ fn header(line: &[u8]) -> Option<Vec<Column>> {
     (timed && has("COMM", false) && has("LAT", true)).then_some(columns)
 }
 
-/// State of the parser: the header, and the disks so far.
 #[derive(Default)]
 struct Snoop {
     columns: Vec<Column>,
@@ -157,7 +151,6 @@ impl Snoop {
     }
 }
 
-/// The cells of a row.
 struct Cells<'a> {
     line: &'a [u8],
     columns: &'a [Column],
@@ -228,20 +221,14 @@ impl<'a> Cells<'a> {
                 let text = str::from_utf8(cell).ok();
                 let ns = text.and_then(|cell| Clock::Day.nanos(cell));
                 let expected = "a time of day such as 14:23:45.123";
-                *last_of_day = on_day(
-                    Nanos(ns.ok_or_else(|| bad("TIMESTAMP", expected, cell))?),
-                    *last_of_day,
-                );
+                let ns = ns.ok_or_else(|| bad("TIMESTAMP", expected, cell))?;
+                *last_of_day = on_day(Nanos(ns), *last_of_day);
                 *last_of_day
             }
         };
         let latency = self.time("LAT")?;
-        let since = Nanos(
-            latency
-                .0
-                .saturating_add(waited.get().map_or(0, |waited| waited.0)),
-        );
-        let mut row = Row::ended(end, since, op, (sector, bytes))?;
+        let since = latency.0.saturating_add(waited.get().map_or(0, |ns| ns.0));
+        let mut row = Row::ended(end, Nanos(since), op, (sector, bytes))?;
         row.pid = match self.get("PID") {
             b"" => None,
             cell => Some(device(cell, "PID")?),

@@ -39,9 +39,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 /// Imports the files of a trace.
-///
-/// # Errors
-/// When a file cannot be read, or when the sink refuses the records.
 pub fn blktrace_files(
     files: &FileSet,
     options: &ImportOptions,
@@ -54,7 +51,6 @@ pub fn blktrace_files(
 
 /// The description of a trace that was read from `count` of its files. `origin` is its time zero on
 /// the traced machine's clock, ns.
-#[must_use]
 pub fn blktrace_meta(read: &MatchSummary, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
     name_missing(&mut meta, files);
@@ -76,14 +72,8 @@ fn take_merge<R: Read>(
 ) -> Result<TraceMeta, ImportError> {
     let files = merge.files();
     let meta = take(merge, path, files, sink)?;
-    let base = || path.to_owned();
-    meta.ok_or_else(|| {
-        BlktraceError::Empty {
-            base: base(),
-            files,
-        }
-        .into()
-    })
+    let base = path.to_owned();
+    meta.ok_or_else(|| BlktraceError::Empty { base, files }.into())
 }
 
 /// Matches events and hands their I/Os on as records. Returns `None` when there is no I/O.
@@ -130,7 +120,6 @@ fn begin(notes: &Notes, zero: u64) -> Origin {
     }
 }
 
-/// Converts a time of the traced machine into Unix time, ns; `None` without a timestamp note.
 fn unix(notes: &Notes, time: u64) -> Option<u64> {
     let (unix, at) = notes.start_unix_ns.zip(notes.start_ns)?;
     Some(unix.saturating_add(time).saturating_sub(at))

@@ -6,20 +6,16 @@ use std::str::FromStr;
 
 /// The unit of the times in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum TimeUnit {
-    /// Nanoseconds.
     Nanoseconds,
-    /// Microseconds.
     Microseconds,
-    /// Milliseconds.
     Milliseconds,
-    /// Seconds.
     Seconds,
 }
 
 impl TimeUnit {
     /// The unit's symbol: `ns`, `us`, `ms`, `s`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             TimeUnit::Nanoseconds => "ns",
@@ -29,7 +25,6 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one unit.
     pub(super) const fn nanos(self) -> u64 {
         10u64.pow(self.places() as u32)
     }
@@ -48,17 +43,13 @@ impl TimeUnit {
 impl FromStr for TimeUnit {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "ns" => Ok(TimeUnit::Nanoseconds),
-            "us" => Ok(TimeUnit::Microseconds),
-            "ms" => Ok(TimeUnit::Milliseconds),
-            "s" => Ok(TimeUnit::Seconds),
-            _ => Err("expected a time unit: ns, us, ms or s"),
-        }
+        use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+        let mut all = [Nanoseconds, Microseconds, Milliseconds, Seconds].into_iter();
+        let found = all.find(|unit| unit.name() == text);
+        found.ok_or("expected a time unit: ns, us, ms or s")
     }
 }
 
-/// The reason why a text is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotATime {
     NotANumber,
@@ -161,7 +152,6 @@ pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
     product.is_multiple_of(divisor).then(|| product / divisor)
 }
 
-/// The number as `digits * 10^exponent`.
 fn parts(text: &str) -> Result<(u128, i64), NotATime> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {

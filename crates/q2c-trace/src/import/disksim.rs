@@ -11,7 +11,7 @@ use super::row::Row;
 use super::run::{Import, needed};
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, time};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption as O};
 use q2c_model::{Bytes, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -27,12 +27,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     },
     own_device_numbers: false,
     by_shape: true,
-    uses: &[
-        ImportOption::Unit,
-        ImportOption::OffsetUnit,
-        ImportOption::ReadFlag,
-        ImportOption::Sort,
-    ],
+    uses: &[O::Unit, O::OffsetUnit, O::ReadFlag, O::Sort],
     import,
 };
 

@@ -22,7 +22,6 @@ pub(super) struct LineNotes {
     pub(super) losses: Losses,
 }
 
-/// Reads single lines of a text.
 pub(super) trait EventLine {
     /// Time zero of the text, ns. The first events are put in order if one of them lies before it.
     const ZERO: u64;
@@ -68,7 +67,6 @@ pub(super) fn import(
     Ok(meta)
 }
 
-/// Reads events from the text of one source.
 struct EventText<'a, P> {
     path: &'a Path,
     skip_bad: bool,
@@ -93,7 +91,6 @@ struct EventText<'a, P> {
 }
 
 impl<P: EventLine> EventText<'_, P> {
-    /// Reads the next block; false at the end.
     fn fill(&mut self) -> Result<bool, ImportError> {
         let first = self.line == 0 && self.block.is_empty();
         let memory = std::mem::take(&mut self.block);

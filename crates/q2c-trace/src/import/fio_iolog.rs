@@ -57,11 +57,9 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         meta.source_version = version.to_string();
     }
     if log.headless {
-        let how = format!("version {} by the shape of its lines", meta.source_version);
-        meta.facts.insert(
-            "recognised".to_owned(),
-            format!("{how}; its header is missing"),
-        );
+        let version = &meta.source_version;
+        let how = format!("version {version} by the shape of its lines; its header is missing");
+        meta.facts.insert("recognised".to_owned(), how);
     }
     if log.rounded > 0 {
         let rounded = log.rounded.to_string();
@@ -84,7 +82,6 @@ struct Log {
     rounded: u64,
 }
 
-/// What a line says of a file.
 struct Action<'a> {
     name: &'a [u8],
     word: &'a [u8],
@@ -188,11 +185,10 @@ fn version_of(line: &[u8]) -> Result<u8, BadLine> {
     match (at.iter().all(u8::is_ascii_digit), Action::split(rest)) {
         (true, Some(_)) => Ok(3),
         _ if Action::split(line).is_some() => Ok(2),
-        _ => Err(bad(
-            "header",
-            "fio version 2 iolog, or 3, or a line of one",
-            line,
-        )),
+        _ => {
+            let expected = "fio version 2 iolog, or 3, or a line of one";
+            Err(bad("header", expected, line))
+        }
     }
 }
 

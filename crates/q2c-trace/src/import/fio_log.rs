@@ -13,8 +13,7 @@ use super::row::{KnownTime, Row};
 use super::run::{Import, needed, read_error};
 use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole};
 use super::unpack::head;
-use super::unread;
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption, unread};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 use std::path::Path;
@@ -37,7 +36,6 @@ const SPEC: Spec = Spec {
 const LINE: &str = "4 to 7 cells: time, value, direction, block size, offset, priority, issue time";
 /// Nanoseconds in the unit of a log's times.
 const MILLISECOND: u64 = 1_000_000;
-/// Most I/Os in flight.
 const MOST_LANES: usize = 1024;
 
 fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
@@ -81,10 +79,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         lanes: Vec::new(),
     };
     let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
-    let lanes = format!(
-        "{} (I/Os that overlap were dealt to lanes)",
-        log.lanes.len()
-    );
+    let lanes = log.lanes.len();
+    let lanes = format!("{lanes} (I/Os that overlap were dealt to lanes)");
     for (fact, value) in [
         ("unit", unit.name().to_owned()),
         ("fio_log.values", values.to_owned()),
@@ -104,7 +100,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-/// What the first lines tell of all.
 #[derive(Default)]
 struct Layout {
     rows: usize,
@@ -176,7 +171,6 @@ impl Layout {
         needed(given, path, "unit", why)
     }
 
-    /// Names of the columns that nothing is read of.
     fn not_taken(&self) -> String {
         let before = 4 + usize::from(self.offset.is_some());
         let columns = self.columns.saturating_sub(before).min(2);
@@ -188,9 +182,7 @@ impl Layout {
 struct Log {
     unit: TimeUnit,
     offset: Option<usize>,
-    /// Time of the last line, ns.
     last: u64,
-    /// The end of each lane's last I/O, ns.
     lanes: Vec<u64>,
 }
 
@@ -225,11 +217,8 @@ impl Log {
     fn place(&mut self, at: u64, latency: u64) -> Option<(u32, u64)> {
         let end = at.checked_add(MILLISECOND)?;
         let fits = |free: u64| free.checked_add(latency).is_some_and(|ends| ends < end);
-        let lanes = self
-            .lanes
-            .iter()
-            .enumerate()
-            .filter(|(_, free)| fits(**free));
+        let lanes = self.lanes.iter().enumerate();
+        let lanes = lanes.filter(|(_, free)| fits(**free));
         let lane = match lanes.max_by_key(|(_, free)| **free) {
             Some((lane, _)) => lane,
             None if self.lanes.len() < MOST_LANES && fits(0) => {

@@ -8,7 +8,7 @@ use super::decimal::TimeUnit;
 use super::row::{Name, Row};
 use super::shape::{self, Units};
 use super::text::{Cells, Parse, Separator, address, device, letter, sector_length, time};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption as O};
 use q2c_model::DevId;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -21,11 +21,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     },
     own_device_numbers: false,
     by_shape: true,
-    uses: &[
-        ImportOption::Unit,
-        ImportOption::OffsetUnit,
-        ImportOption::Sort,
-    ],
+    uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {
         let unit = from.options.unit.unwrap_or(TimeUnit::Nanoseconds);
         shape::import_units(from, &SPEC, |line, units| row(line, unit, units))

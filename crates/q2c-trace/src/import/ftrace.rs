@@ -24,12 +24,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// The kinds of lines.
 #[derive(Clone, Copy)]
 enum Line<'a> {
     /// An event, and the name of its process (empty when it is not told).
     Event(Event, &'a str),
-    /// An event of another tracepoint.
     Other,
     /// So many events were lost before the next line.
     Lost(u64),
@@ -59,7 +57,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 struct Ftrace {
-    /// Number of events of other tracepoints.
     others: u64,
 }
 
@@ -123,7 +120,6 @@ fn parse(line: &str) -> Result<Line<'_>, BadLine> {
     Ok(Line::Event(event, comm))
 }
 
-/// A line up to the payload of its event.
 struct Head<'a> {
     task: &'a str,
     cpu: Option<u32>,

@@ -14,7 +14,6 @@ use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// First bytes of every Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
 
@@ -38,9 +37,6 @@ pub enum Input {
 impl Input {
     /// Finds out what `path` is: by the format that is named, else by its first bytes. A path that
     /// is no file may be the base name of blktrace files, and `-` is standard input.
-    ///
-    /// # Errors
-    /// When the path cannot be read, or is of no known format.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
         Input::find(path, format, None)
     }
@@ -91,11 +87,7 @@ impl Input {
         if format.name == BLKTRACE && is_plain {
             return Ok(Input::Blktrace(FileSet::find(path)?));
         }
-        let recognised = if named {
-            None
-        } else {
-            shape::doubt(head, format)
-        };
+        let recognised = (!named).then(|| shape::doubt(head, format)).flatten();
         Ok(Input::Foreign {
             format,
             source,
@@ -105,9 +97,6 @@ impl Input {
 
     /// As [`Input::recognise`]. An option that only one format uses names it; those that the
     /// recording has no use for are refused.
-    ///
-    /// # Errors
-    /// As for [`Input::recognise`] and [`Input::check`].
     pub fn with_options(
         path: &Path,
         format: Option<&str>,
@@ -119,7 +108,6 @@ impl Input {
     }
 
     /// Name of the format; `None` for a q2c trace.
-    #[must_use]
     pub fn format(&self) -> Option<&'static str> {
         match self {
             Input::Own => None,
@@ -131,9 +119,6 @@ impl Input {
     /// Reads the recording to its end and hands its records on. Of a q2c trace these are the
     /// records and columns that `scan` selects; a recording of another tool is imported whole.
     /// Returns the description of the recording.
-    ///
-    /// # Errors
-    /// When the recording cannot be read or used, or when the sink refuses the records.
     pub fn read(
         self,
         path: &Path,
@@ -148,10 +133,8 @@ impl Input {
     }
 
     /// Imports a recording of another tool into the new file `trace`. Returns the trace's
-    /// description; its `unmatched` holds the lines that were left out.
-    ///
-    /// # Errors
-    /// As for [`Input::import`], and when the trace cannot be written. No trace appears then.
+    /// description; its `unmatched` holds the lines that were left out. After an error there is no
+    /// trace.
     pub fn import_to_file(
         self,
         path: &Path,
@@ -166,10 +149,6 @@ impl Input {
     }
 
     /// Imports a recording of another tool to its end. Returns the description for a trace of it.
-    ///
-    /// # Errors
-    /// When the recording cannot be read or used, when it is a q2c trace, or when the sink refuses
-    /// the records.
     pub fn import(
         self,
         path: &Path,

@@ -30,7 +30,6 @@ fn sniff(head: &[u8]) -> bool {
     first.is_some_and(is_number) || name(head).is_some()
 }
 
-/// The lines that have a value, without their comments.
 fn values(head: &str) -> impl Iterator<Item = &str> {
     let lines = head.trim_start_matches('\u{feff}').lines();
     lines.map(value).filter(|value| !value.is_empty())
@@ -40,7 +39,6 @@ fn is_number(value: &str) -> bool {
     decimal::nanos(value, TimeUnit::Nanoseconds).is_ok()
 }
 
-/// The name above the numbers.
 fn name(head: &[u8]) -> Option<String> {
     const SEPARATORS: [char; 5] = [',', ';', '\t', '=', ':'];
     let text = String::from_utf8_lossy(head);
@@ -52,7 +50,6 @@ fn name(head: &[u8]) -> Option<String> {
     is_above.then(|| name.to_owned())
 }
 
-/// The properties that all requests of the list share, and the time reached so far.
 struct List {
     unit: TimeUnit,
     device: DevId,
@@ -73,21 +70,12 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         }
         (own, given) => given.or(own),
     };
+    let (op, bytes) = (options.op_or_assumed(), options.bytes_or_assumed());
     let mut list = List {
         unit: needed(given, path, "unit", "the list has bare numbers")?,
         device: options.device,
-        op: needed(
-            options.op_or_assumed(),
-            path,
-            "op",
-            "the list names no operation",
-        )?,
-        bytes: needed(
-            options.bytes_or_assumed(),
-            path,
-            "block size",
-            "the list has no lengths",
-        )?,
+        op: needed(op, path, "op", "the list names no operation")?,
+        bytes: needed(bytes, path, "block size", "the list has no lengths")?,
         now: 0,
     };
     let mut intake = Intake::new(path, options.skip_bad, from.sink);

@@ -3,10 +3,8 @@
 use super::error::BadLine;
 use std::io::{self, BufRead, Read};
 
-/// Length of the longest line that is read, bytes.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// One line, or the reason why it cannot be used.
 pub(super) type Line<'a> = Result<&'a str, BadLine>;
 
 /// Reads lines without their ends (`\n` or `\r\n`). It keeps one line, at most 64 KiB.
@@ -15,7 +13,6 @@ pub(super) struct Lines<'a> {
     line: Vec<u8>,
     /// Whether the last line was cut off, so that its rest is still to be read.
     rest_ahead: bool,
-    /// Number of the last line, from 1.
     pub(super) number: u64,
 }
 

@@ -100,13 +100,11 @@ pub const FORMATS: &[ImportFormat] = &[
 ];
 
 /// The format of this name; `None` when there is none.
-#[must_use]
 pub fn by_name(name: &str) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 /// The format of a file that begins with `head`; `None` when no format recognises it.
-#[must_use]
 pub fn sniff(head: &[u8]) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| (format.sniff)(head))
 }

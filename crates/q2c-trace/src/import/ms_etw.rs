@@ -44,15 +44,12 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut events = Events::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
     let mut meta = text::import_in_order(from, &SPEC, |line| events.line(line))?;
     meta.lost = events.lost;
-    let others = (
-        "events_of_other_kinds".to_owned(),
-        events.others.to_string(),
-    );
-    meta.facts.extend([others]);
+    let others = events.others.to_string();
+    meta.facts
+        .insert("events_of_other_kinds".to_owned(), others);
     Ok(meta)
 }
 
-/// Names of an event's cells.
 struct Names(Vec<Vec<u8>>);
 
 impl Names {
@@ -60,7 +57,6 @@ impl Names {
     const FLUSH: &[u8] =
         b"DiskFlush, TimeStamp, Process Name, ThreadID, IrpPtr, ElapsedTime, DiskNum";
 
-    /// The names in a line of the header block.
     fn of(line: &[u8]) -> Names {
         let names = line.split(|byte| *byte == b',').take(CELLS);
         Names(names.map(|name| name.trim_ascii().to_owned()).collect())
@@ -73,7 +69,6 @@ impl Names {
     }
 }
 
-/// Parses events.
 struct Events {
     unit: TimeUnit,
     in_header: bool,
@@ -127,13 +122,11 @@ impl Events {
         let cell = |name| names.get(cells, name);
         if cell("DiskNum").is_empty() {
             let found = String::from_utf8_lossy(line);
-            let expected = "the cells from the event to DiskNum, as the header names them";
-            return Err(BadLine::new(
+            let (reason, expected) = (
                 "wrong number of cells",
-                "line",
-                expected,
-                &found,
-            ));
+                "the cells from the event to DiskNum, as the header names them",
+            );
+            return Err(BadLine::new(reason, "line", expected, &found));
         }
         let range = match op {
             Op::Flush => (Sectors(0), Bytes(0)),
@@ -151,15 +144,12 @@ impl Events {
 fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
     let sector = sectors(hexadecimal(offset, "ByteOffset")?, Bytes(1))
         .ok_or_else(|| bad("ByteOffset", "a multiple of 512", offset))?;
-    match hexadecimal(size, "IOSize")? {
-        0 => Err(BadLine::new(
-            "zero length",
-            "IOSize",
-            "a length above zero",
-            "0",
-        )),
-        bytes => Ok((sector, Bytes(bytes))),
+    let bytes = Bytes(hexadecimal(size, "IOSize")?);
+    if bytes == Bytes(0) {
+        let expected = "a length above zero";
+        return Err(BadLine::new("zero length", "IOSize", expected, "0"));
     }
+    Ok((sector, bytes))
 }
 
 /// The number in `Events Lost: 12`, which xperf writes behind the header.

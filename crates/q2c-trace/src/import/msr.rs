@@ -10,7 +10,7 @@ use super::row::{KnownTime, Name, Row};
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
 use super::{ImportFormat, ImportOption};
-use q2c_model::{Bytes, DevId, Nanos};
+use q2c_model::{Bytes, Nanos};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "msr",
@@ -48,10 +48,7 @@ fn row(line: &[u8]) -> Parse {
     let mut row = Row::new(start, op, sector, bytes);
     row.latency = KnownTime::from(ticks(cells.get(6), "ResponseTime")?);
     row.name = name;
-    row.device = DevId {
-        major: 0,
-        minor: disk,
-    };
+    row.device.minor = disk;
     Ok(Some(row))
 }
 

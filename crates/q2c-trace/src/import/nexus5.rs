@@ -12,7 +12,7 @@ use super::row::{KnownTime, Row};
 use super::run::{Import, needed};
 use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption as O};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -23,11 +23,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     },
     own_device_numbers: false,
     by_shape: true,
-    uses: &[
-        ImportOption::Unit,
-        ImportOption::OffsetUnit,
-        ImportOption::Sort,
-    ],
+    uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import,
 };
 

@@ -47,7 +47,6 @@ pub struct ImportOptions {
 
 impl ImportOptions {
     /// These options for the recordings at `paths`.
-    #[must_use]
     pub fn for_recordings<P: AsRef<Path>>(&self, paths: &[P]) -> Self {
         ImportOptions {
             mixed: !paths.iter().all(|path| is_trace(path.as_ref())),
@@ -79,26 +78,18 @@ impl ImportOptions {
 
 type IsGiven = fn(&ImportOptions) -> bool;
 
-/// An option that only some formats use.
+/// An option that only some formats use: the field of [`ImportOptions`] of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say it")]
 pub enum ImportOption {
-    /// [`ImportOptions::unit`]
     Unit,
-    /// [`ImportOptions::offset_unit`]
     OffsetUnit,
-    /// [`ImportOptions::op`]
     Op,
-    /// [`ImportOptions::bytes`]
     Bytes,
-    /// [`ImportOptions::read_flag`]
     ReadFlag,
-    /// [`ImportOptions::columns`]
     Columns,
-    /// [`ImportOptions::delimiter`]
     Delimiter,
-    /// [`ImportOptions::blkparse_format`]
     BlkparseFormat,
-    /// [`ImportOptions::sort`]
     Sort,
 }
 
@@ -111,40 +102,30 @@ impl ImportOption {
 
     /// Each with its flag on the command line, and whether it is given.
     const ALL: &'static [(ImportOption, &'static str, IsGiven)] = &[
-        (ImportOption::Unit, "--unit", |given| given.unit.is_some()),
-        (ImportOption::OffsetUnit, "--offset-unit", |given| {
-            given.offset_unit.is_some()
+        (Self::Unit, "--unit", |o| o.unit.is_some()),
+        (Self::OffsetUnit, "--offset-unit", |o| {
+            o.offset_unit.is_some()
         }),
-        (ImportOption::Op, "--op", |given| given.op.is_some()),
-        (ImportOption::Bytes, "--bs", |given| given.bytes.is_some()),
-        (ImportOption::ReadFlag, "--read-flag", |given| {
-            given.read_flag.is_some()
+        (Self::Op, "--op", |o| o.op.is_some()),
+        (Self::Bytes, "--bs", |o| o.bytes.is_some()),
+        (Self::ReadFlag, "--read-flag", |o| o.read_flag.is_some()),
+        (Self::Columns, "--columns", |o| !o.columns.is_empty()),
+        (Self::Delimiter, "--delimiter", |o| o.delimiter.is_some()),
+        (Self::BlkparseFormat, "--blkparse-format", |o| {
+            o.blkparse_format.is_some()
         }),
-        (ImportOption::Columns, "--columns", |given| {
-            !given.columns.is_empty()
-        }),
-        (ImportOption::Delimiter, "--delimiter", |given| {
-            given.delimiter.is_some()
-        }),
-        (ImportOption::BlkparseFormat, "--blkparse-format", |given| {
-            given.blkparse_format.is_some()
-        }),
-        (ImportOption::Sort, "--sort", |given| given.sort.is_some()),
+        (Self::Sort, "--sort", |o| o.sort.is_some()),
     ];
 }
 
 impl Input {
     /// Whether an import reads the option. That of a q2c trace reads none.
-    #[must_use]
     fn uses(&self, option: ImportOption) -> bool {
         let format = self.format().and_then(by_name);
         format.is_some_and(|format| format.uses.contains(&option))
     }
 
     /// Refuses options that the format of the recording does not use. A q2c trace uses none.
-    ///
-    /// # Errors
-    /// [`ImportError::Unused`] and [`ImportError::Needless`].
     pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
         let unused = options.given().find(|(option, ..)| !self.uses(*option));
         let path = path.to_owned();
@@ -178,7 +159,6 @@ pub struct ColumnMap {
 
 impl ColumnMap {
     /// Parses `field=header,field=header`; `None` when a part has no `=`.
-    #[must_use]
     pub fn parse_list(text: &str) -> Option<Vec<ColumnMap>> {
         let pair = |part: &str| {
             let (field, header) = part.split_once('=')?;

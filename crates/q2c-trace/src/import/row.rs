@@ -7,7 +7,6 @@ use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 
 /// No request takes as long.
 pub(super) const DAY: Nanos = Nanos(86_400_000_000_000);
-/// Length of the longest name kept, bytes.
 const NAME: usize = 16;
 
 /// Name of a process or a host, up to 16 bytes, padded with zeros.
@@ -15,7 +14,6 @@ const NAME: usize = 16;
 pub(super) struct Name([u8; NAME]);
 
 impl Name {
-    /// The first 16 bytes of a name.
     pub(super) fn cut(text: &[u8]) -> Name {
         let mut name = [0; NAME];
         let kept = text.len().min(NAME);
@@ -23,7 +21,6 @@ impl Name {
         Name(name)
     }
 
-    /// The whole name; `None` when it is longer than 16 bytes.
     pub(super) fn whole(text: &[u8]) -> Option<Name> {
         (text.len() <= NAME).then(|| Name::cut(text))
     }
@@ -58,7 +55,6 @@ pub(super) struct Row {
     /// Line (from 1) or byte offset in the source.
     pub(super) position: u64,
     pub(super) start: Nanos,
-    /// Time from the start to the end.
     pub(super) latency: KnownTime,
     /// Time from the start until the driver got the request.
     pub(super) waited: KnownTime,
@@ -106,12 +102,8 @@ impl Row {
         }
         let start = (end.0).checked_add(DAY.0 - latency.0);
         let start = start.ok_or_else(|| {
-            BadLine::new(
-                "too large",
-                "time",
-                "below 2^64 ns less a day",
-                &end.0.to_string(),
-            )
+            let found = end.0.to_string();
+            BadLine::new("too large", "time", "below 2^64 ns less a day", &found)
         })?;
         let mut row = Row::new(Nanos(start), op, sector, bytes);
         row.latency = KnownTime::from(latency);
@@ -145,12 +137,8 @@ impl Packed for Row {
         ] {
             into.extend(word.to_le_bytes());
         }
-        for word in [
-            self.device.major,
-            self.device.minor,
-            self.lane,
-            self.flags.0,
-        ] {
+        let DevId { major, minor } = self.device;
+        for word in [major, minor, self.lane, self.flags.0] {
             into.extend(word.to_le_bytes());
         }
         into.push(self.op as u8);

@@ -38,17 +38,11 @@ pub trait RecordSink {
     fn number_devices(&mut self) {}
 
     /// Takes the time zero of the records. It is called once, before the first `push`.
-    ///
-    /// # Errors
-    /// When the sink wants no records.
     fn begin(&mut self, _: &Origin) -> Result<(), TraceError> {
         Ok(())
     }
 
     /// Takes records, in the order of the source.
-    ///
-    /// # Errors
-    /// When the records cannot be written.
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError>;
 }
 
@@ -84,10 +78,8 @@ pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError + use<
     }
 }
 
-/// A position in a source, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Number of a line, from 1.
     Line(u64),
     /// Offset of a record in bytes, from 0.
     Offset(u64),
@@ -102,7 +94,6 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// The error that says that a line or a record cannot be used.
 pub(super) fn refused(path: &Path, position: Position, bad: BadLine) -> ImportError {
     let (path, field) = (path.to_owned(), bad.field.to_owned());
     let (expected, found) = (bad.expected.to_owned(), bad.found);
@@ -132,7 +123,6 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    /// Most numbers that are kept.
     const MOST: usize = 10;
 
     pub(super) fn add(&mut self, number: u64) {
@@ -163,7 +153,6 @@ pub(super) struct Intake<'a> {
     sink: &'a mut dyn RecordSink,
     skip_bad: bool,
     batch: Vec<IoRecord>,
-    /// Time zero of the records; `None` when the sink was told it.
     origin: Option<Origin>,
     taken: u64,
     skipped: BTreeMap<&'static str, Skipped>,
@@ -188,7 +177,6 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Path of the source, for messages.
     pub(super) fn path(&self) -> &'a Path {
         self.path
     }
@@ -198,12 +186,10 @@ impl<'a> Intake<'a> {
         self.origin = Some(origin);
     }
 
-    /// Tells the sink that the importer numbers the devices of this source.
     pub(super) fn number_devices(&mut self) {
         self.sink.number_devices();
     }
 
-    /// Numbers a record and takes it.
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
         record.id = self.taken;
@@ -215,7 +201,6 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
     pub(super) fn bad(&mut self, position: Position, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
             let number = match position {
@@ -237,7 +222,6 @@ impl<'a> Intake<'a> {
         skipped.append(part, before);
     }
 
-    /// The error that says that a line or a record cannot be used.
     pub(super) fn refused(&self, position: Position, bad: BadLine) -> ImportError {
         refused(self.path, position, bad)
     }

@@ -4,12 +4,11 @@ use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::ImportError;
 use super::row::{DAY, Row};
-use super::run::{Import, read_error};
+use super::run::{Import, needed, read_error};
 use super::text::{self, BOM, Parse, complete_lines, first_rows};
 use super::{FORMATS, ImportFormat};
 use q2c_model::{Bytes, TraceMeta};
 
-/// The longest request that a row is believed.
 const LONGEST: u64 = 1 << 30;
 /// Begin and end of the time that recordings are of: the years 1990 to 2099 in Unix time, ns.
 const YEARS: std::ops::Range<u64> = 631_152_000_000_000_000..4_102_444_800_000_000_000;
@@ -84,11 +83,7 @@ pub(super) fn stated_unit(
         Some(TimeUnit::Microseconds) => "its times are of this age in microseconds (--unit us)",
         Some(TimeUnit::Nanoseconds) => "its times are of this age in nanoseconds (--unit ns)",
     };
-    Err(ImportError::Option {
-        path: from.path.to_owned(),
-        option: "unit",
-        why,
-    })
+    needed(None, from.path, "unit", why)
 }
 
 /// The unit of offsets that is stated, or blocks of 512 bytes. It must be stated where the first
@@ -115,11 +110,7 @@ pub(super) fn stated_block(
             "the format counts blocks, but its first offsets are multiples of 512, as bytes are \
              (--offset-unit 1 for bytes, --offset-unit 512 for blocks)"
         };
-        return Err(ImportError::Option {
-            path: from.path.to_owned(),
-            option: "offset unit",
-            why: reason,
-        });
+        return needed(None, from.path, "offset unit", reason);
     }
     Ok(Bytes(512))
 }
@@ -173,7 +164,6 @@ fn are_sizes_in_bytes(head: &[u8], parse: impl Fn(&[u8]) -> Parse) -> bool {
     first.is_some_and(|first| has_size_in_bytes(&first) && rows.all(|row| has_size_in_bytes(&row)))
 }
 
-/// Some of what is ahead.
 fn head<'a>(from: &'a mut Import<'_>) -> Result<&'a [u8], ImportError> {
     const MOST: usize = 64 * 1024;
     let failed = read_error(from.path);

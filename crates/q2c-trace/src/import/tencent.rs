@@ -9,7 +9,7 @@ use super::decimal::TimeUnit;
 use super::row::Row;
 use super::shape::{self, Units};
 use super::text::{Cells, Parse, Separator, address, bad, device, sector_length, time};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption as O};
 use q2c_model::Op;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -23,11 +23,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     },
     own_device_numbers: false,
     by_shape: true,
-    uses: &[
-        ImportOption::Unit,
-        ImportOption::OffsetUnit,
-        ImportOption::Sort,
-    ],
+    uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {
         let unit = |line: &[u8], unit| row(line, unit, Units::SECTORS);
         let unit = shape::stated_unit(from, &SPEC, UNIT, unit)?;

@@ -1,5 +1,3 @@
-//! Imports recordings into a new trace.
-
 use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::{Counting, TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
@@ -29,11 +27,7 @@ impl RecordSink for UntilStopped<'_> {
 
 /// Imports one recording, or merges several by time, into the new trace `out`. `format` is that of
 /// all recordings; `None` recognises each by its first bytes. Returns the trace's description, and
-/// what it holds.
-///
-/// # Errors
-/// When a recording cannot be recognised, read or used, when the recordings cannot be merged, when
-/// the trace cannot be written, and soon after `stop` is set. No trace appears then.
+/// what it holds. It ends with an error soon after `stop` is set. After an error there is no trace.
 pub fn to_trace(
     recordings: &[PathBuf],
     format: Option<&str>,

@@ -20,7 +20,6 @@ use std::path::Path;
 use std::rc::Rc;
 use thiserror::Error;
 
-/// The path that stands for standard input.
 const STDIN: &str = "-";
 const BUFFER: usize = 256 * 1024;
 /// Bytes that are looked at to recognise a format.
@@ -29,10 +28,8 @@ const HEAD: usize = 4096;
 const MOST_LAYERS: usize = 4;
 /// Most memory for unpacking xz, as much as Zstandard takes; xz -9 needs 65 MiB.
 const MOST_XZ_MEMORY: u64 = 128 << 20;
-/// Most files of an archive that a message names.
 const MOST_NAMED: usize = 10;
 
-/// A way of packing.
 struct Packer {
     name: &'static str,
     /// Whether a source that begins so is packed this way.
@@ -80,12 +77,10 @@ const PACKERS: &[Packer] = &[
     },
 ];
 
-/// Whether a path stands for standard input.
 pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// What messages and facts call a source.
 pub(super) fn source_name(path: &Path) -> &Path {
     if is_stdin(path) {
         Path::new("stdin")
@@ -96,9 +91,6 @@ pub(super) fn source_name(path: &Path) -> &Path {
 
 /// Opens a source and says whether it is packed; packed data is unpacked while it is read. Packed
 /// data that ends in the middle gives a read error with the byte of the file.
-///
-/// # Errors
-/// [`ImportError::Read`] when the file cannot be opened or read, or is an archive of several files.
 pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
     let file = if is_stdin(path) {
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
@@ -109,10 +101,6 @@ pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError>
     opened.map_err(read_error(source_name(path)))
 }
 
-/// The beginning of a source, long enough to recognise its format.
-///
-/// # Errors
-/// When the source cannot be read.
 pub(super) fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
     let head = input.fill_buf()?;
     Ok(&head[..head.len().min(HEAD)])
@@ -168,7 +156,6 @@ fn buffered(name: &'static str, reader: Box<dyn Read>, at: Rc<Cell<u64>>) -> imp
     BufReader::with_capacity(BUFFER, Unpacked { reader, name, at })
 }
 
-/// Refuses an archive of several files.
 fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
     if names.len() < 2 {
         return Ok(());
@@ -195,7 +182,6 @@ fn is_own(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && !file.starts_with("._")
 }
 
-/// Counts the bytes that are taken from a file.
 struct Counted {
     input: Box<dyn BufRead>,
     at: Rc<Cell<u64>>,
@@ -272,68 +258,4 @@ fn told(name: &str, at: u64, error: io::Error) -> io::Error {
         _ => format!("expected {name} data, found damage at byte {at} of the file: {error}"),
     };
     io::Error::new(error.kind(), Told(words))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use flate2::{Compression, write::GzEncoder};
-    use std::io::Write;
-
-    fn text() -> Vec<u8> {
-        let line = |n: u32| format!("{},W,{},4096,{n}\n", n % 7, n.wrapping_mul(2_654_435_761));
-        (0..50_000).map(line).collect::<String>().into_bytes()
-    }
-
-    fn gz(text: &[u8]) -> Vec<u8> {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(text).unwrap();
-        packed.finish().unwrap()
-    }
-
-    fn read(packed: Vec<u8>) -> io::Result<Vec<u8>> {
-        let mut all = Vec::new();
-        unpacked(io::Cursor::new(packed))?.1.read_to_end(&mut all)?;
-        Ok(all)
-    }
-
-    #[test]
-    fn packed_or_not_the_text_is_the_same() {
-        let text = text();
-        let zst = zstd::encode_all(&text[..], 3).unwrap();
-        for packed in [text.clone(), gz(&text), zst.clone()] {
-            assert!(read(packed).unwrap() == text);
-        }
-        let (front, back) = text.split_at(10_000);
-        assert!(read([gz(front), gz(back)].concat()).unwrap() == text);
-        let twice = read([zst.clone(), zst].concat()).unwrap();
-        assert!(twice == [&text[..], &text].concat());
-    }
-
-    #[test]
-    fn what_is_cut_in_the_middle_is_an_error_with_its_place() {
-        let text = text();
-        let zst = zstd::encode_all(&text[..], 3).unwrap();
-        for (name, whole) in [("gzip", gz(&text)), ("Zstandard", zst)] {
-            for cut in [whole.len() / 2, whole.len() - 1] {
-                let told = read(whole[..cut].to_vec()).unwrap_err();
-                assert_eq!(told.kind(), io::ErrorKind::UnexpectedEof, "{name} {cut}");
-                let place =
-                    format!("rest of the {name} data, found the end of the file at byte {cut};");
-                assert!(told.to_string().contains(&place), "{told}");
-            }
-        }
-    }
-
-    #[test]
-    fn damage_is_told() {
-        let mut packed = gz(&text());
-        let middle = packed.len() / 2;
-        packed[middle..middle + 64].fill(0xff);
-        let told = read(packed).unwrap_err().to_string();
-        assert!(
-            told.contains("expected gzip data, found damage at byte "),
-            "{told}"
-        );
-    }
 }

@@ -4,12 +4,10 @@
 use super::ImportError;
 use std::path::Path;
 
-/// A kind of file.
 struct Kind {
     what: &'static str,
     /// Whether a file that begins so is of this kind.
     is: fn(&[u8]) -> bool,
-    /// What to do instead.
     todo: &'static str,
 }
 
@@ -103,7 +101,6 @@ pub(super) fn refusal(path: &Path, head: &[u8]) -> Option<ImportError> {
     Some(unread(path, kind.what.to_owned(), kind.todo))
 }
 
-/// The error for a log of fio that has no I/Os.
 pub(super) fn fio(path: &Path, found: String) -> ImportError {
     unread(path, found, FIO)
 }

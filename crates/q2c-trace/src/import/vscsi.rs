@@ -35,10 +35,8 @@ const V1: Spec = Spec {
 };
 const V2: Spec = Spec { ends: true, ..V1 };
 const SECTOR: Bytes = Bytes(512);
-/// Number of records read at once.
 const RECORDS: usize = 4096;
 
-/// The two layouts of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     One,
@@ -97,10 +95,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         None if !block.is_empty() => return Err(no_version(path, options, from.sink)),
         version => version.unwrap_or(Version::One),
     };
-    let spec = match version {
-        Version::One => &V1,
-        Version::Two => &V2,
-    };
+    let spec = if version == Version::One { &V1 } else { &V2 };
     let mut out = Arranged::new(path, options, from.sink, spec);
     let mut offset = 0;
     loop {
@@ -120,17 +115,13 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         }
         block.clear();
     }
-    let number = match version {
-        Version::One => "1",
-        Version::Two => "2",
-    };
+    let number = if version == Version::One { "1" } else { "2" };
     out.fact("stated.device", options.device.to_string());
     let mut meta = out.finish(offset / version.size() as u64)?;
     number.clone_into(&mut meta.source_version);
     Ok(meta)
 }
 
-/// Reads until `block` has `size` bytes or the source ends.
 fn fill(input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize) -> io::Result<()> {
     let room = size - block.len();
     input.take(room as u64).read_to_end(block).map(|_| ())
@@ -194,7 +185,6 @@ fn nanos(us: u64, field: &'static str) -> Result<Nanos, BadLine> {
     })
 }
 
-/// The operation of a SCSI command.
 const fn operation(command: u16) -> Op {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,

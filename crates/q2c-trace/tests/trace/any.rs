@@ -1,5 +1,3 @@
-//! Generates records for property tests.
-
 use proptest::option::of;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
@@ -19,23 +17,13 @@ fn ns() -> impl Strategy<Value = Option<Nanos>> {
     .prop_map(|ns| ns.map(Nanos))
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    prop_oneof![
-        Just(Op::Read),
-        Just(Op::Write),
-        Just(Op::Flush),
-        Just(Op::Discard),
-        Just(Op::Other)
-    ]
-}
-
 /// Any record: each optional column is empty or not, and extreme values occur.
 pub fn any_record() -> impl Strategy<Value = IoRecord> {
     let head = (
         number(),
         prop_oneof![Just(Layer::User), Just(Layer::Block)],
         (any::<u32>(), any::<u32>()),
-        op(),
+        prop::sample::select(Op::ALL.to_vec()),
         any::<u32>(),
         number(),
         number(),

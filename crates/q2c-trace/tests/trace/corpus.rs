@@ -12,31 +12,16 @@ use std::path::Path;
 
 /// Formats whose records are requests as they were submitted. [`common::check`] is their fuzz
 /// target.
-const CHECKED: [&str; 12] = [
-    "alibaba",
-    "disksim",
-    "fio-iolog",
-    "fio-log",
-    "fiu",
-    "ms-etw",
-    "msr",
-    "nexus5",
-    "spc",
-    "systor17",
-    "tencent",
-    "vscsi",
-];
+const CHECKED: &str =
+    "alibaba disksim fio-iolog fio-log fiu ms-etw msr nexus5 spc systor17 tencent vscsi";
 
 /// The inputs in `fuzz/seeds/NAME` and `fuzz/kept/NAME.tar.zst`.
 fn inputs(name: &str) -> Vec<Vec<u8>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let name = name.replace('-', "_");
     let seeds = fs::read_dir(fuzz.join("seeds").join(&name)).into_iter();
-    let seeds = seeds
-        .flatten()
-        .flatten()
-        .map(|entry| fs::read(entry.path()).expect("a seed"));
-    let mut inputs: Vec<Vec<u8>> = seeds.collect();
+    let seeds = seeds.flatten().flatten().map(|entry| entry.path());
+    let mut inputs: Vec<Vec<u8>> = seeds.map(|path| fs::read(path).expect("a seed")).collect();
     let packed = fuzz.join("kept").join(format!("{name}.tar.zst"));
     let found = q2c_testkit::unpacked(&packed);
     assert!(!found.is_empty(), "the corpus of {name} is empty");
@@ -63,7 +48,7 @@ fn nothing_a_fuzzer_kept_breaks_an_importer() {
         for bytes in inputs {
             for skip_bad in [false, true] {
                 import(format, skip_bad, &bytes);
-                if CHECKED.contains(&format.name) {
+                if CHECKED.split(' ').any(|name| name == format.name) {
                     common::check(format.name, skip_bad, &bytes);
                 }
             }

@@ -1,6 +1,6 @@
 //! CSV import: a golden file, and every way in which a source can be wrong.
 
-use crate::support;
+use crate::support::{self, Imported, parts, tells};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
@@ -19,10 +19,7 @@ fn options(map: &str, unit: TimeUnit) -> ImportOptions {
     }
 }
 
-pub fn import(
-    text: &[u8],
-    options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, q2c_model::TraceMeta), String> {
+pub fn import(text: &[u8], options: &ImportOptions) -> Imported {
     support::import("csv", "some.csv", text, options).map_err(|error| error.to_string())
 }
 
@@ -64,15 +61,12 @@ fn the_small_file_gives_the_records_written_by_hand() {
 
 #[test]
 fn block_layer_times_make_block_records() {
-    let text = b"dev;Q;D;C;flags;err\n259:1;10;12;40;sync|fua;-5\n";
+    let text = b"dev;Q;D;C;flags;err\n8:1;10;12;40;sync|fua;-5\n";
     let map = "device=dev,queue_ns=Q,issue_ns=D,complete_ns=C,flags=flags,error=err";
     let mut options = options(map, TimeUnit::Microseconds);
     options.delimiter = Some(b';');
     let (records, _) = import(text, &options).unwrap();
-    let device = DevId {
-        major: 259,
-        minor: 1,
-    };
+    let device = DevId { major: 8, minor: 1 };
     let mut expected = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(4096));
     expected.queue_ns = Some(Nanos(0));
     expected.issue_ns = Some(Nanos(2_000));
@@ -84,93 +78,37 @@ fn block_layer_times_make_block_records() {
 
 /// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; then the message
 /// and the reason.
-const BAD_ROWS: &[(&str, &str, &str)] = &[
-    (
-        "x,2,1",
-        "line 2, submit_ns: expected a time, zero or above, found `x`",
-        "not a number",
-    ),
-    (
-        "nan,2,1",
-        "line 2, submit_ns: expected a time, zero or above, found `nan`",
-        "not a number (NaN)",
-    ),
-    (
-        "-1,2,1",
-        "line 2, submit_ns: expected a time, zero or above, found `-1`",
-        "negative",
-    ),
-    (
-        "1,2,1e3",
-        "line 2, bytes: expected a whole number in the field's range, found `1e3`",
-        "not a value of the field",
-    ),
-    (
-        "1,2",
-        "line 2, bytes: expected a value, found ``",
-        "empty cell",
-    ),
-    (
-        ",2,1",
-        "line 2, submit_ns: expected a value, found ``",
-        "empty cell",
-    ),
-    (
-        "1,2,1,4",
-        "line 2, line: expected as many cells as the header has, found more cells",
-        "too many cells",
-    ),
-    (
-        "2,1,1",
-        "line 2, reap_ns: expected a time not before the stage before it, found `1000 ns`",
-        "time goes back",
-    ),
-    (
-        "2,2,1",
-        "line 2, reap_ns: expected a latency above zero, found the time of the start",
-        "zero latency",
-    ),
-    (
-        "\"1,2,1",
-        "line 2, line: expected every quote closed on its line, found",
-        "open quote",
-    ),
-    (
-        "1e30,2,1",
-        "line 2, submit_ns: expected a time, zero or above, found `1e30`",
-        "too large",
-    ),
-    (
-        "5,6,512\n4,9,512",
-        "line 3, submit_ns: expected a start not before the row above",
-        "time goes back",
-    ),
+const BAD_ROWS: [&str; 12] = [
+    "x,2,1 => line 2, submit_ns: expected a time, zero or above, found `x` => not a number",
+    "nan,2,1 => line 2, submit_ns: expected a time, zero or above, found `nan` => not a number (NaN)",
+    "-1,2,1 => line 2, submit_ns: expected a time, zero or above, found `-1` => negative",
+    "1,2,1e3 => line 2, bytes: expected a whole number in the field's range, found `1e3` => not a value of the field",
+    "1,2 => line 2, bytes: expected a value, found `` => empty cell",
+    ",2,1 => line 2, submit_ns: expected a value, found `` => empty cell",
+    "1,2,1,4 => line 2, line: expected as many cells as the header has, found more cells => too many cells",
+    "2,1,1 => line 2, reap_ns: expected a time not before the stage before it, found `1000 ns` => time goes back",
+    "2,2,1 => line 2, reap_ns: expected a latency above zero, found the time of the start => zero latency",
+    "\"1,2,1 => line 2, line: expected every quote closed on its line, found => open quote",
+    "1e30,2,1 => line 2, submit_ns: expected a time, zero or above, found `1e30` => too large",
+    "5,6,512\n4,9,512 => line 3, submit_ns: expected a start not before the row above => time goes back",
 ];
 
 #[test]
 fn a_bad_row_is_told_or_skipped_and_counted() {
     let map = "submit_ns=s,reap_ns=e,bytes=n";
-    for (rows, message, reason) in BAD_ROWS {
+    for case in BAD_ROWS {
+        let [rows, message, reason] = parts(case);
         let text = format!("s,e,n\n{rows}\n7,9,512\n");
         let mut options = options(map, TimeUnit::Microseconds);
         let told = import(text.as_bytes(), &options).unwrap_err();
         assert!(told.starts_with("import some.csv, "), "{told}");
-        assert!(told.contains(message), "{told}\nlacks: {message}");
+        tells(&told, message);
         options.skip_bad = true;
         let (records, meta) = import(text.as_bytes(), &options).unwrap();
-        assert_eq!(
-            meta.unmatched.get(*reason),
-            Some(&1),
-            "{rows}: {:?}",
-            meta.unmatched
-        );
-        assert_eq!(meta.unmatched.len(), 1, "{rows}");
+        assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into(), "{rows}");
         let last = records.last().unwrap();
-        assert_eq!(
-            (last.bytes, last.u2c()),
-            (Bytes(512), Some(Nanos(2_000))),
-            "{rows}"
-        );
+        let found = (last.bytes, last.u2c());
+        assert_eq!(found, (Bytes(512), Some(Nanos(2_000))), "{rows}");
     }
 }
 
@@ -179,10 +117,7 @@ fn bytes_that_are_no_text_are_told_or_skipped() {
     let text = b"s,e\n1,\xff\n1,2\n";
     let mut options = options("submit_ns=s,reap_ns=e", TimeUnit::Nanoseconds);
     let told = import(text, &options).unwrap_err();
-    assert!(
-        told.contains("line 2, line: expected text in UTF-8"),
-        "{told}"
-    );
+    tells(&told, "line 2, line: expected text in UTF-8");
     options.skip_bad = true;
     let (records, meta) = import(text, &options).unwrap();
     assert_eq!((records.len(), meta.unmatched["not UTF-8"]), (1, 1));
@@ -190,35 +125,21 @@ fn bytes_that_are_no_text_are_told_or_skipped() {
 
 #[test]
 fn a_map_that_makes_no_sense_is_refused() {
-    for (map, message) in [
-        (
-            "submit_ns=s,nosuch=e",
-            "column map: expected one of device, op,",
-        ),
-        ("submit_ns=s,id=e", "found `id`"),
-        (
-            "submit_ns=s,submit_ns=e",
-            "expected every field once, found `submit_ns`",
-        ),
-        ("submit_ns=s,complete_ns=e", "expected times of one layer"),
-        (
-            "submit_ns=s,latency=e,reap_ns=n",
-            "expected either latency or the time of the end",
-        ),
-        (
-            "submit_ns=s,offset=e,sector=n",
-            "expected either offset or sector",
-        ),
-        ("latency=e", "expected a time besides the durations"),
-        (
-            "submit_ns=start",
-            "line 1, header: expected exactly one column `start`, found `s, e, n, m, m`",
-        ),
-        ("submit_ns=s,bytes=m", "expected exactly one column `m`"),
+    for case in [
+        "submit_ns=s,nosuch=e => column map: expected one of device, op,",
+        "submit_ns=s,id=e => found `id`",
+        "submit_ns=s,submit_ns=e => expected every field once, found `submit_ns`",
+        "submit_ns=s,complete_ns=e => expected times of one layer",
+        "submit_ns=s,latency=e,reap_ns=n => expected either latency or the time of the end",
+        "submit_ns=s,offset=e,sector=n => expected either offset or sector",
+        "latency=e => expected a time besides the durations",
+        "submit_ns=start => line 1, header: expected exactly one column `start`, found `s, e, n, m, m`",
+        "submit_ns=s,bytes=m => expected exactly one column `m`",
     ] {
+        let [map, message] = parts(case);
         let text = b"s,e,n,m,m\n1,2,3,4,5\n";
         let told = import(text, &options(map, TimeUnit::Nanoseconds)).unwrap_err();
-        assert!(told.contains(message), "{told}\nlacks: {message}");
+        tells(&told, message);
     }
 }
 
@@ -320,12 +241,9 @@ fn a_start_is_the_end_less_the_latency() {
     assert_eq!(read, ["0 write 512 0 9000", "6000 read 512 0 2000"]);
     let row = |n: u64| format!("{},{},R,512\n", n + 9, n * 7 % 9 * 1_000_000 + 1);
     let many: String = (0..140_000).map(row).collect();
-    let all = import(
-        format!("{head}{many}").as_bytes(),
-        &ImportOptions::default(),
-    );
-    let starts: Vec<_> = all.unwrap().0.iter().map(|r| r.submit_ns).collect();
-    assert!(starts.len() == 140_000 && starts.is_sorted());
+    let text = format!("{head}{many}");
+    let (all, _) = import(text.as_bytes(), &ImportOptions::default()).unwrap();
+    assert!(all.len() == 140_000 && all.is_sorted_by_key(|r| r.submit_ns));
     let told = rows(format!("{head}3,2,R,512\n1,2,R,512\n"), "", None).unwrap_err();
     assert!(told.contains("line 3, reap_ns: expected an end at most a second"));
 }
@@ -373,12 +291,8 @@ fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
         "2024-03-01T12:00:00 GMT",
         "2024-03-01 13:00:00+01:00",
     ] {
-        let (_, meta) = read(date, None).unwrap();
-        assert_eq!(
-            meta.start_unix_ns,
-            Some(1_709_294_400_000_000_000),
-            "{date}"
-        );
+        let unix = read(date, None).unwrap().1.start_unix_ns;
+        assert_eq!(unix, Some(1_709_294_400_000_000_000), "{date}");
     }
     for date in [
         "03/01/2024 12:00:00.002",
@@ -386,8 +300,7 @@ fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
         "2024-03-01 12:00:00 CET",
     ] {
         for unit in [None, Some(TimeUnit::Seconds)] {
-            let error = read(date, unit).unwrap_err();
-            assert!(error.contains("23:59:59.9"), "{error}");
+            tells(&read(date, unit).unwrap_err(), "23:59:59.9");
         }
     }
 }
@@ -408,10 +321,8 @@ fn times_of_day_pass_midnight() {
     let head = "end,latency_us,op,size";
     let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
     let (read, meta) = rows(text, "", None).unwrap();
-    assert_eq!(
-        read[1..],
-        ["1000 write 512 0 1000", "200000000 read 512 0 2000"]
-    );
+    let rest = ["1000 write 512 0 1000", "200000000 read 512 0 2000"];
+    assert_eq!(read[1..], rest);
     assert!(meta.facts["midnights"].starts_with("1 ("));
     let sorting = ImportOptions {
         sort: Some(std::env::temp_dir()),
@@ -424,18 +335,12 @@ fn times_of_day_pass_midnight() {
 
 #[test]
 fn lengths_and_latencies_are_possible_and_in_a_unit_that_is_told() {
-    for (name, expected) in [
-        (
-            "08-wrapped-latency/wrap.csv",
-            "line 3, latency: expected a latency above zero and below a day",
-        ),
-        (
-            "11-csv-lengths/size0.csv",
-            "line 2, bytes: expected a length above zero",
-        ),
+    for case in [
+        "08-wrapped-latency/wrap.csv => line 3, latency: expected a latency above zero and below a day",
+        "11-csv-lengths/size0.csv => line 2, bytes: expected a length above zero",
     ] {
-        let told = rows(case(name), "", None).unwrap_err();
-        assert!(told.contains(expected), "{told}");
+        let [name, expected] = parts(case);
+        tells(&rows(self::case(name), "", None).unwrap_err(), expected);
     }
     let text = case("11-csv-lengths/units3.csv");
     let told = rows(&text, "", None).unwrap_err();
@@ -556,10 +461,8 @@ fn a_unit_against_that_of_a_header_is_refused() {
         import(format!("{header}\n1,2\n").as_bytes(), &options)
     };
     let told = read("start_ms,latency_us").unwrap_err();
-    assert!(
-        told.contains("--unit as the headers of times say") && told.contains("start_ms"),
-        "{told}"
-    );
+    tells(&told, "--unit as the headers of times say");
+    tells(&told, "start_ms");
     for fits in ["start_us,latency_us", "start,latency", "submit_ns,reap_ns"] {
         read(fits).unwrap();
     }

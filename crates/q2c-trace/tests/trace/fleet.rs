@@ -1,7 +1,5 @@
-//! Importing into a folder with the traces of each device.
-
 use crate::any::any_record;
-use crate::support::{block_read, read, write};
+use crate::support::{block_read, read, tells, write};
 use proptest::prelude::*;
 use q2c_model::{DevId, FleetMeta, IoRecord, TraceMeta};
 use q2c_trace::import::{ImportError, ImportOptions, several, to_fleet};
@@ -20,10 +18,8 @@ fn fleet(inputs: &[PathBuf], out: &Path, most: u64) -> Result<FleetMeta, ImportE
 /// The traces of a device, in the order of their names.
 fn traces(out: &Path, device: DevId) -> Vec<PathBuf> {
     let folder = out.join(format!("device={}%3A{}", device.major, device.minor));
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
@@ -32,13 +28,11 @@ fn traces(out: &Path, device: DevId) -> Vec<PathBuf> {
 fn by_device(records: &[IoRecord]) -> BTreeMap<(u32, u32), Vec<IoRecord>> {
     let mut devices: BTreeMap<(u32, u32), Vec<IoRecord>> = BTreeMap::new();
     for record in records {
-        let device = devices.entry((record.device.major, record.device.minor));
-        let device = device.or_default();
-        let id = device.len() as u64;
-        device.push(IoRecord {
-            id,
-            ..record.clone()
-        });
+        let DevId { major, minor } = record.device;
+        let device = devices.entry((major, minor)).or_default();
+        let mut record = record.clone();
+        record.id = device.len() as u64;
+        device.push(record);
     }
     devices
 }
@@ -83,11 +77,8 @@ fn alibaba(folder: &Path, name: &str, from: u64) -> PathBuf {
     let line = |n: u64| {
         let device = if n.is_multiple_of(2) { 3 } else { n % 7 };
         let op = if n.is_multiple_of(3) { 'R' } else { 'W' };
-        format!(
-            "{device},{op},{},4096,{}\n",
-            n * 4096,
-            1_577_808_000_000_000 + n * 3
-        )
+        let (offset, us) = (n * 4096, 1_577_808_000_000_000 + n * 3);
+        format!("{device},{op},{offset},4096,{us}\n")
     };
     let path = folder.join(name);
     fs::write(&path, (from..from + 20_000).map(line).collect::<String>()).unwrap();
@@ -104,14 +95,12 @@ fn recordings_of_a_public_format_become_a_fleet() {
     let meta = several(&inputs, None, &ImportOptions::default(), &mut records).unwrap();
     holds(&out, &records, 3_000);
     let sizes = by_device(&records);
+    let divided = sizes.values().map(|some| some.len().div_ceil(3_000) as u64);
     let expected = FleetMeta {
         schema: "q2c.fleet/1".to_owned(),
         rows: 40_000,
         volumes: 7,
-        traces: sizes
-            .values()
-            .map(|some| some.len().div_ceil(3_000) as u64)
-            .sum(),
+        traces: divided.sum(),
         sources: 2,
         zero_ns: 1_577_808_000_000_000_000,
         unix: true,
@@ -121,10 +110,8 @@ fn recordings_of_a_public_format_become_a_fleet() {
     };
     assert_eq!(made, expected);
     let told = fs::read(out.join("_fleet.json")).unwrap();
-    assert_eq!(
-        serde_json::from_slice::<FleetMeta>(&told).unwrap(),
-        expected
-    );
+    let told: FleetMeta = serde_json::from_slice(&told).unwrap();
+    assert_eq!(told, expected);
     let second = traces(&out, DevId { major: 1, minor: 3 }).remove(1);
     let meta = TraceReader::open(second).unwrap().meta().clone();
     assert_eq!(meta.start_unix_ns, Some(1_577_808_000_000_000_000));
@@ -140,39 +127,27 @@ fn a_failed_import_leaves_no_folder() {
     text.push_str("3,R,oops,4096,1577808000060001\n");
     fs::write(&bad, text).unwrap();
     let out = folder.path().join("fleet");
-    let error = fleet(&[good.clone(), bad], &out, 9)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("bad, line 20001") && error.contains("`oops`"),
-        "{error}"
-    );
+    let error = fleet(&[good.clone(), bad], &out, 9);
+    let error = error.unwrap_err().to_string();
+    tells(&error, "bad, line 20001");
+    tells(&error, "`oops`");
     assert!(!out.exists());
 
-    let most = NonZeroU64::MIN;
-    let stop = AtomicBool::new(true);
+    let (most, stop) = (NonZeroU64::MIN, AtomicBool::new(true));
     let options = ImportOptions::default();
-    let stopped = to_fleet(
-        std::slice::from_ref(&good),
-        None,
-        &options,
-        (&out, most),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(stopped, ImportError::Trace(TraceError::Stopped { .. })),
-        "{stopped}"
-    );
+    let inputs = std::slice::from_ref(&good);
+    let stopped = to_fleet(inputs, None, &options, (&out, most), &stop);
+    let Err(ImportError::Trace(TraceError::Stopped { .. })) = stopped else {
+        panic!("{stopped:?}");
+    };
     assert!(!out.exists());
 
     fs::create_dir(&out).unwrap();
     fs::write(out.join("precious"), "kept").unwrap();
-    let taken = fleet(&[good], &out, 9).unwrap_err();
-    assert!(
-        matches!(taken, ImportError::Trace(TraceError::Exists { .. })),
-        "{taken}"
-    );
+    let taken = fleet(&[good], &out, 9);
+    let Err(ImportError::Trace(TraceError::Exists { .. })) = taken else {
+        panic!("{taken:?}");
+    };
     assert_eq!(fs::read(out.join("precious")).unwrap(), b"kept");
 }
 
@@ -184,6 +159,6 @@ fn merged_requests_cannot_be_divided() {
     merged.merged_into = Some(0);
     write(&path, &TraceMeta::default(), &[block_read(0, 0), merged], 2);
     let error = fleet(&[path], &out, 9).unwrap_err().to_string();
-    assert!(error.contains("found 1 that were merged"), "{error}");
+    tells(&error, "found 1 that were merged");
     assert!(!out.exists());
 }

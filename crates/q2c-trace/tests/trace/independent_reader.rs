@@ -44,28 +44,22 @@ fn others_read_the_same() {
     let (_folder, path) = place();
     write(&path, &TraceMeta::default(), &records(), 2);
     for (module, script) in READERS {
-        let has = Command::new(&python)
-            .args(["-c", &format!("import {module}")])
-            .output();
+        let run = |script: &str| {
+            Command::new(&python)
+                .args(["-c", script])
+                .arg(&path)
+                .output()
+        };
+        let has = run(&format!("import {module}"));
         if !has.is_ok_and(|output| output.status.success()) {
-            q2c_testkit::skip(
-                "others_read_the_same",
-                &format!("{python} cannot import {module}"),
-            );
+            let reason = format!("{python} cannot import {module}");
+            q2c_testkit::skip("others_read_the_same", &reason);
             continue;
         }
-        let script = format!("{script}{PRINT}");
-        let output = Command::new(&python)
-            .args(["-c", &script])
-            .arg(&path)
-            .output()
-            .unwrap();
+        let output = run(&format!("{script}{PRINT}")).unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{module}: {errors}");
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout),
-            EXPECTED,
-            "{module}"
-        );
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, EXPECTED, "{module}");
     }
 }

@@ -1,8 +1,5 @@
-//! Latency lists: closed-loop times, bad lines, and a public recording.
-
-use crate::support;
-use crate::support::{import_to_file, place, read};
-use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
+use crate::support::{self, Imported, import_to_file, place, read, tells};
+use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 use q2c_trace::{Scan, TraceReader};
 use std::fs;
@@ -17,10 +14,7 @@ fn options() -> ImportOptions {
     }
 }
 
-fn import(
-    input: impl BufRead,
-    options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+fn import(input: impl BufRead, options: &ImportOptions) -> Imported {
     support::import("latency-list", "list.txt", input, options).map_err(|error| error.to_string())
 }
 
@@ -28,29 +22,18 @@ fn import(
 fn each_request_is_submitted_when_the_one_before_is_reaped() {
     let text = "\u{feff}# device X\r\n\r\n31.201\r\n 10 # slow\r\n2.5e+01";
     let (records, meta) = import(text.as_bytes(), &options()).unwrap();
-    let times: Vec<_> = records
-        .iter()
-        .map(|r| (r.id, r.submit_ns, r.reap_ns))
-        .collect();
+    let times = records.iter().map(|r| (r.id, r.submit_ns, r.reap_ns));
     let at = |ns| Some(Nanos(ns));
-    assert_eq!(
-        times,
-        [
-            (0, at(0), at(31_201)),
-            (1, at(31_201), at(41_201)),
-            (2, at(41_201), at(66_201))
-        ]
-    );
-    assert!(
-        records
-            .iter()
-            .all(|r| r.op == Op::Read && r.bytes == Bytes(4096))
-    );
-    assert!(
-        records
-            .iter()
-            .all(|r| r.depth_at_submit == 1 && r.submit_end_ns.is_none())
-    );
+    let wanted = [
+        (0, at(0), at(31_201)),
+        (1, at(31_201), at(41_201)),
+        (2, at(41_201), at(66_201)),
+    ];
+    assert_eq!(times.collect::<Vec<_>>(), wanted);
+    for r in &records {
+        assert_eq!((r.op, r.bytes), (Op::Read, Bytes(4096)));
+        assert_eq!((r.depth_at_submit, r.submit_end_ns), (1, None));
+    }
     assert_eq!(meta.source, "latency-list");
     assert_eq!(meta.facts["unit"], "us");
 }
@@ -72,10 +55,8 @@ fn a_bad_line_is_told_or_skipped_and_counted() {
         let text = format!("1\n{bad}\n2\n");
         let mut options = options();
         let told = import(text.as_bytes(), &options).unwrap_err();
-        let (place, found) = (
-            "import list.txt, line 2, latency: ",
-            format!("found `{bad}`"),
-        );
+        let place = "import list.txt, line 2, latency: ";
+        let found = format!("found `{bad}`");
         assert!(told.starts_with(place) && told.contains(&found), "{told}");
         options.skip_bad = true;
         let (records, meta) = import(text.as_bytes(), &options).unwrap();
@@ -88,18 +69,12 @@ fn a_bad_line_is_told_or_skipped_and_counted() {
 fn an_empty_list_is_an_error() {
     for text in ["", "\n\n", "# nothing\n"] {
         let told = import(text.as_bytes(), &options()).unwrap_err();
-        assert!(
-            told.contains("expected at least one request, found none"),
-            "{told}"
-        );
+        tells(&told, "expected at least one request, found none");
     }
     let mut skipping = options();
     skipping.skip_bad = true;
     let told = import(&b"x\ny\n"[..], &skipping).unwrap_err();
-    assert!(
-        told.contains("none in 2 lines (2 skipped as bad)"),
-        "{told}"
-    );
+    tells(&told, "none in 2 lines (2 skipped as bad)");
 }
 
 #[test]
@@ -112,10 +87,7 @@ fn unit_operation_and_size_must_be_stated() {
         let mut options = options();
         forget(&mut options);
         let told = import(&b"1\n"[..], &options).unwrap_err();
-        assert!(
-            told.contains(&format!("expected the option {option}: ")),
-            "{told}"
-        );
+        tells(&told, &format!("expected the option {option}: "));
     }
 }
 
@@ -144,18 +116,10 @@ fn an_endless_line_is_refused_after_64_kib() {
             read: std::rc::Rc::clone(&read),
         };
         let input = BufReader::new(endless);
-        let told = support::import(format, "endless", input, &options())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            told.contains("expected at most 65536 bytes and a line break"),
-            "{told}"
-        );
-        assert!(
-            read.get() < 128 * 1024,
-            "{format}: read {} bytes",
-            read.get()
-        );
+        let told = support::import(format, "endless", input, &options()).unwrap_err();
+        let words = "expected at most 65536 bytes and a line break";
+        tells(&told.to_string(), words);
+        assert!(read.get() < 128 * 1024, "{format}: {}", read.get());
     }
 }
 

@@ -1,5 +1,3 @@
-//! Records that are written are read back unchanged.
-
 use crate::any::any_record;
 use crate::support::{block_read, place, read, write};
 use proptest::prelude::*;
@@ -82,11 +80,8 @@ fn what_several_threads_write_is_read_back() {
         record.device.minor = (id / (2 * GROUP)) as u32;
         record.hctx = (id >= GROUP).then_some(7);
         record.tag = (id == 3 * GROUP + 1).then_some(5);
-        record.op = if id == 4 * GROUP - 1 {
-            Op::Write
-        } else {
-            Op::Read
-        };
+        let is_last = id == 4 * GROUP - 1;
+        record.op = if is_last { Op::Write } else { Op::Read };
         record
     };
     let records: Vec<IoRecord> = (0..5 * GROUP + 10).map(record).collect();
@@ -98,10 +93,7 @@ fn what_several_threads_write_is_read_back() {
     }
     writer.finish().unwrap();
     assert!(read(&path, &Scan::new()).unwrap() == records);
-    let first = Scan::new().device(DevId {
-        major: 259,
-        minor: 0,
-    });
+    let first = Scan::new().device(records[0].device);
     assert_eq!(TraceReader::open(&path).unwrap().row_groups(&first), (6, 2));
 }
 

@@ -1,18 +1,15 @@
-//! Merging several recordings into one trace.
-
-use crate::support::{block_read, place, write};
-use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
+use crate::support::{Imported, block_read, place, tells, write};
+use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_trace::import::{self, ImportError, ImportOptions};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 /// Imports files with these texts together.
-fn together(texts: &[&str]) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+fn together(texts: &[&str]) -> Imported {
     let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..texts.len())
-        .map(|at| folder.path().join(format!("part-{at}")))
-        .collect();
+    let path = |at| folder.path().join(format!("part-{at}"));
+    let paths: Vec<PathBuf> = (0..texts.len()).map(path).collect();
     for (path, text) in paths.iter().zip(texts) {
         fs::write(path, text).unwrap();
     }
@@ -26,20 +23,14 @@ fn together(texts: &[&str]) -> Result<(Vec<IoRecord>, TraceMeta), String> {
 #[test]
 fn parts_of_a_trace_are_the_trace() {
     let line = |n: u64| {
-        format!(
-            "{},{},{},4096,{}\n",
-            n % 7,
-            if n.is_multiple_of(3) { 'R' } else { 'W' },
-            n * 4096,
-            1_577_808_000_000_000 + n * 3
-        )
+        let op = if n.is_multiple_of(3) { 'R' } else { 'W' };
+        let us = 1_577_808_000_000_000 + n * 3;
+        format!("{},{op},{},4096,{us}\n", n % 7, n * 4096)
     };
     let whole: String = (0..50_000).map(line).collect();
     let part = |of: u64| -> String {
-        (0..50_000)
-            .filter(|n| n % 3 == (of + 1) % 3)
-            .map(line)
-            .collect()
+        let own = (0..50_000).filter(|n| n % 3 == (of + 1) % 3);
+        own.map(line).collect()
     };
     let parts = [0, 1, 2].map(part);
     let (mut records, meta) = together(&[&parts[0], &parts[1], &parts[2]]).unwrap();
@@ -53,24 +44,18 @@ fn parts_of_a_trace_are_the_trace() {
     }
     assert_eq!(records, whole);
     assert_eq!(meta.start_unix_ns, of_whole.start_unix_ns);
-    assert_eq!(
-        (meta.source.as_str(), meta.facts["input.2"].as_str()),
-        ("alibaba", "part-2")
-    );
+    assert_eq!(meta.source, "alibaba");
+    assert_eq!(meta.facts["input.2"], "part-2");
 }
 
 #[test]
 fn devices_that_a_source_numbers_itself_are_kept_apart() {
     let line = |host: &str, at: u64| format!("{at},{host},0,Read,0,512,5\n");
-    let (records, meta) = together(&[
-        &line("usr", 128_166_372_003_061_629),
-        &line("src", 128_166_372_003_061_630),
-    ])
-    .unwrap();
-    let devices: Vec<String> = records
-        .iter()
-        .map(|record| record.device.to_string())
-        .collect();
+    let first = line("usr", 128_166_372_003_061_629);
+    let second = line("src", 128_166_372_003_061_630);
+    let (records, meta) = together(&[&first, &second]).unwrap();
+    let devices = records.iter().map(|record| record.device.to_string());
+    let devices: Vec<String> = devices.collect();
     assert_eq!(devices, ["0:1", "0:2"]);
     assert_eq!(records[1].queue_ns, Some(Nanos(100)));
     assert_eq!(meta.facts["device.0:2"], "1:0 of part-1, host src");
@@ -82,31 +67,20 @@ fn devices_that_a_source_numbers_itself_are_kept_apart() {
 #[test]
 fn clocks_must_be_the_same() {
     let told = together(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
-    for words in [
-        "merge ",
-        "part-1: expected times of one clock: Unix time in ",
-        "found `",
-    ] {
-        assert!(told.contains(words), "{told}");
-    }
+    tells(&told, "merge ");
+    tells(&told, "part-1: expected times of one clock: Unix time in ");
+    tells(&told, "found `");
 }
 
 #[test]
 fn the_error_of_one_is_told() {
-    let good: String = (0..100_000)
-        .map(|n| format!("1,R,512,512,{}\n", 1_577_808_000_000_000_u64 + n))
-        .collect();
+    let line = |n: u64| format!("1,R,512,512,{}\n", 1_577_808_000_000_000 + n);
+    let good: String = (0..100_000).map(line).collect();
     let bad = format!("{good}1,R,512,oops,1577808000100001\n");
     let told = together(&[&good, &bad, &good]).unwrap_err();
-    assert!(
-        told.contains("part-1, line 100001, length: expected"),
-        "{told}"
-    );
+    tells(&told, "part-1, line 100001, length: expected");
     let folder = tempfile::tempdir().unwrap();
-    let paths = [
-        folder.path().join("absent"),
-        folder.path().join("absent too"),
-    ];
+    let paths = ["absent", "absent too"].map(|name| folder.path().join(name));
     let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
     assert!(matches!(error, Err(ImportError::Read { .. })));
 }
@@ -135,10 +109,7 @@ fn traces_can_be_merged_again() {
                 .collect();
             for id in (1..1_000).step_by(3) {
                 records[id].merged_into = Some(id as u64 - 1);
-                records[id].device = DevId {
-                    major: 8,
-                    minor: part as u32,
-                };
+                (records[id].device.major, records[id].device.minor) = (8, part as u32);
             }
             let facts = [("source_time_of_zero_ns".to_owned(), (part * 5).to_string())];
             let meta = TraceMeta {
@@ -157,16 +128,13 @@ fn traces_can_be_merged_again() {
     let meta = import::several(&paths, None, &ImportOptions::default(), &mut records).unwrap();
     assert_eq!((records.len(), meta.lost), (2_000, 6));
     // The second part begins 7 + 5 ns after the first.
-    let starts: Vec<u64> = records
-        .iter()
-        .map(|record| record.queue_ns.unwrap().0)
-        .collect();
+    let starts = records.iter().map(|record| record.queue_ns.unwrap().0);
+    let starts: Vec<u64> = starts.collect();
     let wanted: Vec<u64> = (0..2_000).map(|n| n / 2 * 20 + n % 2 * 12).collect();
     assert_eq!(starts, wanted);
     for (at, record) in records.iter().enumerate() {
-        let merged = record
-            .merged_into
-            .map(|id| records.iter().position(|r| r.id == id).unwrap());
+        let place = |id| records.iter().position(|r| r.id == id).unwrap();
+        let merged = record.merged_into.map(place);
         let wanted = (at / 2 % 3 == 1).then(|| at - 2);
         assert_eq!(merged, wanted, "{at}");
     }

@@ -45,10 +45,8 @@ fn a_small_trace_by_hand() {
     let u2c = got.u2c.unwrap();
     // Below 256 ns each class holds a single value.
     assert_eq!((u2c.min_ns, u2c.p50_ns), (Nanos(60), Nanos(100)));
-    assert_eq!(
-        (u2c.p99_ns, u2c.max_ns, u2c.mean_ns),
-        (Nanos(200), Nanos(200), 120.0)
-    );
+    assert_eq!((u2c.p99_ns, u2c.max_ns), (Nanos(200), Nanos(200)));
+    assert_eq!(u2c.mean_ns, 120.0);
 }
 
 #[test]
@@ -56,10 +54,8 @@ fn the_layers_latencies_are_kept_apart() {
     let got = count(&[block_read(0, 500), block_read(1, 90_000)]);
     assert_eq!(got.u2c, None);
     let q2c = got.q2c.unwrap();
-    assert_eq!(
-        (q2c.ios, q2c.min_ns, q2c.max_ns),
-        (2, Nanos(10_000), Nanos(10_000))
-    );
+    assert_eq!(q2c.ios, 2);
+    assert_eq!((q2c.min_ns, q2c.max_ns), (Nanos(10_000), Nanos(10_000)));
     assert_eq!(got.span_ns, Nanos(99_500));
     assert_eq!(count(&[]), TraceSummary::default());
 }

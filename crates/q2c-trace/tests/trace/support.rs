@@ -1,5 +1,3 @@
-//! Records and traces for the tests.
-
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::import::{Import, ImportError, ImportOptions, Input, by_name};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
@@ -22,13 +20,15 @@ pub fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
     Ok(parts?.concat())
 }
 
+pub type Imported<E = String> = Result<(Vec<IoRecord>, TraceMeta), E>;
+
 /// Imports a source that is called `path`.
 pub fn import(
     format: &str,
     path: &str,
     mut input: impl BufRead,
     options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, TraceMeta), ImportError> {
+) -> Imported<ImportError> {
     let mut records = Vec::new();
     let meta = (by_name(format).unwrap().import)(&mut Import {
         path: Path::new(path),
@@ -50,6 +50,18 @@ pub fn import_to_file(
     input.import_to_file(path, options, trace)
 }
 
+/// Asserts that a message holds these words.
+#[track_caller]
+pub fn tells(message: &str, words: &str) {
+    assert!(message.contains(words), "{message}\nlacks: {words}");
+}
+
+/// The parts of a case that is written in a line, with ` => ` between them.
+pub fn parts<const N: usize>(case: &str) -> [&str; N] {
+    let parts: Vec<&str> = case.split(" => ").collect();
+    parts.try_into().unwrap_or_else(|_| panic!("{case}"))
+}
+
 /// A temporary folder, and a file name in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -63,14 +75,8 @@ pub fn block_read(id: u64, at: u64) -> IoRecord {
         major: 259,
         minor: 0,
     };
-    let mut record = IoRecord::new(
-        id,
-        Layer::Block,
-        device,
-        Op::Read,
-        Sectors(id * 8),
-        Bytes(4096),
-    );
+    let sector = Sectors(id * 8);
+    let mut record = IoRecord::new(id, Layer::Block, device, Op::Read, sector, Bytes(4096));
     record.queue_ns = Some(Nanos(at));
     record.complete_ns = Some(Nanos(at + 10_000));
     record

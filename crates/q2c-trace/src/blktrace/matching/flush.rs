@@ -18,7 +18,6 @@ use super::slot::{FLUSHING, ISSUED, NIL, QUEUED, Slot, WAITING, kind};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnderWay {
     count: u64,
-    /// Time of the last issue.
     issue_ns: u64,
 }
 
@@ -87,7 +86,6 @@ impl Matcher {
         Some(*under_way)
     }
 
-    /// Calls `with` for each flush without data that the event may carry out.
     fn each_without_data(&mut self, event: &Event, with: impl Fn(&mut Matcher, u32)) {
         let mut id = self.starts.first(event.device, event.sector);
         for _ in 0..Self::REACH {

@@ -39,7 +39,6 @@ impl Lanes {
         lane
     }
 
-    /// Counts an I/O of the lane as over.
     pub(super) fn leave(&mut self, lane: u32) {
         let depth = &mut self.in_flight[lane as usize];
         *depth = depth.saturating_sub(1);

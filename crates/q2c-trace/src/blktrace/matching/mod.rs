@@ -88,7 +88,6 @@ pub struct Matcher {
     /// Devices with at least one Q; `last_device` saves the look-up for a run of one device.
     queued_on: IntMap<u32, ()>,
     last_device: Option<u32>,
-    /// The kernel's own flushes under way, by device number.
     flushing: IntMap<u32, flush::UnderWay>,
     counts: Counts,
 }
@@ -108,7 +107,6 @@ impl Matcher {
     const REACH: usize = 4096;
 
     /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
-    #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Matcher {
             window: Window::new(),
@@ -126,7 +124,6 @@ impl Matcher {
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -165,7 +162,6 @@ impl Matcher {
         self.counts
     }
 
-    /// Hands out the finished I/Os at the front of the window.
     #[inline]
     fn hand_out_finished(&mut self, out: &mut impl FnMut(&Span)) {
         while self.window.len() > 0 {
@@ -215,7 +211,6 @@ impl Matcher {
         found.filter(|id| self.window.get(*id).to == event.end())
     }
 
-    /// Makes a new I/O in the lane of the event's process.
     fn arrive(&mut self, event: &Event, state: State) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
@@ -394,7 +389,6 @@ impl Matcher {
         self.counts.without_issue += if issued { 0 } else { ios };
     }
 
-    /// Shortens a request whose first part is complete to the rest.
     fn complete_part(&mut self, id: u32, event: &Event) {
         self.counts.partial_completions += 1;
         self.starts.remove(&mut self.window, id);

@@ -86,7 +86,6 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// True for the rest of a split until its next event: older kernels report its Q again.
     pub(super) rest: bool,
-    /// Whether it is a part of a bio that was split.
     pub(super) split: bool,
 }
 
@@ -229,7 +228,6 @@ impl Window {
         &mut self.slots[(id & self.mask) as usize]
     }
 
-    /// Appends a slot and returns its name.
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
             // The next name would be NIL: a slot that is over takes it.
@@ -264,7 +262,6 @@ impl Window {
         }
     }
 
-    /// The full number of a slot in the window.
     pub(super) fn number(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }

@@ -1,5 +1,3 @@
-//! One event as a line of blkparse's text.
-
 use q2c_model::{DevId, IoRecord, Op, OpFlags};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -17,7 +15,6 @@ pub(super) enum Kind {
     Complete,
 }
 
-/// One event, with the parts of its record that the line shows.
 pub(super) struct Event {
     pub(super) time: u64,
     pub(super) kind: Kind,
@@ -73,7 +70,6 @@ impl Event {
         }
     }
 
-    /// First sector behind the event's range.
     pub(super) fn end(&self) -> u64 {
         self.sector.saturating_add(self.sectors)
     }
@@ -97,7 +93,6 @@ impl Event {
         }
     }
 
-    /// The letters of the RWBS column.
     fn rwbs(&self) -> String {
         let op = match self.op {
             Op::Read => "R",
@@ -141,8 +136,7 @@ impl Event {
         match &self.comm {
             None => writeln!(out, "[(null)]"),
             Some(comm) if comm.contains(char::is_control) => {
-                let plain = |c: char| if c.is_control() { '?' } else { c };
-                writeln!(out, "[{}]", comm.chars().map(plain).collect::<String>())
+                writeln!(out, "[{}]", comm.replace(char::is_control, "?"))
             }
             Some(comm) => writeln!(out, "[{comm}]"),
         }
@@ -173,7 +167,6 @@ impl Ord for Event {
     }
 }
 
-/// Last line number of each device and CPU.
 #[derive(Default)]
 pub(super) struct LineNumbers(HashMap<(DevId, u32), u32>);
 

@@ -59,7 +59,6 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     Ok(pending.exported)
 }
 
-/// Events that wait to be written.
 #[derive(Default)]
 struct PendingEvents {
     waiting: BinaryHeap<Reverse<Event>>,

@@ -45,7 +45,6 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
 struct Timeline {
     lanes: TimelineLanes,
     rows: Rows,
-    /// Whether no event is written yet.
     first: bool,
     exported: Exported,
 }

@@ -1,10 +1,7 @@
-//! One request as events of the JSON.
-
 use super::rows::Row;
 use q2c_model::{IoRecord, Layer, Nanos};
 use std::io::{self, Write};
 
-/// A request and the row in which it is drawn.
 pub(super) struct Request<'a> {
     pub(super) record: &'a IoRecord,
     pub(super) start: Nanos,

@@ -30,17 +30,13 @@ impl Lane {
     }
 }
 
-/// The row in which a request is drawn.
 pub(super) struct Row {
-    /// Number of the lane, from 1.
     pub(super) lane: usize,
-    /// Number of the row in its lane, from 1.
     pub(super) row: usize,
     pub(super) new_lane: bool,
     pub(super) new_row: bool,
 }
 
-/// The rows of all lanes.
 #[derive(Default)]
 pub(super) struct Rows {
     numbers: HashMap<Lane, usize>,

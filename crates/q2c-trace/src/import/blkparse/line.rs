@@ -1,12 +1,9 @@
-//! Parses a line into an event.
-
 use super::pattern::{Field, Pattern};
 use crate::blktrace::{Event, action, category};
 use crate::import::error::BadLine;
 use crate::import::text::{bad, whole};
 use q2c_model::Op;
 
-/// The kinds of lines.
 #[derive(Debug)]
 pub(super) enum Line<'a> {
     /// An event, and the name of its process (empty when the line has none).
@@ -17,17 +14,14 @@ pub(super) enum Line<'a> {
     Nothing,
 }
 
-/// How lines are read.
 #[derive(Debug)]
 pub(super) struct Form {
     pub(super) pattern: Pattern,
-    /// Whether lines end as in blkparse's default format.
     pub(super) default: bool,
     /// The operation of all requests, where lines do not tell it.
     pub(super) op: Option<Op>,
 }
 
-/// Parses a line.
 pub(super) fn of<'a>(line: &'a [u8], form: &Form) -> Result<Line<'a>, BadLine> {
     let mut parts = Parts::default();
     let split = (form.pattern).split(line, |field, text| parts.take(field, text));
@@ -50,7 +44,6 @@ pub(super) fn of<'a>(line: &'a [u8], form: &Form) -> Result<Line<'a>, BadLine> {
     }
 }
 
-/// The category bits of an operation that the user states.
 const fn kind_of(op: Op) -> u32 {
     match op {
         Op::Read => category::READ,
@@ -61,7 +54,6 @@ const fn kind_of(op: Op) -> u32 {
     }
 }
 
-/// The parts of a line that were read so far.
 #[derive(Default)]
 struct Parts<'a> {
     event: Event,
@@ -72,9 +64,7 @@ struct Parts<'a> {
     minor: u64,
     seconds: u64,
     nanos: u64,
-    /// Length in bytes, where the line tells it.
     bytes: u64,
-    /// Whether the line tells a sector.
     placed: bool,
 }
 
@@ -105,7 +95,6 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// The event, once all parts are read.
     fn line(mut self) -> Result<Line<'a>, BadLine> {
         self.event.time = time(self.seconds, self.nanos)?;
         let event = &mut self.event;
@@ -237,7 +226,6 @@ fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), B
     Ok((whole(number, field)?, rest.trim_ascii_start()))
 }
 
-/// The process or the error in brackets at the line's end.
 fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
     let inside = || {
         let from = memchr::memchr(b'[', text)?;
@@ -256,7 +244,6 @@ fn number(text: &[u8], field: &'static str) -> Result<u32, BadLine> {
     number.map_err(|_| bad(field, "a whole number below 2^32", text))
 }
 
-/// Converts a number of 512-byte blocks into bytes.
 fn blocks(text: &[u8]) -> Result<u64, BadLine> {
     let bytes = whole(text, "blocks")?.checked_mul(512);
     bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
@@ -345,24 +332,9 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
 
 /// Whether the line is one of those that blkparse puts around the events.
 fn is_summary(line: &[u8]) -> bool {
-    const BEGIN: [&[u8]; 16] = [
-        b"CPU",
-        b"Total",
-        b"Throughput",
-        b"Events",
-        b"Skips",
-        b"Input file",
-        b"Reads ",
-        b"Read ",
-        b"Writes ",
-        b"Write ",
-        b"PC ",
-        b"IO unplugs",
-        b"Allocations",
-        b"Dispatch",
-        b"Completion",
-        b"Process",
-    ];
+    const BEGIN: &str = "CPU|Total|Throughput|Events|Skips|Input file|Reads |Read |Writes |Write |PC |\
+        IO unplugs|Allocations|Dispatch|Completion|Process";
     let line = line.trim_ascii_start();
-    line.is_empty() || line[0].is_ascii_alphabetic() && BEGIN.iter().any(|b| line.starts_with(b))
+    let mut begins = BEGIN.split('|');
+    line.is_empty() || begins.any(|begin| line.starts_with(begin.as_bytes()))
 }

@@ -2,38 +2,25 @@
 
 use crate::import::error::{BadLine, shown};
 
-/// A field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// `%a`
     Action,
-    /// `%c`
     Cpu,
-    /// `%C`
     Comm,
-    /// `%d`
     Rwbs,
     /// `%D`: major and minor number with a comma between them.
     Device,
-    /// `%e`
     Error,
-    /// `%M`
     Major,
-    /// `%m`
     Minor,
     /// `%n`: length in 512-byte blocks.
     Blocks,
     /// `%N`: length in bytes.
     Bytes,
-    /// `%p`
     Pid,
-    /// `%s`
     Sequence,
-    /// `%S`
     Sector,
-    /// `%T`
     Seconds,
-    /// `%t`
     Nanos,
     /// `%P`, `%u`, `%U`, `%g`, `%G`: fields that are passed over.
     Other,
@@ -66,16 +53,13 @@ const LETTERS: [(char, Field); 20] = [
 enum Item {
     /// Any number of blanks, also none, because fields are padded with blanks.
     Blanks,
-    /// Exactly this character.
     Byte(u8),
     Field(Field),
 }
 
-/// A parsed format.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Vec<Item>);
 
-/// An error of a format: what was expected, and what was found.
 type Wrong = (&'static str, String);
 
 impl Pattern {
@@ -126,7 +110,6 @@ impl Pattern {
         }
     }
 
-    /// Whether lines have this field.
     pub(super) fn has(&self, field: Field) -> bool {
         self.0.contains(&Item::Field(field))
     }
@@ -158,7 +141,6 @@ impl Pattern {
         Ok(rest)
     }
 
-    /// Length of a field's text.
     fn length(&self, field: Field, rest: &[u8], at: usize) -> usize {
         match field {
             Field::Action | Field::Rwbs | Field::Comm | Field::Other => {}

@@ -1,16 +1,12 @@
-//! Splits one line of CSV into its cells.
-
 use crate::import::error::{BadLine, ImportError};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use std::path::Path;
 
-/// Most cells in a line.
 const MOST_CELLS: usize = 4096;
 
 /// The cells of the last line; the memory is used again for each line.
 pub(super) struct Cells {
     reader: Reader,
-    /// Whether any number of blanks separates cells.
     blanks: bool,
     text: Vec<u8>,
     ends: Vec<usize>,
@@ -40,7 +36,6 @@ impl Cells {
         })
     }
 
-    /// Splits a line that is not blank.
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
         let words = self
             .blanks

@@ -1,5 +1,3 @@
-//! Dates and times of day in cells.
-
 use crate::import::row::DAY;
 use jiff::civil::Time;
 use jiff::fmt::temporal::Pieces;

@@ -9,10 +9,8 @@ use crate::process_name;
 use q2c_model::{Bytes, IoRecord, Nanos, Op, OpFlags, Sectors};
 use std::str::FromStr;
 
-/// A field that a CSV column may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// A column of the trace.
     Column(Column),
     /// Offset in bytes, for sources without sector numbers.
     Offset,
@@ -56,7 +54,6 @@ impl Field {
         instants.any(|column| Field::Column(*column) == self)
     }
 
-    /// Whether its cells are places on the device.
     pub(super) fn is_place(self) -> bool {
         matches!(self, Field::Offset | Field::Column(Column::Sector))
     }
@@ -71,7 +68,6 @@ impl Field {
         Field::by_name(column.name()).is_some()
     }
 
-    /// The names of all fields, for messages.
     pub(super) fn names() -> String {
         let columns = Column::ALL.iter().map(|column| column.name());
         let all = columns.chain(["offset", "latency"]);
@@ -80,7 +76,6 @@ impl Field {
     }
 }
 
-/// The field of lengths.
 pub(super) const LENGTH: Field = Field::Column(Column::Bytes);
 /// Instants of the user layer, in the order of a request's life.
 pub(super) const USER: &[Column] = &[Column::SubmitNs, Column::SubmitEndNs, Column::ReapNs];
@@ -155,7 +150,6 @@ fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result
     cell.parse().map_err(|_| bad(field, expected, cell))
 }
 
-/// Parses a whole number that fits the type of the field.
 pub(super) fn whole<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
     parse(field, "a whole number in the field's range", cell)
 }
@@ -242,11 +236,10 @@ fn truth(cell: &str) -> Result<bool, BadLine> {
     match cell.to_ascii_lowercase().as_str() {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
-        _ => Err(bad(
-            Field::Column(Column::Missed),
-            "true, false, 1 or 0",
-            cell,
-        )),
+        _ => {
+            let field = Field::Column(Column::Missed);
+            Err(bad(field, "true, false, 1 or 0", cell))
+        }
     }
 }
 

@@ -9,108 +9,57 @@ use q2c_model::parse_size;
 
 /// Fields by the names that sources give them, in small letters, without a unit and without what
 /// stands between words.
-const NAMES: [(Field, &[&str]); 12] = [
+const NAMES: [(Field, &str); 12] = [
     (
         Field::Column(Column::SubmitNs),
-        &[
-            "time",
-            "timestamp",
-            "ts",
-            "start",
-            "starttime",
-            "submit",
-            "submittime",
-            "arrival",
-            "arrivaltime",
-            "datetime",
-        ],
+        "time timestamp ts start starttime submit submittime arrival arrivaltime datetime",
     ),
     (
         Field::Column(Column::ReapNs),
-        &["end", "endtime", "finish", "finishtime", "completiontime"],
+        "end endtime finish finishtime completiontime",
     ),
     // Beside a start of the user layer they are its end.
-    (
-        Field::Column(Column::CompleteNs),
-        &["complete", "completion"],
-    ),
+    (Field::Column(Column::CompleteNs), "complete completion"),
     // fio's clat and slat are parts of a latency.
     (
         Field::Latency,
-        &[
-            "lat",
-            "latency",
-            "responsetime",
-            "response",
-            "duration",
-            "servicetime",
-            "elapsed",
-        ],
+        "lat latency responsetime response duration servicetime elapsed",
     ),
     (
         Field::Column(Column::Op),
-        &[
-            "op",
-            "operation",
-            "rw",
-            "iotype",
-            "optype",
-            "opcode",
-            "readwrite",
-            "type",
-            "kind",
-        ],
+        "op operation rw iotype optype opcode readwrite type kind",
     ),
     (
         Field::Column(Column::Bytes),
-        &[
-            "bytes",
-            "size",
-            "length",
-            "len",
-            "iosize",
-            "requestsize",
-            "blocksize",
-            "bs",
-            "sectors",
-            "nrsectors",
-        ],
+        "bytes size length len iosize requestsize blocksize bs sectors nrsectors",
     ),
-    (
-        Field::Offset,
-        &["offset", "off", "byteoffset", ADDRESS[0], ADDRESS[1]],
-    ),
-    (
-        Field::Column(Column::Sector),
-        &["sector", "lba", "lbn", "startsector"],
-    ),
+    (Field::Offset, "offset off byteoffset address addr"),
+    (Field::Column(Column::Sector), "sector lba lbn startsector"),
     (
         Field::Column(Column::Device),
-        &["device", "dev", "disk", "lun", "volume", "diskname"],
+        "device dev disk lun volume diskname",
     ),
-    (Field::Column(Column::Pid), &["pid", "processid"]),
+    (Field::Column(Column::Pid), "pid processid"),
     (
         Field::Column(Column::Comm),
-        &["comm", "process", "command", "processname"],
+        "comm process command processname",
     ),
-    (Field::Column(Column::CpuSubmit), &["cpu"]),
+    (Field::Column(Column::CpuSubmit), "cpu"),
 ];
 
 /// Names of offsets that are usual for bytes and for blocks, so that they need a unit.
 const ADDRESS: [&str; 2] = ["address", "addr"];
 
-/// Whether a header of an offset needs a unit.
 pub(super) fn is_address(header: &str) -> bool {
     ADDRESS.contains(&words(header).concat().as_str())
 }
 
 /// The headers, in small letters and without a unit, that are taken as a field where no map
 /// names it; by the field's name.
-pub(in crate::import) fn usual_headers()
--> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    NAMES
-        .iter()
-        .map(|(field, headers)| (field.name(), *headers))
+pub(in crate::import) fn usual_headers() -> impl Iterator<Item = (&'static str, Vec<&'static str>)>
+{
+    let names = NAMES.iter();
+    names.map(|(field, headers)| (field.name(), headers.split(' ').collect()))
 }
 
 /// Words at the end of a header that name a unit.
@@ -153,13 +102,11 @@ fn block_size(word: &str) -> Option<u64> {
     (size.0 > 0).then_some(size.0)
 }
 
-/// The unit of time of this name, in small letters.
 pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
     let mut all = UNITS.iter().filter(|(known, _)| *known == name);
     all.next().map(|(_, unit)| *unit)
 }
 
-/// The bytes in one unit of this name, in small letters.
 pub(super) fn size_unit(name: &str) -> Option<u64> {
     Some(match name {
         "b" | "byte" | "bytes" => 1,
@@ -174,7 +121,7 @@ pub(super) fn size_unit(name: &str) -> Option<u64> {
 pub(super) fn named(header: &str) -> Option<Field> {
     let by_name = |words: &[String]| {
         let name = words.concat();
-        let fits = |(_, names): &&(Field, &[&str])| names.contains(&name.as_str());
+        let fits = |(_, names): &&(Field, &str)| names.split(' ').any(|known| known == name);
         NAMES.iter().find(fits).map(|(field, _)| *field)
     };
     let words = words(header);
@@ -192,10 +139,8 @@ pub(super) fn named(header: &str) -> Option<Field> {
 pub(super) fn words(header: &str) -> Vec<String> {
     let small = header.to_lowercase();
     let words = small.split(|c: char| !c.is_alphanumeric());
-    words
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 /// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
@@ -204,11 +149,8 @@ pub(super) fn typed(fields: &[(Field, usize)], header: &Cells, unit: Option<&str
     let pair = |(field, at): &(Field, usize)| {
         let unit = unit.filter(|_| *field == LENGTH);
         let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
-        format!(
-            "{}={}{unit}",
-            field.name(),
-            header.get(*at).unwrap_or_default()
-        )
+        let header = header.get(*at).unwrap_or_default();
+        format!("{}={header}{unit}", field.name())
     };
     fields.iter().map(pair).collect::<Vec<_>>().join(",")
 }
@@ -239,22 +181,11 @@ mod tests {
             ("addr (KB)", "offset", None),
         ] {
             let found = named(header).unwrap();
-            assert_eq!(
-                (found.name(), unit_of(header).map(TimeUnit::name)),
-                (field, unit),
-                "{header}"
-            );
+            let found = (found.name(), unit_of(header).map(TimeUnit::name));
+            assert_eq!(found, (field, unit), "{header}");
         }
-        for other in [
-            "",
-            "hostname",
-            "id",
-            "queue depth",
-            "us",
-            "op_kb",
-            "clat_us",
-            "slat",
-        ] {
+        let others = ["", "hostname", "id", "queue depth", "us"];
+        for other in others.into_iter().chain(["op_kb", "clat_us", "slat"]) {
             assert_eq!(named(other), None, "{other}");
         }
     }

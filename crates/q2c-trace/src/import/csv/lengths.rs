@@ -45,7 +45,6 @@ pub(super) fn ask_unit(option: &str) -> Wrong {
     (expected, "lengths without one beside sectors".to_owned())
 }
 
-/// The error of a length that cannot be in bytes.
 pub(super) fn refuse(
     option: Option<&String>,
     record: &IoRecord,

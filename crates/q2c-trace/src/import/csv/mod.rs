@@ -66,11 +66,10 @@ pub struct CsvField {
     pub meaning: Option<&'static str>,
     /// Headers, in small letters and without a unit at their end, that are taken as this field
     /// where no map names it.
-    pub headers: &'static [&'static str],
+    pub headers: Vec<&'static str>,
 }
 
 /// The fields that a CSV column may hold, in the order of the trace's columns.
-#[must_use]
 pub fn csv_fields() -> Vec<CsvField> {
     let columns = Column::ALL.iter().filter(|column| Field::takes(**column));
     let own = [
@@ -86,7 +85,7 @@ pub fn csv_fields() -> Vec<CsvField> {
     let field = |(name, meaning)| CsvField {
         name,
         meaning,
-        headers: headers(name).map_or(&[], |(_, headers)| headers),
+        headers: headers(name).map_or_else(Vec::new, |(_, headers)| headers),
     };
     columns.chain(own).map(field).collect()
 }
@@ -140,7 +139,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     out.finish(lines.number)
 }
 
-/// Takes requests in the order of their starts.
 struct Output<'a> {
     rows: Rows<'a>,
     intake: Intake<'a>,

@@ -1,5 +1,3 @@
-//! Numbers of devices that the source names.
-
 use crate::container::parse_device;
 use crate::import::error::BadLine;
 use crate::import::row::numbered;
@@ -8,11 +6,9 @@ use q2c_model::DevId;
 /// Most names, as they are searched one by one, and the length of the longest, bytes.
 const MOST: (usize, usize) = (1024, 256);
 
-/// The names of a source's devices, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     names: Vec<String>,
-    /// Whether a device had a number of its own.
     any_numbers: bool,
 }
 

@@ -19,13 +19,10 @@ use std::path::Path;
 /// A column map that was checked against the header row.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// What is read of a row.
     pub(super) fields: Vec<Mapped>,
-    /// Number of cells in the header row.
     pub(super) width: usize,
     /// Instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
-    /// The instant at which a request starts.
     pub(super) start: Column,
     /// The first instant that is mapped: the start, or the end where the rows have that and the
     /// latency alone. Rows are in the order of it.
@@ -110,7 +107,6 @@ impl Plan {
         self.fields.iter().any(|mapped| mapped.field == field)
     }
 
-    /// The instant at which a request ends.
     pub(super) fn end(&self) -> Column {
         self.instants[self.instants.len() - 1]
     }
@@ -120,7 +116,6 @@ impl Plan {
         self.start != self.stamp
     }
 
-    /// The clock of the instants, where they are no numbers.
     pub(super) fn clock(&self) -> Option<Clock> {
         self.fields.iter().find_map(|of| match of.unit {
             Unit::Clock(clock) => Some(clock),
@@ -173,13 +168,11 @@ fn lacking(what: &str, not_taken: Option<&str>) -> String {
     )
 }
 
-/// Where a map has no start.
 fn no_start() -> Wrong {
     let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
     (expected.to_owned(), "none".to_owned())
 }
 
-/// Whether a map has the field.
 pub(super) fn has(fields: &[(Field, usize)], field: Field) -> bool {
     fields.iter().any(|(known, _)| *known == field)
 }
@@ -198,7 +191,6 @@ fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, Im
     })
 }
 
-/// An error of a map: what was expected, and what was found.
 pub(super) type Wrong = (String, String);
 
 /// Finds the layer, and refuses fields that contradict each other.
@@ -247,7 +239,6 @@ fn read_flag(
     Ok(Some(("stated.read_flag", flag.to_string())))
 }
 
-/// Facts for the trace's description: name and value.
 pub(super) type Facts = Vec<(&'static str, String)>;
 
 /// Makes the record that holds what is stated for all rows, and the facts that list what is stated.
@@ -261,23 +252,15 @@ fn blank(
     let mut stated = Vec::new();
     let (mut op, mut bytes, mut device) = (Op::Other, Bytes(0), DevId::default());
     if !mapped(Column::Op) {
-        op = needed(
-            options.op_or_assumed(),
-            path,
-            "op",
-            "no column is mapped to op",
-        )?;
+        let given = options.op_or_assumed();
+        op = needed(given, path, "op", "no column is mapped to op")?;
         stated.push((STATED_OP, op.to_string()));
     } else {
         not_told_twice(options.op, path, "a table with this column", "--op")?;
     }
     if !mapped(Column::Bytes) {
-        bytes = needed(
-            options.bytes_or_assumed(),
-            path,
-            "block size",
-            "no column is mapped to bytes",
-        )?;
+        let (given, why) = (options.bytes_or_assumed(), "no column is mapped to bytes");
+        bytes = needed(given, path, "block size", why)?;
         stated.push((STATED_BYTES, bytes.0.to_string()));
     } else {
         not_told_twice(options.bytes, path, "a table with this column", "--bs")?;

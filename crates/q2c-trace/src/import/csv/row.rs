@@ -1,5 +1,3 @@
-//! Turns a row into a record.
-
 use super::cells::Cells;
 use super::clock::{Clock, midnights, on_day};
 use super::field::{self, Field, LENGTH};
@@ -15,7 +13,6 @@ use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Most lanes in a source; it bounds the map of lane names.
 const MOST_LANES: usize = 65_536;
 /// No request takes as long, ns: a longer latency is a negative one in an unsigned number, or in
 /// another unit. Times of rows with the end are kept later by this much, so that none is negative.
@@ -28,7 +25,6 @@ pub(super) struct Rows<'a> {
     plan: &'a Plan,
     /// The start of the first request, which is time zero of the trace.
     origin: Option<Nanos>,
-    /// The latest stamp so far.
     last_stamp: Nanos,
     /// The stamp of the last good row where times are of the day alone.
     last_of_day: Option<Nanos>,
@@ -92,7 +88,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// What is added to all times while rows are read, ns.
     fn shift(&self) -> u64 {
         if self.plan.by_end() { DAY } else { 0 }
     }
@@ -113,7 +108,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Facts on the source for the trace's description.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let origin = self.origin().zero_ns.to_string();
         let unit = unit::told(&self.plan.fields);

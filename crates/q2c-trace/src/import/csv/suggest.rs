@@ -13,45 +13,24 @@ use crate::import::decimal::TimeUnit;
 use crate::import::error::shown;
 
 /// Fields by a word that a header has among others. The first field that fits is told.
-const LIKELY: [(Field, &[&str]); 6] = [
+const LIKELY: [(Field, &str); 6] = [
     (
         Field::Latency,
-        &[
-            "took", "takes", "lat", "latency", "response", "service", "duration", "elapsed",
-            "long", "spent",
-        ],
+        "took takes lat latency response service duration elapsed long spent",
     ),
     (
         Field::Column(Column::SubmitNs),
-        &[
-            "when",
-            "time",
-            "timestamp",
-            "ts",
-            "begin",
-            "began",
-            "start",
-            "started",
-            "submitted",
-            "arrival",
-            "arrived",
-            "issued",
-        ],
+        "when time timestamp ts begin began start started submitted arrival arrived issued",
     ),
-    (
-        Field::Offset,
-        &[
-            "where", "offset", "off", "position", "pos", "address", "addr",
-        ],
-    ),
-    (Field::Column(Column::Sector), &["sector", "lba", "lbn"]),
+    (Field::Offset, "where offset off position pos address addr"),
+    (Field::Column(Column::Sector), "sector lba lbn"),
     (
         Field::Column(Column::Bytes),
-        &["long", "size", "length", "len", "bytes", "amount"],
+        "long size length len bytes amount",
     ),
     (
         Field::Column(Column::Op),
-        &["op", "operation", "rw", "kind", "type", "direction"],
+        "op operation rw kind type direction",
     ),
 ];
 
@@ -192,10 +171,9 @@ fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static st
         .iter()
         .filter(|(field, _)| fits(*field) && goes_with(*field, fields));
     all.find_map(|(field, known)| {
-        let word = known
-            .iter()
-            .find(|known| words.iter().any(|word| word == **known));
-        word.map(|word| (*field, *word))
+        let mut known = known.split(' ');
+        let word = known.find(|known| words.iter().any(|word| word == known));
+        word.map(|word| (*field, word))
     })
 }
 

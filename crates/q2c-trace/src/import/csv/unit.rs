@@ -13,7 +13,6 @@ use crate::import::run::needed;
 use q2c_model::parse_size;
 use std::path::Path;
 
-/// How the cells of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Time(TimeUnit),
@@ -72,14 +71,11 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapped {
     pub(super) field: Field,
-    /// The index of its cell.
     pub(super) at: usize,
     pub(super) unit: Unit,
-    /// What tells the unit.
     pub(super) source: &'static str,
 }
 
-/// The source of a unit that nothing tells.
 pub(super) const NOT_TOLD: &str = "not told, the usual one";
 
 /// The header, the first row, and what the user says of the units.
@@ -174,13 +170,11 @@ impl Evidence<'_> {
         })
     }
 
-    /// The clock of all instants, by the first one in the first row; `None` where it is a number.
     fn clock(&self, fields: &[(Field, usize)]) -> Option<Clock> {
         let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
         Clock::recognise(self.sample?.get(*at)?)
     }
 
-    /// The error of a map.
     pub(super) fn wrong(&self, (expected, found): Wrong) -> ImportError {
         ImportError::Map {
             path: self.path.to_owned(),
@@ -203,7 +197,6 @@ pub(super) fn told(fields: &[Mapped]) -> String {
     }
 }
 
-/// Facts on the units of lengths and offsets.
 pub(super) fn size_facts(fields: &[Mapped]) -> impl Iterator<Item = (String, String)> {
     let sizes = fields.iter().filter(|mapped| mapped.field.is_size());
     sizes.map(|size| {

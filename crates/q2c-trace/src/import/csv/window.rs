@@ -4,28 +4,21 @@ use crate::import::arrange::WINDOW;
 use crate::import::error::BadLine;
 use q2c_model::{IoRecord, Nanos};
 
-/// A request that waits: its line, its start, and the record.
 pub(super) type Waiting = (u64, Nanos, IoRecord);
 
-/// The order in which the rows of a source come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// That of starts.
     Starts,
-    /// That of ends.
     Ends,
-    /// None.
     Any,
 }
 
 /// Most rows that are sorted from any order, some 400 MB.
 const MOST: usize = 1 << 20;
 
-/// Requests that wait because later rows may have started earlier.
 pub(super) struct Window {
     order: Order,
     waiting: Vec<Waiting>,
-    /// The start of the last request that left.
     left: Nanos,
 }
 
@@ -61,7 +54,6 @@ impl Window {
         Ok(self.leave(leaving))
     }
 
-    /// The requests that still wait, in order.
     pub(super) fn leave_all(&mut self) -> impl Iterator<Item = Waiting> {
         self.leave(self.waiting.len())
     }

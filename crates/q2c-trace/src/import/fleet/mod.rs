@@ -8,7 +8,7 @@ mod row;
 mod volumes;
 
 use super::input::origin;
-use super::{ImportError, ImportOptions, Input, Origin, RecordSink, several};
+use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::sorter::Sorter;
 use crate::{Scan, TraceError};
 use q2c_model::{FleetMeta, IoRecord, TraceMeta};
@@ -27,10 +27,8 @@ use volumes::Volumes;
 const RUN: usize = 1 << 19;
 
 /// Imports recordings, q2c traces among them, into the new folder `out`. A device with more than
-/// `most` requests has several traces. Returns the description, which is also in the folder.
-///
-/// # Errors
-/// As [`super::to_trace`], and when `out` exists. No folder is left then.
+/// `most` requests has several traces. Returns the description, which is also in the folder. After
+/// an error no folder is left.
 pub fn to_fleet(
     recordings: &[PathBuf],
     format: Option<&str>,
@@ -59,20 +57,16 @@ pub fn to_fleet(
 /// What the description of the import says of all devices.
 fn described(meta: &TraceMeta) -> FleetMeta {
     const MAJOR: &str = "device.major.";
-    let Origin {
-        clock,
-        unix,
-        zero_ns,
-    } = origin(meta);
+    let origin = origin(meta);
     let host = |(name, host): (&String, &String)| {
         let host = host.strip_prefix("host ").unwrap_or(host);
         Some((name.strip_prefix(MAJOR)?.to_owned(), host.to_owned()))
     };
     FleetMeta {
         schema: FleetMeta::SCHEMA.to_owned(),
-        zero_ns,
-        unix,
-        clock,
+        zero_ns: origin.zero_ns,
+        unix: origin.unix,
+        clock: origin.clock,
         source: meta.source.clone(),
         hosts: meta.facts.iter().filter_map(host).collect(),
         unmatched: meta.unmatched.clone(),
@@ -122,9 +116,7 @@ struct ByDevice<'a> {
     sorter: Sorter<Row>,
     taken: u64,
     names: Names,
-    /// Requests that were carried by another one.
     carried: u64,
-    /// The folder that is made, for messages.
     out: &'a Path,
     stop: &'a AtomicBool,
 }
@@ -141,7 +133,6 @@ impl<'a> ByDevice<'a> {
         }
     }
 
-    /// Writes the traces of all devices, and completes the description.
     fn finish(self, mut volumes: Volumes<'_>, fleet: FleetMeta) -> Result<FleetMeta, ImportError> {
         if self.carried > 0 {
             return Err(ImportError::Carried {
@@ -152,10 +143,8 @@ impl<'a> ByDevice<'a> {
         let names = self.names;
         let spilled = failed("sort the requests in", self.out);
         let spilled = |error| ImportError::Trace(spilled(error));
-        self.sorter.finish(
-            spilled,
-            |row| Ok(volumes.take(&row, |comm| names.of(comm))?),
-        )?;
+        let take = |row: Row| Ok(volumes.take(&row, |comm| names.of(comm))?);
+        self.sorter.finish(spilled, take)?;
         Ok(volumes.finish(fleet)?)
     }
 }
@@ -179,7 +168,6 @@ impl RecordSink for ByDevice<'_> {
     }
 }
 
-/// Names of processes, by number.
 #[derive(Default)]
 struct Names {
     numbers: HashMap<String, u32>,

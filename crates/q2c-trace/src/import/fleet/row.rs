@@ -12,7 +12,6 @@ const CELLS: usize = 4 + 8 * LONGS + 4 * WORDS + 3;
 /// A record that stands alone, packed. The name of its process is a number that its owner gives to
 /// the name, and its id is left out.
 pub(super) struct Row {
-    /// Major and minor number of the device.
     device: (u32, u32),
     /// Its place among all records.
     place: u64,
@@ -60,10 +59,7 @@ impl Row {
         let bytes = bytes.chain(words.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
         let bytes = bytes.chain([record.op as u8, user, missed]);
         let mut cells = [0; CELLS];
-        cells
-            .iter_mut()
-            .zip(bytes)
-            .for_each(|(cell, byte)| *cell = byte);
+        std::iter::zip(&mut cells, bytes).for_each(|(cell, byte)| *cell = byte);
         Row {
             device: (record.device.major, record.device.minor),
             place,

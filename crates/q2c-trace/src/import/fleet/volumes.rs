@@ -1,5 +1,3 @@
-//! Writes the traces of a fleet, one after the other.
-
 use super::failed;
 use super::row::Row;
 use crate::{TraceError, TraceWriter};
@@ -9,7 +7,6 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Records handed to the writer at once.
 const BATCH: usize = 2 * 1024;
 
 /// Takes rows in the order of device and time.
@@ -17,9 +14,7 @@ pub(super) struct Volumes<'a> {
     folder: &'a Path,
     /// The name that the folder will have, for messages.
     out: &'a Path,
-    /// The description of all traces.
     meta: TraceMeta,
-    /// Most requests of a trace.
     most: NonZeroU64,
     stop: &'a AtomicBool,
     open: Option<Stretch>,
@@ -28,14 +23,12 @@ pub(super) struct Volumes<'a> {
     traces: u64,
 }
 
-/// The trace that is being written: a stretch of a device's time.
 struct Stretch {
     device: DevId,
     /// Its place among the device's traces.
     number: u64,
     /// Id of the device's next record.
     next: u64,
-    /// Records that the trace may still take.
     room: u64,
     batch: Vec<IoRecord>,
     writer: TraceWriter,

@@ -1,5 +1,3 @@
-//! One of several recordings, read by its own thread.
-
 use super::start;
 use crate::import::error::ImportError;
 use crate::import::input::Input;
@@ -12,12 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Most batches of one recording that wait to be merged.
 const WAITING: usize = 2;
 
-/// Messages from a reading thread.
 enum Sent {
-    /// The first message.
     Begin(Origin, DeviceNumbers),
     Records(Vec<IoRecord>),
 }
@@ -121,7 +116,6 @@ impl<'scope> Feed<'scope> {
         Some(record)
     }
 
-    /// Waits for the thread's end and takes its result.
     fn end(&mut self) -> Result<(), ImportError> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -133,7 +127,6 @@ impl<'scope> Feed<'scope> {
         Ok(())
     }
 
-    /// The description of the recording.
     pub(super) fn finish(mut self) -> Result<TraceMeta, ImportError> {
         self.end()?;
         Ok(self.ended.unwrap_or_default())

@@ -24,17 +24,12 @@ use std::thread;
 
 /// Most recordings at once. A merged trace can be merged again.
 const MOST: usize = 256;
-/// Number of records handed on at once.
 const BATCH: usize = 2048;
 
 /// Imports recordings, q2c traces among them, and hands their records on in the order of time.
 ///
 /// The id of a record is its id in its own recording times the number of recordings, plus the index
 /// of the recording. Returns the description for a trace of all recordings.
-///
-/// # Errors
-/// When a recording cannot be read or used, when the clocks differ, or when the sink refuses the
-/// records.
 pub fn several(
     paths: &[PathBuf],
     format: Option<&str>,
@@ -200,11 +195,9 @@ fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, renumbering: &Renumberi
 }
 
 fn joined(names: &BTreeSet<&str>) -> String {
-    let names: Vec<&str> = names.iter().copied().collect();
-    names.join(" and ")
+    names.iter().copied().collect::<Vec<_>>().join(" and ")
 }
 
-/// Facts that name the devices with new numbers.
 fn devices(renumbering: &Renumbering, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
     let name = |(at, was): &(usize, q2c_model::DevId)| {
         let (path, meta) = &metas[*at];

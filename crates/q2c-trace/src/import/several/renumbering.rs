@@ -22,7 +22,6 @@ impl Renumbering {
         }
     }
 
-    /// Renumbers a record of the recording `at`.
     pub(super) fn renumber(
         &mut self,
         record: &mut IoRecord,

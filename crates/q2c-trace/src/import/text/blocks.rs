@@ -2,14 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Size of a block, bytes.
 const BLOCK: usize = 512 * 1024;
-/// Length of the longest line that is read, bytes.
 pub(in crate::import) const LONGEST_LINE: usize = 64 * 1024;
 /// The byte order mark that some editors put before UTF-8 text.
 pub(in crate::import) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads blocks of whole lines.
 pub(in crate::import) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
     /// The beginning of a line for which the last block had no room.

@@ -5,7 +5,6 @@ use crate::import::error::BadLine;
 use q2c_model::{Bytes, Nanos, Op, Sectors};
 use std::ops::Range;
 
-/// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::import) enum Separator {
     /// A comma, with or without blanks around it.
@@ -90,13 +89,11 @@ pub(in crate::import) fn bad(field: &'static str, expected: &'static str, cell: 
     BadLine::new("not a value of the field", field, expected, &found)
 }
 
-/// Parses a whole number in decimal digits.
 pub(in crate::import) fn whole(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
     digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
 fn digits(cell: &[u8]) -> Option<u64> {
-    /// A number of this many digits fits into a u64.
     const FIT: usize = 19;
     if cell.is_empty() {
         return None;
@@ -130,7 +127,6 @@ pub(in crate::import) fn device(cell: &[u8], field: &'static str) -> Result<u32,
     number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
 }
 
-/// Parses a time or a duration.
 pub(in crate::import) fn time(
     cell: &[u8],
     unit: TimeUnit,
@@ -194,7 +190,6 @@ pub(in crate::import) fn sector_length(
     Ok(bytes)
 }
 
-/// Parses read or write, by the first letter or the whole word.
 pub(in crate::import) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
     match cell {
         b"R" | b"r" => Ok(Op::Read),
@@ -229,15 +224,11 @@ mod tests {
     #[test]
     fn cells_beyond_the_kept_are_counted() {
         let cells = Cells::<2>::split(b"a, b ,c,", Separator::Comma);
-        assert_eq!(
-            (cells.get(0), cells.get(1), cells.get(2)),
-            (&b"a"[..], &b"b"[..], &b""[..])
-        );
+        let found = [0, 1, 2].map(|at| cells.get(at));
+        assert_eq!(found, [&b"a"[..], b"b", b""]);
         assert_eq!(cells.count, 4);
         let cells = Cells::<2>::split(b" a \t\t b  c", Separator::Blanks);
-        assert_eq!(
-            (cells.get(0), cells.get(1), cells.count),
-            (&b"a"[..], &b"b"[..], 3)
-        );
+        let found = [0, 1].map(|at| cells.get(at));
+        assert_eq!((found, cells.count), ([&b"a"[..], b"b"], 3));
     }
 }

@@ -29,7 +29,6 @@ use super::row::Row;
 /// The request of a line; `None` for a line without a request, such as a header.
 pub(super) type Parse = Result<Option<Row>, BadLine>;
 
-/// Most threads that parse.
 const MOST_WORKERS: usize = 8;
 
 /// Imports lines of which each can be parsed without the others.
@@ -93,7 +92,6 @@ pub(super) fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty())
 }
 
-/// The caller's ends of one thread's channels.
 struct Worker {
     blocks: SyncSender<Vec<u8>>,
     parsed: Receiver<Parsed>,

@@ -1,5 +1,3 @@
-//! A block of text, parsed into rows.
-
 use super::Parse;
 use super::blocks::{BOM, LONGEST_LINE};
 use crate::import::error::BadLine;
@@ -10,13 +8,9 @@ use std::collections::BTreeMap;
 /// The result of parsing a block. Lines count from 1 within the block.
 pub(super) struct Parsed {
     pub(super) rows: Vec<Row>,
-    /// Lines in the block.
     pub(super) lines: u64,
-    /// Lines that were left out, by reason.
     pub(super) skipped: BTreeMap<&'static str, Skipped>,
-    /// The bad line at which parsing stopped, and the reason.
     pub(super) stopped: Option<(u64, BadLine)>,
-    /// Memory of the block, to be used again.
     pub(super) memory: Vec<u8>,
 }
 

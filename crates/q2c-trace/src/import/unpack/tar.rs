@@ -1,5 +1,3 @@
-//! Reads the file in a tar archive, as a stream.
-
 use super::Told;
 use std::io::{self, BufRead, Cursor, Read};
 use tar::{Archive, Header};
@@ -34,14 +32,9 @@ pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
         name: String::new(),
         ended: false,
     };
-    member.name = match member.next_file()? {
-        Some(name) => name,
-        None => {
-            return Err(Told::error(
-                "expected a file in the tar archive, found none",
-            ));
-        }
-    };
+    let name = member.next_file()?;
+    member.name =
+        name.ok_or_else(|| Told::error("expected a file in the tar archive, found none"))?;
     let mut front = Vec::new();
     member.by_ref().take(AHEAD).read_to_end(&mut front)?;
     Ok(Box::new(Cursor::new(front).chain(member)))

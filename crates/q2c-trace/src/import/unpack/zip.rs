@@ -16,7 +16,6 @@ const MOST_TAIL: u64 = 22 + 65_535;
 /// Where a file of 4 GiB has its lengths in a further field, its lengths are this.
 const ELSEWHERE: u64 = u32::MAX as u64;
 
-/// A file in the archive.
 struct Member {
     name: String,
     encrypted: bool,
@@ -48,12 +47,8 @@ pub(super) fn open(mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Rea
     }
     let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
     super::expect_one("zip", &names)?;
-    match members.pop() {
-        Some(member) => member.open(file, at),
-        None => Err(Told::error(
-            "expected a file in the zip archive, found none",
-        )),
-    }
+    let none = || Told::error("expected a file in the zip archive, found none");
+    members.pop().ok_or_else(none)?.open(file, at)
 }
 
 fn damaged(what: &'static str) -> io::Error {
@@ -87,7 +82,6 @@ fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
 }
 
 impl Member {
-    /// Reads an entry of the directory.
     fn read(input: &mut impl BufRead) -> io::Result<Member> {
         let mut entry = [0; 46];
         input.read_exact(&mut entry)?;

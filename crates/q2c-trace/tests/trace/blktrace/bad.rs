@@ -1,19 +1,13 @@
-//! Files that are damaged or incomplete.
-
 use super::encode::{E, LITTLE_7, e, file};
+use super::expect::events;
 use super::{read_files, times};
-use crate::support::import;
+use crate::support::{import, tells};
 use q2c_trace::blktrace::FileSet;
 use q2c_trace::import::ImportOptions;
 use std::fs;
 
 fn two() -> Vec<E> {
-    vec![
-        e(1, "Q", 8, 8),
-        e(2, "C", 8, 8),
-        e(3, "Q", 8, 8),
-        e(4, "C", 8, 8),
-    ]
+    events(&["8+8 1Q 2C 3Q 4C"])
 }
 
 #[test]
@@ -22,10 +16,8 @@ fn a_record_cut_off_is_counted_wherever_the_cut_is() {
     for cut in 145..192 {
         let (spans, read) = read_files(&[whole[..cut].to_vec()], false).unwrap();
         assert_eq!(spans.len(), 2, "{cut}");
-        assert_eq!(
-            read.losses.reasons["record cut off by the file's end"], 1,
-            "{cut}"
-        );
+        let cut_off = read.losses.reasons["record cut off by the file's end"];
+        assert_eq!(cut_off, 1, "{cut}");
         assert_eq!(read.counts.unmatched["never completed"], 1, "{cut}");
     }
 }
@@ -38,26 +30,17 @@ fn something_else_is_told_with_its_offset_or_skipped() {
     let wanted = "read t.blktrace.0, offset 96: expected a record of version 7, little-endian as before, found bytes 01 02 03 04";
     assert!(told.starts_with(wanted), "{told}");
     let (spans, read) = read_files(&[bytes], true).unwrap();
-    assert_eq!(
-        spans.iter().map(times).collect::<Vec<_>>(),
-        [[1, -1, -1, -1, 2], [3, -1, -1, -1, 4]]
-    );
+    let wanted = [[1, -1, -1, -1, 2], [3, -1, -1, -1, 4]];
+    assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
     assert_eq!(read.losses.reasons["no record"], 1);
 }
 
 #[test]
 fn other_magic_numbers_are_refused() {
-    for head in [
-        &b"PAR1"[..],
-        &[9, b't', b'a', b'e'],
-        &[6, b't', b'a', b'e'],
-        b"x",
-    ] {
+    for head in [&b"PAR1"[..], b"\x09tae", b"\x06tae", b"x"] {
         let told = read_files(&[head.to_vec()], false).unwrap_err().to_string();
-        assert!(
-            told.contains("offset 0: expected a blktrace record (magic 0x656174, version 7 or 8)"),
-            "{told}"
-        );
+        let words = "offset 0: expected a blktrace record (magic 0x656174, version 7 or 8)";
+        tells(&told, words);
     }
 }
 
@@ -111,27 +94,14 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("sda");
     let told = FileSet::find(&base).unwrap_err().to_string();
-    assert!(
-        told.contains("sda.blktrace.N") && told.contains("found none"),
-        "{told}"
-    );
+    tells(&told, "sda.blktrace.N");
+    tells(&told, "found none");
+    let path = |cpu| folder.path().join(format!("sda.blktrace.{cpu}"));
     for cpu in ["0", "10", "2", "x"] {
-        fs::write(
-            folder.path().join(format!("sda.blktrace.{cpu}")),
-            file(LITTLE_7, &two()),
-        )
-        .unwrap();
+        fs::write(path(cpu), file(LITTLE_7, &two())).unwrap();
     }
     let set = FileSet::find(&base).unwrap();
-    let names: Vec<_> = set
-        .paths
-        .iter()
-        .map(|p| p.file_name().unwrap().to_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["sda.blktrace.0", "sda.blktrace.2", "sda.blktrace.10"]
-    );
+    assert_eq!(set.paths, ["0", "2", "10"].map(path));
     assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
     let single = FileSet::find(&set.paths[0]).unwrap();
     assert_eq!((single.paths.len(), single.missing.len()), (1, 0));

@@ -5,7 +5,6 @@
 pub struct E {
     pub us: u64,
     pub cpu: u32,
-    /// Number of the action.
     pub action: u16,
     /// Category bits: read 1, write 2, flush 4, discard 0x2000, ...
     pub category: u32,
@@ -29,30 +28,16 @@ pub const FLUSH: u32 = 4;
 pub const DISCARD: u32 = 0x2000;
 
 /// An event with blkparse's `letter` at `us`: a read of `sectors` from `sector` by process 100 on
-/// CPU 0 and device 259:0.
+/// CPU 0 and device 259:0. The actions are numbered from 1.
 pub fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
-    let numbers = [
-        ("Q", 1),
-        ("M", 2),
-        ("F", 3),
-        ("G", 4),
-        ("S", 5),
-        ("R", 6),
-        ("D", 7),
-        ("C", 8),
-        ("P", 9),
-        ("U", 10),
-        ("UT", 11),
-        ("I", 12),
-        ("X", 13),
-        ("B", 14),
-        ("A", 15),
+    let actions = [
+        "Q", "M", "F", "G", "S", "R", "D", "C", "P", "U", "UT", "I", "X", "B", "A",
     ];
-    let found = numbers.iter().find(|(known, _)| *known == letter);
+    let at = actions.iter().position(|known| *known == letter);
     E {
         us,
         cpu: 0,
-        action: found.unwrap().1,
+        action: at.unwrap() as u16 + 1,
         category: READ,
         sector,
         bytes: sectors * 512,
@@ -90,7 +75,6 @@ impl E {
         self.cgroup = Some(cgroup);
         self
     }
-    /// A note of this number.
     pub fn note(us: u64, number: u16, pid: u32, payload: &[u8]) -> E {
         let mut note = e(us, "Q", 0, 0).cat(0x400).seq(0).pay(payload);
         (note.action, note.pid) = (number, pid);
@@ -98,34 +82,22 @@ impl E {
     }
 }
 
-/// A split at `at`.
+/// The bytes of a number, which come in little-endian order.
+pub fn ordered<const N: usize>(big: bool, mut bytes: [u8; N]) -> [u8; N] {
+    if big {
+        bytes.reverse();
+    }
+    bytes
+}
+
 pub fn split(us: u64, sector: u64, sectors: u32, at: u64) -> E {
     e(us, "X", sector, sectors).pay(&at.to_be_bytes())
 }
 
-/// Encodes one record.
 pub fn record((v8, big): Form, event: &E, sequence: u32) -> Vec<u8> {
-    let u16 = |v: u16| {
-        if big {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
-    let u32 = |v: u32| {
-        if big {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
-    let u64 = |v: u64| {
-        if big {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
+    let u16 = |v: u16| ordered(big, v.to_le_bytes());
+    let u32 = |v: u32| ordered(big, v.to_le_bytes());
+    let u64 = |v: u64| ordered(big, v.to_le_bytes());
     let mut payload = event.cgroup.map_or(Vec::new(), |id| u64(id).to_vec());
     payload.extend(&event.payload);
     let low = event.action | if event.cgroup.is_some() { 0x100 } else { 0 };

@@ -15,16 +15,17 @@ const SYNC: u32 = 8;
 const FUA: u32 = 1 << 15;
 const PASSTHROUGH: u32 = 1 << 9;
 
-/// Reads the lines as a trace, and checks the times of its I/Os (as [`times`] gives them) and the
-/// reasons counted as unmatched. Returns the I/Os and the counts.
-pub fn expect(
-    lines: &[&str],
-    wanted: &[[i64; 5]],
-    reasons: &[(&'static str, u64)],
-) -> (Vec<Span>, MatchSummary) {
+/// Reads the lines as a trace, and checks the [`times`] of its I/Os (such as `1 2 - 5 9; 3 - - 5 9`)
+/// and the reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and
+/// the counts.
+pub fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>, MatchSummary) {
     let (spans, read) = lives(&events(lines));
-    assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
-    assert_eq!(unmatched(&read), reasons);
+    let words = |span: &Span| times(span).map(|us| us.to_string()).join(" ");
+    let found: Vec<String> = spans.iter().map(words).collect();
+    assert_eq!(found.join("; ").replace("-1", "-"), wanted);
+    let unmatched = unmatched(&read).into_iter();
+    let unmatched: Vec<String> = unmatched.map(|(why, n)| format!("{why} {n}")).collect();
+    assert_eq!(unmatched.join(", "), reasons);
     (spans, read)
 }
 

@@ -34,11 +34,8 @@ fn any_one_record_of_a_life_may_be_lost() {
 fn nothing_known_of_a_completion() {
     expect(
         &["8+8 1Q 3C 4R", "800+8 2C"],
-        &[[1, -1, -1, -1, 3]],
-        &[
-            ("completion without queue", 1),
-            ("requeue without issue", 1),
-        ],
+        "1 - - - 3",
+        "completion without queue 1, requeue without issue 1",
     );
 }
 
@@ -68,30 +65,24 @@ fn a_lost_completion_does_not_shift_later_ones() {
 fn lost_merges_and_splits_are_seen_by_the_lengths() {
     let (spans, _) = expect(
         &["0+8 1Q 2G", "8+8 3Q", "0+16 9D 20C"],
-        &[[1, 2, -1, 9, 20], [3, -1, -1, 9, 20]],
-        &[("merge lost", 1)],
+        "1 2 - 9 20; 3 - - 9 20",
+        "merge lost 1",
     );
     assert_eq!(spans[1].merged_into, 0);
     expect(
         &["0+16 1Q", "0+8 2G 3D 4C", "8+8 5G 6D 7C"],
-        &[[1, 2, -1, 3, 4], [1, 5, -1, 6, 7]],
-        &[("split lost", 1)],
+        "1 2 - 3 4; 1 5 - 6 7",
+        "split lost 1",
     );
     expect(
         &["0+8 1X>8 3Q 4M", "8+8 2M"],
-        &[[3, -1, -1, -1, -1]],
-        &[
-            ("merge without queue", 1),
-            ("merge without request", 1),
-            ("never completed", 1),
-            ("split without queue", 1),
-        ],
+        "3 - - - -",
+        "merge without queue 1, merge without request 1, never completed 1, split without queue 1",
     );
 }
 
 /// A request that is issued again without a requeue stays one request.
 #[test]
 fn an_issue_twice_is_one_request() {
-    let repeated = [("issue repeated", 1)];
-    expect(&["8+8 1Q 2D 5D 9C"], &[[1, -1, -1, 5, 9]], &repeated);
+    expect(&["8+8 1Q 2D 5D 9C"], "1 - - 5 9", "issue repeated 1");
 }

@@ -48,12 +48,9 @@ pub fn lives(events: &[E]) -> (Vec<Span>, MatchSummary) {
 
 /// Times of queue, getrq, insert, issue and complete in us; -1 where unknown.
 pub fn times(span: &Span) -> [i64; 5] {
-    let us = |ns: u64| {
-        if ns == u64::MAX {
-            -1
-        } else {
-            i64::try_from(ns / 1000).unwrap()
-        }
+    let us = |ns: u64| match ns {
+        u64::MAX => -1,
+        ns => i64::try_from(ns / 1000).unwrap(),
     };
     [
         span.begin_ns,
@@ -65,11 +62,6 @@ pub fn times(span: &Span) -> [i64; 5] {
     .map(us)
 }
 
-/// The reasons counted as unmatched, with their counts.
 pub fn unmatched(read: &MatchSummary) -> Vec<(&'static str, u64)> {
-    read.counts
-        .unmatched
-        .iter()
-        .map(|(why, n)| (*why, *n))
-        .collect()
+    read.counts.unmatched.clone().into_iter().collect()
 }

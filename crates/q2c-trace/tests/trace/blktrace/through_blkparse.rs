@@ -84,23 +84,13 @@ fn events(io: &Drawn) -> Vec<E> {
             let asked = of(write | FLUSH | FUA, &["Q", "G"]);
             let data = of(write | FUA, &["D", "C"]);
             let end = with_fua(last(0));
-            asked
-                .into_iter()
-                .chain(own())
-                .chain(data)
-                .chain([end])
-                .collect()
+            [asked, own().to_vec(), data, vec![end]].concat()
         }
         // FUA on a device that cannot do it: a flush behind the data.
         5 => {
             let asked = of(write | FUA, &["Q", "G"]);
             let data = of(write, &["D", "C"]);
-            asked
-                .into_iter()
-                .chain(data)
-                .chain(own())
-                .chain([last(n)])
-                .collect()
+            [asked, data, own().to_vec(), vec![last(n)]].concat()
         }
         6 => of(read, &["Q", "G", "I", "D", "R", "I", "D", "C"]),
         7 => {
@@ -109,16 +99,9 @@ fn events(io: &Drawn) -> Vec<E> {
             let front = |letter| e(0, letter, at, half).cat(read);
             let queued = e(0, "Q", at, n).cat(read);
             let cut = split(0, at, half, at + u64::from(half)).cat(read);
-            vec![
-                queued,
-                cut,
-                front("G"),
-                rest("G"),
-                front("D"),
-                rest("D"),
-                front("C"),
-                rest("C"),
-            ]
+            let steps = ["G", "D", "C"].into_iter();
+            let steps = steps.flat_map(|letter| [front(letter), rest(letter)]);
+            [queued, cut].into_iter().chain(steps).collect()
         }
         _ => of(write, &["Q", "M"]),
     };
@@ -150,7 +133,6 @@ fn write(base: &Path, ios: &[Drawn]) {
     }
 }
 
-/// The text that blkparse prints.
 fn print(base: &Path, format: Option<&str>) -> Vec<u8> {
     let mut command = Command::new("blkparse");
     command.arg("-q").arg("-i").arg(base);
@@ -165,9 +147,8 @@ fn by_text(text: &[u8], format: Option<&str>) -> Vec<IoRecord> {
         blkparse_format: format.map(str::to_owned),
         ..ImportOptions::default()
     };
-    support::import("blkparse", "text", text, &options)
-        .unwrap()
-        .0
+    let imported = support::import("blkparse", "text", text, &options);
+    imported.unwrap().0
 }
 
 fn by_files(base: &Path) -> Vec<IoRecord> {

@@ -1,9 +1,9 @@
 //! blkparse's text, read back by the importer and compared with blkparse itself.
 
-use super::{block, export, three, window};
+use super::{block, export, export_all, three, window};
 use crate::blktrace::encode::{DISCARD, E, LITTLE_7, WRITE, e, file, split};
 use crate::blktrace::expect::events;
-use crate::support;
+use crate::support::{self, tells};
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
 use q2c_trace::import::ImportOptions;
 use std::process::Command;
@@ -17,14 +17,7 @@ fn import_with(format: &str, input: &[u8], options: &ImportOptions) -> (Vec<IoRe
 }
 
 fn text(records: &[IoRecord]) -> String {
-    export(
-        "blkparse",
-        &TraceMeta::default(),
-        records,
-        &Default::default(),
-    )
-    .unwrap()
-    .0
+    export_all("blkparse", records).0
 }
 
 #[test]
@@ -48,35 +41,21 @@ fn lines_by_hand() {
 
 #[test]
 fn a_window_keeps_the_times() {
-    let (text, _) = export(
-        "blkparse",
-        &TraceMeta::default(),
-        &three(),
-        &window(1_500, 2_000),
-    )
-    .unwrap();
+    let meta = TraceMeta::default();
+    let (text, _) = export("blkparse", &meta, &three(), &window(1_500, 2_000)).unwrap();
     assert_eq!(text.lines().count(), 4);
-    assert!(
-        text.starts_with("259,3    1        1     0.000001500 "),
-        "{text}"
-    );
+    let first = "259,3    1        1     0.000001500 ";
+    assert!(text.starts_with(first), "{text}");
 }
 
 #[test]
 fn the_user_layer_has_no_such_events() {
     let mut record = block(0, Op::Read, 8, 512, [-1; 5]);
     (record.layer, record.submit_ns) = (Layer::User, Some(q2c_model::Nanos(0)));
-    let told = export(
-        "blkparse",
-        &TraceMeta::default(),
-        &[record],
-        &Default::default(),
-    );
-    let told = told.unwrap_err().to_string();
-    assert!(
-        told.contains("as blkparse: expected records of the block layer, found the user"),
-        "{told}"
-    );
+    let meta = TraceMeta::default();
+    let told = export("blkparse", &meta, &[record], &Default::default()).unwrap_err();
+    let words = "as blkparse: expected records of the block layer, found the user";
+    tells(&told.to_string(), words);
 }
 
 /// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
@@ -113,44 +92,23 @@ fn events_come_in_the_order_of_time_however_long_requests_last() {
     let one = |id: u64| {
         let at = i64::try_from(id * 10).unwrap();
         let lasts = i64::try_from(id * 7_919 % 50_000).unwrap();
-        block(
-            id,
-            Op::Read,
-            id * 8,
-            4096,
-            [at, at + 1, at + 2, at + 3, at + 4 + lasts],
-        )
+        let times = [at, at + 1, at + 2, at + 3, at + 4 + lasts];
+        block(id, Op::Read, id * 8, 4096, times)
     };
     let records: Vec<IoRecord> = (0..20_000).map(one).collect();
     let text = text(&records);
-    let times: Vec<u64> = text
-        .lines()
-        .map(|line| {
-            line.split_whitespace()
-                .nth(3)
-                .unwrap()
-                .replace('.', "")
-                .parse()
-                .unwrap()
-        })
-        .collect();
+    let time = |line: &str| -> u64 {
+        let time = line.split_whitespace().nth(3).unwrap();
+        time.replace('.', "").parse().unwrap()
+    };
+    let times: Vec<u64> = text.lines().map(time).collect();
     assert_eq!(times.len(), 100_000);
     assert!(times.is_sorted());
     let (back, _) = import("blkparse", text.as_bytes());
     let lives = |records: &[IoRecord]| -> Vec<_> {
-        records
-            .iter()
-            .map(|r| {
-                (
-                    r.sector,
-                    r.queue_ns,
-                    r.getrq_ns,
-                    r.insert_ns,
-                    r.issue_ns,
-                    r.complete_ns,
-                )
-            })
-            .collect()
+        let times = |r: &IoRecord| (r.queue_ns, r.getrq_ns, r.insert_ns, r.issue_ns);
+        let life = |r: &IoRecord| (r.sector, times(r), r.complete_ns);
+        records.iter().map(life).collect()
     };
     assert_eq!(lives(&back), lives(&records));
 }
@@ -161,24 +119,14 @@ fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<St
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
     let mut blkparse = Command::new("blkparse");
-    blkparse
-        .args(["-i", "t"])
-        .args(options)
-        .current_dir(folder.path());
-    match blkparse.output() {
-        Ok(said) => {
-            assert!(
-                said.status.success(),
-                "{}",
-                String::from_utf8_lossy(&said.stderr)
-            );
-            Some(String::from_utf8(said.stdout).unwrap())
-        }
-        Err(_) => {
-            q2c_testkit::skip(test, "blkparse is not installed");
-            None
-        }
-    }
+    let blkparse = blkparse.args(["-i", "t"]).args(options);
+    let Ok(said) = blkparse.current_dir(folder.path()).output() else {
+        q2c_testkit::skip(test, "blkparse is not installed");
+        return None;
+    };
+    let errors = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.success(), "{errors}");
+    Some(String::from_utf8(said.stdout).unwrap())
 }
 
 /// The binary records and the text that blkparse prints from them give the same I/Os, with process
@@ -212,10 +160,8 @@ fn blkparse_itself_tells_the_same() {
     };
     let (back, of_text) = import("blkparse", text.as_bytes());
     assert_eq!(back, records, "{text}");
-    assert_eq!(
-        (of_text.unmatched, of_text.lost),
-        (meta.unmatched, meta.lost)
-    );
+    assert_eq!(of_text.unmatched, meta.unmatched);
+    assert_eq!(of_text.lost, meta.lost);
     // The same with a format of the user's, and with the times from Q and D to C (-t).
     let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
     let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
@@ -226,22 +172,10 @@ fn blkparse_itself_tells_the_same() {
         ..ImportOptions::default()
     };
     let without_splits = |records: &[IoRecord]| -> Vec<_> {
-        let all = records
-            .iter()
-            .filter(|r| !(4096..4112).contains(&r.sector.0));
-        all.map(|r| {
-            (
-                r.sector,
-                r.bytes,
-                r.queue_ns,
-                r.getrq_ns,
-                r.issue_ns,
-                r.complete_ns,
-                r.error,
-                r.comm.clone(),
-            )
-        })
-        .collect()
+        let whole = |r: &&IoRecord| !(4096..4112).contains(&r.sector.0);
+        let times = |r: &IoRecord| [r.queue_ns, r.getrq_ns, r.issue_ns, r.complete_ns];
+        let life = |r: &IoRecord| (r.sector, r.bytes, times(r), r.error, r.comm.clone());
+        records.iter().filter(whole).map(life).collect()
     };
     let (back, _) = import_with("blkparse", text.as_bytes(), &options);
     assert_eq!(without_splits(&back), without_splits(&records), "{text}");
@@ -257,11 +191,8 @@ fn blkparse_itself_tells_the_same() {
 #[test]
 fn blkparse_itself_prints_the_same() {
     let test = "export::blkparse::blkparse_itself_prints_the_same";
-    let events: Vec<E> = recorded_events()
-        .into_iter()
-        .filter(|e| e.action != 6 && e.us != 10)
-        .collect();
-    let mut events = events;
+    let mut events = recorded_events();
+    events.retain(|e| e.action != 6 && e.us != 10);
     events.insert(0, E::note(0, 0, 100, b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     let binary = file(LITTLE_7, &events);
     let Some(theirs) = printed_by_blkparse(test, &binary, &["-q"]) else {
@@ -278,22 +209,13 @@ fn blkparse_itself_prints_the_same() {
         let line = |line: &str| {
             let cells: Vec<&str> = line.split_whitespace().collect();
             let pid = if cells[5] == "C" { "" } else { cells[4] };
-            format!(
-                "{} {} {} {} {}",
-                cells[0],
-                cells[1],
-                cells[3],
-                pid,
-                cells[5..].join(" ")
-            )
+            let rest = cells[5..].join(" ");
+            format!("{} {} {} {pid} {rest}", cells[0], cells[1], cells[3])
         };
         text.lines().map(line).collect()
     };
     assert_eq!(columns(&ours), columns(&theirs));
-    let widths = |text: &str| {
-        text.lines()
-            .map(|l| l.find(" + ").unwrap_or(0))
-            .collect::<Vec<_>>()
-    };
+    let width = |line: &str| line.find(" + ").unwrap_or(0);
+    let widths = |text: &str| text.lines().map(width).collect::<Vec<_>>();
     assert_eq!(widths(&ours), widths(&theirs));
 }

@@ -1,5 +1,3 @@
-//! The timeline in Chrome's trace JSON.
-
 use super::{block, export, three, window};
 use q2c_model::{IoRecord, Layer, Nanos, Op, TraceMeta};
 use q2c_trace::export::{ExportOptions, TimelineLanes};
@@ -19,20 +17,20 @@ fn events(records: &[IoRecord], options: &ExportOptions) -> Vec<Value> {
 fn slices(events: &[Value]) -> Vec<(&str, u64, u64, u64, u64)> {
     let ns = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
     let slices = events.iter().filter(|event| event["ph"] == "X");
-    let one = |e: &'_ Value| {
-        (
-            e["pid"].as_u64().unwrap(),
-            e["tid"].as_u64().unwrap(),
-            ns(&e["ts"]),
-            ns(&e["dur"]),
-        )
-    };
+    let number = |value: &Value| value.as_u64().unwrap();
     slices
         .map(|e| {
-            let (pid, tid, ts, dur) = one(e);
-            (e["name"].as_str().unwrap(), pid, tid, ts, dur)
+            let name = e["name"].as_str().unwrap();
+            let (pid, tid) = (number(&e["pid"]), number(&e["tid"]));
+            (name, pid, tid, ns(&e["ts"]), ns(&e["dur"]))
         })
         .collect()
+}
+
+/// The names that metadata events of this kind give.
+fn names<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    let named = events.iter().filter(|e| e["name"] == kind);
+    named.map(|e| &e["args"]["name"]).collect()
 }
 
 #[test]
@@ -52,26 +50,16 @@ fn events_by_hand() {
     assert_eq!(slices(&events), wanted);
     let arguments = json!({"id": 0, "device": "259:3", "sector": 8, "bytes": 4096, "pid": 71, "comm": "a, \"b\"",
         "cpu_submit": 1, "cpu_complete": 3, "hctx": 2, "tag": 9});
-    let first = events.iter().find(|event| event["name"] == "read").unwrap();
-    assert_eq!(first["args"], arguments);
-    let names = |kind: &str| -> Vec<&Value> {
-        events
-            .iter()
-            .filter(|e| e["name"] == kind)
-            .map(|e| &e["args"]["name"])
-            .collect()
-    };
-    assert_eq!(names("process_name"), ["CPU 1", "CPU not known"]);
-    assert_eq!(names("thread_name"), ["row 1", "row 2", "row 1"]);
+    let found = |name: &str| events.iter().find(|event| event["name"] == name).unwrap();
+    assert_eq!(found("read")["args"], arguments);
+    let processes = ["CPU 1", "CPU not known"];
+    assert_eq!(names(&events, "process_name"), processes);
+    let threads = ["row 1", "row 2", "row 1"];
+    assert_eq!(names(&events, "thread_name"), threads);
     // The flush never completed.
-    let flush = events
-        .iter()
-        .find(|event| event["name"] == "flush")
-        .unwrap();
-    assert_eq!(
-        (&flush["ph"], &flush["ts"], &flush["pid"]),
-        (&json!("i"), &json!(70.0), &json!(2))
-    );
+    let flush = found("flush");
+    assert_eq!((&flush["ph"], &flush["ts"]), (&json!("i"), &json!(70.0)));
+    assert_eq!(flush["pid"], 2);
 }
 
 #[test]
@@ -84,29 +72,23 @@ fn lanes_are_hardware_queues_of_a_device() {
         ..window(0, 60_000)
     };
     let events = events(&records, &options);
-    let names: Vec<&Value> = events
-        .iter()
-        .filter(|e| e["name"] == "process_name")
-        .map(|e| &e["args"]["name"])
-        .collect();
-    assert_eq!(names, ["259:3 queue 2", "259:4 queue 2"]);
+    let queues = ["259:3 queue 2", "259:4 queue 2"];
+    assert_eq!(names(&events, "process_name"), queues);
 }
 
 #[test]
 fn the_user_layer_has_two_stages() {
     let mut record = block(0, Op::Read, 8, 512, [-1; 5]);
     record.layer = Layer::User;
-    (record.submit_ns, record.submit_end_ns, record.reap_ns) =
-        (Some(Nanos(5)), Some(Nanos(7)), Some(Nanos(30)));
+    (record.submit_ns, record.submit_end_ns) = (Some(Nanos(5)), Some(Nanos(7)));
+    record.reap_ns = Some(Nanos(30));
     let events = events(&[record], &ExportOptions::default());
-    assert_eq!(
-        slices(&events),
-        [
-            ("read", 1, 1, 5, 25),
-            ("submit", 1, 1, 5, 2),
-            ("wait", 1, 1, 7, 23)
-        ]
-    );
+    let wanted = [
+        ("read", 1, 1, 5, 25),
+        ("submit", 1, 1, 5, 2),
+        ("wait", 1, 1, 7, 23),
+    ];
+    assert_eq!(slices(&events), wanted);
 }
 
 /// A trace of clocks that disagree: the completion is before the hand-over, or before everything.
@@ -131,13 +113,8 @@ fn no_two_slices_of_a_row_overlap() {
     let one = |id: u64| {
         let at = i64::try_from(id * 10).unwrap();
         let lasts = i64::try_from(id * 7_919 % 3_000).unwrap();
-        let mut record = block(
-            id,
-            Op::Read,
-            id * 8,
-            4096,
-            [at, at + 1, -1, at + 3, at + 4 + lasts],
-        );
+        let times = [at, at + 1, -1, at + 3, at + 4 + lasts];
+        let mut record = block(id, Op::Read, id * 8, 4096, times);
         record.cpu_submit = Some(u32::try_from(id % 3).unwrap());
         record
     };
@@ -161,25 +138,16 @@ fn no_two_slices_of_a_row_overlap() {
     }
     // A lane has as many rows as its largest number of requests in flight, which is counted here a
     // second time.
-    let lane = |pid: u64| {
-        let mut edges: Vec<(u64, i32)> = rows
-            .iter()
-            .filter(|((p, _), _)| *p == pid)
-            .flat_map(|(_, row)| row)
-            .flat_map(|(from, to)| [(*from, 1), (*to, -1)])
-            .collect();
+    for pid in 1..=3 {
+        let rows: Vec<_> = rows.iter().filter(|((p, _), _)| *p == pid).collect();
+        let spans = rows.iter().flat_map(|(_, row)| *row);
+        let edges = spans.flat_map(|(from, to)| [(*from, 1), (*to, -1)]);
+        let mut edges: Vec<(u64, i32)> = edges.collect();
         edges.sort_unstable();
         let depth = edges.iter().scan(0, |depth, (_, step)| {
             *depth += step;
             Some(*depth)
         });
-        (
-            depth.max().unwrap(),
-            i32::try_from(rows.keys().filter(|(p, _)| *p == pid).count()).unwrap(),
-        )
-    };
-    for pid in 1..=3 {
-        let (deepest, rows) = lane(pid);
-        assert_eq!(deepest, rows);
+        assert_eq!(depth.max().unwrap() as usize, rows.len());
     }
 }

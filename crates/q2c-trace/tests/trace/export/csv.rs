@@ -1,6 +1,4 @@
-//! Export to CSV.
-
-use super::{block, export, three, window};
+use super::{block, export, export_all, three, window};
 use crate::support::import;
 use q2c_model::{IoRecord, Nanos, Op, TraceMeta};
 use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
@@ -11,8 +9,7 @@ cgroup,error,merged_into";
 
 #[test]
 fn lines_by_hand() {
-    let (text, exported) =
-        export("csv", &TraceMeta::default(), &three(), &Default::default()).unwrap();
+    let (text, exported) = export_all("csv", &three());
     let wanted = [
         HEADER,
         "0,block,259:3,read,0,8,4096,0,1,0,1000,2000,3000,80500,,,,,,,71,\"a, \"\"b\"\"\",1,3,2,9,,0,",
@@ -21,22 +18,15 @@ fn lines_by_hand() {
     ];
     assert_eq!(text.lines().collect::<Vec<_>>(), wanted);
     assert_eq!((exported.written, exported.left_out.len()), (3, 0));
-    let (text, _) = export(
-        "csv",
-        &TraceMeta::default(),
-        &three(),
-        &window(1_500, 70_000),
-    )
-    .unwrap();
+    let (meta, window) = (TraceMeta::default(), window(1_500, 70_000));
+    let (text, _) = export("csv", &meta, &three(), &window).unwrap();
     assert_eq!(text.lines().collect::<Vec<_>>(), [HEADER, wanted[2]]);
 }
 
 /// Reads the given columns of an export back with the CSV importer.
 fn back(text: &str, columns: &str) -> Vec<IoRecord> {
-    let maps: Vec<String> = columns
-        .split(',')
-        .map(|name| format!("{name}={name}"))
-        .collect();
+    let names = columns.split(',');
+    let maps: Vec<String> = names.map(|name| format!("{name}={name}")).collect();
     let options = ImportOptions {
         unit: Some(TimeUnit::Nanoseconds),
         columns: ColumnMap::parse_list(&maps.join(",")).unwrap(),
@@ -55,26 +45,20 @@ fn the_importer_reads_it_back() {
     let mut records = three();
     for id in 3..5_000u64 {
         let at = i64::try_from(id * 60_000).unwrap();
-        let mut record = block(
-            id,
-            Op::Discard,
-            id * 977,
-            4096 << (id % 7),
-            [at, at + 5, -1, at + 9, at + 77],
-        );
+        let times = [at, at + 5, -1, at + 9, at + 77];
+        let mut record = block(id, Op::Discard, id * 977, 4096 << (id % 7), times);
         record.lane = u32::try_from(id % 3).unwrap();
         record.depth_at_submit = u32::try_from(id % 40).unwrap();
         record.cgroup = id.is_multiple_of(5).then_some(u64::MAX - id);
-        record.comm = id
-            .is_multiple_of(2)
-            .then(|| "kworker/u8:2+flush".to_owned());
+        let named = id.is_multiple_of(2);
+        record.comm = named.then(|| "kworker/u8:2+flush".to_owned());
         records.push(record);
     }
     // The importer numbers lanes by appearance.
     for (at, record) in records.iter_mut().enumerate() {
         record.lane = u32::try_from(at % 3).unwrap();
     }
-    let (text, _) = export("csv", &TraceMeta::default(), &records, &Default::default()).unwrap();
+    let (text, _) = export_all("csv", &records);
     assert_eq!(back(&text, BLOCK), records);
 }
 
@@ -92,6 +76,6 @@ fn so_for_the_user_layer() {
         record
     };
     let records: Vec<IoRecord> = (0..100).map(user).collect();
-    let (text, _) = export("csv", &TraceMeta::default(), &records, &Default::default()).unwrap();
+    let (text, _) = export_all("csv", &records);
     assert_eq!(back(&text, USER), records);
 }

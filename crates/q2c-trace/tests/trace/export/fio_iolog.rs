@@ -1,16 +1,14 @@
 //! fio's log, read back by the importer and by fio itself.
 
-use super::{block, export, three, window};
+use super::{block, export, export_all, three, window};
 use crate::support::import;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::export::{ExportOptions, Exported};
+use q2c_trace::export::Exported;
 use q2c_trace::import::ImportOptions;
 use std::process::Command;
 
-/// fio's log of all records of a trace that says nothing else.
 fn log(records: &[IoRecord]) -> (String, Exported) {
-    let (meta, options) = (TraceMeta::default(), ExportOptions::default());
-    export("fio-iolog", &meta, records, &options).unwrap()
+    export_all("fio-iolog", records)
 }
 
 #[test]
@@ -44,13 +42,11 @@ fn a_window_counts_from_its_beginning_and_the_file_keeps_its_name() {
     };
     let (text, _) = export("fio-iolog", &meta, &three(), &window(1_000, 60_000)).unwrap();
     let lines: Vec<&str> = text.lines().skip(3).collect();
-    assert_eq!(
-        lines,
-        [
-            "0 /data/my_file write 4398046511104 512",
-            "0 /data/my_file close"
-        ]
-    );
+    let wanted = [
+        "0 /data/my_file write 4398046511104 512",
+        "0 /data/my_file close",
+    ];
+    assert_eq!(lines, wanted);
 }
 
 fn many() -> Vec<IoRecord> {
@@ -58,13 +54,8 @@ fn many() -> Vec<IoRecord> {
     let one = |id: u64| {
         let at = i64::try_from(id * 1_000).unwrap();
         let op = ops[usize::try_from(id % 5).unwrap()];
-        let mut record = block(
-            id,
-            op,
-            (id * 7_919) % 100_000 * 8,
-            4096,
-            [at, -1, -1, -1, -1],
-        );
+        let (sector, times) = ((id * 7_919) % 100_000 * 8, [at, -1, -1, -1, -1]);
+        let mut record = block(id, op, sector, 4096, times);
         record.device.minor = u32::try_from(id % 2).unwrap();
         record
     };
@@ -108,25 +99,16 @@ fn fio_replays_it() {
         "--replay_no_stall=1",
         "--output-format=json",
     ];
-    let fio = Command::new("fio")
-        .args(options)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
+    let mut fio = Command::new("fio");
+    let fio = fio.args(options).current_dir(folder.path()).output();
+    let fio = fio.unwrap();
     let said = String::from_utf8_lossy(&fio.stdout);
-    assert!(
-        fio.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&fio.stderr)
-    );
+    let errors = String::from_utf8_lossy(&fio.stderr);
+    assert!(fio.status.success(), "{said}{errors}");
     let result: serde_json::Value = serde_json::from_str(&said[said.find('{').unwrap()..]).unwrap();
     let job = &result["jobs"][0];
-    let done = |kind: &str| {
-        (
-            job[kind]["total_ios"].as_u64(),
-            job[kind]["io_bytes"].as_u64(),
-        )
-    };
+    let number = |kind: &str, name: &str| job[kind][name].as_u64();
+    let done = |kind: &str| (number(kind, "total_ios"), number(kind, "io_bytes"));
     // fio neither refuses nor loses a line: 5000 requests, of which two in five are no reads.
     assert_eq!(done("read"), (Some(3_000), Some(3_000 * 4096)));
     assert_eq!(done("write"), (Some(1_000), Some(1_000 * 4096)));

@@ -6,7 +6,7 @@ mod chrome;
 mod csv;
 mod fio_iolog;
 
-use crate::support::{place, write};
+use crate::support::{place, tells, write};
 use q2c_model::{
     Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta,
 };
@@ -27,6 +27,12 @@ fn export(
     let format = by_name(format).unwrap();
     let exported = trace(format, &path, &reader, options, &|| true, &mut out)?;
     Ok((String::from_utf8(out).unwrap(), exported))
+}
+
+/// All records with the default options, and no description.
+fn export_all(format: &str, records: &[IoRecord]) -> (String, Exported) {
+    let (meta, options) = (TraceMeta::default(), ExportOptions::default());
+    export(format, &meta, records, &options).unwrap()
 }
 
 fn window(from: u64, to: u64) -> ExportOptions {
@@ -52,15 +58,10 @@ fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord 
 
 /// Three requests, the last without an end.
 fn three() -> Vec<IoRecord> {
+    const TIMES: [i64; 5] = [1_500, 2_500, -1, 4_000, 50_000];
     let mut records = vec![
         block(0, Op::Read, 8, 4096, [0, 1_000, 2_000, 3_000, 80_500]),
-        block(
-            1,
-            Op::Write,
-            1 << 33,
-            512,
-            [1_500, 2_500, -1, 4_000, 50_000],
-        ),
+        block(1, Op::Write, 1 << 33, 512, TIMES),
         block(2, Op::Flush, 0, 0, [70_000, 71_000, 72_000, -1, -1]),
     ];
     records[0].pid = Some(71);
@@ -76,11 +77,7 @@ fn three() -> Vec<IoRecord> {
 fn an_empty_window_is_an_error() {
     let options = window(80_000, 90_000);
     let told = export("csv", &TraceMeta::default(), &three(), &options).unwrap_err();
-    assert!(
-        told.to_string()
-            .contains("found none (0 left out); widen --from"),
-        "{told}"
-    );
+    tells(&told.to_string(), "found none (0 left out); widen --from");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Texts that were read wrongly, or not at all. The expected values are worked out by hand.
 
-use super::{import, options};
-use crate::support::place;
+use super::{import, in_sectors, in_unit, options, skipping};
+use crate::support::{place, tells};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
 use q2c_trace::import::{
     ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff,
@@ -78,7 +78,7 @@ fn biosnoop_with_queues_letters_and_losses() {
 fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     let text = case!("15-dead-ends/biosnoop_bt.txt");
     let told = import("biosnoop", text, &options()).unwrap_err();
-    assert!(told.contains("expected the option op"), "{told}");
+    tells(&told, "expected the option op");
     let (_, records, _) = recognised(text, &needed("biosnoop"));
     assert_eq!(times(&records), [[0, -1, 100_000], [57_000, -1, 100_000]]);
     assert_eq!(places(&records), "read 0+4096, read 0+4096");
@@ -90,10 +90,8 @@ fn biosnoop_of_bpftrace_with_numbers_of_disks() {
     let text = b"Attached 4 probes\nTIME(ms)     DISK ID        COMM             PID    LAT(ms)\n             MAJOR MINOR\n\
         611          259   0        bash             4179        10\n627          259   1        my job           4180         0\n";
     let (_, records, meta) = recognised(text, &needed("biosnoop"));
-    assert_eq!(
-        times(&records),
-        [[0, -1, 10_000_000], [26_000_000, -1, 26_000_000]]
-    );
+    let expected = [[0, -1, 10_000_000], [26_000_000, -1, 26_000_000]];
+    assert_eq!(times(&records), expected);
     assert_eq!(who(&records[1]), "1:1 4180 my job");
     assert_eq!(meta.facts["device.1:1"], "259:1");
 }
@@ -105,10 +103,8 @@ fn biosnoop_with_times_of_day() {
         14:23:45.120 mysqld         8912    sdb     WS   8          4096      0.500\n\
         14:23:45.123 mysqld         8912    sdb     R    16         8192      1.000\n";
     let (_, records, meta) = recognised(text, &options());
-    assert_eq!(
-        times(&records),
-        [[-1, 0, 500_000], [-1, 2_500_000, 3_500_000]]
-    );
+    let expected = [[-1, 0, 500_000], [-1, 2_500_000, 3_500_000]];
+    assert_eq!(times(&records), expected);
     assert!(meta.clock.contains("read the event"), "{}", meta.clock);
     // The ends are 50 ms before midnight and 150 ms after it.
     let text = String::from_utf8_lossy(text);
@@ -149,10 +145,8 @@ CPU:0 [7 EVENTS DROPPED]
 something else
 ";
     let told = import("ftrace", text.as_bytes(), &options()).unwrap_err();
-    assert!(told.contains("line 7, line: expected task, pid"), "{told}");
-    let mut skipping = options();
-    skipping.skip_bad = true;
-    let (records, meta) = import("ftrace", text.as_bytes(), &skipping).unwrap();
+    tells(&told, "line 7, line: expected task, pid");
+    let (records, meta) = import("ftrace", text.as_bytes(), &skipping()).unwrap();
     assert_eq!((times(&records), meta.lost), (vec![[-1, 0, 8]], 46));
     assert_eq!(places(&records), "other 0+4096");
     assert_eq!(records[0].error, Some(-5));
@@ -217,16 +211,16 @@ fn numbers_that_no_recording_has_are_not_recognised() {
 #[test]
 fn bytes_are_not_taken_as_blocks() {
     let text = case!("20-bytes-as-blocks/replayer.txt");
-    let mut stated = super::milliseconds();
+    let mut stated = in_unit(TimeUnit::Milliseconds);
     let told = import("disksim", text, &stated).unwrap_err();
-    assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
+    tells(&told, "--offset-unit 1 for bytes");
     stated.offset_unit = Some(Bytes(1));
     let (_, records, _) = recognised(text, &stated);
     assert_eq!(places(&records), "read 8000+4096, write 16000+8192");
     // One copy of Tencent's set has offsets in bytes.
     let text = b"1538323200,4096,8,0,7\n1538323201,8192,8,0,7\n";
     let told = import("tencent", text, &options()).unwrap_err();
-    assert!(told.contains("--offset-unit 1 for bytes"), "{told}");
+    tells(&told, "--offset-unit 1 for bytes");
 }
 
 /// 4096 is 8 sectors in bytes, or 2 MiB in sectors; a size of 8 is 4096 bytes beside offsets in
@@ -250,18 +244,16 @@ fn sizes_may_be_bytes_where_offsets_are() {
         };
         let text = row("4096").repeat(8);
         let error = read(&text, None).unwrap_err();
-        assert!(error.contains("offsets and sizes"), "{error}");
+        tells(&error, "offsets and sizes");
         assert_eq!(read(&text, Some(1)), Ok("read 2048+4096".to_owned()));
-        assert_eq!(
-            read(&text, Some(512)),
-            Ok("read 1048576+2097152".to_owned())
-        );
+        let sectors = Ok("read 1048576+2097152".to_owned());
+        assert_eq!(read(&text, Some(512)), sectors);
         let mixed = format!("{text}{}", row("8"));
         assert_eq!(read(&mixed, Some(1)), Ok("read 2048+2097152".to_owned()));
         // What comes behind the begin of the file does not fit silently.
         let late = format!("{}{}", row("4096").repeat(40_000), row("8"));
         let error = read(&late, Some(1)).unwrap_err();
-        assert!(error.contains("line 40001"), "{error}");
+        tells(&error, "line 40001");
     }
 }
 
@@ -323,13 +315,10 @@ fn needed(format: &str) -> ImportOptions {
         ..options()
     };
     match format {
-        "disksim" => super::milliseconds(),
-        "nexus5" => super::in_sectors(),
+        "disksim" => in_unit(TimeUnit::Milliseconds),
+        "nexus5" => in_sectors(),
         "biosnoop" => listed,
-        "fio-log" => ImportOptions {
-            unit: Some(TimeUnit::Nanoseconds),
-            ..options()
-        },
+        "fio-log" => in_unit(TimeUnit::Nanoseconds),
         // Its own format tells the operation.
         "blkparse" => ImportOptions {
             blkparse_format: Some("%D %c %s %T.%t %p %a XX %S + %n [%C]".to_owned()),
@@ -361,11 +350,8 @@ fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
         // No format counts in milliseconds by itself.
         with(O::Unit, |o| {
             let us = o.unit == Some(TimeUnit::Milliseconds);
-            o.unit = Some(if us {
-                TimeUnit::Microseconds
-            } else {
-                TimeUnit::Milliseconds
-            });
+            let other = us.then_some(TimeUnit::Microseconds);
+            o.unit = other.or(Some(TimeUnit::Milliseconds));
         }),
         with(O::OffsetUnit, |o| o.offset_unit = Some(Bytes(4096))),
         with(O::Op, |o| o.op = Some(Op::Discard)),
@@ -441,12 +427,9 @@ fn what_is_told_is_not_stated() {
         ColumnMap::parse_list("submit_ns=start,latency=took,op=kind,bytes=size").unwrap();
     let table = b"start,took,kind,size\n1,2,read,512\n3,4,read,512\n";
     let default = b"8,0 1 1 0.000000000 7 Q R 8 + 8 [a]\n";
+    let biosnoop = &case!("15-dead-ends/biosnoop.txt")[..];
     for (format, text, base) in [
-        (
-            "biosnoop",
-            &case!("15-dead-ends/biosnoop.txt")[..],
-            options(),
-        ),
+        ("biosnoop", biosnoop, options()),
         ("blkparse", default, options()),
         ("csv", table, listed),
     ] {
@@ -460,16 +443,10 @@ fn what_is_told_is_not_stated() {
         };
         assert!(told(None, None).is_ok(), "{format}");
         let refused = told(Some(Op::Read), None).unwrap_err();
-        assert!(
-            refused.contains("found --op, which is for rows"),
-            "{refused}"
-        );
+        tells(&refused, "found --op, which is for rows");
         if format != "blkparse" {
             let refused = told(None, Some(Bytes(512))).unwrap_err();
-            assert!(
-                refused.contains("found --bs, which is for rows"),
-                "{refused}"
-            );
+            tells(&refused, "found --bs, which is for rows");
         }
     }
 }
@@ -509,22 +486,14 @@ fn one_bad_time_among_block_events() {
         line("100.000400", "block_rq_complete: 8,0 R () 32 + 8 [0]"),
     ]
     .concat();
+    let at = "line 3, time: expected a time not after those on both sides";
     let refused = import("ftrace", text.as_bytes(), &options()).unwrap_err();
-    assert!(
-        refused.contains("line 3, time: expected a time not after those on both sides"),
-        "{refused}"
-    );
-    let skipping = ImportOptions {
-        skip_bad: true,
-        ..options()
-    };
-    let (records, meta) = import("ftrace", text.as_bytes(), &skipping).unwrap();
+    tells(&refused, at);
+    let (records, meta) = import("ftrace", text.as_bytes(), &skipping()).unwrap();
     assert_eq!(meta.facts["skipped.time stands alone.lines"], "3");
     assert_eq!(times(&records).last(), Some(&[200_000, -1, 300_000]));
     let twice = [queued("100.0", 8), queued("5.0", 8), queued("5.1", 16)].concat();
-    let refused = import("ftrace", twice.as_bytes(), &skipping).unwrap_err();
-    assert!(
-        refused.contains("import the recordings in it as files of their own"),
-        "{refused}"
-    );
+    let refused = import("ftrace", twice.as_bytes(), &skipping()).unwrap_err();
+    let words = "import the recordings in it as files of their own";
+    tells(&refused, words);
 }

@@ -1,14 +1,15 @@
 //! What once had no way in: other packings and archives, fio's logs, and files that are no
 //! recordings.
 
-use super::options;
+use super::{in_unit, options};
+use crate::support::{Imported, parts, tells};
 use bzip2::write::BzEncoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
 use liblzma::write::XzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 use q2c_model::facts::STATED_SECTOR;
-use q2c_model::{IoRecord, Op, TraceMeta};
+use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_trace::import::{ImportOptions, Input, TimeUnit};
 use std::fs;
 use std::io::Write;
@@ -19,25 +20,16 @@ fn case(name: &str) -> PathBuf {
     cases.join(name)
 }
 
-fn import(
-    path: &Path,
-    format: Option<&str>,
-    options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+fn import(path: &Path, format: Option<&str>, options: &ImportOptions) -> Imported {
     let mut records = Vec::new();
     let input = Input::recognise(path, format);
     let imported = input.and_then(|input| input.import(path, options, &mut records));
-    imported
-        .map(|meta| (records, meta))
-        .map_err(|error| error.to_string())
+    let meta = imported.map_err(|error| error.to_string())?;
+    Ok((records, meta))
 }
 
 /// Imports a file of this name and text.
-fn import_text(
-    name: &str,
-    text: &[u8],
-    options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+fn import_text(name: &str, text: &[u8], options: &ImportOptions) -> Imported {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();
@@ -50,9 +42,8 @@ fn written<W: Write>(mut to: W, text: &[u8], finish: impl FnOnce(W) -> Vec<u8>) 
 }
 
 fn xz(text: &[u8]) -> Vec<u8> {
-    written(XzEncoder::new(Vec::new(), 1), text, |to| {
-        to.finish().unwrap()
-    })
+    let to = XzEncoder::new(Vec::new(), 1);
+    written(to, text, |to| to.finish().unwrap())
 }
 
 fn bz2(text: &[u8]) -> Vec<u8> {
@@ -94,12 +85,8 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut crc = Crc::new();
         crc.update(text);
         let mut entry = [20_u16, 0, 8, 0, 0].map(u16::to_le_bytes).concat();
-        for number in [
-            crc.sum(),
-            packed.len() as u32,
-            text.len() as u32,
-            name.len() as u32,
-        ] {
+        let lengths = [packed.len(), text.len(), name.len()].map(|length| length as u32);
+        for number in [crc.sum()].into_iter().chain(lengths) {
             entry.extend(number.to_le_bytes());
         }
         directory.extend([b"PK\x01\x02\x14\0", &entry[..], &[0; 10]].concat());
@@ -108,9 +95,8 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
         archive.extend([b"PK\x03\x04", &entry[..], name.as_bytes(), &packed].concat());
     }
     let count = (files.len() as u16).to_le_bytes();
-    let place = [directory.len() as u32, archive.len() as u32]
-        .map(u32::to_le_bytes)
-        .concat();
+    let place = [directory.len() as u32, archive.len() as u32];
+    let place = place.map(u32::to_le_bytes).concat();
     let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &place, &[0; 2]].concat();
     [archive, directory, end].concat()
 }
@@ -133,27 +119,19 @@ const PACKERS: [Pack; 8] = [
 
 /// Two reads: queued at 0 and 5 s, completed 101 and 201 us later.
 fn check_two_reads(records: &[IoRecord]) {
-    let times = |record: &IoRecord| (record.queue_ns.unwrap().0, record.complete_ns.unwrap().0);
-    let found: Vec<_> = records
-        .iter()
-        .map(|record| (record.sector.0, times(record)))
-        .collect();
-    assert_eq!(
-        found,
-        [(1000, (0, 101_000)), (2000, (5_000_000_000, 5_000_201_000))]
-    );
+    let found = records.iter().map(|r| {
+        let times = (r.queue_ns.unwrap().0, r.complete_ns.unwrap().0);
+        (r.sector.0, times)
+    });
+    let (first, second) = ((0, 101_000), (5_000_000_000, 5_000_201_000));
+    assert_eq!(found.collect::<Vec<_>>(), [(1000, first), (2000, second)]);
 }
 
 #[test]
 fn every_packing_is_read() {
-    for name in [
-        "exec.txt.xz",
-        "exec.txt.bz2",
-        "exec.txt.lz4",
-        "exec.zip",
-        "exec.tar.gz",
-    ] {
-        let (records, _) = import(&case("15-dead-ends").join(name), None, &options()).unwrap();
+    for packing in ["txt.xz", "txt.bz2", "txt.lz4", "zip", "tar.gz"] {
+        let path = case(&format!("15-dead-ends/exec.{packing}"));
+        let (records, _) = import(&path, None, &options()).unwrap();
         check_two_reads(&records);
     }
     // More than what is read before the first line, in frames and streams that follow each other.
@@ -174,26 +152,29 @@ fn every_packing_is_read() {
 #[test]
 fn what_is_cut_or_damaged_is_told() {
     let line = |n: u64| {
-        format!(
-            "1,W,{},4096,{}\n",
-            n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000 * 512,
-            BEGIN + n
-        )
+        let offset = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000 * 512;
+        format!("1,W,{offset},4096,{}\n", BEGIN + n)
     };
     // As much as is read before the first line.
     let text: String = (0..12_000).map(line).collect();
+    let cut = |packed: &[u8], at: usize| {
+        let told = import_text("cut", &packed[..at], &options()).unwrap_err();
+        tells(&told, &format!("end of the file at byte {at}"));
+    };
     for pack in PACKERS {
         let packed = pack(text.as_bytes());
-        let told = import_text("cut", &packed[..packed.len() / 2], &options()).unwrap_err();
-        let place = format!("end of the file at byte {}", packed.len() / 2);
-        assert!(told.contains(&place), "{told}");
+        cut(&packed, packed.len() / 2);
     }
-    for pack in [xz, bz2, lz4, |text: &[u8]| zip(&[("a.txt", text)])] {
+    for pack in [gz, zst] {
+        let packed = pack(text.as_bytes());
+        cut(&packed, packed.len() - 1);
+    }
+    for pack in [xz, bz2, lz4, gz, |text: &[u8]| zip(&[("a.txt", text)])] {
         let mut packed = pack(text.as_bytes());
         let middle = packed.len() / 2;
         packed[middle..middle + 64].fill(0xff);
         let told = import_text("damaged", &packed, &options()).unwrap_err();
-        assert!(told.contains("found damage at byte "), "{told}");
+        tells(&told, "found damage at byte ");
     }
 }
 
@@ -204,33 +185,28 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), line)).collect();
     for archive in [tar(&files), gz(&tar(&files)), zip(&files)] {
         let told = import_text("archive", &archive, &options()).unwrap_err();
-        assert!(told.contains("found part-0, part-1, "), "{told}");
-        assert!(told.contains("part-9, and more; unpack it"), "{told}");
+        tells(&told, "found part-0, part-1, ");
+        tells(&told, "part-9, and more; unpack it");
     }
     // Behind a long file the other is found when it ends.
     let long = line.repeat(100_000);
-    let told =
-        import_text("archive", &tar(&[("long", &long), ("b", line)]), &options()).unwrap_err();
-    assert!(told.contains("found long, b; unpack it"), "{told}");
+    let two = tar(&[("long", &long), ("b", line)]);
+    let told = import_text("archive", &two, &options()).unwrap_err();
+    tells(&told, "found long, b; unpack it");
     // Finder adds files of its own.
     let finder = [("__MACOSX/._a", &b"x"[..]), ("._a", b"x"), ("a", line)];
     for archive in [tar(&finder), zip(&finder)] {
-        assert_eq!(
-            import_text("archive", &archive, &options())
-                .unwrap()
-                .0
-                .len(),
-            1
-        );
+        let (records, _) = import_text("archive", &archive, &options()).unwrap();
+        assert_eq!(records.len(), 1);
     }
     let mut large = zip(&[("a", line)]);
     let offset = large.len() - 6;
     large[offset..offset + 4].fill(0xff);
     let told = import_text("archive", &large, &options()).unwrap_err();
-    assert!(told.contains("below 4 GiB"), "{told}");
+    tells(&told, "below 4 GiB");
     for empty in [tar(&[("._a", b"x")]), zip(&[])] {
         let told = import_text("archive", &empty, &options()).unwrap_err();
-        assert!(told.contains("found none"), "{told}");
+        tells(&told, "found none");
     }
 }
 
@@ -247,10 +223,7 @@ fn a_bomb_is_refused_in_little_memory() {
         let memory = allocation_counter::measure(|| {
             told = import(&path, Some("alibaba"), &options()).unwrap_err();
         });
-        assert!(
-            told.contains("expected at most 65536 bytes and a line break"),
-            "{told}"
-        );
+        tells(&told, "expected at most 65536 bytes and a line break");
         assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
     }
     let mut header = tar::Header::new_gnu();
@@ -264,7 +237,7 @@ fn a_bomb_is_refused_in_little_memory() {
     assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
     let layers = (0..6).fold(line, |packed, _| gz(&packed));
     let told = import_text("layers", &layers, &options()).unwrap_err();
-    assert!(told.contains("at most 4 packings"), "{told}");
+    tells(&told, "at most 4 packings");
 }
 
 /// The dictionary is stated in the block's header, whose checksum stands behind it.
@@ -277,23 +250,20 @@ fn xz_that_wants_gigabytes_of_memory_is_refused() {
     crc.update(&packed[12..20]);
     packed[20..24].copy_from_slice(&crc.sum().to_le_bytes());
     let told = import_text("xz", &packed, &options()).unwrap_err();
-    assert!(told.contains("memory"), "{told}");
+    tells(&told, "memory");
 }
 
 #[test]
 fn a_log_of_fio_becomes_ios() {
     let (records, meta) = import(&case("15-dead-ends/raw_clat.1.log"), None, &options()).unwrap();
     assert_eq!(meta.source, "fio-log");
-    let found: Vec<_> = records[..2]
-        .iter()
-        .map(|r| (r.sector.0, r.submit_ns.unwrap().0, r.reap_ns.unwrap().0))
-        .collect();
-    assert_eq!(found, [(120, 0, 23_605), (1_512, 99_957_947, 100_000_000)]);
-    assert!(
-        records
-            .iter()
-            .all(|r| (r.op, r.bytes.0, r.lane) == (Op::Write, 4096, 0))
-    );
+    let times = |r: &IoRecord| (r.submit_ns.unwrap().0, r.reap_ns.unwrap().0);
+    let found = records[..2].iter().map(|r| (r.sector.0, times(r)));
+    let second = (1_512, (99_957_947, 100_000_000));
+    assert_eq!(found.collect::<Vec<_>>(), [(120, (0, 23_605)), second]);
+    for r in &records {
+        assert_eq!((r.op, r.bytes.0, r.lane), (Op::Write, 4096, 0));
+    }
     assert_eq!(records.len(), 10);
     assert_eq!(meta.facts["columns_not_taken"], "priority");
     assert!(!meta.facts.contains_key(STATED_SECTOR));
@@ -306,44 +276,35 @@ fn ios_of_a_log_that_overlap_have_lanes() {
     let text =
         "0, 700000, 0, 4096, 0x4004\n0, 700000, 2, 512, 0x4004\n1, 900000, 1, 4096, 0x4004\n";
     let (records, meta) = import_text("x_lat.1.log", text.as_bytes(), &options()).unwrap();
-    let found: Vec<_> = records
+    let found = records
         .iter()
-        .map(|r| (r.lane, r.submit_ns.unwrap().0, r.op))
-        .collect();
-    let lanes = records[2].lane;
-    assert_eq!(
-        found,
-        [
-            (0, 0, Op::Read),
-            (1, 0, Op::Discard),
-            (lanes, 700_000, Op::Write)
-        ]
-    );
+        .map(|r| (r.lane, r.submit_ns.unwrap().0, r.op));
+    let expected = [
+        (0, 0, Op::Read),
+        (1, 0, Op::Discard),
+        (records[2].lane, 700_000, Op::Write),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
     assert!(meta.facts["stated.lanes"].starts_with('2'));
     assert!(meta.facts.contains_key(STATED_SECTOR));
     // fio 2 wrote microseconds, and no priority.
     let old = "5, 700, 0, 4096\n";
     let told = import_text("x_lat.1.log", old.as_bytes(), &options()).unwrap_err();
-    assert!(told.contains("expected the option unit"), "{told}");
-    let microseconds = ImportOptions {
-        unit: Some(TimeUnit::Microseconds),
-        ..options()
-    };
+    tells(&told, "expected the option unit");
+    let microseconds = in_unit(TimeUnit::Microseconds);
     let (records, _) = import_text("x_lat.1.log", old.as_bytes(), &microseconds).unwrap();
-    assert_eq!(
-        (records[0].reap_ns.unwrap() - records[0].submit_ns.unwrap()).0,
-        700_000
-    );
+    let latency = records[0].reap_ns.unwrap() - records[0].submit_ns.unwrap();
+    assert_eq!(latency, Nanos(700_000));
     // Bandwidths look the same.
     let told = import_text("renamed", text.as_bytes(), &options()).unwrap_err();
-    assert!(told.contains("expected the option unit"), "{told}");
+    tells(&told, "expected the option unit");
 }
 
 #[test]
 fn a_column_of_latencies_may_have_a_name() {
     let stated = ImportOptions {
         op: Some(Op::Read),
-        bytes: Some(q2c_model::Bytes(4096)),
+        bytes: Some(Bytes(4096)),
         ..options()
     };
     let path = case("15-dead-ends/onecol.csv");
@@ -356,25 +317,23 @@ fn a_column_of_latencies_may_have_a_name() {
         ..stated
     };
     let told = import(&path, None, &other).unwrap_err();
-    assert!(told.contains("expected the option unit"), "{told}");
+    tells(&told, "expected the option unit");
 }
 
 #[test]
 fn what_is_not_read_is_named_with_the_way_in() {
-    for (name, what, todo) in [
-        (
-            "01-fio-averaged-log-as-tencent/fio_bw_avg_write.1.log",
-            "bandwidths",
-            "--write_lat_log",
-        ),
-        ("15-dead-ends/gen_lat.1.log", "averages", "--log_avg_msec"),
-        ("15-dead-ends/btt_q2c.dat", "btt", "blktrace"),
-        ("15-dead-ends/iostat.txt", "iostat", "q2c trace record"),
-        ("12-csv-recognition/fio.json", "fio", "--write_lat_log"),
+    for case in [
+        "01-fio-averaged-log-as-tencent/fio_bw_avg_write.1.log => bandwidths => --write_lat_log",
+        "15-dead-ends/gen_lat.1.log => averages => --log_avg_msec",
+        "15-dead-ends/btt_q2c.dat => btt => blktrace",
+        "15-dead-ends/iostat.txt => iostat => q2c trace record",
+        "12-csv-recognition/fio.json => fio => --write_lat_log",
     ] {
-        let told = import(&case(name), None, &options()).unwrap_err();
-        let found = told.split_once("found ").unwrap().1;
-        assert!(found.contains(what) && found.contains(todo), "{told}");
+        let [name, what, todo] = parts(case);
+        let told = import(&self::case(name), None, &options()).unwrap_err();
+        let (_, found) = told.split_once("found ").unwrap();
+        tells(found, what);
+        tells(found, todo);
     }
     let log = "5, 1, 0, 4096, 0\n";
     for (name, text, what) in [
@@ -397,8 +356,8 @@ fn what_is_not_read_is_named_with_the_way_in() {
         ("biolatency.txt", b"     usecs               : count     distribution\n         0 -> 1          : 0        |", "histogram"),
     ] {
         let told = import_text(name, text, &options()).unwrap_err();
-        assert!(told.contains(what), "{name}: {told}");
+        tells(&told, what);
     }
     let trace = import_text("x.parquet.gz", &gz(b"PAR1 and more"), &options()).unwrap_err();
-    assert!(trace.contains("Parquet"), "{trace}");
+    tells(&trace, "Parquet");
 }

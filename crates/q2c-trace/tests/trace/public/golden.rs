@@ -1,9 +1,9 @@
 //! One small file per format. The expected records are worked out by hand from the format's
 //! description.
 
-use super::{import, in_sectors, milliseconds, options};
+use super::{import, in_sectors, in_unit, options};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
-use q2c_trace::import::{ImportOptions, sniff};
+use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 
 /// Device, operation, sector, bytes, start and end; times in nanoseconds from the first start.
 type Request = ((u32, u32), Op, u64, u64, u64, Option<u64>);
@@ -26,10 +26,8 @@ fn record(id: u64, layer: Layer, request: Request) -> IoRecord {
 fn check(format: &str, text: &[u8], options: &ImportOptions, requests: &[Request], depths: &[u32]) {
     assert_eq!(sniff(text).map(|f| f.name), Some(format));
     let (records, meta) = import(format, text, options).unwrap();
-    let layer = match format {
-        "fio-iolog" => Layer::User,
-        _ => Layer::Block,
-    };
+    let is_log = format == "fio-iolog";
+    let layer = if is_log { Layer::User } else { Layer::Block };
     let one = |(id, request): (usize, &Request)| {
         let mut record = record(id as u64, layer, *request);
         record.depth_at_submit = depths.get(id).copied().unwrap_or(1);
@@ -141,11 +139,11 @@ fn disksim() {
         ((1, 1), Op::Read, 8, 8192, 0, None),
         ((1, 0), Op::Write, 24, 4096, 2_500_000, None),
     ];
-    check("disksim", text, &milliseconds(), &requests, &[]);
-    let mut turned = milliseconds();
-    turned.read_flag = Some(0);
+    let mut options = in_unit(TimeUnit::Milliseconds);
+    check("disksim", text, &options, &requests, &[]);
+    options.read_flag = Some(0);
     (requests[0].1, requests[1].1) = (Op::Write, Op::Read);
-    check("disksim", text, &turned, &requests, &[]);
+    check("disksim", text, &options, &requests, &[]);
 }
 
 #[test]
@@ -210,19 +208,12 @@ fn vscsi_2() {
     let one = |command: u16, length: u32, block: u64, at: u64, took: u64| {
         let mut record = command.to_le_bytes().to_vec();
         record.extend(0x0200u16.to_le_bytes());
-        for word in [7, length, 1] {
-            record.extend(word.to_le_bytes());
-        }
-        for word in [block, at, took] {
-            record.extend(word.to_le_bytes());
-        }
+        record.extend([7, length, 1].map(u32::to_le_bytes).concat());
+        record.extend([block, at, took].map(u64::to_le_bytes).concat());
         record
     };
-    let file = [
-        one(0x28, 4096, 5, 1_000, 250),
-        one(0x8a, 512, 6, 1_200, 100),
-    ]
-    .concat();
+    let read = one(0x28, 4096, 5, 1_000, 250);
+    let file = [read, one(0x8a, 512, 6, 1_200, 100)].concat();
     assert_eq!(file.len(), 80);
     let requests = [
         ((0, 0), Op::Read, 5, 4096, 0, Some(250_000)),

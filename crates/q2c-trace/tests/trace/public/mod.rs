@@ -9,31 +9,26 @@ mod packed;
 mod samples;
 mod wrong;
 
-use crate::support;
-use q2c_model::{Bytes, IoRecord, TraceMeta};
+use crate::support::{self, Imported};
+use q2c_model::Bytes;
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
 /// Options for formats that tell everything themselves.
 fn options() -> ImportOptions {
-    ImportOptions {
-        unit: None,
-        offset_unit: None,
-        ..ImportOptions::default()
-    }
+    ImportOptions::default()
 }
 
-/// Options for DiskSim's own files.
-fn milliseconds() -> ImportOptions {
+/// Options that leave out what is bad.
+fn skipping() -> ImportOptions {
     ImportOptions {
-        unit: Some(TimeUnit::Milliseconds),
+        skip_bad: true,
         ..options()
     }
 }
 
-/// Options for logs whose name does not say what their values are.
-fn nanoseconds() -> ImportOptions {
+fn in_unit(unit: TimeUnit) -> ImportOptions {
     ImportOptions {
-        unit: Some(TimeUnit::Nanoseconds),
+        unit: Some(unit),
         ..options()
     }
 }
@@ -46,10 +41,6 @@ fn in_sectors() -> ImportOptions {
     }
 }
 
-fn import(
-    format: &str,
-    input: &[u8],
-    options: &ImportOptions,
-) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+fn import(format: &str, input: &[u8], options: &ImportOptions) -> Imported {
     support::import(format, "some", input, options).map_err(|error| error.to_string())
 }

@@ -71,10 +71,8 @@ fn cloud_physics() {
     let reads = found.iter().filter(|request| request.4).count();
     assert_eq!((found.len() - reads, reads), (66_898, 46_974));
     assert_eq!(found.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
-    assert_eq!(
-        found.last().unwrap().0,
-        (5_641_098_458_687 - 5_633_898_368_802) * 1_000
-    );
+    let last = (5_641_098_458_687 - 5_633_898_368_802) * 1_000;
+    assert_eq!(found.last().unwrap().0, last);
     // The first two records are from a hexadecimal dump.
     assert_eq!(found[0], (0, 0, 0x028f_1a09, 512, false));
     let second = (0x051f_be86_82f1 - 0x051f_be82_cf22) * 1_000;
