@@ -92,11 +92,9 @@ fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
     if order.len() > SHOWN {
         order.sort_by_key(|group| Reverse(group.requests));
     }
-    let heads = format!("{property} | I/Os | MiB | mean | p50 | p99 | max | D2C mean | D2C p99");
-    let table = Table::headed(
-        &heads,
-        order.iter().take(SHOWN).map(|group| group_row(group)),
-    );
+    let heads = "I/Os | MiB | mean | p50 | p99 | max | D2C mean | D2C p99".split(" | ");
+    let rows = order.iter().take(SHOWN).map(|group| group_row(group));
+    let table = Table::of(std::iter::once(property).chain(heads), rows);
     let of = Section::new(format!("By {property}")).table(table.without_columns_of(NOTHING));
     match order.len().saturating_sub(SHOWN) {
         0 => of,

@@ -78,12 +78,9 @@ fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document
     let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == Kept::Differs;
     let weight = |cell: &&BenchCell| {
         if cell.iops.trials == 0 || cell.too_good.is_some() {
-            Weight::Bad
-        } else if differs(cell) {
-            Weight::Caution
-        } else {
-            Weight::Plain
+            return Weight::Bad;
         }
+        Weight::Caution.only_when(differs(cell))
     };
     let head = COLUMNS.map(|(head, measure)| {
         let is_invalid = invalid::measure(&result.doctor, measure);

@@ -145,11 +145,7 @@ fn against(finalist: &Contender, against: &Against) -> Said {
         against.better,
         against.of
     );
-    let weight = if against.won() {
-        Weight::Good
-    } else {
-        Weight::Plain
-    };
+    let weight = Weight::Good.only_when(against.won());
     Said::new(weight, &finalist.policy, words)
 }
 

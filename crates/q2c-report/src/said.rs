@@ -17,6 +17,10 @@ impl Weight {
     pub fn sure(is_sure: bool) -> Self {
         if is_sure { Self::Good } else { Self::Caution }
     }
+
+    pub fn only_when(self, is_so: bool) -> Self {
+        if is_so { self } else { Self::Plain }
+    }
 }
 
 /// A sentence with its heading, `what`.

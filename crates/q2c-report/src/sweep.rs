@@ -46,7 +46,7 @@ impl Reported for SweepResult {
 
 /// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
 fn of_trace<'a>(
-    of: Document<'a>,
+    mut of: Document<'a>,
     result: &'a SweepResult,
     answer: &'a SweepAnswer,
 ) -> Document<'a> {
@@ -59,11 +59,9 @@ fn of_trace<'a>(
             _ => judged.push(said.into()),
         }
     }
-    let only = if result.answers.len() == 1 {
-        std::mem::take(&mut judged)
-    } else {
-        Vec::new()
-    };
+    if result.answers.len() == 1 {
+        of = of.answers(judged.drain(..));
+    }
     let (shown, hidden) = shortlist(result, answer);
     let references = [
         ("poll", Some(&answer.poll)),
@@ -78,20 +76,17 @@ fn of_trace<'a>(
     for index in shown {
         let cell = &result.cells[index];
         rows.push(simulated::row(&cell.policy, input.ios, &cell.gives));
-        let is_best = answer.best == Some(index);
-        weights.push(if is_best { Weight::Good } else { Weight::Plain });
+        weights.push(Weight::Good.only_when(answer.best == Some(index)));
     }
-    let rest = format!(
-        " {} more are in --json and --csv, and in the charts.",
-        count(hidden)
-    );
-    of.answers(only).section(
+    let more = count(hidden);
+    let more = format!(" {more} more are in --json and --csv, and in the charts.");
+    of.section(
         Section::new(input.path.clone())
             .remark(about_input(result, answer.input))
             .told(judged.into_iter().flat_map(Answer::said))
             .told(told)
             .marked(simulated::table(rows), weights)
-            .remark(sorted(result, hidden > 0) + when(hidden > 0, &rest))
+            .remark(sorted(result, hidden > 0) + when(hidden > 0, &more))
             .told(neighbours(answer))
             .told(Said::each(Weight::Plain, "note", &answer.notes))
             .plots(|| plots::sweep::plots(result, answer)),

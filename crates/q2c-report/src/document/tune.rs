@@ -112,12 +112,10 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     };
     let weight = |cell: &&Cell| {
         if chosen(cell) {
-            Weight::Good
-        } else if cell.method != Method::POLL && relative(cell).iops.median < floor {
-            Weight::Bad
-        } else {
-            Weight::Plain
+            return Weight::Good;
         }
+        let is_below = relative(cell).iops.median < floor;
+        Weight::Bad.only_when(is_below && cell.method != Method::POLL)
     };
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
     let table = Table::headed(heads, shown.iter().map(row));
@@ -184,11 +182,7 @@ fn trust(result: &TuneResult) -> Section<'static> {
             number(least.coverage() * 100.0)
         ),
     };
-    let weight = if result.fidelity.cells == 0 {
-        Weight::Caution
-    } else {
-        Weight::Plain
-    };
+    let weight = Weight::Caution.only_when(result.fidelity.cells == 0);
     let drift = number(result.fidelity.drift_pct);
     let floor = format!(
         "{} of CPU per I/O are q2c's own (null engine, recording on; {} with nothing kept)",
