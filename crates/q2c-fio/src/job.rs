@@ -15,8 +15,7 @@ pub enum Size {
     Percent(u8),
 }
 
-/// One section in q2c's words. A field is `None` when the file does not state it, or states a value
-/// that is refused.
+/// One section. A field is `None` where the file does not state it, or states a refused value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     /// Name of the section.
@@ -25,8 +24,7 @@ pub struct Job {
     pub line: usize,
     /// Jobs of one group run at once; the groups follow each other (`stonewall`).
     pub group: usize,
-    /// Interface with its options: `io_uring`, `io_uring:iopoll`, `libaio`, `pvsync2:nowait`,
-    /// `io_uring_cmd`.
+    /// Interface with its options, such as `io_uring:iopoll` or `pvsync2:nowait`.
     pub engine: Option<String>,
     /// Completion method: `interrupt`, `poll`, `sqpoll`, `sqpoll-iopoll`.
     pub method: Option<Method>,
@@ -54,11 +52,9 @@ pub struct Job {
     pub helper_cpu: Option<u32>,
 }
 
-/// Most threads, and most requests in flight.
 const MOST: u64 = 1024;
 
-/// Builds the job of a section. It takes every option that it understands from `reader`; the rest
-/// is sorted by [`Reader::finish`].
+/// Takes every option that it understands from `reader`, which sorts the rest at its end.
 pub(crate) fn of(reader: &mut Reader<'_>, group: usize) -> Job {
     let rw = pattern(reader);
     reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));

@@ -40,9 +40,6 @@ pub struct JobFile {
 }
 
 /// Reads a job file. `variable` returns the value of an environment variable for `${NAME}`.
-///
-/// # Errors
-/// When the text is no job file: the first line that cannot be read, and why.
 pub fn read(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,

@@ -27,14 +27,12 @@ impl SyntaxError {
     }
 }
 
-/// The head of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub name: String,
     pub line: usize,
 }
 
-/// An option as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub key: String,
@@ -47,7 +45,6 @@ pub(crate) struct Entry {
 
 type Sections = Vec<(Section, Vec<Entry>)>;
 
-/// The sections in the order of the file, global ones included.
 pub(crate) fn sections(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,
@@ -114,8 +111,7 @@ fn entry(
     })
 }
 
-/// Replaces `${NAME}` by the variable's value. fio inserts nothing for an unset variable, but no
-/// option here can mean that, so it is an error.
+/// Replaces `${NAME}`. fio inserts nothing for an unset variable; here that is an error.
 fn with_variables(
     text: &str,
     line: usize,
@@ -142,8 +138,7 @@ fn with_variables(
     Ok(whole + rest)
 }
 
-/// The jobs, each with the options of the global sections above it and then its own. Of an option
-/// given twice the last one counts.
+/// The jobs with the options of the global sections above, then their own; the last one counts.
 pub(crate) fn inherited(sections: Sections) -> Vec<(Section, BTreeMap<String, Entry>)> {
     let mut global: Vec<Entry> = Vec::new();
     let mut kb_base: Option<String> = None;

@@ -12,12 +12,8 @@ pub enum KbBase {
     K1000,
 }
 
-/// Parses a whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`. Returns `None` for any
-/// other text.
-///
-/// The suffix `kib` means the other unit than `k`. The suffix `ki` means the same as `k`: fio 3.33
-/// reads it so although its manual says otherwise, and a file means what fio does with it.
-#[must_use]
+/// A whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`; `kib` means the other unit
+/// than `k`. `ki` means the same as `k`: fio 3.33 reads it so although its manual says otherwise.
 pub fn whole(text: &str, base: KbBase) -> Option<u64> {
     let (number, suffix) = number(text.trim())?;
     let suffix = suffix.to_ascii_lowercase();
@@ -55,9 +51,7 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((u64::from_str_radix(digits, radix).ok()?, suffix.trim()))
 }
 
-/// Parses a time such as `30`, `10m` or `500ms` into seconds. A number without a unit is seconds.
-/// Returns `None` for any other text.
-#[must_use]
+/// A time such as `30` (seconds), `10m` or `500ms`, in seconds; `None` for any other text.
 pub fn seconds(text: &str) -> Option<f64> {
     let (number, suffix) = number(text.trim())?;
     let unit = match suffix.to_ascii_lowercase().as_str() {
@@ -75,9 +69,7 @@ pub fn seconds(text: &str) -> Option<f64> {
 /// Bound on CPU numbers, above those of any machine.
 const MOST_CPUS: u32 = 1 << 16;
 
-/// Parses CPUs such as `0,5,8-15` into ascending numbers. Each CPU occurs once, because fio means a
-/// set. Returns `None` for any other text.
-#[must_use]
+/// CPUs such as `0,5,8-15`, ascending, each once: fio means a set. `None` for any other text.
 pub fn cpus(text: &str) -> Option<Vec<u32>> {
     let one = |part: &str| {
         let cpu: Option<u32> = part.trim().parse().ok();

@@ -1,100 +1,47 @@
-//! The options in force for one job. They are taken one by one; those left at the end are sorted by
-//! name.
+//! The options in force for one job. Those that nobody takes are sorted by name.
 
 use crate::lines::{Entry, Section};
 use crate::number::{KbBase, whole};
 use crate::remark::{Remark, Topic};
 use std::collections::BTreeMap;
 
-/// Options that change nothing in q2c, by reason.
-const NOT_NEEDED: &[(&str, &[&str])] = &[
+/// Options that change nothing in q2c: the reason, and their names.
+const NOT_NEEDED: &[(&str, &str)] = &[
     (
         "q2c reports in its own way",
-        &[
-            "block_error_percentiles",
-            "bwavgtime",
-            "clat_percentiles",
-            "clocksource",
-            "description",
-            "disable_bw",
-            "disable_bw_measurement",
-            "disable_clat",
-            "disable_lat",
-            "disable_slat",
-            "disk_util",
-            "error_dump",
-            "group_reporting",
-            "gtod_cpu",
-            "gtod_reduce",
-            "iopsavgtime",
-            "lat_percentiles",
-            "log_avg_msec",
-            "log_compression",
-            "log_entries",
-            "log_hist_coarseness",
-            "log_hist_msec",
-            "log_max_value",
-            "log_offset",
-            "log_prio",
-            "log_store_compressed",
-            "log_unix_epoch",
-            "name",
-            "new_group",
-            "per_job_logs",
-            "percentile_list",
-            "significant_figures",
-            "slat_percentiles",
-            "stats",
-            "unified_rw_reporting",
-            "unit_base",
-            "write_bw_log",
-            "write_hist_log",
-            "write_iops_log",
-            "write_lat_log",
-        ],
+        "block_error_percentiles bwavgtime clat_percentiles clocksource description disable_bw \
+         disable_bw_measurement disable_clat disable_lat disable_slat disk_util error_dump \
+         group_reporting gtod_cpu gtod_reduce iopsavgtime lat_percentiles log_avg_msec \
+         log_compression log_entries log_hist_coarseness log_hist_msec log_max_value log_offset \
+         log_prio log_store_compressed log_unix_epoch name new_group per_job_logs percentile_list \
+         significant_figures slat_percentiles stats unified_rw_reporting unit_base write_bw_log \
+         write_hist_log write_iops_log write_lat_log",
     ),
     (
         "q2c draws offsets by its own generator (--seed)",
-        &[
-            "allrandrepeat",
-            "norandommap",
-            "random_generator",
-            "randrepeat",
-            "randseed",
-            "softrandommap",
-            "use_os_rand",
-        ],
+        "allrandrepeat norandommap random_generator randrepeat randseed softrandommap use_os_rand",
     ),
-    ("jobs are threads here", &["thread"]),
+    ("jobs are threads here", "thread"),
     (
         "every trial has its fixed time and all jobs of a point end together",
-        &["exitall", "exit_what", "time_based"],
+        "exitall exit_what time_based",
     ),
     (
         "the target exists before, and is opened for direct I/O",
-        &[
-            "allow_file_create",
-            "create_fsync",
-            "create_on_open",
-            "create_serialize",
-            "fadvise_hint",
-            "fallocate",
-            "invalidate",
-            "openfiles",
-            "overwrite",
-        ],
+        "allow_file_create create_fsync create_on_open create_serialize fadvise_hint fallocate \
+         invalidate openfiles overwrite",
     ),
     (
         "it has no effect on one pattern alone",
-        &["rwmixread", "rwmixwrite"],
+        "rwmixread rwmixwrite",
     ),
     (
         "it has no effect while a job waits for at least one completion",
-        &["userspace_reap"],
+        "userspace_reap",
     ),
     (
         "a wait takes all completions that are there",
-        &["iodepth_batch_complete_max"],
+        "iodepth_batch_complete_max",
     ),
 ];
 
@@ -135,19 +82,10 @@ const AT_DEFAULT: &[(&str, &[&str])] = &[
 ];
 
 /// Options on the contents of the data written. They do not matter when a job only reads.
-const CONTENTS: &[&str] = &[
-    "buffer_compress_chunk",
-    "buffer_compress_percentage",
-    "buffer_pattern",
-    "dedupe_mode",
-    "dedupe_percentage",
-    "refill_buffers",
-    "scramble_buffers",
-    "zero_buffers",
-];
+const CONTENTS: &str = "buffer_compress_chunk buffer_compress_percentage buffer_pattern dedupe_mode \
+                        dedupe_percentage refill_buffers scramble_buffers zero_buffers";
 
-/// The options of one job, and the remarks on them. The job is built by taking options; then
-/// [`Reader::finish`] sorts the rest.
+/// The options of one job, which are taken one by one, and the remarks on them.
 pub(crate) struct Reader<'a> {
     pub section: &'a Section,
     entries: BTreeMap<String, Entry>,
@@ -170,17 +108,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes an option. The caller then accepts or refuses its value.
     pub fn take(&mut self, key: &str) -> Option<Entry> {
         self.entries.remove(key)
     }
 
-    /// Whether an option is in force and not yet taken.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// The value of an option that is in force and not yet taken.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.entries.get(key)?.value.as_deref()
     }
@@ -200,7 +135,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a whole number from 1 to `most`; refuses any other value.
     pub fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
         let value = entry.value.as_deref().unwrap_or_default();
@@ -216,7 +150,6 @@ impl<'a> Reader<'a> {
         Some(count)
     }
 
-    /// Parses a number within the value of an option; refuses any other text.
     pub fn number(&mut self, entry: &Entry, text: &str, topic: Topic) -> Option<u64> {
         let base = match entry.kb_base.as_deref() {
             None | Some("1024") => KbBase::K1024,
@@ -239,7 +172,6 @@ impl<'a> Reader<'a> {
         self.refused.push(remark(entry, why, about));
     }
 
-    /// Adds a remark on an option that the job lacks.
     pub fn lacks(&mut self, option: &str, why: &str, about: Option<Topic>) {
         self.refused.push(Remark {
             line: self.section.line,
@@ -253,8 +185,7 @@ impl<'a> Reader<'a> {
         self.not_needed.push(remark(entry, why, None));
     }
 
-    /// Sorts the options that nobody took. Returns the remarks on options that are not needed, and
-    /// on those that are refused.
+    /// Sorts the options that nobody took into those not needed and those refused.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
         for entry in std::mem::take(&mut self.entries).into_values() {
             match self.harmless(&entry) {
@@ -271,10 +202,11 @@ impl<'a> Reader<'a> {
     /// The reason why an option changes nothing, or as an error the reason why it is refused.
     fn harmless(&self, entry: &Entry) -> Result<&'static str, String> {
         let key = entry.key.as_str();
-        if let Some((why, _)) = NOT_NEEDED.iter().find(|(_, keys)| keys.contains(&key)) {
+        let has = |names: &str| names.split(' ').any(|name| name == key);
+        if let Some((why, _)) = NOT_NEEDED.iter().find(|(_, names)| has(names)) {
             return Ok(why);
         }
-        if CONTENTS.contains(&key) && !self.writes {
+        if has(CONTENTS) && !self.writes {
             return Ok("nothing is written");
         }
         let Some((_, values)) = AT_DEFAULT.iter().find(|(name, _)| *name == key) else {

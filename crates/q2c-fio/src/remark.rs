@@ -50,8 +50,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Adds the remarks that are not in the list yet: options of a global section are looked at once
-/// for each job.
+/// Options of a global section are looked at once for each job: adds what is not there yet.
 pub(crate) fn add(all: &mut Vec<Remark>, more: Vec<Remark>) {
     for remark in more {
         if !all.contains(&remark) {

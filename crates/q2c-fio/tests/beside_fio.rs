@@ -1,13 +1,11 @@
-//! The same file read by fio itself. Its null engine does no I/O and reports how many bytes and
-//! requests it was asked for.
+//! The same file read by fio, whose null engine reports the bytes and requests asked for.
 
 use q2c_fio::{Size, read};
 use q2c_model::Bytes;
 use serde_json::Value;
-use std::process::Command;
+use std::process::{Command, Output};
 
-/// Sections with every kind of number and of inheritance. `ioengine` stands apart, because q2c does
-/// not have fio's null engine.
+/// `ioengine` stands apart, because q2c does not have fio's null engine.
 const JOBS: &str = "\
 [global]
 stonewall
@@ -60,25 +58,20 @@ bs=32kib
 size=128kib
 ";
 
+/// What fio says of a job file with this option; `None` where it is not installed.
+fn fio(option: &str, text: &str) -> Option<Output> {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("job.fio"), text).expect("a file");
+    let mut fio = Command::new("fio");
+    fio.current_dir(folder.path()).args([option, "job.fio"]);
+    fio.output().ok()
+}
+
 /// Bytes and requests of each job, as fio counts them.
 fn by_fio() -> Option<Vec<(String, u64, u64)>> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("job.fio");
-    std::fs::write(
-        &path,
-        JOBS.replacen("[global]", "[global]\nioengine=null", 1),
-    )
-    .expect("a file");
-    let ran = Command::new("fio")
-        .current_dir(folder.path())
-        .args(["--output-format=json", "job.fio"])
-        .output()
-        .ok()?;
-    assert!(
-        ran.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
+    let text = JOBS.replacen("[global]", "[global]\nioengine=null", 1);
+    let ran = fio("--output-format=json", &text)?;
+    assert!(ran.status.success(), "{ran:?}");
     let text = String::from_utf8(ran.stdout).expect("text");
     // fio may print notes before the document.
     let json = &text[text.find('{').expect("a document")..];
@@ -98,10 +91,8 @@ fn by_fio() -> Option<Vec<(String, u64, u64)>> {
 #[test]
 fn sizes_and_inheritance_are_those_of_fio() {
     let Some(theirs) = by_fio() else {
-        return q2c_testkit::skip(
-            "sizes_and_inheritance_are_those_of_fio",
-            "fio is not installed",
-        );
+        let test = "sizes_and_inheritance_are_those_of_fio";
+        return q2c_testkit::skip(test, "fio is not installed");
     };
     let file = read(JOBS.as_bytes(), &|_| None).expect("a job file");
     assert_eq!(file.jobs.len(), theirs.len());
@@ -114,17 +105,9 @@ fn sizes_and_inheritance_are_those_of_fio() {
     }
 }
 
-/// Lines that fio accepts as a job file and lines that it does not. Its exit status with
-/// `--parse-only` covers options, not the form of lines.
+/// The exit status of `--parse-only` covers options, not the form of lines.
 #[test]
 fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return q2c_testkit::skip(
-            "fio_refuses_options_before_a_section",
-            "fio is not installed",
-        );
-    }
-    let folder = tempfile::tempdir().expect("a folder");
     for (text, bad) in [
         ("rw=read\n[a]\nioengine=null\nsize=1m\n", true),
         ("[a]\nioengine=null\nsize=1m\nnosuch=1\n", true),
@@ -133,17 +116,12 @@ fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
             false,
         ),
     ] {
-        std::fs::write(folder.path().join("job.fio"), text).expect("a file");
-        let ran = Command::new("fio")
-            .current_dir(folder.path())
-            .args(["--parse-only", "job.fio"])
-            .output()
-            .expect("fio");
-        let said = format!(
-            "{}{}",
-            String::from_utf8_lossy(&ran.stdout),
-            String::from_utf8_lossy(&ran.stderr)
-        );
+        let Some(ran) = fio("--parse-only", text) else {
+            let test = "fio_refuses_options_before_a_section";
+            return q2c_testkit::skip(test, "fio is not installed");
+        };
+        let said = [ran.stdout, ran.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
         let theirs = said.contains("Bad option") || said.contains("outside of");
         assert_eq!(theirs, bad, "{text}: {said}");
         let ours = match read(text.as_bytes(), &|_| None) {

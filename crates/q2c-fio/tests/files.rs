@@ -16,8 +16,7 @@ fn refusals(text: &str) -> Vec<(usize, String)> {
     refused.map(|r| (r.line, r.option)).collect()
 }
 
-/// A comparison in the manner of vendors' test plans: first the defaults, then one job after the
-/// other.
+/// In the manner of vendors' test plans: first the defaults, then one job after the other.
 const COMPARISON: &str = "\
 ; 4 KiB random reads, three interfaces
 [global]
@@ -99,11 +98,8 @@ fn a_comparison() {
     ];
     assert_eq!(file.jobs, expected);
     assert_eq!(file.refused, []);
-    let not_needed: Vec<(usize, &str)> = file
-        .not_needed
-        .iter()
-        .map(|r| (r.line, r.option.as_str()))
-        .collect();
+    let not_needed = file.not_needed.iter();
+    let not_needed: Vec<_> = not_needed.map(|r| (r.line, r.option.as_str())).collect();
     // The remark comes once, although three jobs inherit the options; q2c pins where fio lets jobs
     // move.
     assert_eq!(
@@ -156,10 +152,8 @@ fn peculiar_things() {
     };
     assert_eq!(a.target.as_deref(), Some("/dev/nvme1n1"));
     assert_eq!((a.bs, a.rate), (Some(Bytes(8192)), Some(2000.0)));
-    assert_eq!(
-        (a.method.clone(), a.helper_cpu),
-        (Some(Method::SqPoll), Some(3))
-    );
+    assert_eq!(a.method, Some(Method::SqPoll));
+    assert_eq!(a.helper_cpu, Some(3));
     assert_eq!(b.bs, Some(Bytes(16384)));
     assert_eq!(b.size, Some(Size::Bytes(Bytes(1 << 30))));
     assert_eq!(b.method, Some(Method::SqPollIoPoll));
@@ -201,27 +195,17 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
     ] {
         let file = file(&format!("{plain}{line}\n"));
         let lines = 3 + line.lines().count();
-        assert_eq!(file.refused.len(), 1, "{line}: {:#?}", file.refused);
-        assert_eq!(
-            (file.refused[0].line, file.refused[0].about),
-            (lines, about),
-            "{line}"
-        );
+        let told: Vec<_> = file.refused.iter().map(|r| (r.line, r.about)).collect();
+        assert_eq!(told, [(lines, about)], "{line}");
     }
     assert_eq!(refusals(plain), []);
-    assert_eq!(
-        refusals("[global]\n[j]\n"),
-        [
-            (2, "[j] without ioengine".to_owned()),
-            (2, "[j] without direct".to_owned())
-        ]
-    );
+    let lacks = |option: &str| (2, format!("[j] without {option}"));
+    let both = [lacks("ioengine"), lacks("direct")];
+    assert_eq!(refusals("[global]\n[j]\n"), both);
     // The contents of buffers matter only to a job that writes.
     assert_eq!(refusals(&format!("{plain}zero_buffers\n")), []);
-    assert_eq!(
-        refusals(&format!("{plain}rw=write\nzero_buffers\n")),
-        [(5, "zero_buffers".to_owned())]
-    );
+    let zero = refusals(&format!("{plain}rw=write\nzero_buffers\n"));
+    assert_eq!(zero, [(5, "zero_buffers".to_owned())]);
     let several =
         "[j]\nioengine=io_uring\ndirect=1\nnumjobs=2\nsqthread_poll\nsqthread_poll_cpu=1\n";
     assert_eq!(refusals(several), [(6, "sqthread_poll_cpu".to_owned())]);
