@@ -9,7 +9,6 @@ use q2c_stats::Interval;
 use std::collections::BTreeMap;
 
 /// The curves of a chart. What was not seen has no point.
-#[must_use]
 pub fn curves(chart: &ChartAsked, scope: &Scope, points: &[Point]) -> Vec<OurCurve> {
     let Ok(of) = figure(&chart.figure) else {
         return Vec::new();
@@ -113,7 +112,6 @@ fn by_axis(
     curves.into_iter().map(curve).collect()
 }
 
-/// A figure at a place over the trials that have it.
 fn over_trials(of: &Figure, at: &Context, scope: &Scope, points: &[Point]) -> Option<Interval> {
     let place = scope.place(of, at).ok()?;
     let point = points.iter().find(|point| point.at == place.at)?;
@@ -185,11 +183,8 @@ mod tests {
             ..Point::default()
         }];
         let found = curves(&chart, &scope, &points);
-        let told: Vec<(&str, f64, f64)> = found[0]
-            .points
-            .iter()
-            .map(|(at, value)| (at.as_str(), value.min, value.max))
-            .collect();
+        let told = found[0].points.iter();
+        let told: Vec<_> = told.map(|(at, of)| (at.as_str(), of.min, of.max)).collect();
         let wanted = [
             ("1.000", 10.0, 10.0),
             ("2.000", 20.0, 22.0),
@@ -219,10 +214,9 @@ mod tests {
             point("4", &[7.0]),
         ];
         let found = curves(&chart, &scope, &points);
-        let told: Vec<(&str, f64, f64)> = found[0]
-            .points
-            .iter()
-            .map(|(at, value)| (at.as_str(), value.median, value.max))
+        let told = found[0].points.iter();
+        let told: Vec<_> = told
+            .map(|(at, of)| (at.as_str(), of.median, of.max))
             .collect();
         assert_eq!(told, [("1", 2.0, 3.0), ("4", 7.0, 7.0)]);
     }

@@ -11,34 +11,25 @@ use q2c_stats::mean;
 use series::{Whole, of_whole_phase, of_window, over_time};
 use std::collections::BTreeSet;
 
-/// An expression in one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// Number of the trial.
+pub(crate) struct Sample {
     pub trial: u32,
-    /// The left side.
     pub left: f64,
-    /// The right side, or the middle where it has a tolerance.
+    /// The middle where it has a tolerance.
     pub right: f64,
-    /// Where the left side lies.
     pub side: Side,
 }
 
-/// Where a value lies with respect to what a claim expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Below it.
+pub(crate) enum Side {
     Below,
-    /// Inside.
     Inside,
-    /// Above it.
     Above,
 }
 
 /// A window of a figure whose job sleeps by a rule with windows of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RuleWindow {
-    /// The figure.
+pub(crate) struct RuleWindow {
     pub figure: String,
     /// The rule's period, seconds.
     pub period_s: f64,
@@ -54,16 +45,13 @@ const STARTING: f64 = 2.0;
 
 impl RuleWindow {
     /// Periods in the window in which the rule is at work.
-    #[must_use]
     pub fn periods(&self) -> f64 {
         (self.seconds - self.starting_s) / self.period_s
     }
 }
 
-/// An expression over all trials.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evaluated {
-    /// The trials that have all its figures.
+pub(crate) struct Evaluated {
     pub samples: Vec<Sample>,
     /// The first figure that no trial has, or that the first trial without it lacks.
     pub missing: Option<Missing>,
@@ -71,15 +59,17 @@ pub struct Evaluated {
     pub left_out: Vec<FailedTrial>,
     /// The window that is shortest beside the period of its job's sleep rule.
     pub shortest: Option<RuleWindow>,
-    /// Whether a model gave one of the figures.
     pub predicted: bool,
     /// The largest lack of CPUs, or else the largest use, of the phases that it looks at.
     pub cpus: Option<CpuUse>,
 }
 
-/// Evaluates an expression that was [checked](Scope::check).
-#[must_use]
-pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Point]) -> Evaluated {
+pub(crate) fn evaluate(
+    expect: &Expect,
+    scope: &Scope,
+    context: &Context,
+    points: &[Point],
+) -> Evaluated {
     let trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
     let ran_any = !trials.is_empty();
     let mut found = Evaluated::default();
@@ -112,7 +102,6 @@ pub fn evaluate(expect: &Expect, scope: &Scope, context: &Context, points: &[Poi
     found
 }
 
-/// The numbers of a point's trials, whether they went well or not.
 fn ran(point: &Point) -> impl Iterator<Item = u32> {
     let well = point.trials.iter().map(|trial| trial.trial);
     well.chain(point.failed.iter().map(|failed| failed.trial))
@@ -129,7 +118,6 @@ fn left_out(trial: u32, missing: &Missing, points: &[Point]) -> FailedTrial {
     })
 }
 
-/// One trial, and what is noted of the points that were looked at.
 struct Look<'a> {
     scope: &'a Scope,
     points: &'a [Point],
@@ -165,8 +153,7 @@ impl Look<'_> {
         })
     }
 
-    /// A part of a comparison. One that is no finite number has no side, so the comparison lacks
-    /// it.
+    /// One that is no finite number has no side, so the comparison lacks it.
     fn value(&mut self, expr: &Expr, context: &Context) -> Result<f64, Missing> {
         let value = self.any_value(expr, context)?;
         match value.is_finite() {
@@ -242,7 +229,6 @@ impl Look<'_> {
         })
     }
 
-    /// Calls `read` with the trial's part at a place, and notes what is known of the point.
     fn whole(
         &mut self,
         figure: &Figure,
@@ -258,12 +244,9 @@ impl Look<'_> {
         let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
         self.found.predicted |= point.predicted;
         let lack = |of: CpuUse| (i64::from(of.needed) - i64::from(of.present), of.needed);
-        self.found.cpus = self
-            .found
-            .cpus
-            .into_iter()
-            .chain(point.cpus.get(place.phase).copied())
-            .max_by_key(|&of| lack(of));
+        let more = point.cpus.get(place.phase).copied();
+        let all = self.found.cpus.into_iter().chain(more);
+        self.found.cpus = all.max_by_key(|&of| lack(of));
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
         let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
         let whole = Whole::of(trial, place);
@@ -271,7 +254,6 @@ impl Look<'_> {
         read(whole).map_err(missing)
     }
 
-    /// Notes the window of a figure whose job sleeps by a rule, where none was shorter so far.
     fn note_window(&mut self, figure: &Figure, place: &Place, whole: &Whole<'_>) {
         let mut place = place.clone();
         place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
@@ -288,8 +270,7 @@ impl Look<'_> {
     }
 }
 
-/// The part of a place's window in which a rule of this period begins, seconds. Rules begin with
-/// the first phase of a trial and go on in the later ones.
+/// Seconds of the window in which a rule begins: with the first phase of a trial alone.
 fn starting(place: &Place, period_s: f64) -> f64 {
     let from_s = place.window.as_ref().map_or(0.0, |window| window.from_s);
     match place.phase {
@@ -298,7 +279,6 @@ fn starting(place: &Place, period_s: f64) -> f64 {
     }
 }
 
-/// Why a point lacks a trial.
 fn absent(point: &Point, trial: u32) -> String {
     let own = point.failed.iter().find(|failed| failed.trial == trial);
     match own.map(|failed| &failed.why) {

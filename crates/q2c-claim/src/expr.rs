@@ -5,50 +5,35 @@ use std::fmt;
 /// A comparison that a claim expects to be true.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// Its text.
     pub text: String,
-    /// The left side, which is shown as the measured figure.
     pub left: Expr,
-    /// The comparison.
     pub compare: Compare,
-    /// The first unit of the right side, `%`, `us`, `K` and so on; where it has none, that of the
-    /// left side's figures; or nothing.
+    /// The first unit of the right side (`%`, `us`, `K`), else of the left side's figures, or none.
     pub unit: &'static str,
 }
 
-/// The comparisons.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compare {
-    /// The left side is above.
     Above(Expr),
-    /// It is above or equal.
     AtLeast(Expr),
-    /// It is below.
     Below(Expr),
-    /// It is below or equal.
     AtMost(Expr),
     /// It is near the first, at most the second away.
     Near(Expr, Expr),
 }
 
-/// A computation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number; times are in ns, shares in 0..1.
     Number(f64),
-    /// A figure of the experiment.
     Figure(Figure),
     /// The highest or lowest interval of a figure within its window.
     OverTime(Extreme, Figure),
-    /// The opposite.
     Minus(Box<Expr>),
-    /// Two computations joined.
     Join(Join, Box<Expr>, Box<Expr>),
     /// A computation for each value of an axis or for each phase, and one number from them.
     Over {
-        /// What is made of the values.
         of: Aggregate,
-        /// The computation.
         each: Box<Expr>,
         /// The axis, or `phase`.
         axis: String,
@@ -57,61 +42,44 @@ pub enum Expr {
     },
 }
 
-/// The highest or the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
-    /// The highest.
     Highest,
-    /// The lowest.
     Lowest,
 }
 
-/// The ways to join two computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Sum.
     Plus,
-    /// Difference.
     Minus,
-    /// Product.
     Times,
-    /// Quotient.
     By,
-    /// The greater of two.
     Greater,
 }
 
-/// The ways to make one number of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
-    /// The least.
     Min,
-    /// The largest.
     Max,
-    /// The mean.
     Mean,
     /// The largest less the least, over the mean.
     Spread,
     /// The value of the axis at which it is largest.
     ArgMax,
-    /// The value of the axis at which it is least.
     ArgMin,
 }
 
 /// A figure of an experiment. What is not named is that of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figure {
-    /// Its name, such as `iops` or `miss_rate`.
     pub name: String,
-    /// The words before its name, which are windows, phases or jobs: `steady` of
-    /// `steady.miss_rate`.
+    /// Windows, phases or jobs before its name: `steady` of `steady.miss_rate`.
     pub words: Vec<String>,
     /// Values of axes, or a phase, job or window by its kind: `iops[jobs=8, phase=none]`.
     pub at: Vec<(String, String)>,
 }
 
 impl Aggregate {
-    /// All of them with their names.
     pub const ALL: [(&'static str, Aggregate); 6] = [
         ("min", Aggregate::Min),
         ("max", Aggregate::Max),
@@ -124,14 +92,12 @@ impl Aggregate {
 
 impl Expr {
     /// Whether it is made of figures, and not of numbers alone.
-    #[must_use]
     pub fn has_figures(&self) -> bool {
         let mut has = false;
         self.figures(&mut |_| has = true);
         has
     }
 
-    /// Calls `look` with every figure in it.
     pub fn figures(&self, look: &mut dyn FnMut(&Figure)) {
         match self {
             Expr::Number(_) => {}
@@ -147,7 +113,6 @@ impl Expr {
 
 impl Compare {
     /// The right side, or the middle where it has a tolerance.
-    #[must_use]
     pub fn right(&self) -> &Expr {
         match self {
             Compare::Above(right)
@@ -160,13 +125,10 @@ impl Compare {
 }
 
 impl Expect {
-    /// The right side, or the middle where it has a tolerance.
-    #[must_use]
     pub fn right(&self) -> &Expr {
         self.compare.right()
     }
 
-    /// All its sides.
     pub fn sides(&self) -> Vec<&Expr> {
         let mut sides = vec![&self.left, self.right()];
         if let Compare::Near(_, within) = &self.compare {

@@ -10,12 +10,12 @@ use q2c_result::reproduce::{
 use q2c_stats::Interval;
 
 /// The least trials for a verdict: with three, `[min, max]` covers the true median with 75 %.
-pub const LEAST_TRIALS: u32 = 3;
+pub(crate) const LEAST_TRIALS: u32 = 3;
 
 /// Periods of a sleep rule that a window needs: in the first the rule sleeps by what it knew before
 /// the window, in the second by the times of I/Os that it let sleep so, and not before the third by
 /// the times that come of its own sleeps in the window.
-pub const LEAST_PERIODS: u32 = 3;
+pub(crate) const LEAST_PERIODS: u32 = 3;
 
 /// A claim as it is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,7 +50,6 @@ pub struct Run<'a> {
 }
 
 /// Judges a claim. Its expressions must have been [checked](Scope::check).
-#[must_use]
 pub fn judge(claim: &Claim, scope: &Scope, run: &Run<'_>) -> JudgedClaim {
     let expects = claim.expects.iter();
     let all: Vec<Looked<'_>> = expects
@@ -102,10 +101,8 @@ fn periods_lacking(short: &ShortWindow) -> f64 {
     short.needed_s / short.present_s
 }
 
-/// The verdict on one expression: wholly inside holds, wholly outside does not, else it is
-/// undecided.
-#[must_use]
-pub fn verdict(samples: &[Sample], missing: bool) -> Verdict {
+/// Wholly inside holds, wholly outside does not, else it is undecided.
+fn verdict(samples: &[Sample], missing: bool) -> Verdict {
     let all = |side: Side| samples.iter().all(|sample| sample.side == side);
     match samples.len() {
         0 if missing => Verdict::CannotJudge,
@@ -116,10 +113,8 @@ pub fn verdict(samples: &[Sample], missing: bool) -> Verdict {
     }
 }
 
-/// The verdict on a claim all of whose expressions must be true: one that is wholly outside decides
-/// it, whatever is known of the others.
-#[must_use]
-pub fn together(verdicts: &[Verdict]) -> Verdict {
+/// One expression that is wholly outside decides it, whatever is known of the others.
+fn together(verdicts: &[Verdict]) -> Verdict {
     let order = [
         Verdict::DoesNotHold,
         Verdict::CannotJudge,
@@ -132,8 +127,7 @@ pub fn together(verdicts: &[Verdict]) -> Verdict {
     })
 }
 
-/// The CPUs that the looked-at points need and do not have, where a claim does not say itself that
-/// there are too few.
+/// The CPUs that the looked-at points lack, where a claim has no need of CPUs itself.
 fn cpus(all: &[Looked<'_>], named: &[Need]) -> Option<Need> {
     let measured = all.iter().filter(|of| !of.found.predicted);
     let most = measured.filter_map(|of| of.found.cpus);
@@ -147,7 +141,6 @@ fn cpus(all: &[Looked<'_>], named: &[Need]) -> Option<Need> {
     })
 }
 
-/// An expression of a claim with what was found.
 struct Looked<'a> {
     expect: &'a Expect,
     found: Evaluated,

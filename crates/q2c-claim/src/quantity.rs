@@ -1,22 +1,17 @@
-//! What the values of an expression are, so that they are told in their unit, and compared with
-//! numbers of no other kind.
+//! What an expression's values are: their unit, and the numbers that compare with them.
 
 use crate::expr::{Aggregate, Expr, Figure, Join};
 
-/// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A share, 0..1.
     Share,
     /// A time, ns.
     Time,
-    /// I/Os per second.
     Rate,
 }
 
 impl Quantity {
-    /// The unit that it is told in.
-    #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Quantity::Share => "%",
@@ -80,9 +75,7 @@ impl Figure {
 }
 
 impl Expr {
-    /// What its values are; `None` for numbers alone, for quotients, and for figures that only one
-    /// kind of study has.
-    #[must_use]
+    /// `None` for numbers alone, for quotients, and for figures that only one kind of study has.
     pub fn quantity(&self) -> Option<Quantity> {
         use Aggregate::{ArgMax, ArgMin, Spread};
         match self {

@@ -36,14 +36,13 @@ pub struct Context {
 
 /// The place that a figure means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub(crate) struct Place {
     /// Its window; `None` for the whole phase.
     pub window: Option<Window>,
     /// Number of its phase; 0 in studies without phases.
     pub phase: usize,
     /// Its job; empty in studies without jobs.
     pub job: String,
-    /// The value of each axis.
     pub at: BTreeMap<String, String>,
 }
 
@@ -52,9 +51,6 @@ const PHASE: &str = "phase";
 
 impl Scope {
     /// Checks that an expression names only what there is, and everything that it has to name.
-    ///
-    /// # Errors
-    /// What is wrong, and what to write instead.
     pub fn check(&self, expect: &Expect, context: &Context) -> Result<(), String> {
         let sides = expect.sides();
         if !sides.iter().any(|side| side.has_figures()) {
@@ -99,10 +95,7 @@ impl Scope {
     }
 
     /// The values of an axis, or the names of the phases.
-    ///
-    /// # Errors
-    /// There is no such axis, or no such value.
-    pub fn values(
+    pub(crate) fn values(
         &self,
         axis: &str,
         range: Option<&(String, String)>,
@@ -141,10 +134,7 @@ impl Scope {
     }
 
     /// The place that a figure means in a context.
-    ///
-    /// # Errors
-    /// A name that there is not, or a part of the place that nothing tells.
-    pub fn place(&self, figure: &Figure, context: &Context) -> Result<Place, String> {
+    pub(crate) fn place(&self, figure: &Figure, context: &Context) -> Result<Place, String> {
         if !self.figures.contains(&figure.name) {
             return Err(none_such("figure", &figure.name, &self.figures));
         }
@@ -168,8 +158,7 @@ impl Scope {
     }
 
     /// Length of a place's window, or of its whole phase, seconds; `None` where that is not known.
-    #[must_use]
-    pub fn seconds(&self, place: &Place) -> Option<f64> {
+    pub(crate) fn seconds(&self, place: &Place) -> Option<f64> {
         let whole = *self.lengths_s.get(place.phase)?;
         let Some(window) = &place.window else {
             return Some(whole);
@@ -250,8 +239,7 @@ impl Scope {
 
 impl Context {
     /// The same with one more thing named.
-    #[must_use]
-    pub fn with(&self, kind: &str, value: &str) -> Context {
+    pub(crate) fn with(&self, kind: &str, value: &str) -> Context {
         let mut more = self.clone();
         let value = value.to_owned();
         match kind {
@@ -267,7 +255,6 @@ impl Context {
 }
 
 /// The words for a name that there is not, with those that there are.
-#[must_use]
 pub fn none_such(kind: &str, name: &str, all: &[String]) -> String {
     match all.is_empty() {
         true => format!("there is no {kind} `{name}`, and the experiment has none"),
@@ -349,21 +336,9 @@ mod tests {
             ("speed > 1", heavy.clone(), "there are iops, miss_rate"),
             ("idle.iops > 1", heavy.clone(), "steady, none, heavy"),
             ("iops[depth=3] > 1", heavy.clone(), "there are jobs, engine"),
-            (
-                "max(iops over depth) > 1",
-                heavy.clone(),
-                "jobs, engine, phase",
-            ),
-            (
-                "max(iops over jobs=8..1) > 1",
-                heavy.clone(),
-                "before it begins",
-            ),
-            (
-                "argmax(iops over engine) > 1",
-                heavy.clone(),
-                "axis of numbers",
-            ),
+            ("max(iops over depth) > 1", heavy.clone(), "engine, phase"),
+            ("max(iops over jobs=8..1) > 1", heavy.clone(), "before"),
+            ("argmax(iops over engine) > 1", heavy.clone(), "numbers"),
             ("1 < 2", heavy.clone(), "it has no figure"),
             ("iops ~ 5 +- -1", heavy.clone(), "not below 0"),
         ] {

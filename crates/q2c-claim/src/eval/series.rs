@@ -5,43 +5,21 @@ use q2c_result::reproduce::{JobSeries, PhaseTrial, PointTrial, Tick};
 use q2c_stats::{median, sorted};
 
 /// The figures that jobs have in every phase, and what each is.
-pub const FIGURES: [(&str, &str); 9] = [
-    ("iops", "I/Os per second"),
-    (
-        "miss_rate",
-        "misses over the I/Os that a sleep rule handled, 0..1",
-    ),
-    (
-        "effective_sleep",
-        "sum of sleeps asked over the I/Os that a sleep rule handled, ns",
-    ),
-    (
-        "cpu",
-        "CPU time of the job's threads over time, per thread, 0..1",
-    ),
-    ("latency", "mean U2C, ns"),
-    (
-        "p50",
-        "median over the intervals of each interval's median of U2C, ns",
-    ),
-    (
-        "p99",
-        "median over the intervals of each interval's 99th percentile of U2C, ns",
-    ),
-    (
-        "kiops_per_core",
-        "thousand I/Os per second and CPU that was busy for the job, whole phase",
-    ),
-    (
-        "interrupts_per_io",
-        "interrupts of the target's device over the I/Os of all jobs, whole phase",
-    ),
+pub const FIGURES: [&str; 9] = [
+    "iops",              // I/Os per second
+    "miss_rate",         // misses over the I/Os that a sleep rule handled, 0..1
+    "effective_sleep",   // sum of sleeps asked over the I/Os that a sleep rule handled, ns
+    "cpu",               // CPU time of the job's threads over time, per thread, 0..1
+    "latency",           // mean U2C, ns
+    "p50",               // median over the intervals of each interval's median of U2C, ns
+    "p99",               // median over the intervals of each interval's 99th percentile of U2C, ns
+    "kiops_per_core",    // thousand I/Os per second and CPU that was busy for the job, whole phase
+    "interrupts_per_io", // interrupts of the target's device over the I/Os of all jobs, whole phase
 ];
 
 /// The first of [`FIGURES`] are taken over a window; the others are of the whole phase.
 const WINDOWED: usize = 7;
 
-/// A trial's part at a place.
 pub(crate) struct Whole<'a> {
     trial: &'a PointTrial,
     phase: Option<&'a PhaseTrial>,
@@ -84,10 +62,9 @@ impl<'a> Whole<'a> {
 
 /// Whether a figure is of the whole phase, whatever window a claim names.
 pub(crate) fn of_whole_phase(name: &str) -> bool {
-    FIGURES[..WINDOWED].iter().all(|(known, _)| *known != name)
+    !FIGURES[..WINDOWED].contains(&name)
 }
 
-/// A figure of a trial over the place's window.
 pub(crate) fn of_window(name: &str, place: &Place, whole: &Whole<'_>) -> Result<f64, String> {
     if let Some(value) = whole.trial.figures.get(name) {
         return Ok(*value);
@@ -102,15 +79,13 @@ pub(crate) fn of_window(name: &str, place: &Place, whole: &Whole<'_>) -> Result<
     }
 }
 
-/// Why there are no sleeps to see, where the kernel slept and could not be watched.
 fn unseen(name: &str, whole: &Whole<'_>) -> Option<String> {
     let of_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
     let why = whole.job?.sleeps_unseen.as_ref().filter(|_| of_sleeps)?;
     Some(format!("the kernel's sleeps could not be watched: {why}"))
 }
 
-/// A figure interval by interval, with the interval's end, seconds since the phase's begin. An
-/// interval without the figure, because no I/O was done in it, has `None`; at least one has it.
+/// Each interval's end, seconds since the phase's begin, and figure; at least one has it.
 pub(crate) fn over_time(
     name: &str,
     place: &Place,
@@ -155,7 +130,6 @@ fn over(name: &str, ticks: &[&Tick]) -> Result<f64, String> {
     })
 }
 
-/// Why a figure of a whole phase is not there.
 fn absent(name: &str) -> String {
     match name {
         "queue_spread" => "no two hardware queues were seen".to_owned(),

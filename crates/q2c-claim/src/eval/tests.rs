@@ -65,7 +65,7 @@ fn scope() -> Scope {
             name: "jobs".to_owned(),
             values: names(&["1", "2", "4"]),
         }],
-        figures: FIGURES.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        figures: FIGURES.map(str::to_owned).to_vec(),
     }
 }
 
@@ -85,19 +85,21 @@ fn points() -> Vec<Point> {
     ]
 }
 
-/// The left side in the only trial.
-fn left(text: &str) -> Result<f64, Missing> {
-    let expect = expect(&format!("{text} > 0")).unwrap();
+fn found(text: &str, points: &[Point]) -> Evaluated {
+    let expect = expect(text).unwrap();
     let context = Context::default().with("phase", "none").with("jobs", "1");
     scope().check(&expect, &context).unwrap();
-    let found = evaluate(&expect, &scope(), &context, &points());
+    evaluate(&expect, &scope(), &context, points)
+}
+
+fn left(text: &str) -> Result<f64, Missing> {
+    let found = found(&format!("{text} > 0"), &points());
     match found.missing {
         Some(missing) => Err(missing),
         None => Ok(found.samples[0].left),
     }
 }
 
-/// All numbers follow from [`points`] by hand.
 #[test]
 fn figures_are_of_their_window_phase_and_point() {
     for (text, wanted) in [
@@ -141,17 +143,13 @@ fn a_figure_that_is_missing_says_why() {
     let divided = left("iops / (iops - iops)").unwrap_err();
     assert!(divided.why.contains("divides by 0"), "{divided:?}");
     // The other side of a comparison may be no number, too.
-    let context = Context::default().with("phase", "none").with("jobs", "1");
-    let text = expect("iops > 1 / (iops - iops)").unwrap();
-    let found = evaluate(&text, &scope(), &context, &points());
-    assert!(found.samples.is_empty() && found.missing.is_some());
+    let none = found("iops > 1 / (iops - iops)", &points());
+    assert!(none.samples.is_empty() && none.missing.is_some());
     let mut failed = points();
     failed[0].trials.clear();
     failed[0].failures = vec!["the device is gone".to_owned()];
-    let context = Context::default().with("phase", "none");
-    let text = expect("iops[jobs=1] > 0").unwrap();
-    let found = evaluate(&text, &scope(), &context, &failed);
-    assert_eq!(found.missing.unwrap().why, "the device is gone");
+    let missing = found("iops > 0", &failed).missing;
+    assert_eq!(missing.unwrap().why, "the device is gone");
 }
 
 #[test]
@@ -182,13 +180,11 @@ fn figures_without_phases_are_read_by_name() {
 fn an_interval_without_ios_has_no_share_of_misses_and_takes_none_from_the_others() {
     let mut points = points();
     points[0].trials[0].phases[1].jobs[0].ticks[1] = tick(2.0, 0.0, 0.0);
-    let context = Context::default().with("phase", "heavy").with("jobs", "1");
-    let text = expect("highest(heavy.miss_rate) > 0").unwrap();
-    let found = evaluate(&text, &scope(), &context, &points);
-    assert_eq!(found.samples[0].left, 0.9);
+    let text = "highest(heavy.miss_rate) > 0";
+    assert_eq!(found(text, &points).samples[0].left, 0.9);
     for tick in &mut points[0].trials[0].phases[1].jobs[0].ticks {
         tick.handled = 0.0;
     }
-    let none = evaluate(&text, &scope(), &context, &points);
-    assert!(none.missing.unwrap().why.contains("no sleep rule handled"));
+    let none = found(text, &points).missing.unwrap();
+    assert!(none.why.contains("no sleep rule handled"));
 }

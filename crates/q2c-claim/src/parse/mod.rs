@@ -19,8 +19,7 @@ pub struct ParseError {
     pub problem: String,
 }
 
-/// The longest expression, bytes. With [`DEEPEST`] it bounds the stack that reading, calculating
-/// and dropping an expression take, as for the formulas of sleep rules.
+/// The longest expression, bytes: with [`DEEPEST`] it bounds the stack that one takes.
 const LONGEST: usize = 1000;
 /// The deepest nesting of brackets, calls and signs.
 const DEEPEST: usize = 32;
@@ -36,17 +35,7 @@ const UNITS: [(&str, f64); 7] = [
     ("M", 1e6),
 ];
 
-/// The factor of a unit.
-#[must_use]
-pub fn unit_factor(unit: &str) -> f64 {
-    let known = UNITS.iter().find(|(name, _)| *name == unit);
-    known.map_or(1.0, |(_, factor)| *factor)
-}
-
 /// Reads a comparison.
-///
-/// # Errors
-/// The text is none; the error says where and what to write.
 pub fn expect(text: &str) -> Result<Expect, ParseError> {
     let mut reader = Reader::new(text)?;
     let left = reader.sum()?;
@@ -87,8 +76,7 @@ pub fn expect(text: &str) -> Result<Expect, ParseError> {
     })
 }
 
-/// The unit in which a comparison is told: the first of the numbers that it compares with. The
-/// units of factors are none of it, so that `iops > 90 % * none.iops` is told in I/Os per second.
+/// The first of the numbers compared with. A factor's is none: `iops > 90 % * none.iops`.
 fn unit_of(quantity: Option<Quantity>, sides: &[Side]) -> &'static str {
     let counts = |side: &&Side| quantity.is_none() || side.number().is_some();
     let units = sides.iter().filter(counts).flat_map(|side| &side.units);
@@ -96,13 +84,10 @@ fn unit_of(quantity: Option<Quantity>, sides: &[Side]) -> &'static str {
     unit.unwrap_or_else(|| quantity.map_or("", Quantity::unit))
 }
 
-/// What the left side of a comparison is compared with.
 #[derive(Clone)]
 struct Side {
     expr: Expr,
-    /// Its first token.
     at: usize,
-    /// The units of its numbers.
     units: Vec<&'static str>,
 }
 
@@ -124,9 +109,6 @@ impl Side {
 }
 
 /// Reads a figure, such as `steady.miss_rate` or `iops[phase=none]`.
-///
-/// # Errors
-/// As [`expect`].
 pub fn figure(text: &str) -> Result<Figure, ParseError> {
     let mut reader = Reader::new(text)?;
     let first = reader.word("the name of a figure, such as iops")?;
@@ -179,7 +161,6 @@ impl<'a> Reader<'a> {
         self.tokens.get(self.at).map(|token| &token.kind)
     }
 
-    /// Takes one of these signs, if it comes next.
     fn next_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         match self.peek() {
             Some(Kind::Sign(sign)) if signs.contains(sign) => {
@@ -227,7 +208,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A sum, with the units of its numbers.
     fn side(&mut self) -> Result<Side, ParseError> {
         let (at, from) = (self.at, self.units.len());
         let expr = self.sum()?;
@@ -302,7 +282,6 @@ impl<'a> Reader<'a> {
         known.map_or(1.0, |(_, factor)| *factor)
     }
 
-    /// A figure whose first word was taken.
     fn figure(&mut self, first: String) -> Result<Figure, ParseError> {
         let mut words = vec![first];
         while self.next_of(&["."]).is_some() {
@@ -324,7 +303,6 @@ impl<'a> Reader<'a> {
         Ok(Figure { name, words, at })
     }
 
-    /// A call whose name and bracket were taken.
     fn call(&mut self, name: &str) -> Result<Expr, ParseError> {
         let extreme = match name {
             "highest" => Some(Extreme::Highest),
