@@ -1,5 +1,4 @@
-//! Checks that crates use only what their row allows, and that unsafe code and system crates stay
-//! where the table puts them.
+//! Crates use only what their row allows; unsafe code and system crates stay in their place.
 
 use crate::Findings;
 use crate::installs;
@@ -13,24 +12,10 @@ use std::fs;
 use std::path::Path;
 
 /// Third-party crates through which a program talks to the system. Pure crates use none of them.
-const SYSTEM: [&str; 11] = [
-    "aya",
-    "io-uring",
-    "libbpf-rs",
-    "libbpf-sys",
-    "libc",
-    "libublk",
-    "linux-raw-sys",
-    "nix",
-    "rustix",
-    "signal-hook",
-    "syscalls",
-];
+const SYSTEM: &str = "aya io-uring libbpf-rs libbpf-sys libc libublk linux-raw-sys nix rustix \
+                      signal-hook syscalls";
 
 /// Checks the workspace at `root` against the table in its `ARCHITECTURE.md`.
-///
-/// # Errors
-/// When the table, a manifest or a source file cannot be read.
 pub fn check(root: &Path) -> Result<Findings> {
     let root = &fs::canonicalize(root)
         .with_context(|| format!("failed to find the workspace {}", root.display()))?;
@@ -51,8 +36,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     Ok(Findings { text, breaches })
 }
 
-/// Checks that every folder in `crates` is a member of the workspace, and that its package has the
-/// name of the folder.
+/// Every folder in `crates` is a member of the workspace, with a package of its name.
 fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     let crates = root.join("crates");
     let mut breaches = Vec::new();
@@ -77,8 +61,7 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// Checks that the package uses no member of the workspace that its row does not allow. A pure
-/// package may use no system crate either.
+/// Of the workspace what its row allows; a pure package may use no system crate either.
 fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
@@ -93,15 +76,14 @@ fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) 
             let may = allowed.iter().copied().collect::<Vec<_>>().join(", ");
             breaches.push(format!("{name} depends on {used}; its row allows: {may}"));
         }
-        if kind == Kind::Pure && SYSTEM.contains(&used.as_str()) {
+        if kind == Kind::Pure && SYSTEM.split(' ').any(|name| name == used) {
             breaches.push(format!("{name} is pure but depends on {used}"));
         }
     }
     breaches
 }
 
-/// Checks that the package denies the lint `unsafe_code` and has no unsafe code, unless its row
-/// says `unsafe`. Members without a row are checked, too.
+/// Unless its row says `unsafe`. Members without a row are checked, too.
 fn unsafe_code(root: &Path, package: &Package, kind: Option<Kind>) -> Result<Vec<String>> {
     if kind == Some(Kind::Unsafe) {
         return Ok(Vec::new());

@@ -21,9 +21,6 @@ const TEXTS: [&str; 9] = [
 ];
 
 /// The lines of texts below `root` that install this project by its name.
-///
-/// # Errors
-/// When a folder or a file cannot be read.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     walk(root, root, &mut breaches)?;

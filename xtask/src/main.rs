@@ -57,8 +57,7 @@ fn arguments() -> Result<(String, PathBuf)> {
     Ok((command, root))
 }
 
-/// The root of the workspace. `cargo run` sets the variable to the folder of this package, and the
-/// root is the folder above it.
+/// `cargo run` sets the variable to the folder of this package.
 fn workspace_root() -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(dir) => PathBuf::from(dir).join(".."),

@@ -10,7 +10,6 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Ident, Item, Meta, Signature};
 
-/// A function and its length.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
@@ -18,12 +17,10 @@ pub struct Function {
     pub line: usize,
     pub lines: usize,
     pub is_test: bool,
-    /// Whether its length was accepted in writing: `#[expect(clippy::too_many_lines, reason =
-    /// "...")]`.
+    /// Accepted in writing: `#[expect(clippy::too_many_lines, reason = "...")]`.
     pub waived: bool,
 }
 
-/// The lengths of a file and of its functions.
 #[derive(Debug)]
 pub struct File {
     pub lines: usize,
@@ -31,10 +28,6 @@ pub struct File {
     pub functions: Vec<Function>,
 }
 
-/// Measures the source text of a file.
-///
-/// # Errors
-/// When the text is not Rust.
 pub fn file(text: &str) -> Result<File> {
     let tree =
         syn::parse_file(text).map_err(|e| anyhow!("{e} at line {}", e.span().start().line))?;
@@ -119,8 +112,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether an attribute makes its item test code: `#[test]`, `#[cfg(test)]` or `#[cfg(all(test,
-/// ...))]`.
+/// `#[test]`, `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
 fn is_test(attribute: &Attribute) -> bool {
     let path = attribute.path();
     if path.is_ident("test") {
@@ -196,17 +188,14 @@ mod tests {
     #[test]
     fn functions_run_from_signature_to_brace() {
         let file = file(TEXT).unwrap();
-        let told: Vec<(&str, usize, usize, bool, bool)> = file
-            .functions
-            .iter()
-            .map(|f| (f.name.as_str(), f.line, f.lines, f.is_test, f.waived))
-            .collect();
+        let told = |f: &Function| (f.name.clone(), f.line, f.lines, f.is_test, f.waived);
+        let told: Vec<_> = file.functions.iter().map(told).collect();
         let expected = [
-            ("one", 5, 1, false, false),
-            ("three", 8, 3, false, false),
-            ("two", 15, 2, false, false),
-            ("waived", 20, 4, false, true),
-            ("inner", 28, 2, true, false),
+            ("one".to_owned(), 5, 1, false, false),
+            ("three".to_owned(), 8, 3, false, false),
+            ("two".to_owned(), 15, 2, false, false),
+            ("waived".to_owned(), 20, 4, false, true),
+            ("inner".to_owned(), 28, 2, true, false),
         ];
         assert_eq!(told, expected);
     }

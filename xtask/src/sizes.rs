@@ -23,10 +23,6 @@ struct Lengths {
     waived: usize,
 }
 
-/// Measures every package of the workspace at `root`.
-///
-/// # Errors
-/// When a manifest or a source file cannot be read.
 pub fn check(root: &Path) -> Result<Findings> {
     let root = &fs::canonicalize(root)
         .with_context(|| format!("failed to find the workspace {}", root.display()))?;

@@ -4,23 +4,17 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source file with its text.
 #[derive(Debug)]
 pub struct Source {
     /// Path from the root of the workspace, for messages.
     pub path: PathBuf,
-    /// The text of the file.
     pub text: String,
-    /// Whether the whole file is test code: it is in `benches` or `examples` of the package or in
-    /// any folder `tests`, or its name is `tests.rs` or `test.rs`.
+    /// In `benches` or `examples` of the package or any folder `tests`, or in `tests.rs` or
+    /// `test.rs`.
     pub is_test: bool,
 }
 
-/// Every `.rs` file below `folder`, sorted by path. Nested packages and the package's own `target`
-/// are left out. A folder of sources may have that name, too.
-///
-/// # Errors
-/// When a folder or a file cannot be read.
+/// Nested packages and the package's own `target` are left out, not a folder of sources so named.
 pub fn files(root: &Path, folder: &Path) -> Result<Vec<Source>> {
     let mut found = Vec::new();
     walk(folder, &folder.join("target"), &mut found)?;
@@ -71,21 +65,13 @@ mod tests {
 
     #[test]
     fn test_files_are_told_by_folder_and_name() {
-        for path in [
-            "tests/cli.rs",
-            "benches/a/b.rs",
-            "examples/x.rs",
-            "src/poll/tests.rs",
-            "src/tests/timed.rs",
-        ] {
+        let tests =
+            "tests/cli.rs benches/a/b.rs examples/x.rs src/poll/tests.rs src/tests/timed.rs";
+        for path in tests.split(' ') {
             assert!(is_test(Path::new(path)), "{path}");
         }
-        for path in [
-            "src/lib.rs",
-            "src/contests.rs",
-            "src/tests_of_time.rs",
-            "build.rs",
-        ] {
+        let others = "src/lib.rs src/contests.rs src/tests_of_time.rs build.rs";
+        for path in others.split(' ') {
             assert!(!is_test(Path::new(path)), "{path}");
         }
     }

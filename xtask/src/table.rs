@@ -21,7 +21,6 @@ pub enum Kind {
     Unsafe,
 }
 
-/// The row of one crate.
 #[derive(Debug)]
 struct Row {
     name: String,
@@ -37,10 +36,6 @@ pub struct Table {
 
 impl Table {
     /// Reads the table from the text of the document.
-    ///
-    /// # Errors
-    /// When the document has no such table, when a row is malformed, when a crate has two rows, or
-    /// when a row names a crate that has no row.
     pub fn parse(document: &str) -> Result<Self> {
         let mut lines = document.lines().skip_while(|l| cells(l) != HEADER);
         lines.next().with_context(|| {
@@ -72,12 +67,10 @@ impl Table {
         Ok(self)
     }
 
-    /// The names of all crates that have a row, in the order of the table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|r| r.name.as_str())
     }
 
-    /// The kind of a crate; `None` when it has no row.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.row(name).map(|r| r.kind)
     }
@@ -94,8 +87,7 @@ impl Table {
         seen
     }
 
-    /// Faults of the table itself: a crate that may use itself through others, or a pure crate that
-    /// may use one that is not pure.
+    /// A crate that may use itself through others, or a pure crate that may use an impure one.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for row in &self.rows {

@@ -1,16 +1,10 @@
-//! Finds unsafe code in source text, and attributes that allow it.
-//!
-//! The search goes over tokens and not over syntax trees. So it sees the word `unsafe` inside
-//! macros and attributes, too, and never in comments or strings.
+//! Finds unsafe code and attributes that allow it by tokens, not by syntax trees: inside macros and
+//! attributes, too, and never in comments or strings.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Lines (from 1) with the word `unsafe`, or with `allow`, `warn` or `expect` of the lint
-/// `unsafe_code`.
-///
-/// # Errors
-/// When the text does not consist of Rust tokens.
+/// Lines (from 1) with `unsafe`, or `allow`, `warn` or `expect` of the lint `unsafe_code`.
 pub fn lines(text: &str) -> Result<Vec<usize>> {
     let tokens: TokenStream = text
         .parse()

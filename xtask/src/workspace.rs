@@ -5,18 +5,13 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A member of the workspace.
 #[derive(Debug)]
 pub struct Package {
-    /// Package name.
     pub name: String,
-    /// Folder of its manifest.
     pub folder: PathBuf,
-    /// Names of the packages that it depends on: normal, build and dev dependencies, for every
-    /// target.
+    /// Normal, build and dev dependencies, for every target.
     pub uses: Vec<String>,
-    /// Level of the lint `unsafe_code`, set by the package or inherited from the workspace; `None`
-    /// when neither sets it.
+    /// Level of the lint, of the package or the workspace; `None` when neither sets it.
     pub unsafe_code: Option<String>,
 }
 
@@ -26,7 +21,6 @@ impl Package {
         self.folder.parent() == Some(root.join("crates").as_path())
     }
 
-    /// Name of the folder of its manifest.
     pub fn folder_name(&self) -> String {
         self.folder
             .file_name()
@@ -36,11 +30,7 @@ impl Package {
     }
 }
 
-/// Reads every member of the workspace at `root`, sorted by name. Dependencies are not resolved,
-/// and nothing is downloaded.
-///
-/// # Errors
-/// When cargo or a manifest cannot be read.
+/// Every member by name. Dependencies are not resolved, and nothing is downloaded.
 pub fn packages(root: &Path) -> Result<Vec<Package>> {
     let metadata = metadata(root)?;
     let list = metadata["packages"]
@@ -58,13 +48,8 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
 fn metadata(root: &Path) -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let out = Command::new(&cargo)
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
+        .args(["metadata", "--no-deps", "--offline"])
+        .args(["--format-version", "1"])
         .arg("--manifest-path")
         .arg(root.join("Cargo.toml"))
         .output()
@@ -119,8 +104,7 @@ fn own_level(manifest: &Path, inherited: Option<&str>) -> Result<Option<String>>
     Ok(lints.and_then(level))
 }
 
-/// The level of the lint `unsafe_code` in a table of lints: either `unsafe_code = "deny"` or
-/// `unsafe_code = { level = "deny" }`.
+/// Of either `unsafe_code = "deny"` or `unsafe_code = { level = "deny" }`.
 fn level(lints: &toml::Value) -> Option<String> {
     let lint = lints.get("rust")?.get("unsafe_code")?;
     let level = lint.as_str().or_else(|| lint.get("level")?.as_str());

@@ -37,20 +37,10 @@ impl Tree {
         tree.write("Cargo.toml", ROOT);
         tree.write("ARCHITECTURE.md", TABLE);
         tree.package("q2c-model", &[], "pub struct Nanos(pub u64);\n");
-        tree.package(
-            "q2c-sim",
-            &["q2c-model"],
-            "//! Not unsafe.\npub fn sim() {}\n",
-        );
-        tree.package(
-            "q2c-sys",
-            &["q2c-model"],
-            "pub fn sys() { unsafe { ffi() } }\n",
-        );
-        tree.write(
-            "crates/q2c-sys/Cargo.toml",
-            &tree.with_own_lints("q2c-sys", "allow"),
-        );
+        let model = &["q2c-model"];
+        tree.package("q2c-sim", model, "//! Not unsafe.\npub fn sim() {}\n");
+        tree.package("q2c-sys", model, "pub fn sys() { unsafe { ffi() } }\n");
+        tree.write_own_lints("q2c-sys", "allow");
         tree.package("q2c-engine", &["q2c-sys", "q2c-model"], "pub fn run() {}\n");
         tree.package("q2c", &["q2c-engine", "q2c-sim"], "pub fn main() {}\n");
         tree
@@ -63,10 +53,10 @@ impl Tree {
     }
 
     fn package(&self, name: &str, uses: &[&str], source: &str) {
-        let uses: String = uses
+        let uses = uses
             .iter()
-            .map(|u| format!("{u} = {{ path = \"../{u}\" }}\n"))
-            .collect();
+            .map(|u| format!("{u} = {{ path = \"../{u}\" }}\n"));
+        let uses: String = uses.collect();
         let manifest = format!(
             "{}[lints]\nworkspace = true\n[dependencies]\n{uses}",
             head(name)
@@ -75,11 +65,12 @@ impl Tree {
         self.write(&format!("crates/{name}/src/lib.rs"), source);
     }
 
-    fn with_own_lints(&self, name: &str, level: &str) -> String {
-        format!(
+    fn write_own_lints(&self, name: &str, level: &str) {
+        let manifest = format!(
             "{}[lints.rust]\nunsafe_code = \"{level}\"\n[dependencies]\nq2c-model = {{ path = \"../q2c-model\" }}\n",
             head(name)
-        )
+        );
+        self.write(&format!("crates/{name}/Cargo.toml"), &manifest);
     }
 
     fn append(&self, path: &str, text: &str) {
@@ -87,19 +78,21 @@ impl Tree {
         self.write(path, &(old + text));
     }
 
+    fn edit(&self, path: &str, from: &str, to: &str) {
+        let old = fs::read_to_string(self.0.path().join(path)).unwrap();
+        self.write(path, &old.replace(from, to));
+    }
+
     fn run(&self, command: &str) -> Output {
         xtask(command, self.0.path())
     }
 
-    /// Runs `command`, and returns the breaches that it names, without the prefix of their lines.
     /// Its exit status must fit: failure where there is a breach, else success.
     fn breaches(&self, command: &str) -> Vec<String> {
         let out = self.run(command);
         let stderr = String::from_utf8(out.stderr).unwrap();
-        let breaches: Vec<String> = stderr
-            .lines()
-            .filter_map(|l| l.strip_prefix("error: ").map(str::to_owned))
-            .collect();
+        let breach = |l: &str| l.strip_prefix("error: ").map(str::to_owned);
+        let breaches: Vec<String> = stderr.lines().filter_map(breach).collect();
         let expected = i32::from(!breaches.is_empty());
         assert_eq!(out.status.code(), Some(expected), "{stderr}");
         breaches
@@ -131,152 +124,104 @@ fn a_sound_tree_passes() {
 }
 
 #[test]
-fn a_dependency_that_the_row_does_not_allow_is_found() {
-    let tree = Tree::sound();
-    tree.append(
-        "crates/q2c-sim/Cargo.toml",
-        "q2c-engine = { path = \"../q2c-engine\" }\n",
-    );
-    let expected = "q2c-sim depends on q2c-engine; its row allows: q2c-model";
-    assert_eq!(tree.breaches("deps"), [expected]);
-}
-
-#[test]
-fn a_renamed_dev_dependency_is_found_too() {
-    let tree = Tree::sound();
-    let hidden = "[dev-dependencies]\nother = { package = \"q2c-sim\", path = \"../q2c-sim\" }\n";
-    tree.append("crates/q2c-model/Cargo.toml", hidden);
-    assert_eq!(
-        tree.breaches("deps"),
-        ["q2c-model depends on q2c-sim; its row allows: "]
-    );
-}
-
-#[test]
-fn a_system_crate_in_a_pure_crate_is_found() {
-    let tree = Tree::sound();
-    tree.append("crates/q2c-sim/Cargo.toml", "libc = \"0.2\"\n");
-    tree.append("crates/q2c-engine/Cargo.toml", "libc = \"0.2\"\n");
-    assert_eq!(
-        tree.breaches("deps"),
-        ["q2c-sim is pure but depends on libc"]
-    );
-}
-
-#[test]
-fn unsafe_code_outside_its_crate_is_found() {
-    let tree = Tree::sound();
-    tree.write(
-        "crates/q2c-engine/src/ring.rs",
-        "\nfn f() { unsafe { g() } }\n",
-    );
-    tree.write(
-        "crates/q2c-engine/tests/ring.rs",
-        "#[allow(unsafe_code)]\nfn f() {}\n",
-    );
-    let expected = [
-        "crates/q2c-engine/src/ring.rs:2: unsafe code, which q2c-engine may not hold",
-        "crates/q2c-engine/tests/ring.rs:1: unsafe code, which q2c-engine may not hold",
+fn broken_rules_are_found() {
+    const UNSAFE: &str = "fn f() { unsafe { g() } }\n";
+    type Break = fn(&Tree);
+    let broken: [(Break, &[&str]); 10] = [
+        (
+            |tree| {
+                let engine = "q2c-engine = { path = \"../q2c-engine\" }\n";
+                tree.append("crates/q2c-sim/Cargo.toml", engine);
+            },
+            &["q2c-sim depends on q2c-engine; its row allows: q2c-model"],
+        ),
+        (
+            |tree| {
+                let renamed = "[dev-dependencies]\n\
+                    other = { package = \"q2c-sim\", path = \"../q2c-sim\" }\n";
+                tree.append("crates/q2c-model/Cargo.toml", renamed);
+            },
+            &["q2c-model depends on q2c-sim; its row allows: "],
+        ),
+        (
+            |tree| {
+                tree.append("crates/q2c-sim/Cargo.toml", "libc = \"0.2\"\n");
+                tree.append("crates/q2c-engine/Cargo.toml", "libc = \"0.2\"\n");
+            },
+            &["q2c-sim is pure but depends on libc"],
+        ),
+        (
+            |tree| {
+                let lint = "#[allow(unsafe_code)]\nfn f() {}\n";
+                tree.write("crates/q2c-engine/src/ring.rs", &format!("\n{UNSAFE}"));
+                tree.write("crates/q2c-engine/tests/ring.rs", lint);
+            },
+            &[
+                "crates/q2c-engine/src/ring.rs:2: unsafe code, which q2c-engine may not hold",
+                "crates/q2c-engine/tests/ring.rs:1: unsafe code, which q2c-engine may not hold",
+            ],
+        ),
+        (
+            |tree| {
+                tree.write("crates/q2c-engine/src/target/ring.rs", UNSAFE);
+                tree.write("crates/q2c-engine/target/debug/made.rs", UNSAFE);
+            },
+            &["crates/q2c-engine/src/target/ring.rs:1: unsafe code, which q2c-engine may not hold"],
+        ),
+        (
+            |tree| tree.write_own_lints("q2c-sim", "allow"),
+            &["q2c-sim sets the lint unsafe_code to allow; expected deny or forbid"],
+        ),
+        (
+            |tree| tree.write("crates/q2c-model/Cargo.toml", &head("q2c-model")),
+            &["q2c-model sets the lint unsafe_code to nothing; expected deny or forbid"],
+        ),
+        (
+            |tree| tree.package("q2c-extra", &[], ""),
+            &["q2c-extra has no row in ARCHITECTURE.md"],
+        ),
+        (
+            |tree| {
+                tree.edit("crates/q2c-sim/Cargo.toml", "\"q2c-sim\"", "\"q2c-model2\"");
+                let alone = format!("{}[lints]\nworkspace = true\n", head("q2c"));
+                tree.write("crates/q2c/Cargo.toml", &alone);
+            },
+            &[
+                "crates/q2c-sim holds the package q2c-model2: a folder has its crate's name",
+                "q2c-model2 has no row in ARCHITECTURE.md",
+            ],
+        ),
+        (
+            |tree| {
+                tree.edit("Cargo.toml", "crates/*", "crates/q2c*");
+                tree.write("crates/notes/read.txt", "no package");
+            },
+            &["crates/notes is no member of the workspace"],
+        ),
     ];
-    assert_eq!(tree.breaches("deps"), expected);
-}
-
-#[test]
-fn a_folder_of_sources_named_target_is_looked_at() {
-    let tree = Tree::sound();
-    let unsafe_code = "fn f() { unsafe { g() } }\n";
-    tree.write("crates/q2c-engine/src/target/ring.rs", unsafe_code);
-    tree.write("crates/q2c-engine/target/debug/made.rs", unsafe_code);
-    let expected =
-        ["crates/q2c-engine/src/target/ring.rs:1: unsafe code, which q2c-engine may not hold"];
-    assert_eq!(tree.breaches("deps"), expected);
-}
-
-#[test]
-fn a_manifest_that_lets_unsafe_code_in_is_found() {
-    let tree = Tree::sound();
-    tree.write(
-        "crates/q2c-sim/Cargo.toml",
-        &tree.with_own_lints("q2c-sim", "allow"),
-    );
-    let expected = "q2c-sim sets the lint unsafe_code to allow; expected deny or forbid";
-    assert_eq!(tree.breaches("deps"), [expected]);
-}
-
-#[test]
-fn a_manifest_without_lints_is_found() {
-    let tree = Tree::sound();
-    tree.write("crates/q2c-model/Cargo.toml", &head("q2c-model"));
-    let expected = "q2c-model sets the lint unsafe_code to nothing; expected deny or forbid";
-    assert_eq!(tree.breaches("deps"), [expected]);
+    for (breaks, expected) in broken {
+        let tree = Tree::sound();
+        breaks(&tree);
+        assert_eq!(tree.breaches("deps"), expected);
+    }
 }
 
 #[test]
 fn a_weak_workspace_lint_is_found_in_every_crate_that_inherits_it() {
     let tree = Tree::sound();
-    tree.write(
-        "Cargo.toml",
-        &ROOT.replace("\"deny\"", "{ level = \"warn\", priority = 1 }"),
-    );
+    let warn = "{ level = \"warn\", priority = 1 }";
+    tree.edit("Cargo.toml", "\"deny\"", warn);
     let breaches = tree.breaches("deps");
     assert_eq!(breaches.len(), 4, "{breaches:?}");
-    assert!(
-        breaches
-            .iter()
-            .all(|b| b.ends_with("to warn; expected deny or forbid"))
-    );
-}
-
-#[test]
-fn a_crate_without_a_row_is_found() {
-    let tree = Tree::sound();
-    tree.package("q2c-extra", &[], "");
-    assert_eq!(
-        tree.breaches("deps"),
-        ["q2c-extra has no row in ARCHITECTURE.md"]
-    );
-}
-
-#[test]
-fn a_folder_with_another_name_is_found() {
-    let tree = Tree::sound();
-    let manifest = fs::read_to_string(tree.0.path().join("crates/q2c-sim/Cargo.toml")).unwrap();
-    tree.write(
-        "crates/q2c-sim/Cargo.toml",
-        &manifest.replace("\"q2c-sim\"", "\"q2c-model2\""),
-    );
-    tree.write(
-        "crates/q2c/Cargo.toml",
-        &format!("{}[lints]\nworkspace = true\n", head("q2c")),
-    );
-    let expected = [
-        "crates/q2c-sim holds the package q2c-model2: a folder has its crate's name",
-        "q2c-model2 has no row in ARCHITECTURE.md",
-    ];
-    assert_eq!(tree.breaches("deps"), expected);
-}
-
-#[test]
-fn a_folder_outside_the_workspace_is_found() {
-    let tree = Tree::sound();
-    tree.write(
-        "Cargo.toml",
-        &ROOT.replace("[\"crates/*\"]", "[\"crates/q2c*\"]"),
-    );
-    tree.write("crates/notes/read.txt", "no package");
-    assert_eq!(
-        tree.breaches("deps"),
-        ["crates/notes is no member of the workspace"]
-    );
+    let weak = |b: &String| b.ends_with("to warn; expected deny or forbid");
+    assert!(breaches.iter().all(weak));
 }
 
 #[test]
 fn a_row_without_a_crate_is_noted() {
     let tree = Tree::sound();
-    tree.append(
-        "ARCHITECTURE.md",
-        "| `q2c-late` | safe | comes later | model |\n",
-    );
+    let row = "| `q2c-late` | safe | comes later | model |\n";
+    tree.append("ARCHITECTURE.md", row);
     assert_eq!(tree.breaches("deps"), Vec::<String>::new());
     let note = "note: q2c-late has a row in ARCHITECTURE.md and no code";
     assert!(stdout(&tree.run("deps")).contains(note));
@@ -288,11 +233,8 @@ fn a_missing_table_is_an_error() {
     tree.write("ARCHITECTURE.md", "# Architecture\n");
     let out = tree.run("deps");
     assert_eq!(out.status.code(), Some(1));
-    assert!(
-        String::from_utf8(out.stderr)
-            .unwrap()
-            .contains("crate table")
-    );
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("crate table"));
 }
 
 /// The text of a function of `lines` lines, signature and closing brace included.
@@ -309,10 +251,8 @@ fn a_function_over_80_lines_is_found_unless_waived() {
     let expected = "crates/q2c-sim/src/edge.rs:2: fn long has 81 lines, at most 80";
     assert_eq!(tree.breaches("sizes"), [expected]);
     let waiver = "#[expect(clippy::too_many_lines, reason = \"one table\")]\n";
-    tree.write(
-        "crates/q2c-sim/src/edge.rs",
-        &format!("{waiver}{}", function(81)),
-    );
+    let waived = format!("{waiver}{}", function(81));
+    tree.write("crates/q2c-sim/src/edge.rs", &waived);
     assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
 }
 
@@ -346,9 +286,6 @@ fn a_row_tells_files_and_functions_without_test_code() {
 fn unknown_words_are_refused() {
     let out = xtask("size", Path::new("."));
     assert_eq!(out.status.code(), Some(1));
-    assert!(
-        String::from_utf8(out.stderr)
-            .unwrap()
-            .contains("usage: cargo xtask")
-    );
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("usage: cargo xtask"));
 }
