@@ -32,11 +32,8 @@ const LIFE: [(u32, u64, bool); 5] = [
 ];
 
 fn main() -> Result<(), BlktraceError> {
-    let millions: usize = std::env::args()
-        .nth(1)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(20);
-    let files = files(millions * 1_000_000 / LIFE.len());
+    let millions: Option<usize> = std::env::args().nth(1).and_then(|n| n.parse().ok());
+    let files = files(millions.unwrap_or(20) * 1_000_000 / LIFE.len());
     if let Some(folder) = std::env::args().nth(2) {
         for (cpu, file) in files.iter().enumerate() {
             let path = Path::new(&folder).join(format!("sda.blktrace.{cpu}"));
@@ -92,38 +89,37 @@ fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The time of reading, matching and analysing. `add` takes the I/Os, and `finish` ends the
-/// analysis.
+/// Time of reading, matching and analysing.
 fn analysed<A>(
     files: &[Vec<u8>],
     mut analyzer: A,
     add: fn(&mut A, &[Span]),
-    finish: fn(A) -> AnalyzeResult,
+    finish: fn(A, &BTreeMap<u32, String>) -> AnalyzeResult,
 ) -> Result<f64, BlktraceError> {
     let start = Instant::now();
     match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         add(&mut analyzer, some);
         Ok::<(), BlktraceError>(())
     })?;
-    black_box(finish(analyzer));
+    black_box(finish(analyzer, &BTreeMap::new()));
     Ok(start.elapsed().as_secs_f64())
 }
 
 fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let analyzer = Analyzer::new(Layer::Block);
-    analysed(files, analyzer, Analyzer::update, |analyzer| {
-        analyzer.finish(&BTreeMap::new())
-    })
+    analysed(files, analyzer, Analyzer::update, Analyzer::finish)
 }
 
 fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block)).expect("a thread");
-    analysed(files, analyzer, AnalyzerThread::update, |analyzer| {
-        analyzer.finish(&BTreeMap::new())
-    })
+    analysed(
+        files,
+        analyzer,
+        AnalyzerThread::update,
+        AnalyzerThread::finish,
+    )
 }
 
-/// The files of all CPUs, with an I/O every 200 ns.
 fn files(ios: usize) -> Vec<Vec<u8>> {
     let mut events: Vec<Vec<(u64, u32, u64, u32)>> = vec![Vec::new(); CPUS];
     let mut random = 1u64;

@@ -3,10 +3,8 @@
 use q2c_result::analyze::Activity;
 use serde::{Deserialize, Serialize};
 
-/// Sums active and idle time, and counts pauses, as the sweep over time reports them.
-///
-/// A part of a trace may begin or end within a pause. Therefore the time before its first I/O in
-/// flight and that behind its last one are kept apart until the neighbours are known.
+/// Sums active and idle time, and counts pauses. The times before the first I/O in flight and
+/// behind the last one are kept apart until the neighbouring parts are known.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Idle {
     /// Its pauses are those between two times with I/Os in flight.
@@ -18,7 +16,6 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Nothing was in flight for another `ns`.
     pub(crate) fn add(&mut self, ns: u64) {
         self.running += ns;
         self.activity.idle_ns += ns;
@@ -43,7 +40,6 @@ impl Idle {
         }
     }
 
-    /// Goes on with what was counted from here on.
     pub(crate) fn join(&mut self, later: &Idle) {
         let (own, more) = (&mut self.activity, &later.activity);
         own.active_ns = own.active_ns.saturating_add(more.active_ns);

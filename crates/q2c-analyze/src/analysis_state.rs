@@ -18,23 +18,16 @@ const FORM: StoredForm = StoredForm {
     what: "the state of a recording's analysis",
 };
 
-/// Analyses the records of a part of a recording: an [`Analyzer`] that knows the names of
-/// processes, and that finds the layer by the first record.
-///
-/// Records come in the order of time through [`RecordSink`]. Records of the other layer are counted
-/// and left out. I/Os whose process has a name and no id belong to no process here, because numbers
-/// that stand for names would differ from part to part.
+/// Analyses the records of a part of a recording, in the order of time. The layer is that of the
+/// first record; records of the other one are counted and left out. A process with a name and no id
+/// is none here: numbers in place of names would differ from part to part.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct AnalysisState {
-    /// Whether other parts come before this one.
     pub(crate) later: bool,
-    /// The layer that was asked for.
     pub(crate) layer: Option<Layer>,
-    /// The analysis; `None` before the first record.
     pub(crate) analyzer: Option<Analyzer>,
     pub(crate) other_layer: u64,
     pub(crate) names: Names,
-    /// I/Os whose times are in no figure.
     pub(crate) untimed: u64,
     /// The spans of the last records; kept for their memory.
     #[serde(skip)]
@@ -42,9 +35,7 @@ pub struct AnalysisState {
 }
 
 impl AnalysisState {
-    /// An analysis of I/Os of `layer`, or of that of the first record. `later` says whether parts
-    /// come before this one in time, which it must know to be put behind them.
-    #[must_use]
+    /// `layer` is `None` for that of the first record. `later`: whether parts come before this one.
     pub fn new(layer: Option<Layer>, later: bool) -> Self {
         AnalysisState {
             later,
@@ -58,30 +49,22 @@ impl AnalysisState {
     }
 
     /// Number of I/Os that were added.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.analyzer.as_ref().map_or(0, Analyzer::requests)
     }
 
     /// The layer: that which was asked for, or that of the first record.
-    #[must_use]
     pub fn layer(&self) -> Option<Layer> {
         let found = self.analyzer.as_ref().map(|analyzer| analyzer.layer);
         self.layer.or(found)
     }
 
     /// Goes on with the part that comes next in time, as [`Analyzer::then`] does.
-    ///
-    /// # Errors
-    /// The parts are of different layers.
     pub fn then(self, later: AnalysisState) -> Result<AnalysisState, Fault> {
         self.join(later, Analyzer::then)
     }
 
     /// Adds a part of other devices over the same time, as [`Analyzer::beside`] does.
-    ///
-    /// # Errors
-    /// The parts are of different layers, or have a device in common.
     pub fn beside(self, other: AnalysisState) -> Result<AnalysisState, Fault> {
         self.join(other, Analyzer::beside)
     }
@@ -115,7 +98,6 @@ impl AnalysisState {
         })
     }
 
-    /// The analysis, which is made for `layer` when there is none yet.
     fn begin(&mut self, layer: Layer) -> &mut Analyzer {
         let later = self.later;
         self.analyzer.get_or_insert_with(|| match later {
@@ -125,9 +107,6 @@ impl AnalysisState {
     }
 
     /// The result of all records. `meta` describes the recording, and `path` is what it is called.
-    ///
-    /// # Errors
-    /// There was no record.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let requests = self.requests();
         let AnalysisState {
@@ -153,17 +132,11 @@ impl AnalysisState {
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.
-    ///
-    /// # Errors
-    /// When the format has no form for it.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
     /// The state that [`AnalysisState::to_bytes`] made these bytes of.
-    ///
-    /// # Errors
-    /// When the bytes are of another kind or version, damaged, or not whole.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, Fault> {
         let state: AnalysisState = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         if let Some(analyzer) = &state.analyzer {

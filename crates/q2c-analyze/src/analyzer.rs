@@ -1,6 +1,7 @@
 //! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
 
 use crate::state::{State, Tail};
+use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, Layer, OrFault};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
@@ -8,18 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Analyses I/Os while they are read.
+/// Analyses I/Os while they are read: [`Analyzer::update`] for all of them in the order in which
+/// they were queued, then [`Analyzer::finish`].
 ///
-/// A trace in one pass: [`Analyzer::new`], [`Analyzer::window`] if an excerpt is wanted,
-/// [`Analyzer::update`] for all I/Os in the order in which they were queued, [`Analyzer::finish`].
-///
-/// A trace in parts: each part has an analyzer of its own, on any machine. [`Analyzer::to_bytes`]
-/// and [`Analyzer::from_bytes`] carry it. Parts of the trace's time are joined by
-/// [`Analyzer::then`]; those of other devices over the same time by [`Analyzer::beside`]. The
-/// result is that of one pass, and its field `inexact` names the figures of which this does not
-/// hold. The first part comes from [`Analyzer::new`], and later ones from [`Analyzer::part`].
-///
-/// All parts have times of one clock.
+/// Each part of a trace may have an analyzer of its own, on any machine, with times of one clock.
+/// Parts of the time are joined by [`Analyzer::then`], those of other devices by
+/// [`Analyzer::beside`]. The result is that of one pass but for the figures in `inexact`.
 ///
 /// ```
 /// use q2c_analyze::Analyzer;
@@ -39,24 +34,19 @@ pub struct Analyzer {
     pub(crate) layer: Layer,
     /// The first I/Os of a part before which others may come; `None` for the first part.
     pub(crate) head: Option<Head>,
-    /// The analysis of all I/Os but those of the head.
     pub(crate) state: State,
 }
 
-/// The first I/Os of a part.
-///
-/// Some figures of these I/Os depend on those that were in flight when the part began, and which
-/// only the part before knows. So these I/Os are kept as they came, for the part before to go on
-/// with. When there are more, the rest is analysed as it comes, behind the head.
+/// The first I/Os of a part. Some of their figures depend on I/Os in flight when the part began, so
+/// they are kept as they came, for the part before to go on with. Those behind are analysed as they
+/// come.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Head {
     #[serde(with = "crate::stored::all")]
     spans: Vec<Span>,
-    /// Most I/Os of the head.
     most: u64,
 }
 
-/// The fault of parts whose times were taken in different layers.
 pub(crate) fn other_layers(own: Layer, others: Layer) -> Fault {
     let (own, others) = (own.name(), others.name());
     let text = format!(
@@ -71,7 +61,6 @@ impl Analyzer {
 
     /// An analysis of I/Os of this layer, from the first one of the trace on. I/Os of the user
     /// layer have the stages U2C and U2U and no bottleneck.
-    #[must_use]
     pub fn new(layer: Layer) -> Self {
         Analyzer {
             layer,
@@ -80,9 +69,7 @@ impl Analyzer {
         }
     }
 
-    /// An analysis of a part of a trace that has I/Os before it. It keeps its first
-    /// [`Analyzer::HEAD`] I/Os.
-    #[must_use]
+    /// A later part of a trace, which keeps its first [`Analyzer::HEAD`] I/Os.
     pub fn part(layer: Layer) -> Self {
         Self::part_with_head(layer, Self::HEAD)
     }
@@ -98,9 +85,8 @@ impl Analyzer {
         }
     }
 
-    /// Asks for an excerpt: the I/Os that are in flight between these times, ns from the first
-    /// start. At most 4,096 are kept. Call it before the first I/O is added, and for an analysis in
-    /// one pass: parts that are joined later do not add to it.
+    /// Keeps the I/Os in flight between these times (ns from the first start), 4,096 at most. Call
+    /// it before the first I/O, and for an analysis in one pass only.
     pub fn window(&mut self, window: Range<u64>) {
         self.state.excerpts.window(window);
     }
@@ -124,7 +110,6 @@ impl Analyzer {
     }
 
     /// Number of I/Os that were added.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         let held = self.head.as_ref().map_or(0, |head| head.spans.len());
         self.state.counts.requests + held as u64
@@ -132,14 +117,11 @@ impl Analyzer {
 
     /// Goes on with the part that comes next in time. Parts are joined in their order; which
     /// neighbours are joined first does not matter, as long as no figure is named as inexact.
-    ///
-    /// # Errors
-    /// The parts are of different layers.
     pub fn then(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
         self.same_layer(&later)?;
         let Analyzer { head, state, .. } = later;
         let tail = match &self.head {
-            Some(head) if !head.is_full() => State::tail_of(&head.spans),
+            Some(head) if !head.is_full() => State::passed(&head.spans).tail(),
             _ => self.state.tail(),
         };
         let counted = match head {
@@ -156,13 +138,8 @@ impl Analyzer {
         Ok(self)
     }
 
-    /// Adds a part of other devices over the same time. Parts are added in any order.
-    ///
-    /// Parts of one device are joined by [`Analyzer::then`] before: what is added here has no head
-    /// any more.
-    ///
-    /// # Errors
-    /// The parts are of different layers, or have a device in common.
+    /// Adds a part of other devices over the same time, in any order. Parts of one device are
+    /// joined by [`Analyzer::then`] before.
     pub fn beside(self, other: Analyzer) -> Result<Analyzer, Fault> {
         self.same_layer(&other)?;
         let (mut own, other) = (self.whole(), other.whole());
@@ -174,9 +151,7 @@ impl Analyzer {
         Ok(own)
     }
 
-    /// The result of all I/Os that were added. `names` are the names of processes by id. The caller
-    /// fills in the result's input and its lost and unmatched events.
-    #[must_use]
+    /// `names` are those of processes by id. The caller fills in input, lost and unmatched events.
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         let layer = self.layer;
         self.whole().state.told(layer, names)
@@ -192,7 +167,6 @@ impl Analyzer {
         }
     }
 
-    /// Whether its figures can be those of I/Os.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let checked = self.state.check();
         checked.or_fault(Exit::Input, "read the state of an analysis")
@@ -205,7 +179,6 @@ impl Analyzer {
         }
     }
 
-    /// The analysis with nothing before it.
     fn whole(self) -> Analyzer {
         let Some(head) = self.head else { return self };
         let mut whole = Analyzer::new(self.layer);
@@ -229,5 +202,26 @@ impl Head {
         let (head, rest) = spans.split_at(some);
         self.spans.extend_from_slice(head);
         rest
+    }
+}
+
+const FORM: StoredForm = StoredForm {
+    letters: "q2cstate",
+    version: 2,
+    what: "the state of an analysis",
+};
+
+impl Analyzer {
+    /// Some 100 KB, up to 150 KB more for each of 8 devices that is read and written all over, and
+    /// for a later part up to 4 MB more for its first I/Os.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
+        FORM.to_bytes(self).or_exit(Exit::Internal)
+    }
+
+    /// Bytes of another kind or version, and damaged ones, are refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, Fault> {
+        let analyzer: Analyzer = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
+        analyzer.check()?;
+        Ok(analyzer)
     }
 }

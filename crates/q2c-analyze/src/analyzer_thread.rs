@@ -12,8 +12,7 @@ use std::thread::{self, JoinHandle};
 /// Most parts that wait for the analysis; a faster reader waits for it.
 const UNDER_WAY: usize = 4;
 
-/// Does as [`Analyzer`] does, in a second thread. Buffers go there filled and come back empty, so
-/// that they are not allocated anew.
+/// [`Analyzer`] in a second thread. Buffers go there filled and come back empty.
 pub struct AnalyzerThread {
     out: SyncSender<Vec<Span>>,
     spare: Receiver<Vec<Span>>,
@@ -22,9 +21,6 @@ pub struct AnalyzerThread {
 
 impl AnalyzerThread {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// The machine gives none.
     pub fn new(mut analyzer: Analyzer) -> io::Result<Self> {
         let (out, full) = sync_channel::<Vec<Span>>(UNDER_WAY);
         let (give, spare) = sync_channel(UNDER_WAY + 2);
@@ -49,10 +45,6 @@ impl AnalyzerThread {
     }
 
     /// Waits until all I/Os are analysed, then gives the result as [`Analyzer::finish`] does.
-    ///
-    /// # Panics
-    /// When the analysis panicked.
-    #[must_use]
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         drop(self.out);
         match self.thread.join() {

@@ -14,7 +14,6 @@ type ByCpu = BTreeMap<u32, u64>;
 /// Requests of each queue by submitting CPU.
 type ByQueue = BTreeMap<u32, ByCpu>;
 
-/// The operations that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum OpClass {
     Read,
@@ -32,19 +31,16 @@ impl OpClass {
     }
 }
 
-/// Counts requests by device, operation, hardware queue and submitting CPU.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Queues {
     counts: BTreeMap<(DevId, OpClass), ByQueue>,
-    /// Whether requests were left out.
     full: bool,
 }
 
 impl Queues {
     /// Most queues, and most CPUs of a queue, that are told apart: more than any device has.
     const MOST: usize = 4096;
-    /// Most pairs of a device and an operation that are told apart; requests of further ones are
-    /// left out.
+    /// Most pairs of a device and an operation; requests of further ones are left out.
     const DEVICES: usize = 3 * 512;
 
     pub(crate) fn add(&mut self, span: &Span) {
@@ -77,7 +73,6 @@ impl Queues {
         fits.then(|| cpus.entry(cpu).or_default())
     }
 
-    /// Adds the requests of another part.
     pub(crate) fn merge(&mut self, other: &Queues, marks: &mut Marks) {
         self.full |= other.full;
         for (key, queues) in &other.counts {
@@ -92,7 +87,6 @@ impl Queues {
         }
     }
 
-    /// The queues of all devices together, and how even they are.
     pub(crate) fn told(&self) -> (Vec<Hctx>, Option<Balance>) {
         let all = sum(self.counts.values());
         let queues = told(&all);
@@ -100,7 +94,6 @@ impl Queues {
         (queues, (!counts.is_empty()).then(|| verdict(&counts)))
     }
 
-    /// The queues of each device, as far as the requests tell.
     pub(crate) fn by_device(&self) -> Vec<DeviceQueues> {
         let mut devices: Vec<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
         devices.dedup();
@@ -162,8 +155,7 @@ fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     }
 }
 
-/// Completes a device's queues by the map that they had while the trace was recorded: queues
-/// without a request, the verdict against all queues, and that against the map.
+/// Completes a device's queues by the map that they had while the trace was recorded.
 pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
     device.queues = Some(map.queues());
     let sets = map.sets();
@@ -181,7 +173,6 @@ pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
     }
 }
 
-/// Tells the queues without a request and the verdict against all queues, set by set.
 fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     let counts: BTreeMap<u32, u64> = part.queues.iter().map(|q| (q.hctx, q.requests)).collect();
     let of = |set: &Vec<u32>| {
@@ -206,12 +197,9 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     }
 }
 
-/// How even the counts of some queues are: `one queue`, `even`, `nearly even` or `uneven`.
-///
-/// Counts are even when chance explains their differences (p of at least 0.001). With millions of
-/// requests chi-square alone would call any difference uneven; therefore a deviation (standard
-/// deviation over mean) of at most 1 % is even too. A deviation of at most 10 % is nearly even.
-#[must_use]
+/// Counts are even when chance explains their differences (p of at least 0.001), or when they
+/// deviate by at most 1 % (standard deviation over mean): with millions of requests chi-square
+/// alone would call any difference uneven. Up to 10 % is nearly even.
 pub fn verdict(counts: &[u64]) -> Balance {
     let queues = counts.len() as f64;
     let mean = counts.iter().sum::<u64>() as f64 / queues;
@@ -237,11 +225,9 @@ pub fn verdict(counts: &[u64]) -> Balance {
     }
 }
 
-/// The probability of a chi-square of at least `x` by chance. It is the regularised upper
-/// incomplete gamma function of half the degrees of freedom and half of `x`, computed by its series
-/// for a small `x` and by its continued fraction for a large one. It is 1 without degrees of
-/// freedom.
-#[must_use]
+/// The probability of a chi-square of at least `x` by chance: the regularised upper incomplete
+/// gamma function of half the degrees of freedom and half of `x`, by its series for a small `x` and
+/// by its continued fraction for a large one.
 pub fn chi_square_p(x: f64, degrees: usize) -> f64 {
     if degrees == 0 || x <= 0.0 {
         return 1.0;

@@ -1,5 +1,4 @@
-//! Names the bottleneck by the shares of the stages in Q2C: of the whole trace, over load and over
-//! time.
+//! Names the bottleneck by the shares of the stages in Q2C, over load and over time.
 
 use crate::stage::{BEFORE_DRIVER, PARTS, Stage, Stages};
 use crate::windows::{Joined, Windows};
@@ -7,8 +6,7 @@ use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The largest stage before the driver is named when it takes at least this share of Q2C; else D2C
-/// is.
+/// The largest stage before the driver is named from this share of Q2C on; else D2C is.
 const NAMED: f64 = 0.2;
 
 /// Sums of the parts of Q2C over some I/Os, ns, in the order of [`PARTS`].
@@ -50,8 +48,7 @@ impl Sums {
         }
     }
 
-    /// The stage to name: the largest before the driver if it takes [`NAMED`], else D2C, or the
-    /// rest when that is larger.
+    /// The largest stage before the driver if it takes [`NAMED`], else D2C, or the larger rest.
     fn named(&self) -> Stage {
         let largest = BEFORE_DRIVER
             .into_iter()
@@ -94,8 +91,7 @@ const fn why(stage: Stage) -> &'static str {
     }
 }
 
-/// The explanation of a stage. For Q2G it says how much of the waiting was with all requests in
-/// use, if the trace has G.
+/// For Q2G it says how much of the waiting was with all requests in use, if the trace has G.
 fn reason(stage: Stage, tags: &[Tags]) -> String {
     /// Share of the waiting with all requests in use from which on requests count as exhausted.
     const EXHAUSTED: f64 = 0.8;
@@ -123,7 +119,6 @@ fn reason(stage: Stage, tags: &[Tags]) -> String {
 /// Most classes of load; an I/O is never queued with 2^63 in flight.
 const LOADS: usize = 63;
 
-/// Sums over the whole trace, by load and by time.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Shares {
     all: Sums,
@@ -144,7 +139,6 @@ impl Shares {
         self.windows.at(queue).add(q2c, &parts);
     }
 
-    /// Adds the sums of another part.
     pub(crate) fn merge(&mut self, other: Shares) {
         self.all.join(other.all);
         if self.loads.len() < other.loads.len() {
@@ -156,9 +150,8 @@ impl Shares {
         self.windows.merge(other.windows);
     }
 
-    /// The bottleneck; `None` without an I/O, or where no I/O has an event between its start and
-    /// its end: nothing tells the stages apart then. `tags` may explain why I/Os waited for
-    /// requests. Times count from `origin`.
+    /// `None` where no I/O has an event between its start and its end: nothing tells the stages
+    /// apart. `tags` may explain why I/Os waited for requests.
     pub(crate) fn told(&self, tags: &[Tags], origin: u64) -> Option<Bottleneck> {
         let known = |stage: &Stage| *stage != Stage::Rest && self.all.parts[*stage as usize] > 0;
         if self.all.requests == 0 || !PARTS.iter().any(known) {
@@ -187,10 +180,8 @@ impl Shares {
             shares: sums.shares(),
         };
         let classes = self.loads.iter().enumerate().take(LOADS);
-        classes
-            .filter(|(_, sums)| sums.requests > 0)
-            .map(class)
-            .collect()
+        let any = classes.filter(|(_, sums)| sums.requests > 0);
+        any.map(class).collect()
     }
 
     fn over_time(&self, origin: u64) -> Vec<TimeWindow> {
@@ -203,9 +194,7 @@ impl Shares {
             shares: sums.shares(),
         };
         let windows = self.windows.iter(origin);
-        windows
-            .filter(|(_, _, sums)| sums.requests > 0)
-            .map(window)
-            .collect()
+        let any = windows.filter(|(_, _, sums)| sums.requests > 0);
+        any.map(window).collect()
     }
 }

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 /// An I/O of a capture, with the thread that queued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedIo {
-    /// Times and properties. They tell whether the I/O was merged into another one's request, but
-    /// not into whose.
+    /// It tells whether the I/O was merged into another one's request, but not into whose.
     pub span: Span,
     /// Id of the thread that queued it.
     pub tid: u32,
@@ -33,10 +32,8 @@ impl From<&Recorded> for CapturedIo {
     }
 }
 
-/// Analyses I/Os of the block layer, which may come in any order. `facts` are those of the capture
-/// as a trace has them; the maps of the devices' queues are taken from them. The caller fills in
-/// the result's input and its lost and unmatched events.
-#[must_use]
+/// Analyses I/Os of the block layer, in any order. `facts` are the capture's, with the maps of
+/// queues. The caller fills in the result's input and its lost and unmatched events.
 pub fn captured(mut spans: Vec<Span>, facts: &BTreeMap<String, String>) -> AnalyzeResult {
     spans.sort_by_key(Span::first_ns);
     let mut analyzer = Analyzer::new(Layer::Block);

@@ -6,7 +6,6 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 
-/// Counts I/Os. The counts of parts add up in any order.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) requests: u64,

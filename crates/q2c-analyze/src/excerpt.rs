@@ -1,5 +1,4 @@
-//! Excerpts of single I/Os: the first of the trace, those around the slowest, and those of a window
-//! that was asked for.
+//! Excerpts: the first I/Os of the trace, those around the slowest, and those of a window.
 
 use crate::marks::Marks;
 use crate::stored;
@@ -10,16 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// I/Os that are kept before the slowest and behind it. The excerpt of the start has four times as
-/// many.
+/// I/Os kept before the slowest and behind it; four times as many are kept of the start.
 const AROUND: usize = 96;
 /// Most I/Os of the window that are kept.
 const MOST: usize = 4096;
 
-/// I/Os that are kept of the start.
 const START: usize = 4 * AROUND;
 
-/// Keeps the I/Os of the excerpts as they pass.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Excerpts {
     #[serde(with = "stored::all")]
@@ -41,7 +37,6 @@ pub(crate) struct Excerpts {
 }
 
 impl Excerpts {
-    /// Keeps also the I/Os that are in flight between these times, ns from the first start.
     pub(crate) fn window(&mut self, window: Range<u64>) {
         self.window = Some(window);
     }
@@ -85,7 +80,6 @@ impl Excerpts {
         self.recent.push_back(*span);
     }
 
-    /// Goes on with a part that was passed apart.
     pub(crate) fn join(&mut self, later: &Excerpts, marks: &mut Marks) {
         if self.window.is_some() && !later.start.is_empty() {
             marks.add(Figure::Excerpts, InexactReason::Window);
@@ -112,8 +106,7 @@ impl Excerpts {
         self.first = self.first.or(later.first);
     }
 
-    /// Adds the excerpts of other devices over the same time. The slowest I/O is the slowest of
-    /// all, and stands among those of its part.
+    /// Of other devices over the same time. The slowest of all stands among those of its part.
     pub(crate) fn beside(&mut self, other: Excerpts) {
         let order = |span: &Span| (span.first_ns(), span.id, span.device);
         self.start.extend(other.start);
@@ -136,8 +129,7 @@ impl Excerpts {
         };
     }
 
-    /// The excerpts, with times from `first`. The slowest is left out when the start holds all of
-    /// its I/Os.
+    /// Times count from `first`. The slowest is left out when the start holds all of its I/Os.
     pub(crate) fn told(&self, first: u64) -> Vec<Excerpt> {
         let has = |span: &Span| self.start.iter().any(|own| own.id == span.id);
         let inside = self.slowest.iter().all(has);

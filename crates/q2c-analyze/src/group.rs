@@ -14,8 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// its id (`PID_MAX_LIMIT` of Linux is 2^22).
 pub(crate) const NAMED: u32 = 1 << 31;
 
-/// Groups by one property. I/Os of further groups than [`Places::MOST`] are counted together as
-/// `others`.
+/// Groups by one property; I/Os beyond [`Places::MOST`] groups are counted together as `others`.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct ByOne {
     groups: Places<u64>,
@@ -23,7 +22,6 @@ struct ByOne {
 }
 
 impl ByOne {
-    /// The tally of a key's group, which is made if it is new.
     #[inline]
     fn tally(&mut self, key: u64) -> &mut Tally {
         let groups = &mut self.groups;
@@ -35,13 +33,11 @@ impl ByOne {
         &mut groups.tallies[place]
     }
 
-    /// The tallies of all groups.
     fn all(&self) -> impl Iterator<Item = &Tally> {
         self.groups.tallies.iter().chain(self.others.as_deref())
     }
 
-    /// Adds the groups of a part that comes later. Returns whether they are those of one pass: the
-    /// `others` of the part may have I/Os of groups that are known here.
+    /// Adds a later part's groups; false where its `others` may have I/Os of groups known here.
     fn merge(&mut self, later: ByOne) -> bool {
         let exact = later.others.is_none() || self.groups.keys.is_empty();
         for (key, tally) in later.groups.keys.into_iter().zip(&later.groups.tallies) {
@@ -93,16 +89,12 @@ impl Kind {
     }
 }
 
-/// A device's number as a key.
 fn number(device: DevId) -> u64 {
     u64::from(device.major) << 32 | u64::from(device.minor)
 }
 
-/// The groups by each property.
-///
-/// Counting is most of an analysis's work. Therefore an I/O is not counted at once in its groups by
-/// operation, size and device, but in the tally of its kind, which is added to all three groups at
-/// the end.
+/// Counting is most of an analysis's work. Therefore an I/O is counted in the tally of its kind,
+/// which is added to the groups by operation, size and device at the end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: Places<Kind>,
@@ -165,15 +157,13 @@ impl Groups {
         Some(self.kinds.add(kind))
     }
 
-    /// Adds the groups of a part that comes later.
     pub(crate) fn join(&mut self, later: Groups, marks: &mut Marks) {
         if !self.merge(later) {
             marks.add(Figure::Groups, InexactReason::Overflow);
         }
     }
 
-    /// Adds the groups of other devices over the same time. Which groups come first is not known
-    /// then, so none may be among the `others`.
+    /// Which groups come first is not known for other devices, so none may be among the `others`.
     pub(crate) fn beside(&mut self, other: Groups, marks: &mut Marks) {
         self.merge(other);
         if self.each().into_iter().any(|of| of.others.is_some()) {
@@ -213,7 +203,6 @@ impl Groups {
         ]
     }
 
-    /// Adds a stage of an I/O that was counted without it.
     pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
         let groups = self.of_kind(Kind::of(span));
         groups.into_iter().for_each(|of| of.add_stage(stage, ns));
@@ -224,7 +213,6 @@ impl Groups {
         }
     }
 
-    /// The numbers of the devices that have a group.
     pub(crate) fn devices(&self) -> BTreeSet<u64> {
         let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
         self.device

@@ -8,30 +8,26 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Follows the number of I/Os in flight from one queueing to the next. A heap holds the completions
-/// of those in flight.
+/// Follows the number of I/Os in flight by a heap of their completions.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sweep {
     ends: BinaryHeap<Reverse<u64>>,
     /// The time up to which all is counted; `None` before the first I/O.
     now: Option<u64>,
-    /// The time from which on it is counted.
     start: Option<u64>,
     /// Completions of the I/Os that were in flight at `start` already.
     carried: Vec<u64>,
     integral: u128,
     sum: u128,
     most: u64,
-    /// Each number in flight that was the most so far, and when it was reached. A part that comes
-    /// before adds I/Os that end one after another, so that only at these times the number of both
-    /// together can be the most.
+    /// Each number in flight that was the most so far, and when it was reached: only then the
+    /// number together with I/Os of a part before, which end one after another, can be the most.
     reached: Vec<(u64, u64)>,
     idle: Idle,
 }
 
 impl Sweep {
-    /// Takes an I/O by the times queued and complete. Returns the number in flight when it was
-    /// queued, itself included.
+    /// Takes an I/O; returns the number in flight when it was queued, itself included.
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
@@ -115,9 +111,7 @@ impl Sweep {
     }
 }
 
-/// Parts.
 impl Sweep {
-    /// Looks for figures with which going on would overflow.
     pub(crate) fn check(&self) -> Result<(), Broken> {
         const MANY: u128 = 1 << 120;
         if self.sum > MANY || self.integral > MANY {
@@ -147,9 +141,9 @@ impl Sweep {
         ends
     }
 
-    /// Goes on with a part that was counted apart. This sweep has passed the I/Os that the part's
-    /// sweep knew before it began to count. `tail` has the completions of those that were in
-    /// flight at the cut, which the part did not know.
+    /// Goes on with a part that was counted apart, once this sweep has passed the I/Os that the
+    /// part knew. `tail` has the completions of those in flight at the cut, which the part did not
+    /// know.
     pub(crate) fn join(&mut self, tail: &[u64], later: Sweep, marks: &mut Marks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
@@ -217,8 +211,7 @@ impl Sweep {
         (self.ends, self.now) = (ends, now);
     }
 
-    /// Adds the sums of other devices over the same time. What needs the common order of the I/Os
-    /// is not known afterwards.
+    /// What needs the common order of all devices' I/Os is not known afterwards.
     pub(crate) fn beside(&mut self, mut other: Sweep) {
         self.finish();
         other.finish();

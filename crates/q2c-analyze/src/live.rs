@@ -23,15 +23,13 @@ pub struct RecorderCounts {
     pub unqueued: u64,
 }
 
-/// Analyses the I/Os of a capture of the block layer interval by interval. All times are durations
-/// since the capture began.
+/// Analyses a capture of the block layer interval by interval. Times count from its begin.
 pub struct LiveAnalysis {
     interval: Duration,
     /// Begin of the current interval, and the time from which on it can end.
     from: Duration,
     until: Duration,
     analyzer: Analyzer,
-    /// I/Os that are not analysed yet.
     waiting: Vec<Span>,
     completed: u64,
     bytes: u64,
@@ -44,7 +42,6 @@ impl LiveAnalysis {
     const WAITING: usize = 1 << 16;
 
     /// An analysis that begins with the capture. Intervals are `interval` long, above zero.
-    #[must_use]
     pub fn new(interval: Duration) -> Self {
         LiveAnalysis {
             interval,
@@ -75,13 +72,11 @@ impl LiveAnalysis {
     }
 
     /// Whether the current interval can end at `now`.
-    #[must_use]
     pub fn is_due(&self, now: Duration) -> bool {
         now >= self.until
     }
 
-    /// Ends the current interval at `now`, and begins the next one. An interval that ends late does
-    /// not move the ends of later ones.
+    /// Ends the current interval at `now`. A late end does not move the ends of later ones.
     pub fn end_interval(&mut self, now: Duration, recorder: RecorderCounts) -> LiveInterval {
         self.analyse();
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
@@ -113,8 +108,7 @@ impl LiveAnalysis {
         interval
     }
 
-    /// Analyses the waiting I/Os, which came in the order of completion, in the order of their
-    /// starts.
+    /// Analyses the waiting I/Os, which came in the order of completion, in that of their starts.
     fn analyse(&mut self) {
         self.waiting.sort_by_key(Span::first_ns);
         self.analyzer.update(&self.waiting);

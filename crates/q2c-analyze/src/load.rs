@@ -19,7 +19,6 @@ fn class(ns: u64) -> usize {
     octave as usize * 4 + quarter as usize
 }
 
-/// The smallest latency of a class, ns.
 fn lower_end(class: usize) -> u64 {
     let (octave, quarter) = (class / 4, (class % 4) as u64);
     if octave < 2 {
@@ -93,7 +92,6 @@ impl Joined for Window {
     }
 }
 
-/// Sums the I/Os of each window of time.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Loads(Windows<Window>);
 
@@ -113,12 +111,10 @@ impl Loads {
         });
     }
 
-    /// Adds the windows of another part.
     pub(crate) fn merge(&mut self, other: Loads) {
         self.0.merge(other.0);
     }
 
-    /// The windows, with times from `origin` on.
     pub(crate) fn told(&self, origin: u64) -> Vec<Load> {
         let of = |(start_ns, length_ns, window): (u64, u64, &Window)| {
             let classes = window.classes.iter().enumerate().filter(|(_, n)| **n > 0);
@@ -142,19 +138,8 @@ mod tests {
 
     #[test]
     fn a_class_begins_at_its_lower_end_and_ends_before_the_next() {
-        for (ns, end) in [
-            (1, 1),
-            (2, 2),
-            (3, 2),
-            (4, 4),
-            (5, 5),
-            (9, 8),
-            (1000, 896),
-            (80_000, 65_536),
-            (81_920, 81_920),
-        ] {
-            assert_eq!(lower_end(class(ns)), end, "{ns} ns");
-        }
+        let ends = [1, 2, 3, 4, 5, 9, 1000, 80_000, 81_920].map(|ns| lower_end(class(ns)));
+        assert_eq!(ends, [1, 2, 2, 4, 5, 8, 896, 65_536, 81_920]);
         assert_eq!(lower_end(class(u64::MAX)), 7 << 61);
         assert_eq!(class(0), 0);
     }
@@ -186,10 +171,8 @@ mod tests {
         let told = loads.told(0);
         assert!(told.len() <= 512, "{} windows", told.len());
         assert_eq!(told.iter().map(|load| load.requests).sum::<u64>(), 600);
-        let busy: f64 = told
-            .iter()
-            .map(|load| load.in_flight * load.length_ns as f64)
-            .sum();
+        let busy = told.iter().map(|l| l.in_flight * l.length_ns as f64);
+        let busy: f64 = busy.sum();
         assert!((busy - 300e9).abs() < 1.0, "{busy} ns");
     }
 }

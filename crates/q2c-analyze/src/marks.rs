@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 pub(crate) struct Marks(BTreeMap<(Figure, InexactReason), u64>);
 
 impl Marks {
-    /// Takes note of a join after which a figure is not exact.
     pub(crate) fn add(&mut self, figure: Figure, reason: InexactReason) {
         self.more(figure, reason, 1);
     }
@@ -19,7 +18,6 @@ impl Marks {
         *sum = sum.saturating_add(joins);
     }
 
-    /// Adds the marks of another part.
     pub(crate) fn merge(&mut self, other: &Marks) {
         for ((figure, reason), joins) in &other.0 {
             self.more(*figure, *reason, *joins);

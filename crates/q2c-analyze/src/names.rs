@@ -30,7 +30,6 @@ impl Names {
         }
     }
 
-    /// Whether the process is known by another name.
     pub(crate) fn is_other(&self, pid: u32, name: &str) -> bool {
         let known = self.known.get(&pid);
         known.is_some_and(|(_, known)| known != name)
@@ -60,13 +59,11 @@ impl Names {
         }
     }
 
-    /// The names by process.
     pub(crate) fn by_id(&self) -> BTreeMap<u32, String> {
         let each = self.known.iter();
         each.map(|(pid, (_, name))| (*pid, name.clone())).collect()
     }
 
-    /// Number of names that are cut, and of processes without one.
     pub(crate) fn left_out(&self) -> (usize, usize) {
         let cut = self.known.values().filter(|(_, name)| is_cut_name(name));
         (cut.count(), self.nameless.len())
@@ -79,8 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Processes with one name each, in more parts than one, in any order: the names are those
-        /// of one pass, also where there are more than are kept.
+        /// In more parts than one, in any order, also where there are more names than are kept.
         #[test]
         fn parts_have_the_names_of_the_whole(
             told in prop::collection::vec(0..9_000_u32, 0..12_000),

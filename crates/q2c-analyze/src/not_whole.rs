@@ -21,8 +21,7 @@ pub(crate) const UNTIMED: &str = "times that fall";
 /// The reason of I/Os that come after one that began later. They are in all figures.
 pub(crate) const UNSORTED: &str = "row after one that began later";
 
-/// Counts the I/Os that were not wholly seen. The result has its stages and its unmatched events
-/// already.
+/// The result has its stages and its unmatched events already.
 pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<NotWhole> {
     let whole = result.stages.get("Q2C").map_or(0, |stage| stage.n);
     if result.layer != Layer::Block || whole == 0 {

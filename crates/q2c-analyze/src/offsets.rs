@@ -27,8 +27,7 @@ impl Joined for Count {
     }
 }
 
-/// What begins in a window of time. Each set of ranges has the length that its own I/Os need: so
-/// it depends on them alone, and columns add up in any order.
+/// Ranges depend on the column's own I/Os alone, so columns add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Column {
     reads: Ranges,
@@ -64,8 +63,7 @@ impl Joined for Flow {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Offsets {
     flow: Windows<Flow>,
-    /// The maps of the devices with the lowest numbers, which are the same in whatever order the
-    /// devices come.
+    /// Of the devices with the lowest numbers: the same in whatever order the devices come.
     maps: BTreeMap<DevId, Map>,
 }
 
@@ -103,7 +101,6 @@ impl Offsets {
         ranges.at(span.sector).join(Count(1));
     }
 
-    /// The map of a device; `None` where [`MOST`] others of lower numbers have one.
     fn map(&mut self, device: DevId) -> Option<&mut Map> {
         if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
             if self
@@ -119,7 +116,6 @@ impl Offsets {
         Some(self.maps.entry(device).or_default())
     }
 
-    /// Adds those of another part.
     pub(crate) fn merge(&mut self, other: Offsets) {
         self.flow.merge(other.flow);
         for (device, map) in other.maps {
@@ -130,7 +126,6 @@ impl Offsets {
         }
     }
 
-    /// Reads and writes over time, with times from `origin` on.
     pub(crate) fn throughput(&self, origin: u64) -> Vec<Throughput> {
         let of = |(start_ns, length_ns, flow): (u64, u64, &Flow)| Throughput {
             start_ns,
@@ -141,7 +136,6 @@ impl Offsets {
         self.flow.iter(origin).map(of).collect()
     }
 
-    /// The maps, with times from `origin` on.
     pub(crate) fn told(self, origin: u64) -> Vec<OffsetMap> {
         let maps = self.maps.into_iter();
         maps.map(|(device, map)| told(device, &map, origin))
@@ -205,34 +199,19 @@ mod tests {
         };
         // 1 ms is in 256 windows of 4 us.
         assert_eq!((map.range_bytes, map.windows.len()), (4096, 2));
-        assert_eq!(
-            (&map.windows[0].reads, map.windows[0].length_ns),
-            (&vec![(0, 2)], 4096)
-        );
+        assert_eq!(map.windows[0].reads, [(0, 2)]);
+        assert_eq!(map.windows[0].length_ns, 4096);
         assert_eq!(map.windows[1].start_ns, ms / 4096 * 4096);
         assert_eq!(map.windows[1].writes, [(1, 1)]);
         assert_eq!(map.ios(), 3);
         let [flow] = &of(&ios).throughput(0)[..] else {
             panic!("expected one window");
         };
-        assert_eq!(
-            flow.reads,
-            Moved {
-                ios: 2,
-                bytes: 8192
-            }
-        );
-        assert_eq!(
-            flow.writes,
-            Moved {
-                ios: 1,
-                bytes: 8192
-            }
-        );
+        assert_eq!((flow.reads.ios, flow.reads.bytes), (2, 8192));
+        assert_eq!((flow.writes.ios, flow.writes.bytes), (1, 8192));
     }
 
-    /// The last I/O lies so far out that the ranges of the others grow: 2^30 sectors need 128
-    /// ranges of 2^23 each.
+    /// The last I/O lies so far out that ranges grow: 2^30 sectors need 128 ranges of 2^23 each.
     #[test]
     fn ranges_grow_with_the_device() {
         let ios: Vec<Span> = (0..100)

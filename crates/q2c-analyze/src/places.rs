@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Tallies by key. A key keeps its place for good.
-///
-/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place.
+/// A key keeps its place for good: the place of its tally.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored<K>", into = "Stored<K>")]
 #[serde(bound(
@@ -58,12 +56,10 @@ impl<K> Default for Places<K> {
 }
 
 impl<K: Copy + Eq + Hash> Places<K> {
-    /// Most keys.
     pub(crate) const MOST: usize = 512;
     /// The first keys, up to this number, are found by comparing with each, without a hash.
     const SCANNED: usize = 32;
 
-    /// The place of a known key.
     #[inline]
     pub(crate) fn known(&self, key: K) -> Option<usize> {
         let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
@@ -74,7 +70,6 @@ impl<K: Copy + Eq + Hash> Places<K> {
         }
     }
 
-    /// Gives a new key its place.
     pub(crate) fn add(&mut self, key: K) -> usize {
         let new = self.keys.len();
         self.keys.push(key);

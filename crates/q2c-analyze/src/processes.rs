@@ -11,7 +11,6 @@ use std::collections::HashMap;
 pub(crate) struct Processes(HashMap<u32, ProcessIos>);
 
 impl Processes {
-    /// Counts an I/O.
     pub fn take(&mut self, io: &Recorded) {
         let pid = io.span.pid;
         let process = self.0.entry(pid).or_insert_with(|| ProcessIos {
@@ -23,8 +22,7 @@ impl Processes {
         process.bytes = process.bytes.saturating_add(io.span.bytes);
     }
 
-    /// The processes with most I/Os, the first with most, and the number of all. Counting begins
-    /// anew.
+    /// Those with most I/Os, the first with most, and the number of all. Counting begins anew.
     pub fn end(&mut self) -> (Vec<ProcessIos>, u64) {
         let seen = self.0.len() as u64;
         let mut all: Vec<ProcessIos> = self.0.drain().map(|(_, process)| process).collect();

@@ -24,12 +24,10 @@ impl QueueMap {
         map.filter(|map| !map.is_empty()).map(QueueMap)
     }
 
-    /// Number of queues.
     pub(crate) fn queues(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// The numbers of the queues.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         self.0.keys().copied()
     }
@@ -52,16 +50,14 @@ impl QueueMap {
         sets
     }
 
-    /// The queue of each CPU among these.
     fn by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
         let of_set = set.iter().map(|queue| (*queue, &self.0[queue]));
         let each = of_set.flat_map(|(queue, cpus)| cpus.iter().map(move |cpu| (*cpu, queue)));
         each.collect()
     }
 
-    /// Sets the expected share of each queue, which is the share of the requests that the CPUs of
-    /// the queue submitted, and how far the requests agree with it. `sets` are those of
-    /// [`Self::sets`].
+    /// Sets the expected share of each queue, which is that of the requests that its CPUs
+    /// submitted, and how far the requests agree with it.
     pub(crate) fn judge(&self, part: &mut QueueUse, sets: &[Vec<u32>]) {
         match self.fit(part, sets) {
             Ok(fit) => part.map = Some(fit),
@@ -171,10 +167,8 @@ mod tests {
         };
         let reads = device.reads.as_ref().unwrap();
         assert_eq!((device.device.as_str(), device.queues), ("259:0", Some(4)));
-        assert_eq!(
-            (reads.requests, reads.unused.as_deref()),
-            (400, Some(&[2, 3][..]))
-        );
+        assert_eq!(reads.requests, 400);
+        assert_eq!(reads.unused.as_deref(), Some(&[2, 3][..]));
         let expected: Vec<Option<f64>> = reads.queues.iter().map(|q| q.expected).collect();
         assert_eq!(expected, [Some(0.75), Some(0.25), Some(0.0), Some(0.0)]);
         let fit = reads.map.as_ref().unwrap();
@@ -187,8 +181,7 @@ mod tests {
         assert!(device.writes.is_none());
     }
 
-    /// CPU 0 belongs to queue 0, but 50 of its 200 writes, a quarter, took queue 1: each of them is
-    /// off the map.
+    /// CPU 0 belongs to queue 0, but 50 of its 200 writes took queue 1: these are off the map.
     #[test]
     fn against_the_map() {
         let writes = [(0, Op::Write, 0, 0, 150), (0, Op::Write, 1, 0, 50)];
@@ -218,10 +211,8 @@ mod tests {
         assert_eq!(told(&all[0].all), [(0, 10), (1, 25)]);
         assert_eq!(told(&all[1].all), [(1, 40)]);
         // Without a map nothing is known of queues that no request used.
-        assert_eq!(
-            (all[0].queues, &all[0].all.unused, &all[0].all.even),
-            (None, &None, &None)
-        );
+        assert_eq!((all[0].queues, &all[0].all.unused), (None, &None));
+        assert_eq!(all[0].all.even, None);
     }
 
     /// Two queues for interrupts and two for polling, of two CPUs each. Reads by interrupts use the
@@ -248,16 +239,12 @@ mod tests {
         assert_eq!(reads.unused.as_deref(), Some(&[][..]));
         let even = reads.even.as_ref().unwrap();
         assert_eq!((even.queues, even.verdict.as_str()), (2, "even"));
-        assert_eq!(
-            reads.map.as_ref().unwrap().verdict,
-            MapVerdict::AsMapped,
-            "{reads:?}"
-        );
+        let fit = reads.map.as_ref().unwrap();
+        assert_eq!(fit.verdict, MapVerdict::AsMapped, "{reads:?}");
         assert_eq!(told(writes), [(vec![0, 1], 40), (vec![2, 3], 40)]);
         assert_eq!(writes.unused.as_deref(), Some(&[3][..]));
         assert_eq!(writes.even, None);
-        let polled = writes.sets[1].even.as_ref().unwrap();
-        assert_eq!(polled.verdict, "uneven");
+        assert_eq!(writes.sets[1].even.as_ref().unwrap().verdict, "uneven");
         let fit = writes.map.as_ref().unwrap();
         assert_eq!((fit.misplaced, fit.off_map), (30.0 / 80.0, 30));
     }

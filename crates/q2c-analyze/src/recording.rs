@@ -1,5 +1,4 @@
-//! Makes a complete result from an input: a q2c trace, blktrace's files, or a recording of
-//! another tool.
+//! A complete result from a q2c trace, blktrace's files, or a recording of another tool.
 
 use crate::balance::complete;
 use crate::group::NAMED;
@@ -23,24 +22,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How a recording is read and analysed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Name of the format of a recording of another tool; `None` to recognise it by its first
-    /// bytes.
+    /// Name of the format; `None` to recognise it by its first bytes.
     pub format: Option<String>,
     /// Properties that a recording of another tool does not tell.
     pub import: ImportOptions,
-    /// Part of the recording, in time from the first start. The result keeps the I/Os that are in
-    /// flight in it one by one.
+    /// In time from the first start. The result keeps the I/Os that are in flight in it one by one.
     pub window: Option<Range<Nanos>>,
     /// The process whose I/Os are analysed; `None` for those of all.
     pub process: Option<Process>,
 }
 
-/// Analyses the recording that `path` leads to: a file, or the base name of blktrace's files. The
-/// result has everything but the facts that only a caller knows; its input is named `path`.
-///
-/// # Errors
-/// When the recording cannot be recognised, read or used, when it holds no request, or none of the
-/// process that is asked for, and soon after `stop` is set.
+/// Analyses the recording of `path`: a file, or the base name of blktrace's files. The caller adds
+/// the facts that it alone knows. It fails soon after `stop` is set.
 pub fn recording(
     path: &Path,
     options: &Options,
@@ -108,18 +101,14 @@ fn of_blktrace(
     Ok(blktrace_meta(&read, origin_ns.unwrap_or(0), files, count))
 }
 
-/// Analyses the records of one recording, which come in the order of time through [`RecordSink`].
-///
-/// The analysis is of one layer, that of the first record. Records of the other layer are counted
-/// and left out, because their times do not compare.
+/// Analyses the records of one recording, in the order of time, of the layer of the first one.
+/// Times of the other layer do not compare: its records are counted and left out.
 pub struct RecordingAnalysis<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,
     window: Option<Range<Nanos>>,
-    /// The layer and its analysis; `None` before the first record.
     analyzer: Option<(Layer, AnalyzerThread)>,
     other_layer: u64,
-    /// I/Os whose times are in no figure.
     untimed: u64,
     /// The latest begin so far, ns, and the I/Os that came after one that began later.
     latest_ns: u64,
@@ -133,9 +122,7 @@ pub struct RecordingAnalysis<'a> {
 }
 
 impl<'a> RecordingAnalysis<'a> {
-    /// An analysis of the recording called `path`. It refuses records once `stop` is set. `window`
-    /// is as in [`Options`].
-    #[must_use]
+    /// Refuses records once `stop` is set. `window` is as in [`Options`].
     pub fn new(path: &'a Path, window: Option<Range<Nanos>>, stop: &'a AtomicBool) -> Self {
         RecordingAnalysis {
             path,
@@ -154,9 +141,6 @@ impl<'a> RecordingAnalysis<'a> {
     }
 
     /// The result of all records. `meta` describes the recording.
-    ///
-    /// # Errors
-    /// There was no record.
     pub fn finish(self, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let Some((_, analyzer)) = self.analyzer else {
             return Err(no_request(self.path));
@@ -198,7 +182,6 @@ impl<'a> RecordingAnalysis<'a> {
         }
     }
 
-    /// The number in place of the id of a process that is known by `name`.
     fn numbered(&mut self, name: &str, at: u64) -> Option<u32> {
         if let Some(number) = self.by_name.get(name) {
             return Some(*number);
@@ -224,7 +207,6 @@ impl<'a> RecordingAnalysis<'a> {
         span.pid = process.unwrap_or(pid);
     }
 
-    /// The analysis, which is made for `layer` when there is none yet.
     fn analyzer(&mut self, layer: Layer) -> Result<&mut (Layer, AnalyzerThread), TraceError> {
         let made = match self.analyzer.take() {
             Some(made) => made,
@@ -244,7 +226,6 @@ impl<'a> RecordingAnalysis<'a> {
     }
 }
 
-/// The fault of a recording without a request.
 pub(crate) fn no_request(path: &Path) -> Fault {
     let text = format!(
         "analyze {}: expected at least one request, found none; record it again for longer, as with q2c trace record DISK --seconds 10",
@@ -268,24 +249,15 @@ pub(crate) fn is_analysed(
 
 /// What a result says of its recording, beside the figures of its I/Os.
 pub(crate) struct Told<'a> {
-    /// What the recording is called.
     pub(crate) path: &'a Path,
-    /// Its description.
     pub(crate) meta: TraceMeta,
-    /// Records of the layer that was not analysed.
     pub(crate) other_layer: u64,
-    /// I/Os whose times are in no figure.
     pub(crate) untimed: u64,
-    /// I/Os that came after one that began later.
     pub(crate) unsorted: u64,
     pub(crate) names: &'a Names,
 }
 
 impl Told<'_> {
-    /// The result with all of this.
-    ///
-    /// # Errors
-    /// The times of all I/Os are in no figure.
     pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, Fault> {
         if result.requests == 0 {
             let text = format!(

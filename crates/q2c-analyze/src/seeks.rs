@@ -89,7 +89,6 @@ impl AllSeeks {
         devices.into_iter().map(Device::told).collect()
     }
 
-    /// Seeks that go on from here and have counted nothing.
     pub(crate) fn carried_on(self) -> AllSeeks {
         let devices = self.devices.into_iter();
         AllSeeks {
@@ -98,8 +97,8 @@ impl AllSeeks {
         }
     }
 
-    /// Goes on with a part of the trace, or with one of other devices. Returns the I/Os that have a
-    /// Q2Q only now, with it.
+    /// Goes on with a later part, or one of other devices. Returns the I/Os that have a Q2Q only
+    /// now.
     pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut Marks) -> Vec<(Span, u64)> {
         let mut gaps = Vec::new();
         self.full |= later.full;

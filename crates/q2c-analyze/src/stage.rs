@@ -11,29 +11,19 @@ use std::collections::BTreeMap;
 /// A stage of an I/O: the time between two of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// From queued until the I/O has a request.
     Q2G,
-    /// From the request to the scheduler.
     G2I,
-    /// From queued until the I/O is merged into another's request.
     Q2M,
-    /// From the scheduler to the driver.
     I2D,
-    /// From the request to the driver, where there is no scheduler.
     G2D,
-    /// From the merge to the driver.
     M2D,
-    /// From the driver to the completion.
     D2C,
     /// The part of Q2C that is in none of the stages above, because events are missing.
     Rest,
-    /// From queued to complete.
     Q2C,
-    /// From the queueing of the I/O before it on the same device to its own.
     Q2Q,
 }
 
-/// Number of stages.
 pub(crate) const STAGES: usize = 10;
 
 const ALL: [Stage; STAGES] = [
@@ -55,8 +45,6 @@ pub const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages and more
 pub(crate) const BEFORE_DRIVER: [Stage; 6] = *ALL.first_chunk().expect("as many stages and more");
 
 impl Stage {
-    /// The name in results, such as `Q2G`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Stage::Q2G => "Q2G",
@@ -126,8 +114,7 @@ impl Stages {
         self.0[Stage::Q2C as usize]
     }
 
-    /// The parts of Q2C in the order of [`PARTS`], ns; 0 for stages that the I/O lacks. They add up
-    /// to Q2C.
+    /// The parts of Q2C by [`PARTS`], which add up to it; 0 for stages that the I/O lacks.
     pub(crate) fn parts(&self) -> [u64; PARTS.len()] {
         let mut parts = [0; PARTS.len()];
         for (part, ns) in parts.iter_mut().zip(&self.0[..PARTS.len() - 1]) {
@@ -141,8 +128,7 @@ impl Stages {
     }
 }
 
-/// Statistics of all stages over some I/Os. The histogram of a stage (19 KB) is made for the first
-/// I/O that has the stage.
+/// The histogram of a stage (19 KB) is made for the first I/O that has the stage.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,
@@ -169,7 +155,6 @@ impl Tally {
             .record(ns);
     }
 
-    /// Adds the I/Os of another tally.
     pub(crate) fn merge(&mut self, other: &Tally) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);

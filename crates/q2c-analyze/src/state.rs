@@ -19,10 +19,8 @@ use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The sums of an analysis, and what it must remember of the I/Os so far to go on.
-///
-/// Most of it are sums, which add up in any order. Four parts depend on the order of the I/Os: the
-/// sweep, the seeks, the tags and the excerpts.
+/// Most of it are sums, which add up in any order. The sweep, the seeks, the tags and the excerpts
+/// depend on the order of the I/Os.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) counts: Counts,
@@ -47,13 +45,10 @@ pub(crate) struct Tail {
     tags: TagsTail,
 }
 
-/// A state from outside whose figures no I/Os have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// Counts beyond all that is ever counted.
     #[error("expected counts of at most 2^56, found more")]
     Counts,
-    /// I/Os are in flight that are complete.
     #[error("expected I/Os in flight that complete later, found one that completed before")]
     InFlight,
 }
@@ -97,7 +92,7 @@ impl State {
     }
 
     /// What depends on the order of these I/Os.
-    fn passed(spans: &[Span]) -> State {
+    pub(crate) fn passed(spans: &[Span]) -> State {
         let mut state = State::default();
         for span in spans {
             state.seeks.next(span);
@@ -109,11 +104,6 @@ impl State {
         state
     }
 
-    /// What these I/Os leave in flight.
-    pub(crate) fn tail_of(spans: &[Span]) -> Tail {
-        State::passed(spans).tail()
-    }
-
     pub(crate) fn tail(&self) -> Tail {
         Tail {
             ends: self.sweep.tail(),
@@ -121,9 +111,8 @@ impl State {
         }
     }
 
-    /// Goes on with a part of the trace that was analysed apart. This state has all I/Os up to
-    /// those that the part has counted. `tail` is what was in flight at the end of those that the
-    /// part did not know.
+    /// Goes on with a part that was analysed apart. This state has all I/Os up to those that it
+    /// counted; `tail` is what was in flight at the end of those that it did not know.
     pub(crate) fn join(&mut self, tail: &Tail, later: State) {
         let marks = &mut self.marks;
         marks.merge(&later.marks);
@@ -142,7 +131,6 @@ impl State {
         self.excerpts.join(&later.excerpts, marks);
     }
 
-    /// Adds a state of other devices over the same time.
     pub(crate) fn beside(&mut self, other: State) {
         if other.counts.requests == 0 {
             self.marks.merge(&other.marks);
@@ -177,7 +165,6 @@ impl State {
         }
     }
 
-    /// Whether both have I/Os of one device.
     pub(crate) fn shares_device(&self, other: &State) -> bool {
         let own = self.groups.devices();
         !own.is_disjoint(&other.groups.devices())

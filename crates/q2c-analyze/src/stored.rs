@@ -1,5 +1,4 @@
-//! How single I/Os are serialised: times as distances from the first one, and what is not known in
-//! one byte.
+//! Single I/Os in bytes: times as distances from the first one, unknown values in one byte.
 
 use q2c_model::{DevId, Layer, Op, OpFlags};
 use q2c_trace::Span;
@@ -15,7 +14,6 @@ pub(crate) struct StoredSpan {
     flags: OpFlags,
     /// Id, the time from which others count, sector, bytes, cgroup.
     plain: [u64; 5],
-    /// Distances of the times.
     times: [Option<u64>; 6],
     merged_into: u64,
     lane: u32,
@@ -106,7 +104,6 @@ impl From<StoredSpan> for Span {
     }
 }
 
-/// Several I/Os.
 pub(crate) mod all {
     use super::StoredSpan;
     use q2c_trace::Span;
@@ -130,7 +127,6 @@ pub(crate) mod all {
     }
 }
 
-/// One I/O, or none.
 pub(crate) mod option {
     use super::StoredSpan;
     use q2c_trace::Span;

@@ -9,10 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A queue's requests in use, and the waits of I/Os for a request.
-///
-/// Each wait counts as one at the most when, at the time queued, as many requests were in use as
-/// ever before. When a larger number is reached later, the earlier waits are no longer at the most.
+/// A queue's requests in use, and the waits of I/Os for one. A wait counts as one at the most when
+/// as many requests were in use as ever before; a larger number later takes that back.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Queue {
     /// G and C of requests that are allocated later.
@@ -26,7 +24,6 @@ struct Queue {
     start: Option<u64>,
     /// The time up to which all is counted.
     now: u64,
-    /// Whether an I/O was counted.
     counted: bool,
 }
 
@@ -44,8 +41,7 @@ impl Queue {
         self.to_come.push(Reverse((getrq, complete)));
     }
 
-    /// Takes note of the number in use. A number that was never reached before makes all earlier
-    /// waits ones below the most.
+    /// A number that was never reached before makes all earlier waits ones below the most.
     fn reached(&mut self) {
         let in_use = self.in_use.len() as u64;
         if in_use > self.most {
@@ -75,9 +71,7 @@ impl Queue {
     }
 }
 
-/// Parts.
 impl Queue {
-    /// A queue that goes on from here and has counted nothing.
     fn carried_on(self) -> Queue {
         Queue {
             most: self.in_use.len() as u64,
@@ -96,8 +90,7 @@ impl Queue {
         to_come.chain(in_use).collect()
     }
 
-    /// Goes on with a part, as the sweep over the I/Os in flight does. Returns why the result is
-    /// not exact.
+    /// Goes on with a part as the sweep does. Returns why the result is not exact.
     fn join(&mut self, tail: &[(u64, u64)], later: Queue) -> Option<InexactReason> {
         let start = later.start.filter(|_| later.counted)?;
         let mut inexact = None;
@@ -137,11 +130,9 @@ impl Queue {
 /// G and C of the requests that are not over, by device and hardware queue.
 pub(crate) type TagsTail = BTreeMap<(DevId, u32), Vec<(u64, u64)>>;
 
-/// The queues by device and hardware queue.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllTags {
     queues: BTreeMap<(DevId, u32), Queue>,
-    /// Whether I/Os were left out.
     full: bool,
 }
 
@@ -179,7 +170,6 @@ impl AllTags {
             .collect()
     }
 
-    /// Tags that go on from here and have counted nothing.
     pub(crate) fn carried_on(self) -> AllTags {
         let queues = self.queues.into_iter();
         AllTags {
@@ -219,8 +209,7 @@ impl AllTags {
 mod tests {
     use super::*;
 
-    /// There are four requests, each in use for 100 ns. Of eight I/Os the last four are queued
-    /// while the requests are in use, and wait until one is free.
+    /// Four requests of 100 ns each: of eight I/Os the last four wait until one is free.
     #[test]
     fn waits_with_all_requests_in_use_are_at_the_most() {
         let mut queue = Queue::default();

@@ -21,8 +21,7 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
     all.into_iter().flatten().collect()
 }
 
-/// A recording by BPF lacks whole I/Os. Where events were lost from a buffer, parts of I/Os may be
-/// missing.
+/// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.
 fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     let by_bpf = capture.is_some_and(|by| by == "bpf");
@@ -49,8 +48,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     }
 }
 
-/// `cut` names of processes are longer than any of the kernel's, and `nameless` processes came when
-/// the names of so many others were kept that theirs were not. `None` where there are neither.
+/// Names longer than any of the kernel's, and processes beyond those whose names are kept.
 pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
     (cut + nameless > 0).then(|| {
         Warning::new(
@@ -120,8 +118,7 @@ fn unsorted(result: &AnalyzeResult) -> Option<Warning> {
     ))
 }
 
-/// A recording of the block layer that has a start and a latency for each I/O and nothing between,
-/// or the issue and the completion alone.
+/// A start and a latency for each I/O and nothing between, or issue and completion alone.
 fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
     if result.layer != Layer::Block || result.completed == 0 || result.bottleneck.is_some() {
         return None;
@@ -179,11 +176,8 @@ mod tests {
         let bpf = ("capture".to_owned(), "bpf".to_owned());
         result.input.facts.extend([bpf]);
         let told = &warnings(&result)[0];
-        assert_eq!(
-            told.found,
-            "656 I/Os have no record: 656 without room in the ring of their CPU"
-        );
-        assert_eq!(told.todo, "record less with --op, --pid or --min-size");
+        assert!(told.found.contains("656 without room"), "{told:?}");
+        assert!(told.todo.contains("--min-size"), "{told:?}");
     }
 
     #[test]

@@ -1,22 +1,17 @@
-//! Windows of time that become longer with the trace, so that their number stays small for any
-//! trace.
+//! Windows of time that become longer with the trace, so that there are few of any trace.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// The content of a window, which can be joined with that of another one.
 pub(crate) trait Joined: Default {
-    /// Adds the content of another window.
     fn join(&mut self, other: Self);
 }
 
-/// At most `MOST` windows of equal length, a power of two of ns and at least 2^`SHORTEST`. They
-/// begin at multiples of their length on the trace's clock. When a time would need more windows,
-/// neighbours are joined in pairs and the length doubles. So the windows depend on the first and
-/// the last time alone, and those of a trace's parts can be added up.
-///
-/// At first a window has 2^20 ns, about a millisecond. Ranges of another quantity than time, such
-/// as a device's sectors, are windows too.
+/// At most `MOST` windows of equal length, a power of two of ns and at least 2^`SHORTEST` (2^20 ns,
+/// about a millisecond). They begin at multiples of their length on the trace's clock. When a time
+/// would need more, neighbours are joined in pairs and the length doubles. So windows depend on the
+/// first and the last time alone, and those of parts add up. Ranges of sectors are windows, too.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored<T>", into = "Stored<T>")]
 #[serde(bound(
@@ -31,7 +26,6 @@ pub(crate) struct Windows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> 
     length: u32,
 }
 
-/// The serialised form.
 #[derive(Serialize, Deserialize)]
 struct Stored<T> {
     length: u32,
@@ -74,7 +68,6 @@ impl<T, const MOST: usize, const SHORTEST: u32> Default for Windows<T, MOST, SHO
 }
 
 impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
-    /// log2 of the length of a window.
     pub(crate) fn length(&self) -> u32 {
         self.length
     }
@@ -84,8 +77,7 @@ impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
         (self.base..).zip(&self.all)
     }
 
-    /// The windows in order: start, ns from `origin` on, length, ns, and content. A window that
-    /// begins before `origin` is told from there on.
+    /// Start in ns from `origin` on (one before it is told from there), length in ns, content.
     pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
         self.numbered().map(move |(number, window)| {
             let begin = number << self.length;
@@ -98,14 +90,12 @@ impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
 }
 
 impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
-    /// The window of a time.
     pub(crate) fn at(&mut self, time: u64) -> &mut T {
         let place = self.place(time);
         &mut self.all[place]
     }
 
-    /// Calls `with` for every window between two times, with the ns of that span that lie in the
-    /// window.
+    /// Calls `with` for every window between two times, with the ns that lie in it.
     pub(crate) fn between(&mut self, from: u64, to: u64, mut with: impl FnMut(&mut T, u64)) {
         // Making windows for `from` may move those of `to`, so `from` comes first and is there when
         // `to` is asked for; what `to` moves is asked for again.
@@ -118,7 +108,6 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
         }
     }
 
-    /// The place of a time's window.
     #[inline]
     fn place(&mut self, time: u64) -> usize {
         let place = (time >> self.length).wrapping_sub(self.base);
@@ -160,7 +149,6 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
         }
     }
 
-    /// Joins the windows in pairs.
     fn double(&mut self) {
         let old = std::mem::take(&mut self.all);
         for (number, one) in (self.base..).zip(old) {
@@ -173,12 +161,10 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
         self.length += 1;
     }
 
-    /// The number of the last window.
     fn last(&self) -> u64 {
         self.base + self.all.len().saturating_sub(1) as u64
     }
 
-    /// Adds the windows of another part.
     pub(crate) fn merge(&mut self, mut other: Self) {
         if other.all.is_empty() {
             return;

@@ -6,8 +6,7 @@ use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE;
 use std::collections::HashMap;
 
-/// A request of the block layer, as far as the join needs it. Times are ns of CLOCK_MONOTONIC,
-/// [`NONE`] where the capture did not see them.
+/// A request of the block layer. Times are ns of CLOCK_MONOTONIC, [`NONE`] where not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceRequest {
     /// Thread that queued it.
@@ -93,7 +92,6 @@ pub struct Joined {
 
 impl Joined {
     /// From the completion, or the call's return where that came later, to the wake-up, ns.
-    #[must_use]
     pub fn late_ns(&self) -> u64 {
         self.parts.oversleep_ns + self.parts.wakeup_ns
     }
@@ -125,7 +123,6 @@ pub struct Requests {
 
 impl Requests {
     /// Takes the requests of a capture, in any order.
-    #[must_use]
     pub fn new(requests: &[DeviceRequest]) -> Self {
         let mut by_thread: HashMap<u32, Vec<DeviceRequest>> = HashMap::new();
         for request in requests {
@@ -144,9 +141,7 @@ impl Requests {
         }
     }
 
-    /// Number and bytes of the requests that the device has at an instant: those handed over by
-    /// then and not complete. A request that completes at that instant is complete.
-    #[must_use]
+    /// Number and bytes of the requests handed over by then; one that completes then is complete.
     pub fn on_device(&self, at_ns: u64) -> (u64, u64) {
         let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
         (
@@ -155,12 +150,8 @@ impl Requests {
         )
     }
 
-    /// Joins an I/O of the thread `tid` with its requests: those of its operation that were queued
-    /// between its submission and its reaping. The thread must have no other I/O of this operation
-    /// under way.
-    ///
-    /// # Errors
-    /// The reason why the I/O has no parts.
+    /// Joins an I/O with its requests: those of its operation that its thread queued between its
+    /// submission and its reaping. The thread must have no other I/O of this operation under way.
     pub fn join(&self, tid: u32, io: &UserIo) -> Result<Joined, Mismatch> {
         let (first_issue, end_ns) = self.handled(tid, io)?;
         if first_issue < io.submit_ns || end_ns < first_issue {

@@ -59,7 +59,6 @@ impl LateSums {
     }
 
     /// The means of the sums.
-    #[must_use]
     pub fn numbers(&self) -> LateNumbers {
         let over = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
         let beside = |(requests, bytes): (u64, u64), count: u64| {
@@ -83,8 +82,7 @@ impl LateSums {
     }
 }
 
-/// The joined I/Os of one run, all lanes together, in intervals of one length. I/Os belong to the
-/// interval in which they were reaped; with those that were not matched it is the same.
+/// The joined I/Os of one run in intervals of one length, by the time of their reaping.
 #[derive(Clone, Debug)]
 pub struct LateTally {
     begin_ns: u64,
@@ -95,9 +93,7 @@ pub struct LateTally {
 }
 
 impl LateTally {
-    /// A tally of a run that begins at `begin_ns` and lasts `length_ns`, in whole intervals; I/Os
-    /// behind the last whole interval count in the sums of the run alone.
-    #[must_use]
+    /// I/Os behind the last whole interval count in the sums of the run alone.
     pub fn new(begin_ns: u64, length_ns: u64, interval_ns: u64) -> Self {
         let interval_ns = interval_ns.max(1);
         LateTally {
@@ -120,13 +116,11 @@ impl LateTally {
     }
 
     /// The figures of the run as a whole.
-    #[must_use]
     pub fn all(&self) -> LateNumbers {
         self.all.numbers()
     }
 
     /// The figures by interval.
-    #[must_use]
     pub fn intervals(&self) -> Vec<LateInterval> {
         let numbered = self.intervals.iter().zip(1_u64..);
         let interval = |(sums, end): (&LateSums, u64)| LateInterval {
@@ -137,7 +131,6 @@ impl LateTally {
     }
 
     /// Mean parts of the slowest 1 % of the I/Os by U2C; `None` for fewer than 100 I/Os.
-    #[must_use]
     pub fn slowest(&self) -> Option<Slowest> {
         let mut by_u2c: Vec<&Joined> = self.matched.iter().collect();
         by_u2c.sort_unstable_by_key(|io| io.parts.u2c_ns());
@@ -153,7 +146,6 @@ impl LateTally {
     }
 
     /// The distribution of the misses' lateness; `None` without a miss.
-    #[must_use]
     pub fn lateness_of_misses(&self) -> Option<Lateness> {
         let mut each: Vec<f64> = self.misses().map(|miss| miss.late_ns() as f64).collect();
         each.sort_unstable_by(f64::total_cmp);
@@ -165,9 +157,7 @@ impl LateTally {
         })
     }
 
-    /// Misses one by one in the order in which they were added, at most so many: of more every
-    /// n-th.
-    #[must_use]
+    /// Misses in the order in which they were added; of more than `most` every n-th.
     pub fn misses_kept(&self, most: usize) -> Vec<Miss> {
         let every = self.misses().count().div_ceil(most.max(1)).max(1);
         let kept = self.misses().step_by(every);

@@ -9,13 +9,11 @@ use q2c_result::analyze::{Figure, InexactReason};
 use q2c_trace::Span;
 use std::collections::BTreeSet;
 
-/// The I/Os of each device, and none of a device that has none.
 fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
     let devices: BTreeSet<_> = spans.iter().map(|span| span.device).collect();
     let of = |device| spans.iter().filter(move |span| span.device == device);
-    let parts = devices
-        .into_iter()
-        .map(|device| of(device).copied().collect());
+    let parts = devices.into_iter().map(of);
+    let parts = parts.map(|of| of.copied().collect());
     parts.chain([Vec::new()]).collect()
 }
 
@@ -26,8 +24,7 @@ fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     while parts.len() > 1 {
         let one = parts.swap_remove(next(parts.len()));
         let other = parts.swap_remove(next(parts.len()));
-        let both = sent(&one).beside(other);
-        parts.push(both.expect("the devices differ"));
+        parts.push(sent(&one).beside(other).expect("the devices differ"));
     }
     sent(&parts.remove(0))
 }
@@ -43,8 +40,7 @@ const COMMON: [Figure; 4] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
-    /// All but four figures are those of one pass, in any order; the four are named unless there is
-    /// one device alone.
+    /// All but four figures are those of one pass. The four are exact for one device alone.
     #[test]
     fn devices_add_up_in_any_order(
         spans in trace(true),
@@ -112,12 +108,8 @@ fn what_several_devices_do_not_tell_is_none() {
     assert_eq!(result.in_flight.integral_ns, 150);
     assert!((result.in_flight.mean.unwrap() - 150.0 / 70.0).abs() < 1e-12);
     let reasons = result.inexact.iter().map(|mark| (mark.reason, mark.joins));
-    assert!(
-        reasons
-            .clone()
-            .all(|told| told == (InexactReason::Devices, 1))
-    );
-    assert_eq!(reasons.count(), COMMON.len());
+    let reasons: Vec<_> = reasons.collect();
+    assert_eq!(reasons, [(InexactReason::Devices, 1); COMMON.len()]);
     let refused = |joined: Result<Analyzer, Fault>, word: &str| {
         let fault = joined.err().unwrap();
         assert_eq!(fault.exit(), Exit::Usage);

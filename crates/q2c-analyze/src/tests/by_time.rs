@@ -54,8 +54,7 @@ fn whole(spans: &[Span]) -> Analyzer {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
-    /// With short traces all that a later part does not know is in its head. Whatever the I/Os are
-    /// like, the result is that of one pass to the byte.
+    /// With short traces all that a later part does not know is in its head.
     #[test]
     fn parts_are_the_whole(
         spans in prop_oneof![trace(false), trace(true)],
@@ -67,8 +66,7 @@ proptest! {
         prop_assert_eq!(left, []);
     }
 
-    /// With heads of a few I/Os most of a part is analysed before it is known what was in flight
-    /// before it. What the result does not name as inexact is that of one pass.
+    /// With short heads most of a part is analysed before it is known what was in flight before.
     #[test]
     fn what_is_not_exact_is_named(
         spans in prop_oneof![trace(false), trace(true)],

@@ -27,9 +27,8 @@ fn mark(figure: Figure, reason: InexactReason, joins: u64) -> Inexact {
     }
 }
 
-/// One I/O lasts from 0 to 1,000. Others come each 10 ns from 100 on and take 5 ns, so two are in
-/// flight at most. Four of them are in the head, which ends at 130: that the long one lasts beyond
-/// is not known when the rest is counted.
+/// One I/O lasts from 0 to 1,000. Others come each 10 ns from 100 on and take 5 ns. Four of them
+/// are in the head, at whose end it is not known that the long one lasts on.
 #[test]
 fn an_io_that_lasts_beyond_the_head_is_told() {
     let long = Span {
@@ -39,13 +38,9 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     let short: Vec<Span> = (1..40).map(|n| read(n, 90 + 10 * n, 95 + 10 * n)).collect();
     let with_long = |head| joined(first(&[long]), later(&short, head));
     let result = with_long(4);
-    assert_eq!(
-        result.inexact,
-        [
-            mark(Figure::Activity, InexactReason::LongIo, 1),
-            mark(Figure::OverLoad, InexactReason::LongIo, 1),
-        ]
-    );
+    let both = [Figure::Activity, Figure::OverLoad];
+    let told = both.map(|figure| mark(figure, InexactReason::LongIo, 1));
+    assert_eq!(result.inexact, told);
     assert_eq!(result.in_flight.most, Some(2));
     assert_eq!(result.in_flight.integral_ns, 1_000 + 39 * 5);
     // With all of them in the head nothing is left to say.
@@ -59,7 +54,6 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     assert!(result.inexact.contains(&tags), "{:?}", result.inexact);
 }
 
-/// I/Os of processes from a number on, one each, 10 ns apart.
 fn of_processes(pids: std::ops::Range<u32>) -> Vec<Span> {
     let one = |pid: u32| Span {
         pid,
@@ -92,16 +86,8 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
 /// The excerpt has 96 I/Os before the slowest and 96 behind it, wherever the trace is cut.
 #[test]
 fn the_slowest_stands_among_its_neighbours() {
-    for (slowest, cut) in [
-        (600, 500),
-        (600, 530),
-        (600, 600),
-        (600, 601),
-        (600, 650),
-        (600, 697),
-        (880, 200),
-        (880, 899),
-    ] {
+    let cuts = [500, 530, 600, 601, 650, 697].map(|cut| (600, cut));
+    for (slowest, cut) in cuts.into_iter().chain([(880, 200), (880, 899)]) {
         let took = |n: u64| if n == slowest { 7 } else { 3 + n % 3 };
         let all: Vec<Span> = (0..900)
             .map(|n| read(n, 10 * n, 10 * n + took(n)))
@@ -122,8 +108,7 @@ fn the_slowest_stands_among_its_neighbours() {
     }
 }
 
-/// I/Os of eight jobs on a queue of four requests, which serves each in 100 ns: at almost any time
-/// all requests are in use, and some I/Os wait.
+/// Eight jobs on a queue of four requests of 100 ns: at almost any time all are in use.
 fn exhausted() -> Vec<Span> {
     let (mut free, mut ready) = ([0u64; 4], [0u64; 8]);
     let mut spans = Vec::new();
@@ -145,7 +130,6 @@ fn exhausted() -> Vec<Span> {
     spans
 }
 
-/// Wherever it is cut, the waits with all requests in use are those of one pass.
 #[test]
 fn waits_for_requests_go_on_over_a_cut() {
     let spans = exhausted();
@@ -156,10 +140,8 @@ fn waits_for_requests_go_on_over_a_cut() {
         let (one, two) = spans.split_at(cut);
         let result = joined(first(one), later(two, head));
         let named = same_but_for_the_inexact(result, whole.clone());
-        assert!(
-            head < 16 || named.is_empty(),
-            "cut {cut}, head {head}: {named:?}"
-        );
+        let exact = named.is_empty() || head < 16;
+        assert!(exact, "cut {cut}, head {head}: {named:?}");
     }
 }
 
@@ -178,12 +160,8 @@ fn parts_out_of_order_are_told() {
         Figure::Seeks,
     ];
     assert_eq!(told, order);
-    assert!(
-        result
-            .inexact
-            .iter()
-            .all(|m| m.reason == InexactReason::Order)
-    );
+    let mut marks = result.inexact.iter();
+    assert!(marks.all(|mark| mark.reason == InexactReason::Order));
     // With the I/Os in its head, the part before goes on as one pass does.
     assert_eq!(joined(first(&one), later(&two, 3)).inexact, []);
 }

@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use q2c_model::{DevId, Layer, Op, OpFlags};
+use q2c_model::{DevId, Op};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 
-/// One random I/O: what it is, and its times.
 #[derive(Clone, Debug)]
 struct Made {
     device: u32,
@@ -26,7 +25,6 @@ struct Made {
     early: u64,
 }
 
-/// What the I/Os of a trace have in common.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     /// All kinds of I/Os, of which some lack events and some take long.
@@ -52,7 +50,6 @@ impl Manner {
         }
     }
 
-    /// How many devices, processes, CPUs and queues there are.
     fn numbers(self) -> [u32; 4] {
         match self {
             Manner::Any | Manner::Calm => [3, 4, 3, 3],
@@ -125,39 +122,30 @@ impl Made {
         let times: Vec<u64> = each.collect();
         let number = |of: u32| of.checked_sub(1).unwrap_or(NONE_32);
         Span {
-            id,
-            layer: Layer::Block,
             device: DevId {
                 major: 8,
                 minor: self.device * 16,
             },
             op: self.op,
-            flags: OpFlags(0),
             sector: self.sector,
             bytes: self.bytes,
             begin_ns: times[0],
-            submit_end_ns: NONE,
             getrq_ns: times[1],
             insert_ns: times[2],
             issue_ns: times[3],
             end_ns: times[4],
             merged_into: if self.merged { 0 } else { NONE },
-            cgroup: 0,
-            lane: 0,
-            depth_at_submit: 1,
             pid: number(self.who[0]),
             cpu_submit: number(self.who[1]),
-            cpu_complete: 0,
             hctx: number(self.who[2]),
-            tag: NONE_32,
             error: if self.error { -5 } else { 0 },
+            ..super::stored::read(id, 0, 0)
         }
     }
 }
 
-/// I/Os of up to three devices in the order in which they were queued, some of them equal in time,
-/// in one of three manners. With `late` some come after others that were queued
-/// later. Times are in ns, ms or tens of ms, from a random time on.
+/// I/Os of up to three devices in the order in which they were queued, in ns, ms or tens of ms.
+/// With `late` some come after others that were queued later.
 pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     let units = select(&[1u64, 997, 1_000_000, 37_000_000][..]);
     let origin = select(&[0u64, 1_000, 987_654_321, 1 << 60][..]);

@@ -15,20 +15,17 @@ use q2c_result::analyze::{AnalyzeResult, Figure, StageStats};
 use q2c_trace::Span;
 use std::collections::BTreeMap;
 
-/// Random cases of each property.
 const CASES: u32 = 40;
 
 fn finished(analyzer: Analyzer) -> AnalyzeResult {
     analyzer.finish(&BTreeMap::from([(1, "db".to_owned())]))
 }
 
-/// The analysis of some I/Os by `analyzer`, which gets them in batches of `batch`.
 fn fed(mut analyzer: Analyzer, spans: &[Span], batch: usize) -> Analyzer {
     spans.chunks(batch).for_each(|batch| analyzer.update(batch));
     analyzer
 }
 
-/// An I/O of the device `8:minor` at this sector and time.
 pub(crate) fn io_at(minor: u32, op: Op, sector: u64, bytes: u64, at: u64) -> Span {
     Span {
         device: DevId { major: 8, minor },
@@ -51,7 +48,6 @@ fn json(result: &AnalyzeResult) -> String {
     serde_json::to_string_pretty(result).expect("results are JSON")
 }
 
-/// The result without these figures, and without what it says of them.
 fn without(figures: &[Figure], mut result: AnalyzeResult) -> AnalyzeResult {
     for figure in figures {
         match figure {
@@ -91,8 +87,7 @@ fn without_seeks(result: &mut AnalyzeResult) {
     groups.for_each(|group| remove(&mut group.stages));
 }
 
-/// Checks that all but the figures which `merged` names as inexact are those of `whole`, and
-/// returns the names.
+/// Compares all figures but those that `merged` names as inexact, which it returns.
 fn same_but_for_the_inexact(merged: AnalyzeResult, whole: AnalyzeResult) -> Vec<Figure> {
     let figures: Vec<Figure> = merged.inexact.iter().map(|mark| mark.figure).collect();
     assert!(whole.inexact.is_empty());

@@ -25,8 +25,7 @@ fn spans(path: &Path) -> Vec<Span> {
     spans.0
 }
 
-/// Cuts a recording in seven parts that keep `head` I/Os, joins the first three, and the last four,
-/// and then both.
+/// In seven parts that keep `head` I/Os: the first three, the last four, and then both.
 fn in_seven_parts(path: &Path, head: usize) {
     let spans = spans(path);
     let layer = spans[0].layer;
@@ -38,11 +37,8 @@ fn in_seven_parts(path: &Path, head: usize) {
     let mut parts: Vec<Analyzer> = parts.enumerate().map(one).collect();
     assert_eq!(parts.len(), 7, "{}", path.display());
     let joined = |parts: Vec<Analyzer>| {
-        let joined = parts.into_iter().reduce(|one, next| {
-            let both = one.then(next);
-            both.expect("one layer")
-        });
-        joined.expect("some parts")
+        let both = |one: Analyzer, next| one.then(next).expect("one layer");
+        parts.into_iter().reduce(both).expect("some parts")
     };
     let last = joined(parts.split_off(3));
     let merged = joined(parts).then(last).expect("one layer");
@@ -51,19 +47,20 @@ fn in_seven_parts(path: &Path, head: usize) {
     assert!(named.is_empty(), "{}: {named:?}", path.display());
 }
 
-/// The patterns of the library: a drive and RAM disks under this project's own loads, and published
-/// latencies.
+/// Of a drive and RAM disks under this project's own loads, and published latencies.
 #[test]
 fn the_library_of_patterns() {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
     let patterns = Path::new(&package).join("../q2c-study/patterns");
-    for name in [
+    let disk = [
         "disk-mixed-4-threads",
         "disk-mixed-sizes",
         "disk-read-4k-heavy",
-        "zram-read-256k-heavy",
-        "zssd-983zet",
-    ] {
+    ];
+    for name in disk
+        .into_iter()
+        .chain(["zram-read-256k-heavy", "zssd-983zet"])
+    {
         in_seven_parts(&patterns.join(format!("{name}.parquet")), 40);
     }
 }

@@ -28,8 +28,7 @@ fn a_merged_io_is_told_from_one_with_a_request_of_its_own() {
     assert_ne!(of(9).span.merged_into, NONE);
 }
 
-/// Three reads and a write on two queues; a third queue has none. They come in the order of
-/// completion, and the write was merged into another one's request.
+/// Three reads and a merged write on two of three queues, in the order of completion.
 #[test]
 fn stages_and_queues_of_ios_in_any_order() {
     let of = |id, times, hctx| Span {
@@ -64,11 +63,8 @@ fn stages_and_queues_of_ios_in_any_order() {
         // Begins at 0, 10, 20 and 30.
         ("Q2Q", 10.0),
     ] {
-        assert!(
-            (mean(stage) - wanted).abs() < 1e-9,
-            "{stage}: {}",
-            mean(stage)
-        );
+        let found = mean(stage);
+        assert!((found - wanted).abs() < 1e-9, "{stage}: {found}");
     }
     let queues = &result.queues[0];
     assert_eq!((queues.queues, &queues.writes), (Some(3), &None));

@@ -9,8 +9,7 @@ fn any_time() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    /// With any times the analysis does not panic, and the sum of Q2C is the integral of the number
-    /// in flight.
+    /// The sum of Q2C is the integral of the number in flight.
     #[test]
     fn nothing_is_assumed(
         raw in prop::collection::vec((prop::array::uniform5(any_time()), any::<u64>(), any::<u64>(), any::<bool>()), 1..40),

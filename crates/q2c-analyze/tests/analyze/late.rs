@@ -1,9 +1,8 @@
-//! The join of a thread's I/Os with the requests of the block layer, on I/Os whose parts are known
-//! because they were made from them.
+//! The join of a thread's I/Os with block-layer requests, on I/Os made from known parts.
 
 use proptest::prelude::*;
 use q2c_analyze::late::{DeviceRequest, LateSums, LateTally, Mismatch, Requests, Sleep, UserIo};
-use q2c_model::{Op, U2cParts};
+use q2c_model::Op;
 use q2c_result::late::{OnDevice, Unmatched};
 use q2c_trace::span::NONE;
 
@@ -22,7 +21,6 @@ fn request(tid: u32, bytes: u64, [queue_ns, issue_ns, end_ns]: [u64; 3]) -> Devi
     }
 }
 
-/// A read of 4 KiB from 1000 to 2000, without a sleep.
 fn read() -> UserIo {
     UserIo {
         op: Op::Read,
@@ -43,28 +41,7 @@ fn slept(due_ns: u64, woke_ns: u64, missed: bool) -> UserIo {
     }
 }
 
-/// Submission, device, return, oversleep, wake-up and reap.
-fn parts(of: [u64; 6]) -> U2cParts<u64> {
-    let [
-        submission_ns,
-        device_ns,
-        return_ns,
-        oversleep_ns,
-        wakeup_ns,
-        reap_ns,
-    ] = of;
-    U2cParts {
-        submission_ns,
-        device_ns,
-        return_ns,
-        oversleep_ns,
-        wakeup_ns,
-        reap_ns,
-    }
-}
-
-/// One request, handed over at 1100 and complete at 1600, and sleeps that end before, at and after
-/// the completion.
+/// Sleeps end before, at and after the completion at 1600.
 #[test]
 fn parts_by_hand() {
     let requests = Requests::new(&[request(LANE, 4096, [1_050, 1_100, 1_600])]);
@@ -79,7 +56,7 @@ fn parts_by_hand() {
         (slept(1_900, 1_700, true), [100, 500, 0, 100, 0, 300]),
     ] {
         let joined = requests.join(LANE, &io).expect("a match");
-        assert_eq!(joined.parts, parts(wanted), "{io:?}");
+        assert_eq!(joined.parts.in_order(), wanted, "{io:?}");
         assert_eq!(joined.parts.u2c_ns(), 1_000);
     }
 }
@@ -94,20 +71,19 @@ fn a_call_that_outlasts_the_device_is_no_oversleep() {
         ..io
     };
     let polled = requests.join(LANE, &back(read())).expect("a match");
-    assert_eq!(polled.parts, parts([100, 500, 200, 0, 0, 200]));
+    assert_eq!(polled.parts.in_order(), [100, 500, 200, 0, 0, 200]);
     let io = back(slept(1_850, 1_870, true));
     let joined = requests.join(LANE, &io).expect("a match");
-    assert_eq!(joined.parts, parts([100, 500, 200, 50, 20, 130]));
+    assert_eq!(joined.parts.in_order(), [100, 500, 200, 50, 20, 130]);
     let one_call = UserIo {
         submit_end_ns: None,
         ..read()
     };
     let joined = requests.join(LANE, &one_call).expect("a match");
-    assert_eq!(joined.parts, parts([100, 500, 0, 0, 0, 400]));
+    assert_eq!(joined.parts.in_order(), [100, 500, 0, 0, 0, 400]);
 }
 
-/// The kernel split the I/O into three requests; device time is from the first hand-over (1100) to
-/// the last completion (1900), which is not that of the last request.
+/// Device time is from the first hand-over (1100) to the last completion (1900).
 #[test]
 fn a_split_io_lasts_from_its_first_request_to_its_last_completion() {
     let split = [
@@ -116,7 +92,7 @@ fn a_split_io_lasts_from_its_first_request_to_its_last_completion() {
         request(LANE, 1_024, [1_050, 1_300, 1_800]),
     ];
     let joined = Requests::new(&split).join(LANE, &read()).expect("a match");
-    assert_eq!(joined.parts, parts([100, 800, 0, 0, 0, 100]));
+    assert_eq!(joined.parts.in_order(), [100, 800, 0, 0, 0, 100]);
 }
 
 #[test]
@@ -130,41 +106,21 @@ fn what_does_not_match_is_told_by_reason() {
         tid: OTHER,
         ..whole
     };
+    let one = |bytes, times| vec![request(LANE, bytes, times)];
     let cases = [
         (vec![], Mismatch::NoRequest),
         (vec![write], Mismatch::NoRequest),
         (vec![of_other], Mismatch::NoRequest),
-        (
-            vec![request(LANE, 4096, [999, 1_100, 1_600])],
-            Mismatch::NoRequest,
-        ),
-        (
-            vec![request(LANE, 4096, [2_001, 2_100, 2_600])],
-            Mismatch::NoRequest,
-        ),
-        (
-            vec![request(LANE, 2_048, [1_050, 1_100, 1_600])],
-            Mismatch::OtherBytes,
-        ),
+        (one(4096, [999, 1_100, 1_600]), Mismatch::NoRequest),
+        (one(4096, [2_001, 2_100, 2_600]), Mismatch::NoRequest),
+        (one(2_048, [1_050, 1_100, 1_600]), Mismatch::OtherBytes),
         (vec![whole, whole], Mismatch::OtherBytes),
+        (one(4096, [1_050, NONE, 1_600]), Mismatch::NoTimes),
+        (one(4096, [1_050, 1_100, NONE]), Mismatch::NoTimes),
+        (one(4096, [1_050, 900, 1_600]), Mismatch::OutOfOrder),
+        (one(4096, [1_050, 1_100, 1_099]), Mismatch::OutOfOrder),
         (
-            vec![request(LANE, 4096, [1_050, NONE, 1_600])],
-            Mismatch::NoTimes,
-        ),
-        (
-            vec![request(LANE, 4096, [1_050, 1_100, NONE])],
-            Mismatch::NoTimes,
-        ),
-        (
-            vec![request(LANE, 4096, [1_050, 900, 1_600])],
-            Mismatch::OutOfOrder,
-        ),
-        (
-            vec![request(LANE, 4096, [1_050, 1_100, 1_099])],
-            Mismatch::OutOfOrder,
-        ),
-        (
-            vec![request(LANE, 4096, [1_050, 1_100, 2_001])],
+            one(4096, [1_050, 1_100, 2_001]),
             Mismatch::CompletedAfterReap,
         ),
     ];
@@ -243,25 +199,19 @@ fn sums_by_hand() {
         bytes: f64::from(2 << 10),
     };
     assert_eq!(all.beside_others, Some(other));
-    let by_interval: Vec<(f64, u64)> = tally
-        .intervals()
-        .iter()
-        .map(|i| (i.end_s, i.numbers.misses))
-        .collect();
+    let by_interval = tally.intervals();
+    let by_interval = by_interval.iter().map(|i| (i.end_s, i.numbers.misses));
+    let by_interval: Vec<_> = by_interval.collect();
     assert_eq!(by_interval, [(20e-6, 2), (40e-6, 1)]);
     let told = tally.lateness_of_misses().expect("misses");
     assert_eq!((told.p50_ns, told.max_ns), (100.0, 300.0));
-    let kept: Vec<(u64, u64, u64)> = tally
-        .misses_kept(10)
-        .iter()
+    let kept = tally.misses_kept(10).into_iter();
+    let kept: Vec<_> = kept
         .map(|m| (m.oversleep_ns, m.wakeup_ns, m.others))
         .collect();
     assert_eq!(kept, [(100, 0, 1), (200, 100, 2), (0, 0, 1)]);
-    let every_other: Vec<u64> = tally
-        .misses_kept(2)
-        .iter()
-        .map(|m| m.oversleep_ns)
-        .collect();
+    let every_other = tally.misses_kept(2);
+    let every_other: Vec<u64> = every_other.iter().map(|m| m.oversleep_ns).collect();
     assert_eq!(every_other, [100, 0]);
     assert_eq!(tally.slowest(), None, "four I/Os have no slowest hundredth");
 }
@@ -295,13 +245,10 @@ fn the_slowest_by_hand() {
     }
     let slowest = tally.slowest().expect("200 I/Os");
     assert_eq!(slowest.ios, 2);
-    assert_eq!(
-        slowest.parts.in_order(),
-        [100.0, 4_750.0, 0.0, 3_750.0, 0.0, 10.0]
-    );
+    let mean = slowest.parts.in_order();
+    assert_eq!(mean, [100.0, 4_750.0, 0.0, 3_750.0, 0.0, 10.0]);
 }
 
-/// An I/O as it was made: its parts, whether and how the thread slept, and its requests.
 #[derive(Clone, Debug)]
 struct Made {
     pause: u64,
@@ -330,7 +277,6 @@ fn made() -> impl Strategy<Value = Made> {
         })
 }
 
-/// The I/O that begins at `from`, with its requests.
 fn io_of(made: &Made, from: u64) -> (UserIo, Vec<DeviceRequest>) {
     let [submission, device, back, oversleep, wakeup, reap] = made.parts;
     let (issue, end) = (from + submission, from + submission + device);
@@ -376,8 +322,7 @@ fn io_of(made: &Made, from: u64) -> (UserIo, Vec<DeviceRequest>) {
 }
 
 proptest! {
-    /// The join finds the parts that the I/Os were made from, whatever else the device does; they
-    /// add up to U2C; and the requests beside are those that a plain count finds.
+    /// Whatever else the device does. The requests beside are those that a plain count finds.
     #[test]
     fn the_parts_are_those_it_was_made_from(
         ios in proptest::collection::vec(made(), 1..20),

@@ -11,8 +11,7 @@ fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
 }
 
-/// A read of 4 KiB that begins at `begin` and takes 2 ms, half of it with the driver. `lead` is as
-/// in [`Recorded`].
+/// A read of 4 KiB of 2 ms, half of it with the driver. `lead` is as in [`Recorded`].
 fn io(key: u64, begin: i64, lead: u64) -> Recorded {
     Recorded {
         span: span(key, [begin, begin, -1, begin + MS, begin + 2 * MS]),
@@ -47,18 +46,14 @@ fn an_interval_has_the_figures_of_its_own_ios() {
     assert_eq!(first.stages["Q2Q"].max_ns, 10 * MS as u64);
     assert!(first.bottleneck.is_some());
     assert_eq!((first.ios, first.bytes, first.length_s), (3, 3 * 4096, 0.2));
-    assert_eq!(
-        (first.latency.ios, first.latency.sum_ns),
-        (3, 6 * MS as u64)
-    );
+    assert_eq!(first.latency.ios, 3);
+    assert_eq!(first.latency.sum_ns, 6 * MS as u64);
     assert_eq!(first.latency.ios, first.stages["Q2C"].n);
     let [bucket] = first.latency.buckets[..] else {
         panic!("{:?}", first.latency);
     };
-    assert!(
-        (bucket.from_ns..bucket.below_ns).contains(&(2 * MS as u64)),
-        "{bucket:?}"
-    );
+    let range = bucket.from_ns..bucket.below_ns;
+    assert!(range.contains(&(2 * MS as u64)), "{bucket:?}");
 
     live.take(&io(4, 250 * MS, 0));
     let second = live.end_interval(ms(300), RecorderCounts::default());
@@ -86,10 +81,8 @@ fn the_processes_with_most_ios_come_first() {
     let first = live.end_interval(ms(100), RecorderCounts::default());
     assert_eq!((first.processes.len(), first.processes_seen), (16, 21));
     let most = &first.processes[0];
-    assert_eq!(
-        (most.pid, most.comm.as_str(), most.ios, most.bytes),
-        (Some(20), "dd\u{fffd}", 20, 20 * 4096)
-    );
+    assert_eq!((most.pid, most.comm.as_str()), (Some(20), "dd\u{fffd}"));
+    assert_eq!((most.ios, most.bytes), (20, 20 * 4096));
     assert_eq!(first.processes[15].pid, Some(5));
     live.take(&unknown);
     let second = live.end_interval(ms(200), RecorderCounts::default());
@@ -100,14 +93,11 @@ fn the_processes_with_most_ios_come_first() {
 fn an_interval_without_io_has_zeros_and_no_bottleneck() {
     let mut live = LiveAnalysis::new(ms(100));
     let idle = live.end_interval(ms(100), RecorderCounts::default());
-    assert_eq!(
-        (idle.iops, idle.mib_s, idle.in_flight_mean),
-        (0.0, 0.0, 0.0)
-    );
+    let rates = (idle.iops, idle.mib_s, idle.in_flight_mean);
+    assert_eq!(rates, (0.0, 0.0, 0.0));
     assert!(idle.stages.is_empty() && idle.bottleneck.is_none());
 }
 
-/// Intervals end at multiples of their length, also after one that ended late.
 #[test]
 fn a_late_end_does_not_move_the_next() {
     let mut live = LiveAnalysis::new(ms(100));

@@ -3,8 +3,11 @@
 use crate::{analyze, span};
 use q2c_trace::Span;
 
-/// I/Os of `jobs` jobs on a device that serves a request in 100 us; each I/O waits for one of
-/// `tags` requests first.
+fn numbered(all: Vec<[i64; 5]>) -> Vec<Span> {
+    (0..).zip(all).map(|(id, times)| span(id, times)).collect()
+}
+
+/// `jobs` jobs on a device of 100 us; each I/O waits for one of `tags` requests first.
 fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
     let service = 100_000;
     let mut free = vec![0i64; tags];
@@ -20,10 +23,7 @@ fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
         }
     }
     spans.sort_unstable();
-    (0..)
-        .zip(spans)
-        .map(|(id, times)| span(id, times))
-        .collect()
+    numbered(spans)
 }
 
 #[test]
@@ -61,67 +61,33 @@ fn over_load_the_stage_changes() {
         spans.push([at, at, -1, at, at + 100]);
         spans.extend([[at + 1000, at + 1900, -1, at + 1900, at + 2000]; 16]);
     }
-    let spans: Vec<Span> = (0..)
-        .zip(spans)
-        .map(|(id, times)| span(id, times))
-        .collect();
-    let found = analyze(&spans).bottleneck.unwrap();
-    let told: Vec<_> = found
-        .over_load
-        .iter()
-        .map(|c| (c.from, c.to, c.requests))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            (1, 1, 20),
-            (2, 3, 20),
-            (4, 7, 40),
-            (8, 15, 80),
-            (16, 31, 10)
-        ]
-    );
+    let found = analyze(&numbered(spans)).bottleneck.unwrap();
+    let told = found.over_load.iter().map(|c| (c.from, c.to, c.requests));
+    let wanted = [
+        (1, 1, 20),
+        (2, 3, 20),
+        (4, 7, 40),
+        (8, 15, 80),
+        (16, 31, 10),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), wanted);
     assert_eq!(found.over_load[4].stage, "Q2G");
     assert_eq!(found.over_load[4].shares["Q2G"], 0.9);
     assert_eq!(found.over_load[4].mean_q2c_ns, 1000.0);
 }
 
-/// A long trace has few windows too, and every I/O is in one of them.
 #[test]
 fn over_time_windows_stay_few() {
-    let spans: Vec<Span> = (0..5000)
-        .map(|n| {
-            span(
-                n,
-                [
-                    n as i64 * 37_000_000,
-                    -1,
-                    -1,
-                    n as i64 * 37_000_000 + 1,
-                    n as i64 * 37_000_000 + 10,
-                ],
-            )
-        })
-        .collect();
-    let found = analyze(&spans).bottleneck.unwrap();
-    assert!(
-        (128..=512).contains(&found.over_time.len()),
-        "{}",
-        found.over_time.len()
-    );
-    assert_eq!(
-        found.over_time.iter().map(|w| w.requests).sum::<u64>(),
-        5000
-    );
-    for window in &found.over_time {
-        let within = (0..5000u64).filter(|n| {
-            (window.start_ns..window.start_ns + window.length_ns).contains(&(n * 37_000_000))
-        });
-        assert_eq!(
-            window.requests,
-            within.count() as u64,
-            "{}",
-            window.start_ns
-        );
+    let begin = |n: i64| n * 37_000_000;
+    let times = (0..5000).map(begin).map(|at| [at, -1, -1, at + 1, at + 10]);
+    let found = analyze(&numbered(times.collect())).bottleneck.unwrap();
+    let windows = found.over_time;
+    assert!((128..=512).contains(&windows.len()), "{}", windows.len());
+    let sum: u64 = windows.iter().map(|w| w.requests).sum();
+    assert_eq!(sum, 5000);
+    for window in &windows {
+        let range = window.start_ns..window.start_ns + window.length_ns;
+        let within = (0..5000).filter(|n| range.contains(&(begin(*n) as u64)));
+        assert_eq!(window.requests, within.count() as u64, "{range:?}");
     }
 }
