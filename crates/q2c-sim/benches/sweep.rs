@@ -7,7 +7,7 @@
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
-use q2c_model::{Bytes, CostModel, Curve, Direction, Nanos, WakeDelay};
+use q2c_model::{CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{Batch, Drive, Recording};
 use q2c_stats::Rng;
@@ -16,7 +16,6 @@ use std::time::Instant;
 const IOS: usize = 2_000_000;
 const CONFIGURATIONS: usize = 1_024;
 
-/// Device times from 15 us with a tail: the sum of an even and an exponential part, median 22 us.
 fn recording(buckets: u32) -> Recording {
     let mut rng = Rng::new(7);
     let mut trace = Recording::default();
@@ -24,46 +23,31 @@ fn recording(buckets: u32) -> Recording {
         let even = 15_000.0 + 4_000.0 * rng.unit();
         let tail = -6_000.0 * (1.0 - rng.unit()).ln();
         let class = rng.below(u64::from(buckets)) as u32;
-        let direction = match class % 2 {
-            0 => Direction::Read,
-            _ => Direction::Write,
+        let direction = if class.is_multiple_of(2) {
+            Direction::Read
+        } else {
+            Direction::Write
         };
-        let bytes = match buckets {
-            1 => 4_096,
-            _ => 512 << (class / 2),
+        let bytes = if buckets == 1 {
+            4_096
+        } else {
+            512 << (class / 2)
         };
-        trace.push(
-            Io { direction, bytes },
-            800.0,
-            (even + tail).floor() as f32,
-            400.0,
-        );
+        let wait = (even + tail).floor() as f32;
+        trace.push(Io { direction, bytes }, 800.0, wait, 400.0);
     }
     trace
 }
 
 fn constant() -> CostModel {
-    let late = || WakeDelay {
-        base_ns: Curve::constant(2_000.0),
-        ..WakeDelay::default()
-    };
     CostModel {
-        bs: Bytes(4096),
         submit_ns: 800.0,
         turnaround_ns: 400.0,
-        wake_clear: late(),
-        wake_hit: late(),
-        hit_lead_ns: 0.0,
         reap_hit_ns: 100.0,
         sleep_cpu_clear_ns: Curve::constant(700.0),
         sleep_cpu_hit_ns: Curve::constant(900.0),
-        added_latency_ns: Curve::default(),
-        added_submit_ns: Curve::default(),
-        interrupt_cpu_ns: 0.0,
-        interrupt_latency_ns: 0.0,
-        other_cpu_poll_ns: 0.0,
         other_cpu_sleep_ns: 300.0,
-        other_cpu_interrupt_ns: 0.0,
+        ..CostModel::delayed(Nanos(2_000))
     }
 }
 
@@ -74,8 +58,7 @@ fn curve(x: &[f64], y: impl Fn(f64) -> f64) -> Curve {
     }
 }
 
-/// A cost model of the shape and with the number of corners that `q2c calibrate` finds: ten over
-/// the sleep, eight around the interrupt.
+/// With as many corners as `q2c calibrate` finds: ten over
 fn calibrated() -> CostModel {
     let sleeps = [1e3, 2e3, 5e3, 8e3, 12e3, 17e3, 25e3, 35e3, 50e3, 100e3];
     let over = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
@@ -118,12 +101,10 @@ fn rules(texts: impl Iterator<Item = String>) -> Vec<PolicySpec> {
         .collect()
 }
 
-/// The periods of the standard grid, ms.
 const STANDARD: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 /// Periods from the one that was published as best to beyond that of Linux, ms.
 const LONG: [u32; 8] = [10, 15, 20, 30, 50, 70, 100, 200];
 
-/// The rules `mean` and `min` over these periods and 64 ratios.
 fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {
     rules(["mean", "min"].iter().flat_map(|rule| {
         (0..64).flat_map(move |step| {
@@ -133,11 +114,12 @@ fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {
     }))
 }
 
-/// The rule `pas` with 32 values of `up` from 0.1 % on and 32 of `down` from 1 % on.
 fn pas() -> Vec<PolicySpec> {
-    let step = |n: usize| (0.001 * (1 + n % 32) as f64, 0.01 * (1 + n / 32) as f64);
-    let text = |(up, down): (f64, f64)| format!("pas:up={up:.3},down={down:.2}");
-    rules((0..CONFIGURATIONS).map(step).map(text))
+    let (up, down) = (
+        |n| 0.001 * (1 + n % 32) as f64,
+        |n| 0.01 * (1 + n / 32) as f64,
+    );
+    rules((0..CONFIGURATIONS).map(|n| format!("pas:up={:.3},down={:.2}", up(n), down(n))))
 }
 
 struct SweepCase<'a> {
@@ -149,7 +131,6 @@ struct SweepCase<'a> {
 }
 
 impl SweepCase<'_> {
-    /// Runs one pass; returns its seconds and the mean miss rate.
     fn run(&self) -> (f64, f64) {
         assert_eq!(
             (self.trace.len(), self.policies.len()),
@@ -206,7 +187,7 @@ fn main() {
         cost,
         percentiles,
     };
-    let all = [
+    let mut cases = vec![
         case("mean, min; constant", &one, &windowed, &constant, false),
         case("the same again", &one, &windowed, &constant, false),
         case("mean, min; constant, p99", &one, &windowed, &constant, true),
@@ -228,15 +209,15 @@ fn main() {
             true,
         ),
     ];
-    let wanted = |case: &&SweepCase<'_>| args.get(1).is_none_or(|name| case.name.contains(name));
-    let all: Vec<&SweepCase<'_>> = all.iter().filter(wanted).collect();
-    let mut runs = vec![Vec::new(); all.len()];
+    cases.retain(|case| args.get(1).is_none_or(|name| case.name.contains(name)));
+    let mut runs = vec![Vec::new(); cases.len()];
     for _ in 0..rounds {
-        for (case, runs) in all.iter().zip(&mut runs) {
+        for (case, runs) in cases.iter().zip(&mut runs) {
             runs.push(case.run());
         }
     }
-    all.iter()
+    cases
+        .iter()
         .zip(&runs)
         .for_each(|(case, runs)| report(case, runs));
 }

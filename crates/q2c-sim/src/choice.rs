@@ -19,7 +19,7 @@ pub enum Objective {
     Cpu,
 }
 
-/// A text that names no objective.
+/// A text that is no objective.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected kiops-per-core, iops or cpu, found `{0}`")]
 pub struct ParseObjectiveError(String);
@@ -55,7 +55,7 @@ pub enum MinIops {
     OfPolling(f64),
 }
 
-/// A text that is no floor on IOPS.
+/// A text that is no floor.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected IOPS such as 9300, or a share of polling's up to 100% such as 93%, found `{0}`")]
 pub struct ParseMinIopsError(String);
@@ -132,17 +132,13 @@ impl Limits {
     /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
     #[must_use]
     pub fn kept_by(&self, cell: &Outcome, floor_iops: f64) -> bool {
-        cell.gives.rates.iops >= floor_iops
-            && self
-                .max_p99_ns
-                .is_none_or(|most| cell.gives.latencies.p99_ns <= most)
-            && self
-                .max_cpu_pct
-                .is_none_or(|most| cell.gives.rates.cpu_pct <= most)
+        let (rates, p99) = (&cell.gives.rates, cell.gives.latencies.p99_ns);
+        rates.iops >= floor_iops
+            && self.max_p99_ns.is_none_or(|most| p99 <= most)
+            && self.max_cpu_pct.is_none_or(|most| rates.cpu_pct <= most)
     }
 
-    /// How many times the figure that is furthest beyond its limit is beyond it; at most 1 for a
-    /// cell that keeps the limits.
+    /// The largest excess of a figure over its limit; at most 1 for a cell that keeps them.
     fn excess(&self, cell: &Outcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
         let p99 = self
@@ -168,13 +164,11 @@ impl Limits {
     }
 }
 
-/// The standard floor, as a share of the IOPS of the best clean sleep, or of polling where there is
-/// none.
+/// The standard floor: a share of the IOPS of the best clean sleep, else of polling.
 const FLOOR_SHARE: f64 = 0.97;
 /// The largest miss rate of a clean sleep.
 const CLEAN_MISS: f64 = 0.001;
-/// Cells whose score is within this share of the best count as equal; of these the one that misses
-/// least is taken. The report of a sweep names this share.
+/// Cells this near to the best count as equal; the report of a sweep names this share.
 const EQUAL: f64 = 0.005;
 
 /// The result of [`choose`].
@@ -188,8 +182,7 @@ pub struct Choice {
     pub floor: String,
 }
 
-/// Chooses the best of those `cells` whose entry in `eligible` is true. `poll` is the outcome of
-/// classic polling on the same recording.
+/// The best of the `cells` that are `eligible`; `poll` is classic polling on the same recording.
 #[must_use]
 pub fn choose(
     cells: &[Outcome],
@@ -210,12 +203,10 @@ pub fn choose(
     let equal = kept
         .into_iter()
         .filter(|&i| score(i) >= top * (1.0 - EQUAL));
+    let misses = |i: usize| cells[i].gives.rates.miss_rate;
     let fewer_misses = |&a: &usize, &b: &usize| {
-        cells[a]
-            .gives
-            .rates
-            .miss_rate
-            .total_cmp(&cells[b].gives.rates.miss_rate)
+        misses(a)
+            .total_cmp(&misses(b))
             .then(score(b).total_cmp(&score(a)))
             .then(iops(b).total_cmp(&iops(a)))
     };
@@ -226,24 +217,22 @@ pub fn choose(
     }
 }
 
-/// The eligible cell with the most of the objective, whether it keeps limits or not. Of cells that
-/// have equally much it is the one that misses least, then the one with most IOPS.
+/// The eligible cell with most of the objective, limits or not; then fewest misses, then IOPS.
 #[must_use]
 pub fn most(cells: &[Outcome], eligible: &[bool], objective: Objective) -> Option<usize> {
     let of = |&i: &usize| {
         let rates = &cells[i].gives.rates;
         [score(&cells[i], objective), -rates.miss_rate, rates.iops]
     };
-    let may_be = (0..cells.len()).filter(|&i| eligible[i]);
-    may_be.max_by(|a, b| {
-        let each = of(a).into_iter().zip(of(b));
-        let each = each.map(|(a, b)| a.total_cmp(&b));
-        each.fold(Ordering::Equal, Ordering::then)
+    (0..cells.len()).filter(|&i| eligible[i]).max_by(|a, b| {
+        let figures = of(a).into_iter().zip(of(b));
+        figures
+            .map(|(a, b)| a.total_cmp(&b))
+            .fold(Ordering::Equal, Ordering::then)
     })
 }
 
-/// The eligible cell that is nearest to the limits: that whose worst figure is least beyond its
-/// limit. `floor_iops` takes the place of `min_iops`.
+/// The eligible cell nearest to the limits; `floor_iops` takes the place of `min_iops`.
 #[must_use]
 pub fn nearest(
     cells: &[Outcome],
@@ -256,9 +245,8 @@ pub fn nearest(
     may_be.min_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
 
-/// The objective as a number that is larger for a better cell, and never below 0. It is finite
-/// where a rule takes no CPU (all its I/Os oversleep, and the costs know of no more), so that its
-/// share of the best is one.
+/// The objective as a number, larger for a better cell, never below 0. It is finite where a rule
+/// takes no CPU (all I/Os oversleep), so that its share of the best is one.
 #[must_use]
 pub fn score(cell: &Outcome, objective: Objective) -> f64 {
     let gives = &cell.gives;
@@ -281,23 +269,18 @@ fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) 
         (e && c.gives.rates.miss_rate <= CLEAN_MISS && c.gives.rates.effective_sleep_ns > 0.0)
             .then_some(c.gives.rates.iops)
     };
-    let best = cells
-        .iter()
-        .zip(eligible)
-        .filter_map(clean)
-        .fold(f64::NEG_INFINITY, f64::max);
+    let sleeping = cells.iter().zip(eligible).filter_map(clean);
+    let best = sleeping.fold(f64::NEG_INFINITY, f64::max);
     let share = FLOOR_SHARE * 100.0;
-    if best.is_finite() {
-        (
-            FLOOR_SHARE * best,
-            format!("{share:.0} % of the best sleeping cell with at most 0.1 % misses"),
-        )
+    let (iops, of) = if best.is_finite() {
+        (best, "the best sleeping cell with at most 0.1 % misses")
     } else {
         (
-            FLOOR_SHARE * poll.gives.rates.iops,
-            format!("{share:.0} % of classic polling: no sleeping cell misses at most 0.1 %"),
+            poll.gives.rates.iops,
+            "classic polling: no sleeping cell misses at most 0.1 %",
         )
-    }
+    };
+    (FLOOR_SHARE * iops, format!("{share:.0} % of {of}"))
 }
 
 #[cfg(test)]
@@ -306,21 +289,26 @@ mod tests {
     use q2c_model::{Rates, Simulated};
 
     fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> Outcome {
-        let kiops_per_core = iops / cpu_pct / 10.0;
         let rates = Rates {
             iops,
             cpu_pct,
             miss_rate,
             effective_sleep_ns: 1.0,
         };
+        let kiops_per_core = iops / cpu_pct / 10.0;
+        let gives = Simulated {
+            rates,
+            kiops_per_core,
+            ..Simulated::default()
+        };
         Outcome {
-            gives: Simulated {
-                rates,
-                kiops_per_core,
-                ..Simulated::default()
-            },
+            gives,
             ..Outcome::default()
         }
+    }
+
+    fn best(cells: &[Outcome], poll: &Outcome, objective: Objective, limits: &Limits) -> Choice {
+        choose(cells, &vec![true; cells.len()], poll, objective, limits)
     }
 
     #[test]
@@ -330,26 +318,15 @@ mod tests {
             cell(98.0, 40.0, 0.05),
             cell(60.0, 10.0, 0.9),
         ];
-        let choice = choose(
-            &cells,
-            &[true; 3],
-            &cell(101.0, 100.0, 0.0),
-            Objective::KiopsPerCore,
-            &Limits::default(),
-        );
+        let poll = cell(101.0, 100.0, 0.0);
+        let choice = best(&cells, &poll, Objective::KiopsPerCore, &Limits::default());
         assert_eq!((choice.best, choice.floor_iops), (Some(1), 97.0));
     }
 
     #[test]
     fn of_equals_the_one_that_misses_less() {
         let cells = [cell(100.0, 40.0, 0.0009), cell(100.1, 40.0, 0.0001)];
-        let choice = choose(
-            &cells,
-            &[true; 2],
-            &cells[0],
-            Objective::Cpu,
-            &Limits::default(),
-        );
+        let choice = best(&cells, &cells[0], Objective::Cpu, &Limits::default());
         assert_eq!(choice.best, Some(1));
     }
 
@@ -392,13 +369,8 @@ mod tests {
             max_cpu_pct: Some(5.0),
             ..Limits::default()
         };
-        let choice = choose(
-            &[cell(100.0, 60.0, 0.5)],
-            &[true],
-            &cell(101.0, 100.0, 0.0),
-            Objective::Iops,
-            &limits,
-        );
+        let poll = cell(101.0, 100.0, 0.0);
+        let choice = best(&[cell(100.0, 60.0, 0.5)], &poll, Objective::Iops, &limits);
         assert_eq!(choice.best, None);
         assert!(choice.floor.contains("classic polling"), "{}", choice.floor);
     }

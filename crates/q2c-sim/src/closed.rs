@@ -21,8 +21,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// A value for [`measure`](Drive::measure): each recording is replayed once, and rates are over
-    /// the time which that takes.
+    /// For [`measure`](Drive::measure): each recording is replayed once; rates are over that time.
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
     /// Replays each recording once and counts all of it.
@@ -36,18 +35,15 @@ impl Drive {
     }
 }
 
-/// Number of draws, which are used in a cycle. A prime, so that the cycle does not fall in step
-/// with a recording's length.
+/// Draws, used in a cycle; a prime, so that it does not fall in step with a recording.
 const DRAWS: usize = 8191;
-/// Number of draws that are taken in a row as they were measured (a block bootstrap), so that
-/// bursts of late wake-ups stay bursts.
+/// Draws taken in a row as measured (a block bootstrap), so that bursts stay bursts.
 const BLOCK: usize = 64;
 
 /// When the next submission comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrival {
-    /// Closed loop: the recorded think time after the completion was observed. A late I/O delays
-    /// all that follow.
+    /// Closed loop: the recorded think time after the completion was observed.
     #[default]
     Think,
     /// Open loop: when it came in the recording, or as soon as the lane (of depth 1) is free if it
@@ -55,23 +51,15 @@ pub enum Arrival {
     Recorded,
 }
 
-/// Replays the lanes through a method in a closed loop, as [`simulate_with`] does with
-/// [`Arrival::Think`].
-///
-/// # Panics
-/// When `waiting` has methods for fewer lanes than there are.
+/// [`simulate_with`] in a closed loop, with its panics.
 #[must_use]
 pub fn simulate(lanes: &[Recording], cost: &CostModel, waiting: Waiting, drive: Drive) -> Outcome {
     simulate_with(Arrival::Think, lanes, cost, waiting, drive)
 }
 
-/// Replays the lanes through a method. The recordings are repeated as long as needed, or replayed
-/// once ([`Drive::ONE_PASS`]).
-///
-/// Returns an empty outcome when there is no lane, or when a lane has no I/O that takes time.
-///
-/// # Panics
-/// When `waiting` has methods for fewer lanes than there are.
+/// Replays the lanes through a method, the recordings repeated as long as needed or once
+/// ([`Drive::ONE_PASS`]). Empty without a lane, or with one that has no I/O that takes time. Panics
+/// when `waiting` has methods for fewer lanes than there are.
 #[must_use]
 pub fn simulate_with(
     arrival: Arrival,
@@ -88,9 +76,10 @@ pub fn simulate_with(
     let each = lanes.iter().enumerate();
     let mut clocks: Vec<LaneClock> = each.map(|(n, lane)| LaneClock::new(n, lane)).collect();
     let once = drive.measure == Drive::ONE_PASS;
-    let end = match once {
-        true => f64::INFINITY,
-        false => (drive.warm_up + drive.measure).0 as f64,
+    let end = if once {
+        f64::INFINITY
+    } else {
+        (drive.warm_up + drive.measure).0 as f64
     };
     let mut turns = Turns::new(clocks.len(), f64::INFINITY);
     turns.fill(clocks.iter().map(|clock| clock.event));
@@ -121,15 +110,15 @@ pub fn simulate_with(
         }
         turns.set(lane, clock.event);
     }
-    let wall = match once {
-        true => last - drive.warm_up.0 as f64,
-        false => drive.measure.0 as f64,
+    let wall = if once {
+        last - drive.warm_up.0 as f64
+    } else {
+        drive.measure.0 as f64
     };
     machine.tally.outcome(wall, lanes.len())
 }
 
-/// Whether a recording has no I/O that takes time: its lane would never reach the end of the
-/// simulated time.
+/// Its lane would never reach the end of the simulated time.
 pub(crate) fn takes_no_time(recording: &Recording) -> bool {
     let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
     let Recording {
@@ -141,20 +130,15 @@ pub(crate) fn takes_no_time(recording: &Recording) -> bool {
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
 /// rule that they share never learns of a completion before its time.
 struct LaneClock {
-    /// When the current submission was due, its intended time.
     due: f64,
-    /// When the current submission began.
     start: f64,
     /// The next event: the return of the submission or, with an I/O in flight, the completion.
     event: f64,
-    /// Index of the current I/O in the recording.
     io: usize,
-    /// The place of the next I/O's draws.
     draw: usize,
     flight: Option<IoInFlight>,
 }
 
-/// An I/O between submission and completion, with what the rule is told at the completion.
 #[derive(Clone, Copy)]
 struct IoInFlight {
     io: Io,
@@ -197,7 +181,6 @@ impl LaneClock {
     }
 }
 
-/// How one I/O ends after its submission, all times in ns.
 #[derive(Clone, Copy, Default)]
 struct IoEnd {
     observed: f64,
@@ -208,8 +191,7 @@ struct IoEnd {
     missed: bool,
 }
 
-/// The costs of one sleep length, ns. They are kept until the length changes, because windowed
-/// rules keep a length for a whole window.
+/// The costs of one sleep length, ns, kept until it changes, as windowed rules keep it.
 #[derive(Default)]
 struct SleepCosts {
     asked: f64,
@@ -237,14 +219,11 @@ impl SleepCosts {
     }
 }
 
-/// The simulated machine: the method, the cost model with its draws, and the sums of the counted
-/// I/Os.
 struct SimulatedMachine<'a> {
     cost: &'a CostModel,
     waiting: Waiting,
     warm_up: f64,
     draws: Draws,
-    /// Costs of the last sleep length.
     sleep: SleepCosts,
     tally: Tally,
 }
@@ -268,8 +247,7 @@ impl<'a> SimulatedMachine<'a> {
         }
     }
 
-    /// Simulates one I/O from its submission's return to its completion, and sets the lane's clock
-    /// to the completion.
+    /// From the submission's return to the completion, to which the lane's clock is set.
     fn one(
         &mut self,
         lane: usize,
@@ -333,10 +311,7 @@ impl<'a> SimulatedMachine<'a> {
 
     fn complete(&mut self, lane: usize, flight: IoInFlight, now: f64) {
         if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(lane) {
-            let IoInFlight {
-                io, token, seen, ..
-            } = flight;
-            rule.complete(io, token, seen, Nanos(now as u64));
+            rule.complete(flight.io, flight.token, flight.seen, Nanos(now as u64));
         }
     }
 
@@ -353,19 +328,15 @@ impl<'a> SimulatedMachine<'a> {
     }
 }
 
-/// The draws of a run: for each I/O one deviation for a clear wake-up and one for a hit wake-up,
-/// the same for every configuration.
+/// For each I/O deviations of a clear and a hit wake-up, the same for every configuration.
 pub(crate) struct Draws {
     all: Vec<(f64, f64)>,
-    /// The draws of clear and those of hit wake-ups in single precision, with the first ones once
-    /// more behind the last.
+    /// Of clear and of hit wake-ups, with the first ones once more behind the last.
     rings: [Vec<f32>; 2],
 }
 
-/// Number of draws that [`Draws::sixteen`] gives.
 const AT_ONCE: usize = 16;
-/// Distance between the first draws of two lanes. Lanes draw apart, as threads sleep apart, and no
-/// lane's draws depend on the pace of the others.
+/// Lanes draw apart, as threads sleep apart; none depends on the pace of the others.
 const APART: usize = 1009;
 
 impl Draws {
@@ -388,7 +359,6 @@ impl Draws {
         self.all[Self::of_io(io)]
     }
 
-    /// The place of a lane's first draws.
     pub fn first_of(lane: usize) -> usize {
         lane * APART % DRAWS
     }
@@ -405,7 +375,6 @@ impl Draws {
         if later < DRAWS { later } else { later - DRAWS }
     }
 
-    /// The draws at a place in single precision, for a clear and for a hit wake-up.
     #[inline]
     pub fn at(&self, place: usize) -> (f32, f32) {
         (self.rings[0][place], self.rings[1][place])
@@ -419,8 +388,7 @@ impl Draws {
     }
 }
 
-/// [`DRAWS`] draws: blocks of a measured sequence from random starts, its end joined to its
-/// beginning. Zeros for an empty sequence.
+/// [`DRAWS`] draws: blocks of a measured ring from random starts; zeros without any.
 fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
     if measured.is_empty() {
         return vec![0.0; DRAWS];
@@ -445,8 +413,7 @@ fn polled(cost: &CostModel, latency: f64) -> IoEnd {
     }
 }
 
-/// The cost model has the CPU of an interrupt-driven I/O with its submission; the caller adds the
-/// submission, so it is taken off here.
+/// The model's CPU of an interrupt-driven I/O has the submission, which the caller adds.
 fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
     IoEnd {
         observed: latency + cost.interrupt_latency_ns,
@@ -485,12 +452,10 @@ fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -
     }
 }
 
-/// Wakes just before the completion, if the CPU that is saved is more than the sleep costs; else
-/// polls.
+/// Wakes just before the completion if that saves CPU; else polls.
 fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     let mut asked = latency;
-    // The delay depends on the sleep's length, and the length on the delay: a few rounds are
-    // enough.
+    // Delay and length depend on each other: a few rounds are enough.
     for _ in 0..4 {
         asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
     }
@@ -498,17 +463,12 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
         return polled(cost, latency);
     }
     let sleep = SleepCosts::of(cost, asked);
-    // The bound does not pay the latency that a sleep adds: a shorter sleep might not have added
-    // it.
-    let end = slept(
-        cost,
-        &SleepCosts {
-            added_latency: 0.0,
-            ..sleep
-        },
-        latency,
-        draw,
-    );
+    // Not paid: the latency that a sleep adds, since a shorter one might not have added it.
+    let sleep = SleepCosts {
+        added_latency: 0.0,
+        ..sleep
+    };
+    let end = slept(cost, &sleep, latency, draw);
     if end.missed || end.cpu >= latency {
         polled(cost, latency)
     } else {

@@ -7,8 +7,7 @@ use std::sync::Arc;
 /// Values that are kept elsewhere, for instance in a mapped file.
 pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
-/// One value per I/O, either in memory of its own or [`Kept`] elsewhere and read there. A change of
-/// kept values copies them into memory first.
+/// One value per I/O, in memory of its own, or [`Kept`] elsewhere until it is changed.
 #[derive(Clone)]
 pub struct Column<T>(Storage<T>);
 

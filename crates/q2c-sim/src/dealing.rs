@@ -5,18 +5,15 @@ use q2c_policy::Io;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// Whether requests were handed to a driver. The two never share a lane: which of them is simulated
-/// is known when the whole trace was read.
+/// Whether requests were handed to a driver; the two never share a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Group {
     /// The requests have a D.
     Driven,
-    /// The requests have none, as those of stacked devices and of formats that tell only the
-    /// beginning and the end.
+    /// No D: stacked devices, and formats that tell only the beginning and the end.
     Queued,
 }
 
-/// A request of the block layer that is simulated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     id: u64,
@@ -24,21 +21,16 @@ pub(crate) struct Request {
     pub io: Io,
     pub device: DevId,
     pub polled: bool,
-    /// The submitting thread.
     thread: u32,
-    /// The first time that the record has, ns.
+    /// The first time that the record has; all times in ns.
     pub begin: u64,
-    /// When the device time begins, ns.
     pub device_begin: u64,
-    /// When the request was complete, ns.
     pub end: u64,
-    /// Until then other I/Os may be merged into the request, ns.
     open_until: u64,
 }
 
 impl Request {
-    /// The request of a record, or why the record is not simulated. Without `asked` the device time
-    /// is D2C where the record has a D, else Q2C.
+    /// `Err` says why it is not simulated. Without `asked` the device time is D2C, else Q2C.
     pub fn of(record: &IoRecord, asked: Option<DeviceTime>) -> Result<Request, LeftOut> {
         let end = record.complete_ns.ok_or(LeftOut::NoCompletion)?;
         if record.error.unwrap_or(0) != 0 {
@@ -75,7 +67,6 @@ impl Request {
     }
 }
 
-/// The first time of a record in the order of a request's life.
 fn first(record: &IoRecord) -> Option<Nanos> {
     let times = [record.queue_ns, record.getrq_ns, record.insert_ns];
     times.into_iter().flatten().next().or(record.issue_ns)
@@ -86,7 +77,6 @@ fn first(record: &IoRecord) -> Option<Nanos> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Open {
     requests: VecDeque<Request>,
-    /// The beginning of the last request.
     last: u64,
     /// Id of the first request that begins before the one in front of it.
     pub unsorted: Option<u64>,
@@ -101,7 +91,6 @@ impl Open {
         self.requests.push_back(request);
     }
 
-    /// Adds the length of an I/O that was merged into the request with this id.
     pub fn merge(&mut self, into: u64, bytes: u64) {
         let carrier = self.requests.iter_mut().rev().find(|r| r.id == into);
         if let Some(carrier) = carrier {
@@ -110,8 +99,7 @@ impl Open {
         }
     }
 
-    /// The next request that is whole when the trace has come to the last beginning; at the end of
-    /// the trace (`all`) every request is.
+    /// The next request that is whole when the trace has come so far; with `all` any is.
     pub fn pop(&mut self, all: bool) -> Option<Request> {
         let whole = |request: &&Request| all || request.open_until < self.last;
         self.requests.front().filter(whole)?;
@@ -123,27 +111,22 @@ impl Open {
     }
 }
 
-/// Chooses lanes of depth 1 for the requests of a thread or a device: each request goes to the
-/// lowest of its lanes that is free when it begins, and to a new lane when none is. A lane is free
-/// from the completion of its last request on.
+/// Lanes of depth 1 for the requests of a thread or a device: each gets the lowest lane that is
+/// free when it begins, else a new one. A lane is free from its last completion on.
 #[derive(Clone, Debug)]
 pub(crate) struct Dealing {
     by: LanesBy,
     owners: HashMap<(Group, u64), Owner>,
 }
 
-/// The lanes of one thread or device.
 #[derive(Clone, Debug, Default)]
 struct Owner {
     /// Lanes with a request in flight, the one that completes first on top.
     busy: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Free lanes, the lowest on top.
     free: BinaryHeap<Reverse<usize>>,
 }
 
-/// The lane that a request got.
 pub(crate) struct Dealt {
-    /// Index of the lane; `None` for a new one.
     pub lane: Option<usize>,
     /// Whether other requests of the thread or device were in flight.
     pub overlaps: bool,
@@ -166,8 +149,7 @@ impl Dealing {
         self.owners.entry((request.group, number)).or_default()
     }
 
-    /// Gives `request` a lane. When there is none free, the lane that the caller opens has the
-    /// index `new`.
+    /// The lane of `request`; a new one, which the caller opens, has the index `new`.
     pub fn deal(&mut self, request: &Request, new: usize) -> Dealt {
         let owner = self.owner(request);
         while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {
@@ -184,7 +166,6 @@ impl Dealing {
         Dealt { lane, overlaps }
     }
 
-    /// Threads or devices that have requests of `group`.
     pub fn owners(&self, group: Group) -> usize {
         self.owners.keys().filter(|(of, _)| *of == group).count()
     }

@@ -3,8 +3,7 @@
 use q2c_model::{Latencies, Rates, Simulated};
 use q2c_stats::Histogram;
 
-/// Up to this number latencies are kept and percentiles exact. With more, percentiles are the
-/// middles of classes 1.6 % wide.
+/// Up to this number percentiles are exact; with more, middles of classes 1.6 % wide.
 const EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
@@ -16,13 +15,11 @@ pub struct Outcome {
     pub gives: Simulated,
 }
 
-/// Sums over the I/Os of the measured part.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     latencies: Vec<f32>,
     /// All latencies in classes, once there are [`EXACT`] of them.
     classes: Option<Histogram>,
-    /// Sum of all latencies, ns.
     sum: f64,
     pub misses: u64,
     pub asked: f64,
@@ -34,7 +31,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts an I/O of this latency.
     pub fn latency(&mut self, ns: f32) {
         self.sum += f64::from(ns);
         match &mut self.classes {
@@ -50,7 +46,6 @@ impl Tally {
         }
     }
 
-    /// The outcome over `wall` nanoseconds of simulated time and `lanes` lanes.
     pub fn outcome(mut self, wall: f64, lanes: usize) -> Outcome {
         let ios = match &self.classes {
             Some(classes) => classes.count(),
@@ -92,12 +87,8 @@ impl Tally {
         }
         let rank = (q * self.latencies.len() as f64).ceil() as usize;
         let index = rank.clamp(1, self.latencies.len()) - 1;
-        f64::from(
-            *self
-                .latencies
-                .select_nth_unstable_by(index, f32::total_cmp)
-                .1,
-        )
+        let ranked = self.latencies.select_nth_unstable_by(index, f32::total_cmp);
+        f64::from(*ranked.1)
     }
 }
 

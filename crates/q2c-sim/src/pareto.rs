@@ -2,8 +2,7 @@
 
 use crate::outcome::Outcome;
 
-/// Indices of the outcomes that no other beats in both IOPS and CPU, as [`pareto_front`] orders
-/// them.
+/// [`pareto_front`] of the outcomes.
 #[must_use]
 pub fn pareto_front_of(outcomes: &[Outcome]) -> Vec<usize> {
     let rates = outcomes.iter().map(|outcome| &outcome.gives.rates);
@@ -11,16 +10,13 @@ pub fn pareto_front_of(outcomes: &[Outcome]) -> Vec<usize> {
     pareto_front(&points)
 }
 
-/// Indices of the points (IOPS, CPU) that no other point beats: none has at least their IOPS at no
-/// more CPU and is better in one of the two. Ascending by CPU; of equal points the first is kept.
+/// Indices of the points (IOPS, CPU) that no other beats, ascending by CPU; the first of equals.
 #[must_use]
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| {
-        points[a]
-            .1
-            .total_cmp(&points[b].1)
-            .then(points[b].0.total_cmp(&points[a].0))
+        let by_cpu = points[a].1.total_cmp(&points[b].1);
+        by_cpu.then(points[b].0.total_cmp(&points[a].0))
     });
     let mut best = f64::NEG_INFINITY;
     order.retain(|&i| {
@@ -49,7 +45,6 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, by comparing every pair.
         #[test]
         fn the_definition(points in prop::collection::vec((0u8..20, 0u8..20), 0..40)) {
             let points: Vec<(f64, f64)> = points.iter().map(|&(a, b)| (a.into(), b.into())).collect();

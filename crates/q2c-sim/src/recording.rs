@@ -19,28 +19,25 @@ pub struct Recording {
     pub wait: Column<f32>,
     /// From each reaping to the next submission: think time.
     pub gap: Column<f32>,
-    /// From the beginning of the trace to the lane's first submission. A simulation waits as long
-    /// before each repetition of the recording. 0 where all lanes begin together.
+    /// Time before the lane's first submission, in each repetition of the recording.
     pub first_at: f64,
-    /// The most CPU time that the lane's thread takes in each think time; `None` where it runs
-    /// through all of it. A trace of the block layer does not tell what the thread did between its
-    /// requests: it may not have run at all, so this is 0 there.
+    /// The most CPU time that the thread takes in each think time; `None` where it runs through all
+    /// of it. A trace of the block layer does not tell, so this is 0 there.
     pub gap_cpu: Option<Nanos>,
 }
 
-/// Direction and length of an I/O in one word: the top bit is set for a write, the others are the
-/// length in bytes. Lengths end at 2 GiB, as the kernel's do.
+/// Direction (top bit, set for a write) and length in bytes, below 2 GiB as the kernel's.
 pub type Packed = u32;
 
-/// The bit that is set for a write.
 const WRITE: Packed = 1 << 31;
 
 /// Packs an I/O into one word. A length from 2 GiB on becomes the greatest that fits.
 #[must_use]
 pub fn pack(io: Io) -> Packed {
-    let write = match io.direction {
-        Direction::Read => 0,
-        Direction::Write => WRITE,
+    let write = if io.direction == Direction::Write {
+        WRITE
+    } else {
+        0
     };
     write | io.bytes.min(!WRITE)
 }
@@ -48,9 +45,10 @@ pub fn pack(io: Io) -> Packed {
 /// The I/O that [`pack`] put into a word.
 #[must_use]
 pub fn unpack(word: Packed) -> Io {
-    let direction = match word & WRITE {
-        0 => Direction::Read,
-        _ => Direction::Write,
+    let direction = if word & WRITE == 0 {
+        Direction::Read
+    } else {
+        Direction::Write
     };
     Io {
         direction,
@@ -58,7 +56,7 @@ pub fn unpack(word: Packed) -> Io {
     }
 }
 
-/// The columns of a recording as slices, so that the place of kept values is looked up once.
+/// Slices, so that the place of kept values is looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordingColumns<'a> {
     pub ios: &'a [Packed],
@@ -70,12 +68,10 @@ pub(crate) struct RecordingColumns<'a> {
 }
 
 impl RecordingColumns<'_> {
-    /// CPU time of the lane's thread in the think time after I/O `i`, whole ns.
     pub fn thought(&self, i: usize) -> i64 {
         (self.gap[i] as i64).min(self.most_thought())
     }
 
-    /// The most CPU time in a think time, ns.
     pub fn most_thought(&self) -> i64 {
         let most = self.gap_cpu.map(|most| i64::try_from(most.0));
         most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
@@ -146,7 +142,6 @@ pub enum RecordingError {
     Unsorted(u64),
 }
 
-/// The advice where no record has the device time that was asked for.
 fn other_time(others: &BTreeSet<DeviceTime>) -> String {
     let names = others.iter().map(|time| time.name());
     let options: Vec<String> = names.map(|name| format!("--latency {name}")).collect();
@@ -253,14 +248,8 @@ mod tests {
     use q2c_model::{Bytes, DevId, Layer, Op, Sectors};
 
     fn record(lane: u32, submit: u64, end: u64, reap: u64) -> IoRecord {
-        let mut r = IoRecord::new(
-            0,
-            Layer::User,
-            DevId::default(),
-            Op::Read,
-            Sectors(0),
-            Bytes(4096),
-        );
+        let device = DevId::default();
+        let mut r = IoRecord::new(0, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
         (r.lane, r.submit_ns, r.submit_end_ns) = (lane, Some(Nanos(submit)), Some(Nanos(end)));
         r.reap_ns = Some(Nanos(reap));
         r
@@ -274,10 +263,8 @@ mod tests {
             record(0, 13, 15, 30),
         ];
         let lanes = Recording::from_records(&records).unwrap();
-        assert_eq!(
-            (&lanes[0].submit[..], &lanes[0].wait[..]),
-            (&[2.0, 2.0][..], &[8.0, 15.0][..])
-        );
+        assert_eq!(*lanes[0].submit, [2.0, 2.0]);
+        assert_eq!(*lanes[0].wait, [8.0, 15.0]);
         assert_eq!(*lanes[0].gap, [3.0, 0.0]);
         assert_eq!(*lanes[1].wait, [14.0]);
     }
@@ -328,14 +315,9 @@ mod tests {
     fn a_trace_that_slept_is_refused() {
         let mut slept = record(0, 0, 1, 2);
         slept.slept_ns = Some(Nanos(1));
-        assert_eq!(
-            Recording::from_records(&[slept]),
-            Err(RecordingError::Slept(1))
-        );
-        assert_eq!(
-            Recording::from_records(&[]),
-            Err(RecordingError::NoCompletions(0))
-        );
+        let taken = |records: &[IoRecord]| Recording::from_records(records);
+        assert_eq!(taken(&[slept]), Err(RecordingError::Slept(1)));
+        assert_eq!(taken(&[]), Err(RecordingError::NoCompletions(0)));
     }
 
     #[test]

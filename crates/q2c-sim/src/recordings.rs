@@ -17,8 +17,8 @@ use tally::GroupTally;
 /// What to take of a trace, and as what.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taking {
-    /// The block layer's interval that is taken as the device's time. `None` takes the user layer
-    /// where the trace has it, else D2C where the trace has it, else Q2C.
+    /// The block layer's interval taken as device time; `None`: the user layer's, else D2C, else
+    /// Q2C.
     pub latency: Option<DeviceTime>,
     /// Whose requests form the lanes of a block-layer trace; `None` for its threads.
     pub lanes: Option<LanesBy>,
@@ -26,17 +26,14 @@ pub struct Taking {
     pub device: Option<DevId>,
 }
 
-/// Collects the lanes of a trace while it is read, with 16 bytes per I/O.
+/// Collects the lanes of a trace while it is read: those of the program, or for a trace of the
+/// block layer as many lanes of depth 1 as a thread or device had requests in flight. There the
+/// time before the device time is the submission, and that from a completion to the lane's next
+/// request idle think time. A lane begins with its first request, and all last as long as the
+/// trace.
 ///
-/// Lanes of a user-layer trace are those of the program, each of depth 1. The requests of a
-/// block-layer trace are dealt to as many lanes of depth 1 as a thread or device had requests in
-/// flight; the time before the device time is the submission, and the time from a completion to the
-/// lane's next request is think time, in which the thread is taken to be idle. A lane begins when
-/// its first request did, and all lanes last as long as the trace.
-///
-/// The order of calls: [`take`](Self::take) for the records in the order of the trace, with
-/// [`give`](Self::give) between for a trace larger than memory. At the end
-/// [`finish`](Self::finish), or [`close`](Self::close) and [`give`](Self::give) of everything.
+/// Call [`take`](Self::take) for the records in order, with [`give`](Self::give) between for a
+/// trace larger than memory, then [`finish`](Self::finish), or [`close`](Self::close) and `give`.
 #[derive(Clone, Debug)]
 pub struct Recordings {
     taking: Taking,
@@ -48,15 +45,12 @@ pub struct Recordings {
     open: Open,
     tallies: [GroupTally; 3],
     left_out: [BTreeMap<LeftOut, u64>; 2],
-    /// The device times that records without the one asked for have.
     other_times: BTreeSet<DeviceTime>,
 }
 
-/// Where the lanes of the user layer are, and what speaks against simulating them.
 #[derive(Clone, Debug, Default)]
 struct UserLanes {
-    /// Index of each lane by its number in the trace. Any number may come, so memory goes by the
-    /// lanes that occur, not by the greatest number.
+    /// Any number may come, so memory goes by the lanes that occur.
     places: HashMap<u32, usize>,
     /// The lane of the last I/O and its index: most I/Os come in runs of one lane.
     lately: Option<(u32, usize)>,
@@ -142,7 +136,6 @@ impl Recordings {
         Ok(())
     }
 
-    /// The index of the user-layer lane with this number.
     fn user_lane(&mut self, number: u32, first: u64) -> usize {
         if let Some((_, place)) = self.user.lately.filter(|(lane, _)| *lane == number) {
             return place;

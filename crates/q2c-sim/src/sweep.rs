@@ -9,24 +9,19 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use rayon::prelude::*;
 
-/// The policies that a sweep simulates.
+/// The cells of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// The policies, in the order of the cells.
+    /// In the order of the cells.
     pub policies: Vec<PolicySpec>,
 }
 
-/// Ratios of the rules `mean` and `min`, in steps of 5 %.
 const RATIOS: std::ops::RangeInclusive<u32> = 1..=19;
-/// Update periods, ms.
 const PERIODS_MS: [u64; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
 impl Grid {
     /// The standard grid: `mean` and `min` over ratios of 5 to 95 % and periods of 1 to 200 ms,
-    /// `pas` and `uring` with their defaults, and ten fixed sleeps up to the median latency `p50`.
-    ///
-    /// # Panics
-    /// When a text of the grid is no policy, which would be a fault of q2c.
+    /// `pas`, `uring`, and ten fixed sleeps up to the median latency `p50`.
     #[must_use]
     pub fn standard(p50: Nanos) -> Self {
         let windowed = ["mean", "min"].iter().flat_map(|rule| {
@@ -58,9 +53,9 @@ pub struct Configuration<'a> {
 /// The outcomes between which those of all rules lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Classic polling.
+    /// Of classic polling.
     pub poll: Outcome,
-    /// The oracle, which knows every latency.
+    /// Of the oracle, which knows every latency.
     pub oracle: Outcome,
 }
 
@@ -83,23 +78,18 @@ impl Configuration<'_> {
         known.then(|| self.simulate(Waiting::interrupt(self.lanes.len())))
     }
 
-    /// Simulates one way of waiting, by the reference simulator.
-    ///
-    /// # Panics
-    /// When `waiting` has methods for fewer lanes than there are.
+    /// Simulates one way of waiting by the reference simulator, with the panics of
+    /// [`simulate_with`].
     #[must_use]
     pub fn simulate(&self, waiting: Waiting) -> Outcome {
         simulate_with(self.arrival, self.lanes, self.cost, waiting, self.drive)
     }
 }
 
-/// Simulates every policy and returns the outcomes in the same order. The outcomes do not depend on
-/// the number of cores.
-///
-/// In a closed loop, policies go through the trace by the [`Batch`] where it holds enough of them,
-/// else each at its own pace, sixteen I/Os at a time. Both ways times are whole nanoseconds, and
-/// percentiles the middles of classes 1.6 % wide. What neither way can simulate goes through the
-/// reference simulator.
+/// The outcomes of all policies in their order, whatever the number of cores. In a closed loop,
+/// policies go through the trace by the [`Batch`] where it holds enough of them, else each alone,
+/// sixteen I/Os at a time; times are whole nanoseconds, percentiles the middles of classes 1.6 %
+/// wide. The reference simulator takes the rest.
 #[must_use]
 pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
     let holds = in_step(policies, on);
@@ -125,7 +115,6 @@ pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
 /// Fewer policies than these do not fill the registers of a [`Batch`] enough to be faster in it.
 const ENOUGH: usize = 8;
 
-/// Whether each policy goes through a [`Batch`], in step with the others.
 fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     let none = || vec![false; policies.len()];
     let [lane] = on.lanes else {
@@ -136,14 +125,14 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     }
     let holds = Batch::holds(policies, on.cost);
     let few = holds.iter().filter(|holds| **holds).count() < ENOUGH;
-    match few || may_sleep_long(lane) {
-        true => none(),
-        false => holds,
+    if few || may_sleep_long(lane) {
+        none()
+    } else {
+        holds
     }
 }
 
-/// Whether sleeps computed from the latencies of a lane may come near the longest that the
-/// registers of a [`Batch`] hold, where it would cut them.
+/// Sleeps computed from the latencies may come near the longest that a [`Batch`] holds.
 fn may_sleep_long(lane: &Recording) -> bool {
     let far = (LONGEST / 2) as f32;
     lane.wait.iter().any(|&wait| wait > far)
@@ -154,14 +143,12 @@ fn is_plain_loop(on: &Configuration<'_>) -> bool {
     ends && on.arrival == Arrival::Think
 }
 
-/// The outcomes of policies that a batch holds; `None` for all of them when the recording has times
-/// that are too long for it.
+/// `None` for all of them when the recording has times that are too long for a batch.
 fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
-    let known = batch(policies, on);
-    known.map_or_else(
-        || vec![None; policies.len()],
-        |known| known.into_iter().map(Some).collect(),
-    )
+    match batch(policies, on) {
+        Some(known) => known.into_iter().map(Some).collect(),
+        None => vec![None; policies.len()],
+    }
 }
 
 fn batch(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Outcome>> {
@@ -184,7 +171,6 @@ fn machine<'a>(on: &Configuration<'a>) -> Option<Machine<'a>> {
     is_plain_loop(on).then(|| Machine::new(on.lanes, on.cost, on.drive))?
 }
 
-/// The outcomes of policies that go through the trace each at its own pace.
 fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
     let machine = if policies.is_empty() {
         None
@@ -195,7 +181,6 @@ fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome
     machine.map_or_else(none, |machine| machine.simulate(policies))
 }
 
-/// Simulates one policy with the reference simulator.
 fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
     on.simulate(Waiting::rules(policy.build(on.lanes.len())))
 }

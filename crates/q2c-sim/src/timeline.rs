@@ -22,8 +22,7 @@ pub struct Moment {
     pub missed: bool,
 }
 
-/// Simulates the first `most` I/Os of one lane under a rule with the reference simulator. The
-/// recording is replayed once.
+/// The first `most` I/Os of a lane under a rule, replayed once by the reference simulator.
 #[must_use]
 pub fn timeline(
     arrival: Arrival,
@@ -43,18 +42,17 @@ pub fn timeline(
     let latencies = part.wait.clone();
     let _ = simulate_with(arrival, &[part], cost, rules, Drive::once(seed));
     let moments = std::mem::take(&mut *log.lock().expect("the simulation is over"));
-    let with_latency = |(moment, latency): (Moment, f32)| Moment {
+    let with_latency = |(moment, &latency): (Moment, &f32)| Moment {
         latency: latency.into(),
         ..moment
     };
     moments
         .into_iter()
-        .zip(latencies.iter().copied())
+        .zip(&*latencies)
         .map(with_latency)
         .collect()
 }
 
-/// A rule's lane that logs every decision and outcome.
 struct LoggedLane {
     rule: Box<dyn Lane>,
     log: Arc<Mutex<Vec<Moment>>>,
@@ -87,37 +85,35 @@ impl Lane for LoggedLane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Direction;
     use q2c_policy::PolicySpec;
 
     /// Latencies of 30, 10 and 30 us, and a fixed sleep of 15 us that ends 2 us late: only the
     /// second I/O is missed and observed after 17 us.
     #[test]
     fn by_hand() {
-        let io = Io {
-            direction: Direction::Read,
-            bytes: 4096,
-        };
         let mut lane = Recording::default();
-        [30e3, 10e3, 30e3, 30e3]
-            .iter()
-            .for_each(|&wait| lane.push(io, 0.0, wait, 1e3));
+        for wait in [30e3, 10e3, 30e3, 30e3] {
+            lane.push(
+                Io {
+                    bytes: 4096,
+                    ..Io::default()
+                },
+                0.0,
+                wait,
+                1e3,
+            );
+        }
         let rule: PolicySpec = "fixed:15us".parse().unwrap();
         let cost = CostModel::delayed(Nanos(2_000));
         let rule = rule.build(1).pop().unwrap();
         let got = timeline(Arrival::Think, &lane, &cost, rule, 1, 3);
-        let seen: Vec<(f64, f64, f64, bool)> = got
-            .iter()
-            .map(|m| (m.at, m.latency, m.observed, m.missed))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                (0.0, 30e3, 30e3, false),
-                (31e3, 10e3, 17e3, true),
-                (49e3, 30e3, 30e3, false)
-            ]
-        );
+        let seen = got.iter().map(|m| (m.at, m.latency, m.observed, m.missed));
+        let wanted = [
+            (0.0, 30e3, 30e3, false),
+            (31e3, 10e3, 17e3, true),
+            (49e3, 30e3, 30e3, false),
+        ];
+        assert_eq!(seen.collect::<Vec<_>>(), wanted);
         assert!(got.iter().all(|m| m.asked == 15e3));
     }
 }

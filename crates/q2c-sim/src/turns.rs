@@ -1,18 +1,15 @@
 //! Whose turn it is: the lane with the earliest event.
 
-/// The lanes by the time of their next event, as a tree of winners: each node has the earlier of
-/// its two children, of equal ones the lane with the lower number. A trace of the block layer can
-/// have hundreds of lanes.
+/// Lanes by their next event, as a tree of winners: each node has the earlier child, of equal ones
+/// the lower lane. A trace of the block layer can have hundreds of lanes.
 pub(crate) struct Turns<T> {
     /// The root stands at 1, the children of node `n` at `2 n` and `2 n + 1`, the lanes at the end.
     nodes: Vec<(T, u32)>,
-    /// Place of the first lane, a power of two.
     leaves: usize,
 }
 
 impl<T: Copy + PartialOrd> Turns<T> {
-    /// The turns of so many lanes, of which none has an event: their time is `never`, which is
-    /// after all others.
+    /// So many lanes without an event: their time is `never`, after all others.
     pub fn new(lanes: usize, never: T) -> Self {
         let leaves = lanes.next_power_of_two();
         Turns {
@@ -21,7 +18,6 @@ impl<T: Copy + PartialOrd> Turns<T> {
         }
     }
 
-    /// Sets the times of the lanes' next events, from the first lane on.
     pub fn fill(&mut self, events: impl Iterator<Item = T>) {
         for (lane, event) in events.enumerate() {
             self.nodes[self.leaves + lane] = (event, lane as u32);
@@ -31,17 +27,14 @@ impl<T: Copy + PartialOrd> Turns<T> {
         }
     }
 
-    /// The lane with the earliest event; of equal ones the lowest.
     pub fn next(&self) -> usize {
         self.nodes[1].1 as usize
     }
 
-    /// The time of the earliest event.
     pub fn at(&self) -> T {
         self.nodes[1].0
     }
 
-    /// Sets the time of a lane's next event.
     pub fn set(&mut self, lane: usize, event: T) {
         let mut node = self.leaves + lane;
         self.nodes[node] = (event, lane as u32);
@@ -51,7 +44,6 @@ impl<T: Copy + PartialOrd> Turns<T> {
         }
     }
 
-    /// Gives a node the earlier of its children.
     fn play(&mut self, node: usize) {
         let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
         self.nodes[node] = if right.0 < left.0 { right } else { left };
@@ -63,7 +55,6 @@ mod tests {
     use super::*;
     use q2c_stats::Rng;
 
-    /// Compared with a look at every lane, with many equal times.
     #[test]
     fn the_earliest_is_next() {
         let mut rng = Rng::new(5);

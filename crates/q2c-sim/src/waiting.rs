@@ -6,8 +6,7 @@ use q2c_policy::{Lane, LaneMethod, Wait};
 pub enum Waiting {
     /// By a method of q2c's own threads, one entry per lane.
     Lanes(Vec<Wait>),
-    /// The bound that no rule passes: it knows each latency and each wake delay, and sleeps as long
-    /// as it may whenever that saves CPU.
+    /// The bound: it knows each latency and wake delay, and sleeps whenever that saves CPU.
     Oracle,
 }
 
@@ -36,7 +35,7 @@ impl Waiting {
         Waiting::Lanes(handles.into_iter().map(Wait::Hybrid).collect())
     }
 
-    /// What a lane does; `None` is the oracle.
+    /// `None` is the oracle.
     pub(crate) fn of_lane(&mut self, lane: usize) -> Option<&mut Wait> {
         match self {
             Waiting::Lanes(waits) => Some(&mut waits[lane]),

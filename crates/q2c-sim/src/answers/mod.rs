@@ -1,5 +1,4 @@
-//! Answers that need several cells of a sweep: how safe a choice is, what its neighbours lose,
-//! which choice holds for several traces.
+//! Answers that need several cells: how safe a choice is, what neighbours lose, several traces.
 
 mod robust;
 mod sensitivity;

@@ -3,33 +3,28 @@
 /// The best configuration over several traces, in two senses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// Index of the configuration with the highest mean of its shares over the traces, and that
-    /// mean.
+    /// The configuration with the highest mean of its shares, and that mean.
     pub on_average: (usize, f64),
     /// Index of the configuration whose lowest share over the traces is highest, and that share.
     pub worst_case: (usize, f64),
 }
 
-/// Finds the best configuration over several traces. `scores[trace][configuration]` is the
-/// objective, `None` where the limits are not kept. A share is the score over the best score on the
-/// same trace. Only configurations that keep the limits on every trace count; the result is `None`
-/// when there is none. Ties go to the first.
-///
-/// Scores must be positive (turn "least CPU" into its reciprocal).
+/// The best configuration over several traces; `scores[trace][configuration]` is positive, `None`
+/// beyond the limits. A share is the score over the trace's best score. Only configurations within
+/// the limits on every trace count; ties go to the first.
 #[must_use]
 pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
     let best: Vec<f64> = scores.iter().map(|of| highest(of)).collect();
     let configurations = scores.first()?.len();
-    let shares = |c: usize| -> Option<Vec<f64>> {
-        let each = scores
+    let mut found: Option<Robust> = None;
+    for c in 0..configurations {
+        let lane_shares = scores
             .iter()
             .zip(&best)
             .map(|(of, best)| Some(of[c]? / best));
-        each.collect()
-    };
-    let mut found: Option<Robust> = None;
-    for c in 0..configurations {
-        let Some(shares) = shares(c) else { continue };
+        let Some(shares) = lane_shares.collect::<Option<Vec<f64>>>() else {
+            continue;
+        };
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
         let now = found.get_or_insert(Robust {

@@ -13,9 +13,7 @@ pub struct Neighbour {
     pub share: f64,
 }
 
-/// The cells next to cell `of`: they have the same rule, and one parameter one step of the grid
-/// lower or higher, all others equal. There are at most two per parameter, in the order of the
-/// parameters, the lower first. `score` gives a cell's score by its index.
+/// Cells of the same rule with one parameter one step of the grid off, the lower first.
 #[must_use]
 pub fn sensitivity(
     policies: &[PolicySpec],
@@ -40,7 +38,6 @@ pub fn sensitivity(
     found
 }
 
-/// Whether two policies of one rule differ in parameter `k` and in no other.
 fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
     let (x, y) = (a.params(), b.params());
     a.rule().name == b.rule().name

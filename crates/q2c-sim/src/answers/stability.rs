@@ -9,13 +9,12 @@
 /// From this share of the latency on, `d / (1 - r)` counts as near the bound.
 const NEAR: f64 = 0.7;
 
-/// Whether a rule of one ratio recovers from oversleep.
+/// Whether a rule recovers once every I/O has overslept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stability {
     /// The rule recovers, with a margin.
     Safe,
-    /// The rule recovers at this latency, but not on a device a little faster or with a delay a
-    /// little longer.
+    /// It recovers, but not with a device a little faster or a delay a little longer.
     Near {
         /// `d / (1 - r)` over the latency.
         share: f64,
@@ -27,13 +26,13 @@ pub enum Stability {
     },
 }
 
-/// The stability of a rule of ratio `ratio` on a device of `latency` (ns) where wake-ups come
-/// `delay` (ns) late.
+/// Of a rule of this ratio on a device of `latency` (ns) where wake-ups are `delay` (ns) late.
 #[must_use]
 pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
-    let share = match ratio < 1.0 {
-        true => delay / (1.0 - ratio) / latency,
-        false => f64::INFINITY,
+    let share = if ratio < 1.0 {
+        delay / (1.0 - ratio) / latency
+    } else {
+        f64::INFINITY
     };
     match share {
         s if s >= 1.0 => Stability::Permanent { share },

@@ -1,19 +1,16 @@
-//! The cost model in the form that the batch kernels read: functions of the sleep's length that
-//! share their corner points, so that one search serves all of them.
+//! The cost model as the batch kernels read it: functions of the sleep's length with shared
+//! corners.
 
 use super::sleeps::Sleeps;
 use q2c_model::{CostModel, Curve};
 
-/// Several curves over the same abscissa, joined so that one search finds the line of each of them.
-/// All columns but `x` have one row more than `x`: row 0 holds below the first corner, row `i + 1`
-/// from corner `i` on.
+/// Curves over the same abscissa, so that one search finds all lines. Columns but `x` have one row
+/// more: row 0 below the first corner, row `i + 1` from corner `i` on.
 #[derive(Clone, Debug)]
 pub(super) struct Joint<const N: usize> {
-    /// Corner points of all curves together, ascending.
     pub x: Vec<f64>,
-    /// Values of all curves at the corner where the row begins.
+    /// At the corner where the row begins.
     pub value: Vec<[f64; N]>,
-    /// Slopes of all curves within the row.
     pub slope: Vec<[f64; N]>,
 }
 
@@ -48,23 +45,19 @@ impl<const N: usize> Joint<N> {
 /// Width of a [`Lookup`]'s cells, as a power of two in ns: 1024 ns.
 const CELL: u32 = 10;
 
-/// A [`Joint`] for whole abscissae from 0, in single precision. The abscissa is divided into cells
-/// of equal width; a table gives the row in which a cell begins, and a short search goes on from
-/// there.
+/// A [`Joint`] for whole abscissae from 0, in single precision: a table gives the row in which each
+/// cell of equal width begins, and a short search goes on from there.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup<const N: usize> {
-    /// For each cell, the row that holds at the cell's beginning.
     rows: Vec<u8>,
     /// For each row, the abscissa at which it ends; infinite for the last.
     ends: Vec<f64>,
     lines: Vec<CostLine<N>>,
 }
 
-/// The functions between two corners.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostLine<const N: usize> {
     from: f64,
-    /// Values at the beginning of the line.
     pub value: [f32; N],
     pub slope: [f32; N],
 }
@@ -112,33 +105,27 @@ fn flat(curve: &Curve) -> bool {
 /// Stands for "no upper bound", ns: more than any time that a lane can hold.
 const NO_BOUND: f64 = 1e9;
 
-/// The cost model as the kernels use it. Made once for a [`Batch`](super::Batch) and never changed.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
     /// Over the sleep asked: base, spread, least and most of the clear delay; CPU of a clear and of
     /// a hit sleep; latency and submission time that the sleep adds.
     pub sleep: Lookup<8>,
-    /// The functions of `sleep` for sixteen sleeps at once; `None` when there are too many corners.
     pub sleeps: Option<Sleeps<8>>,
     /// Over the sleep asked less the latency: base, spread, least and most of the hit delay.
     pub hit: Joint<4>,
-    /// All costs as single numbers, where none depends on a draw or on the sleep's length.
     pub plain: Option<PlainCosts>,
-    /// Whether a sleep may make an I/O faster. Only then can the observed time be shorter than the
-    /// device time, and only then must the sum of late times be kept apart from the others.
+    /// Only where a sleep may make an I/O faster is the sum of late times kept apart.
     pub gains: bool,
     /// How long before a poll would see it a completion disturbs the wake-up, ns.
     pub lead: i32,
     /// From the wake-up to the reaping after a hit sleep, ns.
     pub reap: i32,
-    /// Busy CPU of the machine beyond the thread's own for an I/O that is polled, ns, not rounded:
-    /// `simulate` does not round it either.
+    /// Beyond the thread's own CPU, ns; not rounded, as in `simulate`.
     pub other_poll: f64,
     /// The same CPU for an I/O that sleeps first, ns.
     pub other_sleep: f64,
 }
 
-/// The costs where they depend neither on a draw nor on the sleep's length, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlainCosts {
     /// Delay of a clear wake-up, from the end of the sleep asked.
@@ -150,7 +137,6 @@ pub(super) struct PlainCosts {
 }
 
 impl Costs {
-    /// Returns `None` when the curves over the sleep have too many corners.
     pub fn new(cost: &CostModel) -> Option<Self> {
         let none = Curve::constant(NO_BOUND);
         let most = |curve: &Curve| match curve.x.is_empty() {
@@ -200,8 +186,7 @@ impl Costs {
         })
     }
 
-    /// Whether the delay of every wake-up is known beforehand, and a sleep adds nothing to latency
-    /// or submission.
+    /// Delays are known beforehand, and a sleep adds nothing to latency or submission.
     fn is_plain(&self, cost: &CostModel) -> bool {
         let still = |spread: f64, z: &[f64]| spread == 0.0 || z.iter().all(|&z| z == 0.0);
         let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
@@ -215,7 +200,6 @@ impl Costs {
             && self.reap >= 0
     }
 
-    /// The delay of a hit wake-up where it is constant.
     fn flat_hit(&self) -> f64 {
         let [base, _, least, most] = self.hit.value[0];
         base.min(most).max(least.max(0.0))

@@ -1,5 +1,4 @@
-//! The general kernel of windowed rules and fixed sleeps: delays that are drawn per I/O, any number
-//! of buckets, with or without percentiles.
+//! The general kernel of windowed rules and fixed sleeps: drawn delays, any number of buckets.
 
 use super::KernelInput;
 use super::costs::Costs;
@@ -13,7 +12,6 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 use q2c_policy::form::WindowStatistic;
 
-/// One I/O of the trace, each number in all lanes.
 #[derive(Clone, Copy)]
 struct DrawnIo<S: Simd> {
     wait: i32x16<S>,
@@ -63,7 +61,6 @@ impl<S: Simd> IoOutcome<S> {
     }
 }
 
-/// The sums of [`RunningSums`] and those that follow from drawn costs.
 #[derive(Clone, Copy)]
 struct DrawnSums<S: Simd> {
     running: RunningSums<S>,
@@ -116,8 +113,7 @@ impl<S: Simd> DrawnSums<S> {
     }
 }
 
-/// The time that the sleep adds to a submission of `recorded` ns. A gain that was measured on
-/// longer submissions does not turn a short one negative.
+/// A gain that was measured on longer submissions does not turn a short one negative.
 #[inline(always)]
 fn added<S: Simd>(simd: S, row: &BucketRow, recorded: i32, costs: &Costs) -> i32x16<S> {
     let added = row.submit.load(simd);
@@ -127,7 +123,6 @@ fn added<S: Simd>(simd: S, row: &BucketRow, recorded: i32, costs: &Costs) -> i32
     }
 }
 
-/// Counts the latency of I/O `i` for percentiles.
 #[inline(always)]
 fn count<S: Simd>(
     histogram: &mut GroupHistogram,
@@ -148,7 +143,6 @@ fn count<S: Simd>(
     }
 }
 
-/// Adds an observed time to the open window of the I/O's bucket.
 #[inline(always)]
 fn gather<S: Simd>(row: &mut BucketRow, statistic: WindowStatistic, observed: i32x16<S>) {
     let simd = observed.token();
@@ -161,8 +155,6 @@ fn gather<S: Simd>(row: &mut BucketRow, statistic: WindowStatistic, observed: i3
     row.count.store(row.count.load(simd) + 1);
 }
 
-/// Runs a group over a piece: I/Os without events in [`quiet`], the one with events in
-/// [`eventful`].
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput) {
     let mut from = 0;
@@ -172,8 +164,7 @@ pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput) 
     }
 }
 
-/// Simulates I/Os from `from` on until an event is due. Returns that I/O, which is not yet counted,
-/// or `None` at the piece's end.
+/// Until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
 fn quiet<S: Simd>(
     simd: S,
@@ -208,7 +199,6 @@ fn quiet<S: Simd>(
     due
 }
 
-/// Simulates I/O `i` with the events that are due around it.
 #[inline(always)]
 fn eventful<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput, i: usize) {
     let piece = &input.piece;

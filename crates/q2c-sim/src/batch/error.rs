@@ -1,8 +1,7 @@
 use q2c_policy::PolicySpec;
 use thiserror::Error;
 
-/// Why a batch cannot simulate a configuration or a trace. [`simulate`](crate::simulate) has none
-/// of these limits.
+/// The limits of a batch; [`simulate`](crate::simulate) has none of them.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BatchError {

@@ -20,8 +20,7 @@ use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::WindowStatistic;
 
-/// Sums since each lane's last flush. Each is at most the time that passed since, which stays below
-/// three times [`FAR`](super::FAR).
+/// Since each lane's last flush; each stays below three times [`FAR`](super::FAR).
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupSums {
     pub misses: SimdLanes<i32>,
@@ -40,22 +39,17 @@ pub(super) struct SimdGroup {
     pub lanes: [LaneState; SIMD_LANES],
     /// One row per bucket; the last row is for I/Os without a bucket, which are polled.
     pub rows: Box<[BucketRow; BUCKETS + 1]>,
-    /// A lane's event less the piece's begin and less the time that the lane's I/Os have taken, but
-    /// for recorded submissions and think times. The event is due when [`Piece::returned`] has
-    /// reached this.
+    /// The lane's event less the piece's begin and the time of its I/Os but for recorded
+    /// submissions and think times: due when [`Piece::returned`] has reached it.
     pub left: SimdLanes<i32>,
     pub sums: GroupSums,
     pub histogram: Option<GroupHistogram>,
-    /// What the windows gather; the same statistic in all lanes.
     pub statistic: WindowStatistic,
     /// The share of that statistic which each lane sleeps, in parts per billion.
     pub shares: SimdLanes<f64>,
-    /// The state of the rule, in a group of `pas`.
     pub pas: Option<PasGroup>,
-    /// Whether the kernel of this group always keeps every sum, as that of `pas` does. The plain
-    /// kernel keeps only those from which the others follow.
+    /// Every sum is kept, as for `pas`; the plain kernel keeps those from which others follow.
     pub sums_all: bool,
-    /// Number of lanes that are not done.
     pub live: u32,
 }
 
@@ -118,13 +112,11 @@ impl SimdGroup {
         }
     }
 
-    /// When the submission of I/O `i` returned, ns of the lane's simulated time.
     fn returned(&self, lane: usize, piece: &Piece, i: usize) -> i64 {
         self.lanes[lane].event + i64::from(piece.returned[i]) - i64::from(self.left.0[lane])
     }
 
-    /// Handles the events that are due when the submission of I/O `i` has returned: changes of the
-    /// stage, and the end of a window. The next window opens at the next completion.
+    /// Events due when the submission of I/O `i` has returned: stages, and a window's end.
     #[inline(always)]
     pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
         let now = self.returned(lane, &input.piece, i);
@@ -141,10 +133,9 @@ impl SimdGroup {
         }
     }
 
-    /// Handles the events that are due in the lanes of `due` (a bit set) at the completion of I/O
-    /// `i`. The kernel has already added that completion to its row; `before` is the row's window
-    /// without it. A window that is over closes without the completion, which then opens the next
-    /// window.
+    /// Events due in the lanes of `due` (a bit set) at the completion of I/O `i`, which is already
+    /// in its row; `before` is the window without it. A window that is over closes without it, and
+    /// it opens the next.
     #[inline(always)]
     pub fn after<S: Simd>(
         &mut self,
@@ -185,14 +176,12 @@ impl SimdGroup {
         }
     }
 
-    /// Sets what the open window of one row and lane holds.
     #[inline(always)]
     fn hold(&mut self, lane: usize, row: usize, statistic: i32, count: i32) {
         self.rows[row].statistic.0[lane] = statistic;
         self.rows[row].count.0[lane] = count;
     }
 
-    /// Moves a lane to its next stage, from I/O `i` on.
     #[cold]
     #[inline(never)]
     fn turn(&mut self, lane: usize, i: usize, input: &KernelInput) {
@@ -241,7 +230,6 @@ impl SimdGroup {
         }
     }
 
-    /// Moves a lane's sums over all I/Os before I/O `n` into the lane's totals.
     fn flush(&mut self, lane: usize, n: usize, input: &KernelInput) {
         let piece = &input.piece;
         let state = &mut self.lanes[lane];
@@ -271,8 +259,7 @@ impl SimdGroup {
         }
     }
 
-    /// Ends the work on a piece: flushes every lane and counts its time from the next piece's
-    /// start.
+    /// Flushes every lane; times then count from the next piece's start.
     pub fn leave(&mut self, input: &KernelInput) {
         let piece = &input.piece;
         for lane in 0..SIMD_LANES {
@@ -281,8 +268,7 @@ impl SimdGroup {
                 super::plain::count(self, lane, row, piece.len(), input);
             }
             let left = i64::from(self.left.0[lane]) - piece.total;
-            // An event that is long overdue is put off so that `left` fits into 32 bits; it stays
-            // due.
+            // `left` has to fit into 32 bits; an overdue event stays due.
             let kept = left.max(-i64::from(super::FAR));
             self.lanes[lane].event += kept - left;
             self.left.0[lane] = kept as i32;
@@ -290,7 +276,6 @@ impl SimdGroup {
     }
 }
 
-/// The statistic of a window without completions.
 pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
     match statistic {
         WindowStatistic::Mean => 0,
@@ -298,13 +283,11 @@ pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
     }
 }
 
-/// What a lane's I/Os since the last flush took.
 #[derive(Clone, Copy)]
 struct Took {
     ios: i64,
     /// Time without recorded submissions and think times, ns.
     time: i64,
-    /// Device times, ns.
     waited: i64,
 }
 
@@ -328,8 +311,7 @@ fn totals(totals: &mut Totals, sums: &mut GroupSums, lane: usize, took: Took, ga
     totals.observed += took.time - added;
 }
 
-/// The totals after the plain kernel: since the last flush all I/Os had the same sleep and nothing
-/// was drawn, so that most sums follow from a few.
+/// Since the last flush all I/Os had one sleep and no draws: most sums follow from a few.
 fn plain_totals(
     totals: &mut Totals,
     sums: &mut GroupSums,

@@ -10,27 +10,23 @@
 //! These are counted once for all configurations ([`CommonHistogram`]), and each configuration
 //! counts only what its misses changed.
 
+use super::alone::ranks;
 use super::piece::Piece;
 use super::simd_lanes::{SIMD_LANES, each};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use std::borrow::Cow;
 
-/// Classes per octave: a class is 1.1 to 1.6 % wide, and its middle within 0.8 % of every latency
-/// in it.
+/// Per octave: classes are 1.1 to 1.6 % wide, middles within 0.8 % of all in them.
 const STEPS: usize = 64;
-/// Octaves from 1 ns.
 const OCTAVES: usize = 32;
-/// Number of classes.
 pub(super) const CLASSES: usize = OCTAVES * STEPS;
-/// Number of counters of a group.
 const LENGTH: usize = CLASSES * SIMD_LANES;
 /// Number of low bits of a single-precision number that do not tell its class.
 const BELOW: u32 = 17;
 /// The number that the remaining bits of 1.0 give; class 0 begins at 1 ns.
 const FIRST: i32 = 127 << (23 - BELOW);
-/// Below the limit one I/O in this many is counted. A prime, so that the choice does not fall in
-/// step with a pattern of the workload.
+/// Below the limit one I/O in this many counts: a prime, not in step with a workload.
 const STRIDE: u64 = 7;
 /// The first I/Os of a trace, this many, are all counted.
 const ALL: u64 = 65_536;
@@ -40,16 +36,13 @@ const ABOVE: f64 = 0.03;
 /// Number of a lane's first I/Os by whose latencies the limit is set.
 pub(crate) const FIRST_LATENCIES: usize = 16_384;
 
-/// Decides which latencies are counted. Set by the first piece of the trace and not changed after
-/// that.
+/// Which latencies are counted: set by the first piece of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountingLimit {
-    /// From this latency on every one is counted, ns.
     limit: i32,
 }
 
 impl CountingLimit {
-    /// Sets the limit from the first latencies of the trace as it was recorded, ns.
     pub fn new(mut latencies: Vec<i32>) -> Self {
         let below = (latencies.len() as f64 * (1.0 - ABOVE)) as usize;
         let limit = match latencies.len() {
@@ -65,14 +58,12 @@ impl CountingLimit {
         self.limit
     }
 
-    /// Whether the weights change among sixteen I/Os from I/O `io` of the trace on, not before the
-    /// first of them.
+    /// Whether weights change among sixteen I/Os from `io` on, not before the first.
     #[inline(always)]
     pub fn changes_within(io: u64) -> bool {
         io < ALL && io + SIMD_LANES as u64 > ALL
     }
 
-    /// The weights of sixteen I/Os from I/O `io` of the trace on, among which they do not change.
     #[inline(always)]
     pub(super) fn weights(io: u64) -> Weights {
         if io < ALL {
@@ -82,8 +73,7 @@ impl CountingLimit {
         Weights::sparse(io.next_multiple_of(STRIDE) - io)
     }
 
-    /// The weight with which a latency of I/O `io` of the trace counts if it is below the limit; 0
-    /// when it is not counted.
+    /// Of a latency of I/O `io` that is below the limit; 0 when it is not counted.
     pub fn weight(io: u64) -> i32 {
         match io {
             ..ALL => 1,
@@ -93,16 +83,13 @@ impl CountingLimit {
     }
 }
 
-/// The weights of sixteen latencies below the limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
-    /// Which of them count.
     pub bits: u16,
     pub weight: u32,
 }
 
 impl Weights {
-    /// One in [`STRIDE`] counts, from `first` on.
     #[inline(always)]
     fn sparse(first: u64) -> Self {
         Weights {
@@ -112,14 +99,11 @@ impl Weights {
     }
 }
 
-/// Each [`STRIDE`]th bit.
 const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);
 
 /// A histogram of the latencies as they were recorded, for all configurations.
 pub(super) struct CommonHistogram {
-    /// Counters of all I/Os before the current piece.
     before: Box<[u32]>,
-    /// Counters of all I/Os up to the current piece's end.
     after: Box<[u32]>,
 }
 
@@ -132,13 +116,12 @@ impl CommonHistogram {
         }
     }
 
-    /// Moves on to the next piece of the trace.
     pub fn take(&mut self, piece: &Piece) {
         self.before.copy_from_slice(&self.after);
         count_all(&mut self.after, piece, piece.len());
     }
 
-    /// The counters of all I/Os before I/O `n` of `piece`, which has to be the current one.
+    /// `piece` has to be the current one.
     fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
@@ -160,8 +143,7 @@ pub(super) fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
-/// The counters of a group, the lanes of a class side by side: `class * SIMD_LANES + lane`. Where
-/// they are added to those of [`CommonHistogram`], they may have wrapped below 0.
+/// `class * SIMD_LANES + lane`; what is added to [`CommonHistogram`] may be wrapped below 0.
 pub(super) struct GroupHistogram(Box<[u32; LENGTH]>);
 
 impl GroupHistogram {
@@ -170,7 +152,6 @@ impl GroupHistogram {
         GroupHistogram(counters.try_into().expect("of that length"))
     }
 
-    /// Counts the latency of each lane, with the I/O's [`CountingLimit::weight`].
     #[inline(always)]
     pub fn count<S: Simd>(&mut self, latency: i32x16<S>, weight: i32, counting: CountingLimit) {
         let above = latency.simd_ge(counting.limit);
@@ -188,8 +169,7 @@ impl GroupHistogram {
         }
     }
 
-    /// Corrects the common counters for the lanes that missed the I/O: counts their `latency` and
-    /// takes the `recorded` latency away.
+    /// For lanes that missed the I/O: `latency` counts, the `recorded` one does not.
     #[inline(always)]
     pub fn count_missed<S: Simd>(
         &mut self,
@@ -237,8 +217,7 @@ impl GroupHistogram {
         *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Lets a lane count from I/O `n` of `piece` on: forgets its counters, and takes away what
-    /// `common` counted before that I/O.
+    /// Counts from I/O `n` of `piece` on: what `common` counted before is taken away.
     pub fn clear(
         &mut self,
         lane: usize,
@@ -257,11 +236,7 @@ impl GroupHistogram {
         }
     }
 
-    /// Returns the middles of the classes that hold p50, p99 and p99.9 of a lane's `ios` latencies
-    /// by nearest rank, ns; zeros when there are none. The counters of `common` are added as they
-    /// are before I/O `n` of `piece`.
-    ///
-    /// Ranks are counted from the longest latency down, because every long latency was counted.
+    /// [`ranks`] of a lane's `ios` latencies; `common` counts as before I/O `n` of `piece`.
     pub fn ranks(
         &self,
         lane: usize,
@@ -278,21 +253,11 @@ impl GroupHistogram {
             let all = common.as_ref().map_or(0, |common| common[class]);
             (own.wrapping_add(all) as i32).max(0) as u64
         };
-        [0.5, 0.99, 0.999].map(|q| {
-            let rank = ((q * ios as f64).ceil() as u64).max(1);
-            let from_top = (ios + 1).saturating_sub(rank);
-            let mut seen = 0;
-            let class = (0..OCTAVES * STEPS).rev().find(|&class| {
-                let n = count(class);
-                seen += n;
-                n > 0 && seen >= from_top
-            });
-            class.map_or(0.0, middle)
-        })
+        let classes = (0..OCTAVES * STEPS).rev();
+        ranks(ios, &classes.map(|class| (class, count(class))))
     }
 }
 
-/// The index of the counter of each lane's latency.
 #[inline(always)]
 fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
     let simd = latency.token();

@@ -19,7 +19,6 @@ pub(super) struct HitLines {
 }
 
 impl HitLines {
-    /// Returns `None` with more than [`CORNERS`] corner points.
     pub fn new(joint: &Joint<4>) -> Option<Self> {
         if joint.x.len() > CORNERS {
             return None;
@@ -48,7 +47,6 @@ impl HitLines {
         (base + spread * z).min(most).max(least.max(0.0))
     }
 
-    /// Loads the tables into registers.
     #[inline(always)]
     pub fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
         let zero = f32x16::splat(simd, 0.0);
@@ -70,7 +68,6 @@ const FIRST: i32 = 0x0302_0100;
 /// Added to such a selection, selects the next number.
 const NEXT: i32 = 0x0404_0404;
 
-/// [`HitLines`] in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<'a, S: Simd> {
     corners: &'a [f32],

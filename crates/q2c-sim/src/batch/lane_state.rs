@@ -1,18 +1,15 @@
-//! One configuration in a group. Events interrupt its kernel: the end of a window, the beginning
-//! and the end of what counts.
+//! One configuration in a group. Events interrupt its kernel: window ends, and bounds of what
+//! counts.
 
 use super::FAR;
 use super::totals::{Snapshot, Totals};
 use crate::outcome::Outcome;
 use q2c_policy::form::{Sensitivity, WindowForm};
 
-/// A time that never comes.
 pub(super) const NEVER: i64 = i64::MAX;
-/// The value of [`LaneState::end`] while no window is open. It lies in the past, so that the next
-/// completion opens a window.
+/// [`LaneState::end`] without an open window: past, so the next completion opens one.
 pub(super) const IDLE: i64 = i64::MIN;
 
-/// What decides the sleeps of a configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneRule {
     /// The sleep never changes: a fixed sleep, a lane without configuration, or one that is done.
@@ -22,7 +19,7 @@ pub(super) enum LaneRule {
 }
 
 impl LaneRule {
-    /// Length of the rule's windows, ns; 0 for a rule without windows.
+    /// In ns; 0 for a rule without windows.
     pub fn period(&self) -> u64 {
         match self {
             LaneRule::Windowed(form) => form.period.0,
@@ -31,7 +28,6 @@ impl LaneRule {
     }
 }
 
-/// Whether a lane's I/Os count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LaneStage {
     WarmUp,
@@ -39,8 +35,6 @@ pub(super) enum LaneStage {
     Done,
 }
 
-/// The state of one configuration outside the registers. Times are nanoseconds of the
-/// configuration's own simulated time.
 #[derive(Clone, Debug)]
 pub(super) struct LaneState {
     pub rule: LaneRule,
@@ -53,18 +47,13 @@ pub(super) struct LaneState {
     pub stage: LaneStage,
     /// Number in the trace of the first I/O of the open window.
     pub opened: u64,
-    /// Number of I/Os that the totals contain.
     pub flushed: u64,
     /// A time at or before the last flush; how long sums may have grown is judged by it.
     pub flushed_at: i64,
-    /// Time that the flushed I/Os took, without recorded submissions and think times.
     pub taken: i64,
-    /// Device times of the flushed I/Os.
     pub waited: i64,
     pub totals: Totals,
-    /// The totals at the moment when counting began.
     pub before: Snapshot,
-    /// The result; empty until the lane is done.
     pub outcome: Outcome,
 }
 
@@ -90,7 +79,6 @@ impl LaneState {
         }
     }
 
-    /// A lane without configuration.
     pub fn empty() -> Self {
         LaneState {
             stage: LaneStage::Done,

@@ -52,24 +52,19 @@ use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
 use simd_lanes::SIMD_LANES;
 
-/// Times from this one on, 0.54 s, are too long for a kernel: the sum of two shorter ones fits into
-/// 32 bits.
+/// Times from here, 0.54 s, are too long: the sum of two shorter ones fits into 32 bits.
 const FAR: i32 = 1 << 29;
 /// The longest sleep that a batch takes, ns.
 pub(crate) const LONGEST: u64 = 1 << 28;
-/// The longest window that a batch takes, ns: the sum of the observed times in it fits into 32
-/// bits.
+/// The longest window, ns: the sum of the observed times in it fits into 32 bits.
 const LONGEST_WINDOW: u64 = 1 << 30;
 
-/// The input of the kernels beside their group. All groups of a piece have the same input.
 struct KernelInput {
     piece: Piece,
     costs: Costs,
     hit: HitLines,
-    /// Which latencies are counted; set by the first piece.
     counting: CountingLimit,
-    /// Latencies counted once for all configurations: where a clear sleep does not change a latency
-    /// and percentiles are wanted.
+    /// Where a clear sleep does not change a latency and percentiles are wanted.
     common: Option<CommonHistogram>,
     /// The bucket that the plain kernel works in, while the trace has had no other.
     only: Option<usize>,
@@ -77,20 +72,16 @@ struct KernelInput {
     seen: u32,
     /// Simulated time of a configuration at which counting begins, ns.
     warm_up: i64,
-    /// Simulated time at which counting ends, ns.
     stop: i64,
 }
 
-/// Many configurations that are simulated on one trace, in a closed loop of depth 1.
-///
-/// The order of calls is [`Batch::new`], [`Batch::feed`] for each part of the trace in order (or
-/// for the whole trace several times, until [`Batch::is_done`]), then [`Batch::finish`]. Draws
-/// depend on the seed and on the number of the I/O alone. So the outcomes do not depend on the
-/// number of cores, and, but for percentiles, not on the size of the parts.
+/// Many configurations simulated on one trace, in a closed loop of depth 1: [`Batch::new`],
+/// [`Batch::feed`] for each part in order (or the whole again and again, until [`Batch::is_done`]),
+/// [`Batch::finish`]. Draws depend on the seed and the I/O's number alone, so outcomes depend
+/// neither on the number of cores nor, but for percentiles, on the parts.
 pub struct Batch {
     /// Groups of windowed rules and fixed sleeps first, then those of `pas`.
     groups: Vec<SimdGroup>,
-    /// Number of groups before those of `pas`.
     windowed: usize,
     /// For each configuration, in the order given: its group and its lane.
     places: Vec<(usize, usize)>,
@@ -99,24 +90,20 @@ pub struct Batch {
     level: Level,
 }
 
-/// Configurations of one kind may share a group.
 #[derive(Clone, Copy, PartialEq)]
 enum GroupKind {
     Windowed(WindowStatistic),
     Pas,
 }
 
-/// A configuration in the form in which a lane holds it.
 #[derive(Clone, Copy)]
 struct LaneForm {
     rule: LaneRule,
-    /// The sleep that the lane begins with, ns.
     sleep: i32,
     kind: GroupKind,
 }
 
-/// The form in which a lane holds `policy`; `None` when a batch cannot hold it. `known` says
-/// whether delays are known beforehand, as `pas` needs it.
+/// `known`: delays are known beforehand, as `pas` needs it.
 fn lane_form(policy: &PolicySpec, known: bool) -> Option<LaneForm> {
     let (rule, sleep, kind) = match policy.form() {
         Form::Fixed(sleep) if sleep.0 <= LONGEST => (
@@ -154,7 +141,6 @@ impl Batch {
         policies.iter().map(one).collect()
     }
 
-    /// A batch of `policies` for one lane of depth 1. An I/O counts when it begins at or after
     /// `drive.warm_up` and before `drive.warm_up + drive.measure`, in each configuration's
     /// simulated time; [`Drive::ONE_PASS`] counts to the trace's end. Without `percentiles` the
     /// outcomes have 0 in their place.
@@ -190,12 +176,14 @@ impl Batch {
             draws: Draws::new(cost, drive.seed),
             level: Level::new(),
         };
-        let each = policies.iter().enumerate();
-        let all = each.map(|(i, policy)| match lane_form(policy, known) {
-            Some(form) => Ok((i, form)),
-            None => Err(BatchError::Rule(policy.clone())),
-        });
-        let all: Vec<(usize, LaneForm)> = all.collect::<Result<_, _>>()?;
+        let all: Vec<(usize, LaneForm)> = policies
+            .iter()
+            .enumerate()
+            .map(|(i, policy)| match lane_form(policy, known) {
+                Some(form) => Ok((i, form)),
+                None => Err(BatchError::Rule(policy.clone())),
+            })
+            .collect::<Result<_, _>>()?;
         for kind in [
             GroupKind::Windowed(WindowStatistic::Mean),
             GroupKind::Windowed(WindowStatistic::Min),
@@ -206,10 +194,9 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Adds the groups of the configurations of one kind. Configurations with windows of one period
-    /// stand together as far as possible, because their windows end together. Else they keep their
-    /// order: neighbours in a sweep are similar, so an event that is rare in one lane is rare in
-    /// its group.
+    /// Configurations with windows of one period stand together, as their windows end together;
+    /// else neighbours do, which are similar: an event that is rare in one lane is rare in its
+    /// group.
     fn fill(&mut self, all: &[(usize, LaneForm)], kind: GroupKind, percentiles: bool) {
         let of_kind = all.iter().filter(|(_, form)| form.kind == kind);
         let mut mine: Vec<(usize, LaneForm)> = of_kind.copied().collect();
@@ -235,7 +222,6 @@ impl Batch {
         }
     }
 
-    /// Replays the next part of the trace on all configurations that are not done.
     ///
     /// # Errors
     /// When an I/O's times are too long; then nothing of the part was replayed.
@@ -250,7 +236,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Runs all groups over the piece.
     fn run(&mut self) {
         let level = self.level;
         let was_plain = self.input.only.is_some();
@@ -283,9 +268,7 @@ impl Batch {
         self.groups.iter().all(|group| group.live == 0)
     }
 
-    /// The outcome of each configuration, in the order in which they were given. Configurations
-    /// that are not done count to the end of what was fed, over the simulated time since their
-    /// warm-up.
+    /// In the order given. Those not done count to the end of what was fed.
     #[must_use]
     pub fn finish(mut self) -> Vec<Outcome> {
         let input = &self.input;
@@ -303,8 +286,7 @@ impl Batch {
 }
 
 impl KernelInput {
-    /// Takes note of a piece that has just been filled. The plain kernel is chosen from the first
-    /// piece on until the trace shows a second bucket, and never again after that.
+    /// The plain kernel is chosen until the trace shows a second bucket, and never again.
     fn begin_piece(&mut self) {
         let begins = self.piece.first == 0;
         if begins {
@@ -320,8 +302,7 @@ impl KernelInput {
     }
 }
 
-/// Whether all times of a part are short enough; `first` is the number of its first I/O in the
-/// trace.
+/// `first` is the number of the part's first I/O in the trace.
 fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
     let long = |t: &f32| *t >= FAR as f32;
     let found = part.wait.iter().chain(part.submit.iter()).position(long);

@@ -13,25 +13,20 @@ use fearless_simd::{Simd, f64x8, i32x16, i64x8, mask32x16};
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
-/// One number of each lane in double precision: two registers.
 type Doubles = SimdLanes<f64>;
 
-/// The state of the rule in one bucket.
 #[derive(Clone)]
 struct PasBucket {
-    /// The sleep, not rounded, ns.
     ns: Doubles,
     /// The factor by which the sleep moved last.
     step: Doubles,
     /// How strongly an outcome changes the step, 1 without adaption.
     heat: Doubles,
-    /// The last outcome learned, 1 for late.
     late: SimdLanes<i32>,
     /// The outcome that the next decision learns, 1 for late.
     news: SimdLanes<i32>,
 }
 
-/// Parameters and state of the rule in the lanes of a group.
 pub(super) struct PasGroup {
     up: Doubles,
     down: Doubles,
@@ -70,14 +65,12 @@ impl PasGroup {
     }
 }
 
-/// Loads sixteen numbers into two registers.
 #[inline(always)]
 fn pair<S: Simd>(simd: S, lanes: &Doubles) -> [f64x8<S>; 2] {
     let (low, high) = lanes.0.split_at(SIMD_LANES / 2);
     [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)]
 }
 
-/// Stores the two registers that [`pair`] loads.
 #[inline(always)]
 fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
     let (low, high) = lanes.0.split_at_mut(SIMD_LANES / 2);
@@ -89,7 +82,6 @@ fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 impl PasBucket {
-    /// Learns the last outcome of each lane and returns each lane's next sleep, ns.
     #[inline(always)]
     fn learn<S: Simd>(&mut self, simd: S, of: &Parameters<S>) -> i32x16<S> {
         let (late, news) = (self.late.load(simd), self.news.load(simd));
@@ -120,7 +112,6 @@ impl PasBucket {
     }
 }
 
-/// The parameters of all lanes, in registers.
 #[derive(Clone, Copy)]
 struct Parameters<S: Simd> {
     up: [f64x8<S>; 2],
@@ -141,7 +132,6 @@ impl<S: Simd> Parameters<S> {
     }
 }
 
-/// The outcome of an I/O that sleeps.
 #[inline(always)]
 fn sleeping<S: Simd>(
     asked: i32x16<S>,
@@ -159,7 +149,6 @@ fn sleeping<S: Simd>(
     }
 }
 
-/// Simulates I/O `i` in all lanes. Returns which lanes were clear and what each observed.
 #[inline(always)]
 fn step<S: Simd>(
     simd: S,
@@ -194,18 +183,16 @@ fn step<S: Simd>(
     (outcome.clear, outcome.observed)
 }
 
-/// Number of groups that take turns, I/O by I/O. A group's decision waits some 60 cycles for its
-/// own last outcome; the other groups fill that time.
+/// Groups take turns I/O by I/O: each waits some 60 cycles for its own last outcome.
 pub(super) const TURNS: usize = 4;
 
-/// Runs up to [`TURNS`] groups over a piece.
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInput) {
     match groups {
         [a, b, c, d] => in_turns(simd, [a, b, c, d], input),
         some => {
-            // A loop rather than `for_each`: the compiler does not inline that closure, and the
-            // registers' instructions would become calls.
+            // A loop: the closure of a `for_each` is not inlined, and instructions would become
+            // calls.
             for group in some {
                 in_turns(simd, [group], input);
             }
@@ -244,7 +231,6 @@ fn in_turns<S: Simd, const N: usize>(
     }
 }
 
-/// Simulates I/O `i` in one group, with its events.
 #[inline(always)]
 fn one<S: Simd>(
     simd: S,

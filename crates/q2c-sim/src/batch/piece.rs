@@ -6,39 +6,32 @@ use crate::closed::Draws;
 use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// The largest number of I/Os in a piece. The columns that the kernels read, 33 bytes per I/O, stay
-/// in the second-level cache while all groups pass over them.
+/// The columns that kernels read, 33 bytes per I/O, stay in the second-level cache.
 const LENGTH: usize = 16_384;
 
 /// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more.
 /// [`Piece::fill`] replaces a piece by the next one of the trace.
 #[derive(Default)]
+/// Times in ns.
 pub(super) struct Piece {
     /// Number of the trace's I/Os before the piece.
     pub first: u64,
     /// Submission and think times before the piece, ns.
     pub base: i64,
-    /// Submission times before the piece, ns.
     pub submitted: i64,
-    /// Device times, ns.
     pub wait: Vec<i32>,
-    /// When each submission would return if no I/O took any time, ns from the piece's start.
+    /// When each submission would return if no I/O took any time, from the piece's start.
     pub returned: Vec<i32>,
-    /// Submission times, ns.
     pub submit: Vec<i32>,
     /// Sum of the device times before each I/O, from the trace's start, ns.
     pub waited: Vec<i64>,
-    /// CPU time in the think times before each I/O, from the trace's start, ns.
     pub thought: Vec<i64>,
     /// The bucket, or [`BUCKETS`] for an I/O without one.
     pub row: Vec<u8>,
-    /// Draw of the wake-up if it is clear.
     pub z_clear: Vec<f32>,
-    /// Draw of the wake-up if it is hit.
     pub z_hit: Vec<f32>,
     /// The weight of its latency in a histogram, see [`CountingLimit::weight`].
     pub weight: Vec<i32>,
-    /// Sum of the piece's submission and think times, ns.
     pub total: i64,
 }
 
@@ -130,12 +123,10 @@ impl Piece {
         self.total += submit + gap;
     }
 
-    /// Sum of the submission times of the piece's first `n` I/Os, ns.
     pub fn submit_until(&self, n: usize) -> i64 {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
     }
 
-    /// The latencies as recorded, from submission to reaping, ns.
     pub fn latencies(&self) -> Vec<i32> {
         self.submit
             .iter()
@@ -149,7 +140,6 @@ impl Piece {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)
     }
 
-    /// The bucket of all of the piece's I/Os; `None` when they have several.
     pub fn only_row(&self) -> Option<u8> {
         let rows = self.rows();
         rows.is_power_of_two().then(|| rows.trailing_zeros() as u8)

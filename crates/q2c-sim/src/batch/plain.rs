@@ -1,5 +1,4 @@
-//! The kernel for one bucket and delays that are known beforehand. Each I/O costs a comparison, a
-//! maximum and five sums.
+//! The kernel for one bucket and known delays: an I/O costs a comparison, a maximum and five sums.
 
 use super::KernelInput;
 use super::group::{SimdGroup, WindowBefore};
@@ -10,7 +9,6 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
 use q2c_policy::form::WindowStatistic;
 
-/// What the kernel reads of the row. It is constant until a lane's sleep changes.
 #[derive(Clone, Copy)]
 struct PlainSleep<S: Simd> {
     clear: i32x16<S>,
@@ -41,7 +39,6 @@ impl<S: Simd> PlainSleep<S> {
         }
     }
 
-    /// Returns which lanes were clear, and the time that each observed.
     #[inline(always)]
     fn observe(&self, wait: i32x16<S>) -> (mask32x16<S>, i32x16<S>) {
         let clear = wait.simd_gt(self.clear);
@@ -96,7 +93,6 @@ impl<S: Simd> PlainSums<S> {
     }
 }
 
-/// Runs a group over a piece whose I/Os all have the bucket `row`.
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, row: usize, input: &KernelInput) {
     match (group.statistic, group.histogram.is_some()) {
@@ -121,8 +117,7 @@ fn loops<S: Simd, const MEAN: bool, const COUNTS: bool>(
     }
 }
 
-/// Simulates I/Os from `from` on until an event is due. Returns that I/O, which is not yet counted,
-/// or `None` at the piece's end.
+/// Until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
 fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
     simd: S,
@@ -154,7 +149,6 @@ fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
     due
 }
 
-/// Counts the latencies of I/O `i` for percentiles.
 #[inline(always)]
 pub(super) fn count_latency<S: Simd>(
     histogram: &mut GroupHistogram,
@@ -170,7 +164,6 @@ pub(super) fn count_latency<S: Simd>(
     histogram.count_missed(!clear, latency, recorded, weight, input.counting);
 }
 
-/// Simulates I/O `i` with the events that are due around it.
 #[inline(always)]
 fn eventful<S: Simd, const MEAN: bool>(
     simd: S,
@@ -206,8 +199,7 @@ fn eventful<S: Simd, const MEAN: bool>(
     group.after(simd, due, i, &observed.to_array(), &before, input);
 }
 
-/// Sets the count of a lane's open window before I/O `i`. The kernel does not count, because with
-/// one bucket all I/Os since the window's first are in it.
+/// Sets an open window's count: with one bucket all I/Os since its first are in it.
 #[inline]
 pub(super) fn count(group: &mut SimdGroup, lane: usize, row: usize, i: usize, input: &KernelInput) {
     let state = &group.lanes[lane];

@@ -6,8 +6,7 @@ use super::sleeps::Sleeps;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 
-/// Sixteen sleeps, of as many lanes or I/Os; see [`BucketRow`](super::row::BucketRow), which keeps
-/// the same numbers.
+/// See [`BucketRow`](super::row::BucketRow), which keeps the same numbers.
 #[derive(Clone, Copy)]
 pub(super) struct PricedSleeps<S: Simd> {
     pub asked: i32x16<S>,

@@ -19,17 +19,15 @@ use q2c_model::Nanos;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{WindowForm, WindowStatistic};
 
-/// For statistics below this, 262 us, the arithmetic is exact: the quotient in single precision is
-/// off by one at most, which is corrected, and the product in double precision is rounded far from
-/// any bound.
+/// Below this, 262 us, arithmetic is exact: the single-precision quotient is off by one at most,
+/// which is corrected, and the product is rounded far from any bound.
 const SMALL: i32 = 1 << 18;
 /// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
 const LOW_BITS: f64 = 4_503_599_627_370_496.0;
 /// From this number of closing lanes on, a pass over all buckets is cheaper than one pass per lane.
 const TOGETHER: u32 = 3;
 
-/// Closes the windows of the lanes in `closing` (a bit set): each of their buckets that has
-/// completions gets its new sleep and an empty window.
+/// Each bucket of `closing` (a bit set) with completions gets a new sleep and an empty window.
 #[inline(always)]
 pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, input: &KernelInput) {
     let rows = &mut *group.rows;
@@ -57,7 +55,6 @@ pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, inp
     }
 }
 
-/// Closes the window of one bucket, lane by lane, with the rule's own arithmetic.
 #[inline(always)]
 fn one_by_one<S: Simd>(
     simd: S,
@@ -82,7 +79,6 @@ fn one_by_one<S: Simd>(
     }
 }
 
-/// The sleep by the rule's own arithmetic, ns.
 #[inline]
 fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     let value = match form.statistic {
@@ -104,8 +100,7 @@ fn put_f<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
     to.store(mine.select(new, old));
 }
 
-/// Closes the window of one bucket in all lanes of `closing` at once. Returns the lanes that are
-/// still to be done one by one, because a statistic is too large for the registers.
+/// Returns the lanes with a statistic that is too large for the registers.
 #[inline(always)]
 fn together<S: Simd>(
     simd: S,
@@ -162,7 +157,6 @@ fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedS
     put(&mut row.cpu_hit, mine, priced.cpu_hit);
 }
 
-/// Closes the window of one lane in all buckets at once.
 #[inline(always)]
 fn alone<S: Simd>(
     simd: S,
@@ -212,8 +206,7 @@ fn alone<S: Simd>(
     }
 }
 
-/// The sleeps by the rule for all buckets of a lane; without meaning for a bucket without
-/// completions.
+/// Without meaning for a bucket without completions.
 #[inline(always)]
 fn asked_alone<S: Simd>(
     simd: S,
@@ -229,7 +222,7 @@ fn asked_alone<S: Simd>(
         .unwrap_or_else(|| i32x16::load_array(simd, each_bucket(form, gathered, count)))
 }
 
-/// The sleeps of [`asked_alone`] one by one, where a statistic is too large for the registers.
+/// Where a statistic is too large for the registers.
 #[cold]
 #[inline(never)]
 fn each_bucket(

@@ -1,54 +1,38 @@
-//! One bucket of a group: the sleep of each configuration, the costs of that sleep, and what the
-//! open window has gathered.
+//! One bucket of a group: each configuration's sleep, its costs, and what the open window gathered.
 
 use super::costs::{Costs, PlainCosts};
 use super::simd_lanes::SimdLanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x8, i32x8};
 
-/// The threshold between clear and hit for a configuration that polls: no completion comes so early
-/// that it would count as a hit.
+/// Threshold between clear and hit when polling: no completion comes so early.
 pub(super) const NEVER_HIT: i32 = -(1 << 29);
-/// An upper bound for wake-ups, ns: no sleep that a batch takes wakes so late, and it fits into 32
-/// bits.
+/// No sleep that a batch takes wakes so late, ns; it fits into 32 bits.
 pub(super) const LATEST: f32 = 1_073_741_824.0;
-/// 2^20 ns: added before and taken off after the conversion to whole numbers, which cuts towards
-/// zero, so that negative values round as positive ones do.
+/// 2^20 ns around the conversion, which cuts towards zero: negative values round alike.
 pub(super) const SHIFT: f32 = 1_048_576.0;
-/// The shift with the half that turns cutting into rounding.
 pub(super) const WHOLE: f32 = SHIFT + 0.5;
 /// The least delay of a timer, ns: none wakes early.
 pub(super) const LEAST: f32 = 0.0;
-/// Lower bound of each function of [`Costs::sleep`].
 pub(super) const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
-/// Times are whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, with half a
-/// nanosecond added, so that cutting rounds them. The plain kernel reads other columns than the
-/// drawn one; [`BucketRow::set`] fills in those of one of them.
+/// Whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, plus half a nanosecond,
+/// so that cutting rounds. Kernels read different columns; see [`BucketRow::set`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketRow {
-    /// The sleep asked, 0 for polling.
     pub asked: SimdLanes<i32>,
-    /// 1 for a configuration that sleeps.
     pub slept: SimdLanes<i32>,
-    /// Time of a clear wake-up for the draw 0.
+    /// Time of a clear wake-up for the draw 0, and what one unit of the draw adds.
     pub wake: SimdLanes<f32>,
-    /// Time that one unit of the draw adds to a clear wake-up.
     pub spread: SimdLanes<f32>,
-    /// Earliest time of a clear wake-up.
+    /// Bounds of the time of a clear wake-up.
     pub earliest: SimdLanes<f32>,
-    /// Latest time of a clear wake-up.
     pub latest: SimdLanes<f32>,
-    /// A sleep is clear when the device time is longer than the sum of the wake-up and this: the
-    /// lead less the added latency.
+    /// Clear if the device time is longer than wake-up and this: lead less added latency.
     pub ahead: SimdLanes<i32>,
-    /// Time that the sleep adds to the latency.
     pub added: SimdLanes<i32>,
-    /// Time that the sleep adds to the submission.
     pub submit: SimdLanes<i32>,
-    /// CPU of a clear sleep.
     pub cpu_clear: SimdLanes<i32>,
-    /// CPU of a hit sleep.
     pub cpu_hit: SimdLanes<i32>,
     /// Time of a clear wake-up where it does not depend on a draw.
     pub plain_wake: SimdLanes<i32>,
@@ -58,15 +42,12 @@ pub(super) struct BucketRow {
     pub plain_hit: SimdLanes<i32>,
     /// Sum or least of the observed times in the open window.
     pub statistic: SimdLanes<i32>,
-    /// Completions in the open window.
     pub count: SimdLanes<i32>,
-    /// Never read. It keeps the same column of different rows from falling into the same few sets
-    /// of the first-level cache.
+    /// Never read: keeps a column of different rows out of the same few cache sets.
     _apart: SimdLanes<i32>,
 }
 
 impl BucketRow {
-    /// A row in which all configurations poll.
     pub fn polling() -> Self {
         let never = SimdLanes([NEVER_HIT; super::simd_lanes::SIMD_LANES]);
         BucketRow {
@@ -76,8 +57,7 @@ impl BucketRow {
         }
     }
 
-    /// Lets a lane sleep `ns`, 0 for polling. With `plain` it fills in the columns that the plain
-    /// kernel reads, else those that the drawn one reads.
+    /// 0 polls. With `plain` the plain kernel's columns are filled in, else the drawn one's.
     #[inline(always)]
     pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs, plain: bool) {
         match (ns, &costs.plain) {
@@ -125,7 +105,6 @@ impl BucketRow {
         self.cpu_hit.0[lane] = cpu_hit;
     }
 
-    /// Lets a lane poll.
     #[cold]
     pub fn poll(&mut self, lane: usize) {
         for column in [

@@ -1,12 +1,10 @@
-//! The time and the sums that the kernel for drawn delays and that of `pas` keep in registers. The
-//! plain kernel keeps fewer sums, from which these follow.
+//! Time and sums that the kernels `drawn` and `pas` keep in registers; the plain one keeps fewer.
 
 use super::group::SimdGroup;
 use super::simd_lanes::SimdLanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
 
-/// How one I/O ended in each lane, ns.
 #[derive(Clone, Copy)]
 pub(super) struct IoOutcome<S: Simd> {
     pub clear: mask32x16<S>,
@@ -15,20 +13,15 @@ pub(super) struct IoOutcome<S: Simd> {
     pub polled: i32x16<S>,
 }
 
-/// The sleep of each lane and its CPU.
 #[derive(Clone, Copy)]
 pub(super) struct LaneSleeps<S: Simd> {
-    /// The sleep asked, 0 for polling, ns.
+    /// 0 for polling.
     pub asked: i32x16<S>,
-    /// 1 for a lane that sleeps.
     pub slept: i32x16<S>,
-    /// CPU of a clear sleep, ns.
     pub cpu_clear: i32x16<S>,
-    /// CPU of a hit sleep, ns.
     pub cpu_hit: i32x16<S>,
 }
 
-/// The lanes' time and sums, kept in registers between two events.
 #[derive(Clone, Copy)]
 pub(super) struct RunningSums<S: Simd> {
     pub left: i32x16<S>,

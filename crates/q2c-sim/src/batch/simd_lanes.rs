@@ -1,11 +1,9 @@
-//! One number for each of sixteen configurations, side by side in SIMD registers. A SIMD lane is
-//! one configuration's place there.
+//! One number for each of sixteen configurations (SIMD lanes), side by side in registers.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 
-/// Number of configurations that advance together: their whole nanoseconds fill one register of
-/// AVX-512, two of AVX2, four of SSE or NEON.
+/// Their whole nanoseconds fill one register of AVX-512, two of AVX2, four of SSE or NEON.
 pub(super) const SIMD_LANES: usize = 16;
 
 /// One number of each configuration of a group. The alignment keeps every load within a cache line.

@@ -7,12 +7,10 @@ use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
 /// Number of lines in a table: two registers hold it.
 const LINES: usize = 2 * SIMD_LANES;
-/// Selects the first 32-bit number of a table, as the numbers of its four bytes.
+// As in `hit`: the first 32-bit number of a table by its four bytes, and the step to the next.
 const FIRST: i32 = 0x0302_0100;
-/// Added to such a selection, selects the next number.
 const NEXT: i32 = 0x0404_0404;
 
-/// `N` functions of the sleep asked. Each line has the value at its beginning and its slope.
 #[derive(Clone, Debug)]
 pub(super) struct Sleeps<const N: usize> {
     corners: Vec<f32>,
@@ -49,9 +47,10 @@ impl<const N: usize> Sleeps<N> {
             bytes = asked.simd_ge(corner).select(bytes + NEXT, bytes);
         }
         let bytes: u8x64<S> = bytes.bitcast();
-        match self.corners.len() < SIMD_LANES {
-            true => self.lines(asked, bytes, pick_low),
-            false => self.lines(asked, bytes, pick),
+        if self.corners.len() < SIMD_LANES {
+            self.lines(asked, bytes, pick_low)
+        } else {
+            self.lines(asked, bytes, pick)
         }
     }
 
@@ -63,8 +62,7 @@ impl<const N: usize> Sleeps<N> {
         pick: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
-        // A loop rather than `map`: the compiler does not always inline `map`, and the values would
-        // leave the registers.
+        // A loop: `map` is not always inlined, and the values would leave the registers.
         let mut all = [asked; N];
         for (n, function) in all.iter_mut().enumerate() {
             *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
@@ -79,7 +77,6 @@ fn pick_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x
     f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
 }
 
-/// The number that each lane's selection names in a table.
 #[inline(always)]
 fn pick<S: Simd>([low, high]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     let simd = bytes.token();

@@ -1,8 +1,7 @@
-//! Tests of what the batch promises beside equal results: every SIMD level gives the same outcomes,
-//! a trace may come in parts, and nothing is allocated while it runs.
+//! Every SIMD level gives the same outcomes, a trace may come in parts, and nothing is allocated.
 
 use super::*;
-use q2c_model::{Bytes, Curve, Direction, WakeDelay};
+use q2c_model::{Curve, Direction, WakeDelay};
 use q2c_policy::Io;
 use q2c_stats::Rng;
 
@@ -11,14 +10,13 @@ fn trace(ios: usize, sizes: u64) -> Recording {
     let mut trace = Recording::default();
     for _ in 0..ios {
         let class = rng.below(2 * sizes) as u32;
-        let direction = match class % 2 {
-            0 => Direction::Read,
-            _ => Direction::Write,
+        let direction = if class.is_multiple_of(2) {
+            Direction::Read
+        } else {
+            Direction::Write
         };
-        let io = Io {
-            direction,
-            bytes: 512 << (class / 2),
-        };
+        let bytes = 512 << (class / 2);
+        let io = Io { direction, bytes };
         let wait = 20_000 + rng.below(30_000);
         trace.push(io, 900.0, wait as f32, 300.0);
     }
@@ -40,22 +38,15 @@ fn cost(spread: f64) -> CostModel {
         ..WakeDelay::default()
     };
     let mut cost = CostModel {
-        bs: Bytes(4096),
-        submit_ns: 0.0,
-        turnaround_ns: 0.0,
         wake_clear: delay(2_100.0),
         wake_hit: delay(2_700.0),
         hit_lead_ns: 800.0,
         reap_hit_ns: 150.0,
         sleep_cpu_clear_ns: Curve::constant(1_300.0),
         sleep_cpu_hit_ns: Curve::constant(1_700.0),
-        added_latency_ns: Curve::default(),
-        added_submit_ns: Curve::default(),
-        interrupt_cpu_ns: 0.0,
-        interrupt_latency_ns: 0.0,
         other_cpu_poll_ns: 100.0,
         other_cpu_sleep_ns: 400.0,
-        other_cpu_interrupt_ns: 0.0,
+        ..CostModel::delayed(Nanos::ZERO)
     };
     if spread > 0.0 {
         cost.wake_clear.base_ns = line(2_000.0, 3_333.0);
@@ -93,7 +84,6 @@ fn batch(cost: &CostModel, percentiles: bool) -> Batch {
     Batch::new(&policies, cost, drive, percentiles).expect("rules it holds")
 }
 
-/// All SIMD levels that this machine has, the best first.
 fn levels() -> Vec<Level> {
     let best = Level::new();
     let mut levels = vec![best];
@@ -108,13 +98,12 @@ fn levels() -> Vec<Level> {
 
 #[test]
 fn all_levels_give_the_same() {
-    let cases = [
+    for (spread, sizes, percentiles) in [
         (0.0, 1, false),
         (0.0, 8, true),
         (450.0, 1, true),
         (450.0, 8, true),
-    ];
-    for (spread, sizes, percentiles) in cases {
+    ] {
         let cost = cost(spread);
         let trace = trace(8_000, sizes);
         let with = |level: Level| {
@@ -135,7 +124,6 @@ fn all_levels_give_the_same() {
     }
 }
 
-/// Parts of any length give the outcomes of the whole trace.
 #[test]
 fn a_trace_may_come_in_parts() {
     for (spread, sizes) in [(0.0, 1), (450.0, 4)] {

@@ -6,26 +6,19 @@ use crate::outcome::Outcome;
 use q2c_model::{Latencies, Rates, Simulated};
 use std::ops::Sub;
 
-/// Sums since the trace's start. Times are whole nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub misses: i64,
-    /// Sum of the sleeps asked.
     pub asked: i64,
-    /// Number of I/Os that slept.
     pub slept: i64,
     pub polled: i64,
-    /// Thread CPU after the submission.
     pub cpu: i64,
-    /// Observed time beyond the device time.
     pub late: i64,
     /// Time that sleeps added to submissions.
     pub added: i64,
-    /// Time from the submission's return to the reaping.
     pub observed: i64,
 }
 
-/// Totals at one moment, with the sums of the trace up to that moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     totals: Totals,
@@ -48,13 +41,11 @@ impl Snapshot {
         }
     }
 
-    /// Number of I/Os since `earlier`.
     pub fn ios_since(&self, earlier: &Snapshot) -> u64 {
         (self.ios - earlier.ios) as u64
     }
 
-    /// The outcome of the I/Os since `earlier`. `wall` is the simulated time in which they ran, ns;
-    /// `ranks` are p50, p99 and p99.9, ns.
+    /// Of the I/Os since `earlier`, in `wall` ns; `ranks` are p50, p99 and p99.9, ns.
     pub fn outcome(
         &self,
         earlier: &Snapshot,

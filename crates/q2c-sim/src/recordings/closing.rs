@@ -1,6 +1,6 @@
 //! The end of a trace: which of its lanes are simulated, and what was taken as what.
 
-use super::lane::{HeldLane, LaneGroup};
+use super::lane::LaneGroup;
 use super::{Recordings, UserLanes};
 use crate::dealing::Group;
 use crate::recording::{Counted, Recording, RecordingError};
@@ -14,7 +14,7 @@ pub struct Closed {
     pub lanes: Vec<usize>,
     /// For each of these lanes [`Recording::first_at`].
     pub first_at: Vec<f64>,
-    /// [`Recording::gap_cpu`] of all lanes.
+    /// As [`Recording::gap_cpu`].
     pub gap_cpu: Option<Nanos>,
     /// Lengths that occur, in rising order.
     pub sizes: Vec<Bytes>,
@@ -23,22 +23,19 @@ pub struct Closed {
 }
 
 impl Recordings {
-    /// Ends the taking: chooses the layer and the lanes that are simulated, and completes the
-    /// think times of the lanes.
+    /// Chooses the layer and the lanes that are simulated, and completes their think times.
     ///
     /// # Errors
-    /// When nothing is complete or everything was left out, when the trace lacks what was asked
-    /// for, when the recording method slept, when a lane of the user layer was deeper than 1, or
-    /// when the requests of a block-layer trace are not sorted.
+    /// When nothing is complete or left, the trace lacks what was asked for, the recording method
+    /// slept, a user-layer lane was deeper than 1, or requests are not sorted.
     pub fn close(&mut self) -> Result<Closed, RecordingError> {
         self.deal(true);
         let group = self.chosen()?;
         self.check(group)?;
         let (first, last) = self.tallies[group.index()].span.unwrap_or_default();
         let block = group != LaneGroup::User;
-        let own = self.lanes.iter_mut().enumerate();
-        let mut own: Vec<(usize, &mut HeldLane)> =
-            own.filter(|(_, lane)| lane.group == group).collect();
+        let lanes = self.lanes.iter_mut().enumerate();
+        let mut own: Vec<_> = lanes.filter(|(_, lane)| lane.group == group).collect();
         own.sort_by_key(|(index, lane)| (lane.number, *index));
         if block {
             own.iter_mut().for_each(|(_, lane)| lane.fit(first, last));
@@ -67,7 +64,6 @@ impl Recordings {
         Ok((closed.lanes.iter().map(take).collect(), closed))
     }
 
-    /// The group that is simulated.
     fn chosen(&self) -> Result<LaneGroup, RecordingError> {
         let [user, driven, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
         match self.taking.latency {
@@ -78,7 +74,6 @@ impl Recordings {
         }
     }
 
-    /// Why nothing can be simulated.
     fn nothing(&self, asked: Option<DeviceTime>, user: u64) -> RecordingError {
         let [of_user, of_block] = &self.left_out;
         let lacking = of_block.get(&LeftOut::NoBegin).copied();
@@ -100,7 +95,6 @@ impl Recordings {
         }
     }
 
-    /// Whether the lanes of the group can be simulated.
     fn check(&self, group: LaneGroup) -> Result<(), RecordingError> {
         let UserLanes { slept, overlap, .. } = &self.user;
         match group {

@@ -22,16 +22,14 @@ impl LaneGroup {
     }
 }
 
-/// A lane, and what is needed to put its next I/O behind the last one.
 #[derive(Clone, Debug)]
 pub(super) struct HeldLane {
     pub recording: Recording,
     pub group: LaneGroup,
     /// User layer: the number of the lane in the trace.
     pub number: u32,
-    /// When the first I/O began, ns.
+    /// When the first I/O began and the last one was complete or reaped, ns.
     pub first: u64,
-    /// When the last I/O was complete or reaped, ns.
     pub done: u64,
 }
 
@@ -56,8 +54,7 @@ impl HeldLane {
         self.done = end;
     }
 
-    /// Sets the time before the first I/O and after the last one, so that the lane lasts as long as
-    /// its trace, which goes from `first` to `last`.
+    /// Sets the time before and after, so that the lane lasts from `first` to `last`.
     pub fn fit(&mut self, first: u64, last: u64) {
         self.recording.first_at = (self.first - first) as f64;
         self.recording.gap_cpu = Some(Nanos::ZERO);

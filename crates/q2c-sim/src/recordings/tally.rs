@@ -4,13 +4,11 @@ use q2c_model::DevId;
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sums over the I/Os of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupTally {
     pub ios: u64,
     pub overlapping: u64,
     pub polled: u64,
-    /// Sum of the submission times, ns.
     pub submission: u128,
     /// When the first I/O began and the last one ended, ns.
     pub span: Option<(u64, u64)>,

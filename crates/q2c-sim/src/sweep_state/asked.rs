@@ -8,7 +8,6 @@ use q2c_policy::PolicySpec;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
-/// The configurations, the costs and the simulated time.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Asked {
     #[serde(with = "texts")]
@@ -51,7 +50,6 @@ impl Asked {
         }
     }
 
-    /// When counting begins and ends, ns of simulated time.
     pub fn counts(&self) -> (i64, i64) {
         let time = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let warm_up = time(self.warm_up);
@@ -60,11 +58,9 @@ impl Asked {
 
     /// The policies and, behind them, classic polling.
     pub fn rules(&self) -> Vec<Rule<'_>> {
-        let policies = self.policies.iter().map(Some);
-        policies.chain([None]).collect()
+        self.policies.iter().map(Some).chain([None]).collect()
     }
 
-    /// Whether two states belong to one sweep, beside their configurations.
     pub fn same_machine(&self, other: &Asked) -> Result<(), Fault> {
         for (what, own, others) in [
             ("warm-up", self.warm_up, other.warm_up),
@@ -84,15 +80,14 @@ impl Asked {
                 self.seed, other.seed
             )));
         }
-        match self.cost == other.cost {
-            true => Ok(()),
-            false => Err(other_sweep(
-                "the same costs, found others; sweep both with one calibration",
-            )),
+        if self.cost == other.cost {
+            return Ok(());
         }
+        Err(other_sweep(
+            "the same costs, found others; sweep both with one calibration",
+        ))
     }
 
-    /// Whether two states have the same configurations in the same order.
     pub fn same_policies(&self, other: &Asked) -> Result<(), Fault> {
         let count = self.policies.len().max(other.policies.len());
         let text = |of: &Asked, i: usize| of.policies.get(i).map(ToString::to_string);
@@ -108,13 +103,11 @@ impl Asked {
     }
 }
 
-/// The fault of states that are no parts of one sweep.
 pub(super) fn other_sweep(reason: impl Display) -> Fault {
     let text = format!("join states of sweeps: expected {reason}");
     Fault::new(Exit::Usage, text)
 }
 
-/// Policies as their texts.
 mod texts {
     use q2c_policy::PolicySpec;
     use serde::de::Error;

@@ -8,14 +8,11 @@ use crate::recording::Recording;
 use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
 
-/// The configurations between two stretches.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Device {
     pub fed: Fed,
-    /// The first latencies as they were recorded, ns. They say from which latency on all are
-    /// counted.
+    /// As recorded, ns: they say from which latency on all are counted.
     first: Vec<i32>,
-    /// The configurations and, behind them, classic polling.
     pub stopped: Vec<Stopped>,
 }
 
@@ -27,17 +24,11 @@ pub(super) struct Fed {
 }
 
 impl Fed {
-    /// The same with further I/Os of the same device.
     fn with(self, some: &Recording) -> Fed {
         let mut digest = self.digest ^ some.first_at.to_bits();
         for i in 0..some.len() {
-            let times = [some.submit[i], some.wait[i], some.gap[i]];
-            for word in [
-                some.ios[i],
-                times[0].to_bits(),
-                times[1].to_bits(),
-                times[2].to_bits(),
-            ] {
+            let times = [some.submit[i], some.wait[i], some.gap[i]].map(f32::to_bits);
+            for word in [some.ios[i]].into_iter().chain(times) {
                 digest = (digest.rotate_left(5) ^ u64::from(word)).wrapping_mul(MIX);
             }
         }
@@ -47,7 +38,6 @@ impl Fed {
         }
     }
 
-    /// The I/Os of two volumes, in any order.
     pub fn beside(self, other: Fed) -> Fed {
         Fed {
             ios: self.ios.saturating_add(other.ios),
@@ -55,7 +45,6 @@ impl Fed {
         }
     }
 
-    /// The I/Os of a whole volume, as they are added to those of others.
     pub fn whole(self) -> Fed {
         let digest = (self.digest ^ self.ios.rotate_left(32)).wrapping_mul(MIX);
         Fed { digest, ..self }
@@ -90,7 +79,6 @@ impl Device {
         })
     }
 
-    /// Takes the configurations through further I/Os.
     pub fn update(&mut self, asked: &Asked, some: &Recording) -> Result<(), Fault> {
         if some.is_empty() {
             return Ok(());
@@ -122,13 +110,13 @@ impl Device {
         self.stopped.iter().all(|stopped| stopped.is_done(stop))
     }
 
-    /// The sums of one volume, by configuration.
     pub fn totals(&self, asked: &Asked) -> Vec<Totals> {
         let (warm_up, stop) = asked.counts();
         let one = |stopped: &Stopped| {
-            let until = match stopped.is_done(stop) {
-                true => stop,
-                false => stopped.last,
+            let until = if stopped.is_done(stop) {
+                stop
+            } else {
+                stopped.last
             };
             Totals::of(stopped, until.saturating_sub(warm_up))
         };

@@ -2,25 +2,21 @@
 
 use q2c_model::{Exit, Fault};
 
-/// The body has figures that no I/Os have.
 pub(super) fn broken() -> Fault {
     let text = "read the state of a sweep: expected configurations with their sums, found numbers that no I/Os give; make it anew";
     Fault::new(Exit::Input, text)
 }
 
-/// The costs have too many corners.
 pub(super) fn too_many_corners() -> Fault {
     let text = "sweep in parts: expected costs with up to 15 corner points of the hit delay and 255 over the sleep, found more; sweep the whole";
     Fault::new(Exit::Usage, text)
 }
 
-/// An I/O or the sum of all of them is too long.
 pub(super) fn too_long() -> Fault {
     let text = "sweep in parts: expected I/Os below 0.54 s and less than 36 years together, found more; sweep the whole";
     Fault::new(Exit::Input, text)
 }
 
-/// The volumes were added up already.
 pub(super) fn ended() -> Fault {
     let text = "go on with a sweep whose volumes were added up: expected one device, found the sums of several; add I/Os before beside";
     Fault::new(Exit::Usage, text)

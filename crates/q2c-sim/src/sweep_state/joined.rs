@@ -46,12 +46,8 @@ impl SweepState {
             )));
         }
         let mut own = self.asked.policies.iter().map(ToString::to_string);
-        let others: Vec<String> = other
-            .asked
-            .policies
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let others = other.asked.policies.iter().map(ToString::to_string);
+        let others: Vec<String> = others.collect();
         if let Some(both) = own.find(|own| others.contains(own)) {
             return Err(other_part(format_args!(
                 "different ones, found {both} in both"
@@ -84,12 +80,10 @@ impl SweepState {
         Ok(self)
     }
 
-    /// The I/Os of all volumes.
     fn seen(&self) -> super::Fed {
         self.device.as_ref().map_or(self.fed, |device| device.fed)
     }
 
-    /// The state with its device among the volumes that are added up.
     fn ended(mut self) -> SweepState {
         if let Some(device) = self.device.take() {
             self.totals = device.totals(&self.asked);
@@ -99,7 +93,6 @@ impl SweepState {
     }
 }
 
-/// The fault of configurations that do not belong beside each other.
 fn other_part(reason: impl Display) -> Fault {
     let text = format!("join configurations of a sweep: expected {reason}");
     Fault::new(Exit::Usage, text)

@@ -1,5 +1,4 @@
-//! The state of a sweep: a value that takes the I/Os of a device, stretch by stretch, and that is
-//! put together from parts.
+//! The state of a sweep: it takes a device's I/Os by stretches, and is put together from parts.
 
 mod asked;
 mod device;
@@ -10,7 +9,6 @@ mod totals;
 
 pub use told::SweptVolumes;
 
-use crate::batch::Charges;
 use crate::closed::Drive;
 use crate::recording::Recording;
 use asked::Asked;
@@ -62,14 +60,11 @@ const FORM: StoredForm = StoredForm {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SweepState {
     asked: Asked,
-    /// The names of all volumes.
     volumes: BTreeSet<String>,
-    /// The I/Os of all volumes that are added up.
     fed: Fed,
     /// The device whose I/Os are still coming; `None` once volumes were added up.
     device: Option<Device>,
-    /// The sums of each configuration and, behind them, of classic polling, over the volumes that
-    /// are added up.
+    /// Of each configuration and, behind them, of classic polling.
     totals: Vec<Totals>,
 }
 
@@ -101,21 +96,18 @@ impl SweepState {
     }
 
     /// Takes the next I/Os of the device. Stretches of some 10,000 and more are fast: each brings
-    /// the states of all configurations into memory and out of it.
-    ///
-    /// The last I/O's think time lasts until the first I/O of the next stretch begins; what that
-    /// one's [`Recording::first_at`] says comes on top.
+    /// all states into memory and out. The last think time lasts until the next stretch begins,
+    /// whose [`Recording::first_at`] comes on top.
     ///
     /// # Errors
-    /// Volumes were added up before, or an I/O takes too long. The state is as before then.
+    /// Volumes were added up before, or an I/O takes too long; the state is as before then.
     pub fn update(&mut self, some: &Recording) -> Result<(), Fault> {
         let device = self.device.as_mut().ok_or_else(ended)?;
         device.update(&self.asked, some)
     }
 
-    /// Whether every configuration has simulated the time that counts. A device that is not done
-    /// counts over the simulated time since the warm-up; a recording that is too short may be given
-    /// to [`SweepState::update`] again, as [`sweep`](crate::sweep) repeats it.
+    /// Whether every configuration has simulated the time that counts. If not, the recording may be
+    /// given to [`SweepState::update`] again, as [`sweep`](crate::sweep) repeats it.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let device = self.device.as_ref();
@@ -170,7 +162,6 @@ impl SweepState {
         Ok(state)
     }
 
-    /// Whether its parts belong together, and its numbers are such as I/Os give.
     fn check(&self) -> Result<(), Fault> {
         self.asked.check()?;
         let count = self.asked.policies.len() + 1;
@@ -178,16 +169,10 @@ impl SweepState {
             && !self.volumes.is_empty()
             && self.totals.iter().all(Totals::is_sound)
             && self.device.iter().all(|device| device.is_sound(count));
-        match sound {
-            false => Err(broken()),
-            true => match &self.device {
-                Some(device) => device.check(&self.asked),
-                None => Ok(()),
-            },
+        match &self.device {
+            _ if !sound => Err(broken()),
+            Some(device) => device.check(&self.asked),
+            None => Ok(()),
         }
-    }
-
-    fn charges(&self) -> Option<Charges> {
-        Charges::new(&self.asked.cost)
     }
 }

@@ -1,6 +1,7 @@
 //! What a sweep in parts gives.
 
 use super::SweepState;
+use crate::batch::Charges;
 use crate::outcome::Outcome;
 use q2c_policy::PolicySpec;
 
@@ -13,21 +14,17 @@ pub struct SweptVolumes {
     pub ios: u64,
     /// The configurations.
     pub policies: Vec<PolicySpec>,
-    /// The outcome of each; `None` for one that asked for a sleep longer than
-    /// [`SweepState::LONGEST_SLEEP_NS`], which only [`sweep`](crate::sweep) over the whole can
-    /// simulate.
+    /// `None` for one that asked for more than [`SweepState::LONGEST_SLEEP_NS`], which only
+    /// [`sweep`](crate::sweep) over the whole can simulate.
     pub outcomes: Vec<Option<Outcome>>,
     /// The outcome of classic polling.
     pub poll: Outcome,
 }
 
 impl SweepState {
-    /// The outcomes so far; the state stays as it is.
-    ///
-    /// Those of several volumes are as if these were lanes of one device: I/Os, misses, sleeps, CPU
-    /// and times are added up. Volumes that were simulated for unequal times count by the mean of
-    /// these times, so that IOPS are all I/Os per volume and mean time, times the number of
-    /// volumes.
+    /// The outcomes so far; the state stays. Several volumes count as lanes of one device: all is
+    /// added up. With unequal simulated times, IOPS are all I/Os per volume and mean time, times
+    /// the number of volumes.
     #[must_use]
     pub fn finish(&self) -> SweptVolumes {
         let own = self
@@ -36,7 +33,7 @@ impl SweepState {
             .map(|device| device.totals(&self.asked));
         let totals = own.as_ref().unwrap_or(&self.totals);
         let volumes = self.volumes.len();
-        let charges = self.charges();
+        let charges = Charges::new(&self.asked.cost);
         let outcome = |totals: &super::Totals| totals.outcome(volumes, charges.as_ref()?);
         let mut outcomes: Vec<Option<Outcome>> = totals.iter().map(outcome).collect();
         let poll = outcomes.pop().flatten().unwrap_or_default();

@@ -8,13 +8,10 @@ use std::collections::BTreeMap;
 /// Most of any sum. It leaves room for two of them to be added.
 const MOST: i64 = 1 << 61;
 
-/// Sums over the counted I/Os of some volumes; times in whole nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub sums: Sums,
-    /// Simulated time that counts, of all volumes together.
     pub wall: i64,
-    /// Counts of latencies by class.
     latencies: BTreeMap<u16, u64>,
     /// Number of volumes on which a sleep was asked for that is too long.
     pub too_long: u64,
@@ -48,8 +45,7 @@ impl Totals {
         counts && self.sums.is_below(MOST) && (0..=MOST).contains(&self.wall)
     }
 
-    /// The outcome of `volumes` volumes together, as that of as many lanes over the mean of their
-    /// times. `None` where a sleep was too long.
+    /// As that of so many lanes over the mean of their times; `None`: a sleep was too long.
     pub fn outcome(&self, volumes: usize, charges: &Charges) -> Option<Outcome> {
         let classes = self.latencies.iter().rev();
         let classes = classes.map(|(class, count)| (usize::from(*class), *count));

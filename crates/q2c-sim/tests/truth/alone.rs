@@ -1,5 +1,4 @@
-//! Compares every rule of the registry, formulas and several lanes in a sweep with the reference
-//! simulator.
+//! Every rule, formulas and several lanes in a sweep, against the reference simulator.
 
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{READ, drive, think_cpu};
@@ -30,13 +29,10 @@ pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
         (1u32..6, period.clone()).prop_map(|(d, p)| format!("lmd:deviations={d},period={p}ns")),
         (1u64..9_000, 1u64..4_000, 1u32..9, period.clone())
             .prop_map(|(c, i, b, p)| format!("ehp:ctx={c}ns,isr={i}ns,benefit={b},period={p}ns")),
-        (
-            1u32..=100,
-            1u32..=100,
-            prop::sample::select(vec!["512", "4k", "64k", "128k"]),
-            period.clone()
-        )
-            .prop_map(|(a, b, i, p)| format!("hypi:4k={a}%,64k={b}%,interrupt={i},period={p}ns")),
+        (1u32..=100, 1u32..=100, 0usize..4, period.clone()).prop_map(|(a, b, i, p)| {
+            let interrupt = ["512", "4k", "64k", "128k"][i];
+            format!("hypi:4k={a}%,64k={b}%,interrupt={interrupt},period={p}ns")
+        }),
         (1u32..=100, period.clone()).prop_map(|(r, p)| format!("linux410:{r}%,{p}ns")),
         (1u32..=100, 1u32..=100).prop_map(|(r, w)| format!("ewma:ratio={r}%,weight={w}%")),
         (1u32..=90).prop_map(|m| format!("qt:miss={m}%")),
@@ -89,7 +85,6 @@ fn compare(
     Ok(())
 }
 
-/// Up to four lanes, which may begin later and may be idle between their I/Os.
 fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
     let lane = (any::<bool>().prop_flat_map(any_lane), 0u32..50_000);
     (prop::collection::vec(lane, 1..5), think_cpu()).prop_map(|(lanes, gap_cpu)| {
@@ -128,19 +123,14 @@ proptest! {
     }
 }
 
-/// A lane of 3,000 I/Os of one size with a tail, in whole nanoseconds.
 pub fn long_lane(seed: u64, shortest: u64) -> Recording {
     let mut rng = Rng::new(seed);
     let mut lane = Recording::default();
     for _ in 0..3_000 {
         let tail = if rng.below(10) == 0 { 50_000 } else { 0 };
         let wait = shortest + rng.below(9_000) + tail;
-        lane.push(
-            READ,
-            (600 + rng.below(300)) as f32,
-            wait as f32,
-            rng.below(900) as f32,
-        );
+        let (submit, gap) = (600 + rng.below(300), rng.below(900));
+        lane.push(READ, submit as f32, wait as f32, gap as f32);
     }
     lane
 }
@@ -148,7 +138,6 @@ pub fn long_lane(seed: u64, shortest: u64) -> Recording {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Lanes that are long enough to fill registers, and windows of any length.
     #[test]
     fn every_rule_on_long_lanes(
         seed in any::<u64>(),
@@ -171,7 +160,6 @@ proptest! {
     }
 }
 
-/// The standard grid over 50,000 I/Os, one lane and three.
 #[test]
 fn the_standard_grid() {
     let grid = q2c_sim::Grid::standard(q2c_model::Nanos(14_000)).policies;
@@ -198,38 +186,35 @@ fn lanes_that_think_together() {
         "min:ratio=80%,period=1ms",
         "mean:ratio=30%,period=10ms",
     ];
-    let policies = rules.map(|rule| rule.parse().expect("a rule"));
+    let policies = rules.map(spec);
     let cost = crate::cases::wakes_late(2_000.0);
     let drive = drive(2_000_000, 60_000_000);
     compare(&lanes, &policies, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
 }
 
-/// A lane of these latencies, each with its think time, ns.
 fn lane(ios: &[(f32, f32)]) -> Recording {
     let mut lane = Recording::default();
-    ios.iter()
-        .for_each(|&(wait, gap)| lane.push(READ, 100.0, wait, gap));
+    for &(wait, gap) in ios {
+        lane.push(READ, 100.0, wait, gap);
+    }
     lane
 }
 
-/// Latencies of half a second, and rules whose sleeps grow far beyond the latencies: sleeps above
-/// what fits into the registers are not cut.
+/// Sleeps that grow above what fits into the registers are not cut.
 #[test]
 fn long_sleeps_are_not_cut() {
     let slow = lane(&[(450e6, 10.0), (520e6, 10.0), (480e6, 10.0)]);
     let fast = lane(&[(3_000.0, 10.0), (5_000.0, 10.0), (4_000.0, 10.0)]);
-    let specs = |texts: &[&str]| texts.iter().map(|text| spec(text)).collect::<Vec<_>>();
-    let ratios = ["mean:70%,2ms", "mean:90%,10ms", "min:70%,10ms", "pas"];
     let late = CostModel::delayed(Nanos(20_000_000));
-    compare(&[slow], &specs(&ratios), &late, drive(0, 60_000_000_000))
-        .expect("the reference's outcome");
+    let ratios = ["mean:70%,2ms", "mean:90%,10ms", "min:70%,10ms", "pas"].map(spec);
+    compare(&[slow], &ratios, &late, drive(0, 60_000_000_000)).expect("the reference's outcome");
     let runaway = [
         "linux410:100%,5ms",
         "mean:95%,1ms",
         "rule:period=50us,sleep=10s",
-    ];
-    compare(&[fast], &specs(&runaway), &late, drive(0, 20_000_000_000))
-        .expect("the reference's outcome");
+    ]
+    .map(spec);
+    compare(&[fast], &runaway, &late, drive(0, 20_000_000_000)).expect("the reference's outcome");
 }
 
 /// Think times whose sum does not fit into 64 bits.
@@ -237,11 +222,6 @@ fn long_sleeps_are_not_cut() {
 fn think_times_of_centuries_are_simulated() {
     let rare = lane(&[(3_000.0, 9.2e18), (5_000.0, 9.2e18), (4_000.0, 1.0)]);
     let cost = CostModel::delayed(Nanos(2_000));
-    compare(
-        &[rare],
-        &[spec("mean:50%,1ms")],
-        &cost,
-        drive(0, 1_000_000_000),
-    )
-    .expect("the reference's outcome");
+    let (rules, drive) = ([spec("mean:50%,1ms")], drive(0, 1_000_000_000));
+    compare(&[rare], &rules, &cost, drive).expect("the reference's outcome");
 }

@@ -20,10 +20,8 @@ fn late_completions_delay_what_follows_or_queue_it() {
 
     let open = simulate_with(Arrival::Recorded, &lanes, &cost, fixed(), Drive::once(1));
     assert_eq!((open.ios, open.gives.latencies.mean_ns), (3, 35_000.0));
-    assert_eq!(
-        (open.gives.latencies.p50_ns, open.gives.latencies.p99_ns),
-        (35_000.0, 40_000.0)
-    );
+    let latencies = open.gives.latencies;
+    assert_eq!((latencies.p50_ns, latencies.p99_ns), (35_000.0, 40_000.0));
 }
 
 /// Where nothing is late, both loops reproduce the recording.
@@ -31,15 +29,7 @@ fn late_completions_delay_what_follows_or_queue_it() {
 fn both_are_the_recording_when_nothing_is_late() {
     let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
     let cost = wakes_late(0.0);
-    let of = |arrival| {
-        simulate_with(
-            arrival,
-            &lanes,
-            &cost,
-            Waiting::poll(lanes.len()),
-            Drive::once(1),
-        )
-    };
+    let of = |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::once(1));
     let (closed, open) = (of(Arrival::Think), of(Arrival::Recorded));
     assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
     assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
@@ -47,25 +37,18 @@ fn both_are_the_recording_when_nothing_is_late() {
     assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);
 }
 
-/// A single pass counts each I/O once and leaves out those that begin in the warm-up.
 #[test]
 fn one_pass_counts_each_once() {
     let lanes = [
         recording(0, [10_000; 100], 0),
         recording(0, [20_000; 10], 0),
     ];
-    let all = simulate(
-        &lanes,
-        &wakes_late(0.0),
-        Waiting::poll(lanes.len()),
-        Drive::once(1),
-    );
-    assert_eq!(all.ios, 110);
-    let drive = Drive {
+    let poll = |drive| simulate(&lanes, &wakes_late(0.0), Waiting::poll(2), drive);
+    assert_eq!(poll(Drive::once(1)).ios, 110);
+    let later = poll(Drive {
         warm_up: Nanos(500_000),
         ..Drive::once(1)
-    };
-    let later = simulate(&lanes, &wakes_late(0.0), Waiting::poll(lanes.len()), drive);
+    });
     assert_eq!(later.ios, 50, "the first lane's second half");
     assert!((later.gives.rates.iops - 50.0 / 500e-6).abs() < 1.0);
 }

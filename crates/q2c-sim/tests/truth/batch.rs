@@ -25,19 +25,16 @@ fn batch(
     batch.finish()
 }
 
-/// Checks that two outcomes are equal but for the rounding of sums, and percentiles within half the
-/// width of a class.
+/// Equal but for the rounding of sums; percentiles within half the width of a class.
 pub fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
-    let all = exact(got)
-        .into_iter()
-        .zip(exact(wanted))
-        .all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
+    let mut pairs = exact(got).into_iter().zip(exact(wanted));
+    let all = pairs.all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
     let ranked = !percentiles || ranks(got).into_iter().zip(ranks(wanted)).all(near);
-    match got.ios == wanted.ios && all && ranked {
-        true => Ok(()),
-        false => Err(format!("batch {got:#?}\nalone {wanted:#?}")),
+    if got.ios == wanted.ios && all && ranked {
+        return Ok(());
     }
+    Err(format!("batch {got:#?}\nalone {wanted:#?}"))
 }
 
 fn any_policy() -> impl Strategy<Value = PolicySpec> {
@@ -52,21 +49,15 @@ fn any_policy() -> impl Strategy<Value = PolicySpec> {
 
 /// Reads of 4 KiB when `alike`, else of up to 4 sizes and both directions.
 pub fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
-    let io = (
-        any::<bool>(),
-        prop::sample::select(vec![100u32, 512, 4096, 65_536]),
-    )
-        .prop_map(move |(write, bytes)| match (alike, write) {
-            (true, _) => READ,
-            (_, true) => Io {
-                direction: Direction::Write,
-                bytes,
-            },
-            (_, false) => Io {
-                direction: Direction::Read,
-                bytes,
-            },
-        });
+    let sizes = prop::sample::select(vec![100u32, 512, 4096, 65_536]);
+    let io = (any::<bool>(), sizes).prop_map(move |(write, bytes)| match (alike, write) {
+        (true, _) => READ,
+        (_, true) => Io {
+            direction: Direction::Write,
+            bytes,
+        },
+        _ => Io { bytes, ..READ },
+    });
     let times = (0u32..4_000, 300u32..80_000, 0u32..4_000);
     prop::collection::vec((io, times), 1..40).prop_map(|items| {
         let mut lane = Recording::default();
@@ -105,12 +96,8 @@ fn compare(
 ) -> Result<(), TestCaseError> {
     let together = batch(lane, policies, cost, drive, percentiles);
     for (policy, got) in policies.iter().zip(&together) {
-        let alone = simulate(
-            std::slice::from_ref(lane),
-            cost,
-            Waiting::rules(policy.build(1)),
-            drive,
-        );
+        let rules = Waiting::rules(policy.build(1));
+        let alone = simulate(std::slice::from_ref(lane), cost, rules, drive);
         agree(got, &alone, percentiles)
             .map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
     }
@@ -132,55 +119,42 @@ proptest! {
     }
 }
 
-/// Costs with delays that are drawn, in whole steps. The hit delay falls by 1 ns per ns over 4 us;
-/// there are bounds and additions as well.
+/// Drawn delays in whole steps; the hit delay falls by 1 ns per ns over 4 us.
 pub fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
     let delay = move || {
-        (
-            whole(0, 6_000),
-            whole(0, 700),
-            whole(-500, 3_000),
-            prop::option::of(whole(3_000, 9_000)),
-            draws.clone(),
+        let bounds = (whole(-500, 3_000), prop::option::of(whole(3_000, 9_000)));
+        (whole(0, 6_000), whole(0, 700), bounds, draws.clone()).prop_map(
+            |(base, spread, (least, most), z)| WakeDelay {
+                base_ns: Curve::constant(base),
+                spread_ns: Curve::constant(spread),
+                least_ns: Curve::constant(least),
+                most_ns: most.map(Curve::constant).unwrap_or_default(),
+                z,
+            },
         )
     };
     let added = (whole(-200, 500), whole(-100, 500));
-    (
-        plain_cost(),
-        delay(),
-        delay(),
-        whole(-30_000, 30_000),
-        added,
-    )
-        .prop_map(|(plain, clear, hit, corner, (latency, submit))| {
-            let wake = |(base, spread, least, most, z): (f64, f64, f64, Option<f64>, Vec<f64>)| {
-                WakeDelay {
-                    base_ns: Curve::constant(base),
-                    spread_ns: Curve::constant(spread),
-                    least_ns: Curve::constant(least),
-                    most_ns: most.map(Curve::constant).unwrap_or_default(),
-                    z,
-                }
-            };
-            let mut cost = CostModel {
-                wake_clear: wake(clear),
-                wake_hit: wake(hit),
-                ..plain
-            };
-            let far = cost.wake_hit.base_ns.y[0];
-            cost.wake_hit.base_ns = Curve {
+    let corner = whole(-30_000, 30_000);
+    (plain_cost(), delay(), delay(), corner, added).prop_map(
+        |(plain, wake_clear, mut wake_hit, corner, (latency, submit))| {
+            let far = wake_hit.base_ns.y[0];
+            wake_hit.base_ns = Curve {
                 x: vec![corner, corner + 4_000.0],
                 y: vec![far + 4_000.0, far],
             };
-            cost.added_latency_ns = Curve::constant(latency);
-            cost.added_submit_ns = Curve::constant(submit.max(0.0));
-            cost
-        })
+            CostModel {
+                wake_clear,
+                wake_hit,
+                added_latency_ns: Curve::constant(latency),
+                added_submit_ns: Curve::constant(submit.max(0.0)),
+                ..plain
+            }
+        },
+    )
 }
 
-/// Any configurations over any lane of several buckets, with percentiles or without.
 #[derive(Debug)]
 struct SeveralBuckets {
     lane: Recording,
@@ -304,7 +278,6 @@ fn a_second_bucket_may_come_late() {
         "fixed:14us",
         "pas",
     ];
-    // The time is enough for the whole lane and a part of it once more.
     let drive = drive(5_000_000, 1_200_000_000);
     compare(&lane, &texts.map(spec), &cost, drive, false).unwrap_or_else(|why| panic!("{why}"));
 }
@@ -319,7 +292,6 @@ fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// The outcome of a configuration does not depend on the others in its batch.
     #[test]
     fn the_order_of_configurations_does_not_matter(
         lane in any_lane(false),
@@ -346,31 +318,29 @@ fn a_constant_device_in_closed_form() {
         sleep_cpu_clear_ns: Curve::constant(700.0),
         ..crate::cases::wakes_late(late)
     };
-    let ratios: Vec<u32> = (1..=93).collect();
-    let of = |r: &u32| ["mean", "min"].map(|rule| spec(&format!("{rule}:{r}%,1ms")));
-    let policies: Vec<PolicySpec> = ratios.iter().flat_map(of).collect();
+    let ratios = || (1..=93u32).flat_map(|r| [r, r]);
+    let rules = ["mean", "min"].into_iter().cycle();
+    let policies = rules
+        .zip(ratios())
+        .map(|(rule, r)| spec(&format!("{rule}:{r}%,1ms")));
+    let policies: Vec<PolicySpec> = policies.collect();
     for percentiles in [false, true] {
         let drive = drive(20_000_000, 100_000_000);
         let got = batch(&lane, &policies, &cost, drive, percentiles);
-        for (got, ratio) in got.iter().zip(ratios.iter().flat_map(|r| [r, r])) {
-            let sleep = f64::from(*ratio) * wait / 100.0;
+        for (got, ratio) in got.iter().zip(ratios()) {
+            let (rates, gives) = (got.gives.rates, &got.gives);
+            let sleep = f64::from(ratio) * wait / 100.0;
             let polled = wait - sleep - late;
             let cpu = submit + gap + (polled + 700.0).min(wait);
-            assert_eq!(
-                (got.gives.rates.miss_rate, got.gives.t_over),
-                (0.0, 0.0),
-                "{ratio} %"
-            );
-            assert_eq!(got.gives.rates.effective_sleep_ns, sleep);
-            assert!(same(got.gives.t_under, polled / wait), "{ratio} %");
-            assert!(same(got.gives.cpu_ns_per_io, cpu), "{ratio} %");
+            assert_eq!((rates.miss_rate, gives.t_over), (0.0, 0.0), "{ratio} %");
+            assert_eq!(rates.effective_sleep_ns, sleep);
+            assert!(same(gives.t_under, polled / wait), "{ratio} %");
+            assert!(same(gives.cpu_ns_per_io, cpu), "{ratio} %");
             // The counted I/Os begin from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
             assert_eq!(got.ios, 3_175, "{ratio} %");
             let u2c = submit + wait;
-            assert!(
-                !percentiles || (got.gives.latencies.p99_ns - u2c).abs() <= 0.008 * u2c,
-                "{ratio} %"
-            );
+            let off = (gives.latencies.p99_ns - u2c).abs();
+            assert!(!percentiles || off <= 0.008 * u2c, "{ratio} %");
         }
     }
 }

@@ -82,48 +82,29 @@ fn requests_of_a_device_overlap() {
 fn the_device_time_can_be_named() {
     let mut records = three();
     records[0].insert_ns = Some(Nanos(2_000));
-    let of = |latency| {
-        let latency = Some(latency);
-        lanes(
-            Taking {
-                latency,
-                ..Taking::default()
-            },
-            &records,
-        )
+    let of = |latency, records: &[IoRecord]| {
+        let taking = Taking {
+            latency: Some(latency),
+            ..Taking::default()
+        };
+        lanes(taking, records)
     };
-    let (whole, closed) = of(DeviceTime::Q2c).unwrap();
-    assert_eq!(
-        (&whole[0].submit[..], &whole[0].wait[..]),
-        (&[0.0; 2][..], &[32e3, 21e3][..])
-    );
+    let (whole, closed) = of(DeviceTime::Q2c, &records).unwrap();
+    assert_eq!(*whole[0].submit, [0.0; 2]);
+    assert_eq!(*whole[0].wait, [32e3, 21e3]);
     assert_eq!(closed.taken_as.latency, DeviceTime::Q2c);
-    let (inserted, closed) = of(DeviceTime::I2c).unwrap();
-    assert_eq!(
-        (&inserted[0].submit[..], &inserted[0].wait[..]),
-        (&[1e3][..], &[31e3][..])
-    );
-    assert_eq!(
-        closed.taken_as.left_out,
-        BTreeMap::from([(LeftOut::NoBegin, 2)])
-    );
+    let (inserted, closed) = of(DeviceTime::I2c, &records).unwrap();
+    assert_eq!(*inserted[0].submit, [1e3]);
+    assert_eq!(*inserted[0].wait, [31e3]);
+    let left_out = BTreeMap::from([(LeftOut::NoBegin, 2)]);
+    assert_eq!(closed.taken_as.left_out, left_out);
     records[0].insert_ns = None;
-    let asked = DeviceTime::I2c;
-    assert_eq!(
-        lanes(
-            Taking {
-                latency: Some(asked),
-                ..Taking::default()
-            },
-            &records
-        )
-        .unwrap_err(),
-        RecordingError::NoDeviceTime {
-            asked,
-            lacking: 3,
-            others: BTreeSet::from([DeviceTime::D2c, DeviceTime::Q2c]),
-        }
-    );
+    let refused = RecordingError::NoDeviceTime {
+        asked: DeviceTime::I2c,
+        lacking: 3,
+        others: BTreeSet::from([DeviceTime::D2c, DeviceTime::Q2c]),
+    };
+    assert_eq!(of(DeviceTime::I2c, &records).unwrap_err(), refused);
 }
 
 /// A flush of 5 us is part of the think time. A merged write counts once, with both lengths, and
@@ -149,28 +130,16 @@ fn what_is_left_out_keeps_its_place_in_time() {
         complete_ns: None,
         ..read(5, 0, [80_000, 81_000, 0])
     };
-    let records = [
-        read(0, 0, [0, 3_000, 33_000]),
-        flush,
-        carrier,
-        merged,
-        failed,
-        lost,
-    ];
+    let first = read(0, 0, [0, 3_000, 33_000]);
+    let records = [first, flush, carrier, merged, failed, lost];
     let (lanes, closed) = usual(&records);
     assert_eq!((lanes.len(), &lanes[0].gap[..]), (1, &[10_000.0, 0.0][..]));
     assert_eq!(q2c_sim::unpack(lanes[0].ios[1]).bytes, 12_288);
     assert_eq!(closed.sizes, [Bytes(4096), Bytes(12_288)]);
-    let reasons = [
-        LeftOut::NoCompletion,
-        LeftOut::Failed,
-        LeftOut::NeitherReadNorWrite,
-        LeftOut::Merged,
-    ];
-    assert_eq!(
-        closed.taken_as.left_out,
-        reasons.map(|reason| (reason, 1)).into()
-    );
+    use LeftOut::{Failed, Merged, NeitherReadNorWrite, NoCompletion};
+    let reasons = [NoCompletion, Failed, NeitherReadNorWrite, Merged];
+    let left_out = reasons.map(|reason| (reason, 1)).into();
+    assert_eq!(closed.taken_as.left_out, left_out);
 }
 
 /// A stacked device has Q and C; its parts are requests of the disks below, with a D.
@@ -188,10 +157,8 @@ fn stacked_requests_count_once() {
     let records = [stacked.clone(), read(1, 0, [1_000, 3_000, 38_000])];
     let (both, closed) = usual(&records);
     assert_eq!((both.len(), &both[0].wait[..]), (1, &[35_000.0][..]));
-    assert_eq!(
-        closed.taken_as.left_out,
-        BTreeMap::from([(LeftOut::NotDriven, 1)])
-    );
+    let left_out = BTreeMap::from([(LeftOut::NotDriven, 1)]);
+    assert_eq!(closed.taken_as.left_out, left_out);
     let named = Taking {
         device: Some(device),
         ..Taking::default()
@@ -211,22 +178,21 @@ fn stacked_requests_count_once() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused_with_its_reason() {
-    let mut records = three();
-    records
-        .iter_mut()
-        .for_each(|record| record.complete_ns = None);
+    let all = |change: fn(&mut IoRecord)| {
+        let mut records = three();
+        records.iter_mut().for_each(change);
+        records
+    };
     let refused = |records: &[IoRecord]| lanes(Taking::default(), records).unwrap_err();
-    assert_eq!(refused(&records), RecordingError::NoCompletions(3));
-    let mut flushes = three();
-    flushes.iter_mut().for_each(|record| record.op = Op::Flush);
-    let said = refused(&flushes).to_string();
-    assert!(said.contains("3 neither-read-nor-write"), "{said}");
+    let incomplete = all(|record| record.complete_ns = None);
+    assert_eq!(refused(&incomplete), RecordingError::NoCompletions(3));
+    let message = refused(&all(|record| record.op = Op::Flush)).to_string();
+    assert!(message.contains("3 neither-read-nor-write"), "{message}");
     let mut unsorted = three();
     unsorted.swap(0, 2);
     assert_eq!(refused(&unsorted), RecordingError::Unsorted(1));
 }
 
-/// Requests of some threads with any times, sorted by Q.
 fn any_trace() -> impl Strategy<Value = Vec<IoRecord>> {
     let one = (0u64..200, 0u32..3, 0u64..4, 1u64..30);
     prop::collection::vec(one, 1..60).prop_map(|mut all| {
@@ -240,24 +206,21 @@ fn any_trace() -> impl Strategy<Value = Vec<IoRecord>> {
     })
 }
 
-/// The most requests of a thread that are in flight at once, a completion before a Q of the same
-/// time.
+/// In flight at once, a completion before a Q of the same time.
 fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
     let own = || records.iter().filter(|record| record.lane == thread);
-    let at = |time: Nanos| {
-        own()
-            .filter(|r| r.queue_ns <= Some(time) && r.complete_ns > Some(time))
-            .count()
+    let in_flight = |at: Option<Nanos>| {
+        let begun = own().filter(|r| r.queue_ns <= at && r.complete_ns > at);
+        begun.count()
     };
     own()
-        .map(|record| at(record.queue_ns.unwrap_or_default()))
+        .map(|record| in_flight(record.queue_ns))
         .max()
         .unwrap_or(0)
 }
 
 proptest! {
-    /// A thread gets as many lanes as it had requests in flight. Polling replays the trace: every
-    /// request is handed over and complete when it was, so the whole lasts as long, and a fixed
+    /// Every request is handed over and complete when it was, so the whole lasts as long; a fixed
     /// sleep misses those whose device time it outlives.
     #[test]
     fn polling_replays_the_trace(records in any_trace()) {

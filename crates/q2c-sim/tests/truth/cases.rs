@@ -1,7 +1,7 @@
 //! Helpers of the tests: recordings and costs in round numbers.
 
 use proptest::prelude::*;
-use q2c_model::{Bytes, CostModel, Curve, Direction, Nanos, WakeDelay};
+use q2c_model::{CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 
@@ -10,8 +10,7 @@ pub const READ: Io = Io {
     bytes: 4096,
 };
 
-/// Reads with these device times, each submitted in `submit` and followed by the think time `gap`,
-/// ns.
+/// With these device times, each submitted in `submit` and followed by `gap`, ns.
 pub fn recording(submit: u32, waits: impl IntoIterator<Item = u32>, gap: u32) -> Recording {
     let mut recording = Recording::default();
     for wait in waits {
@@ -23,13 +22,10 @@ pub fn recording(submit: u32, waits: impl IntoIterator<Item = u32>, gap: u32) ->
 pub fn delay(ns: f64) -> WakeDelay {
     WakeDelay {
         base_ns: Curve::constant(ns),
-        spread_ns: Curve::constant(0.0),
-        z: Vec::new(),
         ..WakeDelay::default()
     }
 }
 
-/// CPU in think time: all of it, none, or so much at most.
 pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
     prop_oneof![
         Just(None),
@@ -40,33 +36,11 @@ pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
 
 /// A machine on which nothing costs anything.
 pub fn free() -> CostModel {
-    CostModel {
-        bs: Bytes(4096),
-        submit_ns: 0.0,
-        turnaround_ns: 0.0,
-        wake_clear: delay(0.0),
-        wake_hit: delay(0.0),
-        hit_lead_ns: 0.0,
-        reap_hit_ns: 0.0,
-        sleep_cpu_clear_ns: Curve::constant(0.0),
-        sleep_cpu_hit_ns: Curve::constant(0.0),
-        added_latency_ns: Curve::constant(0.0),
-        added_submit_ns: Curve::constant(0.0),
-        interrupt_cpu_ns: 0.0,
-        interrupt_latency_ns: 0.0,
-        other_cpu_poll_ns: 0.0,
-        other_cpu_sleep_ns: 0.0,
-        other_cpu_interrupt_ns: 0.0,
-    }
+    CostModel::delayed(Nanos::ZERO)
 }
 
-/// A machine on which every sleep, clear or hit, ends `ns` late and nothing else costs.
 pub fn wakes_late(ns: f64) -> CostModel {
-    CostModel {
-        wake_clear: delay(ns),
-        wake_hit: delay(ns),
-        ..free()
-    }
+    CostModel::delayed(Nanos(ns as u64))
 }
 
 pub fn drive(warm_up: u64, measure: u64) -> Drive {
@@ -88,26 +62,23 @@ pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) ->
 
 /// The numbers of an outcome that follow from sums.
 pub fn exact(o: &Outcome) -> [f64; 9] {
+    let (gives, rates) = (&o.gives, o.gives.rates);
     [
-        o.gives.rates.iops,
-        o.gives.rates.cpu_pct,
-        o.gives.cpu_ns_per_io,
-        o.gives.kiops_per_core,
-        o.gives.rates.miss_rate,
-        o.gives.rates.effective_sleep_ns,
-        o.gives.t_over,
-        o.gives.t_under,
-        o.gives.latencies.mean_ns,
+        rates.iops,
+        rates.cpu_pct,
+        gives.cpu_ns_per_io,
+        gives.kiops_per_core,
+        rates.miss_rate,
+        rates.effective_sleep_ns,
+        gives.t_over,
+        gives.t_under,
+        gives.latencies.mean_ns,
     ]
 }
 
-/// The percentiles of an outcome.
 pub fn ranks(o: &Outcome) -> [f64; 3] {
-    [
-        o.gives.latencies.p50_ns,
-        o.gives.latencies.p99_ns,
-        o.gives.latencies.p999_ns,
-    ]
+    let latencies = o.gives.latencies;
+    [latencies.p50_ns, latencies.p99_ns, latencies.p999_ns]
 }
 
 /// Whether two numbers are equal but for the rounding of floating point.

@@ -3,16 +3,13 @@
 use crate::cases::{drive, one, recording, rule, wakes_late};
 use q2c_stats::Rng;
 
-/// Device times from 30 to 60 us, in ns.
 fn device() -> Vec<u32> {
     let mut rng = Rng::new(9);
-    (0..20_000)
-        .map(|_| 30_000 + rng.below(30_000) as u32)
-        .collect()
+    let times = (0..20_000).map(|_| 30_000 + rng.below(30_000) as u32);
+    times.collect()
 }
 
-/// The rule `min` at 100 % and 1 ms, fed with device times instead of observed ones. Returns the
-/// share of misses and the late time over the device time.
+/// `min` at 100 % and 1 ms, fed with device times: the shares of misses and of late time.
 fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
     let (mut sleep, mut window, mut now, mut misses, mut late) = (0, Vec::new(), 0, 0u32, 0u64);
     for &time in times {
@@ -46,44 +43,29 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
         misses < 0.15 && late < 0.005,
         "open loop: {misses} missed, {late} late"
     );
-    let lane = recording(0, times, 0);
+    let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
     let got = one(
         &lane,
-        &wakes_late(2_000.0),
+        &cost,
         rule("min:100%,1ms", 1),
         drive(0, 10_000_000_000),
     );
-    assert!(
-        got.gives.rates.miss_rate > 0.97,
-        "closed loop: {} missed",
-        got.gives.rates.miss_rate
-    );
-    assert!(
-        got.gives.latencies.p99_ns > 3e6,
-        "closed loop: p99 {} ns",
-        got.gives.latencies.p99_ns
-    );
+    let (missed, p99) = (got.gives.rates.miss_rate, got.gives.latencies.p99_ns);
+    assert!(missed > 0.97, "closed loop: {missed} missed");
+    assert!(p99 > 3e6, "closed loop: p99 {p99} ns");
 }
 
-/// At the published ratio the rule `min` is stable: it misses only at the start, within the
-/// warm-up.
+/// It misses only at the start, within the warm-up.
 #[test]
 fn min_at_70_percent_does_not_run_away() {
-    let lane = recording(0, device(), 0);
-    let got = one(
-        &lane,
-        &wakes_late(2_000.0),
-        rule("min:70%,10ms", 1),
-        drive(20_000_000, 1_000_000_000),
-    );
+    let (lane, cost) = (recording(0, device(), 0), wakes_late(2_000.0));
+    let drive = drive(20_000_000, 1_000_000_000);
+    let got = one(&lane, &cost, rule("min:70%,10ms", 1), drive);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
     // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
     // 70 % of 30 us.
-    assert!(
-        (21_000.0..21_800.0).contains(&got.gives.rates.effective_sleep_ns),
-        "{}",
-        got.gives.rates.effective_sleep_ns
-    );
+    let sleep = got.gives.rates.effective_sleep_ns;
+    assert!((21_000.0..21_800.0).contains(&sleep), "{sleep}");
 }
 
 /// Once overslept, a rule that sleeps the share r of mean or min with wake-up delay d has the fixed
@@ -100,31 +82,20 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
             let text = format!("{name}:{percent}%,200us");
             let after_a_slow_spell = |time: u32| {
                 // The recording is not repeated: 200,000 I/Os take longer than the drive.
-                let times =
-                    std::iter::repeat_n(200_000, 50).chain(std::iter::repeat_n(time, 200_000));
-                let lane = recording(0, times, 0);
-                one(
-                    &lane,
-                    &wakes_late(2_000.0),
-                    rule(&text, 1),
-                    drive(200_000_000, 50_000_000),
-                )
+                let slow = std::iter::repeat_n(200_000, 50);
+                let times = slow.chain(std::iter::repeat_n(time, 200_000));
+                let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
+                let drive = drive(200_000_000, 50_000_000);
+                one(&lane, &cost, rule(&text, 1), drive).gives.rates
             };
             let stuck = after_a_slow_spell(bound - 100);
-            assert_eq!(stuck.gives.rates.miss_rate, 1.0, "{text} below the bound");
+            assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
             // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
             // the limit.
-            let off = (stuck.gives.rates.effective_sleep_ns - lasting).abs();
-            assert!(
-                off <= 6.0,
-                "{text}: {}",
-                stuck.gives.rates.effective_sleep_ns
-            );
-            assert_eq!(
-                after_a_slow_spell(bound + 100).gives.rates.miss_rate,
-                0.0,
-                "{text} above the bound"
-            );
+            let sleep = stuck.effective_sleep_ns;
+            assert!((sleep - lasting).abs() <= 6.0, "{text}: {sleep}");
+            let free = after_a_slow_spell(bound + 100);
+            assert_eq!(free.miss_rate, 0.0, "{text} above the bound");
         }
     }
 }

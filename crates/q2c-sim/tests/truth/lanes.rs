@@ -15,13 +15,8 @@ fn ten_and_thirty(text: &str, from: u64, length: u64) -> Outcome {
 /// 14,615 ns, half of it 7,308 ns. Each lane alone would sleep 5 and 15 us.
 #[test]
 fn lanes_share_the_window_of_a_rule_per_device() {
-    assert_eq!(
-        ten_and_thirty("mean:50%,100us", 0, 110_000)
-            .gives
-            .rates
-            .effective_sleep_ns,
-        0.0
-    );
+    let at_first = ten_and_thirty("mean:50%,100us", 0, 110_000);
+    assert_eq!(at_first.gives.rates.effective_sleep_ns, 0.0);
     let got = ten_and_thirty("mean:50%,100us", 120_000, 50_000);
     // Between 120 and 170 us five I/Os of 10 us begin, and those of 30 us at 120 and 150 us.
     assert_eq!(got.ios, 7);
@@ -47,12 +42,8 @@ fn a_rule_per_lane_keeps_lanes_apart() {
 #[test]
 fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     let lanes = [recording(0, [1_000_000], 0), recording(0, [10_000], 0)];
-    let got = simulate(
-        &lanes,
-        &free(),
-        rule("mean:50%,50us", 2),
-        drive(60_000, 40_000),
-    );
+    let drive = drive(60_000, 40_000);
+    let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive);
     assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (4, 5_000.0));
 }
 
@@ -82,26 +73,17 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
     };
     for which in 0..4 {
         let run = |lanes: &[Recording]| {
-            simulate(
-                lanes,
-                &free(),
-                method(lanes.len(), which),
-                drive(50_000, 3_000_000),
-            )
+            let method = method(lanes.len(), which);
+            simulate(lanes, &free(), method, drive(50_000, 3_000_000))
         };
         let together = run(&lanes);
-        let alone: Vec<Outcome> = lanes
-            .iter()
-            .map(|lane| run(std::slice::from_ref(lane)))
-            .collect();
+        let alone: Vec<Outcome> = lanes.chunks(1).map(run).collect();
+        let sum = |of: fn(&Outcome) -> f64| alone.iter().map(of).sum::<f64>();
         assert_eq!(together.ios, alone.iter().map(|o| o.ios).sum::<u64>());
-        close(
-            together.gives.rates.iops,
-            alone.iter().map(|o| o.gives.rates.iops).sum(),
-        );
+        close(together.gives.rates.iops, sum(|o| o.gives.rates.iops));
         close(
             together.gives.rates.cpu_pct,
-            alone.iter().map(|o| o.gives.rates.cpu_pct).sum::<f64>() / 4.0,
+            sum(|o| o.gives.rates.cpu_pct) / 4.0,
         );
     }
 }
@@ -146,11 +128,11 @@ fn think_time_takes_the_cpu_that_the_recording_says() {
             drive: drive(0, 1_000_000),
             arrival: Arrival::Think,
         };
-        let one_by_one = on.simulate(rule(policy, lanes.len()));
+        let one_by_one = on.simulate(rule(policy, lanes.len())).gives.cpu_ns_per_io;
         let together = sweep(&[policy.parse().unwrap()], &on)[0]
             .gives
             .cpu_ns_per_io;
-        close(one_by_one.gives.cpu_ns_per_io, together);
+        close(one_by_one, together);
         together
     };
     for lanes in [1, 2] {

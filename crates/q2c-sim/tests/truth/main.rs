@@ -1,5 +1,4 @@
-//! Compares the simulator with arithmetic on paper, with a second implementation, and with
-//! published results.
+//! The simulator against arithmetic on paper, a second implementation, and published results.
 
 mod alone;
 mod arrivals;

@@ -9,7 +9,6 @@ use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
 use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, SweepState, sweep};
 
-/// I/Os `from..to` of a lane.
 fn between(lane: &Recording, from: usize, to: usize) -> Recording {
     Recording {
         ios: lane.ios[from..to].to_vec().into(),
@@ -21,7 +20,6 @@ fn between(lane: &Recording, from: usize, to: usize) -> Recording {
     }
 }
 
-/// What another process makes of a state that it is sent.
 fn sent(state: &SweepState) -> SweepState {
     let bytes = state.to_bytes().expect("a state has bytes");
     let back = SweepState::from_bytes(&bytes).expect("they are a state");
@@ -33,7 +31,7 @@ fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> S
     SweepState::new(name, policies, cost, drive).expect("short sleeps and sound costs")
 }
 
-/// The state after a lane that is cut anywhere; it is sent elsewhere at each cut.
+/// Cut anywhere, and sent elsewhere at each cut.
 fn fed(mut state: SweepState, lane: &Recording, cuts: &[Index]) -> SweepState {
     let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
     places.extend([0, lane.len()]);
@@ -46,15 +44,14 @@ fn fed(mut state: SweepState, lane: &Recording, cuts: &[Index]) -> SweepState {
     sent(&state)
 }
 
-/// Every figure of two outcomes is the same to the last bit, percentiles included.
 fn equal(got: &Outcome, wanted: &Outcome) -> Result<(), String> {
     let figures = exact(got).into_iter().zip(exact(wanted));
     let all = figures.chain(ranks(got).into_iter().zip(ranks(wanted)));
     let bits = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    match got.ios == wanted.ios && all.into_iter().all(bits) {
-        true => Ok(()),
-        false => Err(format!("in parts {got:#?}\nwhole {wanted:#?}")),
+    if got.ios == wanted.ios && all.into_iter().all(bits) {
+        return Ok(());
     }
+    Err(format!("in parts {got:#?}\nwhole {wanted:#?}"))
 }
 
 fn equal_all(state: &SweepState, wanted: &[Outcome]) -> Result<(), TestCaseError> {
@@ -86,7 +83,6 @@ fn texts(policies: &[PolicySpec]) -> Vec<String> {
     policies.iter().map(ToString::to_string).collect()
 }
 
-/// Rules of which no two are the same.
 fn any_rules(most: usize) -> impl Strategy<Value = Vec<PolicySpec>> {
     prop::collection::vec(any_rule(), 1..most).prop_map(|mut all| {
         let mut seen = std::collections::BTreeSet::new();
@@ -102,8 +98,7 @@ fn any_cuts() -> impl Strategy<Value = Vec<Index>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Every rule, on I/Os of all sizes with costs of all kinds. The recording is cut anywhere, and
-    /// given again until the time that counts is over, as a sweep of the whole does it.
+    /// Cut anywhere, and given again until the time that counts is over, as by a sweep.
     #[test]
     fn parts_by_time_are_the_whole(
         lane in any::<bool>().prop_flat_map(any_lane),
@@ -125,7 +120,6 @@ proptest! {
         equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
     }
 
-    /// Lanes that fill registers.
     #[test]
     fn long_parts_are_the_whole(
         seed in any::<u64>(),
@@ -139,7 +133,6 @@ proptest! {
         equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
     }
 
-    /// A grid split in two, whose halves are cut at other places.
     #[test]
     fn parts_by_configuration_are_the_whole(
         lane in any_lane(false),
@@ -163,7 +156,6 @@ proptest! {
         prop_assert_eq!(texts(&ended.policies()), texts(&policies));
     }
 
-    /// Volumes in any order give the same bytes, and the sums are those of the volumes.
     #[test]
     fn volumes_come_in_any_order(
         lanes in prop::collection::vec(any_lane(false), 1..5),
@@ -206,12 +198,7 @@ proptest! {
 /// the lanes, which is simulated in another way.
 #[test]
 fn volumes_are_as_lanes_of_one_device() {
-    let policies = [
-        spec("pas"),
-        spec("fixed:7us"),
-        spec("ewma:ratio=60%"),
-        spec("qt:miss=5%"),
-    ];
+    let policies = ["pas", "fixed:7us", "ewma:ratio=60%", "qt:miss=5%"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
     let lanes: Vec<Recording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
     let on = Configuration {
@@ -229,9 +216,8 @@ fn volumes_are_as_lanes_of_one_device() {
         }
         state
     });
-    let fleet = states
-        .reduce(|a, b| a.beside(b).expect("one sweep"))
-        .expect("three");
+    let fleet = states.reduce(|a, b| a.beside(b).expect("one sweep"));
+    let fleet = fleet.expect("three");
     for (got, wanted) in fleet.finish().outcomes.iter().zip(&wanted) {
         let got = got.expect("short sleeps");
         assert_eq!(got.ios, wanted.ios);
@@ -246,12 +232,7 @@ fn a_long_recording_has_the_same_percentiles() {
     let mut lane = Recording::default();
     (0..30).for_each(|seed| lane.extend(&long_lane(seed, 9_000)));
     assert!(lane.len() > 80_000);
-    let policies = [
-        spec("mean:50%,1ms"),
-        spec("quantile"),
-        spec("dpas"),
-        spec("linux410"),
-    ];
+    let policies = ["mean:50%,1ms", "quantile", "dpas", "linux410"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), Drive::once(1));
     let mut state = new("a", &policies, &cost, drive);
     for (from, to) in [(0, 5), (5, 65_530), (65_530, 65_541), (65_541, lane.len())] {
@@ -294,18 +275,13 @@ fn states_of_other_sweeps_are_refused() {
     assert_eq!(told, expected);
     let mut ended = of("a").beside(of("b")).expect("one sweep");
     let more = ended.update(&lane).unwrap_err().to_string();
-    assert!(
-        more.starts_with("go on with a sweep whose volumes were added up"),
-        "{more}"
-    );
-    let long = SweepState::new("a", &[spec("fixed:1s")], &cost, once);
-    assert!(
-        refused(long).starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s")
-    );
+    let wanted = "go on with a sweep whose volumes were added up";
+    assert!(more.starts_with(wanted), "{more}");
+    let long = refused(SweepState::new("a", &[spec("fixed:1s")], &cost, once));
+    assert!(long.starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s"));
 }
 
-/// Sleeps that grow beyond what the parts hold are told, as are I/Os that are too long; what was
-/// there before stays.
+/// Too long sleeps are told, too long I/Os refused; what was there before stays.
 #[test]
 fn what_does_not_fit_is_told() {
     let rules = [spec("rule:period=50us,sleep=10s"), spec("pas")];
@@ -328,8 +304,7 @@ fn what_does_not_fit_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// A state that is cut off anywhere, or in which a bit is another, is refused; so are bytes at
-    /// random.
+    /// Cut off anywhere, or with another bit, a state is refused; so are random bytes.
     #[test]
     fn damage_is_an_error(
         lane in any_lane(false),
@@ -348,8 +323,7 @@ proptest! {
         prop_assert!(SweepState::from_bytes(&random).is_err());
     }
 
-    /// Bytes with a right checksum and wrong content are refused, or they are those of a state that
-    /// can be gone on with, joined and told.
+    /// With a right checksum wrong content is refused, or it is a state to go on with.
     #[test]
     fn forged_states_do_not_panic(
         lane in any_lane(false),
@@ -359,10 +333,7 @@ proptest! {
     ) {
         let cost = wakes_late(900.0);
         let part = |name: &str| fed(new(name, &policies, &cost, Drive::once(3)), &lane, &[]);
-        let state = match ends {
-            true => part("a").beside(part("b")).unwrap(),
-            false => part("a"),
-        };
+        let state = if ends { part("a").beside(part("b")).unwrap() } else { part("a") };
         let mut bytes = state.to_bytes().unwrap();
         for (place, byte) in &changes {
             let place = 24 + place.index(bytes.len() - 24);
@@ -372,7 +343,6 @@ proptest! {
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
         if let Ok(mut forged) = SweepState::from_bytes(&bytes) {
             drop(forged.finish());
-            // It may be refused, and it must not panic.
             drop(forged.update(&lane));
             drop(forged.clone().beside(part("c")));
             drop(part("a").with_configurations(forged));
@@ -384,25 +354,14 @@ proptest! {
 #[test]
 fn the_first_version_is_read() {
     let kept = include_bytes!("sweep-state-1.bin");
-    let state = SweepState::from_bytes(kept).expect("a state of version 1");
+    let mut state = SweepState::from_bytes(kept).expect("a state of version 1");
     let lane = long_lane(5, 9_000);
-    let mut whole = between(&lane, 0, 2_000);
-    let mut state = state;
-    let rest = between(&lane, 2_000, 3_000);
-    state.update(&rest).expect("short I/Os");
-    whole.extend(&rest);
+    state
+        .update(&between(&lane, 2_000, 3_000))
+        .expect("short I/Os");
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
-    let policies = first_version();
-    equal_all(
-        &state,
-        &self::whole(
-            &whole,
-            &policies,
-            &cost,
-            drive(1_000_000, Drive::ONE_PASS.0),
-        ),
-    )
-    .expect("the same");
+    let drive = drive(1_000_000, Drive::ONE_PASS.0);
+    equal_all(&state, &whole(&lane, &first_version(), &cost, drive)).expect("the same");
 }
 
 fn first_version() -> Vec<PolicySpec> {
@@ -425,9 +384,8 @@ fn first_version() -> Vec<PolicySpec> {
     texts.map(spec).to_vec()
 }
 
-/// Wrote `sweep-state-1.bin`, which is kept as it is: the first version must be read for good. Run
-/// it when the version of the stored form is raised, with the new number in the file's name, and
-/// add a test that reads the new file.
+/// Wrote `sweep-state-1.bin`, which must be read for good. Run it when the version of the stored
+/// form is raised, with the new number in the file's name, and add a test that reads that file.
 #[test]
 #[ignore = "writes the kept state of a new version of the form, when the version is raised"]
 fn write_the_first_version() {

@@ -1,13 +1,13 @@
 //! Properties that hold for every recording and every machine.
 
-use crate::cases::{READ, delay, drive, free, one, recording, rule, same};
+use crate::batch::spec;
+use crate::cases::{READ, delay, drive, free, one, ranks, recording, rule, same, wakes_late};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::{Arrival, Configuration, Drive, Grid, Outcome, Recording, Waiting, simulate, sweep};
 
-/// Every rule of the registry with the parameters of its example, and some more, with windows short
-/// enough to close many times here.
+/// With the parameters of its example and some more; windows close many times here.
 fn rules() -> impl Iterator<Item = PolicySpec> {
     let more = [
         "mean:90%,100us",
@@ -16,7 +16,7 @@ fn rules() -> impl Iterator<Item = PolicySpec> {
     ];
     let examples = RULES.iter().map(|rule| rule.example).chain(more);
     examples.map(|text| {
-        let spec: PolicySpec = text.parse().unwrap_or_else(|e| panic!("{e}"));
+        let spec = spec(text);
         spec.with("period", 200e3).unwrap_or(spec)
     })
 }
@@ -36,7 +36,6 @@ fn lane() -> impl Strategy<Value = Recording> {
     })
 }
 
-/// A curve of two corner points.
 fn curve(most: f64) -> impl Strategy<Value = Curve> {
     (0.0..most, 0.0..most).prop_map(|(a, b)| Curve {
         x: vec![1_000.0, 60_000.0],
@@ -44,7 +43,6 @@ fn curve(most: f64) -> impl Strategy<Value = Curve> {
     })
 }
 
-/// A machine whose delays scatter and depend on the sleep; reaping after a hit takes time.
 fn cost() -> impl Strategy<Value = CostModel> {
     let waking = (curve(6_000.0), curve(2_000.0), curve(6_000.0), 1.0..900.0);
     let charging = (curve(9_000.0), curve(9_000.0), curve(300.0), 0.0..9_000.0);
@@ -69,7 +67,6 @@ fn cost() -> impl Strategy<Value = CostModel> {
     )
 }
 
-/// All methods but polling, with their names.
 fn methods(lanes: usize) -> Vec<(String, Waiting)> {
     let fixed = [
         ("interrupt", Waiting::interrupt(lanes)),
@@ -83,8 +80,7 @@ fn methods(lanes: usize) -> Vec<(String, Waiting)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing is left out as warm-up, so that all methods have the same I/Os in the same order;
-    /// none completes earlier than with polling.
+    /// Nothing is warm-up, so that all methods have the same I/Os in the same order.
     #[test]
     fn nothing_is_faster_than_polling(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
         let drive = drive(0, 3_000_000);
@@ -112,11 +108,9 @@ proptest! {
     #[test]
     fn the_same_seed_gives_the_same_answer(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
         let once = || methods(lanes.len()).into_iter().map(|(_, m)| simulate(&lanes, &cost, m, drive(100_000, 2_000_000)));
-        let (first, second): (Vec<Outcome>, Vec<Outcome>) = (once().collect(), once().collect());
-        prop_assert_eq!(first, second);
+        prop_assert!(once().eq(once()));
     }
 
-    /// The oracle completes the same I/Os at the same times as polling, each for no more CPU.
     #[test]
     fn the_oracle_is_never_worse_than_polling(lane in lane(), cost in cost()) {
         let drive = drive(100_000, 3_000_000);
@@ -126,8 +120,7 @@ proptest! {
         prop_assert!(oracle.gives.cpu_ns_per_io <= polled.gives.cpu_ns_per_io * (1.0 + 1e-12));
     }
 
-    /// Here costs do not depend on the sleep's length. A fixed sleep may then save at most the 1 ns
-    /// of polling that the oracle leaves itself.
+    /// Costs do not depend on the length: at most the oracle's 1 ns of polling is saved.
     #[test]
     fn no_clear_fixed_sleep_beats_the_oracle(
         waits in prop::collection::vec(5_000u32..80_000, 1..20),
@@ -154,8 +147,6 @@ proptest! {
 }
 
 proptest! {
-    /// In the reference simulator and in a batch: mean, p50, p99, p99.9 and the miss rate only
-    /// grow.
     #[test]
     fn more_wake_delay_never_lowers_a_latency(
         waits in prop::collection::vec(5_000u32..80_000, 2..60),
@@ -164,36 +155,28 @@ proptest! {
         more in 1u32..20_000,
     ) {
         let lanes = [recording(1_000, waits, 500)];
-        let drive = Drive { warm_up: Nanos::ZERO, measure: Drive::ONE_PASS, seed: 1 };
-        let rule_text = format!("fixed:{asked}ns");
+        let drive = Drive::once(1);
+        let policy = spec(&format!("fixed:{asked}ns"));
         let with = |late: u32| {
-            let cost = crate::cases::wakes_late(f64::from(late));
-            let policies = [rule_text.parse().expect("a rule")];
+            let cost = wakes_late(f64::from(late));
             let on = Configuration { lanes: &lanes, cost: &cost, drive, arrival: Arrival::Think };
-            let batch = sweep(&policies, &on)[0];
-            [simulate(&lanes, &cost, rule(&rule_text, 1), drive), batch]
+            let batch = sweep(std::slice::from_ref(&policy), &on)[0];
+            [on.simulate(Waiting::rules(policy.build(1))), batch]
         };
         for (early, late) in with(less).iter().zip(&with(less + more)) {
-            let of = |o: &Outcome| [o.gives.latencies.mean_ns, o.gives.latencies.p50_ns, o.gives.latencies.p99_ns, o.gives.latencies.p999_ns, o.gives.rates.miss_rate];
-            for (early, late) in of(early).into_iter().zip(of(late)) {
+            let of = |o: &Outcome| [o.gives.latencies.mean_ns, o.gives.rates.miss_rate].into_iter().chain(ranks(o));
+            for (early, late) in of(early).zip(of(late)) {
                 prop_assert!(late >= early, "{late} < {early}");
             }
         }
     }
 }
 
-/// Another seed draws other delays, which changes the outcome a little.
 #[test]
 fn the_seed_draws_the_delays() {
-    let cost = CostModel {
-        wake_clear: q2c_model::WakeDelay {
-            base_ns: Curve::constant(3_000.0),
-            spread_ns: Curve::constant(1_000.0),
-            z: vec![-1.2, -0.4, 0.4, 1.2],
-            ..q2c_model::WakeDelay::default()
-        },
-        ..free()
-    };
+    let mut cost = wakes_late(3_000.0);
+    cost.wake_clear.spread_ns = Curve::constant(1_000.0);
+    cost.wake_clear.z = vec![-1.2, -0.4, 0.4, 1.2];
     let lane = recording(1_000, [23_000, 25_000, 22_500], 500);
     let with = |seed| {
         let mut drive = drive(0, 500_000_000);
@@ -201,12 +184,8 @@ fn the_seed_draws_the_delays() {
         one(&lane, &cost, rule("fixed:20us", 1), drive)
     };
     let (a, b) = (with(1), with(2));
-    assert!(
-        a != b && (a.gives.rates.miss_rate - b.gives.rates.miss_rate).abs() < 0.03,
-        "{} {}",
-        a.gives.rates.miss_rate,
-        b.gives.rates.miss_rate
-    );
+    let missed = [a, b].map(|outcome| outcome.gives.rates.miss_rate);
+    assert!(a != b && (missed[0] - missed[1]).abs() < 0.03, "{missed:?}");
 }
 
 #[test]
@@ -231,7 +210,6 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     let outcomes = with(1);
     assert!(outcomes == with(2) && outcomes == with(7));
     assert_eq!(outcomes.len(), grid.policies.len());
-    // Each policy has the outcome that it gives alone.
     for (policy, outcome) in grid.policies.iter().zip(&outcomes).step_by(37) {
         let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(2)), on.drive);
         crate::batch::agree(outcome, &alone, true).unwrap_or_else(|why| panic!("{policy}\n{why}"));

@@ -1,5 +1,4 @@
-//! A second implementation of the closed loop, written from its description alone: whole
-//! nanoseconds, one heap of events, every sample kept.
+//! A second closed loop from the description alone: whole ns, one heap of events, all samples kept.
 
 use crate::cases::{drive, exact, free, ranks, rule, same};
 use proptest::prelude::*;
@@ -30,8 +29,6 @@ struct Charges {
     others: u64,
 }
 
-/// A wake-up's delay: `deviations` spreads from the middle, but no less than `least` and no more
-/// than `most`, ns.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     middle: i64,
@@ -78,8 +75,7 @@ impl RuleKind {
     }
 }
 
-/// The state of the rule for one device, common to all lanes: the samples since the window opened,
-/// reads and writes apart.
+/// Common to all lanes: the samples since the window opened, reads and writes apart.
 #[derive(Default)]
 struct Device {
     opened: Option<u64>,
@@ -111,7 +107,6 @@ impl Device {
     }
 }
 
-/// One counted I/O, times in ns.
 struct SimulatedIo {
     u2c: u64,
     asked: u64,
@@ -147,8 +142,7 @@ fn ride(item: &RecordedIo, asked: u64, charges: &Charges) -> SimulatedIo {
     }
 }
 
-/// Replays the lanes and returns the I/Os that begin at or after `from` and before `until`. Of
-/// events at the same time the lower lane's comes first.
+/// I/Os that begin in `from..until`; of events at one time the lower lane's comes first.
 fn replay(
     lanes: &[Vec<RecordedIo>],
     rule: RuleKind,
@@ -158,8 +152,7 @@ fn replay(
 ) -> Vec<SimulatedIo> {
     let mut device = Device::default();
     let mut events = BinaryHeap::new();
-    // For each lane: the number and the beginning of the next I/O, and the observed time of the one
-    // in flight.
+    // Per lane: the next I/O and its begin, and the observed time of the one in flight.
     let mut state: Vec<(usize, u64, Option<u64>)> = vec![(0, 0, None); lanes.len()];
     for (lane, items) in lanes.iter().enumerate() {
         events.push(Reverse((items[0].submit, lane)));

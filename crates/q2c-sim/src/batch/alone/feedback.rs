@@ -1,5 +1,4 @@
-//! Rules that may change their sleep with every I/O, by their own code. Lanes share none of their
-//! state here.
+//! Rules that may change their sleep with every I/O, by their own code; lanes share no state here.
 
 use super::priced::PricedSleep;
 use super::trace::Position;

@@ -1,9 +1,7 @@
-//! A histogram of one configuration's latencies, for percentiles, in the classes and with the
-//! weights of the batch's histograms.
+//! One configuration's latencies, in the classes and with the weights of the batch's histograms.
 
 use crate::batch::histogram::{CLASSES, CountingLimit, class, middle};
 
-/// Counts of latencies by class.
 #[derive(Clone, Debug)]
 pub(super) struct LatencyCounts(Box<[u32; CLASSES]>);
 
@@ -14,29 +12,30 @@ impl Default for LatencyCounts {
 }
 
 impl LatencyCounts {
-    /// Counts the latency of I/O `io` of its lane.
     #[inline]
     pub fn count(&mut self, latency: i32, io: u64, counting: CountingLimit) {
-        let weight = match latency >= counting.limit() {
-            true => 1,
-            false => CountingLimit::weight(io),
+        let weight = if latency >= counting.limit() {
+            1
+        } else {
+            CountingLimit::weight(io)
         };
         if weight > 0 {
             self.add(latency, weight as u32);
         }
     }
 
-    /// Counts a latency with this weight.
     #[inline]
     pub fn add(&mut self, latency: i32, weight: u32) {
         self.0[class(latency) & (CLASSES - 1)] += weight;
     }
 
-    /// [`ranks`] of `ios` latencies.
     pub fn ranks(&self, ios: u64) -> [f64; 3] {
-        let classes = (0..CLASSES).rev();
-        let counts = classes.map(|class| (class, self.0[class].into()));
-        ranks(ios, &counts)
+        ranks(
+            ios,
+            &(0..CLASSES)
+                .rev()
+                .map(|class| (class, self.0[class].into())),
+        )
     }
 
     /// The counts that are not 0, each with its class.
@@ -45,8 +44,7 @@ impl LatencyCounts {
         each.map(|(class, count)| (class as u16, *count)).collect()
     }
 
-    /// The counts that [`LatencyCounts::counts`] gave; `None` for other classes, or where there is
-    /// no room to go on counting.
+    /// From [`LatencyCounts::counts`]; `None` without room to go on counting.
     pub fn of(counts: &[(u16, u32)]) -> Option<Self> {
         let mut all = LatencyCounts::default();
         for (class, count) in counts {
@@ -57,9 +55,8 @@ impl LatencyCounts {
     }
 }
 
-/// The middles of the classes that hold p50, p99 and p99.9 of `ios` latencies by nearest rank, ns.
-/// `counts` are those of classes, the highest first: ranks are counted from the longest latency
-/// down, because every long latency was counted.
+/// p50, p99 and p99.9 of `ios` latencies by nearest rank, ns. `counts` begin with the highest
+/// class, because every long latency was counted.
 pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clone)) -> [f64; 3] {
     [0.5, 0.99, 0.999].map(|q| {
         let rank = ((q * ios as f64).ceil() as u64).max(1);

@@ -48,32 +48,24 @@ const PART: f64 = 16_384.0;
 /// Think times of a lane, ns, all together, above which moments might not fit into 64 bits.
 const FAR_AHEAD: f64 = (1_u64 << 60) as f64;
 
-/// The trace and the machine, which all configurations have in common.
 pub(crate) struct Machine<'a> {
     traces: Vec<LaneTrace<'a>>,
     charges: Charges,
     draws: Draws,
-    /// Which latencies are counted.
     counting: CountingLimit,
-    /// Simulated time at which counting begins, ns.
     warm_up: i64,
     /// No I/O begins at or after this time, ns.
     stop: i64,
-    /// Whether every lane is replayed once.
     once: bool,
-    /// Simulated time of a part, ns.
     part: i64,
     level: Level,
 }
 
-/// One configuration on its way through the trace.
 struct Alone {
-    /// Groups of lanes that share a state of the rule.
     runs: Vec<Run>,
     counted: Counted,
 }
 
-/// What a configuration has counted.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     sums: Sums,
@@ -82,21 +74,16 @@ struct Counted {
     latencies: LatencyCounts,
     /// The end of the last I/O with its think time, ns.
     last: i64,
-    /// Whether a sleep was asked for that is too long for the registers.
     too_long: bool,
 }
 
-/// Lanes that share one state of a rule.
 struct Run {
     lanes: Vec<Position>,
     rule: RunningRule,
 }
 
-/// The rule of a run with its state.
 enum RunningRule {
-    /// The sleeps change at the ends of windows, or never.
     Windows(Box<Windows>),
-    /// The rule of one lane, which may change its sleep with every I/O.
     Feedback(Box<dyn Lane>),
 }
 
@@ -130,8 +117,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The outcomes of `policies`, in their order; `None` for a policy whose sleeps are too long
-    /// for the registers, also where that shows on the way.
+    /// `None` for a policy whose sleeps are too long for the registers, also on the way.
     pub fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<Outcome>> {
         let mut all: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
         self.go_on_from(0, &mut all);
@@ -142,8 +128,7 @@ impl<'a> Machine<'a> {
         all.into_iter().map(outcome).collect()
     }
 
-    /// The one part of a lane after other parts of it: it is replayed once, and `limit` says which
-    /// latencies are counted.
+    /// After other parts: it is replayed once, and `limit` says which latencies count.
     pub fn of_part(
         part: &'a [Recording; 1],
         cost: &CostModel,
@@ -158,7 +143,6 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Takes configurations to their ends, the first of which begins at `start`, ns.
     fn go_on_from(&self, start: i64, all: &mut [Option<Alone>]) {
         let mut horizon = start;
         let mut going = true;
@@ -178,7 +162,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The outcome of classic polling.
     pub fn poll(&self) -> Outcome {
         let mut alone = self.polling();
         alone.go_on(self, i64::MAX);
@@ -232,7 +215,6 @@ impl<'a> Machine<'a> {
         PricedSleep::new(sleep, &self.charges.costs)
     }
 
-    /// Whether a lane submits no more.
     fn is_over(&self, lane: &Position) -> bool {
         lane.start >= self.stop || (self.once && lane.rounds > 0)
     }
@@ -243,13 +225,13 @@ impl Alone {
     fn go_on(&mut self, machine: &Machine<'_>, horizon: i64) -> bool {
         let Alone { runs, counted } = self;
         let mut going = false;
-        for run in runs {
-            going |= match &mut run.rule {
+        for Run { lanes, rule } in runs {
+            going |= match rule {
                 RunningRule::Windows(windows) => {
-                    windows::run(windows, &mut run.lanes, counted, machine, horizon)
+                    windows::run(windows, lanes, counted, machine, horizon)
                 }
                 RunningRule::Feedback(rule) => {
-                    feedback::run(&mut **rule, &mut run.lanes[0], counted, machine, horizon)
+                    feedback::run(&mut **rule, &mut lanes[0], counted, machine, horizon)
                 }
             };
         }
@@ -258,8 +240,7 @@ impl Alone {
 }
 
 impl Counted {
-    /// Adds the lane's present I/O, unless it begins in the warm-up; `submit` is its submission
-    /// time as the sleep made it.
+    /// Unless the I/O begins in the warm-up; `submit` is as the sleep made it.
     #[inline]
     fn add(
         &mut self,
@@ -285,10 +266,12 @@ impl Counted {
 
     fn outcome(mut self, machine: &Machine<'_>) -> Outcome {
         self.sums += self.open.close();
-        let wall = match machine.once {
-            true => self.last - machine.warm_up,
-            false => machine.stop - machine.warm_up,
+        let end = if machine.once {
+            self.last
+        } else {
+            machine.stop
         };
+        let wall = end - machine.warm_up;
         let ranks = self.latencies.ranks(self.sums.ios as u64);
         let lanes = machine.traces.len();
         self.sums

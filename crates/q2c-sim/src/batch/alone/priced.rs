@@ -1,5 +1,4 @@
-//! One sleep with its costs, and one I/O that waits by it: the arithmetic of the batch's registers,
-//! one number at a time.
+//! One sleep with its costs and one I/O: the arithmetic of the registers, one number at a time.
 
 use crate::batch::LONGEST;
 use crate::batch::costs::{Costs, PlainCosts, whole};
@@ -7,20 +6,16 @@ use crate::batch::hit::HitLines;
 use crate::batch::row::{LATEST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
 use q2c_model::{CostModel, Nanos};
 
-/// The costs of the machine.
 pub(crate) struct Charges {
     pub(super) costs: Costs,
     pub(super) hit: HitLines,
-    /// What an interrupt adds to the latency, ns.
     pub(super) interrupt_latency: i32,
     /// CPU of an interrupt-driven I/O with its submission, ns.
     pub(super) interrupt_cpu: i32,
-    /// Busy CPU beyond the thread's own for an I/O by interrupt, ns, not rounded.
     pub(super) other_interrupt: f64,
 }
 
-/// A sleep with all that depends on its length; see
-/// [`BucketRow`](crate::batch::row::BucketRow), which holds the same numbers side by side.
+/// See [`BucketRow`](crate::batch::row::BucketRow), which has the same numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PricedSleep {
     pub asked: i32,
@@ -35,15 +30,12 @@ pub(super) struct PricedSleep {
     pub cpu_hit: i32,
 }
 
-/// How an I/O ended, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IoEnd {
     pub observed: i32,
     pub polled: i32,
-    /// CPU after the submission.
     pub cpu: i32,
     pub missed: bool,
-    /// Whether it waited for its interrupt.
     pub interrupted: bool,
 }
 
@@ -119,7 +111,6 @@ impl PricedSleep {
         }
     }
 
-    /// The submission time of an I/O whose recorded one is `recorded`.
     #[inline]
     pub fn submission(&self, recorded: i32) -> i32 {
         (recorded + self.submit).max(0)
@@ -140,8 +131,7 @@ impl Charges {
         })
     }
 
-    /// [`PricedSleep::new`] and [`PricedSleep::end`] for a sleep of `asked` where delays are known
-    /// beforehand.
+    /// [`PricedSleep::end`] of a sleep of `asked` where delays are known beforehand.
     #[inline]
     pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> IoEnd {
         let wake = asked + plain.wake;
@@ -165,7 +155,6 @@ impl Charges {
         }
     }
 
-    /// The end of an I/O that waits for its interrupt, submitted in `submit`.
     #[inline]
     pub(super) fn interrupted(&self, wait: i32, submit: i32) -> IoEnd {
         let observed = wait + self.interrupt_latency;

@@ -1,5 +1,4 @@
-//! A configuration that stopped between two I/Os of its lane, in a form that can be stored and gone
-//! on with on another machine.
+//! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
 
 use super::latencies::LatencyCounts;
 use super::sums::Sums;
@@ -18,16 +17,12 @@ const MOST: i64 = 1 << 60;
 /// Longest mean of a window, ns: 13 days.
 const LONGEST_MEAN: u64 = 1 << 50;
 
-/// One configuration between two parts of a lane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stopped {
-    /// Number of I/Os that it has simulated.
     ios: u64,
-    /// When its next submission begins, ns.
     pub start: i64,
     /// The end of the last I/O with its think time, ns.
     pub last: i64,
-    /// Whether a sleep was asked for that is too long for the registers.
     pub too_long: bool,
     pub sums: Sums,
     /// Counts of latencies by class, without those that are 0.
@@ -35,7 +30,6 @@ pub(crate) struct Stopped {
     rule: StoppedRule,
 }
 
-/// What the rule has learned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum StoppedRule {
     /// A fixed sleep or a rule of windows; lists have an entry for each bucket.
@@ -46,7 +40,6 @@ enum StoppedRule {
         means: Vec<u64>,
         gathered: Vec<Vec<u64>>,
     },
-    /// The numbers of a rule that learns from every I/O.
     Learned(Vec<u64>),
 }
 
@@ -54,14 +47,12 @@ enum StoppedRule {
 pub(crate) type Rule<'a> = Option<&'a PolicySpec>;
 
 impl Machine<'_> {
-    /// The configuration before the first I/O; `None` where its sleeps are too long for the
-    /// registers, or where its state cannot be handed over.
+    /// `None` where sleeps are too long, or the state cannot be handed over.
     pub fn stopped(&self, rule: Rule<'_>) -> Option<Stopped> {
         self.begun(rule)?.stopped(self)
     }
 
-    /// Takes configurations through all I/Os of the machine's one lane, unless they are done
-    /// before. `None` when one of them is none that was stopped by this rule.
+    /// Through all I/Os of the one lane, unless done; `None`: not stopped by this rule.
     pub fn go_through(&self, rules: &[Rule<'_>], all: &mut [Stopped]) -> Option<()> {
         let resumed = rules.iter().zip(all.iter());
         let resumed = resumed.map(|(rule, stopped)| match stopped.is_done(self.stop) {
@@ -81,10 +72,10 @@ impl Machine<'_> {
 
     /// Whether these configurations were stopped by these rules.
     pub fn resumes(&self, rules: &[Rule<'_>], all: &[Stopped]) -> bool {
-        let each = rules.iter().zip(all);
         rules.len() == all.len()
-            && each
-                .into_iter()
+            && rules
+                .iter()
+                .zip(all)
                 .all(|(rule, of)| self.resumed(*rule, of).is_some())
     }
 
@@ -132,9 +123,10 @@ impl Alone {
             ios, start, rounds, ..
         } = *lanes.first()?;
         // Behind the last I/O the lane waits for another round, which does not come.
-        let again = match rounds {
-            0 => 0,
-            _ => machine.traces.first()?.columns.first_at as i64,
+        let again = if rounds == 0 {
+            0
+        } else {
+            machine.traces.first()?.columns.first_at as i64
         };
         let counted = &mut self.counted;
         counted.sums += counted.open.close();
@@ -164,7 +156,6 @@ impl Windows {
         }
     }
 
-    /// Takes the state of a rule that stopped; this one has just begun.
     fn resume(&mut self, stopped: &StoppedRule, machine: &Machine<'_>) -> Option<()> {
         let StoppedRule::Windows {
             end,

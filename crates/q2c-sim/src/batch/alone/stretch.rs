@@ -14,8 +14,7 @@ use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use q2c_model::Nanos;
 use q2c_policy::{BUCKETS, Outcome};
 
-/// I/Os whose submission, wait and think time are longer than this, ns, are simulated one by one:
-/// the sum of sixteen shorter ones fits into 32 bits.
+/// Longer I/Os, ns, are simulated one by one: sixteen shorter ones fit into 32 bits.
 const LONG: i32 = 1 << 26;
 /// After so much time, ns, sums are closed, so that they fit into 32 bits.
 const STRETCH: i64 = 1 << 29;
@@ -55,7 +54,6 @@ impl<S: Simd> PricedSleeps<S> {
     }
 }
 
-/// Sixteen I/Os and how they end.
 #[derive(Clone, Copy)]
 struct Chunk<S: Simd> {
     wait: i32x16<S>,
@@ -68,7 +66,6 @@ struct Chunk<S: Simd> {
 }
 
 impl<S: Simd> Chunk<S> {
-    /// The I/Os from `lane.at` on.
     #[inline(always)]
     fn new(
         simd: S,
@@ -117,9 +114,8 @@ impl<S: Simd> Chunk<S> {
     }
 }
 
-/// The sums of stretches between two calls of [`OpenSums::close`], one number per place in the
-/// register. To add up a register takes as long as to simulate some I/Os, and a window of a
-/// millisecond has few.
+/// Sums between two calls of [`OpenSums::close`], per place in the register: adding one up takes as
+/// long as some I/Os, and a window of a millisecond has few.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenSums {
     ios: i64,
@@ -152,7 +148,6 @@ impl OpenSums {
     }
 }
 
-/// [`OpenSums`] in registers.
 #[derive(Clone, Copy)]
 struct StretchSums<S: Simd> {
     misses: i32x16<S>,
@@ -204,7 +199,7 @@ impl<S: Simd> StretchSums<S> {
         open.columns[9].store(self.thought);
     }
 
-    /// Adds the I/Os of `mine`; a think time takes at most `most_thought` of CPU, ns.
+    /// A think time takes at most `most_thought` of CPU, ns.
     #[inline(always)]
     fn add(
         self,
@@ -234,7 +229,6 @@ impl<S: Simd> StretchSums<S> {
 /// What a window gathers of a stretch whose I/Os all have one bucket.
 #[derive(Clone, Copy)]
 struct WindowSums<S: Simd> {
-    /// The mean of the window before.
     mean: i32x16<S>,
     min: i32x16<S>,
     max: i32x16<S>,
@@ -276,7 +270,6 @@ impl<S: Simd> WindowSums<S> {
         }
     }
 
-    /// Adds the sums of `ios` I/Os to the open window.
     #[inline(always)]
     fn flush(&self, windows: &mut Windows, row: usize, ios: i64, last: (u64, u64)) {
         let gathered = &mut windows.gathered[row];
@@ -322,7 +315,6 @@ fn is_short<S: Simd>(chunk: &Chunk<S>) -> bool {
     !(longest.simd_ge(LONG / 3).any_true() || least.simd_lt(0).any_true())
 }
 
-/// Counts the latencies of the first `n` I/Os of a chunk.
 #[inline(always)]
 fn count<S: Simd>(
     chunk: &Chunk<S>,
@@ -362,8 +354,7 @@ pub(super) fn run<S: Simd>(
     while part(simd, windows, lane, end, counted, machine) {}
 }
 
-/// Simulates I/Os of a lane for half of [`STRETCH`] at most. Returns whether that was the reason to
-/// stop.
+/// For half of [`STRETCH`] at most; returns whether that was the reason to stop.
 #[inline(always)]
 fn part<S: Simd>(
     simd: S,
@@ -446,8 +437,7 @@ fn part<S: Simd>(
     goes_on
 }
 
-/// When the last of a chunk's first `n` I/Os completed, and its observed time, ns; `end` is the end
-/// of its think time.
+/// The last of `n`: its completion and observed time; `end` is that of its think time.
 #[inline(always)]
 fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
     let last = (n - 1) % SIMD_LANES;
@@ -456,7 +446,6 @@ fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
 }
 
 impl Counted {
-    /// Makes room for the sums of another stretch.
     fn make_room(&mut self) {
         if self.open.time >= STRETCH {
             self.sums += self.open.close();
@@ -464,8 +453,7 @@ impl Counted {
     }
 }
 
-/// Adds the first `n` I/Os of a chunk to the open window one by one: to the windows of their
-/// buckets or, where all have one bucket, to its bins.
+/// To the windows of their buckets or, where all have one bucket, to its bins.
 #[inline(always)]
 fn gather<S: Simd>(
     windows: &mut Windows,

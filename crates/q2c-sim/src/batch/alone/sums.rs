@@ -6,27 +6,18 @@ use q2c_model::{Latencies, Rates, Simulated};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// Sums over the counted I/Os; times in whole nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sums {
     pub ios: i64,
     pub misses: i64,
-    /// Sum of the sleeps asked.
     pub asked: i64,
-    /// Number of I/Os that slept.
     pub slept: i64,
-    /// Number of I/Os that waited for their interrupt.
     pub interrupts: i64,
     pub polled: i64,
-    /// Thread CPU after the submission.
     pub cpu: i64,
-    /// Observed time beyond the device time.
     pub late: i64,
-    /// Time from the submission's return to the reaping.
     pub observed: i64,
-    /// Device time.
     pub waited: i64,
-    /// Submission time.
     pub submitted: i64,
     /// Think time that takes CPU.
     pub thought: i64,
@@ -37,7 +28,6 @@ pub(crate) struct Sums {
 pub(super) struct IoTimes {
     pub submit: i32,
     pub wait: i32,
-    /// Think time that takes CPU.
     pub thought: i64,
 }
 
@@ -78,8 +68,7 @@ impl Sums {
         self.ios >= 0 && all.iter().all(|sum| (-most..=most).contains(sum))
     }
 
-    /// The outcome over `wall` ns of simulated time on so many lanes; `ranks` are p50, p99 and
-    /// p99.9, ns.
+    /// Over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
     pub fn outcome(&self, wall: f64, lanes: usize, charges: &Charges, ranks: [f64; 3]) -> Outcome {
         if self.ios == 0 || wall <= 0.0 {
             return Outcome::default();

@@ -1,24 +1,19 @@
-//! The recorded lanes as all configurations read them, and the place of one configuration in a
-//! lane.
+//! The recorded lanes as all configurations read them, and the place of one configuration.
 
 use crate::batch::histogram::FIRST_LATENCIES;
 use crate::closed::Draws;
 use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, Io, bucket_of};
 
-/// One lane as it was recorded.
 pub(super) struct LaneTrace<'a> {
     pub columns: RecordingColumns<'a>,
     pub rows: Rows,
-    /// The length of the lane's longest I/O, bytes.
     pub largest: u64,
 }
 
 /// The buckets of a lane's I/Os; [`BUCKETS`] stands for none.
 pub(super) enum Rows {
-    /// All I/Os have this one.
     One(u8),
-    /// One entry per I/O.
     Each(Vec<u8>),
 }
 
@@ -33,13 +28,13 @@ impl Rows {
             }
             last.1
         });
-        match alike {
-            true => Rows::One(first),
-            false => Rows::Each(columns.ios.iter().map(row).collect()),
+        if alike {
+            Rows::One(first)
+        } else {
+            Rows::Each(columns.ios.iter().map(row).collect())
         }
     }
 
-    /// The bucket that all I/Os have.
     #[inline]
     pub fn only(&self) -> Option<usize> {
         match self {
@@ -95,28 +90,20 @@ impl<'a> LaneTrace<'a> {
     }
 }
 
-/// The place of one configuration in a lane.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
-    /// The lane's number.
     pub lane: usize,
     /// The next I/O in the recording, or the one in flight.
     pub at: usize,
-    /// How often the recording was replayed to its end.
     pub rounds: u64,
-    /// Number of I/Os before it.
     pub ios: u64,
-    /// The place of its draws.
     pub draw: usize,
-    /// When its submission begins, ns.
     pub start: i64,
     pub flight: Option<InFlight>,
 }
 
-/// An I/O between the return of its submission and its completion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
-    /// When it completes, ns.
     pub done: i64,
     pub observed: i32,
     pub missed: bool,
@@ -141,8 +128,7 @@ impl Position {
         self.start + trace.columns.submit[self.at] as i64
     }
 
-    /// Moves on to the next I/O; the present one was complete at `done`. Returns when its think
-    /// time ended, ns.
+    /// The present I/O was complete at `done`; returns when its think time ended, ns.
     #[inline]
     pub fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
         let end = done + trace.columns.gap[self.at] as i64;

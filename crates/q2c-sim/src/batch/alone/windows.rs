@@ -13,22 +13,18 @@ use q2c_policy::{BUCKETS, Decision, Outcome};
 
 /// The end of a window that never ends: the rule has none.
 pub(super) const NEVER: i64 = i64::MAX;
-/// The next event of a lane that has none.
 const OVER: i64 = i64::MAX;
 /// The end of the window while none is open.
 pub(super) const IDLE: i64 = i64::MIN;
 
-/// The state of a windowed rule, or of a fixed sleep. Each list has one entry per bucket and one
-/// more for I/Os without a bucket, which are polled.
+/// Lists have one entry per bucket, and one for I/Os without a bucket, which are polled.
 pub(super) struct Windows {
     pub rule: Option<WindowRule>,
     /// When the open window ends, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
     pub end: i64,
     pub sleeps: [PricedSleep; BUCKETS + 1],
-    /// Buckets that wait for their interrupt, one bit each.
     pub interrupts: u32,
     pub gathered: Vec<Gathered>,
-    /// Each bucket's mean of its last window, ns.
     pub means: [Nanos; BUCKETS + 1],
 }
 
@@ -54,8 +50,7 @@ impl Windows {
         }
     }
 
-    /// Whether the I/Os of a lane can go through the registers: none of them waits for its
-    /// interrupt.
+    /// The I/Os can go through the registers: none waits for its interrupt.
     fn is_regular(&self, trace: &LaneTrace<'_>) -> bool {
         let from = self.rule.as_ref().and_then(|rule| rule.interrupts_from);
         let interrupts = match trace.rows {
@@ -70,7 +65,6 @@ impl Windows {
         self.rule.as_ref().is_some_and(large)
     }
 
-    /// Closes the window: each bucket with completions gets its new decision.
     fn close(&mut self, counted: &mut Counted, machine: &Machine<'_>) {
         self.end = IDLE;
         let Some(rule) = &self.rule else {
@@ -125,7 +119,6 @@ impl Windows {
         });
     }
 
-    /// Completes a lane's I/O and adds it to the open window.
     fn complete(
         &mut self,
         lane: &mut Position,
@@ -175,7 +168,6 @@ impl Windows {
         }
     }
 
-    /// Takes the next event of a lane, which may end or open a window.
     fn event(&mut self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
         let trace = &machine.traces[lane.lane];
         let learns = !self.is_large(trace, lane.at);
@@ -204,7 +196,6 @@ impl Windows {
     }
 }
 
-/// The time of a lane's next event, ns; `None` when it has none.
 fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
     match lane.flight {
         Some(flight) => Some(flight.done),
@@ -213,10 +204,8 @@ fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
     }
 }
 
-/// Simulates the lanes until `horizon`, ns. Returns whether there is more to do.
-///
-/// Lanes go on one by one up to the end of a window. From there on the events are taken in turns,
-/// until a completion opens the next window: those may be as many as there are lanes.
+/// Returns whether there is more after `horizon`. Lanes go on one by one up to a window's end, then
+/// event by event in turns until a completion opens the next.
 pub(super) fn run(
     windows: &mut Windows,
     lanes: &mut [Position],
