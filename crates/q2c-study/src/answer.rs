@@ -12,8 +12,7 @@ use q2c_sim::{choose, most, nearest, pareto_front_of, score, sweep};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
-    /// By trace and policy, the objective over that of the trace's best; `None` for a policy that
-    /// may not be chosen there.
+    /// By trace and policy: the objective over the trace's best; `None` where it may not be chosen.
     pub shares: Vec<Vec<Option<f64>>>,
     pub best: Option<Best>,
     pub best_worst_case: Option<Best>,
@@ -59,43 +58,36 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
     }
 }
 
-/// By trace, the score of each policy that may be chosen and keeps the limits there.
 fn scores(
     study: &Study<'_>,
     outcomes: &[Vec<Outcome>],
     choices: &[Choice],
 ) -> Vec<Vec<Option<f64>>> {
     let eligible = eligible(study);
-    let of_trace = |(cells, choice): (&Vec<Outcome>, &Choice)| -> Vec<Option<f64>> {
-        let kept = |cell: &Outcome| {
-            let keeps = study.limits.kept_by(cell, choice.floor_iops);
+    let of_trace = |(cells, choice): (&Vec<Outcome>, &Choice)| {
+        let score_of = |(cell, &eligible): (&Outcome, &bool)| {
+            let keeps = eligible && study.limits.kept_by(cell, choice.floor_iops);
             keeps.then(|| score(cell, study.objective))
         };
-        let each = cells.iter().zip(&eligible);
-        each.map(|(cell, &eligible)| kept(cell).filter(|_| eligible))
-            .collect()
+        cells.iter().zip(&eligible).map(score_of).collect()
     };
     outcomes.iter().zip(choices).map(of_trace).collect()
 }
 
-/// The scores of a trace over the highest.
 fn shares(scores: Vec<Option<f64>>) -> Vec<Option<f64>> {
     let most = scores.iter().flatten().copied().fold(0.0, f64::max);
-    let share = |score: Option<f64>| score.map(|score| score / most);
-    scores.into_iter().map(share).collect()
+    scores
+        .into_iter()
+        .map(|score| score.map(|score| score / most))
+        .collect()
 }
 
 fn over_all(study: &Study<'_>, scores: &[Vec<Option<f64>>]) -> (Option<Best>, Option<Best>) {
-    match robust(scores) {
-        None => (None, None),
-        Some(found) => {
-            let (on_average, worst) = (found.on_average, found.worst_case);
-            (
-                Some(named(study, on_average.0, on_average.1)),
-                Some(named(study, worst.0, worst.1)),
-            )
-        }
-    }
+    let Some(found) = robust(scores) else {
+        return (None, None);
+    };
+    let best = |(configuration, share)| Some(named(study, configuration, share));
+    (best(found.on_average), best(found.worst_case))
 }
 
 fn one(
@@ -148,25 +140,22 @@ fn one(
     Ok((answer, choice))
 }
 
-/// CPU per I/O that a rule saves over what the oracle saves; `None` where that saves nothing.
+/// `None` where the oracle saves nothing.
 fn over_oracle(rule: &Outcome, bounds: &Bounds) -> Option<f64> {
     let saved = |method: &Outcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
     let most = saved(&bounds.oracle);
     (most > 0.0).then(|| saved(rule) / most)
 }
 
-/// Whether a rule takes interrupts while the cost model does not know their cost.
 pub(super) fn takes_free_interrupts(cost: &CostModel, policy: &PolicySpec) -> bool {
     cost.interrupt_cpu_ns <= 0.0 && policy.rule().interrupts
 }
 
-/// Whether each policy may be chosen. Those that do not follow the device are chosen only when the
-/// sweep has no other.
 pub(super) fn eligible(study: &Study<'_>) -> Vec<bool> {
     may_be_chosen(study.policies, study.cost)
 }
 
-/// [`eligible`] for these policies at this cost.
+/// Those that do not follow the device are chosen only when there is no other.
 pub(super) fn may_be_chosen(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
     let any = policies.iter().any(PolicySpec::follows_the_device);
     let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(cost, p);
@@ -190,16 +179,15 @@ fn neighbours(
     found.into_iter().map(told).collect()
 }
 
-/// A remark when a rule that sleeps a share (`ratio`) of a statistic may not recover once every I/O
-/// of a window has overslept, because the statistic then contains the wake-up delay. The bound is
-/// judged at the 10th percentile of the latencies. The remark is empty when the rule recovers
-/// safely or has no ratio.
+pub(super) fn param(policy: &PolicySpec, name: &str) -> Option<f64> {
+    let mut params = policy.params().into_iter();
+    params.find(|(own, _)| *own == name).map(|(_, value)| value)
+}
+
+/// A remark when a rule that sleeps a share (`ratio`) may not recover once every I/O of a window
+/// has overslept, judged at the 10th percentile of the latencies; empty otherwise.
 pub(super) fn recovers(study: &Study<'_>, trace: &Trace, policy: &PolicySpec) -> String {
-    let ratio = policy
-        .params()
-        .into_iter()
-        .find(|(name, _)| *name == "ratio");
-    let Some((_, ratio)) = ratio else {
+    let Some(ratio) = param(policy, "ratio") else {
         return String::new();
     };
     let latency = trace.input.latency_ns[1];

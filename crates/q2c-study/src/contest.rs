@@ -1,5 +1,4 @@
-//! Contests of groups of rules: what the best configuration of each group loses, on all patterns
-//! and on sets of sources that are drawn from theirs.
+//! Contests of groups of rules: what each group's best loses on all patterns and on drawn sources.
 
 use crate::leave_out::{By, Losses};
 use crate::poll_study::{Ranked, drawn};
@@ -15,23 +14,20 @@ pub struct Contest {
     pub groups: Vec<Vec<usize>>,
 }
 
-/// What a group loses in a set of sources. The loss on a pattern is measured from the best of all
-/// groups there; 1 is a broken limit.
+/// What a group loses in a set of sources, measured from the best of all groups there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupLoss {
     /// Mean loss of the configuration that has the least one in this set.
     pub on_average: f64,
-    /// Mean over the patterns of the loss of what is best on average on the set's other sources;
-    /// `None` for a set of a single source.
+    /// Mean loss of what is best on average on the other sources; `None` for a single source.
     pub left_out: Option<f64>,
 }
 
 impl Study<'_> {
-    /// Simulates every policy on every trace once, and holds the contests. The result has for each
-    /// contest `sets` sets: the first is all of the patterns' sources, the others are as many
-    /// sources drawn with repetition, each with all of its patterns. A set has a loss for each
-    /// group; it has none where no pattern counts. `told` is called with the number of cells that
-    /// are done.
+    /// Simulates every policy on every trace once and holds the contests, each with `sets` sets:
+    /// first all of the patterns' sources, then as many sources drawn with repetition, each with
+    /// all of its patterns. A set has no loss for a group where no pattern counts. `told` gets the
+    /// number of cells done.
     ///
     /// # Errors
     /// No I/O counts on one of the traces, or `stop` is raised.
@@ -43,10 +39,10 @@ impl Study<'_> {
         told: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Vec<GroupLoss>>>, Fault> {
         let cells = self.simulate(stop, told)?;
-        let held = contests
+        contests
             .iter()
-            .map(|contest| self.held(contest, sets, &cells));
-        held.collect()
+            .map(|contest| self.held(contest, sets, &cells))
+            .collect()
     }
 
     fn held(
@@ -59,24 +55,22 @@ impl Study<'_> {
         let eligible: Vec<bool> = (0..self.policies.len()).map(part).collect();
         let ranked = Ranked::of(self, &eligible, cells)?;
         let rank = |policy: &usize| ranked.policies.binary_search(policy).ok();
-        let groups = contest.groups.iter();
-        let groups: Vec<Vec<usize>> = groups
-            .map(|of| of.iter().filter_map(rank).collect())
-            .collect();
+        let group = |of: &Vec<usize>| of.iter().filter_map(rank).collect();
+        let groups: Vec<Vec<usize>> = contest.groups.iter().map(group).collect();
         let sources = ranked.by_source();
         let mut rng = Rng::new(self.timing.seed);
-        let set = |n: u32| match n {
-            0 => sources.concat(),
-            _ => drawn(&sources, &mut rng),
+        let set = |n: u32| {
+            let on = if n == 0 {
+                sources.concat()
+            } else {
+                drawn(&sources, &mut rng)
+            };
+            in_set(&ranked.losses.only(&on), &groups)
         };
-        let all = (0..sets).map(set);
-        Ok(all
-            .map(|on| in_set(&ranked.losses.only(&on), &groups))
-            .collect())
+        Ok((0..sets).map(set).collect())
     }
 }
 
-/// The losses of the groups on all patterns of a set.
 fn in_set(losses: &Losses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
     let all: Vec<usize> = (0..losses.patterns()).collect();
     let of = |group: &Vec<usize>| {
@@ -84,9 +78,11 @@ fn in_set(losses: &Losses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
         let several = losses.sources() > 1;
         let chosen = several.then(|| losses.without_source(group)).flatten();
         let left_out = chosen.map(|chosen| {
-            let each = chosen.iter().enumerate();
-            let each = each.map(|(pattern, &c)| losses.row(c)[pattern]);
-            mean(&each.collect::<Vec<_>>())
+            let losses = chosen
+                .iter()
+                .enumerate()
+                .map(|(pattern, &c)| losses.row(c)[pattern]);
+            mean(&losses.collect::<Vec<_>>())
         });
         Some(GroupLoss {
             on_average: mean(losses.row(best)),
@@ -108,12 +104,8 @@ mod tests {
     /// | b | 0.0 | 0.0 | 0.9 |
     /// | c | 0.3 | 0.4 | 0.0 |
     fn by_hand() -> Losses {
-        let rows = vec![
-            vec![0.2, 0.3, 0.1],
-            vec![0.0, 0.0, 0.9],
-            vec![0.3, 0.4, 0.0],
-        ];
-        Losses::new(rows, vec![0, 1, 2])
+        let rows = [[0.2, 0.3, 0.1], [0.0, 0.0, 0.9], [0.3, 0.4, 0.0]];
+        Losses::new(rows.map(Vec::from).to_vec(), vec![0, 1, 2])
     }
 
     fn close(got: f64, wanted: f64) {

@@ -30,19 +30,16 @@ pub struct ChosenCosts {
     pub cost: CostModel,
     /// Where they come from, in words.
     pub in_words: String,
-    /// Says that nothing was asked for and they were not measured on any machine, or that the run
-    /// that measured them was disturbed.
+    /// They were not asked for and not measured on a machine, or their run was disturbed.
     pub doubt: Option<Warning>,
 }
 
-/// The fault of a file that cannot be used, with what was expected and found.
 fn unusable(path: &Path, reason: impl Display) -> Fault {
     Fault::new(Exit::Input, format!("read {}: {reason}", path.display()))
 }
 
-/// The file that the folder of a run has.
+// Files of a run's folder.
 const RUN_FILE: &str = "plan.toml";
-/// The file with the result of a run.
 const RESULT_FILE: &str = "result.json";
 /// Files of a run that have costs, the better ones first.
 const COST_FILES: [&str; 2] = ["corrected.json", "calibration.json"];
@@ -56,18 +53,15 @@ impl Costs {
     /// The wake-up delay of simulations where nothing else is asked for.
     pub const WAKE_DELAY: Nanos = Nanos(2_000);
 
-    /// The file with the costs of the run of `q2c tune` whose folder all of these recordings lie
-    /// in: those that the run's trials corrected, else those it measured first. `None` where they
-    /// lie elsewhere.
+    /// The costs file of the `q2c tune` run in whose folder all recordings lie: those that its
+    /// trials corrected, else those it measured first.
     #[must_use]
     pub fn of_run(recordings: &[&Path]) -> Option<PathBuf> {
         let folder = recordings.first()?.parent()?;
-        let here = recordings
-            .iter()
-            .all(|path| path.parent() == Some(folder) && path.is_file());
-        let is_run = folder.join(RUN_FILE).is_file();
+        let lies_here = |path: &&Path| path.parent() == Some(folder) && path.is_file();
+        let is_run = recordings.iter().all(lies_here) && folder.join(RUN_FILE).is_file();
         let files = COST_FILES.map(|name| folder.join(name)).into_iter();
-        files.filter(|_| here && is_run).find(|path| path.is_file())
+        files.filter(|_| is_run).find(|path| path.is_file())
     }
 
     /// The costs. Of a file of calibrations, `bs` names the one to use; without it the traces must
@@ -106,24 +100,24 @@ impl Costs {
     /// It is not the result of a run.
     pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, Fault> {
         let bad = |e| {
-            unusable(
-                path,
-                format_args!(
-                    "expected the result of a run with its warnings, found {e}; name the costs with --cost"
-                ),
-            )
+            let reason = format_args!(
+                "expected the result of a run with its warnings, found {e}; name the costs with --cost"
+            );
+            unusable(path, reason)
         };
         let mut result: Value = serde_json::from_str(text).map_err(bad)?;
-        let warnings = result.get_mut("warnings").map(Value::take);
-        let all: Vec<Warning> =
-            serde_json::from_value(warnings.unwrap_or_default()).map_err(bad)?;
-        let all = all.into_iter();
-        Ok(all.filter(Warning::is_of_disturbance).collect())
+        let warnings = result
+            .get_mut("warnings")
+            .map(Value::take)
+            .unwrap_or_default();
+        let mut warnings: Vec<Warning> = serde_json::from_value(warnings).map_err(bad)?;
+        warnings.retain(Warning::is_of_disturbance);
+        Ok(warnings)
     }
 
-    /// The costs where nothing was asked for. `run` is the file that [`Costs::of_run`] found, read;
-    /// it is used where it has a calibration of the traces' block size. `disturbed` is what
-    /// [`Costs::disturbances`] found of it.
+    /// The costs where nothing was asked for: those of `run`, read from the file that
+    /// [`Costs::of_run`] found, where they have the block size. `disturbed` is from
+    /// [`Costs::disturbances`].
     #[must_use]
     pub fn unasked(
         run: Option<Costs>,
@@ -149,14 +143,12 @@ impl Costs {
     }
 }
 
-/// Every sleep ends this late: the costs, and in words.
 fn delayed(delay: Nanos) -> (CostModel, String) {
     let words = format!("every sleep ends {delay} late, nothing else costs");
     (CostModel::delayed(delay), words)
 }
 
-/// Says that costs are q2c's own, and how to use a machine's. `unusable` is why those of the
-/// recording's run are not used.
+/// `unusable` is why the costs of the recording's run are not used.
 fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     let of_run = unusable.map_or_else(String::new, |why| {
         format!("; those of the recording's run do not serve: {why}")
@@ -171,7 +163,6 @@ fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     }
 }
 
-/// Says that the run of the costs was disturbed, and by what.
 fn doubt(disturbed: &[Warning]) -> Option<Warning> {
     let found: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
     (!found.is_empty()).then(|| {
@@ -225,11 +216,12 @@ fn calibration(
 }
 
 fn list(sizes: impl Iterator<Item = Bytes>) -> String {
-    let words: Vec<String> = sizes.map(|bs| bs.to_string()).collect();
-    words.join(", ")
+    sizes
+        .map(|bs| bs.to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-/// The machine of the publications, and its costs in words.
 fn published() -> (CostModel, String) {
     let cost = CostModel::published();
     let us = |ns: f64| ns / 1e3;

@@ -7,18 +7,14 @@ use q2c_policy::PolicySpec;
 use q2c_sim::{Configuration, Drive, sweep};
 use std::time::Instant;
 
-/// Simulated I/Os, all policies together, up to which a sweep is not worth an estimate: one core
-/// does so many within seconds.
+/// Simulated I/Os of all policies that one core does within seconds: no estimate is worth it.
 const FEW_IOS: f64 = 1e8;
-/// I/Os that each policy of the sample goes through on each trace, about.
 const SAMPLE_IOS: f64 = 20_000.0;
 
 impl Study<'_> {
-    /// About how long the simulation of `count` policies would take, seconds, told by a short
-    /// simulation of `sample`. `None` where it is not long.
-    ///
-    /// The time depends on the I/Os that go through the policies: on the number of policies, on the
-    /// simulated time and on the lanes alike.
+    /// About how long the simulation of `count` policies would take, seconds, told by a short one
+    /// of `sample`; `None` where it is not long. Time goes by the I/Os: by the policies, the
+    /// simulated time and the lanes.
     #[must_use]
     pub fn expected_s(&self, sample: &[PolicySpec], count: u64) -> Option<f64> {
         let all = self.ios_of_a_policy() * count as f64;
@@ -34,8 +30,7 @@ impl Study<'_> {
         (done > 0).then(|| begun.elapsed().as_secs_f64() / done as f64 * all)
     }
 
-    /// I/Os that go through one policy on all traces, at the rate of the recording. A rule that
-    /// wakes late gets fewer.
+    /// At the rate of the recording; a rule that wakes late gets fewer.
     fn ios_of_a_policy(&self) -> f64 {
         let of = |trace: &Trace| {
             let Drive {
@@ -46,7 +41,6 @@ impl Study<'_> {
         self.traces.iter().map(of).sum()
     }
 
-    /// The trace for the time of about [`SAMPLE_IOS`], or of the study where that is shorter.
     fn shortly_on<'t>(&'t self, trace: &'t Trace) -> Configuration<'t> {
         let whole = self.on(trace);
         let sample = Nanos((SAMPLE_IOS / rate(trace)) as u64);
@@ -61,71 +55,28 @@ impl Study<'_> {
     }
 }
 
-/// I/Os per nanosecond of a simulation of the recording, all lanes together. A lane that is shorter
-/// than another one is repeated meanwhile, so that each goes on at its own rate.
+/// Per simulated ns, all lanes together: each goes on at its own rate and is repeated.
 fn rate(trace: &Trace) -> f64 {
-    let lanes = trace.lanes.iter();
-    lanes
-        .map(|lane| lane.len() as f64 / span_of(lane).max(1.0))
-        .sum()
+    let rates = trace
+        .lanes
+        .iter()
+        .map(|lane| lane.len() as f64 / span_of(lane).max(1.0));
+    rates.sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timing::Timing;
-    use q2c_model::{Bytes, CostModel, Direction};
-    use q2c_policy::Io;
-    use q2c_result::sweep::SweepInput;
-    use q2c_sim::{Arrival, Limits, Objective, Recording};
-    use std::collections::BTreeMap;
-
-    const READ: Io = Io {
-        direction: Direction::Read,
-        bytes: 4096,
-    };
+    use crate::fixtures::{self, trace};
+    use q2c_model::CostModel;
+    use q2c_sim::Recording;
 
     /// A lane of `ios` requests of 100 us, with as much time after each that they last `span`.
     fn lane(ios: usize, span: Nanos) -> Recording {
         let mut lane = Recording::default();
         let each = span.0 as f32 / ios as f32;
-        (0..ios).for_each(|_| lane.push(READ, 0.0, 100e3, each - 100e3));
+        (0..ios).for_each(|_| lane.push(fixtures::READ, 0.0, 100e3, each - 100e3));
         lane
-    }
-
-    fn trace(lanes: Vec<Recording>) -> Trace {
-        Trace {
-            input: SweepInput {
-                path: "unequal.parquet".to_owned(),
-                taken_as: q2c_model::TakenAs::default(),
-                lanes: lanes.len(),
-                ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-                sizes: vec![Bytes(4096)],
-                span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
-                latency_ns: [100e3; 5],
-            },
-            lanes,
-            facts: BTreeMap::new(),
-        }
-    }
-
-    fn study<'a>(traces: &'a [Trace], cost: &'a CostModel) -> Study<'a> {
-        Study {
-            traces,
-            reading_s: 0.0,
-            policies: &[],
-            cost,
-            cost_in_words: String::new(),
-            timing: Timing {
-                warm_up: Nanos(0),
-                measure: None,
-                seed: 1,
-            },
-            arrival: Arrival::Think,
-            objective: Objective::default(),
-            limits: Limits::default(),
-            follow: None,
-        }
     }
 
     /// A lane of 10 ms beside one of 4 s is repeated 400 times. The simulation itself tells how
@@ -134,9 +85,9 @@ mod tests {
     fn a_short_lane_is_repeated() {
         let second = 1_000_000_000;
         let short = || lane(100, Nanos(second / 100));
-        let traces = [trace(vec![short(), lane(2, Nanos(4 * second))])];
+        let traces = [trace("unequal", vec![short(), lane(2, Nanos(4 * second))])];
         let cost = CostModel::delayed(Nanos(0));
-        let study = study(&traces, &cost);
+        let study = fixtures::study(&traces, &[], &cost, (Nanos(0), None));
         let rules = ["mean:50%,100ms".parse().unwrap()];
         let simulated = sweep(&rules, &study.on(&traces[0]))[0].ios as f64;
         let told = study.ios_of_a_policy();
@@ -148,10 +99,11 @@ mod tests {
     fn a_short_lane_beside_one_of_an_hour_takes_long() {
         let second = 1_000_000_000;
         let lanes = vec![lane(10_000, Nanos(second)), lane(2, Nanos(3_600 * second))];
-        let traces = [trace(lanes)];
+        let traces = [trace("unequal", lanes)];
         let cost = CostModel::delayed(Nanos(0));
         let rules = ["mean:50%,100ms".parse().unwrap()];
-        let expected = study(&traces, &cost).expected_s(&rules, 10);
+        let study = fixtures::study(&traces, &[], &cost, (Nanos(0), None));
+        let expected = study.expected_s(&rules, 10);
         assert!(expected.is_some_and(|s| s > 0.1), "{expected:?}");
     }
 }

@@ -22,8 +22,8 @@ pub struct Holding {
 /// A function that makes a [`LaneFile`] in a folder.
 pub type NewFile = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
 
-/// A file for one lane that does not fit into memory. It is written once, from the first I/O to the
-/// last, and then read like memory. This crate is pure, so its caller brings the implementation.
+/// A file for one lane that does not fit into memory, written once in order, then read like memory.
+/// This crate is pure, so its caller brings it.
 pub trait LaneFile {
     /// Appends the I/Os of `some`.
     ///
@@ -38,15 +38,12 @@ pub trait LaneFile {
     fn read(self: Box<Self>) -> io::Result<Recording>;
 }
 
-/// The lanes read so far. When the I/Os in memory exceed `most`, they are moved to the files. Once
-/// a file exists, [`RecordedLanes::finish`] moves the rest too, so that a trace is either in memory
-/// or in files.
+/// The lanes read so far. When more than `most` I/Os are in memory they move to files, in the end
+/// all: a trace is either in memory or in files.
 pub(super) struct RecordedLanes {
     read: Recordings,
-    /// Most I/Os in memory.
     most: usize,
     holding: Holding,
-    /// The file of each lane, by the lane's index; `None` for a lane without I/Os.
     files: Vec<Option<Box<dyn LaneFile>>>,
     spilled: u64,
 }
@@ -62,12 +59,12 @@ impl RecordedLanes {
         }
     }
 
-    /// Takes in the next records of the trace.
     pub fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
         self.read.take(records);
-        match self.read.held() > self.most {
-            true => self.spill(false),
-            false => Ok(()),
+        if self.read.held() > self.most {
+            self.spill(false)
+        } else {
+            Ok(())
         }
     }
 
@@ -92,7 +89,6 @@ impl RecordedLanes {
         })
     }
 
-    /// Returns the lanes, and what the trace was taken as.
     pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Closed), RecordingError>> {
         if self.files.is_empty() {
             return Ok(self.read.finish());
@@ -121,7 +117,6 @@ mod tests {
     use super::*;
     use q2c_model::{DevId, Layer, Nanos, Op, Sectors};
 
-    /// A lane file in memory, for tests.
     struct InMemory(Recording);
 
     impl LaneFile for InMemory {
@@ -140,10 +135,10 @@ mod tests {
     }
 
     fn new_file(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
-        match folder.as_os_str().is_empty() {
-            true => Err(io::ErrorKind::NotFound.into()),
-            false => Ok(Box::new(InMemory(Recording::default()))),
+        if folder.as_os_str().is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
         }
+        Ok(Box::new(InMemory(Recording::default())))
     }
 
     fn holding(memory: u64, folder: &str) -> Holding {
@@ -156,14 +151,8 @@ mod tests {
 
     fn record(n: u64) -> IoRecord {
         let bytes = Bytes(512 << (n % 4));
-        let mut r = IoRecord::new(
-            0,
-            Layer::User,
-            DevId::default(),
-            Op::Write,
-            Sectors(0),
-            bytes,
-        );
+        let device = DevId::default();
+        let mut r = IoRecord::new(0, Layer::User, device, Op::Write, Sectors(0), bytes);
         let start = 1_000 * n;
         (r.lane, r.submit_ns) = ((n % 3 * 2) as u32, Some(Nanos(start)));
         (r.submit_end_ns, r.reap_ns) = (Some(Nanos(start + 9)), Some(Nanos(start + 100 + n)));

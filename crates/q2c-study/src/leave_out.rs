@@ -1,26 +1,21 @@
 //! Choosing a configuration on some patterns and scoring it on others.
 
-/// The losses of configurations on patterns. A loss is a share of the objective: 0 is the pattern's
-/// own best, 1 is nothing, or a broken limit.
+/// Losses are shares of the objective: 0 is the pattern's own best, 1 nothing or a broken limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
     /// Row by configuration, column by pattern.
     rows: Vec<Vec<f64>>,
-    /// The source of each pattern, as a number.
     sources: Vec<usize>,
 }
 
-/// What a choice looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// The least mean loss.
     Mean,
-    /// The least greatest loss.
     Worst,
 }
 
 impl Losses {
-    /// The table of these rows, all of which have a column for each pattern.
+    /// All rows have a column for each pattern.
     pub fn new(rows: Vec<Vec<f64>>, sources: Vec<usize>) -> Self {
         debug_assert!(rows.iter().all(|row| row.len() == sources.len()));
         Losses { rows, sources }
@@ -35,17 +30,14 @@ impl Losses {
         }
     }
 
-    /// Number of patterns.
     pub fn patterns(&self) -> usize {
         self.sources.len()
     }
 
-    /// The losses of a configuration.
     pub fn row(&self, configuration: usize) -> &[f64] {
         &self.rows[configuration]
     }
 
-    /// Number of different sources.
     pub fn sources(&self) -> usize {
         let mut all = self.sources.clone();
         all.sort_unstable();
@@ -53,8 +45,7 @@ impl Losses {
         all.len()
     }
 
-    /// The best of the configurations `among` on the patterns `on`; of equal ones the first. `None`
-    /// when there is nothing to choose from or on.
+    /// The best of `among` on the patterns `on`, of equal ones the first.
     pub fn best(&self, among: &[usize], on: &[usize], by: By) -> Option<usize> {
         if on.is_empty() {
             return None;
@@ -71,25 +62,22 @@ impl Losses {
         least.map(|(_, &configuration)| configuration)
     }
 
-    /// For each pattern the best configuration on average on all others; with a single pattern
-    /// none.
+    /// For each pattern the best configuration on average on all others, if there are any.
     pub fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
         self.each(among, |left_out, pattern| left_out != pattern)
     }
 
-    /// For each pattern the best configuration on average on the patterns of all other sources;
-    /// with a single source none.
+    /// For each pattern the best on average on the patterns of all other sources, if any.
     pub fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
-        self.each(among, |left_out, pattern| {
-            self.sources[left_out] != self.sources[pattern]
+        self.each(among, |left_out, p| {
+            self.sources[left_out] != self.sources[p]
         })
     }
 
     fn each(&self, among: &[usize], takes: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
         let chosen = (0..self.patterns()).map(|left_out| {
-            let on: Vec<usize> = (0..self.patterns())
-                .filter(|&pattern| takes(left_out, pattern))
-                .collect();
+            let mut on: Vec<usize> = (0..self.patterns()).collect();
+            on.retain(|&pattern| takes(left_out, pattern));
             self.best(among, &on, By::Mean)
         });
         chosen.collect()
@@ -109,12 +97,12 @@ mod tests {
     /// | b | 0.5 | 0.4 | 0.3 | 0.1 |
     /// | c | 0.4 | 0.6 | 0.0 | 0.4 |
     fn by_hand() -> Losses {
-        let rows = vec![
-            vec![0.0, 0.0, 0.2, 1.0],
-            vec![0.5, 0.4, 0.3, 0.1],
-            vec![0.4, 0.6, 0.0, 0.4],
+        let rows = [
+            [0.0, 0.0, 0.2, 1.0],
+            [0.5, 0.4, 0.3, 0.1],
+            [0.4, 0.6, 0.0, 0.4],
         ];
-        Losses::new(rows, vec![0, 0, 1, 1])
+        Losses::new(rows.map(Vec::from).to_vec(), vec![0, 0, 1, 1])
     }
 
     /// Without p0 the sums are a 1.2, b 0.8, c 1.0; without p1 a 1.2, b 0.9, c 0.8; without p2 a
@@ -143,17 +131,15 @@ mod tests {
         assert_eq!(two.without_pattern(&[0]), Some(vec![0, 0]));
     }
 
-    /// The same by another way: the patterns that are left out are deleted from a copy of the
-    /// table, and the means of what is left are sorted.
+    /// Another way: patterns are deleted from a copy of the table, and the means sorted.
     #[test]
     fn as_with_the_patterns_deleted() {
         let mut rng = Rng::new(21);
         for _ in 0..50 {
             let (count, patterns) = (2 + rng.below(9) as usize, 3 + rng.below(9) as usize);
             let sources: Vec<usize> = (0..patterns).map(|p| p % 3).collect();
-            let rows: Vec<Vec<f64>> = (0..count)
-                .map(|_| (0..patterns).map(|_| rng.unit()).collect())
-                .collect();
+            let row = |rng: &mut Rng| (0..patterns).map(|_| rng.unit()).collect();
+            let rows: Vec<Vec<f64>> = (0..count).map(|_| row(&mut rng)).collect();
             let deleted = |left: &dyn Fn(usize) -> bool| -> usize {
                 let mean = |row: &Vec<f64>| {
                     let mut rest = row.clone();
@@ -168,8 +154,9 @@ mod tests {
                 order.sort_by(|&a, &b| mean(&rows[a]).total_cmp(&mean(&rows[b])));
                 order[0]
             };
-            let by_pattern = (0..patterns).map(|out| deleted(&|p| p == out)).collect();
-            let by_source = (0..patterns)
+            let outs = || 0..patterns;
+            let by_pattern = outs().map(|out| deleted(&|p| p == out)).collect();
+            let by_source = outs()
                 .map(|out| deleted(&|p| sources[p] == sources[out]))
                 .collect();
             let losses = Losses::new(rows.clone(), sources.clone());

@@ -4,6 +4,8 @@ mod answer;
 mod contest;
 mod cost;
 mod expected;
+#[cfg(test)]
+mod fixtures;
 mod lanes;
 mod leave_out;
 mod library;

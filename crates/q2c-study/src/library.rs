@@ -1,5 +1,5 @@
-//! The patterns that q2c brings along. How each was made stands in `patterns/README.md`, and in the
-//! facts of each file.
+//! The patterns that q2c brings along; `patterns/README.md` and each file's facts say how they
+//! came.
 
 use crate::source::{SourceOptions, Trace, read};
 use q2c_model::{Exit, Fault};

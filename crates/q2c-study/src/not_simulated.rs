@@ -7,8 +7,7 @@ use q2c_result::sweep::SweepInput;
 /// Share of the reads and writes from which on those that are not simulated are told.
 const MANY: f64 = 0.01;
 
-/// Says how many reads and writes are not simulated because their times fall, or because the
-/// recording does not have both of their ends.
+/// Those whose times fall, or of which the recording does not have both ends.
 pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
     let number_of = |reason: LeftOut| -> u64 {
         let each = inputs.iter().map(|input| &input.taken_as.left_out);
@@ -49,15 +48,12 @@ mod tests {
     use super::*;
 
     fn told(reasons: &[(LeftOut, u64)]) -> Vec<String> {
-        let mut input = SweepInput {
-            ios: 900,
+        let input = |ios| SweepInput {
+            ios,
             ..SweepInput::default()
         };
+        let (mut input, other) = (input(900), input(90));
         input.taken_as.left_out = reasons.iter().copied().collect();
-        let other = SweepInput {
-            ios: 90,
-            ..SweepInput::default()
-        };
         let all = left_out(&[&input, &other]);
         all.into_iter().map(|warning| warning.found).collect()
     }
@@ -65,13 +61,11 @@ mod tests {
     /// Of 1,000 reads and writes 10 are not many, and 11 of 1,001 are.
     #[test]
     fn many_without_an_end_are_told_and_flushes_are_not() {
-        assert!(
-            told(&[
-                (LeftOut::NeitherReadNorWrite, 500),
-                (LeftOut::NoCompletion, 10)
-            ])
-            .is_empty()
-        );
+        let few = [
+            (LeftOut::NeitherReadNorWrite, 500),
+            (LeftOut::NoCompletion, 10),
+        ];
+        assert!(told(&few).is_empty());
         let many = [
             (LeftOut::NoCompletion, 6),
             (LeftOut::NoBegin, 3),
@@ -79,9 +73,7 @@ mod tests {
         ];
         let found = "11 of 1001 reads and writes were left out: 6 without a completion, 3 without a begin, 2 failed";
         assert_eq!(told(&many), [found]);
-        assert_eq!(
-            told(&[(LeftOut::Disordered, 1)]),
-            ["the times of 1 requests fall; 990 were simulated"]
-        );
+        let fall = told(&[(LeftOut::Disordered, 1)]);
+        assert_eq!(fall, ["the times of 1 requests fall; 990 were simulated"]);
     }
 }

@@ -1,7 +1,6 @@
-//! Notes on a trace's cells whose numbers alone mislead: the reasons for which rules behave as they
-//! do.
+//! Notes on cells whose numbers alone mislead: why rules behave as they do.
 
-use super::answer::recovers;
+use super::answer::{param, recovers};
 use super::source::Trace;
 use super::sweep::Study;
 use q2c_model::Nanos;
@@ -10,13 +9,11 @@ use q2c_sim::Outcome;
 
 /// Most notes of one kind; the others are only counted.
 const MOST: usize = 3;
-/// Miss rate from which a rule that sleeps a share of a statistic is taken to be held up by its own
-/// oversleep.
+/// Miss rate from which a rule of a share counts as held up by its own oversleep.
 const STUCK: f64 = 0.5;
 /// Miss rates that come from the constants of a feedback rule rather than from the device.
 const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
-/// The largest share of the latency that io_uring's rule sleeps on constant latency: it sleeps half
-/// its estimate, which settles at half the latency (the least of latency less sleep).
+/// io_uring's rule sleeps half its estimate, which settles at half of a constant latency.
 const URING: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<String> {
@@ -39,17 +36,13 @@ pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<
     .concat()
 }
 
-/// Notes that no window closed within the trace, so that the rule never slept.
 fn never_updated(
     study: &Study<'_>,
     trace: &Trace,
     policy: &PolicySpec,
     outcome: &Outcome,
 ) -> Option<String> {
-    let (_, period) = policy
-        .params()
-        .into_iter()
-        .find(|(name, _)| *name == "period")?;
+    let period = param(policy, "period")?;
     let drive = study.on(trace).drive;
     let whole = drive.warm_up + drive.measure;
     (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= whole.0 as f64).then(|| {
@@ -79,8 +72,7 @@ fn stuck(
     })
 }
 
-/// PAS and DPAS raise their sleep by `up` and lower it by `down`. The miss rate at which these
-/// steps balance is the same on any device. Only PAS gets a note.
+/// The miss rate at which the steps `up` and `down` balance is the same on any device.
 fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
     (policy.rule().name == "pas" && PINNED.contains(&outcome.gives.rates.miss_rate)).then(|| {
         format!(

@@ -19,19 +19,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What the names of the facts that describe a pattern begin with.
 const PREFIX: &str = "pattern.";
-/// The fact that names the source of a pattern.
 const SOURCE: &str = "source";
 /// The loss on a pattern on which a configuration breaks a limit.
 const BROKEN: f64 = 1.0;
 
-/// The configurations that are ranked, with their losses on the patterns that count.
 pub(crate) struct Ranked<'a> {
     pub study: &'a Study<'a>,
     /// The patterns, with their own bests.
     pub patterns: Vec<StudiedPattern>,
-    /// The patterns that count: those on which a configuration keeps the limits.
+    /// Those on which a configuration keeps the limits.
     pub counting: Vec<usize>,
     /// Index of each ranked configuration among the policies of the study.
     pub policies: Vec<usize>,
@@ -61,8 +58,7 @@ impl Trace {
 impl Study<'_> {
     /// Simulates every policy on every trace and scores the rules on what was left out of their
     /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
-    /// an interrupt through, no sleep takes as little CPU. `told` is called with the number of
-    /// cells that are done.
+    /// one through, no sleep takes as little CPU. `told` gets the number of cells done.
     ///
     /// # Errors
     /// No I/O counts on one of the traces, or `stop` is raised.
@@ -99,7 +95,6 @@ impl Study<'_> {
 }
 
 impl<'a> Ranked<'a> {
-    /// Ranks the simulated cells of those policies of a study that are `eligible`.
     pub fn of(
         study: &'a Study<'a>,
         eligible: &[bool],
@@ -108,23 +103,18 @@ impl<'a> Ranked<'a> {
         let policies: Vec<usize> = (0..eligible.len()).filter(|&p| eligible[p]).collect();
         let mut patterns = Vec::new();
         let mut kept = vec![Vec::new(); policies.len()];
-        for (trace, (outcomes, bounds)) in study
-            .traces
-            .iter()
-            .zip(cells.outcomes.iter().zip(&cells.bounds))
-        {
+        let simulated = cells.outcomes.iter().zip(&cells.bounds);
+        for (trace, (outcomes, bounds)) in study.traces.iter().zip(simulated) {
             let (pattern, losses) = on_pattern(study, trace, outcomes, bounds, eligible)?;
             patterns.push(pattern);
             for (row, &policy) in kept.iter_mut().zip(&policies) {
                 row.push(losses[policy]);
             }
         }
-        let counting: Vec<usize> = (0..patterns.len())
-            .filter(|&p| patterns[p].own_best.is_some())
-            .collect();
+        let mut counting: Vec<usize> = (0..patterns.len()).collect();
+        counting.retain(|&p| patterns[p].own_best.is_some());
         let counted = |row: &Vec<Option<f64>>| -> Vec<f64> {
-            let each = counting.iter().map(|&p| row[p].unwrap_or(BROKEN));
-            each.collect()
+            counting.iter().map(|&p| row[p].unwrap_or(BROKEN)).collect()
         };
         let rows = kept.iter().map(counted).collect();
         Ok(Ranked {
@@ -137,8 +127,7 @@ impl<'a> Ranked<'a> {
         })
     }
 
-    /// The patterns that count, as columns of the losses, by their sources in the order of the
-    /// sources' names.
+    /// The patterns that count, as columns of the losses, by source.
     pub fn by_source(&self) -> Vec<Vec<usize>> {
         let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (column, &pattern) in self.counting.iter().enumerate() {
@@ -148,12 +137,10 @@ impl<'a> Ranked<'a> {
         of_source.into_values().collect()
     }
 
-    /// The policy of a ranked configuration.
     pub fn policy(&self, configuration: usize) -> &PolicySpec {
         &self.study.policies[self.policies[configuration]]
     }
 
-    /// A ranked configuration with its losses.
     pub fn scored(&self, configuration: usize) -> ScoredPolicy {
         let row = self.losses.row(configuration);
         let losses = &self.kept[configuration];
@@ -170,7 +157,6 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// The rules, each with its parameters free.
     fn rules(&self) -> Vec<RuleScore> {
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
         for configuration in 0..self.policies.len() {
@@ -186,7 +172,6 @@ impl<'a> Ranked<'a> {
         rules
     }
 
-    /// A rule that consists of the configurations `among`; `None` without a pattern to choose on.
     pub fn rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
         let on: Vec<usize> = (0..self.counting.len()).collect();
         let best = |by| self.losses.best(among, &on, by).map(|c| self.scored(c));
@@ -205,7 +190,6 @@ impl<'a> Ranked<'a> {
         })
     }
 
-    /// The losses of what was chosen without each pattern that counts.
     fn left_out(&self, chosen: &[usize]) -> LeftOut {
         let of = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
         let losses: Vec<f64> = chosen.iter().enumerate().map(of).collect();
@@ -236,7 +220,6 @@ fn greatest(losses: &[f64]) -> f64 {
     losses.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The loss by which rules are put in order.
 fn ordering_loss(rule: &RuleScore) -> f64 {
     let sources = rule.sources_left_out.as_ref();
     match (sources, rule.patterns_left_out.each.is_empty()) {
@@ -255,7 +238,6 @@ fn rule_name(policy: &PolicySpec) -> String {
     }
 }
 
-/// The source of each pattern that counts, as a number.
 fn sources(patterns: &[StudiedPattern], counting: &[usize]) -> Vec<usize> {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut number = |&pattern: &usize| {
@@ -266,7 +248,6 @@ fn sources(patterns: &[StudiedPattern], counting: &[usize]) -> Vec<usize> {
     counting.iter().map(&mut number).collect()
 }
 
-/// A pattern with its own best, and the loss of every policy on it.
 fn on_pattern(
     study: &Study<'_>,
     trace: &Trace,
@@ -301,19 +282,17 @@ fn on_pattern(
     Ok((described(study, trace, bounds, &choice, own_best), losses))
 }
 
-/// The objective of each policy; `None` where it is not ranked or breaks a limit.
 fn scores(
     study: &Study<'_>,
     outcomes: &[Outcome],
     eligible: &[bool],
     choice: &Choice,
 ) -> Vec<Option<f64>> {
-    let each = outcomes.iter().zip(eligible);
-    each.map(|(outcome, &ranked)| {
+    let score = |(outcome, &ranked): (&Outcome, &bool)| {
         let counts = ranked && study.limits.kept_by(outcome, choice.floor_iops);
         counts.then(|| score(outcome, study.objective))
-    })
-    .collect()
+    };
+    outcomes.iter().zip(eligible).map(score).collect()
 }
 
 fn described(
@@ -341,20 +320,21 @@ fn described(
     }
 }
 
-/// Why each policy of the study is not ranked; `None` for one that is.
 pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
-    let eligible = eligible(study).into_iter();
-    let each = study.policies.iter().zip(eligible);
-    each.map(|(policy, eligible)| match eligible {
+    let why = |(policy, eligible): (&PolicySpec, bool)| match eligible {
         _ if takes_free_interrupts(study.cost, policy) => Some(WhyNotRanked::FreeInterrupts),
         _ if policy.rule().interrupts && !interrupts => Some(WhyNotRanked::TakesInterrupts),
         false => Some(WhyNotRanked::DoesNotFollow),
         true => None,
-    })
-    .collect()
+    };
+    study
+        .policies
+        .iter()
+        .zip(eligible(study))
+        .map(why)
+        .collect()
 }
 
-/// The rules of the study that are not ranked, each once.
 fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
     let mut found: Vec<NotRanked> = Vec::new();
     for (policy, why) in study.policies.iter().zip(whys) {

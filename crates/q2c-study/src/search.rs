@@ -12,7 +12,7 @@ use families::{FAMILIES, RuleFamily};
 use q2c_model::Fault;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
-use q2c_result::poll_study::{RuleScore, ScoredPolicy};
+use q2c_result::poll_study::ScoredPolicy;
 use q2c_stats::Rng;
 use std::sync::atomic::AtomicBool;
 
@@ -25,8 +25,7 @@ const NEARER: f64 = 0.5;
 
 /// What is searched on what.
 pub struct Search<'a> {
-    /// The patterns that are searched on, the costs, the objective and the limits. Its policies are
-    /// the standard grid, which competes, too.
+    /// Patterns, costs, objective and limits; its policies are the grid, which competes, too.
     pub study: &'a Study<'a>,
     /// The patterns of the sources that are held out.
     pub held_out: &'a [Trace],
@@ -40,15 +39,12 @@ pub struct Search<'a> {
     pub finalists: usize,
 }
 
-/// A point that was tried.
 struct Tried {
     family: usize,
     point: Vec<f64>,
-    /// Index of its policy.
     policy: usize,
 }
 
-/// Everything that was simulated on the searched patterns.
 struct Pool {
     policies: Vec<PolicySpec>,
     cells: SimulatedCells,
@@ -89,9 +85,10 @@ impl Search<'_> {
         self.simulate(&mut pool, known, stop, told)?;
         let mut rng = Rng::new(self.study.timing.seed);
         for round in 0..self.rounds {
-            let points = match round {
-                0 => self.anywhere(&mut rng),
-                _ => self.near_the_best(&pool, round, &mut rng)?,
+            let points = if round == 0 {
+                self.anywhere(&mut rng)
+            } else {
+                self.near_the_best(&pool, round, &mut rng)?
             };
             self.try_points(&mut pool, points, stop, told)?;
         }
@@ -130,23 +127,15 @@ impl Search<'_> {
         }
     }
 
-    /// The study of other policies, on other traces, in all else the same.
     fn with<'s>(&'s self, traces: &'s [Trace], policies: &'s [PolicySpec]) -> Study<'s> {
         Study {
             traces,
             policies,
-            reading_s: self.study.reading_s,
-            cost: self.study.cost,
-            cost_in_words: self.study.cost_in_words.clone(),
-            timing: self.study.timing,
-            arrival: self.study.arrival,
-            objective: self.study.objective,
-            limits: self.study.limits,
             follow: None,
+            ..self.study.clone()
         }
     }
 
-    /// Simulates policies on the searched patterns and adds them to the pool.
     fn simulate(
         &self,
         pool: &mut Pool,
@@ -162,8 +151,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries points: pairs of a family and a place in it. Points whose policy was tried before, or
-    /// which make none, are passed over.
+    /// Pairs of a family and a place in it; what was tried or makes no policy is passed over.
     fn try_points(
         &self,
         pool: &mut Pool,
@@ -190,14 +178,13 @@ impl Search<'_> {
     }
 
     fn anywhere(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
-        let mut points = Vec::new();
-        for (index, family) in FAMILIES.iter().enumerate() {
-            points.extend((0..self.points).map(|_| (index, family.anywhere(rng))));
-        }
+        let families = FAMILIES.iter().enumerate();
+        let points = families.flat_map(|family| std::iter::repeat_n(family, self.points));
         points
+            .map(|(index, family)| (index, family.anywhere(rng)))
+            .collect()
     }
 
-    /// Points near the best of each family so far.
     fn near_the_best(
         &self,
         pool: &Pool,
@@ -221,9 +208,13 @@ impl Search<'_> {
     /// The families, the least loss on sources left out first.
     fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
         let of = |(index, family): (usize, &RuleFamily)| {
-            let among = configurations(pool, ranked, index);
-            let score = ranked.rule(family.text, &among)?;
-            Some(searched(score))
+            let score = ranked.rule(family.text, &configurations(pool, ranked, index))?;
+            Some(SearchedFamily {
+                family: score.rule,
+                configurations: score.configurations,
+                best: score.on_average,
+                left_out_loss: score.sources_left_out.map(|left_out| left_out.mean_loss),
+            })
         };
         let mut families: Vec<SearchedFamily> =
             FAMILIES.iter().enumerate().filter_map(of).collect();
@@ -232,8 +223,7 @@ impl Search<'_> {
         families
     }
 
-    /// Opens the patterns that were held out: for the best of each family, the references and the
-    /// standard grid, among which each pattern's own best is found.
+    /// Opens what was held out for the best of each family, the references and the grid.
     fn open(
         &self,
         searched: &Ranked<'_>,
@@ -242,9 +232,11 @@ impl Search<'_> {
     ) -> Result<against::Opened, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
         for (place, family) in families.iter().enumerate() {
-            let role = match place < self.finalists {
-                true => ContenderRole::Finalist,
-                false => ContenderRole::Other,
+            let finalist = place < self.finalists;
+            let role = if finalist {
+                ContenderRole::Finalist
+            } else {
+                ContenderRole::Other
             };
             contenders.extend(family.best.policy.parse().ok().map(|policy| (policy, role)));
         }
@@ -270,30 +262,18 @@ fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>
     Ranked::of(study, &eligible, cells)
 }
 
-fn searched(score: RuleScore) -> SearchedFamily {
-    SearchedFamily {
-        family: score.rule,
-        configurations: score.configurations,
-        best: score.on_average,
-        left_out_loss: score.sources_left_out.map(|left_out| left_out.mean_loss),
-    }
-}
-
-/// The losses of a contender on the searched patterns.
 fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolicy> {
     let all = 0..searched.policies.len();
     let mut same = all.filter(|&c| searched.policy(c).to_string() == contender.policy);
     same.next().map(|c| searched.scored(c))
 }
 
-/// The ranked configurations of a family.
 fn configurations(pool: &Pool, ranked: &Ranked<'_>, family: usize) -> Vec<usize> {
     let of_family = pool.tried.iter().filter(|tried| tried.family == family);
     let rank = |tried: &Tried| ranked.policies.binary_search(&tried.policy).ok();
     of_family.filter_map(rank).collect()
 }
 
-/// The points of a family with the least mean loss, the best first.
 fn best_points<'p>(pool: &'p Pool, ranked: &Ranked<'_>, family: usize) -> Vec<&'p [f64]> {
     let of_family = pool.tried.iter().filter(|tried| tried.family == family);
     let scored = of_family.filter_map(|tried| {

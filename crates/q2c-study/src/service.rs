@@ -7,7 +7,6 @@ use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::error::Error;
 
-/// The columns of a q2c trace that tell service times.
 const COLUMNS: [Column; 6] = [
     Column::IssueNs,
     Column::CompleteNs,
@@ -17,9 +16,8 @@ const COLUMNS: [Column; 6] = [
     Column::MergedInto,
 ];
 
-/// Reads the times of `wanted` from a q2c trace, or from any recording that can be imported. Where
-/// the source tells neither operation nor length, as a list of latencies, its requests are taken as
-/// reads of 4 KiB; all requests then get its times, as it has no others.
+/// Reads the times of `wanted` from a q2c trace or an importable recording. Where it tells neither
+/// operation nor length, requests are reads of 4 KiB; all requests then get its times.
 ///
 /// # Errors
 /// The recording cannot be read, or has no times of the wanted kind.

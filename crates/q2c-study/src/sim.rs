@@ -60,22 +60,20 @@ impl Simulation<'_> {
             measure_ns: self.on.drive.measure,
             seed: self.on.drive.seed,
             methods,
-            warnings: left_out(&[self.input])
-                .into_iter()
-                .chain(long_ios(self.input, self.on.drive.measure))
-                .chain(self.doubt.clone())
-                .collect(),
+            warnings: {
+                let long = long_ios(self.input, self.on.drive.measure);
+                let of_input = left_out(&[self.input]).into_iter().chain(long);
+                of_input.chain(self.doubt.clone()).collect()
+            },
         })
     }
 
     fn go_on(&self, stop: &AtomicBool) -> Result<(), Fault> {
-        match stop.load(Ordering::Relaxed) {
-            true => Err(Fault::stopped(format_args!(
-                "simulate {}: stopped by a signal",
-                self.input.path
-            ))),
-            false => Ok(()),
+        if stop.load(Ordering::Relaxed) {
+            let text = format_args!("simulate {}: stopped by a signal", self.input.path);
+            return Err(Fault::stopped(text));
         }
+        Ok(())
     }
 }
 

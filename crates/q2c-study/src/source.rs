@@ -20,8 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct SourceOptions {
     /// Format of the source; `None` recognises it by its first bytes.
     pub format: Option<String>,
-    /// Facts that the source does not state. Requests without an operation are taken
-    /// as reads and those without a length as such of 4 KiB, and [`SweepInput::taken_as`] says so.
+    /// Facts that the source does not state, by default reads and 4 KiB, as `taken_as` says.
     pub import: ImportOptions,
     /// What is taken of the trace, and as what.
     pub taking: Taking,
@@ -57,7 +56,6 @@ pub struct Trace {
 const EXACT: usize = 1 << 22;
 /// Operation and length of requests whose source does not state them, nor the user.
 pub(super) const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
-/// The columns of a q2c trace that a simulation needs.
 const COLUMNS: [Column; 11] = [
     Column::QueueNs,
     Column::GetrqNs,
@@ -92,10 +90,10 @@ fn import_options(options: &SourceOptions) -> ImportOptions {
     }
 }
 
-/// As [`read`], for an input that is open already. It is called `path` in messages.
+/// As [`read`], for an open input, called `path` in messages.
 ///
 /// # Errors
-/// The trace cannot be read, imported or simulated, or `stop` was raised.
+/// As [`read`].
 pub fn read_input(
     path: &Path,
     input: Input,
@@ -110,11 +108,11 @@ pub fn read_input(
     })
 }
 
-/// As [`read`], for records that do not come from a file. `feed` hands them on in the order of a
-/// trace and returns their description; they are called `path` in messages.
+/// As [`read`], for records that `feed` hands on in order, returning their description; they are
+/// called `path` in messages.
 ///
 /// # Errors
-/// The trace cannot be read, imported or simulated, or `stop` was raised.
+/// As [`read`].
 pub fn read_records(
     path: &Path,
     options: &SourceOptions,
@@ -126,7 +124,6 @@ pub fn read_records(
     })
 }
 
-/// Takes the records that `feed` hands on. `format` is that of another tool's recording.
 fn take(
     path: &Path,
     options: &SourceOptions,
@@ -184,7 +181,6 @@ fn take(
     })
 }
 
-/// The fault of a trace whose records cannot be simulated.
 fn unfit(path: &Path, error: &RecordingError) -> Fault {
     let path = path.display().to_string();
     Fault::new(
@@ -204,22 +200,19 @@ fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
     (assumed != Assumed::default()).then_some(assumed)
 }
 
-/// The CPU time of a think time, where the trace tells that threads slept in them: the recordings
-/// of `q2c tune` with think time do.
+/// Where the trace tells that threads slept: recordings of `q2c tune` with think time do.
 fn think_cpu(meta: &TraceMeta) -> Option<Nanos> {
     let fact = meta.facts.get(q2c_model::facts::THINK_CPU)?;
     fact.parse().ok().map(Nanos)
 }
 
-/// Whether a trace tells which requests were completed by polling: those that q2c recorded by BPF
-/// do.
+/// Which requests were completed by polling: recordings by q2c's BPF tell it.
 fn tells_polling(meta: &TraceMeta) -> bool {
     meta.facts.get("capture").is_some_and(|by| by == "bpf")
 }
 
-/// Whether the times of a block-layer trace contain sleeps of the kernel's hybrid polling: they do
-/// where requests were polled for on a device whose `io_poll_delay` was 0 (half the mean) or more
-/// (a fixed sleep). `None` where the trace does not tell one of the two.
+/// Whether times of the block layer contain sleeps of the kernel's hybrid polling: of polled
+/// requests with an `io_poll_delay` of 0 (half the mean) or more (fixed).
 fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     let polled = taken_as.polled.filter(|_| tells_polling(meta))?;
     if polled == 0 {
@@ -237,7 +230,6 @@ fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
 /// The lanes read so far. As a sink it refuses records once `stop` is raised or there is no room.
 struct Taken<'a> {
     lanes: RecordedLanes,
-    /// The error of the file that could not take more.
     full: Option<io::Error>,
     path: &'a Path,
     stop: &'a AtomicBool,
@@ -250,31 +242,29 @@ impl RecordSink for Taken<'_> {
             return Err(TraceError::Stopped { doing, path });
         }
         self.full = self.lanes.take(records).err();
-        match &self.full {
-            None => Ok(()),
-            Some(_) => Err(TraceError::Io {
-                doing,
-                path,
-                source: io::Error::other("no room"),
-            }),
+        if self.full.is_none() {
+            return Ok(());
         }
+        let source = io::Error::other("no room");
+        Err(TraceError::Io {
+            doing,
+            path,
+            source,
+        })
     }
 }
 
-/// The time from the beginning of the trace to the end of a lane, ns: that of one turn when the
-/// lane is repeated.
+/// From the beginning of the trace, ns: one turn when the lane is repeated.
 pub(super) fn span_of(lane: &Recording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
 }
 
-/// The mean think time of the lanes whose think time is CPU, ns.
 fn think_as_cpu(lanes: &[Recording]) -> f64 {
     let all = lanes.iter().filter(|lane| lane.gap_cpu.is_none());
     let think = all.flat_map(|lane| lane.gap.iter());
-    let (sum, ios) = think.fold((0.0, 0.0), |(sum, ios), &ns| {
-        (sum + f64::from(ns), ios + 1.0)
-    });
+    let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
+    let (sum, ios) = think.fold((0.0, 0.0), add);
     sum / f64::max(ios, 1.0)
 }
 
@@ -290,8 +280,7 @@ fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed
     }
 }
 
-/// The minimum, the 10th, 50th and 99th percentile and the maximum of all latencies. Above
-/// [`EXACT`] latencies the percentiles are the middles of classes that are 1.6 % wide.
+/// Minimum, p10, p50, p99 and maximum; above [`EXACT`] latencies within 1.6 %.
 fn latencies(lanes: &[Recording]) -> [f64; 5] {
     let all = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
     if all().count() <= EXACT {
@@ -316,8 +305,8 @@ mod tests {
     fn thinking(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
         let record = |n: u64| {
             let at = |us: u64| Some(Nanos((n * 300 + us) * 1_000));
-            let mut record =
-                IoRecord::new(n, layer, DevId::default(), Op::Read, Sectors(0), ASSUMED.1);
+            let (device, bytes) = (DevId::default(), ASSUMED.1);
+            let mut record = IoRecord::new(n, layer, device, Op::Read, Sectors(0), bytes);
             match layer {
                 Layer::User => {
                     (record.submit_ns, record.submit_end_ns) = (at(0), at(1));
@@ -341,8 +330,7 @@ mod tests {
         read.expect("a trace").lanes[0].gap_cpu
     }
 
-    /// A recording of `q2c tune` says what its think times cost. The block layer knows nothing of
-    /// them.
+    /// `q2c tune` says what its think times cost; the block layer knows nothing of them.
     #[test]
     fn think_times_cost_what_the_trace_says() {
         assert_eq!(thinking(Layer::User, None), None);
@@ -350,23 +338,14 @@ mod tests {
         assert_eq!(thinking(Layer::Block, Some("5300")), Some(Nanos::ZERO));
     }
 
-    /// Every error continues "failed to", so it begins with a verb, and the trace is named in its
-    /// sentence.
+    /// Every error continues "failed to" and names the trace.
     #[test]
     fn a_trace_that_cannot_be_simulated_is_told_in_a_sentence() {
+        use RecordingError::{NoCompletions, NoLanesByDevice, Slept};
         for (source, begins) in [
-            (
-                RecordingError::NoCompletions(3),
-                "simulate o.pq: none of its 3",
-            ),
-            (
-                RecordingError::Slept(2),
-                "simulate o.pq: 2 of its I/Os slept",
-            ),
-            (
-                RecordingError::NoLanesByDevice,
-                "simulate o.pq with lanes by",
-            ),
+            (NoCompletions(3), "simulate o.pq: none of its 3"),
+            (Slept(2), "simulate o.pq: 2 of its I/Os slept"),
+            (NoLanesByDevice, "simulate o.pq with lanes by"),
         ] {
             let fault = unfit(Path::new("o.pq"), &source);
             assert!(fault.message().starts_with(begins), "{fault}");

@@ -4,8 +4,7 @@ use q2c_model::Nanos;
 use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::Grid;
 
-/// The simulator's grid for a trace of this median latency, and with default parameters every rule
-/// that is not in it.
+/// The simulator's grid for this median latency, and every other rule with its defaults.
 #[must_use]
 pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
     let mut all = Grid::standard(p50).policies;

@@ -9,11 +9,13 @@ use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, Outcome, sweep, timeline};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Instant;
 
 /// The question of a sweep: its traces, its policies and costs, and how the best policy is chosen.
+#[derive(Clone)]
 pub struct Study<'a> {
     /// The traces, at least one.
     pub traces: &'a [Trace],
@@ -44,19 +46,14 @@ pub(super) fn nothing_counted(path: &str) -> Fault {
     Fault::new(Exit::Usage, text)
 }
 
-/// The outcomes of every policy on every trace.
 #[derive(Debug, Default)]
 pub(super) struct SimulatedCells {
-    /// By trace, in the order of the policies.
     pub outcomes: Vec<Vec<Outcome>>,
-    /// The bounds of each trace.
     pub bounds: Vec<Bounds>,
-    /// Wall time of the policies, seconds.
     pub seconds: f64,
 }
 
 impl SimulatedCells {
-    /// Adds the outcomes of other policies on the same traces.
     pub fn add(&mut self, others: SimulatedCells) {
         self.seconds += others.seconds;
         if self.outcomes.is_empty() {
@@ -69,8 +66,7 @@ impl SimulatedCells {
     }
 }
 
-/// Policies that are simulated together. Progress is reported and the stop flag is read between two
-/// such groups.
+/// Policies simulated together: progress and the stop flag come between such groups.
 const AT_ONCE: usize = 1024;
 /// Most I/Os in a time line.
 const TIMELINE: usize = 4000;
@@ -95,10 +91,6 @@ impl Study<'_> {
         self.conclude(&simulated)
     }
 
-    /// Simulates every cell, and the bounds of each trace.
-    ///
-    /// # Errors
-    /// `stop` is raised.
     pub(super) fn simulate(
         &self,
         stop: &AtomicBool,
@@ -107,8 +99,8 @@ impl Study<'_> {
         let mut cells = SimulatedCells::default();
         let mut done = 0;
         for trace in self.traces {
-            // The oracle has one thread, which the last of the cells need not wait for. Where no
-            // more threads may be started it comes after them.
+            // The oracle has one thread, which the last cells need not wait for. Without more
+            // threads it comes after them.
             let (of_trace, of_bounds) = std::thread::scope(|scope| {
                 let beside = Builder::new().spawn_scoped(scope, || self.on(trace).bounds());
                 let begun = Instant::now();
@@ -134,7 +126,6 @@ impl Study<'_> {
         Ok(cells)
     }
 
-    /// The speed at which the cells were simulated.
     pub(super) fn speed(&self, cells: &SimulatedCells) -> Speed {
         let simulated: u64 = cells.outcomes.iter().flatten().map(|o| o.ios).sum();
         Speed {
@@ -144,7 +135,6 @@ impl Study<'_> {
         }
     }
 
-    /// One trace with the costs, the time and the arrivals of the study.
     pub(super) fn on<'t>(&'t self, trace: &'t Trace) -> Configuration<'t> {
         Configuration {
             lanes: &trace.lanes,
@@ -204,7 +194,6 @@ impl Study<'_> {
         })
     }
 
-    /// `closed` or `open`, for the result.
     pub(super) fn loop_name(&self) -> &'static str {
         match self.arrival {
             Arrival::Think => "closed",
@@ -214,20 +203,17 @@ impl Study<'_> {
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let inputs: Vec<_> = self.traces.iter().map(|trace| &trace.input).collect();
-        let long = self.traces.iter();
-        let long = long.filter_map(|t| long_ios(&t.input, self.on(t).drive.measure));
-        let of_inputs = left_out(&inputs).into_iter().chain(long);
-        of_inputs.chain(self.free_interrupts()).collect()
+        let long = |t: &Trace| long_ios(&t.input, self.on(t).drive.measure);
+        let mut warnings = left_out(&inputs);
+        warnings.extend(self.traces.iter().filter_map(long));
+        warnings.extend(self.free_interrupts());
+        warnings
     }
 
     fn free_interrupts(&self) -> Option<Warning> {
         let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self.cost, policy);
-        let mut rules: Vec<&str> = self
-            .policies
-            .iter()
-            .filter(free)
-            .map(|p| p.rule().name)
-            .collect();
+        let taking = self.policies.iter().filter(free);
+        let mut rules: Vec<&str> = taking.map(|policy| policy.rule().name).collect();
         rules.dedup();
         (!rules.is_empty()).then(|| Warning {
             id: "interrupts-cost-nothing".to_owned(),
@@ -246,14 +232,8 @@ impl Study<'_> {
         let lanes = &self.traces.first()?.lanes;
         let lane = lanes.first()?;
         let rule = policy.build(1).pop()?;
-        let moments = timeline(
-            self.arrival,
-            lane,
-            self.cost,
-            rule,
-            self.timing.seed,
-            TIMELINE,
-        );
+        let seed = self.timing.seed;
+        let moments = timeline(self.arrival, lane, self.cost, rule, seed, TIMELINE);
         let of = |value: fn(&q2c_sim::Moment) -> f64| moments.iter().map(value).collect();
         Some(Timeline {
             policy: policy.to_string(),
@@ -269,17 +249,20 @@ impl Study<'_> {
 }
 
 fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> SimCell {
-    let params = policy.params().into_iter();
     SimCell {
         input,
         rule: policy.rule().name.to_owned(),
         policy: policy.to_string(),
-        params: params
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
+        params: named_params(policy),
         bs: trace.input.sizes.last().copied().unwrap_or_default(),
         keeps_limits: None,
         share: None,
         gives: outcome.gives,
     }
+}
+
+pub(super) fn named_params(policy: &PolicySpec) -> BTreeMap<String, f64> {
+    let params = policy.params().into_iter();
+    let named = params.map(|(name, value)| (name.to_owned(), value));
+    named.collect()
 }

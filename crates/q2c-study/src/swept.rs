@@ -22,11 +22,9 @@ pub struct Swept<'a> {
 }
 
 impl Swept<'_> {
-    /// The families spelled out, then the user's own rules. When nothing is asked for, they are the
-    /// standard grid.
-    ///
-    /// A family can have millions of policies, so the caller first asks whether the sweep is
-    /// [worth it](Self::worth_it).
+    /// The families spelled out, then the user's own rules; without any, the standard grid. Ask
+    /// first whether the sweep is [worth it](Self::worth_it): families can have millions of
+    /// policies.
     ///
     /// # Errors
     /// When a family cannot be spelled out.
@@ -36,9 +34,8 @@ impl Swept<'_> {
         Ok(self.or_standard(all))
     }
 
-    /// Refuses a sweep whose result would not fit into memory, and unless it may be `long` one that
-    /// would take more than two minutes, told by a sample of its policies. Families are not spelled
-    /// out here.
+    /// Refuses a sweep whose result would not fit into memory or, unless it may be `long`, that
+    /// would take over two minutes by a sample of its policies.
     ///
     /// # Errors
     /// It is refused, or a family cannot be spelled out.
@@ -72,9 +69,10 @@ impl Swept<'_> {
     /// Those of families, and the user's own behind them; the standard grid where there are none.
     fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
         let all = [of_families, self.own.to_vec()].concat();
-        match all.is_empty() {
-            true => standard(self.p50),
-            false => all,
+        if all.is_empty() {
+            standard(self.p50)
+        } else {
+            all
         }
     }
 }

@@ -5,8 +5,7 @@ use q2c_result::Warning;
 use q2c_result::sweep::SweepInput;
 use q2c_sim::Drive;
 
-/// The simulated time that counts is at least this long unless another one is asked for: rules with
-/// windows need many of their periods, and a short trace is repeated.
+/// Least simulated time: windows need many periods, and a short trace is repeated.
 const LEAST: Nanos = Nanos::from_millis(2_000);
 
 /// The simulated time of a study, and the seed of its draws.
@@ -32,20 +31,19 @@ impl Timing {
     }
 }
 
-/// An I/O counts where it ends, with all of its CPU. The figures are those of the measured time if
-/// no I/O takes more than this share of it.
+/// An I/O counts where it ends, with all of its CPU: none may take more than this share.
 const LONGEST_SHARE: f64 = 0.1;
 
 /// Says so where an I/O of the trace is long beside the time that is measured.
 pub(crate) fn long_ios(input: &SweepInput, measure: Nanos) -> Option<Warning> {
     let [.., longest] = input.latency_ns;
     (longest > LONGEST_SHARE * measure.0 as f64).then(|| {
+        let length = Nanos(longest as u64);
         Warning::new(
             "long-ios",
             format!(
-                "an I/O of {} lasts {}, and {measure} are measured",
-                input.path,
-                Nanos(longest as u64)
+                "an I/O of {} lasts {length}, and {measure} are measured",
+                input.path
             ),
             "an I/O counts where it ends, with all of its CPU: CPU may be above 100 % or too low",
             "give a longer --measure",

@@ -1,6 +1,6 @@
 //! Results of sweeps in parts, and the choice over several of them.
 
-use super::answer::may_be_chosen;
+use super::{answer::may_be_chosen, sweep::named_params};
 use q2c_model::{Exit, Fault, Nanos};
 use q2c_result::volumes::{
     BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
@@ -36,11 +36,7 @@ pub fn volumes_result(state: &SweepState) -> VolumesResult {
             Some(Outcome { ios, gives }) => result.cells.push(VolumesCell {
                 rule: policy.rule().name.to_owned(),
                 policy: policy.to_string(),
-                params: policy
-                    .params()
-                    .into_iter()
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect(),
+                params: named_params(policy),
                 ios,
                 gives,
             }),
@@ -56,12 +52,10 @@ pub fn volumes_result(state: &SweepState) -> VolumesResult {
     result
 }
 
-/// Chooses over the results of several volumes, or groups of volumes, that were swept alike.
-///
-/// The best of each is chosen as a sweep of one trace chooses it. The share of a configuration on
-/// a volume is its score there over the highest score of those that keep the limits there. Over
-/// all, the best on average has the highest mean share, and the best worst case the highest least
-/// share, that is the least regret: only configurations that keep the limits on every volume count.
+/// Chooses over the results of several volumes that were swept alike, on each as a sweep of one
+/// trace does. A share is the score over the highest one within the limits there. Over all, the
+/// best on average has the highest mean share, and the best worst case the highest least share;
+/// only configurations within the limits on every volume count.
 ///
 /// # Errors
 /// There is no state, they have different configurations, or no I/O counts on one.
@@ -97,8 +91,11 @@ pub fn choose_over(
         let may = may_be_chosen(policies, state.cost());
         let known = of.outcomes.iter().zip(may);
         let eligible: Vec<bool> = known.map(|(of, may)| may && of.is_some()).collect();
-        let each = of.outcomes.iter().map(|of| of.unwrap_or_default());
-        let cells: Vec<Outcome> = each.collect();
+        let cells: Vec<Outcome> = of
+            .outcomes
+            .iter()
+            .map(|of| of.unwrap_or_default())
+            .collect();
         let Choice {
             best: chosen,
             floor_iops,
@@ -148,8 +145,8 @@ mod tests {
     use q2c_policy::{Io, PolicySpec};
     use q2c_sim::Recording;
 
-    /// I/Os of one length on a machine whose wake-ups take no time: a fixed sleep below the latency
-    /// costs the CPU that is left of it, and one above makes each I/O as long as the sleep.
+    /// Wake-ups take no time: a fixed sleep below the latency costs the CPU that is left, one above
+    /// makes each I/O as long as the sleep.
     fn volume(name: &str, wait: f32) -> SweepState {
         let rules = ["fixed:10us", "fixed:18us", "fixed:30us"];
         let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();

@@ -1,5 +1,4 @@
-//! The pattern library: every file can be simulated, says how it was made, and differs from the
-//! others.
+//! Every file of the library can be simulated, says how it was made, and differs from the others.
 
 use q2c_model::Bytes;
 use q2c_study::{Holding, LIBRARY, SourceOptions, Trace, read_library};
@@ -35,10 +34,7 @@ fn the_library_is_the_folder_and_small() {
     let names: BTreeSet<String> = names.filter(|name| name.ends_with(".parquet")).collect();
     let shipped: Vec<&str> = LIBRARY.iter().map(|shipped| shipped.file).collect();
     assert!(shipped.is_sorted());
-    assert_eq!(
-        names.iter().map(String::as_str).collect::<Vec<_>>(),
-        shipped
-    );
+    assert!(names.iter().eq(&shipped), "{names:?}");
     let bytes: usize = LIBRARY.iter().map(|shipped| shipped.bytes.len()).sum();
     assert!(bytes <= MOST, "{bytes} bytes");
 }
@@ -60,9 +56,11 @@ fn every_pattern_says_how_it_was_made() {
 /// The greatest distance between the distribution functions of two samples, which are sorted.
 fn distance(a: &[f32], b: &[f32]) -> f64 {
     let below = |of: &[f32], x: f32| of.partition_point(|&v| v <= x) as f64 / of.len() as f64;
-    let at = a.iter().chain(b);
-    at.map(|&x| (below(a, x) - below(b, x)).abs())
-        .fold(0.0, f64::max)
+    let apart = a
+        .iter()
+        .chain(b)
+        .map(|&x| (below(a, x) - below(b, x)).abs());
+    apart.fold(0.0, f64::max)
 }
 
 #[test]
@@ -74,10 +72,10 @@ fn no_two_patterns_are_the_same() {
         all
     };
     let all = library();
-    let all: Vec<(&str, Vec<f32>)> = all
+    let named = all
         .iter()
-        .map(|trace| (trace.input.path.as_str(), waits(trace)))
-        .collect();
+        .map(|trace| (trace.input.path.as_str(), waits(trace)));
+    let all: Vec<(&str, Vec<f32>)> = named.collect();
     for (n, (name, a)) in all.iter().enumerate() {
         for (other, b) in &all[n + 1..] {
             let apart = distance(a, b);

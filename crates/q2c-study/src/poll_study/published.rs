@@ -1,12 +1,12 @@
 //! The published conclusion: `min` with 70 to 90 % is best on average over many patterns.
 
 use super::{Ranked, drawn};
+use crate::answer::param;
 use crate::leave_out::By;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{ClaimVerdict, Published};
 use q2c_stats::Rng;
 
-/// The rule and the ratios of the conclusion.
 const RULE: &str = "min";
 const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
 /// A ratio read from a text may differ from the bounds by rounding.
@@ -18,7 +18,6 @@ const FEWEST: usize = 3;
 /// Shares of the sets from which, and up to which, the conclusion is judged.
 const JUDGED: [f64; 2] = [0.025, 0.975];
 
-/// The conclusion beside the ranked configurations.
 pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
     let all: Vec<usize> = (0..ranked.policies.len()).collect();
     let (named, others): (Vec<usize>, Vec<usize>) =
@@ -46,13 +45,9 @@ pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
 }
 
 fn is_named(policy: &PolicySpec) -> bool {
-    let ratio = policy
-        .params()
-        .into_iter()
-        .find(|(name, _)| *name == "ratio");
     let within =
         |ratio: f64| RATIOS.contains(&(ratio - ROUNDING)) || RATIOS.contains(&(ratio + ROUNDING));
-    policy.rule().name == RULE && ratio.is_some_and(|(_, ratio)| within(ratio))
+    policy.rule().name == RULE && param(policy, "ratio").is_some_and(within)
 }
 
 /// The share of sets of sources in which a configuration of the conclusion is best on average.
@@ -61,9 +56,8 @@ fn share(ranked: &Ranked<'_>, all: &[usize]) -> f64 {
     let mut rng = Rng::new(ranked.study.timing.seed);
     let mut holds = 0;
     for _ in 0..RESAMPLES {
-        let best = ranked
-            .losses
-            .best(all, &drawn(&sources, &mut rng), By::Mean);
+        let set = drawn(&sources, &mut rng);
+        let best = ranked.losses.best(all, &set, By::Mean);
         holds += u32::from(best.is_some_and(|c| is_named(ranked.policy(c))));
     }
     f64::from(holds) / f64::from(RESAMPLES)

@@ -1,36 +1,19 @@
 use super::*;
-use crate::timing::Timing;
-use q2c_model::{Bytes, CostModel, Direction, Nanos, TakenAs};
-use q2c_policy::Io;
+use crate::fixtures;
+use q2c_model::{CostModel, Nanos};
 use q2c_result::poll_study::ClaimVerdict;
-use q2c_result::sweep::SweepInput;
-use q2c_sim::{Arrival, Limits, Objective, Recording};
-
-const READ: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
+use q2c_sim::Recording;
 
 /// A pattern of `source` whose every request takes `us`.
 fn pattern(name: &str, source: &str, us: f64) -> Trace {
     let mut lane = Recording::default();
-    (0..2_000).for_each(|_| lane.push(READ, 0.0, us as f32 * 1e3, 0.0));
+    (0..2_000).for_each(|_| lane.push(fixtures::READ, 0.0, us as f32 * 1e3, 0.0));
     Trace {
-        input: SweepInput {
-            path: format!("patterns/{name}.parquet"),
-            taken_as: TakenAs::default(),
-            lanes: 1,
-            ios: 2_000,
-            sizes: vec![Bytes(4096)],
-            span_ns: Nanos((2e6 * us) as u64),
-            latency_ns: [us * 1e3; 5],
-        },
-        lanes: vec![lane],
         facts: BTreeMap::from([("pattern.source".to_owned(), source.to_owned())]),
+        ..fixtures::trace(name, vec![lane])
     }
 }
 
-/// The three patterns whose figures the tests work out by hand.
 fn patterns() -> [Trace; 3] {
     [
         pattern("slow", "disk", 100.0),
@@ -42,25 +25,10 @@ fn patterns() -> [Trace; 3] {
 fn studied(traces: &[Trace], rules: &[&str]) -> PollStudyResult {
     let policies: Vec<PolicySpec> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     let cost = CostModel::delayed(Nanos(2_000));
-    let study = Study {
-        traces,
-        reading_s: 0.0,
-        policies: &policies,
-        cost: &cost,
-        cost_in_words: "by hand".to_owned(),
-        timing: Timing {
-            warm_up: Nanos::from_millis(50),
-            measure: Some(Nanos::from_millis(200)),
-            seed: 1,
-        },
-        arrival: Arrival::Think,
-        objective: Objective::default(),
-        limits: Limits::default(),
-        follow: None,
-    };
-    study
-        .leave_out(true, &AtomicBool::new(false), &mut |_| {})
-        .unwrap()
+    let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(200)));
+    let study = fixtures::study(traces, &policies, &cost, timing);
+    let result = study.leave_out(true, &AtomicBool::new(false), &mut |_| {});
+    result.unwrap()
 }
 
 fn close(got: f64, wanted: f64) {
@@ -83,13 +51,10 @@ fn all_close(got: &[Option<f64>], wanted: &[Option<f64>]) {
 fn losses_and_choices_by_hand() {
     let rules = ["min:50%,1ms", "min:80%,1ms", "min:90%,1ms"];
     let result = studied(&patterns(), &rules);
+    let loss = |least: f64, cpu: f64| Some(1.0 - least / cpu);
     let wanted = [
-        [
-            Some(1.0 - 8.0 / 48.0),
-            Some(1.0 - 18.0 / 98.0),
-            Some(1.0 - 1.0 / 5.5),
-        ],
-        [Some(1.0 - 8.0 / 18.0), Some(1.0 - 18.0 / 38.0), Some(0.0)],
+        [loss(8.0, 48.0), loss(18.0, 98.0), loss(1.0, 5.5)],
+        [loss(8.0, 18.0), loss(18.0, 38.0), Some(0.0)],
         [Some(0.0), Some(0.0), None],
     ];
     for (scored, wanted) in result.configurations.iter().zip(&wanted) {
@@ -109,13 +74,8 @@ fn losses_and_choices_by_hand() {
     assert_eq!((left_out.worst_loss, left_out.kept), (1.0, 2));
     // Sources as wholes: the same here.
     assert_eq!(all.sources_left_out.as_ref(), Some(left_out));
-    let own: Vec<&str> = result
-        .patterns
-        .iter()
-        .map(|p| p.own_best.as_ref().unwrap().policy.as_str())
-        .collect();
-    let expected = ["90%", "90%", "80%"];
-    for (own, expected) in own.iter().zip(expected) {
+    for (pattern, expected) in result.patterns.iter().zip(["90%", "90%", "80%"]) {
+        let own = &pattern.own_best.as_ref().unwrap().policy;
         assert!(own.contains(expected), "{own} {expected}");
     }
     // Two sources are too few for the published conclusion.
@@ -154,11 +114,8 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
 /// A ratio of the conclusion is best on all patterns, so in every set of them.
 #[test]
 fn the_published_conclusion_holds_where_it_is_made_to() {
-    let traces = [
-        pattern("a", "a", 100.0),
-        pattern("b", "b", 120.0),
-        pattern("c", "c", 90.0),
-    ];
+    let traces =
+        [("a", 100.0), ("b", 120.0), ("c", 90.0)].map(|(name, us)| pattern(name, name, us));
     let rules = ["min:50%,1ms", "min:90%,1ms", "mean:50%,1ms"];
     let result = studied(&traces, &rules);
     assert_eq!(result.published.verdict, ClaimVerdict::Holds);
@@ -177,20 +134,17 @@ fn what_is_not_ranked_is_named() {
         rule: rule.to_owned(),
         why,
     };
-    assert_eq!(
-        result.not_ranked,
-        [
-            not("fixed", WhyNotRanked::DoesNotFollow),
-            not("ehp", WhyNotRanked::FreeInterrupts)
-        ]
-    );
+    let not_ranked = [
+        not("fixed", WhyNotRanked::DoesNotFollow),
+        not("ehp", WhyNotRanked::FreeInterrupts),
+    ];
+    assert_eq!(result.not_ranked, not_ranked);
     assert_eq!(result.configurations.len(), 1);
-    assert!(
-        result
-            .warnings
-            .iter()
-            .any(|w| w.id == "interrupts-cost-nothing")
-    );
+    let warned = result
+        .warnings
+        .iter()
+        .any(|w| w.id == "interrupts-cost-nothing");
+    assert!(warned, "{:?}", result.warnings);
 }
 
 /// On a device of 1 us no sleep keeps the floor, so the pattern counts for nothing.

@@ -8,22 +8,16 @@ use q2c_result::poll_study::StudiedPattern;
 use q2c_stats::Rng;
 use std::collections::BTreeMap;
 
-/// Sets of sources that are drawn for an interval.
 const RESAMPLES: usize = 2_000;
-/// The ends of the interval.
 const ENDS: [f64; 2] = [0.025, 0.975];
 
-/// What was seen when the held-out patterns were opened.
 pub(super) struct Opened {
     pub patterns: Vec<StudiedPattern>,
     pub contenders: Vec<Contender>,
-    /// Misses and CPU against Linux's rule.
     pub both: Vec<Both>,
-    /// Wall time of the simulation.
     pub seconds: f64,
 }
 
-/// The contenders, which are the first policies of the ranked study, with these roles.
 pub(super) fn opened(
     ranked: &Ranked<'_>,
     roles: &[ContenderRole],
@@ -31,14 +25,11 @@ pub(super) fn opened(
 ) -> Opened {
     let place = |policy: usize| ranked.policies.binary_search(&policy).ok();
     let places: Vec<Option<usize>> = (0..roles.len()).map(place).collect();
-    let references: Vec<usize> = roles
-        .iter()
-        .zip(&places)
-        .filter(|(role, _)| **role == ContenderRole::Reference)
-        .filter_map(|(_, place)| *place)
-        .collect();
-    let each = roles.iter().zip(&places);
-    let contenders = each.filter_map(|(&role, place)| {
+    let reference = |(role, place): (&ContenderRole, &Option<usize>)| {
+        place.filter(|_| *role == ContenderRole::Reference)
+    };
+    let references: Vec<usize> = roles.iter().zip(&places).filter_map(reference).collect();
+    let contenders = roles.iter().zip(&places).filter_map(|(&role, place)| {
         let own = (*place)?;
         let scored = ranked.scored(own);
         let against = match role {
@@ -65,18 +56,13 @@ pub(super) fn opened(
 }
 
 fn against(ranked: &Ranked<'_>, own: usize, reference: usize) -> Against {
-    let own = ranked.losses.row(own).iter();
-    let gains: Vec<f64> = ranked
-        .losses
-        .row(reference)
-        .iter()
+    let [own, of_reference] = [own, reference].map(|c| ranked.losses.row(c).iter());
+    let gains: Vec<f64> = of_reference
         .zip(own)
-        .map(|(of_reference, own)| of_reference - own)
+        .map(|(theirs, own)| theirs - own)
         .collect();
-    let sources = ranked
-        .counting
-        .iter()
-        .map(|&p| ranked.patterns[p].source.as_str());
+    let sources = ranked.counting.iter();
+    let sources = sources.map(|&p| ranked.patterns[p].source.as_str());
     let (low, high) = interval(&gains, sources, ranked.study.timing.seed);
     Against {
         reference: ranked.policy(reference).to_string(),
@@ -88,8 +74,7 @@ fn against(ranked: &Ranked<'_>, own: usize, reference: usize) -> Against {
     }
 }
 
-/// The interval of the mean gain over resampled sets of sources: a source comes with all of its
-/// patterns. With a single source there is nothing to resample, so the interval is without bounds.
+/// Over resampled sets of sources, each with all of its patterns; a single source has no bounds.
 fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64) -> (f64, f64) {
     let mut of_source: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (source, gain) in sources.zip(gains) {
@@ -100,14 +85,12 @@ fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64
         return (f64::MIN, f64::MAX);
     }
     let mut rng = Rng::new(seed);
-    let mut means: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let drawn = (0..of_source.len())
-                .flat_map(|_| &of_source[rng.below(of_source.len() as u64) as usize]);
-            let all: Vec<f64> = drawn.copied().collect();
-            q2c_stats::mean(&all)
-        })
-        .collect();
+    let count = of_source.len();
+    let mut mean = |_| {
+        let drawn = (0..count).flat_map(|_| &of_source[rng.below(count as u64) as usize]);
+        q2c_stats::mean(&drawn.copied().collect::<Vec<f64>>())
+    };
+    let mut means: Vec<f64> = (0..RESAMPLES).map(&mut mean).collect();
     means.sort_by(f64::total_cmp);
     let [low, high] = ENDS.map(|end| q2c_stats::percentile(&means, end));
     (low, high)

@@ -6,20 +6,22 @@ use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::poll_search::{Both, Figures};
 use q2c_sim::{Outcome, sweep};
 
-/// For each pattern, the ranked configurations that keep the limits and better Linux's rule in
-/// both.
+/// For each pattern, those within the limits that better Linux's rule in both.
 pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells, held_out: bool) -> Vec<Both> {
-    let traces = ranked.study.traces.iter();
-    traces
+    let on_trace = |(pattern, trace)| {
+        let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
+        let linux = sweep(&[linux], &ranked.study.on(trace))[0];
+        Both {
+            held_out,
+            ..on(ranked, pattern, &linux, &cells.outcomes[pattern])
+        }
+    };
+    ranked
+        .study
+        .traces
+        .iter()
         .enumerate()
-        .map(|(pattern, trace)| {
-            let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-            let linux = sweep(&[linux], &ranked.study.on(trace))[0];
-            Both {
-                held_out,
-                ..on(ranked, pattern, &linux, &cells.outcomes[pattern])
-            }
-        })
+        .map(on_trace)
         .collect()
 }
 

@@ -1,10 +1,8 @@
-//! The families of rules that a search goes through: texts with numbers in them, and the ranges of
-//! the numbers.
+//! The families of rules that a search goes through: texts with numbers, and the numbers' ranges.
 
 use q2c_policy::PolicySpec;
 use q2c_stats::Rng;
 
-/// A number of a family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     least: f64,
@@ -13,20 +11,16 @@ pub(super) struct Axis {
     by_factor: bool,
 }
 
-/// A family of rules.
 pub(super) struct RuleFamily {
-    /// The policy with letters in place of numbers, for the result.
     pub text: &'static str,
     axes: &'static [Axis],
-    /// The policy with these numbers.
-    policy: fn(&[f64]) -> String,
+    /// The policy with these numbers, as many as there are axes.
+    policy: fn([f64; 4]) -> String,
 }
 
-/// A share of a time.
 const SHARE: Axis = linear(0.3, 0.99);
 /// The period of a window, us.
 const PERIOD: Axis = factor(200.0, 200_000.0);
-/// A miss rate.
 const MISS: Axis = factor(0.005, 0.5);
 
 const fn linear(least: f64, most: f64) -> Axis {
@@ -50,160 +44,121 @@ fn rule(period: f64, formula: &str) -> String {
     format!("rule:period={:.0}us,sleep={formula}", period)
 }
 
-/// The families: the windowed rules with their numbers, formulas over one window that no rule has,
-/// and feedback rules with their constants.
+/// Windowed rules with their numbers, formulas that no rule has, feedback rules.
 pub(super) const FAMILIES: &[RuleFamily] = &[
     RuleFamily {
         text: "min:A,PERIOD",
         axes: &[SHARE, PERIOD],
-        policy: |x| format!("min:ratio={:.1}%,period={:.0}us", 100.0 * x[0], x[1]),
+        policy: |[a, p, ..]| format!("min:ratio={:.1}%,period={p:.0}us", 100.0 * a),
     },
     RuleFamily {
         text: "mean:A,PERIOD",
         axes: &[SHARE, PERIOD],
-        policy: |x| format!("mean:ratio={:.1}%,period={:.0}us", 100.0 * x[0], x[1]),
+        policy: |[a, p, ..]| format!("mean:ratio={:.1}%,period={p:.0}us", 100.0 * a),
     },
     RuleFamily {
         text: "quantile:Q,A,PERIOD",
         axes: &[factor(0.005, 0.6), SHARE, PERIOD],
-        policy: |x| {
-            format!(
-                "quantile:q={:.2}%,ratio={:.1}%,period={:.0}us",
-                100.0 * x[0],
-                100.0 * x[1],
-                x[2]
-            )
+        policy: |[q, a, p, _]| {
+            let [q, a] = [100.0 * q, 100.0 * a];
+            format!("quantile:q={q:.2}%,ratio={a:.1}%,period={p:.0}us")
         },
     },
     RuleFamily {
         text: "A * (min - B us)",
         axes: &[SHARE, factor(0.2, 30.0), PERIOD],
-        policy: |x| rule(x[2], &format!("{:.3} * (min - {:.2}us)", x[0], x[1])),
+        policy: |[a, b, p, _]| rule(p, &format!("{a:.3} * (min - {b:.2}us)")),
     },
     RuleFamily {
         text: "A * (mean - B * lmd)",
         axes: &[linear(0.5, 0.99), linear(0.5, 6.0), PERIOD],
-        policy: |x| rule(x[2], &format!("{:.3} * (mean - {:.2} * lmd)", x[0], x[1])),
+        policy: |[a, b, p, _]| rule(p, &format!("{a:.3} * (mean - {b:.2} * lmd)")),
     },
     RuleFamily {
         text: "A * (min + B * (p50 - min))",
         axes: &[SHARE, linear(0.0, 0.9), PERIOD],
-        policy: |x| {
-            rule(
-                x[2],
-                &format!("{:.3} * (min + {:.3} * (p50 - min))", x[0], x[1]),
-            )
-        },
+        policy: |[a, b, p, _]| rule(p, &format!("{a:.3} * (min + {b:.3} * (p50 - min))")),
     },
     RuleFamily {
         text: "if(misses / count > T, A * min, B * mean)",
         axes: &[MISS, SHARE, SHARE, PERIOD],
-        policy: |x| {
-            let formula = format!(
-                "if(misses / count > {:.2}%, {:.3} * min, {:.3} * mean)",
-                100.0 * x[0],
-                x[1],
-                x[2]
-            );
-            rule(x[3], &formula)
+        policy: |[t, a, b, p]| {
+            let missing = format!("misses / count > {:.2}%", 100.0 * t);
+            rule(p, &format!("if({missing}, {a:.3} * min, {b:.3} * mean)"))
         },
     },
     RuleFamily {
         text: "if(misses / count > T, A * min, B * p10)",
         axes: &[MISS, SHARE, SHARE, PERIOD],
-        policy: |x| {
-            let formula = format!(
-                "if(misses / count > {:.2}%, {:.3} * min, {:.3} * p10)",
-                100.0 * x[0],
-                x[1],
-                x[2]
-            );
-            rule(x[3], &formula)
+        policy: |[t, a, b, p]| {
+            let missing = format!("misses / count > {:.2}%", 100.0 * t);
+            rule(p, &format!("if({missing}, {a:.3} * min, {b:.3} * p10)"))
         },
     },
     RuleFamily {
         text: "if(p90 > R * p10, A * min, B * p10)",
         axes: &[linear(1.05, 4.0), SHARE, SHARE, PERIOD],
-        policy: |x| {
-            let formula = format!(
-                "if(p90 > {:.2} * p10, {:.3} * min, {:.3} * p10)",
-                x[0], x[1], x[2]
-            );
-            rule(x[3], &formula)
+        policy: |[r, a, b, p]| {
+            let uneven = format!("p90 > {r:.2} * p10");
+            rule(p, &format!("if({uneven}, {a:.3} * min, {b:.3} * p10)"))
         },
     },
     RuleFamily {
         text: "min(A * last, B * mean)",
         axes: &[SHARE, SHARE, PERIOD],
-        policy: |x| {
-            rule(
-                x[2],
-                &format!("min({:.3} * last, {:.3} * mean)", x[0], x[1]),
-            )
-        },
+        policy: |[a, b, p, _]| rule(p, &format!("min({a:.3} * last, {b:.3} * mean)")),
     },
     RuleFamily {
         text: "pas:up=U,down=D,adaptive=on",
         axes: &[factor(0.001, 0.1), factor(0.01, 0.6)],
-        policy: |x| format!("pas:up={:.4},down={:.4},adaptive=on", x[0], x[1]),
+        policy: |[u, d, ..]| format!("pas:up={u:.4},down={d:.4},adaptive=on"),
     },
     RuleFamily {
         text: "pas:up=U,down=D,adaptive=off",
         axes: &[factor(0.0002, 0.1), factor(0.01, 0.6)],
-        policy: |x| format!("pas:up={:.5},down={:.4},adaptive=off", x[0], x[1]),
+        policy: |[u, d, ..]| format!("pas:up={u:.5},down={d:.4},adaptive=off"),
     },
     RuleFamily {
         text: "qt:miss=M,gain=G",
         axes: &[MISS, factor(0.002, 0.8)],
-        policy: |x| format!("qt:miss={:.2}%,gain={:.4}", 100.0 * x[0], x[1]),
+        policy: |[m, g, ..]| format!("qt:miss={:.2}%,gain={g:.4}", 100.0 * m),
     },
     RuleFamily {
         text: "ewma:A,W",
         axes: &[SHARE, factor(0.002, 0.9)],
-        policy: |x| {
-            format!(
-                "ewma:ratio={:.1}%,weight={:.2}%",
-                100.0 * x[0],
-                100.0 * x[1]
-            )
-        },
+        policy: |[a, w, ..]| format!("ewma:ratio={:.1}%,weight={:.2}%", 100.0 * a, 100.0 * w),
     },
     RuleFamily {
         text: "lmd:D,PERIOD",
         axes: &[factor(1.0, 12.0), PERIOD],
-        policy: |x| format!("lmd:deviations={:.0},period={:.0}us", x[0], x[1]),
+        policy: |[d, p, ..]| format!("lmd:deviations={d:.0},period={p:.0}us"),
     },
 ];
 
 impl Axis {
-    /// The number at `share` of the way through the range.
     fn at(&self, share: f64) -> f64 {
-        match self.by_factor {
-            true => self.least * (self.most / self.least).powf(share),
-            false => self.least + (self.most - self.least) * share,
+        if self.by_factor {
+            self.least * (self.most / self.least).powf(share)
+        } else {
+            self.least + (self.most - self.least) * share
         }
     }
 }
 
 impl RuleFamily {
-    /// Number of numbers.
     pub fn numbers(&self) -> usize {
         self.axes.len()
     }
 
-    /// The policy at a point, each coordinate of which is a share of the way through its axis;
-    /// `None` where the numbers make no policy.
+    /// Coordinates are shares of the way through the axes.
     pub fn at(&self, point: &[f64]) -> Option<PolicySpec> {
-        let numbers: Vec<f64> = self
-            .axes
-            .iter()
-            .zip(point)
-            .map(|(axis, &share)| axis.at(share))
-            .collect();
-        (self.policy)(&numbers).parse().ok()
+        let mut numbers = [0.0; 4];
+        for ((number, axis), &share) in numbers.iter_mut().zip(self.axes).zip(point) {
+            *number = axis.at(share);
+        }
+        (self.policy)(numbers).parse().ok()
     }
 
-    /// A point anywhere.
     pub fn anywhere(&self, rng: &mut Rng) -> Vec<f64> {
         self.axes.iter().map(|_| rng.unit()).collect()
     }

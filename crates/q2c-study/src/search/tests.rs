@@ -1,64 +1,29 @@
 use super::*;
-use crate::timing::Timing;
-use q2c_model::{Bytes, CostModel, Direction, Nanos, TakenAs};
-use q2c_policy::Io;
-use q2c_result::sweep::SweepInput;
-use q2c_sim::{Arrival, Limits, Objective, Recording};
-use std::collections::BTreeMap;
+use crate::fixtures;
+use q2c_model::{CostModel, Nanos};
+use q2c_sim::Recording;
 
-const READ: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
-
-/// A pattern whose latencies are spread evenly over `us` and 2 us more: a rule that sleeps the
-/// least of a window less the wake-up delay is near the oracle.
+/// Latencies are even over `us` and 2 us more: the least of a window less the wake-up delay is near
+/// the oracle.
 fn pattern(name: &str, us: f64) -> Trace {
     let mut lane = Recording::default();
     let mut rng = Rng::new(us as u64);
     (0..2_000).for_each(|_| {
         let latency = 1e3 * (us + 2.0 * rng.unit());
-        lane.push(READ, 1_000.0, latency as f32, 0.0);
+        lane.push(fixtures::READ, 1_000.0, latency as f32, 0.0);
     });
-    Trace {
-        input: SweepInput {
-            path: format!("{name}.parquet"),
-            taken_as: TakenAs::default(),
-            lanes: 1,
-            ios: 2_000,
-            sizes: vec![Bytes(4096)],
-            span_ns: Nanos((2e6 * (us + 2.0)) as u64),
-            latency_ns: [us * 1e3; 5],
-        },
-        lanes: vec![lane],
-        facts: BTreeMap::new(),
-    }
+    fixtures::trace(name, vec![lane])
 }
 
 fn found(points: usize) -> PollSearchResult {
     let searched = [pattern("a", 40.0), pattern("b", 90.0), pattern("c", 150.0)];
     let held_out = [pattern("d", 60.0), pattern("e", 120.0)];
     let cost = CostModel::published();
-    let standard: Vec<PolicySpec> = ["min:50%,1ms", "mean:50%,1ms", "ehp", "fixed:10us"]
-        .map(|rule| rule.parse().unwrap())
-        .to_vec();
+    let standard = ["min:50%,1ms", "mean:50%,1ms", "ehp", "fixed:10us"];
+    let standard: Vec<PolicySpec> = standard.map(|rule| rule.parse().unwrap()).to_vec();
     let references = ["min:70%,10ms".parse().unwrap()];
-    let study = Study {
-        traces: &searched,
-        reading_s: 0.0,
-        policies: &standard,
-        cost: &cost,
-        cost_in_words: "published".to_owned(),
-        timing: Timing {
-            warm_up: Nanos::from_millis(50),
-            measure: Some(Nanos::from_millis(100)),
-            seed: 1,
-        },
-        arrival: Arrival::Think,
-        objective: Objective::default(),
-        limits: Limits::default(),
-        follow: None,
-    };
+    let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(100)));
+    let study = fixtures::study(&searched, &standard, &cost, timing);
     let search = Search {
         study: &study,
         held_out: &held_out,
@@ -73,8 +38,7 @@ fn found(points: usize) -> PollSearchResult {
     result.unwrap()
 }
 
-/// On such patterns a rule that sleeps nearly the least is far better than 70 % of it. The search
-/// finds one, and it is better on patterns that it never saw.
+/// Sleeping nearly the least is far better than 70 % of it, also on patterns never seen.
 #[test]
 fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
     let result = found(12);
@@ -95,11 +59,7 @@ fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
         assert!(searched.mean_loss < 0.2, "{finalist:?}");
     }
     assert!(!roles(ContenderRole::Reference).any(Contender::won));
-    let both: Vec<(&str, bool)> = result
-        .both
-        .iter()
-        .map(|b| (b.pattern.as_str(), b.held_out))
-        .collect();
+    let both = result.both.iter().map(|b| (b.pattern.as_str(), b.held_out));
     let wanted = [
         ("a", false),
         ("b", false),
@@ -107,12 +67,11 @@ fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
         ("d", true),
         ("e", true),
     ];
-    assert_eq!(both, wanted);
+    assert_eq!(both.collect::<Vec<_>>(), wanted);
     // Linux's rule sleeps half and misses nothing, so nothing has fewer misses.
     assert!(result.both.iter().all(|b| b.configurations == 0));
 }
 
-/// The same seed gives the same search.
 #[test]
 fn a_search_can_be_repeated() {
     let (one, mut other) = (found(4), found(4));

@@ -1,0 +1,56 @@
+//! Traces and studies that tests share.
+
+use super::source::{Trace, span_of};
+use super::sweep::Study;
+use super::timing::Timing;
+use q2c_model::{Bytes, CostModel, Nanos, TakenAs};
+use q2c_policy::{Io, PolicySpec};
+use q2c_result::sweep::SweepInput;
+use q2c_sim::{Arrival, Limits, Objective, Recording};
+use std::collections::BTreeMap;
+
+pub(crate) const READ: Io = Io {
+    direction: q2c_model::Direction::Read,
+    bytes: 4096,
+};
+
+/// A trace whose percentiles are all the first lane's first latency.
+pub(crate) fn trace(name: &str, lanes: Vec<Recording>) -> Trace {
+    Trace {
+        input: SweepInput {
+            path: format!("patterns/{name}.parquet"),
+            taken_as: TakenAs::default(),
+            lanes: lanes.len(),
+            ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
+            sizes: vec![Bytes(4096)],
+            span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
+            latency_ns: [lanes[0].wait[0].into(); 5],
+        },
+        lanes,
+        facts: BTreeMap::new(),
+    }
+}
+
+pub(crate) fn study<'a>(
+    traces: &'a [Trace],
+    policies: &'a [PolicySpec],
+    cost: &'a CostModel,
+    (warm_up, measure): (Nanos, Option<Nanos>),
+) -> Study<'a> {
+    Study {
+        traces,
+        reading_s: 0.0,
+        policies,
+        cost,
+        cost_in_words: "by hand".to_owned(),
+        timing: Timing {
+            warm_up,
+            measure,
+            seed: 1,
+        },
+        arrival: Arrival::Think,
+        objective: Objective::default(),
+        limits: Limits::default(),
+        follow: None,
+    }
+}
