@@ -1,5 +1,4 @@
-//! Judges one contender by its trials and its simulation: how much it gains, and how surely it
-//! keeps the floor.
+//! Judges one contender: how much it gains, and how surely it keeps the floor.
 
 use crate::decide::Contender;
 use crate::evidence::{Estimate, Noise, Trial, middle};
@@ -8,14 +7,12 @@ use crate::states::Carry;
 use q2c_result::tune::PerCore;
 use q2c_sim::Objective;
 
-/// This number is taken off the gain of a rule that does not follow the device. With
-/// [`EQUAL`](crate::decide::EQUAL), such a rule must be better by 2.5 % than one that follows.
+/// Taken off the gain of a rule that does not follow the device: with
+/// [`EQUAL`](crate::decide::EQUAL) it must be better by 2.5 %.
 const NOT_FOLLOWING_PENALTY: f64 = 0.015;
-/// The cost of breaking the floor, as a logarithm of the objective. A method must be better than
-/// one that surely keeps the floor by this number times its probability of breaking the floor.
+/// The cost of breaking the floor, as a logarithm of the objective, times its probability.
 const RISK: f64 = 1.0;
-/// Standard errors by which the median of the trials may lie below the floor: the floor is then
-/// within their interval.
+/// Standard errors by which the trials' median may lie below the floor within their interval.
 const WITHIN: f64 = 1.25;
 /// Trials contradict a simulation when they differ from it by more than this many standard errors.
 const CONTRADICTED: f64 = 2.0;
@@ -25,7 +22,6 @@ const ENOUGH: usize = 3;
 /// A method is open while it is within this many standard errors of being the answer.
 pub(crate) const OPEN: f64 = 1.0;
 
-/// One contender as the decision sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Assessment {
     pub index: usize,
@@ -41,27 +37,21 @@ pub(crate) struct Assessment {
     /// The objective over polling's, by trials and simulation together.
     pub value: Estimate,
     pub per_core: Estimate,
-    /// Logarithm of the objective over polling's, by the trials alone.
     pub measured: f64,
-    /// Whether the floor and the limits are kept, by the trials alone.
     pub kept: bool,
     pub floor: f64,
     pub limits_kept: bool,
-    /// Whether the limits are kept, and the floor by the trials' median, or, where the trials may
-    /// have been unlucky, by trials and simulation together.
+    /// By the trials' median or, where they may have been unlucky, by trials and simulation.
     pub floor_kept: bool,
-    /// The probability that the method breaks the floor.
     pub breaks: f64,
     /// Whether the method gains enough over polling in its trials, and a rule leaves the CPU.
     pub pays: bool,
     pub miss_rate: f64,
-    /// Count of the numbers that a user would have to set.
     pub params: usize,
 }
 
 impl Assessment {
-    /// Judges one contender against the floor. `None` where no trial can be compared. KIOPS/core
-    /// divides by `cores`.
+    /// `None` where no trial can be compared. KIOPS/core divides by `cores`.
     pub fn of(
         index: usize,
         contender: &Contender,
@@ -75,11 +65,11 @@ impl Assessment {
             let carries = contender.carries.iter().map(of);
             carries.chain(std::iter::repeat(1.0))
         };
-        let ratios = trials.iter().map(Trial::relative_iops);
-        let ratios = ratios
-            .zip(carried(|c| c.iops))
-            .map(|(ratio, by)| ratio * by);
-        let ratios: Vec<f64> = ratios.collect();
+        let ratios = trials
+            .iter()
+            .map(Trial::relative_iops)
+            .zip(carried(|c| c.iops));
+        let ratios: Vec<f64> = ratios.map(|(ratio, by)| ratio * by).collect();
         let cores = trials.iter().map(|trial| trial.per_core(cores));
         let cores = cores.zip(carried(|c| c.per_core));
         let cores: Vec<f64> = cores.filter_map(|(gain, by)| Some(gain? * by)).collect();
@@ -93,10 +83,8 @@ impl Assessment {
         let (model_iops, model_cores) = contender.belief.unzip();
         let iops = live_iops.joined(model_iops.filter(|model| holds(live_iops, model)));
         let per_core = live_cores.joined(model_cores.filter(|model| holds(live_cores, model)));
-        let cpu: Vec<f64> = trials
-            .iter()
-            .map(|t| t.beside.cpu_pct / t.rates.cpu_pct)
-            .collect();
+        let cpu = trials.iter().map(|t| t.beside.cpu_pct / t.rates.cpu_pct);
+        let cpu: Vec<f64> = cpu.collect();
         let live_cpu = Estimate::of(&cpu, noise.per_core)?;
         let (value, live) = match goal.objective {
             Objective::KiopsPerCore => (per_core, live_cores),
@@ -106,9 +94,8 @@ impl Assessment {
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
         let above = live_iops.ratio() >= floor;
-        // Three or more trials below the floor by their median may have been unlucky when one of
-        // them kept it. One or two trials, and trials that all broke the floor, do not count as
-        // unlucky.
+        // Three or more trials with their median below the floor may have been unlucky when one
+        // kept it.
         let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
@@ -130,12 +117,12 @@ impl Assessment {
             measured: live.log,
             kept: above && limits_kept,
             floor_kept: limits_kept && (above || within && iops.above(floor) >= 0.0),
-            breaks: match every {
-                true => 0.0,
-                false => 1.0 - likely(iops.above(floor)),
+            breaks: if every {
+                0.0
+            } else {
+                1.0 - likely(iops.above(floor))
             },
-            // A rule that does not leave the CPU saves none of it, whatever the noise in its
-            // KIOPS/core says.
+            // A rule that does not leave the CPU saves none of it, whatever its noise says.
             pays: live_cores.ratio() >= WORTH
                 && (!sleeps || cpu_pct <= middle(trials, Trial::saving)),
             miss_rate,
@@ -145,28 +132,25 @@ impl Assessment {
 
     /// The logarithm of the objective, less the penalty of a rule that does not follow the device.
     pub fn gain(&self) -> f64 {
-        self.value.log
-            - if self.follows {
-                0.0
-            } else {
-                NOT_FOLLOWING_PENALTY
-            }
+        let penalty = if self.follows {
+            0.0
+        } else {
+            NOT_FOLLOWING_PENALTY
+        };
+        self.value.log - penalty
     }
 
-    /// The gain, less the expected cost of breaking the floor.
     pub fn score(&self) -> f64 {
         self.gain() - RISK * self.breaks
     }
 
-    /// Whether more trials may show that the method keeps the floor and pays.
     pub fn may_keep(&self) -> bool {
         let limits = self.limits_kept || self.trials < 2;
         limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
     }
 }
 
-/// The probability that a normal deviate lies below `errors`, by the logistic curve, which differs
-/// from the normal one by at most 1 %.
+/// The probability of a normal deviate below `errors`, by the logistic curve within 1 %.
 fn likely(errors: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * errors).exp())
 }

@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 const BELOW: f64 = 0.08;
 /// Standard errors by which a [`Role::Safe`] rule lies above the floor.
 const SAFE: f64 = 0.8;
-/// Two rules of one family count as alike when their sleeps differ by at most this share of the
-/// longer one, and their IOPS by at most `ALIKE_IOPS`.
+/// Of the longer sleep; rules of one family within it, and within `ALIKE_IOPS`, are alike.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
 
-/// Selects rules that are not like any in `taken`, in the order in which they should be tried. The
-/// user's own rules come first; they are left out only when `taken` names them.
+/// Rules not like any in `taken`, in the order to be tried. The user's own come first, and are left
+/// out only when `taken` names them.
 pub(crate) fn candidates(
     outlooks: &[Outlook],
     floor: f64,
@@ -53,23 +52,21 @@ fn best<'a>(
     outlooks.max_by(|a, b| by(a).total_cmp(&by(b)))
 }
 
-/// Groups the outlooks by the name of the rule, in the order of the names.
 fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
     let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
     for outlook in outlooks {
-        let name = outlook.policy.rule().name;
-        families.entry(name).or_default().push(outlook);
+        families
+            .entry(outlook.policy.rule().name)
+            .or_default()
+            .push(outlook);
     }
     families.into_values().collect()
 }
 
-/// Returns up to three rules, evenly spread over that part of the Pareto front of IOPS against CPU
-/// that pays.
+/// Up to three rules, evenly over that part of the front of IOPS against CPU that pays.
 fn front<'a>(outlooks: &[&'a Outlook]) -> Vec<&'a Outlook> {
-    let points: Vec<(f64, f64)> = outlooks
-        .iter()
-        .map(|o| (o.iops.ratio(), o.cpu_pct))
-        .collect();
+    let points = outlooks.iter().map(|o| (o.iops.ratio(), o.cpu_pct));
+    let points: Vec<(f64, f64)> = points.collect();
     let front = pareto_front(&points).into_iter().map(|i| outlooks[i]);
     let paying: Vec<&Outlook> = front.filter(|o| o.per_core.ratio() > WORTH).collect();
     let at = |quarter: usize| paying.get(paying.len() * quarter / 4).copied();
@@ -101,12 +98,11 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Adds a rule that the user asked for, even when it is like another one.
     fn add_own(&mut self, policy: &PolicySpec) {
         if !self.names.contains(policy) {
             self.names.push(policy.clone());
-            self.taken
-                .extend(self.outlooks.iter().find(|o| o.policy == *policy));
+            let known = self.outlooks.iter().find(|o| o.policy == *policy);
+            self.taken.extend(known);
             self.picked.push((policy.clone(), Role::User));
         }
     }

@@ -3,33 +3,25 @@
 use q2c_model::{CostModel, Curve, WakeDelay};
 use serde::{Deserialize, Serialize};
 
-/// How the calibrated costs are changed. Zero in all fields changes nothing.
-///
-/// There are only four numbers: each of them changes a figure that many trials show, and a round of
-/// ten trials can tell the four apart.
+/// How the calibrated costs are changed; zeros change nothing. Each of these four numbers changes a
+/// figure that many trials show, and a round of ten trials can tell them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Added to the latency of every I/O that slept, as a share of the device's median latency.
-    /// Negative where the device is faster for a CPU that sleeps.
+    /// Added to the latency of every I/O that slept, a share of the median; may be negative.
     pub latency: f64,
-    /// Added to the latency of every I/O that slept, as a share of the sleep asked. Negative where
-    /// polling slows the device, so that each microsecond slept gives time back.
+    /// Added to it as a share of the sleep asked; negative where polling slows the device.
     pub relief: f64,
-    /// Added to the delay of every wake-up, as a share of the calibrated delay of a sleep of half
-    /// the median latency.
+    /// Added to every wake-up delay, a share of that calibrated for half the median latency.
     pub wake: f64,
     /// Added to the thread CPU of a sleep, as a share of it.
     pub sleep_cpu: f64,
 }
 
-/// How many numbers a correction has.
 pub(crate) const TERMS: usize = 4;
-/// Standard deviations of the four terms around zero before the first trial. The delay of a wake-up
-/// from the same sleep was seen to move between 22 and 37 us within minutes
-/// (docs/journal/2026-11-20-tune-fidelity.md).
+/// Standard deviations before the first trial. The delay of a wake-up was seen to move between 22
+/// and 37 us within minutes (docs/journal/2026-11-20-tune-fidelity.md).
 pub(crate) const PRIOR: [f64; TERMS] = [0.03, 0.05, 0.15, 0.15];
-/// Largest size of a term, in standard deviations of [`PRIOR`]. Trials that ask for more show an
-/// effect that a correction cannot express.
+/// In standard deviations of [`PRIOR`]; beyond it a correction cannot express the effect.
 const MOST: f64 = 3.0;
 
 /// By how much the trials contradict a cost that was calibrated.
@@ -37,8 +29,7 @@ const MOST: f64 = 3.0;
 pub struct Contradiction {
     /// The cost that the trials call for over the calibrated one.
     pub factor: f64,
-    /// Whether the factor is the largest or the smallest that a correction can have, so that the
-    /// trials may call for more.
+    /// Whether the factor is the largest or smallest possible: the trials may call for more.
     pub at_bound: bool,
 }
 
@@ -46,8 +37,7 @@ pub struct Contradiction {
 const CONTRADICTED: f64 = 0.25;
 
 impl Correction {
-    /// The contradiction in the delay of a wake-up; `None` where the calibrated one holds to within
-    /// a quarter.
+    /// The contradiction in the delay of a wake-up, if it is off by more than a quarter.
     #[must_use]
     pub fn of_wake(&self) -> Option<Contradiction> {
         contradiction(self.wake, PRIOR[2])
@@ -63,7 +53,7 @@ impl Correction {
         [self.latency, self.relief, self.wake, self.sleep_cpu]
     }
 
-    /// Makes a correction of the four terms, each limited to `MOST` standard deviations.
+    /// Limits each term to `MOST` standard deviations.
     pub(crate) fn of(terms: [f64; TERMS]) -> Self {
         let held = |i: usize| terms[i].clamp(-MOST * PRIOR[i], MOST * PRIOR[i]);
         Correction {
@@ -81,10 +71,7 @@ impl Correction {
             return cost.clone();
         }
         let later = self.wake * cost.wake_clear.base_ns.at(latency_ns / 2.0);
-        let scaled = |curve: &Curve| Curve {
-            x: curve.x.clone(),
-            y: curve.y.iter().map(|y| y * (1.0 + self.sleep_cpu)).collect(),
-        };
+        let scaled = |curve: &Curve| mapped(curve, |y| y * (1.0 + self.sleep_cpu));
         CostModel {
             wake_clear: delayed(&cost.wake_clear, later),
             wake_hit: delayed(&cost.wake_hit, later),
@@ -96,8 +83,8 @@ impl Correction {
     }
 
     fn added_latency(&self, known: &Curve, latency_ns: f64) -> Curve {
-        // The added term is a straight line from no sleep to four times the latency, the longest
-        // sleep that any rule will ask for. Beyond its last point a curve is flat.
+        // From no sleep to four times the latency, the longest sleep of any rule; curves are flat
+        // beyond.
         let mut x: Vec<f64> = known.x.clone();
         x.extend([0.0, 4.0 * latency_ns]);
         x.sort_by(f64::total_cmp);
@@ -117,11 +104,15 @@ fn contradiction(term: f64, prior: f64) -> Option<Contradiction> {
     })
 }
 
-fn delayed(wake: &WakeDelay, by: f64) -> WakeDelay {
-    let shifted = |curve: &Curve| Curve {
+fn mapped(curve: &Curve, of: impl Fn(f64) -> f64) -> Curve {
+    Curve {
         x: curve.x.clone(),
-        y: curve.y.iter().map(|y| (y + by).max(0.0)).collect(),
-    };
+        y: curve.y.iter().map(|&y| of(y)).collect(),
+    }
+}
+
+fn delayed(wake: &WakeDelay, by: f64) -> WakeDelay {
+    let shifted = |curve: &Curve| mapped(curve, |y| (y + by).max(0.0));
     WakeDelay {
         base_ns: shifted(&wake.base_ns),
         least_ns: shifted(&wake.least_ns),
@@ -135,8 +126,8 @@ mod tests {
     use super::*;
     use q2c_model::Nanos;
 
-    /// On a device with a latency of 100 us, 2 % of the latency is 2 us, 10 % relief of a sleep of
-    /// 50 us is 5 us, and 50 % of a wake-up delay of 10 us is 5 us.
+    /// 2 % of a latency of 100 us is 2 us, 10 % relief of a sleep of 50 us is 5 us, and 50 % of a
+    /// delay of 10 us is 5 us.
     #[test]
     fn each_term_moves_its_own_cost() {
         let mut cost = CostModel::delayed(Nanos(10_000));

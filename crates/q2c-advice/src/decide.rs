@@ -21,11 +21,9 @@ pub struct Contender {
     pub method: LaneMethod,
     /// All comparable trials of the method; empty when none has run yet.
     pub trials: Vec<Trial>,
-    /// The factors that carry each trial to all states that the device had in the run; empty for a
-    /// method that is not simulated.
+    /// Carry each trial to all states of the device; empty for what is not simulated.
     pub carries: Vec<Carry>,
-    /// IOPS and KIOPS/core over polling's, as the corrected simulation expects them; `None` for
-    /// methods that are not simulated.
+    /// IOPS and KIOPS/core over polling's by the corrected simulation; `None` without one.
     pub belief: Option<(Estimate, Estimate)>,
 }
 
@@ -38,56 +36,48 @@ pub struct Decision {
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
-    /// The method that a trade-off names: the best of those that pay and lose least IOPS. `None`
-    /// for every other verdict.
+    /// What a trade-off names: the best of those that pay and lose least IOPS.
     pub nearest: Option<usize>,
-    /// The best rule that follows the device and keeps the floor, where the chosen method does not
-    /// follow it.
+    /// The best rule that follows the device, where the chosen method does not.
     pub following: Option<usize>,
-    /// The best method that would be the answer by its own trials, but not over all states that the
-    /// device had, with its IOPS over polling's in both.
+    /// The best method that would be the answer by its own trials only, with both IOPS.
     pub elsewhere: Option<(usize, [f64; 2])>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
-    /// Whether the answer stands on single trials: the method that it names has one, or, where it
-    /// names none, no method that sleeps has more.
+    /// The method named has one trial or, where none is named, no method that sleeps has more.
     pub by_single_trials: bool,
 }
 
-/// Contenders whose scores differ by at most this share are equal. A rule that follows the device
-/// comes first among them, then fewer misses, then fewer numbers to set.
+/// Scores within this share are equal: rules that follow the device come first, then fewer misses,
+/// then fewer numbers to set.
 pub(crate) const EQUAL: f64 = 0.01;
-/// The answer gets more trials while its probability of breaking the floor is between this number
-/// and 1 less this number.
+/// The answer gets more trials while it breaks the floor by a probability between these.
 const DOUBT: f64 = 0.15;
-/// Fewest trials that have an interval. The answer needs as many, whatever the user asked for.
+/// Fewest trials that have an interval, whatever the user asked for.
 const WITH_INTERVAL: u32 = 2;
-/// The floor is settled as kept, although some trials lie below it, where so few would do so with
-/// at most this probability if the median of all possible trials were on the floor (a sign test).
+/// A sign test: so few trials below the floor would come by at most this probability if the median
+/// of all possible trials were on it.
 const BY_CHANCE: f64 = 0.05;
 /// A method that may gain this share over the answer is tried again before the answer is.
 const PROMISING: f64 = 0.05;
-/// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
+/// Fixed, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
-/// A method that loses this share more of the IOPS than the one that loses least may still be named
-/// in a trade-off, if it saves more.
+/// One that loses this share more of the IOPS may still be named, if it saves more.
 const NEARLY: f64 = 0.02;
 
-/// Decides by the trials so far. `noise` is the scatter of single trials, `wanted` the number of
-/// trials that an answer needs.
+/// Decides by the trials so far; an answer needs `wanted` of them.
 #[must_use]
 pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32) -> Decision {
-    let poll_iops: Vec<f64> = contenders
+    let polled = contenders
         .iter()
-        .flat_map(|c| c.trials.iter().map(|t| t.beside.iops))
-        .collect();
+        .flat_map(|c| c.trials.iter().map(|t| t.beside.iops));
+    let poll_iops: Vec<f64> = polled.collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
     let cores = cores_of_all(contenders);
     let tried = contenders.iter().enumerate();
     let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != LaneMethod::Poll);
-    let assessed: Vec<Assessment> = tried
-        .filter_map(|(index, c)| Assessment::of(index, c, goal, noise, (floor, wanted), cores))
-        .collect();
+    let assess = |(index, c)| Assessment::of(index, c, goal, noise, (floor, wanted), cores);
+    let assessed: Vec<Assessment> = tried.filter_map(assess).collect();
     let winner = winner(&assessed);
     let chosen = winner.map(|w| w.index);
     let verdict = verdict(contenders, &assessed, winner);
@@ -112,8 +102,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     }
 }
 
-/// The best of the methods that keep the floor in their own trials alone and gain more than the
-/// answer.
+/// The best that keep the floor by their own trials alone and gain more than the answer.
 fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
     let least = winner.map_or(0.0, Assessment::gain);
     let missed = assessed.iter().filter(|v| {
@@ -124,8 +113,7 @@ fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(us
     Some((best.index, [best.own, best.over_run]))
 }
 
-/// Whether the method `named` by the answer has a single trial. Where none is named, the answer is
-/// about all methods that sleep, and they must all have a single one.
+/// The method `named` has a single trial or, where none is, all methods that sleep have.
 fn by_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
     let asked = |v: &&Assessment| named.map_or(v.sleeps, |named| v.index == named);
     let mut asked = assessed.iter().filter(asked).peekable();
@@ -136,29 +124,23 @@ fn cores_of_all(contenders: &[Contender]) -> PerCore {
     cores_of(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
-/// Returns the best of the methods that pay and whose trials keep the floor. How surely they keep
-/// it is part of their score: what is certain and gains next to nothing does not win against what
-/// gains much and probably keeps the floor.
+/// How surely the floor is kept is part of the score: what is certain and gains next to nothing
+/// does not win against what gains much and probably keeps it.
 fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
     let keeps = |v: &&Assessment| v.pays && v.floor_kept;
     best(assessed.iter().filter(keeps))
 }
 
-/// Returns the method with the highest score. Among equals, one that follows the device comes
-/// first, then the one with fewest misses, then the one with fewest numbers to set.
+/// Among equals follows the device, then fewest misses, then fewest numbers to set.
 fn best<'a>(assessed: impl Iterator<Item = &'a Assessment> + Clone) -> Option<&'a Assessment> {
-    let top = assessed
-        .clone()
-        .map(Assessment::score)
-        .fold(f64::NEG_INFINITY, f64::max);
+    let scores = assessed.clone().map(Assessment::score);
+    let top = scores.fold(f64::NEG_INFINITY, f64::max);
     let equal = assessed.filter(|v| v.score() >= top - EQUAL);
     equal.min_by(|a, b| {
-        let misses = a.miss_rate.total_cmp(&b.miss_rate);
-        (!a.follows)
-            .cmp(&!b.follows)
-            .then(misses)
-            .then(a.params.cmp(&b.params))
-            .then(b.score().total_cmp(&a.score()))
+        let by_following = b.follows.cmp(&a.follows);
+        let by_misses = by_following.then(a.miss_rate.total_cmp(&b.miss_rate));
+        let by_params = by_misses.then(a.params.cmp(&b.params));
+        by_params.then(b.score().total_cmp(&a.score()))
     })
 }
 
@@ -178,8 +160,7 @@ fn verdict(
     }
 }
 
-/// Returns the method that a trade-off names: among those that pay and lose about the least IOPS,
-/// the best. It may be interrupts.
+/// The best of those that pay and lose about the least IOPS; it may be interrupts.
 fn nearest(assessed: &[Assessment]) -> Option<&Assessment> {
     let paying = || assessed.iter().filter(|v| v.pays && v.limits_kept);
     let most = paying()
@@ -200,17 +181,15 @@ fn open(
             v.gain() - w.score() > EQUAL - OPEN * error
         })
     };
-    // A method whose few trials beat the answer stays open: a reader of the table would ask why it
-    // is not the answer.
-    let lucky = |v: &Assessment| {
-        let ahead = winner.is_none_or(|w| v.measured > w.measured + EQUAL);
-        v.kept && v.pays && ahead
-    };
+    // One that beats the answer stays open: a reader would ask why it is not the answer.
+    let lucky =
+        |v: &Assessment| v.kept && v.pays && winner.is_none_or(|w| v.measured > w.measured + EQUAL);
     let unsure = |v: &Assessment| {
         let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
-        match is_answer {
-            true => v.trials < wanted || (DOUBT..1.0 - DOUBT).contains(&v.breaks),
-            false => v.may_keep() && better(v) || v.trials < wanted && lucky(v),
+        if is_answer {
+            v.trials < wanted || (DOUBT..1.0 - DOUBT).contains(&v.breaks)
+        } else {
+            v.may_keep() && better(v) || v.trials < wanted && lucky(v)
         }
     };
     let mut open: Vec<&Assessment> = assessed.iter().filter(|v| unsure(v)).collect();
@@ -228,8 +207,7 @@ fn open(
 }
 
 impl Decision {
-    /// Returns the decision in the form of a result. `contenders` and `noise` must be those that
-    /// [`decide`] was called with; `asked` is the floor as the user wrote it.
+    /// The decision as a result, with the arguments of [`decide`]; `asked` is the floor as written.
     #[must_use]
     pub fn recommendation(
         &self,
@@ -239,33 +217,26 @@ impl Decision {
         asked: &str,
     ) -> Recommendation {
         let named = |index: usize| MethodName(contenders[index].method.clone().into());
-        let method = self
-            .chosen
-            .map_or(LaneMethod::Poll, |i| contenders[i].method.clone());
+        let chosen = self.chosen.map(|index| &contenders[index].method);
+        let method = chosen.cloned().unwrap_or(LaneMethod::Poll);
+        let elsewhere = |(index, [iops, iops_over_run]): (usize, [f64; 2])| Elsewhere {
+            method: named(index),
+            iops,
+            iops_over_run,
+        };
         Recommendation {
             floor_asked: asked.to_owned(),
             nearest: self.nearest.map(named),
             following: self.following.map(named),
             open: self.open.iter().map(|&index| named(index)).collect(),
             undecided: self.undecided(contenders),
-            elsewhere: self
-                .elsewhere
-                .map(|(index, [iops, iops_over_run])| Elsewhere {
-                    method: named(index),
-                    iops,
-                    iops_over_run,
-                }),
+            elsewhere: self.elsewhere.map(elsewhere),
             noise_pct: noise.iops * 100.0,
-            follows: self
-                .chosen
-                .is_none_or(|i| contenders[i].method.follows_the_device()),
+            follows: chosen.is_none_or(LaneMethod::follows_the_device),
             over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
             ..Recommendation::clear(bs, self.verdict, method.into(), self.floor)
         }
     }
-}
-
-impl Decision {
     fn undecided(&self, contenders: &[Contender]) -> Vec<Undecided> {
         let of = |holds: fn(usize) -> bool| {
             let other = contenders.iter().filter(|c| c.method != LaneMethod::Poll);
@@ -282,8 +253,7 @@ impl Decision {
         single.into_iter().chain(untried).chain(within).collect()
     }
 
-    /// Whether the floor lies within the interval of the chosen method's trials, and too many of
-    /// them are below it. The interval alone widens with every trial, and so would never settle.
+    /// Too many trials are below it as well: the interval alone only widens, and never settles.
     fn floor_within(&self, contenders: &[Contender]) -> Option<Undecided> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(Trial::relative_iops).collect();
@@ -306,8 +276,7 @@ fn by_chance(below: usize, n: usize) -> f64 {
     sum
 }
 
-/// The chosen rule's KIOPS/core over that of Linux's rule, each relative to polling. `None` where
-/// the chosen method is Linux's rule or no rule at all.
+/// Each relative to polling; `None` where the chosen method is Linux's rule or no rule.
 fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
     let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
     let theirs = contenders.iter().find(|c| c.method == linux)?;

@@ -16,8 +16,7 @@ pub struct Beside {
     pub busy_cpus: Option<f64>,
     /// Whether the lanes sleep between their I/Os, so that polling does not take a whole CPU.
     pub thinks: bool,
-    /// Quantiles of the waits of a lane's I/Os, from the submission's return to the reaping, at
-    /// the midpoints of equal shares, ns; zeros where they are not known.
+    /// Quantiles at the midpoints of equal shares, from submission to reaping, ns, or zeros.
     pub waits: [f32; WAITS],
 }
 
@@ -53,20 +52,19 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether the trial can be compared with its slices. It cannot when either has no I/O or no
-    /// CPU time.
+    /// Whether trial and slices can be compared: all have I/Os and CPU time.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
     }
 
-    /// The most thread CPU with which a rule has left the CPU, percent: a share of what polling
-    /// takes.
+    /// The most thread CPU with which a rule has left it, percent: a share of polling's.
     pub(crate) fn saving(&self) -> f64 {
-        match self.beside.thinks {
-            true => SAVING / 100.0 * self.beside.cpu_pct,
-            false => SAVING,
+        if self.beside.thinks {
+            SAVING / 100.0 * self.beside.cpu_pct
+        } else {
+            SAVING
         }
     }
 
@@ -76,8 +74,7 @@ impl Trial {
         self.rates.iops / self.beside.iops
     }
 
-    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where the busy
-    /// CPUs could not be read.
+    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs where they are known.
     #[must_use]
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
@@ -93,43 +90,42 @@ impl Trial {
         }
     }
 
-    /// KIOPS/core over that of polling beside it, by the CPU time of the submitting threads alone:
-    /// interrupts that run on another CPU are not counted.
+    /// KIOPS/core over that of polling beside it, by the submitting threads alone.
     #[must_use]
     pub fn relative_per_thread_cpu(&self) -> f64 {
         self.relative_iops() * self.beside.cpu_pct / self.rates.cpu_pct
     }
 }
 
-/// The median of a figure over trials.
 pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
     median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
 }
 
-/// The CPU time that KIOPS/core of methods divides by, from the trials of each: the machine's when
-/// more than half of the trials of every method have it. Methods that are compared with each other
-/// divide by the same, since interrupts that belong to no thread would make one of them look better
-/// than another.
+/// What KIOPS/core divides by: the machine's CPUs when most trials of every method have them. All
+/// methods divide by the same, since interrupts that belong to no thread would make one look
+/// better.
 #[must_use]
 pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [Trial]>) -> PerCore {
     let seen = |trials: &[Trial]| {
         let known = trials.iter().filter_map(Trial::relative_per_core).count();
         2 * known > trials.len()
     };
-    match methods.filter(|trials| !trials.is_empty()).all(seen) {
-        true => PerCore::Machine,
-        false => PerCore::Threads,
+    let all = methods.filter(|trials| !trials.is_empty()).all(seen);
+    if all {
+        PerCore::Machine
+    } else {
+        PerCore::Threads
     }
 }
 
-/// KIOPS/core over polling beside it, of each trial that has the CPU time of `cores`.
 pub(crate) fn per_core(trials: &[Trial], cores: PerCore) -> Vec<f64> {
-    let all = trials.iter();
-    all.filter_map(|trial| trial.per_core(cores)).collect()
+    trials
+        .iter()
+        .filter_map(|trial| trial.per_core(cores))
+        .collect()
 }
 
-/// The relative figures of a cell in the form of a result; `None` without a trial. `cores` is that
-/// of all cells that the cell is compared with.
+/// The relative figures of a cell as a result; `cores` is that of all cells compared.
 #[must_use]
 pub fn relative(trials: &[Trial], cores: PerCore) -> Option<Relative> {
     let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
@@ -153,15 +149,13 @@ pub struct Estimate {
 const OF_MEDIAN: f64 = 1.25;
 
 impl Estimate {
-    /// Estimates the median of ratios whose logarithms scatter by `sd`; `None` without ratios, or
-    /// when their median is not above 0.
+    /// Estimates the median of ratios whose logarithms scatter by `sd`, if it is above 0.
     #[must_use]
     pub fn of(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
         let middle = median(&ratios);
         (middle > 0.0).then(|| Estimate {
-            // The logarithm of the median, not the median of the logarithms: it agrees with the
-            // median that is printed.
+            // Not the median of the logarithms: it agrees with the median that is printed.
             log: middle.ln(),
             se: match ratios.len() {
                 // A median of one or two is their mean.
@@ -258,8 +252,7 @@ mod tests {
         }
     }
 
-    /// A trial with 96 IOPS on 0.6 CPUs beside polling with 100 IOPS on 1.2 CPUs gives the ratios
-    /// 0.96 and 1.92. By thread CPU, the second one is 0.96 * 100 / 50.
+    /// 96 IOPS on 0.6 CPUs beside 100 on 1.2 give 0.96 and 1.92; by thread CPU 0.96 * 100 / 50.
     #[test]
     fn a_trial_over_polling_beside_it() {
         let one = trial(96.0, 0.6);
@@ -268,8 +261,7 @@ mod tests {
         assert_eq!(one.relative_per_thread_cpu(), 1.92);
     }
 
-    /// With think time polling takes 40 % of a CPU, and a rule that has left it at most 97 % of
-    /// that.
+    /// Polling that thinks takes 40 % of a CPU, a rule that has left it at most 97 % of that.
     #[test]
     fn a_rule_leaves_what_polling_takes() {
         let mut one = trial(96.0, 0.6);
@@ -282,22 +274,17 @@ mod tests {
     fn a_stalled_trial_is_not_whole() {
         assert!(trial(96.0, 0.6).is_whole());
         assert!(!trial(0.0, 0.6).is_whole());
-        let alone = Trial {
-            beside: Beside::default(),
-            ..trial(96.0, 0.6)
-        };
+        let mut alone = trial(96.0, 0.6);
+        alone.beside = Beside::default();
         assert!(!alone.is_whole());
         assert_eq!(Estimate::of(&[f64::NAN], 0.01), None);
     }
 
-    /// A single trial without busy CPUs is left out of KIOPS/core. Where it is half of the trials
-    /// of a method, all methods are compared by thread CPU: the two kinds are never mixed.
+    /// Where half the trials of a method lack busy CPUs, all are compared by thread CPU.
     #[test]
     fn busy_cpus_of_all_methods_or_of_none() {
-        let blind = Trial {
-            busy_cpus: None,
-            ..trial(96.0, 0.6)
-        };
+        let mut blind = trial(96.0, 0.6);
+        blind.busy_cpus = None;
         let seen = [trial(90.0, 0.9), trial(90.0, 0.9), blind];
         let half = [trial(96.0, 0.6), blind];
         assert_eq!(cores_of([&seen[..]].into_iter()), PerCore::Machine);
@@ -315,29 +302,22 @@ mod tests {
         assert_eq!(relative(&[], both), None);
     }
 
-    /// The weights 1/0.01^2 and 1/0.02^2 are as 4 to 1, so the result is 0.8 * 0.0 + 0.2 * 0.05 =
-    /// 0.01, with the error sqrt(1 / 12500).
+    /// The weights 1/0.01^2 and 1/0.02^2 are as 4 to 1: 0.2 * 0.05 = 0.01, error sqrt(1 / 12500).
     #[test]
     fn what_is_known_better_counts_more() {
-        let sure = Estimate { log: 0.0, se: 0.01 };
-        let less = Estimate {
-            log: 0.05,
-            se: 0.02,
-        };
+        let [sure, less] = [(0.0, 0.01), (0.05, 0.02)].map(|(log, se)| Estimate { log, se });
         let both = sure.joined(Some(less));
         assert!((both.log - 0.01).abs() < 1e-12);
         assert!((both.se - (1.0f64 / 12_500.0).sqrt()).abs() < 1e-12);
         assert_eq!(sure.joined(None), sure);
     }
 
-    /// Two cells of three trials have the deviations -2 %, 0 and +2 % each, so the variance is
-    /// (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
+    /// Deviations are -2 %, 0 and +2 % in both: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
     #[test]
     fn scatter_is_pooled_within_cells() {
         let cell = |center: f64| {
-            [center / 1.02, center, center * 1.02]
-                .map(|iops| trial(iops, 1.0))
-                .to_vec()
+            let trials = [center / 1.02, center, center * 1.02].map(|iops| trial(iops, 1.0));
+            trials.to_vec()
         };
         let cells = [cell(90.0), cell(50.0)];
         let noise = Noise::of(cells.iter().map(Vec::as_slice));

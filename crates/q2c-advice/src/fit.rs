@@ -1,35 +1,26 @@
-//! Fits the correction that explains the trials best: least squares with a prior, solved by
-//! Gauss-Newton steps.
+//! Fits the correction that explains the trials best: least squares with a prior, by Gauss-Newton.
 
 use crate::correction::{Correction, PRIOR, TERMS};
 
-/// The number of figures that are compared with a prediction: the logarithm of the relative IOPS,
-/// the thread CPU as a share of a CPU, and the miss rate, in this order.
+/// Logarithm of the relative IOPS, thread CPU as a share of a CPU, miss rate.
 pub(crate) const FIGURES: usize = 3;
 pub(crate) type Figures = [f64; FIGURES];
 
-/// One trial beside its prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Observed {
-    /// Index of the simulated cell that the trial belongs to.
     pub cell: usize,
     /// Index of the correction that the prediction was made with, among those of [`fit`].
     pub correction: usize,
-    /// Measured figures less predicted ones.
     pub off: Figures,
-    /// Standard deviations of the noise in `off`.
     pub sd: Figures,
 }
 
-/// A correction and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FittedCorrection {
     pub correction: Correction,
-    /// Lower triangle of the Cholesky decomposition of the terms' covariance: the covariance is
-    /// this matrix times its transpose.
+    /// Lower Cholesky triangle: the terms' covariance is this times its transpose.
     pub spread: Matrix,
-    /// Error of the model's form: the standard deviation of the logarithm of a cell's relative IOPS
-    /// that no correction can explain.
+    /// Of the logarithm of a cell's IOPS that no correction can explain.
     pub form_sd: f64,
 }
 
@@ -43,13 +34,11 @@ impl Default for FittedCorrection {
     }
 }
 
-/// Number of Gauss-Newton steps. A few are enough, since the simulated figures are nearly linear in
-/// each term.
+/// Gauss-Newton steps: the simulated figures are nearly linear in each term.
 const STEPS: usize = 4;
 /// Distance over which a derivative is taken, as a share of the term's prior.
 const REACH: f64 = 0.3;
-/// Trials that are off by more than this many standard deviations get less weight: a stall is not
-/// the cost of a sleep.
+/// Trials beyond so many standard deviations weigh less: a stall is not a sleep's cost.
 const OUTLIER: f64 = 2.5;
 /// The error of the model's form that is assumed before the first trial.
 const FORM_SD: f64 = 0.008;
@@ -58,9 +47,8 @@ const FORM_WEIGHT: f64 = 3.0;
 /// The smallest error of the model's form.
 const LEAST_FORM_SD: f64 = 0.003;
 
-/// Fits a correction to the trials. `corrections` holds that of each round so far; `simulate`
-/// returns the figures of every cell under a correction, and must use the same recordings and draws
-/// at each call.
+/// Fits a correction to the trials. `corrections` are those of the rounds so far; `simulate` must
+/// use the same recordings and draws at each call.
 pub(crate) fn fit(
     observed: &[Observed],
     corrections: &[Correction],
@@ -91,8 +79,7 @@ pub(crate) fn fit(
     }
 }
 
-/// Estimates the error of the model's form from the errors in relative IOPS that are left in each
-/// cell after the correction, less the part that the noise of the trials explains.
+/// The errors left in each cell's IOPS, less what the noise of trials explains.
 fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
     for (cell, figures) in now.iter().enumerate() {
@@ -113,7 +100,6 @@ fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64
     (sum / weight).max(LEAST_FORM_SD.powi(2)).sqrt()
 }
 
-/// Derivatives of every cell's figures by each term.
 fn slopes(
     terms: [f64; TERMS],
     now: &[Figures],
@@ -122,9 +108,10 @@ fn slopes(
     let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
     for i in 0..TERMS {
         // The step goes towards zero, away from the bound of the term.
-        let step = match terms[i] > 0.0 {
-            true => -REACH * PRIOR[i],
-            false => REACH * PRIOR[i],
+        let step = if terms[i] > 0.0 {
+            -REACH * PRIOR[i]
+        } else {
+            REACH * PRIOR[i]
         };
         let mut moved = terms;
         moved[i] += step;
@@ -148,10 +135,10 @@ fn triangle(of: Matrix) -> Matrix {
         for j in 0..=i {
             let before: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
             let left = of[i][j] - before;
-            lower[i][j] = match i == j {
-                true => left.max(0.0).sqrt(),
-                false if lower[j][j] > 0.0 => left / lower[j][j],
-                false => 0.0,
+            lower[i][j] = match lower[j][j] {
+                _ if i == j => left.max(0.0).sqrt(),
+                above if above > 0.0 => left / above,
+                _ => 0.0,
             };
         }
     }
@@ -188,11 +175,9 @@ fn normal_equations(
     (matrix, right)
 }
 
-/// The inverse of a symmetric, positive definite matrix, by elimination; `None` where a pivot is
-/// not a positive number.
+/// By elimination; `None` where a pivot is not a positive number.
 fn inverse(mut matrix: Matrix) -> Option<Matrix> {
-    let mut inverse: Matrix =
-        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    let mut inverse = diagonal([1.0; TERMS]);
     for pivot in 0..TERMS {
         let by = matrix[pivot][pivot];
         if !by.is_finite() || by <= 0.0 {
@@ -218,8 +203,7 @@ fn inverse(mut matrix: Matrix) -> Option<Matrix> {
 mod tests {
     use super::*;
 
-    /// The figures of these cells are linear in the terms, so the fit finds the true correction, up
-    /// to the small pull of the prior.
+    /// Figures are linear in the terms here: the true correction, but for the prior's pull.
     #[test]
     fn a_known_correction_is_found() {
         let truth = Correction {
@@ -237,28 +221,22 @@ mod tests {
             (0..5).map(cell).collect()
         };
         let (nothing, all) = (simulate(&Correction::default()), simulate(&truth));
-        let observed: Vec<Observed> = (0..5)
-            .map(|cell| Observed {
-                cell,
-                correction: 0,
-                off: std::array::from_fn(|f| all[cell][f] - nothing[cell][f]),
-                sd: [1e-4; FIGURES],
-            })
-            .collect();
+        let seen = |cell: usize| Observed {
+            cell,
+            correction: 0,
+            off: std::array::from_fn(|f| all[cell][f] - nothing[cell][f]),
+            sd: [1e-4; FIGURES],
+        };
+        let mut observed: Vec<Observed> = (0..5).map(seen).collect();
         let found = fit(&observed, &[Correction::default()], &simulate);
         for (found, wanted) in found.correction.terms().iter().zip(truth.terms()) {
             assert!((found - wanted).abs() < 1e-3, "{found} for {wanted}");
         }
         // The same trials, predicted with the right correction, leave nothing to explain.
-        let right: Vec<Observed> = observed
-            .iter()
-            .map(|seen| Observed {
-                correction: 1,
-                off: [0.0; FIGURES],
-                ..seen.clone()
-            })
-            .collect();
-        let again = fit(&right, &[Correction::default(), truth], &simulate);
+        for seen in &mut observed {
+            (seen.correction, seen.off) = (1, [0.0; FIGURES]);
+        }
+        let again = fit(&observed, &[Correction::default(), truth], &simulate);
         assert!((again.correction.wake - 0.2).abs() < 1e-3, "{again:?}");
     }
 
@@ -268,38 +246,34 @@ mod tests {
         assert_eq!(found, FittedCorrection::default());
     }
 
-    #[test]
-    fn a_triangle_times_its_transpose_is_the_matrix() {
-        let matrix: Matrix = [
-            [4.0, 1.0, 0.5, 0.0],
-            [1.0, 3.0, 0.2, 0.1],
-            [0.5, 0.2, 2.0, 0.3],
-            [0.0, 0.1, 0.3, 1.0],
-        ];
-        let lower = triangle(matrix);
-        for (i, row) in matrix.iter().enumerate() {
+    const MATRIX: Matrix = [
+        [4.0, 1.0, 0.5, 0.0],
+        [1.0, 3.0, 0.2, 0.1],
+        [0.5, 0.2, 2.0, 0.3],
+        [0.0, 0.1, 0.3, 1.0],
+    ];
+
+    fn assert_product(of: impl Fn(usize, usize, usize) -> f64, wanted: Matrix) {
+        for (i, row) in wanted.iter().enumerate() {
             for (j, wanted) in row.iter().enumerate() {
-                let product: f64 = (0..TERMS).map(|k| lower[i][k] * lower[j][k]).sum();
-                assert!((product - wanted).abs() < 1e-12);
+                let product: f64 = (0..TERMS).map(|k| of(i, j, k)).sum();
+                assert!((product - wanted).abs() < 1e-12, "{product} {wanted}");
             }
         }
     }
 
     #[test]
+    fn a_triangle_times_its_transpose_is_the_matrix() {
+        let lower = triangle(MATRIX);
+        assert_product(|i, j, k| lower[i][k] * lower[j][k], MATRIX);
+    }
+
+    #[test]
     fn an_inverse_times_its_matrix_is_one() {
-        let matrix: Matrix = [
-            [4.0, 1.0, 0.5, 0.0],
-            [1.0, 3.0, 0.2, 0.1],
-            [0.5, 0.2, 2.0, 0.3],
-            [0.0, 0.1, 0.3, 1.0],
-        ];
-        let inverse = inverse(matrix).unwrap();
-        for (i, row) in matrix.iter().enumerate() {
-            let column = |j: usize| inverse.iter().map(move |row| row[j]);
-            for j in 0..TERMS {
-                let product: f64 = row.iter().zip(column(j)).map(|(a, b)| a * b).sum();
-                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
-            }
-        }
+        let inverse = inverse(MATRIX).unwrap();
+        assert_product(
+            |i, j, k| MATRIX[i][k] * inverse[k][j],
+            diagonal([1.0; TERMS]),
+        );
     }
 }

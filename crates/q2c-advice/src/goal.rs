@@ -14,8 +14,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Returns the floor as a share of polling's IOPS. `poll_iops` converts a floor that the user
-    /// gave in IOPS.
+    /// The floor as a share of polling's IOPS, which are `poll_iops`.
     #[must_use]
     pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {

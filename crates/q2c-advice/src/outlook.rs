@@ -1,10 +1,10 @@
-//! Simulates every rule of the grid on resampled recordings, with costs that are varied as far as
-//! they are uncertain.
+//! Simulates every rule of the grid on resampled recordings with costs varied as far as uncertain.
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
 use crate::goal::{Goal, SAVING};
+use crate::predict::period_ns;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
@@ -26,8 +26,7 @@ pub struct Setting {
     pub seed: u64,
 }
 
-/// What the simulations expect of one rule. Figures "over polling's" compare with classic polling
-/// simulated on the same part of a recording.
+/// What simulations expect of a rule; "over polling's" is on the same part of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
     /// The rule and its parameters.
@@ -40,8 +39,7 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
-    /// Whether the threads leave the CPU: they take at most [`SAVING`] percent of it, or with think
-    /// time of what polling takes.
+    /// At most [`SAVING`] percent of the CPU or, with think time, of what polling takes.
     pub saves: bool,
     /// Sleep asked, mean over all I/Os, ns.
     pub sleep_ns: f64,
@@ -49,37 +47,30 @@ pub struct Outlook {
     pub miss_rate: f64,
     /// The objective over polling's, mean over the draws; more is better.
     pub value: f64,
-    /// The robust objective: the objective over polling's, lowered where a draw breaks the floor, 0
-    /// where it breaks a limit, averaged over all draws and over the rule's neighbours in the grid.
-    /// So a rule whose neighbours break the floor is valued less.
+    /// The objective over polling's, lowered where a draw breaks the floor, 0 beyond a limit,
+    /// averaged over all draws and the rule's neighbours in the grid.
     pub robust: f64,
 }
 
-/// Draws of a recording and of costs for each rule. Several lanes need the slower simulator, so
-/// they get fewer draws.
+/// Several lanes need the slower simulator, so they get fewer draws.
 const DRAWS_OF_ONE_LANE: usize = 6;
 const DRAWS_OF_MANY: usize = 4;
 /// Simulated time that is dropped: two of the longest periods of the grid.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 const MEASURE: Nanos = Nanos::from_millis(600);
-/// Periods of windowed rules that are simulated, ms. The periods of the standard grid lie so near
-/// to each other that trials could not tell them apart.
+/// ms; those of the standard grid lie so near to each other that trials cannot tell them apart.
 const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
 /// Share of a recording that a draw replays; the part begins at a random place.
 const PART: f64 = 0.6;
-/// Below the floor the objective is multiplied by (IOPS / floor) to this power: IOPS 1 % below the
-/// floor cost 11 % of the objective.
+/// Power of (IOPS / floor) below the floor: IOPS 1 % below it cost 11 % of the objective.
 const EDGE: i32 = 12;
 /// Weight of a rule against the weight 1 of each of its neighbours.
 const OWN_WEIGHT: f64 = 2.0;
 
-/// Returns the standard grid with fewer periods, ten more fixed sleeps, and the own rules.
 pub(crate) fn grid(setting: &Setting) -> Grid {
     let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
-    grid.policies.retain(|policy| {
-        let period = policy.params().into_iter().find(|p| p.0 == "period");
-        period.is_none_or(|(_, ns)| PERIODS_MS.contains(&(ns / 1e6)))
-    });
+    grid.policies
+        .retain(|policy| period_ns(policy).is_none_or(|ns| PERIODS_MS.contains(&(ns / 1e6))));
     let between = (0..10).map(|n| setting.latency_ns * (f64::from(n) + 0.5) / 10.0);
     let fixed = between.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
     let fixed = fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more"));
@@ -88,14 +79,11 @@ pub(crate) fn grid(setting: &Setting) -> Grid {
     grid
 }
 
-/// The outcomes of one draw.
 struct Draw {
-    /// In the order of the grid.
     cells: Vec<Outcome>,
     poll: Outcome,
 }
 
-/// Simulates every rule of the grid.
 pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal) -> Vec<Outlook> {
     let grid = grid(setting);
     let lanes = setting.recordings.first().map_or(0, Vec::len);
@@ -105,12 +93,10 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
         _ => DRAWS_OF_MANY,
     };
     let mut rng = Rng::new(setting.seed);
-    let draws: Vec<Draw> = (0..count)
-        .map(|n| draw(setting, fitted, &grid, n, &mut rng))
-        .collect();
-    let values: Vec<f64> = (0..grid.policies.len())
-        .map(|i| over(&draws, |d| utility(d, i, goal)))
-        .collect();
+    let draws = (0..count).map(|n| draw(setting, fitted, &grid, n, &mut rng));
+    let draws: Vec<Draw> = draws.collect();
+    let values = (0..grid.policies.len()).map(|i| over(&draws, |d| utility(d, i, goal)));
+    let values: Vec<f64> = values.collect();
     let form_sd = fitted.form_sd;
     let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
     let saving = saving(setting, over(&draws, |d| d.poll.gives.rates.cpu_pct));
@@ -132,9 +118,11 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
 /// The most thread CPU with which a rule has left the CPU, percent. Polling takes `polled_pct`.
 fn saving(setting: &Setting, polled_pct: f64) -> f64 {
     let mut lanes = setting.recordings.iter().flatten();
-    match lanes.any(|lane| lane.gap_cpu.is_some()) {
-        true => SAVING / 100.0 * polled_pct,
-        false => SAVING,
+    let thinks = lanes.any(|lane| lane.gap_cpu.is_some());
+    if thinks {
+        SAVING / 100.0 * polled_pct
+    } else {
+        SAVING
     }
 }
 
@@ -173,8 +161,7 @@ fn draw(
     Draw { cells, poll }
 }
 
-/// Returns the part of a recording that begins at the share `start`. A part that reaches the end of
-/// the recording goes on at its beginning.
+/// From the share `start` on; at the end it goes on at the beginning.
 fn part(lane: &Recording, start: f64) -> Recording {
     let len = lane.len();
     let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
@@ -190,14 +177,13 @@ fn part(lane: &Recording, start: f64) -> Recording {
 }
 
 fn relative(draw: &Draw, i: usize) -> (f64, f64) {
-    let (cell, poll) = (&draw.cells[i], &draw.poll);
+    let (cell, poll) = (&draw.cells[i].gives, &draw.poll.gives);
     (
-        cell.gives.rates.iops / poll.gives.rates.iops,
-        cell.gives.kiops_per_core / poll.gives.kiops_per_core,
+        cell.rates.iops / poll.rates.iops,
+        cell.kiops_per_core / poll.kiops_per_core,
     )
 }
 
-/// The objective over polling's in one draw; more is better.
 fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, per_core) = relative(draw, i);
     match goal.objective {
@@ -207,16 +193,14 @@ fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     }
 }
 
-/// The robust objective of a rule in one draw, without its neighbours.
 fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
+    if !goal.limits.kept_by(&draw.cells[i], 0.0) {
+        return 0.0;
+    }
     let (iops, _) = relative(draw, i);
     let floor = goal.floor(draw.poll.gives.rates.iops);
-    let value = value(draw, i, goal);
     // The floor is no hard limit here: the simulation may be wrong by a little.
-    match goal.limits.kept_by(&draw.cells[i], 0.0) {
-        true => value * (iops / floor).min(1.0).powi(EDGE),
-        false => 0.0,
-    }
+    value(draw, i, goal) * (iops / floor).min(1.0).powi(EDGE)
 }
 
 fn with_neighbours(policies: &[PolicySpec], i: usize, values: &[f64]) -> f64 {
@@ -225,13 +209,11 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, values: &[f64]) -> f64 {
     (OWN_WEIGHT * values[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-/// The mean over the draws.
 fn over(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// Mean and scatter of a ratio's logarithm over the draws. `form_sd` is the standard deviation that
-/// the error of the model's form adds.
+/// Of a ratio's logarithm over the draws; `form_sd` adds the error of the model's form.
 fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
     let middle = mean(&logs);

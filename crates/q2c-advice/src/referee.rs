@@ -47,47 +47,39 @@ struct TriedMethod {
     trials: Vec<Trial>,
 }
 
-/// Decides which methods are tried, and which one has won, for one block size.
-///
-/// The caller repeats for each round: it calls [`Referee::next`] for the orders, runs the trials
-/// with predictions by [`Referee::cost`], gives each trial to [`Referee::add_trial`], and gives a
-/// new polled recording to [`Referee::add_recording`]. The rounds end when `next` returns no order.
-/// The referee is deterministic: the same recordings and trials give the same orders, so that a run
-/// can be resumed.
+/// Decides which methods are tried, and which one has won, for one block size. For each round the
+/// caller calls [`Referee::next`] for the orders, runs trials with predictions by
+/// [`Referee::cost`], and gives them to [`Referee::add_trial`] and a new polled recording to
+/// [`Referee::add_recording`], until there is no order. The same recordings and trials give the
+/// same orders, so that a run can be resumed.
 pub struct Referee {
     subject: Subject,
     /// All methods that were ordered so far, in the order of their first order.
     tried: Vec<TriedMethod>,
-    /// The correction with which each round was predicted. Its length is the number of rounds that
-    /// were planned.
+    /// With which each round was predicted, as many as there are rounds planned.
     corrections: Vec<Correction>,
     fitted: FittedCorrection,
     outlooks: Vec<Outlook>,
-    /// Trials taken, those that cannot be compared included.
     spent: u32,
 }
 
 /// The rule that the published study found best.
 pub const PUBLISHED: &str = "min:ratio=70%,period=10ms";
-/// In this many first rounds a method gets one trial each: the simulation learns from many methods.
+/// First rounds of one trial per method: the simulation learns from many methods.
 const SINGLE_ROUNDS: usize = 2;
 /// Open methods that are tried again in the second round, which tries most methods.
 const AGAIN: usize = 5;
 /// Open methods that are tried again in each later round.
 const FOCUS: usize = 2;
-/// Most new rules in each round; the last number holds for all later rounds. The first round takes
-/// all candidates.
+/// Most new rules in each round, the last for all later ones; first come all candidates.
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
-/// Trials that baselines, Linux's rule and the user's rules get for comparison, even when they are
-/// not open.
+/// Trials that baselines, Linux's rule and the user's rules get even when they are not open.
 pub const COMPARED: usize = 2;
 /// Simulated time of each simulation in the fit of the correction.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
-/// Standard deviations of the simulator's own errors: of thread CPU as a share of a CPU, and of the
-/// miss rate.
+/// The simulator's own errors: of thread CPU as a share of a CPU, and of the miss rate.
 const MODEL_SD: [f64; 2] = [0.04, 0.08];
-/// Share by which the robust objective of a new rule must exceed that of the rule that is the
-/// answer so far.
+/// By which the robust objective of a new rule must exceed that of the answer so far.
 const PROMISE: f64 = 0.01;
 
 impl Referee {
@@ -109,13 +101,13 @@ impl Referee {
         self.subject.setting.recordings.push(recording);
     }
 
-    /// Plans the next round with at most `most` trials. Returns no order when the answer is clear,
-    /// or when no trial is left to spend.
+    /// The next round of at most `most` trials; empty when the answer is clear or none is left.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
-        let orders = match self.corrections.len() {
-            0 => self.opening(),
-            _ => self.further(most),
+        let orders = if self.corrections.is_empty() {
+            self.opening()
+        } else {
+            self.further(most)
         };
         let mut left = most;
         let mut kept = Vec::new();
@@ -136,8 +128,7 @@ impl Referee {
         kept
     }
 
-    /// Takes the figures of one trial of a method that was ordered. A trial that cannot be compared
-    /// counts as spent and is not used otherwise.
+    /// Takes one trial of an ordered method; one that cannot be compared is only spent.
     pub fn add_trial(&mut self, method: &LaneMethod, trial: Trial) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
@@ -177,8 +168,7 @@ impl Referee {
         &self.outlooks
     }
 
-    /// The methods that were ordered, in the order of their first order, with their roles and
-    /// trials.
+    /// The methods in the order of their first order, with their roles and trials.
     pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[Trial])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
@@ -195,7 +185,7 @@ impl Referee {
         decide(contenders, goal, &self.noise(), *wanted)
     }
 
-    /// The scatter of single trials so far.
+    /// The scatter of single trials.
     #[must_use]
     pub fn noise(&self) -> Noise {
         Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
@@ -241,8 +231,7 @@ impl Referee {
         self.tried.iter().zip(carries).map(of).collect()
     }
 
-    /// The factors that carry each trial of each method to all states of the run; none where the
-    /// waits of a trial are not known.
+    /// None where the waits of a trial are not known.
     fn carries(&self) -> Vec<Vec<Carry>> {
         let trials = self.tried.iter().flat_map(|tried| &tried.trials);
         let seen: Vec<Beside> = trials.map(|trial| trial.beside).collect();
@@ -266,7 +255,6 @@ impl Referee {
         self.tried.iter().map(&mut of).collect()
     }
 
-    /// Corrects the costs by the trials, and simulates every rule anew.
     fn learn(&mut self) {
         self.fitted = self.fit();
         let setting = Setting {
@@ -291,8 +279,7 @@ impl Referee {
         self.with_others(&correction.apply(&setting.cost, setting.latency_ns))
     }
 
-    /// Replaces the machine's CPU per I/O beyond the threads' own by the median over the trials,
-    /// and over the slices beside them.
+    /// The machine's CPU per I/O beyond the threads' is the median over trials and slices.
     fn with_others(&self, cost: &CostModel) -> CostModel {
         let lanes = self.subject.cpus.len() as f64;
         let other = |busy: Option<f64>, cpu_pct: f64, iops: f64| {
@@ -300,9 +287,8 @@ impl Referee {
         };
         let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
         let trials: Vec<&Trial> = sleeping.flat_map(|t| &t.trials).collect();
-        let asleep = trials
-            .iter()
-            .filter_map(|t| other(t.busy_cpus, t.rates.cpu_pct, t.rates.iops));
+        let asleep = trials.iter();
+        let asleep = asleep.filter_map(|t| other(t.busy_cpus, t.rates.cpu_pct, t.rates.iops));
         let beside = trials.iter().map(|t| t.beside);
         let polling = beside.filter_map(|b| other(b.busy_cpus, b.cpu_pct, b.iops));
         CostModel {
@@ -325,21 +311,16 @@ impl Referee {
             };
             let poll = run(&LaneMethod::Poll);
             let figures = |method: &&LaneMethod| {
-                let outcome = run(method);
-                let relative =
-                    (outcome.gives.rates.iops / poll.gives.rates.iops).max(f64::MIN_POSITIVE);
-                [
-                    relative.ln(),
-                    outcome.gives.rates.cpu_pct / 100.0,
-                    outcome.gives.rates.miss_rate,
-                ]
+                let rates = run(method).gives.rates;
+                let relative = (rates.iops / poll.gives.rates.iops).max(f64::MIN_POSITIVE);
+                [relative.ln(), rates.cpu_pct / 100.0, rates.miss_rate]
             };
             cells.par_iter().map(figures).collect()
         };
-        match observed.is_empty() {
-            true => FittedCorrection::default(),
-            false => fit(&observed, &self.corrections, &simulate),
+        if observed.is_empty() {
+            return FittedCorrection::default();
         }
+        fit(&observed, &self.corrections, &simulate)
     }
 
     /// The sleep rules that were tried, and the differences of their trials from the predictions.
@@ -352,16 +333,16 @@ impl Referee {
             cells.push(&tried.method);
             observed.extend(tried.trials.iter().filter_map(|trial| {
                 let predicted = trial.predicted?;
-                let measured = trial.relative_iops().ln();
                 let off = [
-                    measured - predicted.relative_iops.ln(),
+                    trial.relative_iops().ln() - predicted.relative_iops.ln(),
                     (trial.rates.cpu_pct - predicted.cpu_pct) / 100.0,
                     trial.rates.miss_rate - predicted.miss_rate,
                 ];
+                let correction = trial.round as usize;
                 let finite = off.iter().all(|o| o.is_finite());
                 finite.then_some(Observed {
                     cell,
-                    correction: trial.round as usize,
+                    correction,
                     off,
                     sd,
                 })
@@ -379,10 +360,8 @@ impl Referee {
             once(hybrid(LINUX), Role::Linux),
             once(hybrid(PUBLISHED), Role::Published),
         ];
-        let taken: Vec<PolicySpec> = orders
-            .iter()
-            .filter_map(|o| o.method.policy().cloned())
-            .collect();
+        let taken = orders.iter().filter_map(|o| o.method.policy().cloned());
+        let taken: Vec<PolicySpec> = taken.collect();
         let floor = self.subject.goal.floor(self.polled_iops());
         orders.extend(self.proposed(&taken, floor));
         orders
@@ -392,43 +371,34 @@ impl Referee {
     fn proposed(&self, taken: &[PolicySpec], floor: f64) -> Vec<Order> {
         let setting = &self.subject.setting;
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
-        found
-            .map(|(policy, role)| once(LaneMethod::Hybrid(policy), role))
-            .collect()
+        let orders = found.map(|(policy, role)| once(LaneMethod::Hybrid(policy), role));
+        orders.collect()
     }
 
-    /// IOPS of polling in the first recording.
     fn polled_iops(&self) -> f64 {
         let Subject { setting, cpus, .. } = &self.subject;
-        setting.recordings.first().map_or(0.0, |lanes| {
-            predict(
-                &LaneMethod::Poll,
-                lanes,
-                cpus,
-                &setting.cost,
-                FIT_FOR,
-                setting.seed,
-            )
-            .gives
-            .rates
-            .iops
-        })
+        let Some(lanes) = setting.recordings.first() else {
+            return 0.0;
+        };
+        let (cost, seed) = (&setting.cost, setting.seed);
+        let polled = predict(&LaneMethod::Poll, lanes, cpus, cost, FIT_FOR, seed);
+        polled.gives.rates.iops
     }
 
     fn further(&self, most: u32) -> Vec<Order> {
         let round = self.corrections.len();
-        let (trials, methods) = match round < SINGLE_ROUNDS {
-            true => (1, AGAIN),
-            false => (2, FOCUS),
+        let (trials, methods) = if round < SINGLE_ROUNDS {
+            (1, AGAIN)
+        } else {
+            (2, FOCUS)
         };
         let decision = self.decision();
         let again = decision.open.iter().take(methods).map(|&i| &self.tried[i]);
-        let mut orders: Vec<Order> = again
-            .map(|t| Order {
-                trials,
-                ..once(t.method.clone(), t.role)
-            })
-            .collect();
+        let again = again.map(|t| Order {
+            trials,
+            ..once(t.method.clone(), t.role)
+        });
+        let mut orders: Vec<Order> = again.collect();
         let new = NEW[round.min(NEW.len() - 1)];
         orders.extend(self.promising(&decision).into_iter().take(new));
         if orders.is_empty() {
@@ -444,32 +414,28 @@ impl Referee {
         orders
     }
 
-    /// New rules that by simulation are better than the answer so far.
     fn promising(&self, decision: &Decision) -> Vec<Order> {
         let goal = &self.subject.goal;
-        let taken: Vec<PolicySpec> = self
-            .tried
-            .iter()
-            .filter_map(|t| t.method.policy().cloned())
-            .collect();
+        let taken = self.tried.iter().filter_map(|t| t.method.policy().cloned());
+        let taken: Vec<PolicySpec> = taken.collect();
         let of = |policy: &PolicySpec| self.outlooks.iter().find(|o| o.policy == *policy);
         let answer = match decision.verdict {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        // The bound is in units of the objective. KIOPS/core has to pay, or to be more than
-        // interrupts give; for the other objectives there is no bound unless a rule is the answer.
+        // In units of the objective. KIOPS/core has to pay, or be more than interrupts give; other
+        // objectives have a bound only where a rule is the answer.
         let least = match (goal.objective, decision.verdict, decision.chosen) {
             (_, Verdict::Rule, _) => answer
                 .and_then(of)
                 .map_or(0.0, |o| o.robust * (1.0 + PROMISE)),
-            (Objective::KiopsPerCore, Verdict::Interrupt, Some(i)) => middle(
-                self.tried[i]
+            (Objective::KiopsPerCore, Verdict::Interrupt, Some(i)) => {
+                let gains = self.tried[i]
                     .trials
                     .iter()
-                    .filter_map(Trial::relative_per_core),
-            )
-            .unwrap_or(WORTH),
+                    .filter_map(Trial::relative_per_core);
+                middle(gains).unwrap_or(WORTH)
+            }
             (Objective::KiopsPerCore, ..) => WORTH,
             _ => 0.0,
         };

@@ -16,7 +16,6 @@ use rayon::prelude::*;
 
 /// I/Os of a state; a simulation repeats them.
 const IOS: usize = 2_000;
-/// Simulated time that counts in each state.
 const FOR: Nanos = Nanos::from_millis(150);
 
 /// The factors by which a trial's figures over polling's are multiplied.
@@ -34,7 +33,6 @@ pub(crate) struct States {
     polled: Vec<Spent>,
 }
 
-/// I/Os and busy CPU time of a simulation in each second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
     iops: f64,
@@ -61,30 +59,25 @@ impl States {
     /// The states beside trials. Submissions and think times are drawn from the lane `like`.
     pub fn new(seen: &[Beside], like: &Recording, cost: &CostModel, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let lanes: Vec<Recording> = seen
-            .iter()
-            .map(|beside| drawn(&beside.waits, like, &mut rng))
-            .collect();
+        let mut lane = |beside: &Beside| drawn(&beside.waits, like, &mut rng);
+        let lanes: Vec<Recording> = seen.iter().map(&mut lane).collect();
         let polled = spent(&LaneMethod::Poll, &lanes, cost, seed);
         States { lanes, polled }
     }
 
-    /// How the figures of a method over all states differ from those in each of them; IOPS never
-    /// for the better.
+    /// How figures over all states differ from each one's; IOPS never for the better.
     pub fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
         let spent = spent(method, &self.lanes, cost, seed);
         let all = Spent::sum(&spent).over(Spent::sum(&self.polled));
-        let each = spent.iter().zip(&self.polled);
-        each.map(|(spent, polled)| {
+        let carry = |(spent, polled): (&Spent, &Spent)| {
             let here = spent.over(*polled);
             Carry {
-                // A method that lost IOPS in its own trials has lost them: milder states of other
-                // trials do not make that good.
+                // Milder states of other trials do not make lost IOPS good.
                 iops: (all.iops / here.iops).min(1.0),
                 per_core: all.per_core / here.per_core,
             }
-        })
-        .collect()
+        };
+        spent.iter().zip(&self.polled).map(carry).collect()
     }
 }
 
@@ -101,7 +94,6 @@ fn spent(method: &LaneMethod, lanes: &[Recording], cost: &CostModel, seed: u64) 
     lanes.par_iter().map(of).collect()
 }
 
-/// A lane whose waits are drawn from quantiles at the midpoints of equal shares.
 fn drawn(waits: &[f32; WAITS], like: &Recording, rng: &mut Rng) -> Recording {
     let mut lane = Recording {
         gap_cpu: like.gap_cpu,
@@ -122,22 +114,24 @@ fn drawn(waits: &[f32; WAITS], like: &Recording, rng: &mut Rng) -> Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Direction;
     use q2c_policy::Io;
 
     fn like() -> Recording {
         let mut like = Recording::default();
-        let io = Io {
-            direction: Direction::Read,
-            bytes: 4096,
-        };
-        like.push(io, 0.0, 1.0, 0.0);
+        like.push(
+            Io {
+                bytes: 4096,
+                ..Io::default()
+            },
+            0.0,
+            1.0,
+            0.0,
+        );
         like
     }
 
-    /// A sleep of 50 us costs nothing where I/Os take 100 us: 10,000 I/Os a second are polling's.
-    /// Where they take 40 us it leaves 20,000 of 25,000. Over both it keeps 30 of 35, and a trial
-    /// of the faster state is not made better by that.
+    /// 50 us cost nothing of I/Os of 100 us: 10,000 a second. Of 40 us they leave 20,000 of 25,000,
+    /// so 30 of 35 over both, and a trial of the faster state is not made better.
     #[test]
     fn a_sleep_is_carried_to_a_faster_state() {
         let beside = |ns: f32| Beside {
@@ -152,8 +146,7 @@ mod tests {
         }
     }
 
-    /// Quantiles at the midpoints of equal shares of an even spread give that spread again: its
-    /// mean, and a quarter below its first quartile.
+    /// Those of an even spread give its mean again, and a quarter below its first quartile.
     #[test]
     fn waits_are_drawn_as_they_were_seen() {
         let waits = std::array::from_fn(|i| 1e4 + 1e3 * i as f32);

@@ -5,8 +5,7 @@ use q2c_model::{Bytes, Rates};
 use q2c_result::tune::{MethodName, Undecided, Verdict};
 use q2c_sim::{Limits, MinIops};
 
-/// Makes trials of a method with the given IOPS and KIOPS/core over polling's, and the given miss
-/// rate. The IOPS of the trials differ by 0.1 %.
+/// With IOPS and KIOPS/core over polling's and a miss rate; IOPS differ by 0.1 %.
 fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32) -> Contender {
     let trial = |n: u32| {
         let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
@@ -37,14 +36,29 @@ fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32
     }
 }
 
+fn of(contenders: &[Contender], goal: &Goal) -> Decision {
+    decide(contenders, goal, &NOISE, 5)
+}
+
+fn found(contenders: &[Contender]) -> Decision {
+    of(contenders, &Goal::default())
+}
+
+fn five(method: &str, figures: (f64, f64, f64)) -> Contender {
+    tried(method, figures, 5)
+}
+
+fn within(limits: Limits) -> Goal {
+    Goal {
+        limits,
+        ..Goal::default()
+    }
+}
+
 const NOISE: Noise = Noise {
     iops: 0.01,
     per_core: 0.01,
 };
-
-fn of(contenders: &[Contender], goal: &Goal) -> Decision {
-    decide(contenders, goal, &NOISE, 5)
-}
 
 const MEAN: &str = "hybrid:mean:50%,100ms";
 const MIN: &str = "hybrid:min:70%,10ms";
@@ -52,13 +66,12 @@ const FIXED: &str = "hybrid:fixed:20us";
 
 #[test]
 fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
-    let contenders = [
-        tried("interrupt", (0.6, 3.0, 0.0), 5),
-        tried("poll", (1.0, 1.0, 0.0), 5),
-        tried(MEAN, (0.99, 1.3, 0.02), 5),
-        tried(MIN, (0.93, 1.8, 0.2), 5),
-    ];
-    let found = of(&contenders, &Goal::default());
+    let found = found(&[
+        five("interrupt", (0.6, 3.0, 0.0)),
+        five("poll", (1.0, 1.0, 0.0)),
+        five(MEAN, (0.99, 1.3, 0.02)),
+        five(MIN, (0.93, 1.8, 0.2)),
+    ]);
     assert_eq!((found.verdict, found.chosen), (Verdict::Rule, Some(2)));
     assert_eq!(found.floor, 0.97);
     assert!(found.open.is_empty(), "{found:?}");
@@ -67,21 +80,13 @@ fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
 /// Under a floor of 90 % of polling the rule wins that saves more.
 #[test]
 fn a_floor_that_is_asked_for_is_the_floor() {
-    let contenders = [
-        tried(MEAN, (0.99, 1.3, 0.02), 5),
-        tried(MIN, (0.93, 1.8, 0.2), 5),
-    ];
-    let asked = |min_iops| Goal {
-        limits: Limits {
-            min_iops: Some(min_iops),
+    let contenders = [five(MEAN, (0.99, 1.3, 0.02)), five(MIN, (0.93, 1.8, 0.2))];
+    for min_iops in [MinIops::OfPolling(0.9), MinIops::Iops(9_000.0)] {
+        let min_iops = Some(min_iops);
+        let goal = within(Limits {
+            min_iops,
             ..Limits::default()
-        },
-        ..Goal::default()
-    };
-    for goal in [
-        asked(MinIops::OfPolling(0.9)),
-        asked(MinIops::Iops(9_000.0)),
-    ] {
+        });
         let found = of(&contenders, &goal);
         assert!((found.floor - 0.9).abs() < 1e-9);
         assert_eq!(found.chosen, Some(1));
@@ -90,157 +95,125 @@ fn a_floor_that_is_asked_for_is_the_floor() {
 
 #[test]
 fn interrupts_win_where_they_keep_the_floor() {
-    let contenders = [
-        tried("interrupt", (0.98, 4.0, 0.0), 5),
-        tried(MEAN, (0.99, 1.3, 0.02), 5),
-    ];
-    let found = of(&contenders, &Goal::default());
+    let found = found(&[
+        five("interrupt", (0.98, 4.0, 0.0)),
+        five(MEAN, (0.99, 1.3, 0.02)),
+    ]);
     assert_eq!((found.verdict, found.chosen), (Verdict::Interrupt, Some(0)));
 }
 
-/// Two rules pay, and neither keeps 97 %: the one that loses less is named, and polling is the
-/// answer.
+/// Neither keeps 97 %: the one that loses less is named, and polling is the answer.
 #[test]
 fn a_trade_off_names_the_nearest() {
-    let contenders = [
-        tried(MEAN, (0.94, 1.5, 0.02), 5),
-        tried(MIN, (0.80, 1.9, 0.2), 5),
-    ];
-    let found = of(&contenders, &Goal::default());
+    let found = found(&[five(MEAN, (0.94, 1.5, 0.02)), five(MIN, (0.80, 1.9, 0.2))]);
     assert_eq!((found.verdict, found.chosen), (Verdict::TradeOff, None));
     assert_eq!(found.nearest, Some(0));
 }
 
-/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core. A rule that keeps 55 % at 1.15
-/// times is not named in the trade-off; a rule that keeps 94 % is.
+/// They keep 60 % at 1.3 times: a rule at 55 % and 1.15 times is not named, one at 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
-    let interrupt = tried("interrupt", (0.60, 1.3, 0.0), 5);
-    let worse = [interrupt.clone(), tried(MEAN, (0.55, 1.15, 0.9), 5)];
-    let found = of(&worse, &Goal::default());
-    assert_eq!((found.verdict, found.nearest), (Verdict::TradeOff, Some(0)));
-    let better = [interrupt, tried(MEAN, (0.94, 1.15, 0.02), 5)];
-    assert_eq!(of(&better, &Goal::default()).nearest, Some(1));
+    let interrupt = five("interrupt", (0.60, 1.3, 0.0));
+    let worse = found(&[interrupt.clone(), five(MEAN, (0.55, 1.15, 0.9))]);
+    assert_eq!((worse.verdict, worse.nearest), (Verdict::TradeOff, Some(0)));
+    let better = found(&[interrupt, five(MEAN, (0.94, 1.15, 0.02))]);
+    assert_eq!(better.nearest, Some(1));
 }
 
-/// Interrupts keep 70 % of the IOPS at 1.5 times the KIOPS/core, whether the only rule gains 6 % or
-/// nothing: the answer does not turn on a rule that nobody would take.
+/// They keep 70 % at 1.5 times, whether the only rule gains 6 % or nothing.
 #[test]
 fn interrupts_that_gain_are_a_trade_off_beside_any_rule() {
     for per_core in [0.8, 1.06] {
-        let contenders = [
-            tried("interrupt", (0.70, 1.5, 0.0), 5),
-            tried(MEAN, (0.48, per_core, 1.0), 5),
-        ];
-        let found = of(&contenders, &Goal::default());
+        let rule = five(MEAN, (0.48, per_core, 1.0));
+        let found = found(&[five("interrupt", (0.70, 1.5, 0.0)), rule]);
         assert_eq!((found.verdict, found.nearest), (Verdict::TradeOff, Some(0)));
     }
 }
 
 #[test]
 fn without_gain_there_is_no_room() {
-    let contenders = [
-        tried(MEAN, (0.99, 1.01, 0.02), 5),
-        tried(MIN, (0.5, 0.9, 1.0), 5),
-    ];
-    let found = of(&contenders, &Goal::default());
-    assert_eq!((found.verdict, found.chosen), (Verdict::NoRoom, None));
-    assert_eq!(of(&[], &Goal::default()).verdict, Verdict::Unverified);
+    let none = found(&[five(MEAN, (0.99, 1.01, 0.02)), five(MIN, (0.5, 0.9, 1.0))]);
+    assert_eq!((none.verdict, none.chosen), (Verdict::NoRoom, None));
+    assert_eq!(found(&[]).verdict, Verdict::Unverified);
 }
 
-/// A fixed sleep that is 1 % better loses to a rule that follows the device. A fixed sleep that is
-/// 30 % better wins, and the rule is named beside it.
+/// 1 % better loses to a rule that follows the device; 30 % better wins, with that named.
 #[test]
 fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
-    let rule = tried(MEAN, (0.99, 1.30, 0.0), 5);
-    let near = [rule.clone(), tried(FIXED, (0.99, 1.31, 0.0), 5)];
-    assert_eq!(of(&near, &Goal::default()).chosen, Some(0));
-    let far = [rule, tried(FIXED, (0.99, 1.7, 0.0), 5)];
-    let found = of(&far, &Goal::default());
-    assert_eq!((found.chosen, found.following), (Some(1), Some(0)));
+    let rule = five(MEAN, (0.99, 1.30, 0.0));
+    let near = found(&[rule.clone(), five(FIXED, (0.99, 1.31, 0.0))]);
+    assert_eq!(near.chosen, Some(0));
+    let far = found(&[rule, five(FIXED, (0.99, 1.7, 0.0))]);
+    assert_eq!((far.chosen, far.following), (Some(1), Some(0)));
 }
 
-/// Every sleep costs 5 % here, whether it misses or not. The verdict is then a trade-off, and the
-/// floor is not lowered.
+/// Every sleep costs 5 % here: a trade-off, and the floor is not lowered.
 #[test]
 fn what_any_sleep_costs_is_a_trade_off() {
-    let contenders = [
-        tried(MEAN, (0.95, 1.3, 0.0005), 5),
-        tried(MIN, (0.935, 1.8, 0.02), 5),
-    ];
-    let found = of(&contenders, &Goal::default());
+    let found = found(&[
+        five(MEAN, (0.95, 1.3, 0.0005)),
+        five(MIN, (0.935, 1.8, 0.02)),
+    ]);
     assert_eq!((found.verdict, found.floor), (Verdict::TradeOff, 0.97));
     assert_eq!(found.nearest, Some(1));
 }
 
 #[test]
 fn limits_on_latency_and_cpu_are_kept() {
-    let contenders = [tried(MEAN, (0.99, 1.3, 0.02), 5)];
-    let under = |max_p99_ns| Goal {
-        limits: Limits {
-            max_p99_ns: Some(max_p99_ns),
+    let contenders = [five(MEAN, (0.99, 1.3, 0.02))];
+    let under = |ns| {
+        let max_p99_ns = Some(ns);
+        let limits = Limits {
+            max_p99_ns,
             ..Limits::default()
-        },
-        ..Goal::default()
+        };
+        of(&contenders, &within(limits)).verdict
     };
-    assert_eq!(of(&contenders, &under(150_000.0)).verdict, Verdict::Rule);
-    assert_eq!(of(&contenders, &under(50_000.0)).verdict, Verdict::Limits);
+    assert_eq!(under(150_000.0), Verdict::Rule);
+    assert_eq!(under(50_000.0), Verdict::Limits);
 }
 
-/// A simulation outweighs one lucky trial. It does not outweigh what every one of five trials
-/// shows.
+/// It outweighs one lucky trial, not every one of five trials.
 #[test]
 fn simulation_lends_weight_but_does_not_outvote() {
-    let belief = |iops: f64| {
-        let known = |ratio: f64| Estimate {
-            log: ratio.ln(),
-            se: 0.003,
-        };
-        Some((known(iops), known(1.5)))
+    let known = |ratio: f64| Estimate {
+        log: ratio.ln(),
+        se: 0.003,
     };
-    let rule = tried(MEAN, (0.985, 1.3, 0.0), 5);
-    let lucky = Contender {
-        belief: belief(0.94),
-        ..tried(MIN, (0.98, 1.5, 0.1), 1)
+    let believed = |trials| Contender {
+        belief: Some((known(0.94), known(1.5))),
+        ..tried(MIN, (0.98, 1.5, 0.1), trials)
     };
-    assert_eq!(of(&[rule.clone(), lucky], &Goal::default()).chosen, Some(0));
-    let shown = Contender {
-        belief: belief(0.94),
-        ..tried(MIN, (0.98, 1.5, 0.1), 5)
-    };
-    assert_eq!(of(&[rule, shown], &Goal::default()).chosen, Some(1));
+    let rule = five(MEAN, (0.985, 1.3, 0.0));
+    assert_eq!(found(&[rule.clone(), believed(1)]).chosen, Some(0));
+    assert_eq!(found(&[rule, believed(5)]).chosen, Some(1));
 }
 
-/// 98.5 % in trials that missed a state, times 0.94 for that state, is 92.6 %: below the floor. The
-/// method is named beside the answer.
+/// 98.5 % times 0.94 for a missed state is 92.6 %: below the floor, named beside the answer.
 #[test]
 fn the_floor_is_kept_over_all_states_of_the_run() {
-    let carry = Carry {
-        iops: 0.94,
-        per_core: 1.0,
-    };
+    let (iops, per_core) = (0.94, 1.0);
     let missed = Contender {
-        carries: vec![carry; 5],
-        ..tried(MEAN, (0.985, 1.5, 0.0), 5)
+        carries: vec![Carry { iops, per_core }; 5],
+        ..five(MEAN, (0.985, 1.5, 0.0))
     };
-    let found = of(&[missed, tried(MIN, (0.98, 1.3, 0.0), 5)], &Goal::default());
+    let found = found(&[missed, five(MIN, (0.98, 1.3, 0.0))]);
     assert_eq!(found.chosen, Some(1));
     let (index, [own, over_run]) = found.elsewhere.unwrap();
     assert_eq!((index, own), (0, 0.985));
     assert!((over_run - 0.985 * 0.94).abs() < 1e-12, "{over_run}");
 }
 
-/// The answer stays open with two trials, and is clear with five.
 #[test]
 fn the_answer_is_open_until_it_has_its_trials() {
-    let few = [tried(MEAN, (0.99, 1.3, 0.02), 2)];
-    assert_eq!(of(&few, &Goal::default()).open, [0]);
-    let enough = [tried(MEAN, (0.99, 1.3, 0.02), 5)];
-    assert!(of(&enough, &Goal::default()).open.is_empty());
+    let few = found(&[tried(MEAN, (0.99, 1.3, 0.02), 2)]);
+    assert_eq!(few.open, [0]);
+    let enough = found(&[five(MEAN, (0.99, 1.3, 0.02))]);
+    assert!(enough.open.is_empty());
 }
 
-/// With one trial of each method asked for and run, nothing has an interval: the answer stays open.
-/// Where the answer names no method, it is about all that sleep, and one of two trials settles it.
+/// With one trial each nothing has an interval. Where no method is named the answer is about all
+/// that sleep, and one of two trials settles it.
 #[test]
 fn single_trials_settle_nothing() {
     let each = |trials: [u32; 3]| {
@@ -264,8 +237,7 @@ fn single_trials_settle_nothing() {
     assert!(told(&no_room(2)).2.is_empty());
 }
 
-/// Of interrupts with trials between 62 and 151 % of polling's IOPS nobody can say whether they
-/// keep a floor of 97 %.
+/// Interrupts between 62 and 151 % of polling's IOPS: nobody can say what they keep.
 #[test]
 fn a_floor_within_the_interval_settles_nothing() {
     let scattered = |all: &[f64]| {
@@ -292,8 +264,7 @@ fn a_floor_within_the_interval_settles_nothing() {
     assert!(!scattered(&with_one_below[..7]).1);
 }
 
-/// A run that was stopped has methods without a trial. Polling needs none, as it stands beside each
-/// trial.
+/// Of a run that was stopped. Polling needs none, as it stands beside each trial.
 #[test]
 fn methods_without_a_trial_are_named() {
     let contenders = [

@@ -2,7 +2,7 @@
 //! sleeps change the device's latency in a form that the correction cannot express.
 
 use q2c_advice::{Beside, Predicted, Trial, WAITS, predict};
-use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
+use q2c_model::{Bytes, CostModel, CpuId, Curve, Nanos, WakeDelay};
 use q2c_policy::{Io, LaneMethod};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 use q2c_stats::{Rng, quantiles, sorted};
@@ -10,8 +10,7 @@ use q2c_stats::{Rng, quantiles, sorted};
 pub const CPUS: [CpuId; 1] = [CpuId(0)];
 /// Length of one step of the drift.
 const STEP_NS: f64 = 5e6;
-/// A trial has the shape of the tool's trials: settling, then parts with polled slices between
-/// them.
+/// As the tool's trials: settling, then parts with polled slices between them.
 const SETTLE_NS: f64 = 250e6;
 const PART_NS: f64 = 60e6;
 const SLICE_NS: f64 = 40e6;
@@ -25,16 +24,13 @@ pub struct Machine {
     pub latency: f64,
     sigma: f64,
     submit: f64,
-    /// A fast and a slow drift: standard deviation, correlation time in ns, and present state of
-    /// each.
+    /// Standard deviation, correlation time in ns, and state, of a fast and a slow drift.
     drift: [(f64, f64, f64); 2],
-    /// A second state of the device, in which it is from time to time: the mean length of each
-    /// state, ns, the one that it is in, and the share of the latency that half of the I/Os have in
-    /// the second one. `None` on a device that has one state.
+    /// A second state from time to time: the mean length of each, ns, the present one, and the
+    /// share of the latency that half of the I/Os have in the second.
     states: Option<Episodes>,
     pub truth: CostModel,
     pub calibrated: CostModel,
-    /// The device while the trials ran: every I/O as polling would have seen it.
     diary: Recording,
 }
 
@@ -48,7 +44,6 @@ fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.unit()
 }
 
-/// Draws a number whose logarithm is evenly distributed.
 fn over_decades(rng: &mut Rng, low: f64, high: f64) -> f64 {
     between(rng, low.ln(), high.ln()).exp()
 }
@@ -87,7 +82,6 @@ impl Machine {
         machine
     }
 
-    /// Lets `length` pass, and returns the factor by which the device is slower now.
     fn drift(&mut self, length: f64) -> f64 {
         let mut log = 0.0;
         for (sd, time, state) in &mut self.drift {
@@ -102,7 +96,6 @@ impl Machine {
         log.exp()
     }
 
-    /// The factor of an I/O's latency in the present state of the device.
     fn by_state(&mut self) -> f64 {
         match &self.states {
             Some(states) if states.fast && self.rng.unit() < 0.5 => states.share,
@@ -110,11 +103,10 @@ impl Machine {
         }
     }
 
-    /// Polls for `length`, ns, and adds the I/Os to `recording`.
     fn poll_into(&mut self, recording: &mut Recording, length: f64) {
         let io = Io {
-            direction: Direction::Read,
             bytes: 4096,
+            ..Io::default()
         };
         let mut left = length;
         while left > 0.0 {
@@ -131,7 +123,6 @@ impl Machine {
         }
     }
 
-    /// Lets time pass without an I/O.
     pub fn pass(&mut self, ns: f64) {
         self.drift(ns);
     }
@@ -155,7 +146,7 @@ impl Machine {
         }
     }
 
-    /// Runs a trial at the present moment, predicted with `cost`.
+    /// At the present moment, predicted with `cost`.
     pub fn trial(&mut self, method: &LaneMethod, cost: &CostModel, round: u32) -> Trial {
         let (mut parts, mut slices) = (Recording::default(), Recording::default());
         self.poll_into(&mut slices, SLICE_NS);
@@ -272,13 +263,9 @@ fn wake(rng: &mut Rng, base: f64, slope: f64) -> WakeDelay {
 fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     let delay = over_decades(rng, 2e3, 25e3).min(0.8 * latency);
     let constant = between(rng, -0.03, 0.03) * latency;
-    // In half of the machines polling slows the device. A sleep then gives time back, in proportion
-    // up to the length `ends`, and no more beyond it.
-    let relief = if rng.unit() < 0.5 {
-        between(rng, 0.0, 0.15)
-    } else {
-        0.0
-    };
+    // In half of the machines polling slows the device, and a sleep gives time back up to `ends`.
+    let slows = rng.unit() < 0.5;
+    let relief = if slows { between(rng, 0.0, 0.15) } else { 0.0 };
     let ends = between(rng, 0.4, 0.9) * latency;
     let cpu = delay * between(rng, 0.3, 0.9);
     let other = between(rng, 0.0, 3e3);
@@ -304,8 +291,7 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     }
 }
 
-/// Costs as a calibration saw them some minutes ago: one number for the added latency, and every
-/// cost a little off.
+/// As some minutes ago: one number for the added latency, and every cost a little off.
 fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
     let mut off = |sd: f64| 1.0 + sd * rng.normal();
     let cpu = off(0.1);

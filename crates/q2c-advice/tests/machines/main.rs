@@ -1,5 +1,4 @@
-//! Measures on simulated machines of known truth how much the answer loses against the best method
-//! that brute force finds.
+//! How much the answer loses against the best by brute force, on machines of known truth.
 
 mod machine;
 mod truth;
@@ -55,10 +54,8 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
         found.false_no_room * 100.0,
         trials[trials.len() / 2]
     );
-    for score in scores
-        .iter()
-        .filter(|s| s.regret > 0.08 || s.broke_the_floor())
-    {
+    let bad = |s: &&Score| s.regret > 0.08 || s.broke_the_floor();
+    for score in scores.iter().filter(bad) {
         println!(
             "  machine {}: {:?} {}: regret {:.3}, IOPS {:.4} (floor {:.4}), KIOPS/core {:.3} (best {:.3}: {} {:.4})",
             score.seed,
@@ -76,7 +73,6 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
     found
 }
 
-/// Answers by simulation alone and with a referee, on the same machines.
 fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 3] {
     let all = |answer: fn(u64) -> Score| -> Vec<Score> {
         seeds.clone().into_par_iter().map(answer).collect()
@@ -88,8 +84,7 @@ fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 3] {
     ]
 }
 
-/// Checks the figures that are reached. docs/journal/2026-11-22-verdicts.md has them, and those
-/// that are wanted.
+/// Reached and wanted figures are in docs/journal/2026-11-22-verdicts.md.
 fn check([before, now, _hasty]: &[Summary; 3]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
@@ -119,9 +114,8 @@ fn a_rare_state_is_not_missed() {
     tell("in two states", &all);
 }
 
-/// The method that was best over five seconds is judged over five seconds a minute later. On a
-/// device that drifts no method stays the best, so an answer is compared with the truth of its own
-/// minute.
+/// Judged over five seconds a minute later: on a device that drifts no method stays the best, so an
+/// answer is compared with its own minute.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn what_was_best_a_minute_ago() {

@@ -1,5 +1,4 @@
-//! Finds the truth about a machine by brute force over the whole grid, and the tool's answer for
-//! the same machine.
+//! The truth about a machine by brute force over the grid, and the tool's answer for it.
 
 use crate::machine::{CPUS, Machine};
 use q2c_advice::{FLOOR, Goal, Referee, Setting, Subject, WORTH};
@@ -12,25 +11,20 @@ use q2c_sim::{
 };
 use q2c_stats::{percentile, sorted};
 
-/// IOPS and KIOPS/core over polling's.
 type Ratios = (f64, f64);
 
 pub struct Truth {
     lanes: Vec<Recording>,
     cost: CostModel,
     poll: Outcome,
-    /// The floor, IOPS over polling's.
     pub floor: f64,
-    /// Best KIOPS/core over polling's of all methods that keep the floor: rules, interrupts, and
-    /// polling itself.
+    /// Best KIOPS/core over polling's of all that keep the floor, polling included.
     pub best: f64,
     /// Name of the best method, and its IOPS over polling's.
     pub best_is: (String, f64),
-    /// Whether a rule keeps the floor and gains more than 10 %.
     pub room: bool,
 }
 
-/// A simulation runs through the whole recording once.
 const RUN: Drive = Drive {
     warm_up: Nanos::from_millis(400),
     measure: Drive::ONE_PASS,
@@ -61,9 +55,8 @@ impl Truth {
         };
         let outcomes = sweep(&grid.policies, &on);
         let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.over(o)).collect();
-        let named = grid.policies.iter().map(PolicySpec::to_string).zip(rules);
-        for (name, ratios) in named {
-            truth.consider(name, ratios);
+        for (policy, ratios) in grid.policies.iter().zip(rules) {
+            truth.consider(policy.to_string(), ratios);
         }
         truth.room = truth.best > WORTH;
         let interrupt = truth.ratios(&LaneMethod::Interrupt);
@@ -86,9 +79,10 @@ impl Truth {
     }
 
     fn over(&self, outcome: &Outcome) -> Ratios {
+        let (own, poll) = (&outcome.gives, &self.poll.gives);
         (
-            outcome.gives.rates.iops / self.poll.gives.rates.iops,
-            outcome.gives.kiops_per_core / self.poll.gives.kiops_per_core,
+            own.rates.iops / poll.rates.iops,
+            own.kiops_per_core / poll.kiops_per_core,
         )
     }
 
@@ -98,7 +92,6 @@ impl Truth {
     }
 }
 
-/// An answer compared with the truth.
 #[derive(Clone, Debug)]
 pub struct Score {
     pub seed: u64,
@@ -149,17 +142,13 @@ impl Score {
     }
 }
 
-/// Most trials for a block size: the default of the command.
 const MOST: u32 = 30;
 const WANTED: u32 = 5;
 
 fn setting(machine: &mut Machine) -> Setting {
     let recordings = vec![machine.recording(2e9)];
-    let waits: Vec<f64> = recordings[0][0]
-        .wait
-        .iter()
-        .map(|&w| f64::from(w))
-        .collect();
+    let waits = recordings[0][0].wait.iter().map(|&w| f64::from(w));
+    let waits: Vec<f64> = waits.collect();
     Setting {
         cost: machine.calibrated.clone(),
         recordings,
@@ -174,7 +163,6 @@ pub fn refereed(seed: u64) -> Score {
     within(Machine::new(seed), MOST)
 }
 
-/// Answers by the referee for a device that has a second, rare state.
 pub fn refereed_in_two_states(seed: u64) -> Score {
     within(Machine::of_two_states(seed), MOST)
 }
@@ -241,11 +229,8 @@ pub fn by_simulation_alone(seed: u64) -> Score {
     let outcomes = sweep(&grid.policies, &on);
     let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
     let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
-    let eligible: Vec<bool> = grid
-        .policies
-        .iter()
-        .map(|p| p.follows_the_device())
-        .collect();
+    let eligible = grid.policies.iter().map(|p| p.follows_the_device());
+    let eligible: Vec<bool> = eligible.collect();
     let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
     let pays = |&i: &usize| outcomes[i].gives.kiops_per_core > poll.gives.kiops_per_core * WORTH;
