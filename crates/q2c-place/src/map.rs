@@ -56,28 +56,24 @@ impl SmtMap {
                 map.caches.push(core.llc);
             }
         }
-        map.count();
+        let mut of_cache = vec![0; map.caches.len()];
+        for (cpus, cache) in map.cores.iter().zip(&map.cache_of) {
+            of_cache[*cache] += cpus.len();
+        }
+        let each = map.cores.iter().zip(&map.cache_of);
+        let within = each.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
+        map.within = within.collect();
         map
     }
 
-    fn count(&mut self) {
-        let mut of_cache = vec![0; self.caches.len()];
-        for (core, cpus) in self.cores.iter().enumerate() {
-            of_cache[self.cache_of[core]] += cpus.len();
-        }
-        let within = |core: usize| [self.cores[core].len(), of_cache[self.cache_of[core]]];
-        self.within = (0..self.cores.len()).map(within).collect();
-    }
-
-    /// A machine of equal cores: the threads of a core have consecutive numbers, and every
-    /// last-level cache serves the same number of cores (the last one may serve fewer).
+    /// A machine of equal cores, whose threads have consecutive numbers; each last-level cache
+    /// serves as many cores, but for the last one.
     #[must_use]
     pub fn regular(cores: usize, threads: usize, llcs: usize) -> Self {
         let per_cache = cores.div_ceil(llcs.max(1)).max(1);
+        let number = |n: usize, t| CpuId((n * threads + t) as u32);
         let core = |n: usize| Core {
-            cpus: (0..threads)
-                .map(|t| CpuId((n * threads + t) as u32))
-                .collect(),
+            cpus: (0..threads).map(|t| number(n, t)).collect(),
             llc: (n / per_cache) as u32,
         };
         SmtMap::new(&(0..cores).map(core).collect::<Vec<_>>())

@@ -4,7 +4,7 @@ use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
 use crate::rules::{Counts, Tally};
 use crate::speed;
-use q2c_result::place::Speeds;
+use q2c_result::place::{PolicyName, Speeds};
 
 /// A placement with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,32 +20,37 @@ pub enum Placement {
 }
 
 impl Placement {
+    /// The placement of this name; `None` for policies that move tasks.
+    #[must_use]
+    pub fn named(policy: PolicyName) -> Option<Placement> {
+        Some(match policy {
+            PolicyName::Bunch => Placement::Bunch,
+            PolicyName::Scatter => Placement::Scatter,
+            PolicyName::Colocate => Placement::Colocate,
+            PolicyName::Spread => Placement::Spread,
+            _ => return None,
+        })
+    }
+
     /// The CPU of each P task and of each C task. C tasks fill up the least loaded CPUs.
     #[must_use]
     pub fn of(self, map: &SmtMap, compute: u32, polling: u32) -> Placed {
         let room = (compute + polling).div_ceil(map.cpus().max(1) as u32);
         let mut tally = Tally::new(map);
-        let mut place = |class, cpu: CpuIndex| {
+        let mut place = |class, cpu: Option<CpuIndex>| {
+            let cpu = cpu.unwrap_or_else(|| least_loaded(&tally));
             tally.add(cpu, class);
             cpu
         };
-        let polling_on: Vec<CpuIndex> = (0..polling as usize)
-            .map(|nth| place(Class::Polling, self.cpu_of(map, nth, room as usize)))
-            .collect();
-        let compute_on = (0..compute)
-            .map(|_| {
-                let cpu = least_loaded(&tally);
-                tally.add(cpu, Class::Compute);
-                cpu
-            })
-            .collect();
+        let nth = |nth: u32| self.cpu_of(map, nth as usize, room as usize);
         Placed {
-            compute: compute_on,
-            polling: polling_on,
+            polling: (0..polling)
+                .map(|n| place(Class::Polling, Some(nth(n))))
+                .collect(),
+            compute: (0..compute).map(|_| place(Class::Compute, None)).collect(),
         }
     }
 
-    /// The CPU of the n-th P task. `room` is the number of tasks on the most loaded CPU.
     fn cpu_of(self, map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
         let cores = map.cores();
         let of_core = |core: usize, side: usize| {
@@ -74,14 +79,9 @@ fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
 }
 
 fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
-    let cpus = 0..tally.map().cpus();
-    let load = |cpu: &CpuIndex| {
-        (
-            tally.at(*cpu).load(),
-            tally.load_of(tally.map().core_of(*cpu)),
-        )
-    };
-    cpus.min_by_key(load).unwrap_or(0)
+    let map = tally.map();
+    let load = |cpu: &CpuIndex| (tally.at(*cpu).load(), tally.load_of(map.core_of(*cpu)));
+    (0..map.cpus()).min_by_key(load).unwrap_or(0)
 }
 
 /// The CPUs of tasks.
@@ -98,12 +98,9 @@ impl Placed {
     #[must_use]
     pub fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
         let mut tally = Tally::new(map);
-        self.compute
-            .iter()
-            .for_each(|cpu| tally.add(*cpu, Class::Compute));
-        self.polling
-            .iter()
-            .for_each(|cpu| tally.add(*cpu, Class::Polling));
+        let mut add = |cpus: &[CpuIndex], class| cpus.iter().for_each(|cpu| tally.add(*cpu, class));
+        add(&self.compute, Class::Compute);
+        add(&self.polling, Class::Polling);
         tally
     }
 }
@@ -117,11 +114,10 @@ pub struct Extremes {
     pub worst: (Vec<Counts>, f64),
 }
 
-/// Placements that are tried at most.
 const MOST_PLACEMENTS: usize = 25_000;
 
-/// Tries all placements whose loads differ by one task at most, each but once where cores, or
-/// threads of a core, could change places. `None` where there are too many, or no C tasks.
+/// Tries all placements whose loads differ by one task at most, each but once where cores or
+/// threads could change places. `None`: too many, or no C tasks.
 #[must_use]
 pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Option<Extremes> {
     let cpus = map.cpus() as u32;
@@ -144,12 +140,10 @@ pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Op
     search.found.filter(|_| whole)
 }
 
-/// What is still to be given to the CPUs behind.
 #[derive(Clone, Copy)]
 struct Left {
     /// CPUs that get one task more than the others.
     larger: u32,
-    /// P tasks.
     polling: u32,
 }
 
@@ -192,8 +186,7 @@ impl Search<'_> {
         true
     }
 
-    /// Whether the queues so far are the first of their permutations: those of a core in ascending
-    /// order, and the cores as well.
+    /// The first of their permutations: queues of a core in ascending order, and cores as well.
     fn in_order(&self) -> bool {
         let Some(last) = self.queues.len().checked_sub(1) else {
             return true;
@@ -225,17 +218,15 @@ impl Search<'_> {
         let Some(time) = speed::c_slowdown(self.speeds, &tally) else {
             return true;
         };
-        let this = || (self.queues.clone(), time);
         match &mut self.found {
-            None => {
-                self.found = Some(Extremes {
-                    best: this(),
-                    worst: this(),
-                });
-            }
-            Some(found) if time < found.best.1 => found.best = this(),
-            Some(found) if time > found.worst.1 => found.worst = this(),
+            Some(found) if time < found.best.1 => found.best = (self.queues.clone(), time),
+            Some(found) if time > found.worst.1 => found.worst = (self.queues.clone(), time),
             Some(_) => {}
+            None => {
+                let this = (self.queues.clone(), time);
+                let (best, worst) = (this.clone(), this);
+                self.found = Some(Extremes { best, worst });
+            }
         }
         self.tried < MOST_PLACEMENTS
     }

@@ -17,17 +17,24 @@ pub enum Class {
     Polling,
 }
 
+impl Class {
+    pub(crate) fn of(polls: bool) -> Class {
+        match polls {
+            true => Class::Polling,
+            false => Class::Compute,
+        }
+    }
+}
+
 /// The counter of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predictor(u8);
 
-/// The counter's largest value.
 const MOST: u8 = 3;
 /// The least value at which a task counts as polling.
 const POLLS_FROM: u8 = 2;
 
 impl Default for Predictor {
-    /// The counter at fork.
     fn default() -> Self {
         Predictor(1)
     }
@@ -45,10 +52,7 @@ impl Predictor {
     /// The kind of the task.
     #[must_use]
     pub fn class(self) -> Class {
-        match self.0 >= POLLS_FROM {
-            true => Class::Polling,
-            false => Class::Compute,
-        }
+        Class::of(self.0 >= POLLS_FROM)
     }
 
     /// The counter, 0 to 3.
@@ -71,16 +75,19 @@ mod tests {
     /// The values are those of a 2-bit counter, worked out by hand.
     #[test]
     fn the_counter_saturates_and_starts_at_one() {
-        assert_eq!(Predictor::default().class(), Class::Compute);
-        assert_eq!(after(&[true]).class(), Class::Polling);
+        use Class::{Compute, Polling};
+        for (windows, class) in [
+            ("", Compute),
+            ("1", Polling),
+            ("1110", Polling),
+            ("11100", Compute),
+            ("01", Compute),
+            ("011", Polling),
+        ] {
+            let polled: Vec<bool> = windows.chars().map(|c| c == '1').collect();
+            assert_eq!(after(&polled).class(), class, "{windows}");
+        }
         assert_eq!(after(&[true; 9]).counter(), 3);
-        assert_eq!(after(&[true, true, true, false]).class(), Class::Polling);
-        assert_eq!(
-            after(&[true, true, true, false, false]).class(),
-            Class::Compute
-        );
         assert_eq!(after(&[false; 9]).counter(), 0);
-        assert_eq!(after(&[false, true]).class(), Class::Compute);
-        assert_eq!(after(&[false, true, true]).class(), Class::Polling);
     }
 }

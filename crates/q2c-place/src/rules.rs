@@ -42,9 +42,9 @@ use crate::predictor::Class;
 /// Which of the rules are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The swap step; `None` without it. With it, a P task also never moves to another core that
-    /// would then have more P tasks than the one it left: the literal rules allow that, and the
-    /// two would undo each other's moves.
+    /// The swap step. With it, a P task never moves to a core that would then have more P tasks
+    /// than the one it left: the literal rules allow that, and the two would undo each other's
+    /// moves.
     pub swap: Option<SwapStep>,
 }
 
@@ -53,9 +53,8 @@ pub struct Rules {
 pub enum SwapStep {
     /// P tasks of a core are gathered on one CPU in any case, even if that leaves the other idle.
     Always,
-    /// They are gathered only where a C task takes the place that is left, or some C task that
-    /// shares its CPU could come there. P tasks that share a CPU have half of it each, and an idle
-    /// CPU beside them would be no use to anybody.
+    /// They are gathered only where a C task takes, or could take, the place that is left: P tasks
+    /// that share a CPU have half of it each, for nobody's use otherwise.
     ForRoom,
 }
 
@@ -72,7 +71,7 @@ impl Rules {
     };
 }
 
-/// Says whether some task of the class may move from the first CPU to the second. Tasks that an
+/// Whether some task of the class may move from the first CPU to the second: tasks that an
 /// administrator pinned count in the loads, but do not move.
 pub trait Movable {
     /// Whether a task of `class` on `from` may move to `to`.

@@ -42,8 +42,7 @@ pub struct Costs {
 /// The term of the last-level cache: C tasks share it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheTerm {
-    /// A C task needs 1 + this, times the other C tasks that run at the same time and share the
-    /// cache, as long as alone.
+    /// Each other C task that runs and shares the cache lengthens a C task by this share.
     pub per_neighbour: f64,
     /// Seconds of work that a C task loses when it moves to another cache.
     pub refill_s: f64,

@@ -10,16 +10,15 @@ use crate::predictor::Class;
 use crate::rules::{Counts, Tally};
 use q2c_result::place::Speeds;
 
-/// A published gain of scatter over bunch: C tasks beside P tasks need 17 % less time than C tasks
-/// beside C tasks (mean over the published programs).
+/// C tasks beside P tasks need 17 % less time than beside C tasks (mean as published).
 pub const SCATTER_OVER_BUNCH_PCT: f64 = 17.0;
 
-/// The assumed speed of a C task beside a C task, where nothing was calibrated: a core with two
-/// busy logical CPUs does a quarter more than with one. It matters only where CPUs are idle.
+/// Assumed for a C task beside a C task without calibration: a core with two busy logical CPUs does
+/// a quarter more. It matters only where CPUs are idle.
 pub const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
 
-/// The speeds that follow from the published bunch and scatter figures. A P task is not slowed by a
-/// neighbour: the published runs saw no difference above 2.4 %.
+/// From the published bunch and scatter figures; a neighbour slows no P task: the published runs
+/// saw no difference above 2.4 %.
 #[must_use]
 pub fn published() -> Speeds {
     let ratio = 1.0 / (1.0 - SCATTER_OVER_BUNCH_PCT / 100.0);
@@ -48,20 +47,16 @@ fn beside(speeds: &Speeds, own: Class, neighbour: Class) -> f64 {
     }
 }
 
-/// The effect of another logical CPU of the same core, 1 for none.
 fn effect(speeds: &Speeds, own: Class, neighbour: Counts) -> f64 {
-    let share = |class| f64::from(neighbour.of(class)) / f64::from(neighbour.load());
-    match neighbour.load() {
-        0 => 1.0,
-        _ => [Class::Compute, Class::Polling]
-            .iter()
-            .map(|class| share(*class) * beside(speeds, own, *class))
-            .sum(),
+    if neighbour.load() == 0 {
+        return 1.0;
     }
+    let share = |class| f64::from(neighbour.of(class)) / f64::from(neighbour.load());
+    let part = |class| share(class) * beside(speeds, own, class);
+    part(Class::Compute) + part(Class::Polling)
 }
 
-/// The speed of a task of this class while it runs on `cpu`, from 0 to 1: the effect of its
-/// neighbours on the core. With more than two logical CPUs their effects multiply.
+/// Speed of a task while it runs on `cpu`, 0 to 1: neighbours' effects on the core multiply.
 #[must_use]
 pub fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: CpuIndex, class: Class) -> f64 {
     let map = tally.map();
@@ -72,8 +67,7 @@ pub fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: CpuIndex, class: C
         .product()
 }
 
-/// The mean run time of the C tasks, as a multiple of a C task alone, when all tasks stay where
-/// they are; `None` without C tasks.
+/// Mean run time of the C tasks, over one alone, when all tasks stay where they are.
 #[must_use]
 pub fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
     let queues = tally.cpus().iter().enumerate();
@@ -102,14 +96,13 @@ mod tests {
 
     fn slowdown(queues: &[(u32, u32)]) -> f64 {
         let map = SmtMap::regular(queues.len() / 2, 2, 1);
-        let counts: Vec<Counts> = queues
+        let counts = queues
             .iter()
-            .map(|&(compute, polling)| Counts { compute, polling })
-            .collect();
+            .map(|&(compute, polling)| Counts { compute, polling });
+        let counts: Vec<Counts> = counts.collect();
         c_slowdown(&SPEEDS, &Tally::of(&map, &counts)).expect("C tasks")
     }
 
-    /// All values by hand.
     #[test]
     fn time_sharing_and_pipeline_sharing_multiply() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
@@ -127,10 +120,7 @@ mod tests {
     #[test]
     fn the_published_ratio_is_a_reduction_by_17_percent() {
         let speeds = published();
-        let (bunch, scatter) = (
-            1.0 / speeds.compute_beside_compute,
-            1.0 / speeds.compute_beside_polling,
-        );
-        assert!((scatter / bunch - 0.83).abs() < 1e-12);
+        let reduced = speeds.compute_beside_compute / speeds.compute_beside_polling;
+        assert!((reduced - 0.83).abs() < 1e-12);
     }
 }

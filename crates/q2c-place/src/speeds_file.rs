@@ -3,7 +3,6 @@
 use q2c_model::{Exit, Fault};
 use q2c_result::place::Speeds;
 
-/// The least speed that is taken.
 const LEAST: f64 = 0.01;
 /// The most: a neighbour may speed a task up a little, by data that both use.
 const MOST: f64 = 2.0;
@@ -57,16 +56,12 @@ mod tests {
     #[test]
     fn a_file_is_read_and_what_is_wrong_is_named() {
         let speeds = read(FILE).unwrap();
-        assert_eq!(
-            (speeds.compute_beside_polling, speeds.polling_beside_polling),
-            (0.75, 0.95)
-        );
+        assert_eq!(speeds.compute_beside_polling, 0.75);
+        assert_eq!(speeds.polling_beside_polling, 0.95);
         assert_eq!(read(&write(&speeds)).unwrap(), speeds);
         let wrong = |text: &str| read(text).unwrap_err().to_string();
-        assert!(
-            wrong(&FILE.replace("0.75", "0"))
-                .contains("compute_beside_polling from 0.01 to 2, found 0")
-        );
+        let zero = wrong(&FILE.replace("0.75", "0"));
+        assert!(zero.contains("compute_beside_polling from 0.01 to 2, found 0"));
         assert!(wrong(&FILE.replace("0.6", "nan")).contains("found NaN"));
         assert!(wrong(&FILE.replace("polling_beside_compute", "p")).contains("unknown field `p`"));
         assert!(wrong("compute_beside_compute = 1").contains("missing field"));

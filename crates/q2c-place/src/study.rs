@@ -160,8 +160,7 @@ fn answer(of: &SetupOf, request: &Request, map: &SmtMap, figures: &Figures) -> S
     }
 }
 
-/// The best and worst placement, where tasks stay awake: a closed form has no sleeps, and none of
-/// the cache's term.
+/// Where tasks stay awake: a closed form has no sleeps, and none of the cache's term.
 fn extremes_of(of: &SetupOf, request: &Request, map: &SmtMap) -> Option<Extremes> {
     let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
     let plain = constant && request.cache.is_none();
@@ -169,16 +168,11 @@ fn extremes_of(of: &SetupOf, request: &Request, map: &SmtMap) -> Option<Extremes
     plain.then(found).flatten()
 }
 
-/// The named placements whose C tasks need as long as in the worst.
 fn as_bad(figures: &Figures, worst: f64) -> Vec<PolicyName> {
-    let named = [
-        PolicyName::Bunch,
-        PolicyName::Scatter,
-        PolicyName::Colocate,
-        PolicyName::Spread,
-    ];
     let as_bad = |name: &PolicyName| figures.slowdown(*name) >= worst * (1.0 - 1e-9);
-    named.into_iter().filter(as_bad).collect()
+    let all = figures::POLICIES.into_iter();
+    let named = all.filter(|name| Placement::named(*name).is_some());
+    named.filter(as_bad).collect()
 }
 
 struct Gains {
@@ -213,20 +207,6 @@ fn drawn(map: &SmtMap, queues: &[Counts]) -> Queues {
     };
     let core = |core| map.cpus_of(core).iter().map(queue).collect();
     (0..map.cores()).map(core).collect()
-}
-
-/// The named placement of a policy; `None` for policies that move tasks.
-fn placement(policy: PolicyName) -> Option<Placement> {
-    match policy {
-        PolicyName::Bunch => Some(Placement::Bunch),
-        PolicyName::Scatter => Some(Placement::Scatter),
-        PolicyName::Colocate => Some(Placement::Colocate),
-        PolicyName::Spread => Some(Placement::Spread),
-        PolicyName::Free
-        | PolicyName::ProposedLiteral
-        | PolicyName::ProposedSwap
-        | PolicyName::Proposed => None,
-    }
 }
 
 #[cfg(test)]

@@ -30,8 +30,7 @@ impl Move {
     }
 }
 
-/// The next move in the machine: a steal by the first CPU that has one to make, else a swap; `None`
-/// when the rules rest.
+/// The next move: a steal by the first CPU that has one to make, else a swap.
 #[must_use]
 pub fn next_move(tally: &Tally<'_>, rules: Rules, movable: &impl Movable) -> Option<Move> {
     let mut cpus = 0..tally.map().cpus();

@@ -21,22 +21,14 @@ pub struct Steal {
 }
 
 /// Rule 1 for two CPUs of the same core: P_d and P_s.
-fn within_core(to: Counts, from: Counts) -> Class {
-    match to.polling >= from.polling {
-        true => Class::Polling,
-        false => Class::Compute,
-    }
+fn within_core(to: Counts, from: Counts) -> bool {
+    to.polling >= from.polling
 }
 
-/// Rule 1 for CPUs of different cores: P_D, P_S, P_T and N_P. The comparisons with P_T / N_P are
-/// multiplied out, so they are exact.
-fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> Class {
+/// Rule 1 for CPUs of different cores: P_D, P_S, P_T and N_P; P_T / N_P is multiplied out.
+fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> bool {
     let below = u64::from(to_core) * cores < u64::from(polling);
-    let above = u64::from(from_core) * cores > u64::from(polling);
-    match below && above {
-        true => Class::Polling,
-        false => Class::Compute,
-    }
+    below && u64::from(from_core) * cores > u64::from(polling)
 }
 
 /// Rule 1: the class of the task that `to` (d) takes from `from` (s).
@@ -44,20 +36,17 @@ fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> Clas
 pub fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
     let map = tally.map();
     let (to_core, from_core) = (map.core_of(to), map.core_of(from));
-    match to_core == from_core {
-        true => within_core(tally.at(to), tally.at(from)),
-        false => between_cores(
-            tally.polling_of(to_core),
-            tally.polling_of(from_core),
-            tally.polling(),
-            map.cores() as u64,
-        ),
-    }
+    let polls = if to_core == from_core {
+        within_core(tally.at(to), tally.at(from))
+    } else {
+        let (to, from) = (tally.polling_of(to_core), tally.polling_of(from_core));
+        between_cores(to, from, tally.polling(), map.cores() as u64)
+    };
+    Class::of(polls)
 }
 
-/// Rule 2: whether the core that d and its sibling s share is colocated already, so d must not
-/// take from s. Either s holds only P tasks and d fewer of them, or d holds only P tasks and s
-/// none.
+/// Rule 2: the core that d and its sibling s share is colocated, so d must not take from s. Either
+/// s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
 #[must_use]
 pub fn colocated(to: Counts, from: Counts) -> bool {
     let only_polling = |queue: Counts| queue.polling > 0 && queue.compute == 0;

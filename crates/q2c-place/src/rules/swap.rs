@@ -32,8 +32,7 @@ pub struct Swap {
     pub why: Why,
 }
 
-/// The next swap in the whole machine; `None` when P tasks are even over the cores and on one side
-/// of each, as far as they may move.
+/// The next swap; `None` when P tasks are even over cores and on one side of each, if they may.
 #[must_use]
 pub fn swap(tally: &Tally<'_>, step: SwapStep, movable: &impl Movable) -> Option<Swap> {
     let mut by_polling: Vec<CoreIndex> = (0..tally.map().cores()).collect();
@@ -49,8 +48,7 @@ pub fn swap(tally: &Tally<'_>, step: SwapStep, movable: &impl Movable) -> Option
         .or_else(|| (0..tally.map().cores()).find_map(|core| gather(tally, core, step, movable)))
 }
 
-/// The next swap that a CPU takes part in when it balances its own core: it takes a P task from
-/// another core or gathers those of its own.
+/// A CPU that balances takes a P task from another core, or gathers those of its own.
 #[must_use]
 pub fn swap_at(
     tally: &Tally<'_>,
@@ -87,7 +85,6 @@ fn scatter(
     exchange(tally, pairs, Why::Scatter, movable)
 }
 
-/// A P task joins the most of its kind on its core.
 fn gather(
     tally: &Tally<'_>,
     core: CoreIndex,

@@ -121,14 +121,7 @@ impl<'a> Tally<'a> {
 
     /// A task left a CPU: it ended, went to sleep, or changed its class from this one.
     pub fn remove(&mut self, cpu: CpuIndex, class: Class) {
-        *self.cpus[cpu].of_mut(class) -= 1;
-        let core = self.map.core_of(cpu);
-        self.load_of_core[core] -= 1;
-        self.load_of_cache[self.map.cache_of(core)] -= 1;
-        if class == Class::Polling {
-            self.polling_of_core[core] -= 1;
-            self.polling -= 1;
-        }
+        self.change(cpu, class, |count| *count -= 1);
     }
 
     /// A task moved.
@@ -138,13 +131,17 @@ impl<'a> Tally<'a> {
     }
 
     fn add_many(&mut self, cpu: CpuIndex, class: Class, tasks: u32) {
-        *self.cpus[cpu].of_mut(class) += tasks;
+        self.change(cpu, class, |count| *count += tasks);
+    }
+
+    fn change(&mut self, cpu: CpuIndex, class: Class, by: impl Fn(&mut u32)) {
         let core = self.map.core_of(cpu);
-        self.load_of_core[core] += tasks;
-        self.load_of_cache[self.map.cache_of(core)] += tasks;
+        by(self.cpus[cpu].of_mut(class));
+        by(&mut self.load_of_core[core]);
+        by(&mut self.load_of_cache[self.map.cache_of(core)]);
         if class == Class::Polling {
-            self.polling_of_core[core] += tasks;
-            self.polling += tasks;
+            by(&mut self.polling_of_core[core]);
+            by(&mut self.polling);
         }
     }
 }

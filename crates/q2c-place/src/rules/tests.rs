@@ -33,7 +33,6 @@ fn within_a_core_polling_tasks_go_to_where_there_are_more() {
 fn between_cores_polling_tasks_go_from_above_the_mean_to_below_it() {
     // P_T / N_P = 1. Core 0 has none, core 1 two.
     assert_eq!(stolen(&["C|C", "PPC|C"], 0), Some((2, Class::Polling)));
-    // Core 0 has its one; a C task moves.
     assert_eq!(stolen(&["P|C", "PCC|C"], 0), Some((2, Class::Compute)));
     // 3 / 2 = 1.5: 1 is below and 2 above.
     assert_eq!(stolen(&["P|C", "PPC|C"], 0), Some((2, Class::Polling)));
@@ -89,12 +88,10 @@ fn pinned_tasks_stay() {
     let taken = steal(&tally, 0, Rules::WITH_SWAP, &pinned).expect("another source");
     assert_eq!((taken.from, taken.class), (3, Class::Compute));
     let tally = Tally::of(&map, &counts(&["PC|PC", "C|C"]));
-    let swapped =
-        swap(&tally, SwapStep::Always, &Pinned(1, Class::Polling)).expect("the other P task");
+    let moved = |pinned| swap(&tally, SwapStep::Always, &Pinned(pinned, Class::Polling));
+    let swapped = moved(1).expect("the other P task");
     assert_eq!((swapped.from, swapped.why), (0, Why::Scatter));
-    let first_stays =
-        swap(&tally, SwapStep::Always, &Pinned(0, Class::Polling)).expect("the other P task");
-    assert_eq!(first_stays.from, 1);
+    assert_eq!(moved(0).expect("the other P task").from, 1);
 }
 
 #[test]
@@ -122,13 +119,10 @@ fn polling_tasks_are_gathered_for_the_room_they_leave() {
     assert_eq!(end(&three, Rules::WITH_SWAP), counts(&["PP|", "P|C"]));
     assert_eq!(end(&three, Rules::PROPOSED), counts(&three));
     // Two C tasks share a CPU: one of them comes.
-    assert_eq!(
-        end(&["P|P", "P|CC"], Rules::PROPOSED),
-        counts(&["PP|C", "P|C"])
-    );
+    let come = counts(&["PP|C", "P|C"]);
+    assert_eq!(end(&["P|P", "P|CC"], Rules::PROPOSED), come);
 }
 
-/// A machine of up to 6 cores with 1 to 3 threads, and run queues of up to 6 tasks.
 fn machines() -> impl Strategy<Value = (SmtMap, Vec<Counts>)> {
     (1..=6_usize, 1..=3_usize, 1..=3_usize).prop_flat_map(|(cores, threads, llcs)| {
         let map = SmtMap::regular(cores, threads, llcs);
@@ -145,10 +139,8 @@ fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
     let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
     while let Some(next) = next_move(&tally, rules, &Anywhere) {
         next.apply(&mut tally);
-        assert!(
-            seen.insert(tally.cpus().to_vec()),
-            "{queues:?} comes again by {next:?}"
-        );
+        let new = seen.insert(tally.cpus().to_vec());
+        assert!(new, "{queues:?} comes again by {next:?}");
     }
     tally
 }
@@ -156,6 +148,11 @@ fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
 fn totals(tally: &Tally<'_>) -> (u32, u32) {
     let sum = |of: fn(&Counts) -> u32| tally.cpus().iter().map(of).sum();
     (sum(|counts| counts.compute), sum(|counts| counts.polling))
+}
+
+fn are_even(end: &Tally<'_>) -> bool {
+    let polling = (0..end.map().cores()).map(|core| end.polling_of(core));
+    polling.clone().max().unwrap_or(0) - polling.min().unwrap_or(0) <= 1
 }
 
 proptest! {
@@ -169,9 +166,7 @@ proptest! {
     #[test]
     fn the_proposed_rules_end_even_and_leave_no_shared_cpu_beside_an_idle_one((map, queues) in machines()) {
         let end = settle(&map, &queues, Rules::PROPOSED);
-        let polling = (0..map.cores()).map(|core| end.polling_of(core));
-        let (least, most) = (polling.clone().min().unwrap_or(0), polling.max().unwrap_or(0));
-        prop_assert!(most - least <= 1, "{:?}", end.cpus());
+prop_assert!(are_even(&end), "{:?}", end.cpus());
         let shares = |counts: &Counts| counts.compute > 0 && counts.load() > 1;
         let idle = end.cpus().iter().any(|counts| counts.load() == 0);
         prop_assert!(!(idle && end.cpus().iter().any(shares)), "{:?}", end.cpus());
@@ -182,9 +177,7 @@ proptest! {
         let before = totals(&Tally::of(&map, &queues));
         let end = settle(&map, &queues, Rules::WITH_SWAP);
         prop_assert_eq!(totals(&end), before);
-        let polling = (0..map.cores()).map(|core| end.polling_of(core));
-        let (least, most) = (polling.clone().min().unwrap_or(0), polling.max().unwrap_or(0));
-        prop_assert!(most - least <= 1, "{:?}", end.cpus());
+prop_assert!(are_even(&end), "{:?}", end.cpus());
         for core in 0..map.cores() {
             let sides = map.cpus_of(core).iter().filter(|cpu| end.at(**cpu).polling > 0);
             prop_assert!(sides.count() <= 1, "{:?}", end.cpus());

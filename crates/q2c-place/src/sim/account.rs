@@ -29,7 +29,6 @@ pub struct Account {
 }
 
 impl Account {
-    /// Counts a step.
     pub(super) fn step(&mut self, tally: &Tally<'_>, speed: impl Fn(usize) -> f64, dt: f64) {
         self.seconds += dt;
         self.polling_s += dt * f64::from(tally.polling());
@@ -50,7 +49,6 @@ impl Account {
     }
 }
 
-/// The state that the P tasks are in.
 fn state<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
     let map = tally.map();
     let of_cores = (0..map.cores()).map(|core| tally.polling_of(core));

@@ -7,10 +7,8 @@ use crate::predictor::Class;
 use crate::rules::{Anywhere, Rules, steal, swap_at};
 use q2c_stats::Rng;
 
-/// The balancing of all CPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Balancer {
-    /// The next balance of each CPU at each level, seconds.
     due_s: Vec<[f64; LEVELS.len()]>,
     /// Whether each CPU found nothing to do at each level since something changed.
     rests: Vec<[bool; LEVELS.len()]>,
@@ -29,7 +27,6 @@ impl Balancer {
         self.rests.iter_mut().for_each(|rests| rests.fill(false));
     }
 
-    /// Whether no CPU would find anything to move.
     pub fn at_rest(&self) -> bool {
         self.rests.iter().flatten().all(|rests| *rests)
     }
@@ -71,7 +68,6 @@ fn balance(
     }
 }
 
-/// Tasks come one at a time while a CPU of this level has too many.
 fn pull(queues: &mut Queues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) -> u64 {
     let mut moves = 0;
     while let Some(from) = linux::busiest(queues.truth(), cpu, level) {
@@ -81,8 +77,8 @@ fn pull(queues: &mut Queues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) 
     moves
 }
 
-/// The rules look at the whole machine at every occasion. The swap step has the occasions of the
-/// cache's level: an exchange between cores is not worth more haste.
+/// The whole machine at every occasion. Swaps have those of the cache's level: an exchange between
+/// cores is not worth more haste.
 fn by_rules(
     queues: &mut Queues<'_>,
     cpu: CpuIndex,
@@ -95,10 +91,8 @@ fn by_rules(
         queues.move_one(taken.from, taken.to, taken.class, rng);
         moves += 1;
     }
-    let Some(step) = rules
-        .swap
-        .filter(|_| level == Distance::Cache && moves == 0)
-    else {
+    let may_swap = level == Distance::Cache && moves == 0;
+    let Some(step) = rules.swap.filter(|_| may_swap) else {
         return moves;
     };
     let core = queues.seen().map().core_of(cpu);

@@ -16,7 +16,6 @@ use std::cmp::Reverse;
 pub(super) const TICK_S: f64 = 0.004;
 /// How much less often a busy CPU balances (`busy_factor`).
 const BUSY: f64 = 16.0;
-/// The levels at which CPUs balance.
 pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
 
 /// Time between two balances of a CPU at a level.
@@ -24,19 +23,14 @@ pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: boo
     map.within(cpu, level) as f64 * 1e-3 * if busy { BUSY } else { 1.0 }
 }
 
-/// The CPU of a new task: the idlest CPU of the idlest core, by chance among equals.
 pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let map = tally.map();
     let per_cpu = |core: usize| (tally.load_of(core) as usize * 1024) / map.cpus_of(core).len();
     let core = least(0..map.cores(), per_cpu, rng);
-    least(
-        map.cpus_of(core).iter().copied(),
-        |cpu| tally.at(cpu).load() as usize,
-        rng,
-    )
+    let cpus = map.cpus_of(core).iter().copied();
+    least(cpus, |cpu| tally.at(cpu).load() as usize, rng)
 }
 
-/// The CPU of a task that wakes up.
 pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
     let map = tally.map();
     let idle = |cpu: &CpuIndex| tally.at(*cpu).load() == 0;
@@ -56,12 +50,9 @@ fn least(
     key: impl Fn(usize) -> usize,
     rng: &mut Rng,
 ) -> usize {
-    let keyed: Vec<(usize, usize)> = of.into_iter().map(|one| (key(one), one)).collect();
-    let least = keyed.iter().map(|(key, _)| *key).min();
-    let equals: Vec<usize> = keyed
-        .iter()
-        .filter_map(|(key, one)| (Some(*key) == least).then_some(*one))
-        .collect();
+    let mut equals: Vec<usize> = of.into_iter().collect();
+    let least = equals.iter().map(|one| key(*one)).min();
+    equals.retain(|one| Some(key(*one)) == least);
     let nth = rng.below(equals.len().max(1) as u64) as usize;
     equals.get(nth).copied().unwrap_or(0)
 }

@@ -17,15 +17,13 @@ const STEP_S: f64 = 1e-3;
 /// What came of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Mean run time of the C tasks over their time alone; `None` without C tasks that have an
-    /// end, or when one of them did not reach it in the longest time.
+    /// Mean run time of the C tasks over that alone; `None` if one has no end or did not reach it.
     pub c_slowdown: Option<f64>,
     /// Counts over time.
     pub account: Account,
 }
 
-/// The tasks and their run queues. `truth` has what the tasks do, `seen` what the predictor takes
-/// them for.
+/// `truth` is what the tasks do, `seen` what the predictor takes them for.
 #[derive(Clone, Debug)]
 pub(super) struct Queues<'a> {
     tasks: Vec<Running>,
@@ -51,13 +49,11 @@ impl<'a> Queues<'a> {
         self.now_s
     }
 
-    /// Moves a task whatever its class.
     pub fn move_any(&mut self, from: CpuIndex, to: CpuIndex, rng: &mut Rng) {
         let nth = rng.below(self.on[from].len().max(1) as u64) as usize;
         self.migrate(self.on[from][nth], to);
     }
 
-    /// Moves a task that the predictor takes for `class`.
     pub fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class, rng: &mut Rng) {
         let of_class = |task: &&usize| self.tasks[**task].predictor.class() == class;
         let tasks: Vec<usize> = self.on[from].iter().filter(of_class).copied().collect();
@@ -99,8 +95,7 @@ impl<'a> Queues<'a> {
     }
 }
 
-/// Runs tasks under a policy until every C task with an end reached it, or the longest time is
-/// over. Equal seeds give equal runs.
+/// Until every C task with an end reached it, or time is over. Equal seeds give equal runs.
 #[must_use]
 pub fn run(
     map: &SmtMap,
@@ -125,9 +120,7 @@ struct Machine<'a> {
     balancer: Balancer,
     account: Account,
     rng: Rng,
-    /// Whether tasks sleep at all.
     sleeps: bool,
-    /// By CPU: work per second of a C task, and the speed of a P task while it runs.
     rates: Vec<(f64, f64)>,
     next_window_s: f64,
     next_tick_s: f64,
@@ -152,9 +145,8 @@ impl<'a> Machine<'a> {
             now_s: 0.0,
             changed: true,
         };
-        queues
-            .tasks
-            .extend(tasks.iter().map(|task| Running::new(*task, 0, &mut rng)));
+        let running = tasks.iter().map(|task| Running::new(*task, 0, &mut rng));
+        queues.tasks.extend(running);
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         if !matches!(policy, Policy::Fixed(_)) {
             rng.shuffle(&mut order);
@@ -189,7 +181,6 @@ impl<'a> Machine<'a> {
         (some && all) || self.queues.now_s >= self.times.most_s
     }
 
-    /// Whether nothing changes until a C task ends its work.
     fn at_rest(&self) -> bool {
         let told = |task: &Running| task.predictor.class() == task.of.class;
         let fixed = matches!(self.policy, Policy::Fixed(_));
@@ -201,10 +192,8 @@ impl<'a> Machine<'a> {
         if std::mem::take(&mut self.queues.changed) {
             self.rates = self.rates();
         }
-        let dt = match self.at_rest() {
-            true => self.to_next_end(),
-            false => STEP_S,
-        };
+        let resting = self.at_rest();
+        let dt = if resting { self.to_next_end() } else { STEP_S };
         self.advance(dt.min(self.times.most_s - self.queues.now_s).max(1e-9));
         self.change_phases();
         if self.queues.now_s >= self.next_window_s - 1e-9 {
@@ -243,61 +232,49 @@ impl<'a> Machine<'a> {
     }
 
     fn advance(&mut self, dt: f64) {
-        let rates = &self.rates;
-        self.account
-            .step(&self.queues.truth, |cpu| rates[cpu].1, dt);
-        let began = self.queues.now_s;
-        self.queues.now_s += dt;
-        let truth = &self.queues.truth;
-        for task in self
-            .queues
-            .tasks
-            .iter_mut()
-            .filter(|task| task.wakes_at_s.is_none())
-        {
+        let (rates, queues) = (&self.rates, &mut self.queues);
+        self.account.step(&queues.truth, |cpu| rates[cpu].1, dt);
+        let began = queues.now_s;
+        queues.now_s += dt;
+        let tasks = queues.tasks.iter_mut();
+        for task in tasks.filter(|task| task.wakes_at_s.is_none()) {
             task.ran = true;
-            task.left_s -= dt / f64::from(truth.at(task.cpu).load().max(1));
+            task.left_s -= dt / f64::from(queues.truth.at(task.cpu).load().max(1));
             work(task, rates[task.cpu].0, began, dt);
         }
     }
 
-    /// Tasks fall asleep and wake up.
     fn change_phases(&mut self) {
         if !self.sleeps {
             return;
         }
         for task in 0..self.queues.tasks.len() {
             let now = self.queues.now_s;
-            if self.queues.can_run(task) {
-                if self.queues.tasks[task].left_s > 0.0 {
-                    continue;
+            let running = &mut self.queues.tasks[task];
+            match running.wakes_at_s {
+                None if running.left_s <= 0.0 => {
+                    self.queues.leave(task);
+                    let running = &mut self.queues.tasks[task];
+                    running.wakes_at_s = Some(now + running.draw_sleep(&mut self.rng));
                 }
-                self.queues.leave(task);
-                let sleep = self.queues.tasks[task].draw_sleep(&mut self.rng);
-                self.queues.tasks[task].wakes_at_s = Some(now + sleep);
-            } else if self.queues.tasks[task]
-                .wakes_at_s
-                .is_some_and(|at| at <= now)
-            {
-                let before = self.queues.tasks[task].cpu;
-                let cpu = match self.policy {
-                    Policy::Fixed(_) => before,
-                    Policy::Free | Policy::Rules(_) => {
-                        linux::wake(&self.queues.truth, before, &mut self.rng)
-                    }
-                };
-                self.queues.tasks[task].wakes_at_s = None;
-                self.queues.tasks[task].draw_run(&mut self.rng);
-                self.account.migrations += u64::from(cpu != before);
-                self.queues.enter(task, cpu);
-            } else {
-                continue;
+                Some(at) if at <= now => {
+                    let before = running.cpu;
+                    let cpu = match self.policy {
+                        Policy::Fixed(_) => before,
+                        _ => linux::wake(&self.queues.truth, before, &mut self.rng),
+                    };
+                    let running = &mut self.queues.tasks[task];
+                    running.wakes_at_s = None;
+                    running.draw_run(&mut self.rng);
+                    self.account.migrations += u64::from(cpu != before);
+                    self.queues.enter(task, cpu);
+                }
+                _ => continue,
             }
             self.balancer.changed();
         }
     }
 
-    /// The predictor looks at every task.
     fn predict(&mut self) {
         self.next_window_s = self.queues.now_s + self.times.window_s;
         for task in 0..self.queues.tasks.len() {

@@ -8,8 +8,7 @@ use q2c_stats::Rng;
 pub struct Task {
     /// Whether it computes or polls while it runs.
     pub class: Class,
-    /// Seconds of work of a C task alone; it begins again when it is done, until every C task was
-    /// done once. `None` for a task without an end.
+    /// Work of a C task, begun again until every C task was done once; `None` without an end.
     pub work_s: Option<f64>,
     /// Times of running and of sleeping in turn; `None` when it never sleeps.
     pub phases: Option<Phases>,
@@ -46,7 +45,6 @@ impl Task {
     }
 }
 
-/// A task at work.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub of: Task,
@@ -54,16 +52,11 @@ pub(super) struct Running {
     pub cpu: usize,
     /// When it wakes up; `None` while it can run.
     pub wakes_at_s: Option<f64>,
-    /// Time on a CPU that is left before it sleeps.
     pub left_s: f64,
     pub predictor: Predictor,
-    /// Whether it ran since the predictor last looked.
     pub ran: bool,
-    /// Work done since it last began.
     pub done_s: f64,
-    /// When it last began.
     pub began_s: f64,
-    /// Run time of its first run; `None` before its end.
     pub first_s: Option<f64>,
     /// Work that it still has to repeat because of a cold cache.
     pub refill_s: f64,
@@ -93,9 +86,8 @@ impl Running {
     }
 
     pub fn draw_sleep(&self, rng: &mut Rng) -> f64 {
-        self.of
-            .phases
-            .map_or(0.0, |phases| exponential(phases.sleeps_s, rng))
+        let phases = self.of.phases;
+        phases.map_or(0.0, |phases| exponential(phases.sleeps_s, rng))
     }
 }
 

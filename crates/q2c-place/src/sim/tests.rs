@@ -32,34 +32,38 @@ fn close(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6 * b.abs(), "{a} is not {b}");
 }
 
+fn ran(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &Costs) -> Outcome {
+    run(map, tasks, policy, costs, Times::default(), 1)
+}
+
+fn slowdown(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &Costs) -> f64 {
+    ran(map, tasks, policy, costs).c_slowdown.unwrap()
+}
+
 /// Times by hand: two tasks on a CPU, half the time each, at the neighbours' speeds.
 #[test]
 fn fixed_placements_take_the_times_of_their_closed_forms() {
     let map = SmtMap::regular(1, 2, 1);
-    let time = |placement| {
-        let policy = fixed(placement, &map, 2, 2);
-        run(&map, &tasks(2, 2), &policy, &COSTS, Times::default(), 1)
-            .c_slowdown
-            .unwrap()
+    let time = |map: &SmtMap, placement, tasks_of: u32| {
+        let policy = fixed(placement, map, tasks_of, tasks_of);
+        let each = tasks(tasks_of as usize, tasks_of as usize);
+        slowdown(map, &each, &policy, &COSTS)
     };
-    close(time(Placement::Colocate), 2.0 / 0.8);
-    close(time(Placement::Spread), 2.0 / 0.65);
+    close(time(&map, Placement::Colocate, 2), 2.0 / 0.8);
+    close(time(&map, Placement::Spread, 2), 2.0 / 0.65);
     let map = SmtMap::regular(4, 2, 1);
     for placement in [Placement::Bunch, Placement::Colocate, Placement::Spread] {
-        let policy = fixed(placement, &map, 8, 8);
-        let simulated = run(&map, &tasks(8, 8), &policy, &COSTS, Times::default(), 1);
         let closed = speed::c_slowdown(&COSTS.speeds, &placement.of(&map, 8, 8).tally(&map));
-        close(simulated.c_slowdown.unwrap(), closed.unwrap());
+        close(time(&map, placement, 8), closed.unwrap());
     }
 }
 
-/// Two tasks on two CPUs with different times: each begins again until both were done, so the
-/// neighbour of the slower one stays.
+/// Each begins again until both are done, so the neighbour of the slower one stays.
 #[test]
 fn tasks_that_are_done_begin_again() {
     let map = SmtMap::regular(1, 2, 1);
     let policy = Policy::Fixed(vec![0, 0, 1]);
-    let outcome = run(&map, &tasks(3, 0), &policy, &COSTS, Times::default(), 1);
+    let outcome = ran(&map, &tasks(3, 0), &policy, &COSTS);
     close(outcome.c_slowdown.unwrap(), (4.0 + 4.0 + 2.0) / 3.0);
     close(outcome.account.seconds, 4.0);
 }
@@ -68,7 +72,7 @@ fn tasks_that_are_done_begin_again() {
 fn time_is_shared_and_the_states_make_up_all_time() {
     let map = SmtMap::regular(2, 2, 1);
     let policy = fixed(Placement::Colocate, &map, 4, 4);
-    let outcome = run(&map, &tasks(4, 4), &policy, &COSTS, Times::default(), 1);
+    let outcome = ran(&map, &tasks(4, 4), &policy, &COSTS);
     let account = outcome.account;
     let expected = States {
         colocate: account.seconds,
@@ -83,19 +87,12 @@ fn time_is_shared_and_the_states_make_up_all_time() {
 #[test]
 fn the_rules_find_the_best_placement_and_a_blind_balancer_does_not() {
     let map = SmtMap::regular(4, 2, 1);
-    let long: Vec<Task> = tasks(8, 8)
-        .into_iter()
-        .map(|task| Task {
-            work_s: task.work_s.map(|_| 20.0),
-            ..task
-        })
-        .collect();
+    let mut long = tasks(8, 8);
+    long.iter_mut()
+        .for_each(|task| task.work_s = task.work_s.map(|_| 20.0));
     let mean = |policy: &Policy| {
-        let starts = (1..=20).map(|seed| {
-            run(&map, &long, policy, &COSTS, Times::default(), seed)
-                .c_slowdown
-                .unwrap()
-        });
+        let start = |seed| run(&map, &long, policy, &COSTS, Times::default(), seed);
+        let starts = (1..=20).map(|seed| start(seed).c_slowdown.unwrap());
         starts.sum::<f64>() / 20.0
     };
     let best = 2.0 / 0.8;
@@ -130,8 +127,7 @@ fn sleeping_tasks_leave_their_cpu() {
     });
     let policy = Policy::Fixed(vec![0, 0]);
     let outcome = run(&map, &both, &policy, &COSTS, Times::default(), 5);
-    // 0.02 s on the CPU take 0.04 s beside the C task, then it sleeps for 0.06 s: the C task has
-    // 0.02 + 0.06 of each 0.1 s.
+    // 0.02 s on the CPU take 0.04 s beside the C task, then 0.06 s asleep: it has 0.08 of 0.1 s.
     let slowdown = outcome.c_slowdown.unwrap();
     assert!((1.20..1.30).contains(&slowdown), "{slowdown}");
     let share = outcome.account.polling_s / outcome.account.seconds;
@@ -150,10 +146,7 @@ fn the_cache_term_counts_c_tasks_of_the_same_cache() {
     };
     let time = |caches| {
         let map = SmtMap::regular(2, 1, caches);
-        let policy = Policy::Fixed(vec![0, 1]);
-        run(&map, &tasks(2, 0), &policy, &costs, Times::default(), 1)
-            .c_slowdown
-            .unwrap()
+        slowdown(&map, &tasks(2, 0), &Policy::Fixed(vec![0, 1]), &costs)
     };
     close(time(1), 1.5);
     close(time(2), 1.0);
@@ -166,14 +159,8 @@ fn a_run_ends_at_its_longest_time() {
         most_s: 0.5,
         ..Times::default()
     };
-    let outcome = run(
-        &map,
-        &tasks(1, 1),
-        &Policy::Fixed(vec![0, 0]),
-        &COSTS,
-        times,
-        1,
-    );
+    let policy = Policy::Fixed(vec![0, 0]);
+    let outcome = run(&map, &tasks(1, 1), &policy, &COSTS, times, 1);
     assert_eq!(outcome.c_slowdown, None);
     close(outcome.account.seconds, 0.5);
     let polling = Task::polling();
@@ -183,16 +170,8 @@ fn a_run_ends_at_its_longest_time() {
 #[test]
 fn equal_seeds_give_equal_runs() {
     let map = SmtMap::regular(4, 2, 2);
-    let once = |seed| {
-        run(
-            &map,
-            &tasks(9, 9),
-            &Policy::Free,
-            &COSTS,
-            Times::default(),
-            seed,
-        )
-    };
+    let (tasks, times) = (tasks(9, 9), Times::default());
+    let once = |seed| run(&map, &tasks, &Policy::Free, &COSTS, times, seed);
     assert_eq!(once(7), once(7));
     assert_ne!(once(7), once(8));
 }

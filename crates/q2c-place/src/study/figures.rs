@@ -1,8 +1,9 @@
 //! The figures of each policy, from its starts.
 
-use super::{Request, SetupOf, placement};
+use super::{Request, SetupOf};
 use crate::latency;
 use crate::map::SmtMap;
+use crate::placement::Placement;
 use crate::rules::Rules;
 use crate::sim::{Account, Costs, Outcome, Policy, Sharing, Task, Times, run};
 use q2c_model::{Exit, Fault};
@@ -10,7 +11,7 @@ use q2c_result::place::{PolicyFigures, PolicyName, States};
 use q2c_stats::{mean, percentile, sorted};
 use rayon::prelude::*;
 
-const POLICIES: [PolicyName; 8] = [
+pub(super) const POLICIES: [PolicyName; 8] = [
     PolicyName::Free,
     PolicyName::Bunch,
     PolicyName::Scatter,
@@ -21,7 +22,6 @@ const POLICIES: [PolicyName; 8] = [
     PolicyName::Proposed,
 ];
 
-/// The runs of a set-up.
 pub(super) struct Runs<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],
@@ -29,7 +29,6 @@ pub(super) struct Runs<'a> {
     pub request: &'a Request,
 }
 
-/// The figures of all policies.
 pub(super) struct Figures(Vec<PolicyFigures>);
 
 impl Figures {
@@ -85,7 +84,6 @@ impl Runs<'_> {
         Ok(self.figures(name, &sorted(&slowdowns), &sum))
     }
 
-    /// The fault of a computing task that did not end within the longest time.
     fn no_end(&self, name: PolicyName, most_s: f64) -> Fault {
         let policy = format!("{name:?}").to_lowercase();
         let work_s = self.of.work_s;
@@ -96,7 +94,7 @@ impl Runs<'_> {
     }
 
     fn policy(&self, name: PolicyName) -> Policy {
-        if let Some(placement) = placement(name) {
+        if let Some(placement) = Placement::named(name) {
             let placed = placement.of(self.map, self.of.compute, self.of.polling);
             return Policy::Fixed([placed.compute, placed.polling].concat());
         }

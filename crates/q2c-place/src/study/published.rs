@@ -11,13 +11,11 @@ pub const PROPOSED_OVER_FREE_PCT: f64 = 9.8;
 /// The published gain of the rules over the worst placement, percent: perlbench and x264.
 pub const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
 
-/// Run time of a C task of the published set-ups, seconds alone. The published programs run for
-/// minutes; what the first moves cost is a smaller share of that than it is here.
+/// Alone, seconds. The published programs run for minutes: first moves cost a smaller share.
 const WORK_S: f64 = 20.0;
 
-/// The published set-ups: bunch and scatter on two cores, to which the speeds are fitted; colocate
-/// and spread on one core; and the balancers on four cores. The figures are means over the
-/// published programs (over perlbench and x264 for the balancers).
+/// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;
+/// balancers on four. Means over the published programs (perlbench and x264 for balancers).
 #[must_use]
 pub fn setups() -> Vec<SetupOf> {
     let setup = |cores, tasks, published| SetupOf {
@@ -32,24 +30,15 @@ pub fn setups() -> Vec<SetupOf> {
         published,
     };
     use PublishedFigure as Figure;
+    let scatter = vec![(Figure::ScatterOverBunch, SCATTER_OVER_BUNCH_PCT, true)];
+    let colocate = vec![(Figure::ColocateOverSpread, COLOCATE_OVER_SPREAD_PCT, false)];
+    let proposed = vec![
+        (Figure::ProposedOverFree, PROPOSED_OVER_FREE_PCT, false),
+        (Figure::ProposedOverWorst, PROPOSED_OVER_WORST_PCT, false),
+    ];
     vec![
-        setup(
-            2,
-            2,
-            vec![(Figure::ScatterOverBunch, SCATTER_OVER_BUNCH_PCT, true)],
-        ),
-        setup(
-            1,
-            2,
-            vec![(Figure::ColocateOverSpread, COLOCATE_OVER_SPREAD_PCT, false)],
-        ),
-        setup(
-            4,
-            8,
-            vec![
-                (Figure::ProposedOverFree, PROPOSED_OVER_FREE_PCT, false),
-                (Figure::ProposedOverWorst, PROPOSED_OVER_WORST_PCT, false),
-            ],
-        ),
+        setup(2, 2, scatter),
+        setup(1, 2, colocate),
+        setup(4, 8, proposed),
     ]
 }

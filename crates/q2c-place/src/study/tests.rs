@@ -4,17 +4,20 @@ use super::*;
 use crate::speed;
 use q2c_model::Exit;
 
-fn published_result() -> PlaceSimResult {
+fn simulated(setups: Vec<SetupOf>, starts: u32) -> Result<PlaceSimResult, Fault> {
     simulate(&Request {
-        setups: setups(),
+        setups,
         speeds: speed::published(),
         speeds_from: SpeedsFrom::Published,
         cache: None,
         poll: PollTimes::default(),
-        starts: 100,
+        starts,
         seed: 1,
     })
-    .expect("every task ends")
+}
+
+fn published_result() -> PlaceSimResult {
+    simulated(setups(), 100).expect("every task ends")
 }
 
 /// The larger of the two readings of a gain is T'/T - 1; which one was published is not said.
@@ -46,10 +49,8 @@ fn the_rules_come_within_two_percent_of_the_best() {
         let times = setup.c_time;
         assert_eq!(times.best, Some(1.0));
         assert!(times.proposed <= 1.02, "{} {times:?}", setup.name);
-        assert!(
-            times.proposed_literal >= times.proposed_swap - 1e-9,
-            "{times:?}"
-        );
+        let literal = times.proposed_literal;
+        assert!(literal >= times.proposed_swap - 1e-9, "{times:?}");
     }
 }
 
@@ -57,13 +58,8 @@ fn the_rules_come_within_two_percent_of_the_best() {
 fn polling_tasks_lose_nothing_by_the_rules() {
     let result = published_result();
     let four_cores = &result.setups[2];
-    let of = |name| {
-        four_cores
-            .policies
-            .iter()
-            .find(|p| p.policy == name)
-            .unwrap()
-    };
+    let policies = &four_cores.policies;
+    let of = |name| policies.iter().find(|p| p.policy == name).unwrap();
     let (free, proposed) = (of(PolicyName::Free), of(PolicyName::Proposed));
     // Two tasks on each CPU, whatever the policy.
     assert!((proposed.p_bandwidth / free.p_bandwidth - 1.0).abs() < 0.024);
@@ -77,16 +73,7 @@ fn a_set_up_without_compute_tasks_is_refused() {
     let mut none = setups();
     none.truncate(1);
     none[0].compute = 0;
-    let request = Request {
-        setups: none,
-        speeds: speed::published(),
-        speeds_from: SpeedsFrom::Published,
-        cache: None,
-        poll: PollTimes::default(),
-        starts: 1,
-        seed: 1,
-    };
-    let refused = simulate(&request).unwrap_err();
+    let refused = simulated(none, 1).unwrap_err();
     assert_eq!(refused.exit(), Exit::Usage);
     assert!(refused.message().contains("found none"), "{refused}");
 }
