@@ -1,7 +1,7 @@
 //! The result of a prediction, with what qualifies it.
 
 use crate::evidence::Evidence;
-use crate::machine::Machine;
+use crate::machine::{Lock, Machine};
 use crate::parameters;
 use crate::predict::{Prediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
 use crate::run::{Curve, Pick};
@@ -34,17 +34,14 @@ pub struct Request<'a> {
 /// # Errors
 /// The run does not suffice, and there are no parameters.
 pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
-    let curve = request
-        .run
-        .map(|(result, path)| Curve::of(result, &request.pick, path));
-    let curve = curve.transpose()?;
+    let curve_of = |(result, path)| Curve::of(result, &request.pick, path);
+    let curve = request.run.map(curve_of).transpose()?;
     let range = request.range;
     let (prediction, evidence, given) = match (&request.parameters, request.run, &curve) {
-        (Some((given, _)), ..) => (
-            given_machine(given, curve.as_ref(), range),
-            None,
-            Some(given),
-        ),
+        (Some((given, _)), ..) => {
+            let prediction = given_machine(given, curve.as_ref(), range);
+            (prediction, None, Some(given))
+        }
         (None, Some((result, path)), Some(curve)) => {
             let evidence = curve.evidence(result, path)?;
             (from_evidence(&evidence, range), Some(evidence), None)
@@ -58,14 +55,12 @@ pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
     let measured =
         measured.map(|((result, path), curve)| facts(result, path, curve, evidence.as_ref()));
     let parameters = given.cloned().unwrap_or_else(|| fitted(&prediction));
+    let file = request.parameters.as_ref();
     Ok(ScaleResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: 0,
-        parameters_file: request
-            .parameters
-            .as_ref()
-            .map(|(_, path)| (*path).to_owned()),
+        parameters_file: file.map(|(_, path)| (*path).to_owned()),
         cores: range.cores,
         jobs: range.jobs,
         parameters,
@@ -88,19 +83,16 @@ pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
 fn given_machine(given: &Parameters, curve: Option<&Curve<'_>>, range: Range) -> Prediction {
     let machine = parameters::machine(given, range.cores);
     let mut rng = Rng::new(range.seed);
-    let drawn = match parameters::is_uncertain(given) {
-        true => (0..RESAMPLES)
-            .map(|_| parameters::drawn(given, range.cores, &mut rng))
-            .collect(),
-        false => Vec::new(),
-    };
+    let uncertain = parameters::is_uncertain(given);
+    let draws = if uncertain { RESAMPLES } else { 0 };
+    let draw = |_| parameters::drawn(given, range.cores, &mut rng);
+    let drawn = (0..draws).map(draw).collect();
     let error = curve.map(|curve| off(&machine, curve));
     let mut prediction = from_machine(&machine, drawn, error.unwrap_or(0.0), range);
     prediction.leave_out_error_pct = error;
     prediction
 }
 
-/// Mean error of the machine at the measured points, percent.
 fn off(machine: &Machine, curve: &Curve<'_>) -> f64 {
     let off = curve.cells.iter().map(|cell| {
         let predicted = machine.iops(cell.point.jobs.max(1));
@@ -131,8 +123,7 @@ fn facts(
     }
 }
 
-/// The parameters of a fitted machine, with the 2.5th and the 97.5th percentile of those that other
-/// measurements might have given.
+/// The fitted machine's, with the 2.5th and 97.5th percentile of what other measurements give.
 fn fitted(prediction: &Prediction) -> Parameters {
     let machine = &prediction.machine;
     let value = |value: f64, of: &dyn Fn(&Machine) -> Option<f64>| {
@@ -148,25 +139,23 @@ fn fitted(prediction: &Prediction) -> Parameters {
         }
     };
     let lock = machine.lock;
+    let of_lock = |get: fn(&Lock) -> f64| {
+        let of = |m: &Machine| m.lock.as_ref().map(get);
+        lock.map_or(Value::default(), |lock| value(get(&lock), &of))
+    };
+    let parallel = |parallel| value(parallel, &|m| m.device.parallel);
     Parameters {
         depth: machine.depth,
         cpu_ns: value(machine.cpu_ns, &|m| Some(m.cpu_ns)),
         rest_ns: value(machine.rest_ns, &|m| Some(m.rest_ns)),
         line_ns: value(machine.line_ns, &|m| Some(m.line_ns)),
-        lock_ns: lock.map_or(Value::default(), |lock| {
-            value(lock.hold_ns, &|m| m.lock.map(|lock| lock.hold_ns))
-        }),
-        lock_growth: lock.map_or(Value::default(), |lock| {
-            value(lock.growth, &|m| m.lock.map(|lock| lock.growth))
-        }),
+        lock_ns: of_lock(|lock| lock.hold_ns),
+        lock_growth: of_lock(|lock| lock.growth),
         lock_cv: lock.map_or(1.0, |lock| lock.cv),
         queues: machine.tags.map(|tags| tags.queues),
         tags: machine.tags.map(|tags| tags.per_queue),
         device_ns: value(machine.device.service_ns, &|m| Some(m.device.service_ns)),
-        device_parallel: machine
-            .device
-            .parallel
-            .map(|parallel| value(parallel, &|m| m.device.parallel)),
+        device_parallel: machine.device.parallel.map(parallel),
         device_cv: machine.device.cv,
         shared_stage: prediction.shared_stage.clone(),
     }
@@ -199,13 +188,11 @@ fn warnings(
         return all;
     };
     let up_to = run.fitted_up_to;
-    if range.jobs > up_to.saturating_mul(TESTED) {
+    let jobs = range.jobs;
+    if jobs > up_to.saturating_mul(TESTED) {
         all.push(Warning::new(
             "far-beyond",
-            format!(
-                "the curve ends at {} jobs, and {up_to} were measured",
-                range.jobs
-            ),
+            format!("the curve ends at {jobs} jobs, and {up_to} were measured"),
             "the model was tested up to eight times the measured jobs",
             "measure more jobs",
         ));

@@ -5,8 +5,7 @@ use q2c_result::analyze::StageStats;
 use q2c_stats::{Interval, Rng};
 use std::collections::BTreeMap;
 
-/// The stages in which a lock or a cache line of the block layer shows itself: those between the
-/// queueing of an I/O and the driver.
+/// Where a lock or a cache line of the block layer shows: between queueing and the driver.
 pub const SHARED_STAGES: [&str; 4] = ["Q2G", "G2I", "I2D", "G2D"];
 
 /// Everything that is known of a curve.
@@ -49,9 +48,9 @@ impl Evidence {
         })
     }
 
-    /// Standard deviation of the stage's time where fewest jobs are, ns, from its 50th and 90th
-    /// percentile as if it were normal. Rare long times are left out by that; of an exponential
-    /// distribution it is 1.26 times the true one.
+    /// Of the stage's time where fewest jobs are, ns, from its 50th and 90th percentile as if
+    /// normal: rare long times are left out; of an exponential distribution it is 1.26 times too
+    /// much.
     pub(crate) fn deviation_ns(&self, stage: &str) -> f64 {
         /// The 90th percentile of a standard normal distribution.
         const P90: f64 = 1.281_551_565_544_6;
@@ -59,14 +58,12 @@ impl Evidence {
         of.map_or(0.0, |of| (of.p90_ns - of.p50_ns).max(0.0) / P90)
     }
 
-    /// How much the time of a request in the device varies, as a share of its mean, where fewest
-    /// are there.
+    /// Variation of a request's time in the device, as a share of its mean, where fewest are.
     pub(crate) fn device_cv(&self) -> f64 {
         let mean = self.points.first().and_then(|p| p.mean_ns("D2C"));
         mean.map_or(1.0, |mean| (self.deviation_ns("D2C") / mean).min(1.0))
     }
 
-    /// The points as numbers, with the means of the stage `shared`.
     pub(crate) fn rows(&self, shared: Option<&str>) -> Vec<Row> {
         let row = |point: &Point| Row {
             jobs: point.jobs,
@@ -78,8 +75,8 @@ impl Evidence {
         self.points.iter().map(row).collect()
     }
 
-    /// As [`rows`](Evidence::rows), as another measurement might have had it: throughput varies as
-    /// its trials do, and stages by `noise`, as shares.
+    /// As [`rows`](Evidence::rows) of another measurement: throughput varies as trials do, stages
+    /// by `noise`.
     pub(crate) fn drawn(&self, shared: Option<&str>, noise: Noise, rng: &mut Rng) -> Vec<Row> {
         let mut rows = self.rows(shared);
         for (row, point) in rows.iter_mut().zip(&self.points) {
@@ -92,7 +89,6 @@ impl Evidence {
     }
 }
 
-/// The numbers of a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub jobs: u32,
@@ -103,7 +99,6 @@ pub(crate) struct Row {
     pub shared_ns: Option<f64>,
 }
 
-/// Standard deviations of stages, as shares of their means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Noise {
     pub d2c: f64,
@@ -114,12 +109,10 @@ pub(crate) struct Noise {
 const RANGES: [f64; 9] = [
     1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078,
 ];
-/// The error of a point of one trial, whose range says nothing: the drift that is usual within
-/// minutes is larger.
+/// Of a point of one trial, without a range: the usual drift within minutes is larger.
 const ONE_TRIAL: f64 = 0.05;
 
-/// The standard error of a median of trials, as a share of it. The trials themselves are not in a
-/// result; their range is.
+/// As a share of the median. The trials are not in a result; their range is.
 fn error_of_median(iops: &Interval) -> f64 {
     let n = iops.trials as usize;
     if n < 2 {

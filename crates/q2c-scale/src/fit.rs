@@ -18,20 +18,15 @@ use crate::evidence::{Evidence, Noise, Row};
 use crate::machine::{Lock, Machine};
 use q2c_stats::{median, sorted};
 
-/// What the points show.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Structure {
-    /// Whether the device's limit shows.
     pub device: bool,
-    /// The stage of a lock or a cache line.
     pub shared: Option<(String, Kind)>,
 }
 
-/// A fitted machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Fitted {
     pub machine: Machine,
-    /// How far the stages are from the fit.
     pub noise: Noise,
 }
 
@@ -44,7 +39,6 @@ impl Structure {
         }
     }
 
-    /// The stage of the shared section.
     pub fn stage(&self) -> Option<&str> {
         self.shared.as_ref().map(|(stage, _)| stage.as_str())
     }
@@ -63,8 +57,8 @@ impl Structure {
     }
 }
 
-/// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it. The
-/// search begins at `near`, a machine that was fitted to much the same rows.
+/// Fits a machine of this structure to `rows` of `evidence` or drawn from it, beginning at `near`,
+/// which was fitted to much the same.
 pub(crate) fn fit(
     evidence: &Evidence,
     rows: &[Row],
@@ -117,9 +111,8 @@ fn on_core(rows: &[Row], lock: Option<Lock>, line_ns: f64) -> f64 {
 /// Steps of the halving of a range: it ends at a millionth of the range.
 const HALVINGS: u32 = 20;
 
-/// The machine with the rest of an I/O's way: what the throughput of the points asks for, on
-/// median. Where they are faster than the machine without any rest, its time on the core is
-/// shorter; that of a polling job contains the time of the device.
+/// The rest of an I/O's way is what the throughput asks for, on median. Where points are faster
+/// without any, the time on the core is shorter; that of a polling job contains the device's time.
 fn with_rest(machine: &Machine, rows: &[Row]) -> Machine {
     let solved = |set: &dyn Fn(f64) -> Machine, most: f64| {
         let each = rows.iter().map(|row| {
@@ -152,18 +145,16 @@ fn with_rest(machine: &Machine, rows: &[Row]) -> Machine {
     }
 }
 
-/// What a sum of squares gains by a parameter more, against what is left of it; the points are `n`,
-/// the parameters afterwards `parameters`.
+/// Of a sum of squares by a parameter more, against what is left; there are `n` points.
 fn gain(before: f64, after: f64, n: usize, parameters: usize) -> f64 {
     let left = after.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
     (before - after) / left
 }
 
-/// A gain (see [`gain`]) from which growth counts as seen. The chance of it without any growth is
-/// below 2 % from six points on (F distribution).
+/// A [`gain`] from which growth counts as seen: by chance below 2 % from six points on (F
+/// distribution).
 const SEEN: f64 = 12.0;
 
-/// The root of the mean of squares, for so many parameters.
 fn deviation(squares: f64, n: usize, parameters: usize) -> f64 {
     (squares / n.saturating_sub(parameters).max(1) as f64).sqrt()
 }

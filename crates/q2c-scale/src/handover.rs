@@ -7,8 +7,8 @@
 //! distribution. A product form needs exponential times, with which twice as many wait for a lock
 //! that is little used as wait for one whose times are constant.
 
-/// Nodes and weights of the Gauss-Hermite quadrature of five points, for a standard normal
-/// distribution (Abramowitz and Stegun, table 25.10).
+/// Gauss-Hermite quadrature of five points for a standard normal distribution: nodes and weights
+/// (Abramowitz and Stegun, table 25.10).
 const NODES: [(f64, f64); 5] = [
     (-2.856_970_013_872_806, 0.011_257_411_327_720_7),
     (-1.355_626_179_974_266, 0.222_075_922_005_612_6),
@@ -31,8 +31,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Times that the lock is taken per ns by `jobs` jobs, which are elsewhere for `other_ns` on
-    /// average between two visits.
+    /// Times per ns that `jobs` jobs take the lock, being elsewhere for `other_ns` on average.
     #[must_use]
     pub fn rate(&self, jobs: usize, other_ns: f64) -> f64 {
         let sigma = self.cv.powi(2).ln_1p().sqrt();
@@ -52,7 +51,6 @@ impl Lock {
         jobs as f64 / self.rate(jobs, other_ns) - other_ns
     }
 
-    /// Its mean time when it is handed on while `waiting` jobs wait.
     pub(crate) fn held_ns(&self, waiting: usize) -> f64 {
         self.hold_ns * (1.0 + self.growth * waiting as f64)
     }
@@ -76,12 +74,13 @@ struct Chain {
 
 impl Chain {
     fn rate(&self, lock: &Lock) -> f64 {
-        // left[i]: relative frequency of i jobs at the lock when it is given up. It follows from
-        // the flow over each border between i and i + 1, up and down.
+        // left[i]: relative frequency of i jobs at the lock when it is given up, by the flow over
+        // each border between i and i + 1.
         let mut left = vec![0.0; self.jobs];
         let mut up = vec![0.0; self.jobs];
         left[0] = 1.0;
         let mut cycle_ns = 0.0;
+        let idle_ns = self.other_ns / self.jobs as f64;
         for i in 0..self.jobs {
             if i > 0 {
                 let none = self.arrivals(lock, i).next(0);
@@ -95,11 +94,7 @@ impl Chain {
                     left[i] = up[i - 1] / none;
                 }
             }
-            let idle_ns = if i == 0 {
-                self.other_ns / self.jobs as f64
-            } else {
-                0.0
-            };
+            let idle_ns = if i == 0 { idle_ns } else { 0.0 };
             cycle_ns += left[i] * (idle_ns + lock.held_ns(i.max(1) - 1));
             self.flow_up(lock, i, left[i], &mut up);
         }
@@ -130,25 +125,22 @@ impl Chain {
         let at = i.max(1);
         let outside = self.jobs - at;
         let held = lock.held_ns(at - 1) / self.other_ns;
+        let now = |(time, weight): (f64, f64)| weight * (-held * time * outside as f64).exp();
         Arrivals {
             chain: self,
             outside,
             stays: self.nodes.map(|(time, _)| -held * time),
-            now: self
-                .nodes
-                .map(|(time, weight)| weight * (-held * time * outside as f64).exp()),
+            now: self.nodes.map(now),
         }
     }
 }
 
-/// Probabilities that 0, 1, 2, ... of the jobs elsewhere arrive while the lock is held once: a
-/// binomial distribution for each node.
+/// Probabilities that 0, 1, 2, ... of the others arrive during a hold: binomial for each node.
 struct Arrivals<'a> {
     chain: &'a Chain,
     outside: usize,
     /// Logarithm of the probability that one of them stays away, for each node.
     stays: [f64; 5],
-    /// The present probabilities.
     now: [f64; 5],
 }
 

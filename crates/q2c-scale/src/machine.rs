@@ -4,12 +4,11 @@ pub use crate::handover::Lock;
 use crate::network::{Station, between};
 use q2c_result::scale::Resource;
 
-/// Most requests in flight for which two parts behind each other are solved exactly where each job
-/// has several requests; beyond, the slower one of them counts.
+/// Up to so many in flight two parts behind each other are solved exactly where jobs have several
+/// requests; beyond, the slower one counts.
 const EXACT_IN_FLIGHT: usize = 96;
 
-/// A machine: the times of an I/O that is alone, and what it shares with others. Times are
-/// nanoseconds.
+/// The times of an I/O that is alone, ns, and what it shares with others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Requests in flight of each job.
@@ -57,8 +56,7 @@ impl Tags {
         u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
     }
 
-    /// Requests in use when `waiting` I/Os of `jobs` jobs want one: some queues have a job more
-    /// than the others.
+    /// When `waiting` I/Os of `jobs` jobs want one: some queues have a job more than others.
     fn in_use(&self, waiting: f64, jobs: u32) -> f64 {
         let (each, more) = (jobs / self.queues, jobs % self.queues);
         let queue =
@@ -68,8 +66,8 @@ impl Tags {
 }
 
 impl Device {
-    /// The wait for this device where that for one with exponential times is `exponential`: a
-    /// request that is met in service has that much less to go (Pollaczek and Khinchine).
+    /// Where it is `exponential` with exponential times: a request that is met in service has less
+    /// to go (Pollaczek and Khinchine).
     pub(crate) fn wait(&self, exponential: f64) -> f64 {
         exponential * (1.0 + self.cv.min(1.0).powi(2)) / 2.0
     }
@@ -103,16 +101,13 @@ impl Machine {
         }
     }
 
-    /// The machine as it were if `resource` had no limit. What the resource costs an I/O that is
-    /// alone stays.
+    /// As if `resource` had no limit; what it costs an I/O alone stays.
     #[must_use]
     pub fn without(&self, resource: Resource) -> Machine {
         let mut free = self.clone();
         match resource {
             Resource::Cpu => free.cores = u32::MAX,
-            Resource::Lock => {
-                free.cpu_ns += free.lock.take().map_or(0.0, |lock| lock.hold_ns);
-            }
+            Resource::Lock => free.cpu_ns += free.lock.take().map_or(0.0, |lock| lock.hold_ns),
             Resource::CacheLine => free.line_ns = 0.0,
             Resource::Tags => free.tags = None,
             Resource::Device => free.device.parallel = None,
@@ -120,13 +115,11 @@ impl Machine {
         free
     }
 
-    /// Time on the core when `jobs` jobs share the line.
     fn on_core_ns(&self, jobs: u32) -> f64 {
         self.cpu_ns + self.line_ns * f64::from(jobs.min(self.cores) - 1)
     }
 
-    /// A job and its request are one customer: the whole network is solved exactly, but for the
-    /// variation of the lock's time.
+    /// Job and request are one customer: solved exactly, but for the lock's variation.
     fn one_request_each(&self, jobs: u32) -> f64 {
         let n = jobs as usize;
         let (mut delay, mut queues) = (self.rest_ns, Vec::new());
@@ -170,10 +163,7 @@ impl Machine {
     /// Whether a request may wait for the device or for a request of its queue.
     fn outside_waits(&self, jobs: u32) -> bool {
         let most = f64::from(jobs) * f64::from(self.depth);
-        let short = |tags: Tags| {
-            let queue = jobs.div_ceil(tags.queues) * self.depth;
-            queue > tags.per_queue
-        };
+        let short = |tags: Tags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
         self.device.parallel.is_some_and(|parallel| parallel < most) || self.tags.is_some_and(short)
     }
 
@@ -192,8 +182,8 @@ impl Machine {
         Station::of_rates(n, |j| self.outside_rate(jobs, j as f64))
     }
 
-    /// Jobs are served one request at a time by their thread. Threads contend for cores and lock;
-    /// requests go around between the threads and what is behind them.
+    /// Jobs are served one request at a time. Threads contend for cores and lock; requests go
+    /// around between them and what is behind.
     fn several_requests_each(&self, jobs: u32) -> f64 {
         let depth = self.depth as usize;
         let (threads, requests) = (jobs as usize, jobs as usize * depth);
@@ -237,8 +227,7 @@ fn lock_station(lock: Lock, n: usize) -> Station {
     Station::of_rates(n, |j| 1.0 / lock.held_ns(j - 1))
 }
 
-/// The throughput of a lock with all its properties over that in a product form, where its `n` jobs
-/// are elsewhere for `other_ns`.
+/// With all its properties over that in a product form, `n` jobs being elsewhere for `other_ns`.
 fn varied(lock: Lock, n: usize, other_ns: f64) -> f64 {
     let product_form = Station::delay(other_ns, n).closed_with(&lock_station(lock, n), n);
     lock.rate(n, other_ns) / product_form

@@ -7,8 +7,7 @@
 //! All factors are kept as logarithms: with hundreds of customers they leave the range of a
 //! floating-point number.
 
-/// A station, as the logarithm of its factor for each number of customers, from 0 to the
-/// population.
+/// Logarithms of the factor for each number of customers, from 0 to the population.
 #[derive(Clone, Debug)]
 pub struct Station(Vec<f64>);
 
@@ -37,8 +36,7 @@ impl Station {
         Station((0..=population).map(|n| self.joint(other, n)).collect())
     }
 
-    /// Customers that pass through this station per unit of time when `n` of them go from its end
-    /// to its beginning at once.
+    /// Passages per unit of time when `n` customers go from its end to its beginning at once.
     #[must_use]
     pub fn closed(&self, n: usize) -> f64 {
         (self.0[n - 1] - self.0[n]).exp()
@@ -66,8 +64,8 @@ impl Station {
     }
 }
 
-/// The throughput of `n` customers that go around between two parts of a network. Each part stands
-/// as its rate over the customers in it, as a flow-equivalent server (Chandy, Herzog and Woo 1975).
+/// Throughput of `n` customers between two parts, each standing as its rate over the customers in
+/// it: a flow-equivalent server (Chandy, Herzog and Woo 1975).
 #[must_use]
 pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f64) -> f64 {
     // The states are those of a birth-death process: k customers are in the first part.
@@ -90,8 +88,7 @@ pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f
     passed / all
 }
 
-/// The mean time that each of `n` customers stays at a station, when it spends `other` elsewhere
-/// between two visits without waiting there.
+/// Mean stay of each of `n` customers that spend `other` elsewhere without waiting there.
 #[must_use]
 pub fn stay(n: usize, other: f64, rate: impl Fn(usize) -> f64) -> f64 {
     let there = Station::of_rates(n, rate);

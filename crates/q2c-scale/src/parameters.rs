@@ -65,6 +65,7 @@ impl Number {
 pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
+    let parallel = |n: Number| within("device_parallel", n.value(), 0.25, 1e6);
     let parameters = Parameters {
         depth: whole("depth", file.depth, MOST_DEPTH)?,
         cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
@@ -76,20 +77,15 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
         queues: file.queues.map(|n| whole("queues", n, 4_096)).transpose()?,
         tags: file.tags.map(|n| whole("tags", n, 1 << 20)).transpose()?,
         device_ns: within("device_ns", or_zero(file.device_ns), 0.0, LONGEST_NS)?,
-        device_parallel: file
-            .device_parallel
-            .map(|n| within("device_parallel", n.value(), 0.25, 1e6))
-            .transpose()?,
+        device_parallel: file.device_parallel.map(parallel).transpose()?,
         device_cv: cv("device_cv", file.device_cv)?,
         shared_stage: None,
     };
-    match (parameters.queues, parameters.tags) {
-        (Some(_), None) | (None, Some(_)) => Err(Fault::new(
-            Exit::Input,
-            "expected queues and tags together or not at all, found one of them",
-        )),
-        _ => Ok(parameters),
+    if parameters.queues.is_some() != parameters.tags.is_some() {
+        let text = "expected queues and tags together or not at all, found one of them";
+        return Err(Fault::new(Exit::Input, text));
     }
+    Ok(parameters)
 }
 
 fn syntax(text: &str, error: &toml::de::Error) -> Fault {
@@ -111,11 +107,7 @@ fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
 }
 
 fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
-    let Value {
-        value: v,
-        low,
-        high,
-    } = value;
+    let (v, low, high) = (value.value, value.low, value.high);
     match least <= low && low <= v && v <= high && high <= most {
         true => Ok(value),
         false => {
@@ -168,19 +160,12 @@ pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> Machi
     machine_by(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
 }
 
-/// Whether a parameter has an interval.
 pub(crate) fn is_uncertain(parameters: &Parameters) -> bool {
     let of = parameters;
-    let all = [
-        of.cpu_ns,
-        of.rest_ns,
-        of.line_ns,
-        of.lock_ns,
-        of.lock_growth,
-        of.device_ns,
-    ];
-    let all = all.into_iter().chain(of.device_parallel);
-    all.into_iter().any(|value| value.low < value.high)
+    let all = [of.cpu_ns, of.rest_ns, of.line_ns].into_iter();
+    let lock = [of.lock_ns, of.lock_growth, of.device_ns];
+    let mut all = all.chain(lock).chain(of.device_parallel);
+    all.any(|value| value.low < value.high)
 }
 
 #[cfg(test)]
@@ -193,10 +178,8 @@ mod tests {
         let read = read(text).unwrap();
         assert_eq!(read.cpu_ns, Value::exact(2_000.0));
         assert_eq!((read.lock_ns.low, read.lock_ns.high), (250.0, 400.0));
-        assert_eq!(
-            (read.depth, read.lock_cv, read.device_parallel),
-            (1, 1.0, None)
-        );
+        assert_eq!((read.depth, read.lock_cv), (1, 1.0));
+        assert_eq!(read.device_parallel, None);
         assert_eq!(machine(&read, 120).tags.unwrap().within_reach(4), 256);
     }
 

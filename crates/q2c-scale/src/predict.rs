@@ -1,5 +1,4 @@
-//! The answer: the curve beyond the measured points, where it ends, by which resource, and how sure
-//! that is.
+//! The answer: the curve beyond the measured points, where and by what it ends, and how sure.
 
 use crate::evidence::Evidence;
 use crate::fit::{Structure, fit};
@@ -18,11 +17,10 @@ const EVERY: u32 = 32;
 const WIDE: f64 = 1.6;
 /// Times that vary by less than this share of their mean are regular.
 pub(crate) const REGULAR: f64 = 0.4;
-/// The end by a regular lock was at this part of the predicted one or behind it
+/// The part of the predicted end by a regular lock at or behind which it was
 /// (docs/journal/2026-11-24-scale-predict.md).
 const TOO_LATE: f64 = 0.65;
-/// What the solved network is off at most, beside what the noise of the points explains, on
-/// simulated machines (same entry).
+/// Of the solved network on simulated machines, beside the noise of the points (same entry).
 const MODEL_ERROR: f64 = 0.08;
 /// What is asked of more jobs is asked of this part more of them.
 const STEP: f64 = 8.0;
@@ -78,9 +76,7 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
     let rows = evidence.rows(structure.stage());
     let fitted = fit(evidence, &rows, &structure, None);
     // Where nothing shows, the lower end of the curve is that of a limit which noise could hide.
-    let bounded = evidence
-        .tags
-        .is_some_and(|_| !evidence.tags_suffice(range.jobs));
+    let bounded = evidence.tags.is_some() && !evidence.tags_suffice(range.jobs);
     let possible = match structure.shows_any() || bounded {
         true => structure.clone(),
         false => Structure::hidden(evidence),
@@ -119,16 +115,14 @@ fn wide(prediction: &Prediction) -> bool {
         .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
 }
 
-/// Whether a lock's times, or the device's between two visits of the lock, hardly vary. Jobs fall
-/// in step then, and fewer meet at the lock than the model says, which has them come at random: it
-/// takes the lock for a better one and puts the end too late.
+/// Hardly varying times of a lock, or of the device between two visits. Jobs fall in step then and
+/// fewer meet than in the model, where they come at random: it puts the end too late.
 fn regular(evidence: &Evidence, prediction: &Prediction) -> bool {
     let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
     prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
 }
 
-/// Predicts from a machine that is known; `drawn` are others that it might be, and `error_pct` is
-/// added to both sides of what they give.
+/// From a known machine; `drawn` are others that it might be, `error_pct` widens both sides.
 #[must_use]
 pub fn from_machine(
     machine: &Machine,
@@ -152,10 +146,7 @@ pub fn from_machine(
         ends_at,
         resource,
         peak: shape.and_then(|shape| shape.collapse.map(|_| shape.peak)),
-        answer: match ends_at {
-            Some(_) => Answer::Ends,
-            None => Answer::Beyond,
-        },
+        answer: ends_at.map_or(Answer::Beyond, |_| Answer::Ends),
         what_if,
         leave_out_error_pct: None,
         shared_stage: None,
@@ -164,7 +155,6 @@ pub fn from_machine(
     }
 }
 
-/// The numbers of jobs of a curve.
 fn numbers(most: u32) -> Vec<u32> {
     let next = |n: &u32| Some(n + (n / EVERY).max(1)).filter(|n| *n < most);
     let mut all: Vec<u32> = std::iter::successors(Some(1), next).collect();
@@ -172,21 +162,19 @@ fn numbers(most: u32) -> Vec<u32> {
     all
 }
 
-/// The number of jobs up to which more of them pay: from there an eighth more adds less than
-/// [`KNEE_SHARE`] of the first job's throughput for each. Single jobs do not decide, because jobs
-/// that are dealt out to queues in turn pay unevenly.
+/// Up to which more jobs pay: an eighth more adds less than [`KNEE_SHARE`] of the first job's
+/// throughput for each. Jobs dealt out to queues in turn pay unevenly, so single ones do not
+/// decide.
 fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
     let one = iops[0] / f64::from(over[0]);
     let at = |n: f64| {
         let above = over.partition_point(|jobs| f64::from(*jobs) < n);
-        match above {
-            0 => iops[0],
-            _ => {
-                let (low, high) = (f64::from(over[above - 1]), f64::from(over[above]));
-                let share = (n - low) / (high - low);
-                iops[above - 1] * (1.0 - share) + iops[above] * share
-            }
+        if above == 0 {
+            return iops[0];
         }
+        let (low, high) = (f64::from(over[above - 1]), f64::from(over[above]));
+        let share = (n - low) / (high - low);
+        iops[above - 1] * (1.0 - share) + iops[above] * share
     };
     let last = f64::from(*over.last()?);
     let pays = |n: u32| {
@@ -199,10 +187,8 @@ fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
 
 /// The 2.5th and the 97.5th percentile of the ends of the drawn curves.
 fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32>) {
-    let ends = others
-        .iter()
-        .map(|iops| last_that_paid(over, iops).map_or(f64::INFINITY, f64::from));
-    let mut ends: Vec<f64> = ends.collect();
+    let end_of = |iops: &Vec<f64>| last_that_paid(over, iops).map_or(f64::INFINITY, f64::from);
+    let mut ends: Vec<f64> = others.iter().map(end_of).collect();
     ends.sort_by(f64::total_cmp);
     let (Some(low), Some(high)) = (nearest(&ends, 0.025), nearest(&ends, 0.975)) else {
         let off = (f64::from(end) * MODEL_ERROR).ceil() as u32;
@@ -210,10 +196,8 @@ fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32
     };
     let low = low.min(f64::from(end)) * (1.0 - MODEL_ERROR);
     let high = high.max(f64::from(end)) * (1.0 + MODEL_ERROR);
-    (
-        low.floor().max(1.0) as u32,
-        high.is_finite().then_some(high.ceil() as u32),
-    )
+    let high = high.is_finite().then_some(high.ceil() as u32);
+    (low.floor().max(1.0) as u32, high)
 }
 
 /// A percentile without interpolation, which infinite values do not have.

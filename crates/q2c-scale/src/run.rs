@@ -28,13 +28,12 @@ pub struct Pick {
 
 impl Pick {
     fn takes(&self, point: &BenchPoint) -> bool {
-        let is = |all: bool| all;
         point.background.is_empty()
-            && is(self.engine.as_ref().is_none_or(|e| *e == point.engine))
-            && is(self.method.as_ref().is_none_or(|m| *m == point.method))
-            && is(self.depth.is_none_or(|d| d == point.depth))
-            && is(self.bs.is_none_or(|bs| bs == point.bs))
-            && is(self.rw.as_ref().is_none_or(|rw| *rw == point.rw))
+            && self.engine.as_ref().is_none_or(|e| *e == point.engine)
+            && self.method.as_ref().is_none_or(|m| *m == point.method)
+            && self.depth.is_none_or(|d| d == point.depth)
+            && self.bs.is_none_or(|bs| bs == point.bs)
+            && self.rw.as_ref().is_none_or(|rw| *rw == point.rw)
     }
 }
 
@@ -53,7 +52,6 @@ pub fn physical_cores(machine: &Machine) -> u32 {
     machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
 }
 
-/// The curves that `pick` takes.
 fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     let there = |cell: &&BenchCell| cell.iops.trials > 0 && cell.iops.median > 0.0;
@@ -61,10 +59,8 @@ fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<Curve<'a>> {
         if !pick.takes(&cell.point) {
             continue;
         }
-        match curves
-            .iter_mut()
-            .find(|c| same(&c.cells[0].point, &cell.point))
-        {
+        let alike = |c: &&mut Curve<'a>| same(&c.cells[0].point, &cell.point);
+        match curves.iter_mut().find(alike) {
             Some(curve) => curve.cells.push(cell),
             None => curves.push(Curve {
                 cells: vec![cell],
@@ -84,20 +80,11 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
     BenchPoint { jobs, ..a.clone() } == *b
 }
 
-/// The curve's place on the axes in words.
 fn name(point: &BenchPoint) -> String {
-    let BenchPoint {
-        engine,
-        method,
-        depth,
-        bs,
-        rw,
-        ..
-    } = point;
-    format!("{engine} {method} depth {depth} {bs} {rw}")
+    let (engine, method, bs, rw) = (&point.engine, &point.method, &point.bs, &point.rw);
+    format!("{engine} {method} depth {} {bs} {rw}", point.depth)
 }
 
-/// The fault of a run that has no curve to predict from.
 fn no_curve(run: &str, found: &str) -> Fault {
     let text = format!(
         "predict from {run}: expected a curve with stages at {LEAST_POINTS} numbers of jobs or more, one core for each job, found {found}; run q2c bench --jobs 1..8 --stages"
@@ -106,7 +93,7 @@ fn no_curve(run: &str, found: &str) -> Fault {
 }
 
 impl<'a> Curve<'a> {
-    /// The one curve of `result` that `pick` takes, or the one of them that can be predicted from.
+    /// The one curve of `result` that `pick` takes, or that can be predicted from.
     ///
     /// # Errors
     /// There is none, or several.
@@ -130,8 +117,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// The cells that a machine can be fitted to: those whose stages are known and whose jobs have
-    /// a core each.
+    /// Cells whose stages are known and whose jobs have a core each.
     fn fitted(&self) -> Vec<&'a BenchCell> {
         let good = |cell: &&&BenchCell| {
             let cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;

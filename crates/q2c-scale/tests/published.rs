@@ -58,8 +58,7 @@ fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     lock(high)
 }
 
-/// With 9 queues or fewer, and any number of requests, scaling is predicted to end where it ends
-/// with 20: 7 % before the published 80.
+/// 7 % before the published 80, where it ends with 20 queues, with any number of requests.
 #[test]
 fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     for (depth, cpu_ns, growth) in [
@@ -74,10 +73,6 @@ fn few_queues_of_the_ram_disk_end_near_the_published_number() {
             for per_queue in [64, 128, 1_024] {
                 let got = end(&machine(depth, cpu_ns, lock, queues, per_queue));
                 let at = f64::from(got.ends_at.expect("an end"));
-                println!(
-                    "depth {depth} cpu {cpu_ns} {lock:?} queues {queues} x {per_queue}: {at} peak {:?}",
-                    got.peak
-                );
                 assert_eq!(got.resource, Some(Resource::Lock));
                 assert!((at / PUBLISHED.1 - 1.0).abs() < 0.10, "{at}");
                 assert!(got.peak.is_some(), "throughput falls");
@@ -86,8 +81,7 @@ fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     }
 }
 
-/// Up to 10 jobs that curve is straight. What comes then (a fall to less than a half at 14) does
-/// not follow from it, and is not guessed.
+/// That curve is straight up to 10 jobs; the fall to less than a half at 14 is not guessed.
 #[test]
 fn a_collapse_without_a_sign_is_not_predicted() {
     let stage = |mean_ns| StageStats {
@@ -98,15 +92,12 @@ fn a_collapse_without_a_sign_is_not_predicted() {
         p90_ns: 1.2 * mean_ns,
         ..StageStats::default()
     };
+    let stages = [("D2C", 90_000.0), ("Q2G", 50.0)];
     let point = |(jobs, millions): &(u32, f64)| Point {
         jobs: *jobs,
         iops: Interval::of(&[millions * 1e6]),
         cpu_ns: 400.0,
-        stages: [
-            ("D2C".to_owned(), stage(90_000.0)),
-            ("Q2G".to_owned(), stage(50.0)),
-        ]
-        .into(),
+        stages: stages.map(|(s, ns)| (s.to_owned(), stage(ns))).into(),
     };
     let evidence = Evidence {
         depth: 1,

@@ -5,8 +5,8 @@ use q2c_scale::handover::Lock;
 use q2c_scale::machine::{Device, Machine, Tags};
 use q2c_scale::network::{Station, between};
 
-/// Machine repair with one repairer, M/M/1//N: the probability that nothing is broken is the
-/// inverse of the sum of N! / (N - k)! r^k, where r is the repair time over the running time.
+/// Machine repair, M/M/1//N: the probability that nothing is broken is the inverse of the sum of N!
+/// / (N - k)! r^k, r being the repair time over the running time.
 fn machine_repair(machines: u32, running: f64, repair: f64) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;
@@ -17,8 +17,7 @@ fn machine_repair(machines: u32, running: f64, repair: f64) -> f64 {
     (1.0 - 1.0 / sum) / repair
 }
 
-/// All ways to put `n` customers into as many stations as there are rates, with the weight that
-/// Gordon and Newell give to each.
+/// All ways to put `n` customers into the stations, weighted as by Gordon and Newell.
 fn enumerated(n: usize, rates: &[Vec<f64>]) -> f64 {
     let Some((first, rest)) = rates.split_first() else {
         return if n == 0 { 1.0 } else { 0.0 };
@@ -57,12 +56,11 @@ proptest! {
         close(all.closed(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
     }
 
-    /// A lock that does not grow, in the hands of two jobs: with constant times the one outside
-    /// comes during a hold with probability 1 - exp(-hold / other).
+    /// With constant times the other job comes during a hold with probability 1 - exp(-hold /
+    /// other).
     #[test]
     fn two_jobs_at_a_constant_lock(hold in 0.1_f64..10.0, other in 0.1_f64..100.0) {
-        // When the lock is given up, the other job waits with probability p; if not, both are
-        // away, and the first of the two comes after half the time of one.
+        // p: the other waits; else both are away, and the first comes after half the time of one.
         let p = 1.0 - (-hold / other).exp();
         let cycle = hold + (1.0 - p) * other / 2.0;
         let lock = Lock { hold_ns: hold, growth: 0.0, cv: 0.0 };
@@ -81,8 +79,7 @@ proptest! {
     }
 }
 
-/// The quadrature of a lock whose time varies as an exponential one is within a half percent of
-/// machine repair.
+/// Within a half percent for a lock whose time varies as an exponential one.
 #[test]
 fn a_varied_lock_is_near_machine_repair() {
     for n in [1, 2, 5, 10, 20, 40, 80] {

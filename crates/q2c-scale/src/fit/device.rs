@@ -12,13 +12,10 @@ const GROWTH: f64 = 1.03;
 pub(super) fn shows(evidence: &Evidence) -> bool {
     let rows = evidence.rows(None);
     let all = || rows.iter().map(|row| row.d2c_ns);
-    let (least, most) = (
-        all().fold(f64::INFINITY, f64::min),
-        all().fold(0.0, f64::max),
-    );
-    let grows = rows
-        .last()
-        .is_some_and(|last| last.d2c_ns > GROWTH * rows[0].d2c_ns);
+    let least = all().fold(f64::INFINITY, f64::min);
+    let most = all().fold(0.0, f64::max);
+    let last = rows.last();
+    let grows = last.is_some_and(|last| last.d2c_ns > GROWTH * rows[0].d2c_ns);
     if rows.len() < 3 || !grows || most < GROWTH * least {
         return false;
     }
@@ -51,12 +48,10 @@ fn mean(rows: &[Row]) -> f64 {
 
 fn squares_of_mean(rows: &[Row]) -> f64 {
     let mean = mean(rows);
-    rows.iter()
-        .map(|row| (row.d2c_ns / mean).ln().powi(2))
-        .sum()
+    let off = |row: &Row| (row.d2c_ns / mean).ln().powi(2);
+    rows.iter().map(off).sum()
 }
 
-/// Requests that may be in the device at a point, and the time that they spend elsewhere.
 struct Place {
     requests: usize,
     other_ns: f64,
@@ -104,14 +99,10 @@ fn place(evidence: &Evidence, row: &Row) -> Place {
     }
 }
 
-/// The service time with which a device that serves `parallel` requests at once comes nearest to
-/// all D2C, and the sum of the squares that remain.
+/// The time that comes nearest to all D2C with `parallel` at once, and the sum of squares left.
 fn service(places: &[Place], parallel: f64, cv: f64) -> (f64, f64) {
-    let least = places
-        .iter()
-        .map(|p| p.d2c_ns)
-        .fold(f64::INFINITY, f64::min);
-    let mut service_ns = least;
+    let times = places.iter().map(|p| p.d2c_ns);
+    let mut service_ns = times.fold(f64::INFINITY, f64::min);
     let mut logs = Vec::new();
     for _ in 0..4 {
         let device = Device {

@@ -6,8 +6,8 @@ use crate::machine::Lock;
 
 /// Growth of a stage over the points from which on it may be more than noise.
 const GROWTH: f64 = 1.05;
-/// Share of the growth of the mean that a stage's median and least time have to take part in for a
-/// cache line. A lock is found free by some, whose time does not grow.
+/// Of a mean's growth that median and least have to take part in for a cache line: some find a lock
+/// free.
 const ALL_PAY: f64 = 0.5;
 
 /// What makes a stage grow.
@@ -31,36 +31,27 @@ pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     let before: f64 = means.iter().map(|ns| (ns / mean - 1.0).powi(2)).sum();
     let kind = kind(evidence, stage)?;
-    let (n, after, parameters) = match kind {
-        Kind::Lock => (
-            rows.len(),
-            lock(&rows, evidence.deviation_ns(stage), None).error,
-            3,
-        ),
-        Kind::CacheLine => (rows.len(), line(&rows).1, 2),
+    let n = rows.len();
+    let (after, parameters) = match kind {
+        Kind::Lock => (lock(&rows, evidence.deviation_ns(stage), None).error, 3),
+        Kind::CacheLine => (line(&rows).1, 2),
     };
     let after = after.powi(2) * n.saturating_sub(parameters).max(1) as f64;
     (gain(before, after, n, parameters) > SEEN).then(|| (stage.to_owned(), kind))
 }
 
-/// The stage whose mean grows most from the first point to the last. Where requests run out, Q2G is
-/// the wait for one.
+/// From the first point to the last. Where requests run out, Q2G is the wait for one.
 pub(super) fn growing(evidence: &Evidence) -> Option<&'static str> {
     let (first, last) = (evidence.points.first()?, evidence.points.last()?);
-    let free = evidence
-        .points
-        .iter()
-        .all(|p| evidence.tags_suffice(p.jobs));
-    let stages = SHARED_STAGES
-        .into_iter()
-        .filter(|stage| free || *stage != "Q2G");
+    let mut points = evidence.points.iter();
+    let free = points.all(|p| evidence.tags_suffice(p.jobs));
+    let stages = SHARED_STAGES.into_iter().filter(|s| free || *s != "Q2G");
     let grown = stages.filter_map(|s| Some((s, last.mean_ns(s)? - first.mean_ns(s)?)));
     let most = grown.max_by(|a, b| a.1.total_cmp(&b.1));
     most.filter(|(_, ns)| *ns > 0.0).map(|(stage, _)| stage)
 }
 
-/// Tells the two apart by who pays: waiting for a lock leaves the I/Os alone that find it free; a
-/// line that moves between more cores costs every I/O more.
+/// By who pays: I/Os that find a lock free do not; a line between more cores costs every one.
 fn kind(evidence: &Evidence, stage: &str) -> Option<Kind> {
     let first = evidence.points.first()?.stages.get(stage)?;
     let last = evidence.points.last()?.stages.get(stage)?;
@@ -73,10 +64,8 @@ fn kind(evidence: &Evidence, stage: &str) -> Option<Kind> {
     }
 }
 
-/// A fitted lock.
 pub(super) struct FittedLock {
     pub lock: Lock,
-    /// Deviation of the stage from the fit, as a share.
     pub error: f64,
 }
 
@@ -106,16 +95,15 @@ pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> Fitte
         }
         let [hold, growth] = best.1;
         let further = step * (0.05 + growth);
+        let (shorter, longer) = (hold * (1.0 - step), (hold * (1.0 + step)).min(least));
+        let (less, more) = ((growth - further).max(0.0), growth + further);
         let around = [
-            [hold * (1.0 - step), growth],
-            [(hold * (1.0 + step)).min(least), growth],
-            [hold, (growth - further).max(0.0)],
-            [hold, growth + further],
-            [hold * (1.0 - step), growth + further],
-            [
-                (hold * (1.0 + step)).min(least),
-                (growth - further).max(0.0),
-            ],
+            [shorter, growth],
+            [longer, growth],
+            [hold, less],
+            [hold, more],
+            [shorter, more],
+            [longer, less],
         ];
         let found = around.map(tried).into_iter().fold(best, better);
         match found.0 < best.0 {
@@ -139,8 +127,7 @@ const MOST_CV: f64 = 1.0;
 /// Growths of a lock's time that are tried first.
 const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
 
-/// Sum of the squared relative deviations of the stage from what `lock` and a constant time
-/// explain.
+/// Squared relative deviations from what `lock` and a constant time explain.
 fn squares(rows: &[Row], lock: Lock) -> f64 {
     let place = |row: &Row| {
         let shared = row.shared_ns?;
@@ -151,10 +138,8 @@ fn squares(rows: &[Row], lock: Lock) -> f64 {
     };
     let places: Vec<(f64, f64)> = rows.iter().filter_map(place).collect();
     let weight: f64 = places.iter().map(|(shared, _)| shared.powi(-2)).sum();
-    let beside = places
-        .iter()
-        .map(|(shared, there)| (shared - there) / shared.powi(2));
-    let beside = (beside.sum::<f64>() / weight).max(0.0);
+    let gap = |(shared, there): &(f64, f64)| (shared - there) / shared.powi(2);
+    let beside = (places.iter().map(gap).sum::<f64>() / weight).max(0.0);
     let off = |(shared, there): &(f64, f64)| ((there + beside) / shared - 1.0).powi(2);
     places.iter().map(off).sum()
 }

@@ -11,9 +11,7 @@ use q2c_stats::{Interval, Rng};
 use simulated::{Hidden, Stage};
 
 const TRIALS: u64 = 5;
-/// I/Os of a trial.
 const IOS: u64 = 40_000;
-/// I/Os of the run with stages.
 const STAGE_IOS: u64 = 200_000;
 
 fn stats(of: Stage) -> StageStats {
@@ -28,8 +26,7 @@ fn stats(of: Stage) -> StageStats {
     }
 }
 
-/// Measures the machine as `q2c bench --stages` does: trials, which drift by half a percent, and a
-/// run with stages.
+/// As `q2c bench --stages`: trials that drift by half a percent, and a run with stages.
 fn measured(of: &Hidden, jobs: u32, rng: &mut Rng) -> Point {
     let trial = |rng: &mut Rng| {
         let drift = 1.0 + 0.005 * rng.normal();
@@ -58,8 +55,7 @@ fn evidence(of: &Hidden, up_to: u32, seed: u64) -> Evidence {
     }
 }
 
-/// The number of jobs from which an eighth more adds less than a tenth of the first one's
-/// throughput for each; `None` when that is beyond `most`.
+/// An eighth more adds less than a tenth of the first one's throughput for each.
 fn true_end(of: &Hidden, most: u32, seed: u64) -> Option<f64> {
     let x = |n: f64| of.run(n.round() as usize, 60_000, seed + n as u64).iops;
     let one = x(1.0);
@@ -85,7 +81,6 @@ fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.unit()
 }
 
-/// A machine of which nothing but cores and time limits the throughput.
 fn plain(rng: &mut Rng) -> Hidden {
     Hidden {
         depth: 1,
@@ -157,7 +152,6 @@ fn predicted(of: &Hidden, up_to: u32, seed: u64) -> Prediction {
     from_evidence(&evidence(of, up_to, seed), range)
 }
 
-/// What became of the predictions for one kind of machine.
 #[derive(Default)]
 struct Tally {
     machines: u32,
@@ -229,7 +223,6 @@ fn tally(
 }
 
 impl Tally {
-    /// The resource is named right, the end is near, and the interval holds it in nine of ten.
     #[track_caller]
     fn is_good(&self, least_told: u32) {
         assert!(self.told >= least_told, "{} told", self.told);

@@ -6,35 +6,25 @@ use q2c_stats::Rng;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A machine. Times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Hidden {
     /// Requests in flight of each job; one thread submits them one after the other.
     pub depth: usize,
-    /// Mean time of an I/O on its core before it is queued.
     pub cpu_ns: f64,
     /// Standard deviation over mean of that time.
     pub cpu_cv: f64,
-    /// What each further job adds between Q and G.
     pub line_ns: f64,
-    /// Time between G and D beside the lock.
     pub dispatch_ns: f64,
     /// Mean time for which the lock between G and D is held; 0 without a lock.
     pub lock_ns: f64,
-    /// What each job that waits when the lock is handed on adds to that time, as a share.
     pub lock_growth: f64,
-    /// Standard deviation over mean of the lock's time: 1 for an exponential distribution, else
-    /// log-normal.
+    /// Deviation over mean of the lock's time: 1 is exponential, else log-normal.
     pub lock_cv: f64,
-    /// Hardware queues, to which the jobs are dealt out in turn.
     pub queues: usize,
-    /// Requests of each queue.
     pub tags: usize,
-    /// Mean time of a request in the device.
     pub device_ns: f64,
     /// As `lock_cv`, of the device's time.
     pub device_cv: f64,
-    /// Requests that the device serves at once.
     pub parallel: usize,
 }
 
@@ -48,7 +38,6 @@ pub struct Stage {
     pub min: f64,
 }
 
-/// What a run shows.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub iops: f64,
@@ -69,13 +58,10 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq)]
 enum What {
-    /// The thread has done its work before G, the line included.
     Ready,
     /// The thread has done its work after G.
     Dispatch,
-    /// The lock is given up.
     Unlock,
-    /// The device is done.
     Complete,
 }
 
@@ -93,7 +79,6 @@ impl PartialOrd for Event {
     }
 }
 
-/// An I/O on its way.
 #[derive(Clone, Copy, Default)]
 struct Io {
     job: usize,
@@ -311,21 +296,12 @@ impl<'a> Run<'a> {
             self.serve(next);
         }
         self.done += 1;
-        let Io {
-            job,
-            queued,
-            got,
-            issued,
-        } = self.ios[io];
+        let of = &self.ios[io];
+        let job = of.job;
         if self.counting {
-            let now = self.now;
-            for (times, time) in
-                self.times
-                    .iter_mut()
-                    .zip([got - queued, issued - got, now - issued])
-            {
-                times.push(time);
-            }
+            let spent = [of.got - of.queued, of.issued - of.got, self.now - of.issued];
+            let each = self.times.iter_mut().zip(spent);
+            each.for_each(|(times, time)| times.push(time));
         }
         let queue = job % self.of.queues;
         match self.for_tag[queue].pop_front() {
