@@ -4,7 +4,8 @@
 mod event;
 mod wishes;
 
-pub use event::{Event, Freed};
+pub use event::Event;
+use event::Freed;
 
 use crate::hints::Hints;
 use crate::map;
@@ -25,23 +26,17 @@ use wishes::Wishes;
 /// Windows after which a task that is not active any more gets its own CPUs back.
 const SILENT: u32 = 20;
 
-/// A task that has CPUs from the daemon.
 #[derive(Clone, Debug)]
 struct Held {
-    /// Its own CPUs.
     old: Vec<CpuId>,
-    /// Those that the daemon gave it.
     now: Vec<CpuId>,
-    /// Its name.
     name: String,
     /// Windows since it was active.
     silent: u32,
 }
 
-/// Moves tasks. Their own CPUs are given back when this value is dropped.
-///
-/// After [`Daemon::begin`] the caller sleeps for a window and calls [`Daemon::window`], again and
-/// again, and [`Daemon::end`] at the end.
+/// Moves tasks, whose own CPUs are given back on drop. After [`Daemon::begin`] the caller sleeps
+/// for each window before [`Daemon::window`], and calls [`Daemon::end`] at last.
 pub struct Daemon {
     roots: Roots,
     map: SmtMap,
@@ -51,20 +46,17 @@ pub struct Daemon {
     held: HashMap<TaskId, Held>,
     wishes: Wishes,
     events: Vec<Event>,
-    /// Tasks that got their CPUs back while some of these were offline: until Linux 6.1 the kernel
-    /// then forgets the others.
+    /// CPUs to give back that were offline: until Linux 6.1 the kernel forgets the others.
     owed: HashMap<TaskId, Vec<CpuId>>,
-    /// Tasks that the kernel refused to move.
     refused: HashSet<TaskId>,
 }
 
 impl Daemon {
-    /// Begins to look at the tasks. None is moved before the second window. `without_smt` lets it
-    /// begin where no core has two logical CPUs.
+    /// Begins to look at the tasks; none is moved before the second window. `without_smt` goes on
+    /// where no core has two logical CPUs.
     ///
     /// # Errors
-    /// No core has more than one logical CPU, another daemon moves tasks, or the restore guard
-    /// cannot be used.
+    /// No SMT, another daemon moves tasks, or the restore guard cannot be used.
     pub fn begin(
         roots: &Roots,
         hints: Hints,
@@ -148,25 +140,20 @@ impl Daemon {
         self.guard.undo()
     }
 
-    /// When CPUs come or go, all tasks get their own CPUs back, and the daemon begins anew: the
-    /// kernel itself changes the CPUs of tasks whose last one goes.
+    /// When CPUs come or go, tasks get theirs back, and the daemon begins anew: the kernel itself
+    /// changes the CPUs of tasks whose last one goes.
     fn follow_hotplug(&mut self) -> Result<(), Fault> {
         let online = machine::online(&self.roots);
         if online == self.online {
             return Ok(());
         }
-        self.events.push(Event::CpusChanged {
-            before: std::mem::replace(&mut self.online, online),
-            now: self.online.clone(),
-        });
+        let before = std::mem::replace(&mut self.online, online);
+        self.events.push(Event::cpus_changed(&before, &self.online));
         self.map = map::of_machine(&self.roots);
         self.wishes = Wishes::default();
         self.pay_owed();
-        let tasks: Vec<(TaskId, Vec<CpuId>)> = self
-            .held
-            .iter()
-            .map(|(task, held)| (*task, held.old.clone()))
-            .collect();
+        let held = self.held.iter();
+        let tasks: Vec<_> = held.map(|(task, held)| (*task, held.old.clone())).collect();
         for (task, old) in tasks {
             if old.iter().any(|cpu| !self.online.contains(cpu)) {
                 self.owed.insert(task, old);
@@ -176,19 +163,15 @@ impl Daemon {
         Ok(())
     }
 
-    /// Gives tasks those of their CPUs that have come back.
     fn pay_owed(&mut self) {
         for (task, old) in &self.owed {
-            let same = thread(&self.roots, task.pid, task.tid)
-                .is_some_and(|now| now.start_time == task.start_time);
-            if same {
-                // A task that ends meanwhile needs no CPUs.
+            let now = thread(&self.roots, task.pid, task.tid);
+            if now.is_some_and(|now| now.start_time == task.start_time) {
                 q2c_sys::thread::allow_other(task.tid, old).ok();
             }
         }
-        let online = &self.online;
-        self.owed
-            .retain(|_, old| old.iter().any(|cpu| !online.contains(cpu)));
+        let offline = |cpu: &CpuId| !self.online.contains(cpu);
+        self.owed.retain(|_, old| old.iter().any(offline));
     }
 
     /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
@@ -213,8 +196,8 @@ impl Daemon {
             online.copied().collect()
         };
         if online(&held.now) != online(&task.allowed) {
-            // A CPU that is about to go is left out of the task's CPUs before it is offline; procfs
-            // still shows it. The next window gives all CPUs back.
+            // A CPU about to go is left out of the task's before it is offline; procfs still shows
+            // it. The next window gives all CPUs back.
             if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
                 || machine::online(&self.roots) != self.online
             {
@@ -222,11 +205,8 @@ impl Daemon {
                 return Ok(());
             }
             // Somebody chose other CPUs since: theirs stay.
-            self.events.push(Event::Left {
-                task: id,
-                name: task.thread.comm.clone(),
-                cpus: task.allowed.clone(),
-            });
+            self.events
+                .push(Event::left(id, &task.thread.comm, &task.allowed));
             self.held.remove(&id);
             return Ok(self.guard.forget(id)?);
         }
@@ -281,11 +261,8 @@ impl Daemon {
                 return Ok(());
             }
             Err(refused) => {
-                self.events.push(Event::Refused {
-                    task: id,
-                    name: task.thread.comm.clone(),
-                    why: refused.to_string(),
-                });
+                let name = &task.thread.comm;
+                self.events.push(Event::refused(id, name, &refused));
                 self.refused.insert(id);
                 self.wishes.forget(id);
                 return match self.held.contains_key(&id) {
@@ -296,27 +273,22 @@ impl Daemon {
         }
         // A control group may have taken CPUs away since they were read.
         let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
-        self.events.push(Event::Moved {
-            task: id,
-            name: task.thread.comm.clone(),
-            class: task.class,
-            by: task.by,
-            before,
-            now: now.clone(),
-        });
+        self.events.push(Event::moved(id, task, &before, &now));
         let name = task.thread.comm.clone();
-        let held = Held {
-            old,
-            now,
-            name,
-            silent: 0,
-        };
-        self.held.insert(id, held);
+        let silent = 0;
+        self.held.insert(
+            id,
+            Held {
+                old,
+                now,
+                name,
+                silent,
+            },
+        );
         Ok(())
     }
 
-    /// Gives tasks their own CPUs back that were not active for long, and all when there is
-    /// nothing to keep apart any more.
+    /// Those not active for long, and all when there is nothing to keep apart any more.
     fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
         let mut over = Vec::new();
         for (id, held) in &mut self.held {
@@ -338,13 +310,8 @@ impl Daemon {
         };
         self.wishes.forget(id);
         let outcome = self.guard.give_back(id)?;
-        self.events.push(Event::Freed {
-            task: id,
-            name: held.name,
-            cpus: held.old,
-            why,
-            outcome: outcome.unwrap_or(Outcome::AlreadyOld),
-        });
+        let outcome = outcome.unwrap_or(Outcome::AlreadyOld);
+        self.events.push(Event::freed(id, &held, why, outcome));
         Ok(())
     }
 }

@@ -15,8 +15,8 @@ pub struct Hints {
     pub leave: Vec<String>,
 }
 
-/// Names of pollers in user space, which no function of the kernel sees: reactors of SPDK, lcores
-/// of DPDK, PMD threads of Open vSwitch, workers of VPP.
+/// Pollers in user space that no kernel function sees: SPDK's reactors, DPDK's lcores, Open
+/// vSwitch's PMD threads, VPP's workers.
 const POLLERS: [&str; 4] = ["reactor_*", "dpdk-*", "pmd*", "vpp_wk*"];
 /// The kernel's threads that poll submission queues of io_uring: since Linux 5.12, and before.
 const SUBMISSION: [&str; 2] = ["iou-sqp-*", "io_uring-sq"];

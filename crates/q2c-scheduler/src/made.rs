@@ -6,15 +6,18 @@ use q2c_model::CpuId;
 use q2c_place::predictor::Class;
 use q2c_result::place_watch::SeenBy;
 
-/// Active tasks from text: `PPC|C` is a core whose two CPUs have two P and one C, and one C. They
-/// may run anywhere; thread and process ids count from 100.
+/// From text: `PPC|C` is a core whose CPUs have two P and one C, and one C. They may run anywhere;
+/// ids count from 100.
 pub fn active(cores: &[&str]) -> Vec<Active> {
     let queues: Vec<&str> = cores.iter().flat_map(|core| core.split('|')).collect();
-    let all = (0..queues.len() as u32).map(CpuId);
-    let all: Vec<CpuId> = all.collect();
+    let all: Vec<CpuId> = (0..queues.len() as u32).map(CpuId).collect();
     let mut tasks = Vec::new();
     for (cpu, queue) in queues.iter().enumerate() {
         for kind in queue.chars() {
+            let (class, by) = match kind {
+                'P' => (Class::Polling, SeenBy::Kernel),
+                _ => (Class::Compute, SeenBy::Nothing),
+            };
             let id = 100 + tasks.len() as u32;
             tasks.push(Active {
                 thread: Thread {
@@ -31,14 +34,8 @@ pub fn active(cores: &[&str]) -> Vec<Active> {
                     scheduling: Scheduling::Ordinary,
                 },
                 share: 1.0,
-                class: match kind {
-                    'P' => Class::Polling,
-                    _ => Class::Compute,
-                },
-                by: match kind {
-                    'P' => SeenBy::Kernel,
-                    _ => SeenBy::Nothing,
-                },
+                class,
+                by,
                 allowed: all.clone(),
                 stays: None,
             });

@@ -6,8 +6,7 @@ use q2c_host::topology::Topology;
 use q2c_model::CpuId;
 use q2c_place::map::{Core, SmtMap};
 
-/// The cores of this machine: all CPUs that are online, without those that the kernel keeps from
-/// ordinary tasks (`isolcpus=`).
+/// The cores whose CPUs are online and not kept from ordinary tasks (`isolcpus=`).
 #[must_use]
 pub fn of_machine(roots: &Roots) -> SmtMap {
     let isolated = isolated(roots);
@@ -43,7 +42,6 @@ mod tests {
 
     #[test]
     fn cores_with_their_usable_cpus() {
-        // Two sockets of two cores; the siblings of CPU n are n and n + 4.
         let cpu = |id: u32| TopologyCpu {
             id: CpuId(id),
             siblings: [id % 4, id % 4 + 4].map(CpuId).to_vec(),

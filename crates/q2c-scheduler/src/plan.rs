@@ -66,8 +66,8 @@ impl<'a> Places<'a> {
         (1..all).contains(&self.tally.polling())
     }
 
-    /// Moves tasks as the rules ask for, until they rest, and says which were moved. Nothing is
-    /// moved where no task polls or none computes: there is nothing to keep apart.
+    /// Moves tasks until the rules rest, and says which. Nothing moves where no task polls or none
+    /// computes.
     pub fn settle(&mut self, rules: Rules) -> Vec<Planned> {
         let mut planned: Vec<Planned> = Vec::new();
         if !self.are_mixed() {
@@ -78,7 +78,9 @@ impl<'a> Places<'a> {
                 let Some(task) = self.first(from, to, class) else {
                     return planned;
                 };
-                self.shift(task, from, to);
+                self.on[from].retain(|other| *other != task);
+                self.on[to].push(task);
+                self.tally.shift(from, to, class);
                 note(&mut planned, task, from, to, why);
             }
         }
@@ -86,7 +88,6 @@ impl<'a> Places<'a> {
         planned
     }
 
-    /// The first task of the class on `from` that may move to `to`.
     fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
         let to = self.map.id(to);
         let may = |task: &&usize| {
@@ -94,12 +95,6 @@ impl<'a> Places<'a> {
             task.class == class && task.stays.is_none() && task.allowed.contains(&to)
         };
         self.on[from].iter().find(may).copied()
-    }
-
-    fn shift(&mut self, task: usize, from: CpuIndex, to: CpuIndex) {
-        self.on[from].retain(|other| *other != task);
-        self.on[to].push(task);
-        self.tally.shift(from, to, self.tasks[task].class);
     }
 }
 
@@ -118,9 +113,8 @@ fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
                 Why::Scatter => MoveReason::Scatter,
                 Why::Colocate => MoveReason::Colocate,
             };
-            let back = swap
-                .back
-                .map(|back| (back, swap.from, Class::Compute, MoveReason::Room));
+            let room = |back| (back, swap.from, Class::Compute, MoveReason::Room);
+            let back = swap.back.map(room);
             let there = (swap.from, swap.to, Class::Polling, why);
             [Some(there), back].into_iter().flatten().collect()
         }
@@ -130,10 +124,7 @@ fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
 /// A task that moves again keeps its first CPU and gets its last one.
 fn note(planned: &mut Vec<Planned>, task: usize, from: CpuIndex, to: CpuIndex, why: MoveReason) {
     match planned.iter_mut().find(|planned| planned.task == task) {
-        Some(earlier) => {
-            earlier.to = to;
-            earlier.why = why;
-        }
+        Some(earlier) => (earlier.to, earlier.why) = (to, why),
         None => planned.push(Planned {
             task,
             from,

@@ -39,20 +39,17 @@ pub fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
 
 /// The CPUs of `allowed` that have room; all of them where none has.
 fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
-    let both: Vec<CpuId> = allowed
-        .iter()
-        .copied()
-        .filter(|cpu| room.contains(cpu))
-        .collect();
+    let mut both = allowed.to_vec();
+    both.retain(|cpu| room.contains(cpu));
     match both.is_empty() {
         true => allowed.to_vec(),
         false => both,
     }
 }
 
-/// The CPUs for C tasks. C tasks are dealt out to the least loaded CPUs, those without P tasks
-/// first; every CPU that gets one, and every one that stays empty, has room. Where C tasks happen
-/// to be at the moment has no influence, so the answer is steady.
+/// C tasks are dealt out to the least loaded CPUs, those without P tasks first; CPUs that get one
+/// or stay empty have room. Where C tasks are at the moment has no influence, so the answer is
+/// steady.
 fn room(map: &SmtMap, tasks: &[Active], places: &Places<'_>) -> Vec<CpuId> {
     let mut tally = Tally::new(map);
     let mut free: Vec<&Active> = Vec::new();
@@ -73,10 +70,8 @@ fn room(map: &SmtMap, tasks: &[Active], places: &Places<'_>) -> Vec<CpuId> {
     }
     // A C task that must stay beside P tasks is no reason to send others there.
     let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.at(*cpu).load() == 0;
-    let mut room: Vec<CpuId> = (0..map.cpus())
-        .filter(has_room)
-        .map(|cpu| map.id(cpu))
-        .collect();
+    let free = (0..map.cpus()).filter(has_room);
+    let mut room: Vec<CpuId> = free.map(|cpu| map.id(cpu)).collect();
     room.sort();
     room
 }
@@ -85,12 +80,8 @@ fn least_loaded(map: &SmtMap, tally: &Tally<'_>, allowed: &[CpuId]) -> Option<Cp
     let cpus = (0..map.cpus()).filter(|cpu| allowed.contains(&map.id(*cpu)));
     cpus.min_by_key(|&cpu| {
         let counts = tally.at(cpu);
-        (
-            counts.load(),
-            counts.polling,
-            tally.load_of(map.core_of(cpu)),
-            cpu,
-        )
+        let core = tally.load_of(map.core_of(cpu));
+        (counts.load(), counts.polling, core, cpu)
     })
 }
 

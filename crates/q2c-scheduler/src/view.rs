@@ -29,12 +29,9 @@ pub struct View {
 /// How an observer sees polling.
 #[must_use]
 pub fn detector(observer: &Observer) -> Detector {
+    let functions = observer.functions().iter();
     Detector {
-        functions: observer
-            .functions()
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
+        functions: functions.map(|name| (*name).to_owned()).collect(),
         missing: observer.blind().map(ToString::to_string),
     }
 }
@@ -44,15 +41,15 @@ impl View {
     #[must_use]
     pub fn look(&self, tasks: &[Active], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
         let mut places = Places::of(&self.map, tasks);
-        let cores = (0..self.map.cores())
-            .map(|core| self.core(core, &places, tasks))
-            .collect();
+        let core = |core| self.core(core, &places, tasks);
+        let cores = (0..self.map.cores()).map(core).collect();
         let before = speed::c_slowdown(&self.speeds, places.tally());
         // Without SMT the kernel's own balancing is enough, as q2c place start says.
         let planned = match self.map.cpus() > self.map.cores() {
             true => places.settle(Rules::PROPOSED),
             false => Vec::new(),
         };
+        let advised = |planned| self.advised(planned, tasks);
         PlaceWatchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -64,10 +61,7 @@ impl View {
             cores,
             c_slowdown: before,
             c_slowdown_after: speed::c_slowdown(&self.speeds, places.tally()),
-            moves: planned
-                .iter()
-                .map(|planned| self.advised(planned, tasks))
-                .collect(),
+            moves: planned.iter().map(advised).collect(),
             warnings: self.warnings(),
         }
     }
@@ -76,13 +70,10 @@ impl View {
         let cpu = |&cpu: &usize| {
             let counts = places.tally().at(cpu);
             let running = speed::while_running(&self.speeds, places.tally(), cpu, Class::Compute);
+            let on = places.on(cpu).iter();
             WatchedCpu {
                 cpu: self.map.id(cpu),
-                tasks: places
-                    .on(cpu)
-                    .iter()
-                    .map(|task| watched(&tasks[*task]))
-                    .collect(),
+                tasks: on.map(|task| watched(&tasks[*task])).collect(),
                 c_slowdown: (counts.compute > 0).then(|| f64::from(counts.load()) / running),
             }
         };
@@ -167,17 +158,25 @@ mod tests {
     use super::*;
     use crate::made::active;
 
-    #[test]
-    fn without_smt_no_move_is_advised() {
-        let view = View {
-            map: SmtMap::regular(4, 1, 1),
-            speeds: speed::published(),
-            speeds_from: SpeedsFrom::Published,
+    fn view(map: SmtMap, speeds: Speeds, speeds_from: SpeedsFrom) -> View {
+        View {
+            map,
+            speeds,
+            speeds_from,
             detector: Detector {
                 functions: vec!["blk_mq_poll".into()],
                 missing: None,
             },
-        };
+        }
+    }
+
+    #[test]
+    fn without_smt_no_move_is_advised() {
+        let view = view(
+            SmtMap::regular(4, 1, 1),
+            speed::published(),
+            SpeedsFrom::Published,
+        );
         let look = view.look(&active(&["PPCC", "", "", ""]), 0, 0.5);
         assert_eq!(look.moves, Vec::new());
         assert_eq!(look.c_slowdown, look.c_slowdown_after);
@@ -186,25 +185,20 @@ mod tests {
 
     #[test]
     fn a_look_names_costs_and_moves() {
-        let view = View {
-            map: SmtMap::regular(2, 2, 1),
-            speeds: Speeds {
-                compute_beside_compute: 0.5,
-                compute_beside_polling: 0.8,
-                polling_beside_compute: 1.0,
-                polling_beside_polling: 1.0,
-            },
-            speeds_from: SpeedsFrom::File("s".into()),
-            detector: Detector {
-                functions: vec!["blk_mq_poll".into()],
-                missing: None,
-            },
+        let speeds = Speeds {
+            compute_beside_compute: 0.5,
+            compute_beside_polling: 0.8,
+            polling_beside_compute: 1.0,
+            polling_beside_polling: 1.0,
         };
-        let look = view.look(&active(&["P|P", "C|C"]), 7, 0.5);
-        assert_eq!(
-            (look.c_slowdown, look.c_slowdown_after),
-            (Some(2.0), Some(1.25))
+        let view = view(
+            SmtMap::regular(2, 2, 1),
+            speeds,
+            SpeedsFrom::File("s".into()),
         );
+        let look = view.look(&active(&["P|P", "C|C"]), 7, 0.5);
+        assert_eq!(look.c_slowdown, Some(2.0));
+        assert_eq!(look.c_slowdown_after, Some(1.25));
         assert_eq!(look.cores[0].cpus[0].c_slowdown, None);
         assert_eq!(look.cores[1].cpus[0].c_slowdown, Some(2.0));
         assert_eq!(look.moves.len(), 2);

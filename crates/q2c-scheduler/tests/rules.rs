@@ -46,22 +46,14 @@ fn build(folder: &Path) -> std::path::PathBuf {
     let program = folder.join("rules");
     let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     let done = Command::new(clang)
-        .args([
-            "-std=gnu11",
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            source,
-            "-o",
-        ])
+        .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"])
+        .args([source, "-o"])
         .arg(&program)
         .status();
     assert!(done.expect("run clang").success(), "rules.c does not build");
     program
 }
 
-/// What the C code says of the machines.
 fn answers(input: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let mut child = Command::new(build(folder.path()))
@@ -73,10 +65,8 @@ fn answers(input: &str) -> String {
     let input = input.to_owned();
     let writer = std::thread::spawn(move || to.write_all(input.as_bytes()));
     let output = child.wait_with_output().expect("its answers");
-    writer
-        .join()
-        .expect("the writer")
-        .expect("write the machines");
+    let wrote = writer.join().expect("the writer");
+    wrote.expect("write the machines");
     String::from_utf8(output.stdout).expect("text")
 }
 
@@ -85,6 +75,7 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     let machines = machines();
     let mut input = String::new();
     let mut expected = Vec::new();
+    let polls = |class| u32::from(class == Class::Polling);
     for made in &machines {
         let map = SmtMap::regular(made.cores, made.threads, made.caches);
         let tally = Tally::of(&map, &made.counts);
@@ -97,11 +88,7 @@ fn the_rules_in_c_decide_as_those_in_rust() {
         for cpu in 0..map.cpus() {
             let steal = steal(&tally, cpu, Rules::PROPOSED, &Anywhere);
             expected.push(steal.map_or("-1 0".to_owned(), |steal| {
-                format!(
-                    "{} {}",
-                    steal.from,
-                    u32::from(steal.class == Class::Polling)
-                )
+                format!("{} {}", steal.from, polls(steal.class))
             }));
         }
         for core in 0..map.cores() {
@@ -115,20 +102,13 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     let found = answers(&input);
     let found: Vec<&str> = found.lines().collect();
     assert_eq!(found.len(), expected.len());
-    let differ = found
-        .iter()
-        .zip(&expected)
-        .position(|(found, expected)| found != expected);
+    let mut pairs = found.iter().zip(&expected);
+    let differ = pairs.position(|(found, expected)| found != expected);
     assert_eq!(differ.map(|at| (found[at], &expected[at])), None);
-    // Each kind of decision came up.
+    let told = || expected.iter().filter(|line| !line.starts_with('-'));
     for of in [" 0", " 1"] {
-        assert!(
-            expected
-                .iter()
-                .any(|line| line.ends_with(of) && !line.starts_with('-'))
-        );
+        assert!(told().any(|line| line.ends_with(of)));
     }
-    assert!(expected.iter().any(|line| line.split(' ').count() == 3
-        && line.ends_with("-1")
-        && !line.starts_with('-')));
+    let alone = |line: &String| line.split(' ').count() == 3 && line.ends_with("-1");
+    assert!(told().any(alone));
 }

@@ -1,5 +1,7 @@
 //! What the daemon did, for its log.
 
+use super::Held;
+use crate::observe::Active;
 use q2c_host::restore::{Outcome, TaskId};
 use q2c_host::tasks::list;
 use q2c_model::CpuId;
@@ -7,128 +9,65 @@ use q2c_place::predictor::Class;
 use q2c_result::place_watch::SeenBy;
 use std::fmt;
 
-/// Something that the daemon did or saw.
+/// Something that the daemon did or saw, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task got CPUs.
-    Moved {
-        /// The task.
-        task: TaskId,
-        /// Its name.
-        name: String,
-        /// Its class.
-        class: Class,
-        /// How the class is known.
-        by: SeenBy,
-        /// Its CPUs before.
-        before: Vec<CpuId>,
-        /// Its CPUs now.
-        now: Vec<CpuId>,
-    },
-    /// A task got its own CPUs back.
-    Freed {
-        /// The task.
-        task: TaskId,
-        /// Its name.
-        name: String,
-        /// Its own CPUs.
-        cpus: Vec<CpuId>,
-        /// The reason.
-        why: Freed,
-        /// Whether it worked.
-        outcome: Outcome,
-    },
-    /// Somebody else chose CPUs for a task; they stay.
-    Left {
-        /// The task.
-        task: TaskId,
-        /// Its name.
-        name: String,
-        /// The CPUs that were found.
-        cpus: Vec<CpuId>,
-    },
-    /// The kernel refused to move a task.
-    Refused {
-        /// The task.
-        task: TaskId,
-        /// Its name.
-        name: String,
-        /// The kernel's words.
-        why: String,
-    },
-    /// CPUs came or went.
-    CpusChanged {
-        /// Online before.
-        before: Vec<CpuId>,
-        /// Online now.
-        now: Vec<CpuId>,
-    },
+    Moved(String),
+    /// Anything else.
+    Other(String),
 }
 
 /// Why a task got its own CPUs back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freed {
-    /// There is room for computing tasks on all of its CPUs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Freed {
     RoomForAll,
-    /// No task polls any more, or none computes.
     NothingToKeepApart,
-    /// It was not active for long.
     Silent,
     /// It got a real-time policy, or a hint says that it stays.
     NotOurs,
-    /// CPUs came or went.
     CpusChanged,
-    /// The kernel refused to give it other CPUs.
     Refused,
+}
+
+impl Event {
+    pub(super) fn moved(id: TaskId, task: &Active, before: &[CpuId], now: &[CpuId]) -> Event {
+        let (name, why) = (&task.thread.comm, reason(task.class, task.by));
+        let (tid, before, now) = (id.tid, list(before), list(now));
+        Event::Moved(format!("{name} ({tid}): CPUs {before} -> {now}: {why}"))
+    }
+
+    pub(super) fn freed(id: TaskId, held: &Held, why: Freed, outcome: Outcome) -> Event {
+        let (name, tid, cpus) = (&held.name, id.tid, list(&held.old));
+        Event::Other(format!(
+            "{name} ({tid}): CPUs {cpus} again: {why}; {outcome}"
+        ))
+    }
+
+    /// Somebody else chose CPUs for a task; they stay.
+    pub(super) fn left(id: TaskId, name: &str, cpus: &[CpuId]) -> Event {
+        let (tid, cpus) = (id.tid, list(cpus));
+        Event::Other(format!(
+            "{name} ({tid}): left alone: somebody else gave it CPUs {cpus}"
+        ))
+    }
+
+    pub(super) fn refused(id: TaskId, name: &str, why: impl fmt::Display) -> Event {
+        Event::Other(format!("{name} ({}): not moved: failed to {why}", id.tid))
+    }
+
+    pub(super) fn cpus_changed(before: &[CpuId], now: &[CpuId]) -> Event {
+        let (before, now) = (list(before), list(now));
+        Event::Other(format!(
+            "CPUs {now} are online, {before} were: all tasks get their own CPUs back"
+        ))
+    }
 }
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Moved {
-                task,
-                name,
-                class,
-                by,
-                before,
-                now,
-            } => {
-                let why = reason(*class, *by);
-                write!(
-                    f,
-                    "{name} ({}): CPUs {} -> {}: {why}",
-                    task.tid,
-                    list(before),
-                    list(now)
-                )
-            }
-            Event::Freed {
-                task,
-                name,
-                cpus,
-                why,
-                outcome,
-            } => write!(
-                f,
-                "{name} ({}): CPUs {} again: {why}; {outcome}",
-                task.tid,
-                list(cpus)
-            ),
-            Event::Left { task, name, cpus } => write!(
-                f,
-                "{name} ({}): left alone: somebody else gave it CPUs {}",
-                task.tid,
-                list(cpus)
-            ),
-            Event::Refused { task, name, why } => {
-                write!(f, "{name} ({}): not moved: failed to {why}", task.tid)
-            }
-            Event::CpusChanged { before, now } => write!(
-                f,
-                "CPUs {} are online, {} were: all tasks get their own CPUs back",
-                list(now),
-                list(before)
-            ),
+            Event::Moved(text) | Event::Other(text) => f.write_str(text),
         }
     }
 }

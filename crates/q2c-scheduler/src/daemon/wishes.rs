@@ -9,13 +9,12 @@ const STEADY: u32 = 2;
 /// Windows in a row without a wish for a task before it gets its own CPUs back.
 const UNWANTED: u32 = 4;
 
-/// What the tasks should have, and since when.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     of: HashMap<TaskId, Wish>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Wish {
     cpus: Vec<CpuId>,
     /// Windows in a row with these CPUs.
@@ -30,11 +29,7 @@ impl Wishes {
         let mut due = Vec::new();
         self.of.values_mut().for_each(|wish| wish.missing += 1);
         for (task, cpus) in wanted {
-            let wish = self.of.entry(task).or_insert_with(|| Wish {
-                cpus: cpus.clone(),
-                steady: 0,
-                missing: 0,
-            });
+            let wish = self.of.entry(task).or_default();
             if wish.cpus != cpus {
                 wish.cpus.clone_from(&cpus);
                 wish.steady = 0;
@@ -49,15 +44,14 @@ impl Wishes {
         due
     }
 
-    /// Whether there was no wish for a task for long. A task that is asleep has none either, so a
-    /// wish for any other task means that it is to be kept.
+    /// Whether it had no wish for long. A task that is asleep has none either, so a wish for any
+    /// other task means that it is to be kept.
     pub fn unwanted(&self, task: TaskId) -> bool {
         let none_now = self.of.values().all(|wish| wish.missing > 0);
         let own = self.of.get(&task).map_or(UNWANTED, |wish| wish.missing);
         none_now && own >= UNWANTED
     }
 
-    /// The next wish for a task counts from the beginning.
     pub fn forget(&mut self, task: TaskId) {
         self.of.remove(&task);
     }
@@ -101,9 +95,6 @@ mod tests {
         assert!(wishes.unwanted(TASK));
         let other = TaskId { tid: 8, ..TASK };
         wishes.window(vec![(other, vec![CpuId(0)])]);
-        assert!(
-            !wishes.unwanted(TASK),
-            "it may sleep while others are kept apart"
-        );
+        assert!(!wishes.unwanted(TASK), "others are kept apart");
     }
 }

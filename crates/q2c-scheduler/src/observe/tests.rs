@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A thread of this name that spins until the value is dropped.
 struct Spinner(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
 impl Spinner {

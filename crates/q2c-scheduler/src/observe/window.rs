@@ -20,17 +20,14 @@ const GROUP_AGAIN: u64 = 10;
 /// Seconds of a tick of `stat`.
 const TICK_S: f64 = 0.01;
 
-/// A thread, named for all time.
 type Id = (u32, u64);
 
-/// What is remembered of a thread.
 #[derive(Clone, Debug)]
 struct Known {
     ticks: u64,
     runnable: bool,
     predictor: Predictor,
     by: SeenBy,
-    /// The last window in which it was there.
     window: u64,
     /// Whether its CPUs are fewer than its control group's, and the window in which that was read.
     pinned: Option<(bool, Vec<CpuId>, u64)>,
@@ -51,8 +48,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Begins with the first window. Without the permission or the kernel for BPF, polling is known
-    /// by hints and names only ([`Observer::blind`]).
+    /// Begins with the first window. Without BPF, polling is known by hints and names only
+    /// ([`Observer::blind`]).
     #[must_use]
     pub fn begin(roots: &Roots, hints: Hints) -> Observer {
         let mut observer = Observer {
@@ -90,8 +87,8 @@ impl Observer {
         self.polls.as_ref().err()
     }
 
-    /// Ends the window that was begun last, begins the next one, and gives the threads that were
-    /// active, by process and thread. Those of this process are not among them.
+    /// Ends a window, begins the next, and gives other processes' active threads, by process and
+    /// thread.
     ///
     /// # Errors
     /// The probe cannot be read.
@@ -104,10 +101,8 @@ impl Observer {
         let mut cpusets = Cpusets::default();
         let mut active = Vec::new();
         for thread in threads(&self.roots) {
-            let before = self
-                .known
-                .get(&id(&thread))
-                .map(|known| (known.ticks, known.runnable));
+            let known = self.known.get(&id(&thread));
+            let before = known.map(|known| (known.ticks, known.runnable));
             self.remember(&thread);
             let Some((ticks, runnable)) = before.filter(|_| thread.pid != self.own) else {
                 continue;
@@ -128,7 +123,6 @@ impl Observer {
         Ok(active)
     }
 
-    /// Threads that called a poll function in this window.
     fn polled(&self) -> Result<HashMap<u32, u64>, ProbeError> {
         let Ok(polls) = &self.polls else {
             return Ok(HashMap::new());
@@ -164,8 +158,7 @@ impl Observer {
         known.window = window;
     }
 
-    /// Tells the predictor of a window. Where it still takes a silent task for polling, the earlier
-    /// evidence stands.
+    /// Where it still takes a silent task for polling, the earlier evidence stands.
     fn predict(&mut self, thread: &Thread, polled: bool, by: SeenBy) -> (Class, SeenBy) {
         if let Some(class) = self.hints.class(&thread.comm) {
             return (class, SeenBy::Hint);
@@ -205,8 +198,7 @@ impl Observer {
         })
     }
 
-    /// Whether somebody gave the thread fewer CPUs than its control group has. The group is read
-    /// anew when the thread has other CPUs than before, and from time to time.
+    /// Fewer CPUs than its control group has, which is read anew when they change and at times.
     fn is_pinned(&mut self, thread: &Thread, allowed: &[CpuId], cpusets: &mut Cpusets) -> bool {
         let window = self.window;
         let known = self.known.get_mut(&id(thread));
@@ -247,8 +239,8 @@ fn id(thread: &Thread) -> Id {
     (thread.tid, thread.start_time)
 }
 
-/// The least length of a window: a task that polls is noted once in each tick of the kernel's
-/// clock, and newer kernels poll for up to two ticks in one call.
+/// A task that polls is noted once in each tick, and newer kernels poll for up to two ticks in one
+/// call: this is the least window.
 #[must_use]
 pub fn window_of(asked: q2c_model::Nanos) -> q2c_model::Nanos {
     asked.max(q2c_model::Nanos::from_millis(50))

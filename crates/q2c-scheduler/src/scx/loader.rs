@@ -117,7 +117,6 @@ fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs:
     open.load()
 }
 
-/// The kernel's type information; empty where there is none.
 fn types(roots: &Roots) -> Vec<u8> {
     std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default()
 }

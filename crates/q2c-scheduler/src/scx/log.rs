@@ -5,13 +5,11 @@ use std::sync::Mutex;
 
 static WORDS: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps what libbpf says from now on; forgets what it said before.
 pub(super) fn begin() {
     take();
     set_print(Some((PrintLevel::Debug, keep)));
 }
 
-/// What it said.
 pub(super) fn take() -> String {
     WORDS
         .lock()
@@ -28,8 +26,7 @@ fn keep(_: PrintLevel, line: String) {
     }
 }
 
-/// Functions of which libbpf says that the kernel's prototype differs from ours:
-/// `extern (func ksym) 'NAME': func_proto [1] incompatible with vmlinux [2]`.
+/// libbpf says of these: `extern (func ksym) 'NAME': func_proto [1] incompatible with vmlinux [2]`.
 pub(super) fn incompatible(words: &str) -> Vec<String> {
     let lines = words
         .lines()
@@ -48,8 +45,7 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
     names
 }
 
-/// Functions of which the kernel's verifier says that it knows none that fits:
-/// `kfunc 'NAME' is referenced but wasn't resolved`.
+/// The verifier knows none that fits: `kfunc 'NAME' is referenced but wasn't resolved`.
 pub(super) fn unresolved(words: &str) -> Vec<String> {
     let name = |line: &str| {
         let (_, rest) = line.split_once("kfunc '")?;

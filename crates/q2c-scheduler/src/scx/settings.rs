@@ -7,7 +7,6 @@ const MAX_CPUS: usize = 1_024;
 /// `NO_CPU` of `scx/rules.h`.
 const NONE: u32 = u32::MAX;
 
-/// The bytes of the settings; `None` for a machine with higher CPU numbers.
 #[must_use]
 pub(super) fn bytes(map: &SmtMap, window_ns: u64) -> Option<Vec<u8>> {
     let number = |cpu: usize| map.id(cpu).0;
@@ -57,10 +56,8 @@ mod tests {
         };
         assert_eq!((at(0), at(1)), (68, 2));
         let table = |table: usize, index: usize| at(2 + table * MAX_CPUS + index);
-        assert_eq!(
-            [0, 64, 3, 67, 1].map(|cpu| table(0, cpu)),
-            [0, 0, 1, 1, NONE]
-        );
+        let cores = [0, 64, 3, 67, 1].map(|cpu| table(0, cpu));
+        assert_eq!(cores, [0, 0, 1, 1, NONE]);
         assert_eq!((table(2, 0), table(2, 1), table(2, 2)), (0, 3, NONE));
         assert_eq!((table(3, 0), table(3, 64), table(3, 3)), (64, NONE, 67));
     }
