@@ -10,8 +10,7 @@ use q2c_stats::{Interval, Rng, mean, sorted};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// C beside C must be slower than C alone by this share at least to be told from it, in every
-/// trial: less is what clocks and other tasks do.
+/// By less than this, clocks and other tasks slow C alone; every trial must show more.
 const LEAST_LOSS: f64 = 0.05;
 
 /// How to measure.
@@ -25,20 +24,15 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// The last core with two logical CPUs that may be used: the first cores have most of the kernel's
-/// own work.
+/// The last core with two logical CPUs that may be used: the kernel's own work is on the first.
 ///
 /// # Errors
 /// There is none, or the processor is emulated.
 pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Siblings, Fault> {
     let topology = Topology::read(roots);
     let pair = |cpu: &q2c_host::topology::TopologyCpu| {
-        let mut own = cpu
-            .siblings
-            .iter()
-            .copied()
-            .filter(|cpu| allowed.contains(cpu));
-        Some((own.next()?, own.next()?))
+        let mut own = cpu.siblings.iter().filter(|cpu| allowed.contains(cpu));
+        Some((*own.next()?, *own.next()?))
     };
     let found = topology.cpus.iter().rev().find_map(pair);
     let (own, other) = found.ok_or_else(|| {
@@ -63,7 +57,6 @@ pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Sib
 /// What is measured: a task, its neighbour, and whether both have the same CPU.
 type Cell = (Work, Option<Work>, bool);
 
-/// All pairs, with these kinds of polling.
 fn cells(polling: &[Work]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for own in Work::COMPUTE {
@@ -85,8 +78,8 @@ pub fn trials_of_all(machine: &impl Machine, trials: u32) -> usize {
     cells(&machine.polling()).len() * trials as usize
 }
 
-/// Measures all pairs, with those kinds of polling that the machine has. Each trial of a pair is
-/// set against the trial alone of the same round, so that a drifting clock moves both.
+/// Measures all pairs. Each trial is set against the trial alone of the same round, so that a
+/// drifting clock moves both.
 ///
 /// # Errors
 /// A thread cannot be run, a signal came, or C beside C cannot be told from C alone.
@@ -99,11 +92,8 @@ pub fn measure(
     let cells = cells(&machine.polling());
     let speeds = rounds(machine, &cells, cpus, plan, stop)?;
     tell_apart(&cells, &speeds)?;
-    let pairs = cells
-        .iter()
-        .zip(&speeds)
-        .filter(|((_, neighbour, _), _)| neighbour.is_some());
-    let pairs = pairs.map(|((own, neighbour, same_cpu), speeds)| Pair {
+    let beside = beside(&cells, &speeds);
+    let pairs = beside.map(|((own, neighbour, same_cpu), speeds)| Pair {
         own: *own,
         neighbour: *neighbour,
         same_cpu: *same_cpu,
@@ -114,8 +104,17 @@ pub fn measure(
     Ok((pairs, table))
 }
 
-/// Checks that the logical CPUs share a pipeline: measures the classes of computing tasks alone and
-/// beside their own kind. Returns the speed beside its own kind of the class that loses most.
+/// The cells with a neighbour, and their speeds.
+fn beside<'a>(
+    cells: &'a [Cell],
+    speeds: &'a [Vec<f64>],
+) -> impl Iterator<Item = (&'a Cell, &'a Vec<f64>)> {
+    let each = cells.iter().zip(speeds);
+    each.filter(|((_, neighbour, _), _)| neighbour.is_some())
+}
+
+/// Checks that the logical CPUs share a pipeline. Returns the speed beside its own kind of the
+/// computing class that loses most.
 ///
 /// # Errors
 /// As [`measure`].
@@ -129,14 +128,12 @@ pub fn shared_pipeline(
     let cells: Vec<Cell> = Work::COMPUTE.into_iter().flat_map(both).collect();
     let speeds = rounds(machine, &cells, cpus, plan, stop)?;
     tell_apart(&cells, &speeds)?;
-    let beside = cells.iter().zip(&speeds);
-    let beside = beside.filter(|((_, neighbour, _), _)| neighbour.is_some());
-    let all = beside.map(|(_, speeds)| Interval::of(speeds));
-    let most = all.min_by(|a, b| a.max.total_cmp(&b.max));
-    Ok(most.unwrap_or_default())
+    let all = beside(&cells, &speeds).map(|(_, speeds)| Interval::of(speeds));
+    Ok(all
+        .min_by(|a, b| a.max.total_cmp(&b.max))
+        .unwrap_or_default())
 }
 
-/// The speed of each cell as a share of that of its task alone, by trial.
 fn rounds(
     machine: &mut impl Machine,
     cells: &[Cell],
@@ -169,28 +166,21 @@ fn rounds(
     Ok(speeds)
 }
 
-/// Checks that computing tasks beside each other are slower than alone. The class that loses most
-/// decides: some classes leave room for another.
+/// The class that loses most decides: some classes leave room for another.
 fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), Fault> {
-    let beside_own =
-        |&(own, neighbour, same): &Cell| !same && neighbour == Some(own) && !own.polls();
-    let own = cells
-        .iter()
-        .zip(speeds)
-        .filter(|(cell, _)| beside_own(cell));
+    let beside_own = |cell: &Cell| !cell.2 && cell.1 == Some(cell.0) && !cell.0.polls();
+    let own = beside(cells, speeds).filter(|(cell, _)| beside_own(cell));
     // Every trial of a class must show the loss, so its fastest one decides.
     let fastest = own.map(|(_, speeds)| speeds.iter().copied().fold(0.0, f64::max));
     let least = fastest.fold(f64::INFINITY, f64::min);
-    match least <= 1.0 - LEAST_LOSS {
-        true => Ok(()),
-        false => {
-            let percent = 100.0 * least;
-            let text = format!(
-                "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
-            );
-            Err(Fault::new(Exit::Environment, text))
-        }
+    if least <= 1.0 - LEAST_LOSS {
+        return Ok(());
     }
+    let percent = 100.0 * least;
+    let text = format!(
+        "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
+    );
+    Err(Fault::new(Exit::Environment, text))
 }
 
 /// Means over classes of the medians over trials.
@@ -200,12 +190,8 @@ fn table(pairs: &[Pair]) -> Speeds {
             let neighbour = pair.neighbour.map(Work::polls);
             !pair.same_cpu && pair.own.polls() == polls && neighbour == Some(beside)
         };
-        let medians: Vec<f64> = pairs
-            .iter()
-            .filter(fits)
-            .map(|pair| pair.speed.median)
-            .collect();
-        mean(&medians)
+        let medians = pairs.iter().filter(fits).map(|pair| pair.speed.median);
+        mean(&medians.collect::<Vec<f64>>())
     };
     Speeds {
         compute_beside_compute: of(false, false),

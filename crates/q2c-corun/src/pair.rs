@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// A machine on which pairs of tasks can be measured.
 pub trait Machine {
-    /// Blocks per second of `own` on the first CPU while the neighbour, if there is one, runs on
-    /// the other CPU of the core, or on the same CPU.
+    /// Blocks per second of `own` on the first CPU beside the neighbour, if there is one, on the
+    /// core's other CPU or the same one.
     ///
     /// # Errors
     /// A thread cannot be started or pinned.
@@ -80,7 +80,6 @@ impl Machine for Siblings {
     }
 }
 
-/// A kind of work, with its device where it needs one.
 type On<'a> = (Work, Option<&'a PolledDevice>);
 
 /// Makes a task on a CPU. The other task is told, whether this one can be made or not.

@@ -8,8 +8,7 @@ use q2c_sys::clock::monotonic_ns;
 use std::hint::{black_box, spin_loop};
 use std::io;
 
-/// Numbers of the arrays of [`Work::Vector`]: 16 KiB of each of two arrays fit a first-level cache
-/// that another task shares.
+/// 16 KiB of each of two arrays fit a first-level cache that another task shares.
 const VECTOR: usize = 2_048;
 /// Bytes that [`Work::Memory`] walks through: more than last-level caches have for one core.
 const MEMORY: usize = 64 << 20;
@@ -32,13 +31,13 @@ impl Task {
     #[must_use]
     pub fn new(work: Work, seed: u64) -> Task {
         let mut rng = Rng::new(seed);
-        let vector = || (0..VECTOR).map(|n| n as f32 * 0.5).collect::<Vec<f32>>();
-        let has_vectors = work == Work::Vector;
+        let vectors = if work == Work::Vector { VECTOR } else { 0 };
+        let vector: Vec<f32> = (0..vectors).map(|n| n as f32 * 0.5).collect();
         Task {
             work,
             reads: None,
-            numbers: if has_vectors { vector() } else { Vec::new() },
-            other: if has_vectors { vector() } else { Vec::new() },
+            numbers: vector.clone(),
+            other: vector,
             chain: match work {
                 Work::Memory => cycle(MEMORY / size_of::<u32>(), &mut rng),
                 _ => Vec::new(),
@@ -53,9 +52,8 @@ impl Task {
     /// # Errors
     /// The device cannot be opened by its engine.
     pub fn polling(device: &PolledDevice, seed: u64) -> io::Result<Task> {
-        let open = device
-            .engine
-            .open(&device.medium, 1, device.bs as usize, seed);
+        let (engine, bytes) = (&device.engine, device.bs as usize);
+        let open = engine.open(&device.medium, 1, bytes, seed);
         let reads = Reads {
             engine: open.map_err(io::Error::other)?,
             blocks: device.span.0 / u64::from(device.bs),
@@ -89,7 +87,6 @@ impl Task {
     }
 }
 
-/// Random reads of a device, one in flight.
 struct Reads {
     engine: Box<dyn Engine>,
     blocks: u64,
@@ -194,9 +191,9 @@ mod tests {
             let began = Instant::now();
             (0..20).for_each(|_| task.block().expect("work without a device"));
             let block = began.elapsed() / 20;
-            assert!(block.as_millis() < 50, "{work:?} takes {block:?}");
+            let least = if work.polls() { 10 } else { 0 };
             assert!(
-                !work.polls() || block.as_micros() >= 10,
+                (least..50_000).contains(&block.as_micros()),
                 "{work:?} takes {block:?}"
             );
         }

@@ -45,10 +45,8 @@ fn spec(tasks: u32) -> PlaceRunSettings {
 /// Journals that are left in a folder.
 fn journals(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).expect("the folder");
-    files
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".jsonl"))
-        .collect()
+    let names = files.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.ends_with(".jsonl")).collect()
 }
 
 #[test]
@@ -56,10 +54,8 @@ fn the_daemon_moves_the_tasks_of_a_trial_and_gives_their_cpus_back() {
     let roots = Roots::live();
     let map = of_machine(&roots);
     if map.cpus() < 2 * map.cores() || map.cores() < 2 {
-        q2c_testkit::skip(
-            "the daemon beside a trial",
-            "it takes two cores with two logical CPUs each; a guest has them",
-        );
+        let needs = "it takes two cores with two logical CPUs each; a guest has them";
+        q2c_testkit::skip("the daemon beside a trial", needs);
         return;
     }
     let spec = spec(map.cores() as u32);

@@ -3,7 +3,6 @@
 use super::*;
 use std::io;
 
-/// A machine whose speeds are given. It counts the trials.
 struct Made {
     beside_compute: f64,
     beside_polling: f64,
@@ -30,18 +29,23 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-fn measured(machine: &mut Made) -> Result<(Vec<Pair>, Speeds), Fault> {
-    measure(machine, (CpuId(0), CpuId(1)), PLAN, &AtomicBool::new(false))
+fn made(beside_compute: f64, beside_polling: f64) -> Made {
+    let turn = 0;
+    Made {
+        beside_compute,
+        beside_polling,
+        turn,
+    }
+}
+
+fn measured(machine: &mut Made, stop: bool) -> Result<(Vec<Pair>, Speeds), Fault> {
+    measure(machine, (CpuId(0), CpuId(1)), PLAN, &AtomicBool::new(stop))
 }
 
 #[test]
 fn the_truth_of_a_machine_is_found() {
-    let mut machine = Made {
-        beside_compute: 0.6,
-        beside_polling: 0.8,
-        turn: 0,
-    };
-    let (pairs, speeds) = measured(&mut machine).unwrap();
+    let mut machine = made(0.6, 0.8);
+    let (pairs, speeds) = measured(&mut machine, false).unwrap();
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
     close(speeds.compute_beside_compute, 0.6);
     close(speeds.compute_beside_polling, 0.8);
@@ -54,14 +58,9 @@ fn the_truth_of_a_machine_is_found() {
 
 #[test]
 fn without_a_shared_pipeline_no_gain_is_told() {
-    let mut machine = Made {
-        beside_compute: 0.98,
-        beside_polling: 0.99,
-        turn: 0,
-    };
-    let refused = measured(&mut machine).unwrap_err();
+    let refused = measured(&mut made(0.98, 0.99), false).unwrap_err();
     assert!(
-        refused.to_string().contains("98.0 % of their speed alone"),
+        refused.message().contains("98.0 % of their speed alone"),
         "{refused}"
     );
     assert_eq!(refused.exit(), Exit::Environment);
@@ -69,17 +68,7 @@ fn without_a_shared_pipeline_no_gain_is_told() {
 
 #[test]
 fn a_signal_ends_it() {
-    let mut machine = Made {
-        beside_compute: 0.5,
-        beside_polling: 0.9,
-        turn: 0,
-    };
-    let stopped = measure(
-        &mut machine,
-        (CpuId(0), CpuId(1)),
-        PLAN,
-        &AtomicBool::new(true),
-    );
+    let stopped = measured(&mut made(0.5, 0.9), true);
     assert_eq!(stopped.unwrap_err().exit(), Exit::Interrupted);
 }
 
@@ -97,9 +86,7 @@ fn a_pair_runs_on_this_machine() {
         trial: Duration::from_millis(60),
         device: None,
     };
-    let alone = pair.rate(Work::Integer, None, false).expect("a rate");
-    let shared = pair
-        .rate(Work::Integer, Some(Work::Poll), true)
-        .expect("a rate");
+    let mut rate = |beside, shared| pair.rate(Work::Integer, beside, shared).expect("a rate");
+    let (alone, shared) = (rate(None, false), rate(Some(Work::Poll), true));
     assert!(alone > 0.0 && shared > 0.0, "{alone} {shared}");
 }

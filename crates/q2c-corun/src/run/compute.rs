@@ -18,15 +18,14 @@ use std::time::Instant;
 /// The name of the threads, by which the daemon knows them.
 pub(crate) const NAME: &str = "q2c-computes";
 
-/// The lengths of a trial.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lengths {
     pub settle: Nanos,
     pub counted: Nanos,
 }
 
-/// Runs a task on each of these sets of CPUs, and returns the time that each needs for a unit of
-/// its work, seconds: a block of q2c's own work, or the whole program.
+/// Runs a task on each of these sets of CPUs. Returns the seconds that each needs for a block of
+/// q2c's own work, or for the whole program.
 ///
 /// # Errors
 /// A task cannot be run, a program fails, or `stop` was raised.
@@ -79,10 +78,8 @@ fn own(
             }
             false => drop(starter),
         }
-        threads?
-            .into_iter()
-            .map(joined)
-            .collect::<io::Result<Vec<u64>>>()
+        let threads = threads?.into_iter().map(joined);
+        threads.collect::<io::Result<Vec<u64>>>()
     });
     let blocks = blocks.map_err(|error| failed("run a computing task", &error))?;
     if stop.load(Ordering::Relaxed) {
@@ -120,8 +117,7 @@ fn counted(
     }
 }
 
-/// Runs the program once in each place. One that has ended is started again until all have ended
-/// once, so that the load stays what it was.
+/// One that has ended is started again until all have ended once: the load stays what it was.
 fn programs(
     command: &str,
     cpus: &[Vec<CpuId>],
@@ -143,20 +139,15 @@ fn programs(
         }
         over.store(true, Ordering::Release);
         window.end_at(window.clock.now());
-        threads
-            .into_iter()
-            .map(joined)
-            .collect::<io::Result<Vec<Option<f64>>>>()
+        let times = threads.into_iter().map(joined);
+        times.collect::<io::Result<Vec<Option<f64>>>>()
     });
     let times = times.map_err(|error| failed(&format!("run `{command}`"), &error))?;
-    times
-        .into_iter()
-        .map(|time| time.ok_or(CellError::Cancelled))
-        .collect()
+    let each = times.into_iter();
+    each.map(|time| time.ok_or(CellError::Cancelled)).collect()
 }
 
-/// Runs the program again and again until all are over. Returns the time of the first run, seconds;
-/// `None` when it was stopped before its end.
+/// Again and again until all are over; seconds of the first run, unless stopped before its end.
 fn again(
     command: &str,
     cpus: &[CpuId],
@@ -199,9 +190,8 @@ pub(crate) fn failed(what: &str, error: &io::Error) -> CellError {
 }
 
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
-    thread
-        .join()
-        .unwrap_or_else(|_| Err(io::Error::other("a thread of the trial panicked")))
+    let panicked = |_| Err(io::Error::other("a thread of the trial panicked"));
+    thread.join().unwrap_or_else(panicked)
 }
 
 #[cfg(test)]
@@ -219,13 +209,8 @@ mod tests {
             counted: Nanos::from_millis(300),
         };
         let window = Window::new(Clock::new());
-        let times = run(
-            task,
-            &vec![cpus()[..1].to_vec(); tasks],
-            lengths,
-            &window,
-            &AtomicBool::new(false),
-        );
+        let (cpus, stop) = (vec![cpus()[..1].to_vec(); tasks], AtomicBool::new(false));
+        let times = run(task, &cpus, lengths, &window, &stop);
         if times.is_ok() {
             let (begin, end) = window.span().expect("a counted time");
             assert!(end > begin);
@@ -243,7 +228,7 @@ mod tests {
             let ratio = shared / alone;
             assert!(
                 (1.6..2.5).contains(&ratio),
-                "two tasks take {ratio} times as long as one"
+                "two take {ratio} times as long"
             );
         });
     }

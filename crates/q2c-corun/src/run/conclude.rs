@@ -14,31 +14,17 @@ use std::collections::BTreeMap;
 
 type Trials = Summary<RunCell, RunTrial>;
 
-/// The gains that are told, with the published ones. Bunch is the worst placement, by enumeration
-/// (`q2c place sim --published`).
-const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = [
-    (
-        PolicyName::Scatter,
-        PolicyName::Bunch,
-        Some(SCATTER_OVER_BUNCH_PCT),
-    ),
-    (
-        PolicyName::Colocate,
-        PolicyName::Spread,
-        Some(COLOCATE_OVER_SPREAD_PCT),
-    ),
-    (PolicyName::Scatter, PolicyName::Free, None),
-    (
-        PolicyName::Proposed,
-        PolicyName::Free,
-        Some(PROPOSED_OVER_FREE_PCT),
-    ),
-    (
-        PolicyName::Proposed,
-        PolicyName::Bunch,
-        Some(PROPOSED_OVER_WORST_PCT),
-    ),
-];
+/// With the published ones. Bunch is the worst placement (`q2c place sim --published`).
+const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = {
+    use PolicyName::{Bunch, Colocate, Free, Proposed, Scatter, Spread};
+    [
+        (Scatter, Bunch, Some(SCATTER_OVER_BUNCH_PCT)),
+        (Colocate, Spread, Some(COLOCATE_OVER_SPREAD_PCT)),
+        (Scatter, Free, None),
+        (Proposed, Free, Some(PROPOSED_OVER_FREE_PCT)),
+        (Proposed, Bunch, Some(PROPOSED_OVER_WORST_PCT)),
+    ]
+};
 
 /// The figures of each kind of C task.
 #[must_use]
@@ -49,16 +35,14 @@ pub fn classes(
     trials: &Trials,
 ) -> Vec<ClassRun> {
     let class = |task: &ComputeTask| {
-        let slowdowns: Vec<(PolicyName, BTreeMap<u32, f64>)> = policies
-            .iter()
-            .map(|policy| (*policy, slowdowns(trials, *policy, task)))
-            .collect();
+        let placed = |policy: &PolicyName| (*policy, slowdowns(trials, *policy, task));
+        let slowdowns: Vec<_> = policies.iter().map(placed).collect();
+        let figures = |(policy, slowdown): &(PolicyName, BTreeMap<u32, f64>)| {
+            placement(trials, *policy, task, slowdown, bs)
+        };
         ClassRun {
             task: task.clone(),
-            placements: slowdowns
-                .iter()
-                .map(|(policy, slowdown)| placement(trials, *policy, task, slowdown, bs))
-                .collect(),
+            placements: slowdowns.iter().map(figures).collect(),
             gains: gains(&slowdowns),
         }
     };
@@ -77,11 +61,11 @@ fn cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell
 
 /// The outcomes of a cell by the number of the trial, which is that of the round.
 fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTrial> {
-    let runs = cell(trials, wanted)
+    let trials = cell(trials, wanted)
         .into_iter()
         .flat_map(|runs| &runs.trials);
-    runs.filter_map(|trial| Some((trial.trial, trial.result.ok()?)))
-        .collect()
+    let done = trials.filter_map(|trial| Some((trial.trial, trial.result.ok()?)));
+    done.collect()
 }
 
 /// Mean time of the C tasks of a placement over that alone, by round.
@@ -103,21 +87,17 @@ fn placement(
     bs: Option<Bytes>,
 ) -> PlacementRun {
     let runs = cell(trials, &RunCell::Placed(policy, task.clone()));
-    let moves: Vec<f64> = runs
-        .into_iter()
-        .flat_map(CellRuns::outcomes)
+    let moved = runs.into_iter().flat_map(CellRuns::outcomes);
+    let moves: Vec<f64> = moved
         .filter_map(|trial| trial.moves.map(f64::from))
         .collect();
+    let failures = runs.into_iter().flat_map(CellRuns::failures);
     PlacementRun {
         policy,
         c_slowdown: interval(slowdown.values().copied()),
         polls: runs.and_then(|runs| polls(runs, bs?)),
         moves: (!moves.is_empty()).then(|| Interval::of(&moves)),
-        failures: runs
-            .into_iter()
-            .flat_map(CellRuns::failures)
-            .map(str::to_owned)
-            .collect(),
+        failures: failures.map(str::to_owned).collect(),
     }
 }
 
@@ -146,10 +126,8 @@ fn gains(slowdowns: &[(PolicyName, BTreeMap<u32, f64>)]) -> Vec<PlacementGain> {
     };
     let gain = |(shorter, longer, published_pct): (PolicyName, PolicyName, Option<f64>)| {
         let (short, long) = (of(shorter)?, of(longer)?);
-        let paired: Vec<Gain> = short
-            .iter()
-            .filter_map(|(round, time)| Some(Gain::of(*long.get(round)?, *time)))
-            .collect();
+        let gain = |(round, time): (&u32, &f64)| Some(Gain::of(*long.get(round)?, *time));
+        let paired: Vec<Gain> = short.iter().filter_map(gain).collect();
         (!paired.is_empty()).then(|| PlacementGain {
             of: shorter,
             over: longer,

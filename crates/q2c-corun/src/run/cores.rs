@@ -113,17 +113,15 @@ impl Cores<'_> {
         hints.polling.push(polls::NAME.to_owned());
         hints.compute.push(compute::NAME.to_owned());
         let daemon = Daemon::begin(self.roots, hints, self.journal, false);
+        let daemon = daemon.map_err(|error| CellError::Cell(error.to_string()))?;
         Ok(Balancer {
-            daemon: daemon
-                .map_err(|error| CellError::Cell(error.to_string()))?
-                .with_itself(),
+            daemon: daemon.with_itself(),
             next: Instant::now() + WINDOW,
             moves: 0,
         })
     }
 }
 
-/// Waits until the counted time is over.
 fn wait_for(lengths: Lengths, window: &Window, context: &Context<'_>) {
     let begin = window.clock.now() + lengths.settle.0;
     let end = begin + lengths.counted.0;
@@ -167,7 +165,6 @@ impl Balancer {
     }
 }
 
-/// The task of a cell, for its label.
 pub(crate) fn task(task: &ComputeTask) -> String {
     match task {
         ComputeTask::Own(work) => format!("{work:?}").to_lowercase(),

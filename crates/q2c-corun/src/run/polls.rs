@@ -34,21 +34,17 @@ pub struct PollTrial {
     pub latency: Latencies<f64>,
 }
 
-/// Lanes of a workload's engine that poll.
 pub(crate) struct PollingLanes<'a> {
     pub workload: &'a Workload,
-    /// Bytes of an I/O.
     pub bs: Bytes,
-    /// The CPUs of each lane.
     pub cpus: &'a [Vec<CpuId>],
     pub seed: u64,
     pub stop: &'a AtomicBool,
 }
 
 impl PollingLanes<'_> {
-    /// Runs the lanes until `beside`, in a thread of its own, has ended; `look` is called every now
-    /// and then meanwhile. Returns the figures of the lanes within the counted time, and the result
-    /// of `beside`.
+    /// Runs the lanes until `beside`, in a thread of its own, has ended, with a `look` every now
+    /// and then. Returns their figures within the counted time, and the result of `beside`.
     ///
     /// # Errors
     /// A lane cannot be run, `beside` fails, or no slice lies within the counted time.
@@ -61,8 +57,8 @@ impl PollingLanes<'_> {
         let plan = self.plan();
         let mut slices: Vec<Vec<Slice>> = vec![Vec::new(); plan.jobs.len()];
         let heard = live(plan, self.stop, |live| -> Result<_, CellError> {
-            self.place(live)
-                .map_err(|error| failed("give a polling task its CPUs", &error))?;
+            let placed = self.place(live);
+            placed.map_err(|error| failed("give a polling task its CPUs", &error))?;
             let done = thread::scope(|scope| {
                 let beside = scope.spawn(beside);
                 while !beside.is_finished() {
@@ -71,7 +67,6 @@ impl PollingLanes<'_> {
                 }
                 beside.join().unwrap_or_else(|_| Err(panicked()))
             })?;
-            // Slices that lie in the counted time may still be on their way.
             take(live, &mut slices);
             Ok((figures(slices, window)?, done))
         });
@@ -119,10 +114,8 @@ fn panicked() -> CellError {
     CellError::Trial("run a task: its thread panicked".to_owned())
 }
 
-/// A slice of a lane: its span on the run's clock, and its figures.
 type Slice = ((u64, u64), PhaseStats);
 
-/// Hears slices for a while.
 fn take(live: &mut Live<'_>, slices: &mut [Vec<Slice>]) {
     let began = std::time::Instant::now();
     while let Some(left) = LOOK.checked_sub(began.elapsed()) {
@@ -134,30 +127,22 @@ fn take(live: &mut Live<'_>, slices: &mut [Vec<Slice>]) {
     }
 }
 
-/// The figures of the slices within the counted time.
 fn figures(slices: Vec<Vec<Slice>>, window: &Window) -> Result<PollTrial, CellError> {
     let none = || {
-        CellError::Trial(
-            "count the I/Os of a polling task: none of its slices lies within the counted time; use a longer --trial".to_owned(),
-        )
+        let text = "count the I/Os of a polling task: none of its slices lies within the counted time; use a longer --trial";
+        CellError::Trial(text.to_owned())
     };
     let (begin, end) = window.span().ok_or_else(none)?;
     let within = |((from, to), _): &Slice| *from >= begin && *to <= end;
     let lane = |slices: Vec<Slice>| {
-        let inside: Vec<PhaseStats> = slices
-            .into_iter()
-            .filter(within)
-            .map(|(_, stats)| stats)
-            .collect();
+        let inside = slices.into_iter().filter(within).map(|(_, stats)| stats);
+        let inside: Vec<PhaseStats> = inside.collect();
         match inside.is_empty() {
             true => Err(none()),
             false => Ok(in_turn(&inside)),
         }
     };
-    let lanes = slices
-        .into_iter()
-        .map(lane)
-        .collect::<Result<Vec<_>, _>>()?;
+    let lanes: Vec<PhaseStats> = slices.into_iter().map(lane).collect::<Result<_, _>>()?;
     let all = combine(&lanes);
     Ok(PollTrial {
         iops: all.iops() / lanes.len() as f64,
@@ -165,8 +150,7 @@ fn figures(slices: Vec<Vec<Slice>>, window: &Window) -> Result<PollTrial, CellEr
     })
 }
 
-/// Runs a program in each of these places until `beside` has ended; `look` is called every now and
-/// then meanwhile.
+/// Runs a program in each of these places until `beside` has ended, with a `look` now and then.
 ///
 /// # Errors
 /// A program cannot be started, or ends before it is stopped.
@@ -198,11 +182,7 @@ pub(crate) fn programs<T: Send>(
         let ends: io::Result<Vec<_>> = programs.into_iter().map(joined).collect();
         let ends = ends.map_err(|error| failed(&format!("run `{command}`"), &error))?;
         looked?;
-        let done = done.unwrap_or_else(|_| {
-            Err(CellError::Trial(
-                "run a task: its thread panicked".to_owned(),
-            ))
-        })?;
+        let done = done.unwrap_or_else(|_| Err(panicked()))?;
         match ends.into_iter().flatten().next() {
             None => Ok(done),
             Some(status) => Err(CellError::Trial(format!(

@@ -151,8 +151,8 @@ impl PlaceRunSettings {
     }
 }
 
-/// The placements that run by default. The literal rules leave equal loads as they are, and the
-/// always swapping ones differ from `proposed` only where CPUs are idle.
+/// The default ones: literal rules leave equal loads as they are, and always swapping ones differ
+/// from `proposed` only where CPUs are idle.
 pub const POLICIES: [PolicyName; 6] = [
     PolicyName::Free,
     PolicyName::Bunch,
@@ -184,62 +184,37 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// The CPUs in a cell. A task alone has the first CPU of the last core: the first cores have
-    /// most of the kernel's own work.
+    /// Alone it is the first CPU of the last core: the kernel's own work is on the first.
     #[must_use]
     pub fn of(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
         let last = map.cores().checked_sub(1);
-        let alone = || -> Vec<CpuId> {
-            let first = last.and_then(|core| map.cpus_of(core).first());
-            first.map(|cpu| map.id(*cpu)).into_iter().collect()
-        };
-        match cell {
-            RunCell::ComputeAlone(_) => Cpus {
-                compute: vec![alone()],
-                polling: Vec::new(),
-            },
-            RunCell::PollingAlone => Cpus {
-                compute: Vec::new(),
-                polling: vec![alone()],
-            },
-            RunCell::Placed(policy, _) => match fixed(*policy) {
+        let first = last.and_then(|core| map.cpus_of(core).first());
+        let alone = vec![first.map(|cpu| map.id(*cpu)).into_iter().collect()];
+        let (compute, polling) = match cell {
+            RunCell::ComputeAlone(_) => (alone, Vec::new()),
+            RunCell::PollingAlone => (Vec::new(), alone),
+            RunCell::Placed(policy, _) => match Placement::named(*policy) {
                 Some(placement) => placed(placement, map, spec),
                 None => everywhere(map, spec),
             },
-        }
+        };
+        Cpus { compute, polling }
     }
 }
 
-/// The fixed placement of this name; `None` for policies that move tasks.
-fn fixed(policy: PolicyName) -> Option<Placement> {
-    match policy {
-        PolicyName::Bunch => Some(Placement::Bunch),
-        PolicyName::Scatter => Some(Placement::Scatter),
-        PolicyName::Colocate => Some(Placement::Colocate),
-        PolicyName::Spread => Some(Placement::Spread),
-        PolicyName::Free
-        | PolicyName::Proposed
-        | PolicyName::ProposedLiteral
-        | PolicyName::ProposedSwap => None,
-    }
-}
+type Sets = Vec<Vec<CpuId>>;
 
-fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
+fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSettings) -> (Sets, Sets) {
     let placed = placement.of(map, spec.compute(), spec.polling());
     let ids = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| vec![map.id(cpu)]).collect();
-    Cpus {
-        compute: ids(placed.compute),
-        polling: ids(placed.polling),
-    }
+    (ids(placed.compute), ids(placed.polling))
 }
 
-fn everywhere(map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
+fn everywhere(map: &SmtMap, spec: &PlaceRunSettings) -> (Sets, Sets) {
     let mut all: Vec<CpuId> = (0..map.cpus()).map(|cpu| map.id(cpu)).collect();
     all.sort();
-    Cpus {
-        compute: vec![all.clone(); spec.compute() as usize],
-        polling: vec![all; spec.polling() as usize],
-    }
+    let each = |tasks: u32| vec![all.clone(); tasks as usize];
+    (each(spec.compute()), each(spec.polling()))
 }
 
 #[cfg(test)]
@@ -251,18 +226,16 @@ mod tests {
         from_words("--compute 2 --polling 2 --work integer --trials 3").unwrap()
     }
 
-    fn numbers(cpus: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
-        let each = |cpus: &Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
-        cpus.iter().map(each).collect()
+    fn numbers(cell: &RunCell, map: &SmtMap) -> [Vec<Vec<u32>>; 2] {
+        let cpus = Cpus::of(cell, map, &spec());
+        let each = |cpus: Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
+        [cpus.compute, cpus.polling].map(|sets| sets.into_iter().map(each).collect())
     }
 
     #[test]
     fn work_and_placements_have_names() {
         assert_eq!(compute_work("vector"), Ok(Work::Vector));
-        assert!(
-            compute_work("poll").is_err(),
-            "polling is no computing work"
-        );
+        assert!(compute_work("poll").is_err(), "polling does not compute");
         assert_eq!(measured_policy("colocate"), Ok(PolicyName::Colocate));
         assert!(measured_policy("proposed_literal").is_err());
     }
@@ -273,28 +246,19 @@ mod tests {
         let map = SmtMap::regular(2, 2, 1);
         let of = |policy| {
             let task = ComputeTask::Own(Work::Integer);
-            let cpus = Cpus::of(&RunCell::Placed(policy, task), &map, &spec());
-            (numbers(&cpus.compute), numbers(&cpus.polling))
+            numbers(&RunCell::Placed(policy, task), &map)
         };
-        assert_eq!(
-            of(PolicyName::Bunch),
-            (vec![vec![2], vec![3]], vec![vec![0], vec![1]])
-        );
-        assert_eq!(
-            of(PolicyName::Colocate),
-            (vec![vec![1], vec![3]], vec![vec![0], vec![2]])
-        );
+        let bunch = [vec![vec![2], vec![3]], vec![vec![0], vec![1]]];
+        assert_eq!(of(PolicyName::Bunch), bunch);
+        let colocate = [vec![vec![1], vec![3]], vec![vec![0], vec![2]]];
+        assert_eq!(of(PolicyName::Colocate), colocate);
         let all = vec![vec![0, 1, 2, 3]; 2];
-        assert_eq!(of(PolicyName::Free), (all.clone(), all));
+        assert_eq!(of(PolicyName::Free), [all.clone(), all]);
     }
 
     #[test]
     fn a_task_alone_has_a_core_for_itself() {
-        let map = SmtMap::regular(3, 2, 1);
-        let cpus = Cpus::of(&RunCell::PollingAlone, &map, &spec());
-        assert_eq!(
-            (numbers(&cpus.compute), numbers(&cpus.polling)),
-            (vec![], vec![vec![4]])
-        );
+        let alone = numbers(&RunCell::PollingAlone, &SmtMap::regular(3, 2, 1));
+        assert_eq!(alone, [vec![], vec![vec![4]]]);
     }
 }

@@ -4,8 +4,7 @@ use q2c_sys::Clock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counted time on the run's clock. It is told once when its begin is known, and its end may
-/// come later.
+/// On the run's clock; told once when its begin is known, and the end may come later.
 pub(crate) struct Window {
     pub clock: Clock,
     begin: OnceLock<u64>,
@@ -22,17 +21,14 @@ impl Window {
         }
     }
 
-    /// Sets the begin; a later call changes nothing.
     pub fn begin_at(&self, ns: u64) {
         self.begin.set(ns).ok();
     }
 
-    /// Sets the end.
     pub fn end_at(&self, ns: u64) {
         self.end.store(ns, Ordering::Release);
     }
 
-    /// Begin and end, once both are known.
     pub fn span(&self) -> Option<(u64, u64)> {
         let end = self.end.load(Ordering::Acquire);
         Some((*self.begin.get()?, end)).filter(|(begin, _)| end > *begin)
