@@ -10,9 +10,7 @@ use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::Progress;
 use q2c_workbench::calibrate::{Kept, StoreError, Unfit, calibrate, identity};
 
-/// Name of the file in the run folder.
 const CALIBRATION_FILE: &str = "calibration.json";
-/// The machine and job that the calibration belongs to.
 const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
@@ -20,8 +18,7 @@ impl Tune<'_> {
         identity(self.machine, self.calibration_target, self.workload)
     }
 
-    /// Returns the calibration: from the run folder when the run is resumed, else from the store,
-    /// else measured. The calibration is always left in the folder.
+    /// The calibration is always left in the folder.
     pub(super) fn calibration(
         &self,
         folder: &RunDir,
@@ -44,8 +41,7 @@ impl Tune<'_> {
         Ok(calibration)
     }
 
-    /// The stored calibrations; `None` where that of a block size is missing or must not be used,
-    /// which is told.
+    /// `None` where one is missing or must not be used, which is told.
     fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
         let store = self.store.filter(|_| !self.spec.recalibrate)?;
         let mut usable = |&bs: &Bytes| {
@@ -59,12 +55,9 @@ impl Tune<'_> {
                 }
             }
         };
-        let found: Vec<Option<Calibration>> =
-            self.spec.workload.bs.iter().map(&mut usable).collect();
-        found.into_iter().collect()
+        self.spec.workload.bs.iter().map(&mut usable).collect()
     }
 
-    /// Calibrates now, and keeps the calibrations for later runs.
     fn measured(
         &self,
         identity: &Identity,
@@ -103,11 +96,12 @@ impl Tune<'_> {
             if warn::contradictions(&case.referee.correction()).is_empty() {
                 continue;
             }
-            progress.event(&note(&format!(
+            let told = format!(
                 "{}: the next run calibrates anew: {}",
                 of.bs,
                 Unfit::Contradicted
-            )));
+            );
+            progress.event(&note(&told));
             let marked = store.save(&identity, of, Some(Unfit::Contradicted));
             warnings.extend(marked.as_ref().err().map(not_marked));
         }
@@ -135,21 +129,15 @@ fn not_marked(error: &StoreError) -> Warning {
 /// Checks that machine and job of a resumed run are those that its calibration was measured with.
 fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), Fault> {
     let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
-    let changed: Vec<String> = then
-        .differences(now)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    match changed.is_empty() {
-        true => Ok(()),
-        false => Err(broken_file(
-            &folder.path().join(CALIBRATION_FILE),
-            format_args!("it holds no longer ({})", changed.join("; ")),
-        )),
+    let changed = then.differences(now);
+    let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
+    if changed.is_empty() {
+        return Ok(());
     }
+    let problem = format_args!("it holds no longer ({})", changed.join("; "));
+    Err(broken_file(&folder.path().join(CALIBRATION_FILE), problem))
 }
 
-/// Checks that a calibration that was kept has costs that a machine can have.
 fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), Fault> {
     let checked = kept
         .iter()

@@ -7,53 +7,42 @@ use q2c_policy::{KernelSleep, Method, PolicySpec};
 use q2c_result::role::Role;
 use serde::{Deserialize, Serialize};
 
-/// One cell, as the run's journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellSpec {
-    /// Block size of the requests.
+pub(crate) struct CellSpec {
     pub bs: Bytes,
-    /// A lane's method, or the kernel's own hybrid polling.
     pub method: Method,
-    /// Why the method was tried first.
     pub role: Role,
-    /// The round that the cell was ordered in, from 0.
     pub round: u32,
 }
 
 impl CellSpec {
-    /// Whether trials of this cell have polled slices before, between and after their parts, on the
-    /// same thread.
+    /// Polled slices before, between and after a trial's parts, on the same thread.
     pub(super) fn has_slices(&self) -> bool {
         self.method.lane().is_some()
     }
 }
 
-/// The cells of one block size in one round. An order for several trials makes several cells.
 pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
     let each = orders.iter().flat_map(|order| {
-        let method = Method::from(order.method.clone());
-        std::iter::repeat_n((method, order.role), order.trials as usize)
+        let spec = cell(bs, round, order.method.clone().into(), order.role);
+        std::iter::repeat_n(spec, order.trials as usize)
     });
-    each.map(|(method, role)| cell(bs, round, method, role))
-        .collect()
+    each.collect()
 }
 
-/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. No referee
-/// orders it, because the costs of its calls are not calibrated.
+/// First rounds with the kernel's own hybrid polling, once in each. No referee orders it, because
+/// the costs of its calls are not calibrated.
 const KERNEL_ROUNDS: u32 = 3;
 
-/// What simulation says of the rules that the kernel could sleep by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KernelProposal {
-    /// The mean sleep of the best rule, ns; `None` where no rule sleeps.
     pub sleep_ns: Option<f64>,
     /// The best rule among those that a daemon can carry out; `None` where there is none.
     pub rule: Option<PolicySpec>,
 }
 
-/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, with a
-/// fixed sleep as long as the best rule's on average, and steered by the best rule that a daemon
-/// can carry out and by the published one.
+/// With the kernel's own sleep, a fixed sleep as long as the best rule's on average, and steered by
+/// the best rule that a daemon can carry out and the published one.
 pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();
@@ -63,15 +52,12 @@ pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec
     let steered = proposal.rule.iter().filter(other).cloned();
     let steered = steered.chain([published.clone()]).map(KernelSleep::Steered);
     let fixed = proposal.sleep_ns.map(kernel::fixed);
-    let sleeps = std::iter::once(KernelSleep::Own)
-        .chain(fixed)
-        .chain(steered);
-    sleeps
-        .map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel))
-        .collect()
+    let sleeps = [KernelSleep::Own].into_iter().chain(fixed).chain(steered);
+    let cells = sleeps.map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel));
+    cells.collect()
 }
 
-fn cell(bs: Bytes, round: u32, method: Method, role: Role) -> CellSpec {
+pub(super) fn cell(bs: Bytes, round: u32, method: Method, role: Role) -> CellSpec {
     CellSpec {
         bs,
         method,
@@ -110,19 +96,11 @@ mod tests {
             cells.iter().map(|cell| cell.method.to_string()).collect()
         };
         const PUBLISHED: &str = "hybrid-kernel:min:ratio=70%,period=10ms";
-        assert_eq!(
-            methods(0, Some(56_700.0), Some("mean:40%,20ms")),
-            [
-                "hybrid-kernel",
-                "hybrid-kernel:57us",
-                "hybrid-kernel:mean:ratio=40%,period=20ms",
-                PUBLISHED
-            ]
-        );
-        assert_eq!(
-            methods(2, None, Some("min:70%,10ms")),
-            ["hybrid-kernel", PUBLISHED]
-        );
+        let mean = "hybrid-kernel:mean:ratio=40%,period=20ms";
+        let all = ["hybrid-kernel", "hybrid-kernel:57us", mean, PUBLISHED];
+        assert_eq!(methods(0, Some(56_700.0), Some("mean:40%,20ms")), all);
+        let known = methods(2, None, Some("min:70%,10ms"));
+        assert_eq!(known, ["hybrid-kernel", PUBLISHED]);
         assert!(methods(3, Some(1e3), None).is_empty());
     }
 }

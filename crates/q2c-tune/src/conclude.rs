@@ -3,7 +3,7 @@
 use super::cells::CellSpec;
 use super::late::LateCell;
 use super::mode::effective_mode;
-use super::outcome::{QUANTILES, TrialOutcome};
+use super::outcome::{QUANTILES, Runs, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
 use super::{Tune, fidelity, warn};
@@ -15,10 +15,9 @@ use q2c_result::tune::{
     Relative, SCHEMA, Series, Sweep, TuneResult, Unavailable,
 };
 use q2c_result::{Provenance, Warning};
-use q2c_run::runner::{CellRuns, End};
+use q2c_run::runner::End;
 use q2c_stats::{Interval, median, sorted};
 
-/// The data that a run has gathered.
 pub(super) struct Gathered {
     pub calibration: Vec<Calibration>,
     pub verified: Verified,
@@ -42,24 +41,24 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         return Err(Fault::new(Exit::Device, text));
     }
     let Verified { cases, cells, .. } = &verified;
-    let first: Vec<Option<Prediction>> = cells
-        .iter()
-        .map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, cases))
-        .collect();
+    let first = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, cases);
+    let first: Vec<Option<Prediction>> = cells.iter().map(first).collect();
     warnings.extend(verified.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
     let corrections = cases.iter().map(|case| case.referee.correction());
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
     let asked = tune.spec.floor();
-    let each = cells.iter().zip(&first);
     let others = !tune.workload.background.is_empty();
-    let all: Vec<Cell> = each
-        .map(|(runs, first)| {
-            let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
-            let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
-            cell(runs, *first, others, (&late, cores))
-        })
-        .collect();
+    let of = |(runs, first): (&Runs, &Option<Prediction>)| {
+        let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
+        let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
+        cell(runs, *first, others, (&late, cores))
+    };
+    let all: Vec<Cell> = cells.iter().zip(&first).map(of).collect();
+    let answer = |case: &Case| {
+        let answer = case.referee.recommendation(case.bs, &asked);
+        with_kernel(answer, &all, &tune.spec.goal())
+    };
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -69,22 +68,12 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
-        recommendation: cases
-            .iter()
-            .map(|case| {
-                let answer = case.referee.recommendation(case.bs, &asked);
-                with_kernel(answer, &all, &tune.spec.goal())
-            })
-            .collect(),
+        recommendation: cases.iter().map(answer).collect(),
         fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
         sweeps: cases.iter().map(|case| simulated(tune, case)).collect(),
-        lessons: cases
-            .iter()
-            .zip(&calibration)
-            .map(|(case, calibration)| lesson(case, calibration))
-            .collect(),
+        lessons: cases.iter().zip(&calibration).map(lesson).collect(),
         cells: all,
         calibration,
         unavailable,
@@ -93,11 +82,11 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     })
 }
 
-/// Names the best of the kernel's own ways to sleep, by the goal of the run.
 fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
-    let kernels = cells
-        .iter()
-        .filter(|c| c.bs == recommendation.bs && matches!(c.method, Method::HybridKernel(_)));
+    let (bs, of_kernel) = (recommendation.bs, |m: &Method| {
+        matches!(m, Method::HybridKernel(_))
+    });
+    let kernels = cells.iter().filter(|c| c.bs == bs && of_kernel(&c.method));
     let ways = kernels.filter_map(|cell| {
         Some(KernelWay {
             method: &cell.method,
@@ -118,7 +107,7 @@ fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {
     of_first_recording(tune, case.bs, &case.referee.cost(), &case.first)
 }
 
-fn lesson(case: &Case, calibration: &Calibration) -> Lesson {
+fn lesson((case, calibration): (&Case, &Calibration)) -> Lesson {
     let correction = case.referee.correction();
     let latency = super::simulated::median_wait(&case.first);
     let delay = calibration.cost.wake_clear.base_ns.at(latency / 2.0);
@@ -152,9 +141,8 @@ fn job(tune: &Tune<'_>) -> Job {
     }
 }
 
-/// The prediction from the first recording with the calibrated costs. `None` for classic polling,
-/// which the recording is already, and for the kernel's own hybrid polling, since the costs of its
-/// calls are not calibrated.
+/// From the first recording with the calibrated costs; `None` for classic polling, which that is,
+/// and for the kernel's own ways, whose calls are not calibrated.
 fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -174,10 +162,9 @@ fn first_prediction(
     Some(outcome.gives.into())
 }
 
-/// `others` says whether background jobs used the device, too. KIOPS/core over polling's divides by
-/// `cores`, as that of all methods of the block size.
+/// `others`: background jobs used the device, too. `cores` is that of the whole block size.
 fn cell(
-    runs: &CellRuns<CellSpec, TrialOutcome>,
+    runs: &Runs,
     predicted_first: Option<Prediction>,
     others: bool,
     (late, cores): (&[LateCell], PerCore),
@@ -202,12 +189,8 @@ fn cell(
     }
 }
 
-/// The figures over polling's. The kernel's own ways have no say in `cores` and may lack the
-/// machine's CPUs alone.
-fn relative_to_polling(
-    runs: &CellRuns<CellSpec, TrialOutcome>,
-    cores: PerCore,
-) -> Option<Relative> {
+/// The kernel's own ways have no say in `cores` and may lack the machine's CPUs alone.
+fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
     let trials = evidence(runs);
     let cores = match cores {
         PerCore::Machine => cores_of([trials.as_slice()].into_iter()),
@@ -216,13 +199,11 @@ fn relative_to_polling(
     relative(&trials, cores)
 }
 
-/// The trials of a cell in the form that the referee takes.
-fn evidence(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<q2c_advice::Trial> {
+fn evidence(runs: &Runs) -> Vec<q2c_advice::Trial> {
     runs.outcomes().map(TrialOutcome::evidence).collect()
 }
 
-/// Medians of the paired predictions over the trials.
-fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
+fn paired(runs: &Runs) -> Option<Prediction> {
     let predictions: Vec<Prediction> = runs.outcomes().filter_map(|o| o.predicted).collect();
     let rates: Rates<Vec<f64>> = predictions.iter().map(|p| p.rates).collect();
     let middle = |values: Vec<f64>| median(&sorted(&values));
@@ -233,8 +214,7 @@ fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
     })
 }
 
-/// KIOPS/core of each trial whose busy CPUs could be read.
-fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
+fn kiops_per_core(runs: &Runs) -> Vec<f64> {
     let of = |o: &TrialOutcome| {
         let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
         busy.map(|busy| o.rates.iops / 1e3 / busy)
@@ -242,8 +222,7 @@ fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     runs.outcomes().filter_map(of).collect()
 }
 
-/// The figures about sleeps, one entry per trial: of a trial's own threads, or, for the kernel's
-/// own hybrid polling, of the probe.
+/// One entry per trial: of its own threads or, for the kernel's polling, of the probe.
 #[derive(Default)]
 struct Sleeps {
     miss_rate: Vec<f64>,
@@ -253,7 +232,7 @@ struct Sleeps {
 }
 
 impl Sleeps {
-    fn of(runs: &CellRuns<CellSpec, TrialOutcome>) -> Self {
+    fn of(runs: &Runs) -> Self {
         let by_kernel = runs.plan.cell.method.lane().is_none();
         let mut all = Sleeps::default();
         for outcome in runs.outcomes() {
@@ -277,7 +256,7 @@ impl Sleeps {
     }
 }
 
-fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
+fn measured(runs: &Runs) -> Measured {
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
     let sleeps = Sleeps::of(runs);
     let rates: Rates<Vec<f64>> = runs.outcomes().map(|o| o.rates).collect();
@@ -299,26 +278,19 @@ fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
     }
 }
 
-/// The series of the trial with the median IOPS; of an even number of trials, of the upper one in
-/// the middle.
-fn median_series(runs: &CellRuns<CellSpec, TrialOutcome>) -> Series {
+/// Of the trial with the median IOPS, of two the upper one.
+fn median_series(runs: &Runs) -> Series {
     let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
     outcomes.sort_by(|a, b| a.rates.iops.total_cmp(&b.rates.iops));
-    outcomes
-        .get(outcomes.len() / 2)
-        .map_or_else(Series::default, |o| o.series.clone())
+    let middle = outcomes.get(outcomes.len() / 2);
+    middle.map_or_else(Series::default, |o| o.series.clone())
 }
 
-fn latency_quantiles(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<(f64, f64)> {
+fn latency_quantiles(runs: &Runs) -> Vec<(f64, f64)> {
     let at = |n: usize| {
-        median(&sorted(
-            &runs
-                .outcomes()
-                .filter_map(|o| o.quantiles.get(n).copied())
-                .collect::<Vec<_>>(),
-        ))
+        let values = runs.outcomes().filter_map(|o| o.quantiles.get(n).copied());
+        let share = (n as f64 + 0.5) / QUANTILES as f64;
+        (share, median(&sorted(&values.collect::<Vec<_>>())))
     };
-    (0..QUANTILES)
-        .map(|n| ((n as f64 + 0.5) / QUANTILES as f64, at(n)))
-        .collect()
+    (0..QUANTILES).map(at).collect()
 }

@@ -21,32 +21,29 @@ pub struct ExpectedTrials {
 }
 
 impl TuneSettings {
-    /// Most trials for each block size on average.
     pub(super) fn most_trials(&self) -> u32 {
         self.trials * TRIALS_PER_WANTED
     }
 
-    /// The time of a whole run of one number of jobs, seconds: with a calibration or without, on a
-    /// device whose trials need not be made longer, and with as many trials as there may be, which
-    /// most answers need.
+    /// The time of a whole run of one number of jobs, seconds, on a device whose trials need not be
+    /// made longer, and with as many trials as there may be.
     pub(super) fn expected_s(&self, calibrates: bool) -> f64 {
         let sizes = self.workload.bs.len();
-        let calibration = match calibrates {
-            true => calibrate::expected_s(sizes),
-            false => 0.0,
+        let calibration = if calibrates {
+            calibrate::expected_s(sizes)
+        } else {
+            0.0
         };
         let recording = self.record_seconds() + WARM_UP.as_secs_f64() + OVERHEAD_S;
         let late = LATE_RUNS * (OVERHEAD_S + late::length(self).as_secs_f64());
         let ExpectedTrials { own_s, others_s } = self.expected_trials(1);
         let trials = own_s.max(others_s);
-        calibration
-            + sizes as f64 * (recording + late)
-            + trials.min(self.budget_s.unwrap_or(f64::INFINITY))
+        let trials = trials.min(self.budget_s.unwrap_or(f64::INFINITY));
+        calibration + sizes as f64 * (recording + late) + trials
     }
 
-    /// The time of the trials at `numbers` numbers of jobs, on a device whose trials need not be
-    /// made longer. A rule settles for two of its periods in each trial, so that its trials can
-    /// take much longer than others'.
+    /// The time of the trials at `numbers` numbers of jobs. A rule settles for two of its periods
+    /// in each, so that its trials can take much longer.
     #[must_use]
     pub fn expected_trials(&self, numbers: usize) -> ExpectedTrials {
         let trial = |method: &LaneMethod| {
@@ -75,10 +72,8 @@ mod tests {
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
         let trials = 30.0 * (0.1 + 0.1 + 1.7089);
         near(spec.expected_s(false), 2.3 + 4.4 + trials);
-        near(
-            spec.expected_s(true),
-            2.3 + 4.4 + trials + q2c_workbench::calibrate::expected_s(1),
-        );
+        let calibration = q2c_workbench::calibrate::expected_s(1);
+        near(spec.expected_s(true), 2.3 + 4.4 + trials + calibration);
         let short = crate::TuneSettings {
             budget_s: Some(10.0),
             ..spec
@@ -86,8 +81,8 @@ mod tests {
         near(short.expected_s(false), 2.3 + 4.4 + 10.0);
     }
 
-    /// A trial of one second has 16 parts and 17 slices: 1 + 17 * 0.0417 = 1.709 s. A rule settles
-    /// for 0.25 s at least, and for two hours with a period of one hour; interrupts for 0.1 s.
+    /// A second has 16 parts and 17 slices: 1 + 17 * 0.0417 = 1.709 s. A rule settles for 0.25 s at
+    /// least, two hours with a period of one hour; interrupts for 0.1 s.
     #[test]
     fn a_rule_with_a_long_period_takes_long() {
         let of = |rule: &str, numbers| {

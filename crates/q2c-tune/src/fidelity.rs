@@ -1,16 +1,13 @@
 //! Compares predictions with measurements, over sleeping cells. Of each cell only the trials of its
 //! first round count: their predictions were made before the cell's own trials corrected the costs.
 
-use super::cells::CellSpec;
 use super::mode::stays_on_cpu;
-use super::outcome::TrialOutcome;
+use super::outcome::{Runs, TrialOutcome};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::tune::{Errors, Fidelity, MethodName, Prediction, SizeFidelity};
-use q2c_run::runner::CellRuns;
 use q2c_stats::{median, percentile, sorted};
 
-/// The errors of one cell: medians over its trials of predicted less measured figures.
 #[derive(Clone, Debug)]
 struct CellError {
     bs: Bytes,
@@ -21,32 +18,26 @@ struct CellError {
     drift_pct: Option<f64>,
 }
 
-pub(super) fn fidelity(
-    cells: &[CellRuns<CellSpec, TrialOutcome>],
-    first: &[Option<Prediction>],
-) -> Fidelity {
-    let hybrid = cells.iter().zip(first).filter(|(cell, _)| {
+pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity {
+    let by_rule = |cell: &Runs| {
         cell.plan
             .cell
             .method
             .lane()
             .is_some_and(|m| m.policy().is_some())
-    });
+    };
+    let hybrid = cells.iter().zip(first).filter(|(cell, _)| by_rule(cell));
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
-    let errors: Vec<CellError> = sleeping
-        .into_iter()
-        .filter_map(|(cell, first)| cell_error(cell, first.as_ref()))
-        .collect();
+    let sleeping = sleeping.into_iter();
+    let errors = sleeping.filter_map(|(cell, first)| cell_error(cell, first.as_ref()));
+    let errors: Vec<CellError> = errors.collect();
     let column = |value: fn(&CellError) -> f64| {
         sorted(&errors.iter().map(|e| value(e).abs()).collect::<Vec<_>>())
     };
     let (iops, cpu) = (column(|e| e.iops_pct), column(|e| e.cpu_points));
     let miss = column(|e| e.miss_points);
-    let drift: Vec<f64> = errors
-        .iter()
-        .filter_map(|e| e.drift_pct)
-        .map(f64::abs)
-        .collect();
+    let drift = errors.iter().filter_map(|e| e.drift_pct).map(f64::abs);
+    let drift: Vec<f64> = drift.collect();
     let most = |values: &[f64]| values.last().copied().unwrap_or(0.0);
     Fidelity {
         cells: errors.len() as u32,
@@ -79,7 +70,6 @@ fn by_block_size(errors: &[CellError]) -> Vec<SizeFidelity> {
     sizes.into_iter().filter_map(of).collect()
 }
 
-/// The absolute errors of cells; `None` without a cell.
 fn summary(cells: &[&CellError], value: fn(&CellError) -> f64) -> Option<Errors> {
     let error = |cell: &CellError| value(cell).abs();
     let all = sorted(&cells.iter().map(|cell| error(cell)).collect::<Vec<_>>());
@@ -92,23 +82,17 @@ fn summary(cells: &[&CellError], value: fn(&CellError) -> f64) -> Option<Errors>
     })
 }
 
-fn cell_error(
-    cell: &CellRuns<CellSpec, TrialOutcome>,
-    first: Option<&Prediction>,
-) -> Option<CellError> {
+fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellError> {
     let round = cell.outcomes().map(|o| o.round).min()?;
-    let pairs: Vec<(&TrialOutcome, Prediction)> = cell
-        .outcomes()
-        .filter(|outcome| outcome.round == round)
-        .filter_map(|outcome| Some((outcome, outcome.predicted?)))
-        .collect();
+    let of_round = cell.outcomes().filter(|outcome| outcome.round == round);
+    let pairs = of_round.filter_map(|outcome| Some((outcome, outcome.predicted?)));
+    let pairs: Vec<(&TrialOutcome, Prediction)> = pairs.collect();
     if pairs.is_empty() {
         return None;
     }
     let middle = |value: &dyn Fn(&TrialOutcome, &Prediction) -> f64| {
-        median(&sorted(
-            &pairs.iter().map(|(o, p)| value(o, p)).collect::<Vec<_>>(),
-        ))
+        let values = pairs.iter().map(|(o, p)| value(o, p));
+        median(&sorted(&values.collect::<Vec<_>>()))
     };
     let paired_iops = middle(&|_, p| p.rates.iops);
     Some(CellError {
@@ -117,8 +101,7 @@ fn cell_error(
         iops_pct: middle(&|o, p| (p.rates.iops - o.rates.iops) / o.rates.iops * 100.0),
         cpu_points: middle(&|o, p| p.rates.cpu_pct - o.rates.cpu_pct),
         miss_points: middle(&|o, p| (p.rates.miss_rate - o.rates.miss_rate) * 100.0),
-        // The prediction from the first recording was made with the calibrated costs; later rounds
-        // predict with corrected ones.
+        // From the first recording with calibrated costs; later rounds predict with corrected ones.
         drift_pct: first
             .filter(|_| round == 0)
             .map(|first| (first.rates.iops - paired_iops) / paired_iops * 100.0),
@@ -128,9 +111,9 @@ fn cell_error(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures;
     use q2c_model::Rates;
-    use q2c_result::role::Role;
-    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+    use q2c_run::runner::TrialResult;
 
     fn at(iops: f64) -> Rates<f64> {
         Rates {
@@ -139,23 +122,11 @@ mod tests {
         }
     }
 
-    fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
+    fn runs(method: &str, trials: &[(f64, f64)]) -> Runs {
         runs_of(Bytes(4096), method, trials)
     }
 
-    fn runs_of(bs: Bytes, method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
-        let cell = CellSpec {
-            bs,
-            method: method.parse().unwrap(),
-            role: Role::Linux,
-            round: 0,
-        };
-        let plan = CellPlan {
-            key: method.to_owned(),
-            label: method.to_owned(),
-            seconds: 1.0,
-            cell,
-        };
+    fn runs_of(bs: Bytes, method: &str, trials: &[(f64, f64)]) -> Runs {
         let outcome = |&(iops, predicted): &(f64, f64)| TrialOutcome {
             rates: at(iops),
             predicted: Some(Prediction {
@@ -164,21 +135,12 @@ mod tests {
             }),
             ..TrialOutcome::default()
         };
-        let trial = |(n, o): (usize, &(f64, f64))| Trial {
-            trial: n as u32,
-            session: 1,
-            ended_unix_s: 0.0,
-            seconds: 1.0,
-            result: TrialResult::Ok(outcome(o)),
-        };
-        CellRuns {
-            plan,
-            trials: trials.iter().enumerate().map(trial).collect(),
-        }
+        let mut runs = fixtures::runs(method, trials.iter().map(outcome));
+        runs.plan.cell.bs = bs;
+        runs
     }
 
-    /// In the second round the costs are corrected by the first one, so the error of 50 % in the
-    /// second round does not count.
+    /// The second round is corrected by the first one, so its error of 50 % does not count.
     #[test]
     fn what_a_correction_has_seen_does_not_count() {
         let mut cell = runs("hybrid:fixed:1us", &[(100.0, 110.0), (100.0, 150.0)]);
@@ -189,8 +151,7 @@ mod tests {
         assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
     }
 
-    /// Large errors at one block size do not hide behind small ones at another: 4 KiB is off by 20,
-    /// 10 and 5 %, 64 KiB by 1 %.
+    /// 4 KiB is off by 20, 10 and 5 %, 64 KiB by 1 %.
     #[test]
     fn each_block_size_has_its_errors() {
         let large = Bytes(65_536);
@@ -208,17 +169,14 @@ mod tests {
             max,
             worst: MethodName(worst.parse().unwrap()),
         };
-        assert_eq!(
-            got.iter().map(told).collect::<Vec<_>>(),
-            [
-                (Bytes(4096), 3, errors(10.0, 20.0, 20.0, "hybrid:fixed:2us")),
-                (large, 1, errors(1.0, 1.0, 1.0, "hybrid:fixed:1us")),
-            ]
-        );
+        let wanted = [
+            (Bytes(4096), 3, errors(10.0, 20.0, 20.0, "hybrid:fixed:2us")),
+            (large, 1, errors(1.0, 1.0, 1.0, "hybrid:fixed:1us")),
+        ];
+        assert_eq!(got.iter().map(told).collect::<Vec<_>>(), wanted);
     }
 
-    /// The trials of the first cell are off by +10 %, -10 % and +20 %, with the median 10 %. The
-    /// second cell is off by 5 %, and the cell of interrupts is left out.
+    /// First +10 %, -10 % and +20 %, median 10 %; second 5 %; interrupts are left out.
     #[test]
     fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
         let cells = [
@@ -236,9 +194,7 @@ mod tests {
         let got = fidelity(&cells, &[Some(first), None, None]);
         assert_eq!((got.cells, got.iops_error_pct_max), (2, 10.0));
         assert_eq!(got.iops_error_pct_median, 7.5);
-        assert!(
-            (got.drift_pct - 10.0).abs() < 1e-9,
-            "99 against the median 90"
-        );
+        // 99 against the median 90.
+        assert!((got.drift_pct - 10.0).abs() < 1e-9);
     }
 }

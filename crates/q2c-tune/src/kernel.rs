@@ -30,8 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const ENGINE: &str = "pvsync2:hipri";
-/// File in the run folder with the reason why the method is not available, or null, so that a
-/// resumed run has the same cells.
+/// The reason why the method is not available, or null: a resumed run has the same cells.
 const KEPT: &str = "hybrid-kernel.json";
 
 /// A fixed sleep of about this length: whole microseconds, at least one.
@@ -49,8 +48,7 @@ const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
 
 /// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
 pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
-    let kept: Option<Option<String>> = read_json(folder, KEPT)?;
-    let reason = match kept {
+    let reason = match read_json(folder, KEPT)? {
         Some(reason) => reason,
         None => {
             let reason = why_not(tune);
@@ -58,6 +56,7 @@ pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Una
             reason
         }
     };
+    let reason: Option<String> = reason;
     Ok(reason.map(|reason| Unavailable {
         method: Method::HybridKernel(KernelSleep::Own),
         reason,
@@ -76,13 +75,11 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
         ));
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
-        // The settings are tried and put back. Until 5.15 polling can be switched on where there
-        // are poll queues, and only a trial shows it.
+        // Until 5.15 polling can be switched on where there are poll queues; only a trial shows it.
         Held::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
     })
 }
 
-/// Why a kernel of this release has no hybrid polling that can be set; `None` when it has.
 fn of_kernel(release: &str) -> Option<String> {
     let why = match HybridSupport::of(kernel_version(release)?) {
         HybridSupport::NotYet => "it came with 4.10",
@@ -97,8 +94,7 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// The disk that is polled, and the folder of the journal of settings. The error is the reason in
-/// words why there is none.
+/// With the folder of the settings' journal; the error is the reason why there is none.
 fn polled_disk<'a>(
     site: &'a Site,
     journal: Option<&'a Path>,
@@ -108,10 +104,7 @@ fn polled_disk<'a>(
     };
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
-    Ok((
-        &target_disk.disk,
-        journal.ok_or_else(|| nowhere.to_owned())?,
-    ))
+    Ok((&target_disk.disk, journal.ok_or(nowhere)?))
 }
 
 /// Switches the kernel's polling on until the guard is dropped. The error is the reason in words.
@@ -124,14 +117,12 @@ fn switch_on(site: &Site, journal: Option<&Path>) -> Result<Guard, String> {
     Ok(guard)
 }
 
-/// Expected length of a trial, seconds.
 pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
     let classic = SETTLE_CLASSIC.as_secs_f64() + slice(tune).as_secs_f64();
     let probed = SETTLE_CLASSIC.as_secs_f64() + watched_for(tune).as_secs_f64();
     SETTLE.as_secs_f64() + tune.spec.seconds + probed + 2.0 * classic
 }
 
-/// Length of the kernel's classic polling before and after a trial.
 fn slice(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0)
 }
@@ -140,14 +131,12 @@ fn watched_for(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
 }
 
-/// The kernel's polling during a trial: switched on, with a sleep or without.
 struct Held {
     polling: HeldPolling,
     _io_poll: Guard,
 }
 
 impl Held {
-    /// The error is the reason in words.
     fn begin(
         site: &Site,
         journal: Option<&Path>,
@@ -162,16 +151,14 @@ impl Held {
         })
     }
 
-    /// Puts both settings back. A daemon that had ended before makes the trial a failed one.
     fn end(self) -> Result<(), CellError> {
         let ended = self.polling.end();
         ended.map_err(|error| CellError::Trial(error.to_string()))
     }
 }
 
-/// Runs one trial: the kernel's classic polling, settling and measured part, the run with the
-/// probe, and classic polling again. The figures over polling are over that classic polling, by the
-/// same interface.
+/// The kernel's classic polling, settling and measured part, the run with the probe, and classic
+/// polling again, over which the figures are, by the same interface.
 pub(super) fn trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -235,25 +222,24 @@ pub(super) fn trial(
     })
 }
 
-/// The series of a run with the probe's misses and sleeps by interval. The probe's intervals have
-/// the same length and begin within one interval of the run's, so they are joined in their order.
-/// An interval that the probe did not see has no misses and sleeps.
+/// With the probe's misses and sleeps. Its intervals have the same length and begin within one of
+/// the run's, so they are joined in order; those it did not see have none.
 fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
-    let by_probe = |of: fn(&KernelInterval) -> Option<f64>| {
-        let each = 0..series.t_s.len();
-        each.map(|n| seen.get(n).and_then(of)).collect::<Vec<_>>()
+    let by_probe = |of: fn(&KernelInterval) -> Option<f64>| -> Vec<Option<f64>> {
+        (0..series.t_s.len())
+            .map(|n| seen.get(n).and_then(of))
+            .collect()
     };
-    let (miss_rate, effective_sleep_ns) = (
-        by_probe(|i| i.rates.miss_rate),
-        by_probe(|i| i.rates.effective_sleep_ns),
-    );
-    let slept_ns = match seen.is_empty() {
-        true => Vec::new(),
-        false => by_probe(|i| i.slept_ns)
-            .into_iter()
-            .map(Option::unwrap_or_default)
-            .collect(),
-    };
+    let miss_rate = by_probe(|i| i.rates.miss_rate);
+    let effective_sleep_ns = by_probe(|i| i.rates.effective_sleep_ns);
+    let mut slept_ns: Vec<f64> = Vec::new();
+    if !seen.is_empty() {
+        slept_ns.extend(
+            by_probe(|i| i.slept_ns)
+                .into_iter()
+                .map(Option::unwrap_or_default),
+        );
+    }
     Series {
         rates: Rates {
             miss_rate,
@@ -265,7 +251,6 @@ fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
     }
 }
 
-/// Returns a run that went to its end without a fault. A fault of an I/O ends the whole tune run.
 pub(super) fn whole(
     ran: Result<Watched, RunError>,
     cancel: &AtomicBool,
@@ -326,45 +311,35 @@ mod tests {
         }
     }
 
-    /// Polling was off and the delay had a value of another program. After the trial both are back
-    /// as they were.
+    /// Polling was off, and the delay another program's; both are back after the trial.
     #[test]
     fn both_settings_are_put_back() {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal");
-        let site = site(
-            folder.path(),
-            &[("io_poll", "0\n"), ("io_poll_delay", "25\n")],
-        );
+        let queue = [("io_poll", "0\n"), ("io_poll_delay", "25\n")];
+        let site = site(folder.path(), &queue);
         let read = |name: &str| {
-            let queue = folder.path().join("nvme0n1/queue");
-            fs::read_to_string(queue.join(name))
+            let file = folder.path().join("nvme0n1/queue").join(name);
+            fs::read_to_string(file).unwrap().trim().to_owned()
+        };
+        let both = || [read("io_poll"), read("io_poll_delay")];
+        let refused = |journal| {
+            Held::begin(&site, journal, Some(&KernelSleep::Own))
+                .err()
                 .unwrap()
-                .trim()
-                .to_owned()
         };
         let guard = Held::begin(&site, Some(&journal), Some(&KernelSleep::Fixed(57))).unwrap();
-        assert_eq!(
-            (read("io_poll"), read("io_poll_delay")),
-            ("1".into(), "57".into())
-        );
-        let second = Held::begin(&site, Some(&journal), Some(&KernelSleep::Own))
-            .err()
-            .expect("refused");
+        assert_eq!(both(), ["1", "57"]);
+        let second = refused(Some(&journal));
         assert!(second.contains("holds it"), "{second}");
         guard.end().unwrap();
-        assert_eq!(
-            (read("io_poll"), read("io_poll_delay")),
-            ("0".into(), "25".into())
-        );
-        // Nothing is held any longer: the classic polling after a trial finds both settings free.
+        assert_eq!(both(), ["0", "25"]);
+        // The classic polling after a trial finds both settings free.
         let classic = Held::begin(&site, Some(&journal), None).unwrap();
         assert_eq!(read("io_poll_delay"), "-1");
         drop(classic);
         assert_eq!(read("io_poll_delay"), "25");
-        let none = Held::begin(&site, None, Some(&KernelSleep::Own))
-            .err()
-            .expect("refused");
+        let none = refused(None);
         assert!(none.contains("journal"), "{none}");
     }
 
@@ -375,7 +350,7 @@ mod tests {
         let site = site(folder.path(), &[("io_poll", "1\n")]);
         let why = Held::begin(&site, Some(&journal), Some(&KernelSleep::Own))
             .err()
-            .expect("refused");
+            .unwrap();
         assert!(why.contains("io_poll_delay"), "{why}");
     }
 }

@@ -30,7 +30,6 @@ const LONGEST: Nanos = Nanos::from_millis(2_000);
 /// Time before the run counts, for methods that learn nothing.
 const SHORT: Nanos = Nanos::from_millis(100);
 
-/// The late time of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LateCell {
     pub bs: Bytes,
@@ -45,8 +44,7 @@ impl LateCell {
     }
 }
 
-/// Makes the runs. A run that is stopped leaves its cell and the others without late time, and is
-/// not kept in the folder.
+/// A run that is stopped leaves all cells without late time, and keeps nothing.
 pub(super) fn late(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -67,9 +65,10 @@ pub(super) fn late(
                 "late time of {bs} {method}, run {nth} of {count} with the block layer captured"
             )));
         }
-        let late = match stopped {
-            true => LateTime::Unseen(Unseen::Stopped),
-            false => run(tune, case, &method)?,
+        let late = if stopped {
+            LateTime::Unseen(Unseen::Stopped)
+        } else {
+            run(tune, case, &method)?
         };
         stopped |= late == LateTime::Unseen(Unseen::Stopped);
         all.push(LateCell {
@@ -84,7 +83,6 @@ pub(super) fn late(
     Ok(all)
 }
 
-/// The cells that the answer names and that were tried, each once, in the order of their trials.
 fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMethod)> {
     let asked = tune.spec.floor();
     let mut chosen = Vec::new();
@@ -107,12 +105,11 @@ fn is_wanted(cell: &CellSpec, named: bool) -> bool {
     cell.method == Method::POLL || named || cell.method.sleeps() && standard
 }
 
-/// Length of what counts of a run.
+/// Of what counts of a run.
 pub(super) fn length(spec: &TuneSettings) -> Nanos {
     Nanos::from_secs_f64(spec.seconds).clamp(SHORTEST, LONGEST)
 }
 
-/// One run.
 fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fault> {
     let workload = tune.workload.beside_the_kernel();
     let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
@@ -138,12 +135,7 @@ mod tests {
     use super::*;
 
     fn cell(method: &str, role: Role) -> CellSpec {
-        CellSpec {
-            bs: Bytes(4096),
-            method: method.parse().unwrap(),
-            role,
-            round: 0,
-        }
+        crate::cells::cell(Bytes(4096), 0, method.parse().unwrap(), role)
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod cells;
 mod conclude;
 mod expected;
 mod fidelity;
+#[cfg(test)]
+mod fixtures;
 mod kernel;
 mod late;
 mod mode;
@@ -27,9 +29,7 @@ mod think;
 mod timetable;
 mod warn;
 
-pub use cells::CellSpec;
 pub use expected::ExpectedTrials;
-pub use outcome::{TrialOutcome, Windows};
 pub use program_args::ProgramArgs;
 pub use settings::{SECONDS, THINK, TRIALS, TuneSettings};
 
@@ -37,7 +37,7 @@ use q2c_host::machine::host;
 use q2c_model::{Exit, Fault};
 use q2c_program::compared;
 use q2c_result::program::{self, Program};
-use q2c_result::tune::{Calibration, TuneResult};
+use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Machine, Target};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{End, Event, Progress, spoken};
@@ -65,8 +65,7 @@ pub struct Tune<'a> {
     pub doctor: &'a DoctorReport,
     /// Where calibrations are kept for later runs; `None` when they are not kept.
     pub store: Option<&'a Store>,
-    /// Folder of the journal of changed settings; `None` where there is none, and no setting is
-    /// changed.
+    /// Journal of changed settings; without one none is changed.
     pub restore_dir: Option<&'a Path>,
     /// CPU time per I/O of the null engine with recording on, ns.
     pub harness_floor_ns: f64,
@@ -80,9 +79,8 @@ pub struct Tune<'a> {
 const CORRECTED_FILE: &str = "corrected.json";
 
 impl Tune<'_> {
-    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result
-    /// and the state of the run. The caller writes result and report into the folder, and finishes
-    /// the folder with the state.
+    /// Runs in `folder`, or goes on with an interrupted run of the same plan. The caller writes
+    /// result and report into it, and finishes it with the state.
     ///
     /// # Errors
     /// A stage before the trials failed or was stopped, or the folder failed. A run that is stopped
@@ -111,43 +109,37 @@ impl Tune<'_> {
             End::Complete => q2c_run::RunState::Complete,
             End::Cancelled | End::Aborted { .. } => q2c_run::RunState::Interrupted,
         };
-        let corrected: Vec<Calibration> = calibration
-            .iter()
-            .zip(&verified.cases)
-            .map(|(calibration, case)| Calibration {
-                cost: case.referee.cost(),
-                ..calibration.clone()
-            })
-            .collect();
+        let mut corrected = calibration.clone();
+        for (calibration, case) in corrected.iter_mut().zip(&verified.cases) {
+            calibration.cost = case.referee.cost();
+        }
         folder.publish_json(CORRECTED_FILE, &corrected)?;
         self.discard_contradicted(&calibration, &verified, &mut warnings, progress);
         let late = late::late(&tune, folder, &verified, progress)?;
-        let mut result = conclude::conclude(
-            &tune,
-            conclude::Gathered {
-                calibration,
-                verified,
-                late,
-                warnings,
-                unavailable: unavailable.into_iter().collect(),
-                provenance: folder.provenance(begun, host(&self.workload.site.roots)),
-            },
-        )?;
+        let gathered = conclude::Gathered {
+            calibration,
+            verified,
+            late,
+            warnings,
+            unavailable: unavailable.into_iter().collect(),
+            provenance: folder.provenance(begun, host(&self.workload.site.roots)),
+        };
+        let mut result = conclude::conclude(&tune, gathered)?;
         result.program = program.map(|program| self.beside(&program, &result));
         Ok((result, state))
     }
 
-    /// Says how long a run takes that begins now.
     fn tell_length(&self, folder: &RunDir, calibrates: bool, progress: &mut dyn Progress) {
         if folder.record().sessions > 1 {
             return;
         }
-        let parts = match calibrates {
-            true => "a calibration, a recording and up to",
-            false => "a recording and up to",
+        let parts = if calibrates {
+            "a calibration, a recording"
+        } else {
+            "a recording"
         };
         progress.event(&note(&format!(
-            "about {} in all: {parts} {} trials for each block size",
+            "about {} in all: {parts} and up to {} trials for each block size",
             spoken(self.spec.expected_s(calibrates)),
             self.spec.most_trials()
         )));
@@ -166,7 +158,6 @@ impl Tune<'_> {
         kept.ok_or_else(none).map(Some)
     }
 
-    /// The program beside the trials of `result`.
     fn beside(&self, program: &Program, result: &TuneResult) -> Program {
         let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
         compared(program, &result.cells, &result.recommendation, disk)

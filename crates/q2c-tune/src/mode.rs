@@ -1,19 +1,14 @@
 //! The effective mode of a cell, from the counts of its trials.
 
-use super::cells::CellSpec;
-use super::outcome::TrialOutcome;
+use super::outcome::{Runs, TrialOutcome};
 use q2c_policy::method::Means;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use q2c_result::proof::Evidence;
 use q2c_result::waits::{Switches, WaitCounts};
-use q2c_run::runner::CellRuns;
 use q2c_watch::kernel::KernelSleeps;
 
 /// The effective mode of a cell. `others` says whether background jobs used the device, too.
-pub(super) fn effective_mode(
-    runs: &CellRuns<CellSpec, TrialOutcome>,
-    others: bool,
-) -> EffectiveMode {
+pub(super) fn effective_mode(runs: &Runs, others: bool) -> EffectiveMode {
     let method = &runs.plan.cell.method;
     let seen = counts(runs, others);
     let not_run = || Mode::of(ModeKind::NotRun);
@@ -28,14 +23,12 @@ pub(super) fn effective_mode(
     }
 }
 
-/// Whether a cell asked for sleeps, but its threads mostly did not leave the CPU in them.
-pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
+pub(super) fn stays_on_cpu(runs: &Runs) -> bool {
     let seen = counts(runs, false);
     seen.slept > 0 && seen.stayed_on_cpu()
 }
 
-/// The counts over the trials of a cell. Facts about the engine are those of its first trial.
-fn counts(runs: &CellRuns<CellSpec, TrialOutcome>, others: bool) -> WaitCounts {
+fn counts(runs: &Runs, others: bool) -> WaitCounts {
     let sum = |of: fn(&TrialOutcome) -> u64| runs.outcomes().map(of).sum::<u64>();
     let all = |of: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(of).sum::<Option<u64>>();
     let first = runs.outcomes().next();
@@ -47,9 +40,10 @@ fn counts(runs: &CellRuns<CellSpec, TrialOutcome>, others: bool) -> WaitCounts {
         interrupts: all(|o| o.interrupts),
         requests: all(|o| o.requests),
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
-        polls_by: match by_kernel {
-            true => Some(Means::Call),
-            false => first.and_then(|o| o.polls_by),
+        polls_by: if by_kernel {
+            Some(Means::Call)
+        } else {
+            first.and_then(|o| o.polls_by)
         },
         flags: first.map_or_else(String::new, |o| o.ring_flags.clone()),
         others,
@@ -58,9 +52,8 @@ fn counts(runs: &CellRuns<CellSpec, TrialOutcome>, others: bool) -> WaitCounts {
     }
 }
 
-/// The number of I/Os that slept. For the kernel's own hybrid polling it is the probe's count, or
-/// the reason why there is none.
-fn slept_as_seen(runs: &CellRuns<CellSpec, TrialOutcome>, own: u64) -> Evidence {
+/// For the kernel's polling the probe's count, or the reason why there is none.
+fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
         match sleeps {
@@ -80,20 +73,13 @@ fn slept_as_seen(runs: &CellRuns<CellSpec, TrialOutcome>, own: u64) -> Evidence 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Bytes;
-    use q2c_result::role::Role;
-    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+    use crate::fixtures;
+    use q2c_policy::Method;
 
-    /// A cell with one trial of 1,000 I/Os by IOPOLL, of which every one slept if the method
-    /// sleeps.
-    fn runs(method: &str, interrupts: u64, requests: u64) -> CellRuns<CellSpec, TrialOutcome> {
-        let cell = CellSpec {
-            bs: Bytes(4096),
-            method: method.parse().unwrap(),
-            role: Role::Linux,
-            round: 0,
-        };
-        let slept = if cell.method.sleeps() { 1_000 } else { 0 };
+    /// One trial of 1,000 I/Os by IOPOLL, all of which slept if the method sleeps.
+    fn runs(method: &str, interrupts: u64, requests: u64) -> Runs {
+        let method: Method = method.parse().unwrap();
+        let slept = if method.sleeps() { 1_000 } else { 0 };
         let outcome = TrialOutcome {
             ios: 1_000,
             slept,
@@ -103,26 +89,10 @@ mod tests {
             polls_by: Some(Means::IoPoll),
             ..TrialOutcome::default()
         };
-        let trial = Trial {
-            trial: 0,
-            session: 1,
-            ended_unix_s: 0.0,
-            seconds: 1.0,
-            result: TrialResult::Ok(outcome),
-        };
-        CellRuns {
-            plan: CellPlan {
-                key: method.to_owned(),
-                label: method.to_owned(),
-                seconds: 1.0,
-                cell,
-            },
-            trials: vec![trial],
-        }
+        fixtures::runs(&method.to_string(), [outcome])
     }
 
-    /// The kernel was asked to poll the device. Where the device raised an interrupt for each I/O
-    /// all the same, that is told; 700 interrupts for 700 requests of the background are not held
+    /// One for each I/O although the device is polled is told; the background's 700 are not held
     /// against the method.
     #[test]
     fn the_devices_interrupts_are_held_against_polling_it() {

@@ -1,5 +1,6 @@
 //! The figures of one live trial, as a line of `cells.jsonl`.
 
+use super::cells::CellSpec;
 use q2c_advice::{Beside, Predicted, Trial, WAITS};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals};
@@ -13,90 +14,66 @@ use q2c_workbench::workload::{INTERVAL, StageId, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
-/// Number of quantiles that are kept of each trial's latencies.
 pub(super) const QUANTILES: usize = 200;
 
-/// The figures of one trial. If nothing else is said, they are of the measured parts, and of all
-/// lanes together. Units are those of [`q2c_result::tune::Measured`].
+pub(crate) type Runs = q2c_run::runner::CellRuns<CellSpec, TrialOutcome>;
+
+/// Of the measured parts and all lanes together, if nothing else is said. Units are those of
+/// [`q2c_result::tune::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TrialOutcome {
-    /// The round that the trial was ordered in, from 0.
+pub(crate) struct TrialOutcome {
     pub round: u32,
-    /// Speed, cost and sleeps.
     #[serde(flatten)]
     pub rates: Rates<f64>,
-    /// Mean sleep from call to return, ns.
     pub slept_ns: f64,
-    /// Latencies (U2C).
     #[serde(flatten)]
     pub latencies: Latencies<f64>,
-    /// Busy CPUs of the machine, less the idle baseline; `None` when they could not be read, or are
-    /// fewer than those of the threads alone.
+    /// Less the idle baseline; `None`: not read, or fewer than those of the threads alone.
     pub busy_cpus: Option<f64>,
-    /// Voluntary switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: f64,
-    /// I/Os of the measured parts.
     pub ios: u64,
-    /// I/Os that slept.
     pub slept: u64,
-    /// I/Os that a sleep rule left to the interrupt.
     pub left_to_interrupt: u64,
     /// I/Os for whose samples there was no memory, of all stages of the trial.
     pub unrecorded: u64,
-    /// Interrupts of the disk; `None` when they could not be read.
+    /// Of the disk; this and the next two are `None` when its counters could not be read.
     pub interrupts: Option<u64>,
-    /// Requests that the disk completed; `None` when its counters could not be read.
     pub requests: Option<u64>,
-    /// Bytes that these requests moved; `None` when the counters could not be read.
     pub device_bytes: Option<u64>,
-    /// Bytes that the lanes asked for.
     pub bytes: u64,
-    /// IOPS of the polled slices of the trial.
+    /// Of the polled slices of the trial, as the other `poll_` figures.
     pub poll_iops: f64,
-    /// Thread CPU of the polled slices, percent; without think time, below 100 the CPU was shared
-    /// or stolen.
+    /// Without think time, below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
-    /// With think time: the thread CPU of the polled slices over that which polling and think times
-    /// should have, percent; `None` without, where it is a whole CPU.
+    /// With think time: thread CPU of the slices over that which polling and thinking should have,
+    /// percent.
     pub poll_got_pct: Option<f64>,
-    /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they
-    /// could not be read, or are fewer than those of the threads alone.
+    /// As `busy_cpus`.
     pub poll_busy_cpus: Option<f64>,
-    /// CPUs of other programs, where they are so many that `busy_cpus` or `poll_busy_cpus` is not
-    /// known for them.
+    /// CPUs of other programs, where they hide `busy_cpus` or `poll_busy_cpus`.
     pub hidden_by: Option<f64>,
     /// Whether the trial was run a second time because other programs disturbed the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
     /// Quantiles of the waits in the polled slices, of all lanes; zeros for a trial without slices.
     pub poll_waits: [f32; WAITS],
-    /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.
     pub quantiles: Vec<f64>,
-    /// Figures of the trial by interval.
     pub series: Series,
-    /// The ring's flags, as the kernel names them.
     pub ring_flags: String,
-    /// Where the engine looked for completions.
     pub polls_by: Option<Means>,
-    /// Counts of the windows of a rule with a formula, those before the measured time included;
-    /// `None` for every other method.
+    /// Of a rule with a formula, those before the measured time included.
     pub windows: Option<Windows>,
-    /// The sleeps of the kernel's own hybrid polling, as a probe saw them; `None` for every other
-    /// method.
+    /// Of the kernel's own hybrid polling, as a probe saw them.
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
-/// Counts of the windows for which a formula computed a sleep.
+/// Counts of the windows for which a formula computed a sleep; each bucket has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Windows {
-    /// All windows; each bucket of requests has its own.
+pub(crate) struct Windows {
     pub all: u64,
-    /// Windows for which the formula gave a negative time, and the rule did not sleep.
     pub negative: u64,
-    /// Windows for which the formula gave no number, by a division by zero or an overflow, and the
-    /// rule did not sleep.
     pub undefined: u64,
 }
 
@@ -111,12 +88,11 @@ impl Sum for Windows {
 }
 
 impl TrialOutcome {
-    /// How much of the CPU time that it should have had polling got in the slices, percent.
+    /// Of the CPU time that polling should have had in the slices.
     pub(super) fn polling_got_pct(&self) -> f64 {
         self.poll_got_pct.unwrap_or(self.poll_cpu_pct)
     }
 
-    /// The figures in the form that the referee takes.
     pub(super) fn evidence(&self) -> Trial {
         let predicted = self.predicted.map(|predicted| Predicted {
             relative_iops: predicted.rates.iops / self.poll_iops,
@@ -184,9 +160,9 @@ pub(super) fn measured(
     }
 }
 
-/// The machine's busy CPUs less those at rest. `None` where they could not be read, or are fewer
-/// than those of the lanes' own threads: a load that was there at rest has stopped since, so it is
-/// not known what else was busy. `None` too where other work takes what the threads leave.
+/// Less those at rest. `None` where not read, where other work takes what the threads leave, or
+/// where they are fewer than the lanes' threads: a load at rest has stopped, so it is not known
+/// what else was busy.
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
@@ -197,22 +173,19 @@ fn busy_cpus(
     (seen.of == PerCore::Machine).then_some(seen.cpus)
 }
 
-/// CPUs that the lanes' own threads used.
 fn own(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.wall_ns
 }
 
-/// The ring flags in force for I/Os that wait for interrupts if `interrupting` is set, else for
-/// polled ones.
+/// In force for I/Os that wait for interrupts if `interrupting`, else for polled ones.
 pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
     let first = watched.data.lanes.first();
-    let flags = first.map_or("", |lane| lane.facts.flags_of(interrupting));
-    flags.to_owned()
+    first
+        .map_or("", |lane| lane.facts.flags_of(interrupting))
+        .to_owned()
 }
 
-/// The series over the given stages, with the time between them left out. The figures of an
-/// interval are of all lanes together: misses and sleeps are sums over the lanes, divided by the
-/// lanes' sum of handled I/Os.
+/// Over these stages without the time between; misses and sleeps are over all lanes' handled I/Os.
 fn series(watched: &Watched, stages: &[StageId]) -> Series {
     let interval = interval_of(watched, stages);
     let lanes = watched.data.lanes.iter();
@@ -226,12 +199,8 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
     for n in 0..length {
         let here: Vec<&IntervalStats> = lanes.iter().map(|lane| &lane[n]).collect();
         let end_s: Vec<f64> = here.iter().map(|lane| lane.end_s).collect();
-        let stats = combine(
-            &here
-                .iter()
-                .map(|lane| lane.stats.clone())
-                .collect::<Vec<_>>(),
-        );
+        let stats: Vec<_> = here.iter().map(|lane| lane.stats.clone()).collect();
+        let stats = combine(&stats);
         let cpu_pct: Option<f64> = here.iter().map(|lane| lane.cpu_pct).sum();
         let latency = stats.latency();
         series.t_s.push(mean(&end_s));
@@ -247,14 +216,12 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
     series
 }
 
-/// Length of an interval: the sampler's, or that of the shortest stage where that is less.
 fn interval_of(watched: &Watched, stages: &[StageId]) -> Nanos {
-    let wall = |&stage: &StageId| watched.wall_ns(stage) as u64;
-    stages
+    let shortest = stages
         .iter()
-        .map(wall)
-        .min()
-        .map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
+        .map(|&stage| watched.wall_ns(stage) as u64)
+        .min();
+    shortest.map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
 }
 
 /// The intervals of one lane over several stages, as if the stages followed each other directly.
@@ -291,8 +258,8 @@ mod tests {
         }
     }
 
-    /// A load of 0.8 CPUs was there at rest and is gone: of 1.2 busy CPUs 0.4 seem to be left for a
-    /// thread that used 1.0. It is not known whether 0.2 more were busy for it, or none.
+    /// 0.8 CPUs were busy at rest and are idle: 0.4 of 1.2 seem left for a thread that used 1.0.
+    /// Whether 0.2 more were busy for it is not known.
     #[test]
     fn a_load_that_has_stopped_leaves_the_machine_unknown() {
         let others = Others {
@@ -308,8 +275,8 @@ mod tests {
         assert_eq!(known(None), None);
     }
 
-    /// Trials of interrupts and of polling on two CPUs that other work keeps busy. By the threads'
-    /// CPU interrupts do more for a core; by the machine's busy CPUs they would do less.
+    /// Interrupts and polling on two busy CPUs: by the threads' CPU interrupts do more for a core;
+    /// by the machine's they would do less.
     #[test]
     fn beside_other_work_the_threads_cpu_decides() {
         let trial = |(iops, cpu): (f64, f64), others: Others| {

@@ -9,7 +9,7 @@ use super::think::{PolledCpu, with_cpu};
 use super::timetable::{Lengths, Timetable};
 use super::{Tune, TuneSettings};
 use q2c_advice::predict;
-use q2c_model::{Bytes, CostModel, Direction, Nanos, Rates};
+use q2c_model::{Bytes, CostModel, Direction, Nanos};
 use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -27,20 +27,16 @@ pub(super) struct RoundPlan<'a> {
     pub repeats: u32,
 }
 
-/// One block size in a round.
 pub(super) struct Size {
     pub bs: Bytes,
-    /// The corrected costs that the trials are predicted with.
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
-    /// The most CPU time of a think time, by the calibrated costs.
     pub gap_cpu: Option<Nanos>,
-    /// IOPS of polling in one lane.
+    /// Of polling in one lane.
     pub lane_iops: f64,
 }
 
 impl TuneSettings {
-    /// The stages of a trial, at a block size at which a polling lane does `lane_iops`.
     pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
         let lengths = Lengths {
             measured: self.seconds,
@@ -54,11 +50,11 @@ impl TuneSettings {
 impl Tune<'_> {
     /// Expected length of a trial, seconds.
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
-        OVERHEAD_S
-            + match method.lane() {
-                Some(method) => self.spec.timetable(method, lane_iops).stages.seconds(),
-                None => kernel::seconds(self),
-            }
+        let seconds = match method.lane() {
+            Some(method) => self.spec.timetable(method, lane_iops).stages.seconds(),
+            None => kernel::seconds(self),
+        };
+        OVERHEAD_S + seconds
     }
 }
 
@@ -70,12 +66,13 @@ impl RoundPlan<'_> {
         (size, method): (&Size, &LaneMethod),
         seed: u64,
     ) -> TrialOutcome {
-        let direction = match self.tune.workload.pattern.write {
-            true => Direction::Write,
-            false => Direction::Read,
-        };
+        let write = self.tune.workload.pattern.write;
         let io = Io {
-            direction,
+            direction: if write {
+                Direction::Write
+            } else {
+                Direction::Read
+            },
             bytes: size.bs.0 as u32,
         };
         let lanes = watched.data.lanes.iter();
@@ -96,10 +93,9 @@ impl RoundPlan<'_> {
             poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
             predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.got)),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
-            hidden_by: parts
-                .hidden_by
+            hidden_by: [parts.hidden_by, beside.hidden_by]
                 .into_iter()
-                .chain(beside.hidden_by)
+                .flatten()
                 .reduce(f64::max),
             ..parts
         }
@@ -120,16 +116,11 @@ impl RoundPlan<'_> {
     }
 }
 
-/// Scales the predicted CPU by the share of its CPU that polling got in the slices. When polling
-/// got less than it should have (steal, another task), the trial got no more either.
+/// By the share that polling got in the slices: a trial got no more either.
 fn as_much_of_a_cpu(prediction: Prediction, got: f64) -> Prediction {
-    Prediction {
-        rates: Rates {
-            cpu_pct: prediction.rates.cpu_pct * got,
-            ..prediction.rates
-        },
-        ..prediction
-    }
+    let mut scaled = prediction;
+    scaled.rates.cpu_pct *= got;
+    scaled
 }
 
 impl Plan for RoundPlan<'_> {
@@ -181,7 +172,6 @@ impl Plan for RoundPlan<'_> {
             other => return Err(CellError::Cell(format!("tune has no trial of {other}"))),
         };
         let timetable = self.tune.spec.timetable(method, size.lane_iops);
-        // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
         let hint = Some(size.lane_iops);
         let workload = self.tune.workload;
@@ -192,9 +182,10 @@ impl Plan for RoundPlan<'_> {
         };
         let first = run()?;
         let disturbed = first.hidden_by.filter(|_| self.repeats > 0);
-        let outcome = match disturbed {
-            None => first,
-            Some(_) => less_disturbed(first, run()),
+        let outcome = if disturbed.is_some() {
+            less_disturbed(first, run())
+        } else {
+            first
         };
         if let Some(cpus) = disturbed {
             self.repeats -= 1;
@@ -211,24 +202,18 @@ impl Plan for RoundPlan<'_> {
     }
 }
 
-/// The trial or its repetition: the one beside which other programs took less. A repetition that
-/// failed or was stopped leaves the first.
+/// The one beside which other programs took less; a failed repetition leaves the first.
 fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -> TrialOutcome {
     let by = |outcome: &TrialOutcome| outcome.hidden_by.unwrap_or(0.0);
-    match again {
-        Ok(again) if by(&again) < by(&first) => TrialOutcome {
-            repeated: true,
-            ..again
-        },
-        _ => TrialOutcome {
-            repeated: true,
-            ..first
-        },
-    }
+    let mut kept = again
+        .ok()
+        .filter(|again| by(again) < by(&first))
+        .unwrap_or(first);
+    kept.repeated = true;
+    kept
 }
 
-/// The counts of a formula's windows so far, in all lanes that were built from this method; `None`
-/// for a method without a formula.
+/// In all lanes built from this method; `None` for a method without a formula.
 fn windows(method: &LaneMethod) -> Option<Windows> {
     method.policy()?.tally().map(|tally| Windows {
         all: tally.windows,
@@ -237,7 +222,6 @@ fn windows(method: &LaneMethod) -> Option<Windows> {
     })
 }
 
-/// The begin of all keys of a round.
 fn keys_of(round: u32) -> String {
     format!("{round}/")
 }

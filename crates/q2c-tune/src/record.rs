@@ -1,5 +1,5 @@
-//! Recordings of classic polling, kept in the run folder: the first one as `trace-BS.parquet`, and
-//! one before each later round as `polled-BS-ROUND.parquet`.
+//! Recordings of classic polling in the run folder: `trace-BS.parquet`, then
+//! `polled-BS-ROUND.parquet`.
 
 use super::Tune;
 use super::think::with_cpu;
@@ -17,20 +17,16 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Length of the polling before the recording. It is not kept, since the first I/Os are not like
-/// the others.
+/// Not kept: the first I/Os are not like the others.
 pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
-/// What a recording of classic polling is to be.
 pub(super) struct Wanted {
     pub bs: Bytes,
     pub seconds: f64,
-    /// The most CPU time that a think time takes; `None` without think time.
     pub gap_cpu: Option<Nanos>,
 }
 
-/// Records polling into the run folder's file `name`, or reads the file back when the folder has
-/// it. Returns one recording per lane.
+/// Into the run folder's file `name`, or read back from it; one recording per lane.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -43,13 +39,8 @@ pub(super) fn recording(
         let mut stages = Stages::default();
         stages.then(Step::POLL, WARM_UP);
         let recorded = stages.then(Step::POLL, length);
-        let watched = tune.workload.run(
-            wanted.bs,
-            &stages,
-            tune.spec.workload.run.seed,
-            None,
-            tune.stop,
-        );
+        let seed = tune.spec.workload.run.seed;
+        let watched = tune.workload.run(wanted.bs, &stages, seed, None, tune.stop);
         let watched = watched.or_exit(Exit::Environment)?;
         if let Some(fault) = watched.fault {
             return Err(Fault::new(Exit::Device, fault));
@@ -114,30 +105,23 @@ fn store(
     let origin = watched.data.start_ns;
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
-        let samples = data.phase_samples(stage.index());
-        records.extend(
-            samples
-                .iter()
-                .map(|sample| record(tune, sample, origin, wanted.bs, lane as u32)),
-        );
+        let samples = data.phase_samples(stage.index()).iter();
+        records.extend(samples.map(|of| record(tune, of, origin, wanted.bs, lane as u32)));
     }
     records.sort_by_key(|r| r.submit_ns);
-    records
-        .iter_mut()
-        .zip(0..)
-        .for_each(|(record, id)| record.id = id);
+    for (record, id) in records.iter_mut().zip(0..) {
+        record.id = id;
+    }
     writer.push(&records)?;
     writer.finish()?;
     Ok(())
 }
 
-/// Where the recorded lanes looked for completions: `ring`, `iopoll`, ...
 fn polls_by(watched: &Watched) -> &'static str {
     let first = watched.data.lanes.first();
     first.map_or("", |lane| lane.facts.polls_by.text())
 }
 
-/// Facts of the machine and the job for the trace's metadata.
 fn facts(
     tune: &Tune<'_>,
     bs: Bytes,
@@ -163,13 +147,11 @@ fn facts(
         .spec
         .think
         .map(|think| ("think".to_owned(), think.to_string()));
-    facts
+    let facts = facts
         .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .chain(jobs)
-        .chain(think)
-        .chain(gap_cpu.map(|cpu| (THINK_CPU.to_owned(), cpu.0.to_string())))
-        .collect()
+        .into_iter();
+    let gap_cpu = gap_cpu.map(|cpu| (THINK_CPU.to_owned(), cpu.0.to_string()));
+    facts.chain(jobs).chain(think).chain(gap_cpu).collect()
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
@@ -185,14 +167,8 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
         .map(|d| d.dev)
         .unwrap_or_default();
     let submit = sample.submit_ns - origin;
-    let mut record = IoRecord::new(
-        0,
-        Layer::User,
-        device,
-        op,
-        Sectors(sample.offset / Sectors::SIZE),
-        bs,
-    );
+    let sector = Sectors(sample.offset / Sectors::SIZE);
+    let mut record = IoRecord::new(0, Layer::User, device, op, sector, bs);
     record.lane = lane;
     record.submit_ns = Some(Nanos(submit));
     record.submit_end_ns = Some(Nanos(submit + u64::from(sample.submit_len_ns)));
@@ -202,18 +178,18 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
     record
 }
 
-/// The polled I/Os of the given stages of one lane, as a recording that the simulator can replay.
-/// A stage's last I/O has its think time if the lane `thinks`: until the first I/O of the next
-/// stage.
+/// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
+/// `thinks`: until the first I/O of the next stage.
 pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };
-        let last = match thinks {
-            true => lane.samples.len(),
-            false => phase.samples.end,
+        let last = if thinks {
+            lane.samples.len()
+        } else {
+            phase.samples.end
         };
         let samples = &lane.samples[phase.samples.start..last];
         for (n, sample) in samples.iter().take(phase.samples.len()).enumerate() {

@@ -1,7 +1,7 @@
 //! Runs rounds of trials until every block size has its answer or the budget is spent.
 
 use super::cells::{self, CellSpec, KernelProposal};
-use super::outcome::TrialOutcome;
+use super::outcome::Runs;
 use super::plan::{RoundPlan, Size};
 use super::record::{self, Wanted};
 use super::simulated::median_wait;
@@ -13,7 +13,7 @@ use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, Trial, spoken};
+use q2c_run::runner::{End, Progress, Runner, Settings, Trial, spoken};
 use q2c_sim::Recording;
 use q2c_steer::Steering;
 use q2c_workbench::RunnerClock;
@@ -23,34 +23,29 @@ pub(super) const TRIALS_PER_WANTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first recording.
 const LATER_RECORDING: f64 = 0.25;
 
-/// The state of one block size during the rounds.
 pub(super) struct Case {
     pub bs: Bytes,
     pub referee: Referee,
     /// The first recording, by lane.
     pub first: Vec<Recording>,
-    /// IOPS of polling in one lane of the first recording.
     pub lane_iops: f64,
     /// The most CPU time of a think time, by the calibrated costs; `None` without think time.
     pub gap_cpu: Option<Nanos>,
-    /// What simulation expected of the rules when the first round was planned. The kernel's own
-    /// polling is run by it.
+    /// By what simulation first expected of the rules; the kernel's own polling runs by it.
     pub kernel: KernelProposal,
     /// Whether the answer is clear, or no trial is left for this block size.
     pub done: bool,
 }
 
-/// The trials of all rounds.
 pub(super) struct Verified {
     pub cases: Vec<Case>,
     /// One cell for each method at each block size, with its trials of all rounds.
-    pub cells: Vec<CellRuns<CellSpec, TrialOutcome>>,
+    pub cells: Vec<Runs>,
     pub warnings: Vec<Warning>,
     pub end: End,
 }
 
-/// Makes the first recordings and runs all rounds. `kernel` says whether the kernel's own hybrid
-/// polling is run, too.
+/// `kernel`: its own hybrid polling is run, too.
 pub(super) fn verify(
     tune: &Tune<'_>,
     folder: &mut RunDir,
@@ -177,8 +172,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     })
 }
 
-/// Asks the referee of every open block size for its next trials; `None` when no trial is asked
-/// for.
+/// Of every open block size; `None` when no trial is asked for.
 fn next_round(
     tune: &Tune<'_>,
     cases: &mut [Case],
@@ -205,30 +199,26 @@ fn next_round(
     (!sizes.is_empty()).then_some(sizes)
 }
 
-/// Most trials of a round that may be run again because other programs disturbed them: as many as
-/// the budget leaves beside the round. Where other work runs all the time, no trial is quiet.
+/// As many disturbed trials as the budget leaves beside the round may run again: where other work
+/// runs all the time, none is quiet.
 fn repeats(tune: &Tune<'_>, sizes: &[Size], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
-    let cells = || {
-        sizes
-            .iter()
-            .flat_map(|size| size.cells.iter().map(move |c| (size, c)))
-    };
-    let seconds: f64 = cells()
-        .map(|(size, cell)| tune.trial_seconds(&cell.method, size.lane_iops))
-        .sum();
-    let all = cells().count() as f64;
+    let cells = sizes
+        .iter()
+        .flat_map(|size| size.cells.iter().map(move |cell| (size, cell)));
+    let seconds = cells.map(|(size, cell)| tune.trial_seconds(&cell.method, size.lane_iops));
+    let seconds: Vec<f64> = seconds.collect();
+    let (sum, all) = (seconds.iter().sum::<f64>(), seconds.len() as f64);
     let left = tune
         .spec
         .budget_s
-        .map_or(f64::MAX, |budget| budget - spent_s - seconds);
-    (left / (seconds / all)).clamp(0.0, all) as u32
+        .map_or(f64::MAX, |budget| budget - spent_s - sum);
+    (left / (sum / all)).clamp(0.0, all) as u32
 }
 
-/// Number of trials that fit into the rest of the budget. `trial_s` is the mean time of the trials
-/// so far.
+/// `trial_s` is the mean time of the trials so far.
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
     let left = tune.spec.budget_s.map(|budget| budget - spent_s);
@@ -237,8 +227,7 @@ fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     })
 }
 
-/// The trials of one block size in a round. `kernel` says whether the kernel's own hybrid polling
-/// is run, too, and which of its ways have shown that they cannot be.
+/// `kernel`: its hybrid polling is run, too, but for ways that have shown they cannot be.
 fn size(
     case: &mut Case,
     orders: &[Order],
@@ -263,12 +252,11 @@ fn size(
 }
 
 /// Whether the trials of a cell's method so far show that further ones are of no use.
-fn is_hopeless(ran: &[CellRuns<CellSpec, TrialOutcome>], cell: &CellSpec) -> bool {
-    let same = |runs: &&CellRuns<CellSpec, TrialOutcome>| {
-        runs.plan.cell.bs == cell.bs && runs.plan.cell.method == cell.method
-    };
-    ran.iter()
-        .find(same)
+fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
+    let same = |of: &CellSpec| of.bs == cell.bs && of.method == cell.method;
+    let mut of_method = ran.iter().filter(|runs| same(&runs.plan.cell));
+    of_method
+        .next()
         .is_some_and(|runs| runs.hopeless().is_some())
 }
 
@@ -290,17 +278,15 @@ fn proposal(case: &Case) -> KernelProposal {
 }
 
 fn round_in_words(round: u32, sizes: &[Size]) -> String {
-    let each: Vec<String> = sizes
+    let each = sizes
         .iter()
-        .map(|size| format!("{} of {}", size.cells.len(), size.bs))
-        .collect();
+        .map(|size| format!("{} of {}", size.cells.len(), size.bs));
+    let each: Vec<String> = each.collect();
     format!("round {} of trials: {}", round + 1, each.join(", "))
 }
 
 impl Verified {
-    /// Gives a round's trials to the referee of their block size, and adds them to the cell of
-    /// their method.
-    fn take(&mut self, round: Vec<CellRuns<CellSpec, TrialOutcome>>) {
+    fn take(&mut self, round: Vec<Runs>) {
         for runs in round {
             let spec = runs.plan.cell.clone();
             let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
@@ -313,21 +299,17 @@ impl Verified {
         }
     }
 
-    fn add(&mut self, runs: CellRuns<CellSpec, TrialOutcome>) {
+    fn add(&mut self, runs: Runs) {
         let spec = &runs.plan.cell;
-        let same = |cell: &&mut CellRuns<CellSpec, TrialOutcome>| {
-            cell.plan.cell.bs == spec.bs && cell.plan.cell.method == spec.method
-        };
+        let same =
+            |cell: &&mut Runs| cell.plan.cell.bs == spec.bs && cell.plan.cell.method == spec.method;
         match self.cells.iter_mut().find(same) {
             None => self.cells.push(runs),
             Some(cell) => {
                 let before = cell.trials.len() as u32;
                 let numbered = runs.trials.into_iter().zip(before..);
-                let trials = numbered.map(|(trial, number)| Trial {
-                    trial: number,
-                    ..trial
-                });
-                cell.trials.extend(trials);
+                cell.trials
+                    .extend(numbered.map(|(of, trial)| Trial { trial, ..of }));
             }
         }
     }

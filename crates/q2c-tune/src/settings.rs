@@ -33,14 +33,11 @@ const PART: RangeInclusive<f64> = 0.02..=3600.0;
 const FINITE: RangeInclusive<f64> = 0.0..=1e19;
 /// Range of the budget, seconds: the longest duration of the command line are 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
-/// Most foreground jobs.
 const MOST_JOBS: u32 = 1024;
-/// Lengths of a trial's parts and of the polled slices between them, seconds. They are short
-/// against the drift of the device, and no multiples of the 10 ms in which CPU times are printed
-/// (docs/journal/2026-11-22-verdicts.md).
+/// Lengths of a trial's parts and polled slices, seconds: short against drift, and no multiples of
+/// the 10 ms in which CPU times are printed (docs/journal/2026-11-22-verdicts.md).
 const PART_S: f64 = 0.0613;
 const SLICE_S: f64 = 0.0417;
-/// Length of the first recording, in trials.
 const RECORD_TRIALS: f64 = 2.0;
 /// Size of the scratch file of a run for a program that names no target.
 const SCRATCH: Bytes = Bytes(1 << 30);
@@ -168,9 +165,8 @@ impl TuneSettings {
         }
     }
 
-    /// Length of the first recording, seconds.
     #[must_use]
-    pub fn record_seconds(&self) -> f64 {
+    pub(crate) fn record_seconds(&self) -> f64 {
         self.seconds * RECORD_TRIALS
     }
 
@@ -197,9 +193,9 @@ impl TuneSettings {
         jobs.iter().map(ToString::to_string).collect()
     }
 
-    /// The plan of one number of jobs of several. It has the first CPUs, so that more jobs have
-    /// those of fewer and others beside them, and an equal share of the budget: the answers then
-    /// stand on as much time each. Background jobs that name no CPU are given one for each number.
+    /// The plan of one number of jobs of several: the first CPUs, so that more jobs have those of
+    /// fewer, and an equal share of the budget. Background jobs without a CPU get one for each
+    /// number.
     #[must_use]
     pub fn of_jobs(&self, jobs: u32) -> TuneSettings {
         let mut one = self.clone();
@@ -210,8 +206,7 @@ impl TuneSettings {
         one
     }
 
-    /// The settings with the workload that copies a program. Without a target it runs on a scratch
-    /// file, so that nothing that exists is written to.
+    /// Without a target the copy of a program runs on a scratch file: nothing is overwritten.
     #[must_use]
     pub fn for_program(&self, copied: &Copied) -> TuneSettings {
         let mut own = self.clone();
@@ -291,7 +286,6 @@ pub(crate) mod tests {
     use q2c_result::program::CopiedBackground;
     use q2c_run::arguments::from_words;
 
-    /// The settings of these words, on the first CPU where they name none.
     pub(crate) fn settings(words: &str) -> TuneSettings {
         let mut settings: TuneSettings = from_words(words).unwrap();
         if settings.workload.cpus.is_empty() {
@@ -335,7 +329,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// The workload of a program has a scratch file where no target was named.
     #[test]
     fn a_program_becomes_the_workload() {
         let copied = Copied {
@@ -365,7 +358,6 @@ pub(crate) mod tests {
         assert_eq!(scratch("--scratch 16m --from t"), Some(Bytes(16 << 20)));
     }
 
-    /// What has no meaning without a program, or beside one, is refused.
     #[test]
     fn options_of_a_program_need_one() {
         for words in [
@@ -383,8 +375,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Four jobs have the CPUs of two and two more, and with two numbers of jobs each has half of
-    /// the budget.
+    /// Four jobs have the CPUs of two and two more; two numbers of jobs halve the budget.
     #[test]
     fn numbers_of_jobs_share_cpus_and_budget() {
         let mut all = settings("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");

@@ -1,5 +1,5 @@
-//! The sweep that a report shows: every rule of the standard grid and the user's rules on the first
-//! recording, with the costs as the trials corrected them.
+//! The sweep that a report shows: grid and user's rules on the first recording, with corrected
+//! costs.
 
 use super::Tune;
 use q2c_advice::{FLOOR, WAITS};
@@ -14,15 +14,12 @@ use q2c_stats::{percentile, quantiles, sorted};
 
 /// Simulated time that is dropped: two of the longest periods in the grid.
 const WARM_UP: Nanos = Nanos::from_millis(400);
-/// Simulated time that counts.
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 
-/// Median latency of a recording, from the submission's return to the reaping, ns.
 pub(super) fn median_wait(lanes: &[Recording]) -> f64 {
     percentile(&all_waits(lanes), 0.5)
 }
 
-/// Quantiles of these latencies.
 pub(super) fn waits(lanes: &[Recording]) -> [f32; WAITS] {
     let found = quantiles(&all_waits(lanes), WAITS);
     std::array::from_fn(|i| found[i] as f32)
@@ -61,14 +58,20 @@ pub(super) fn of_first_recording(
         min_iops: Some(floor.unwrap_or(MinIops::OfPolling(FLOOR))),
         ..tune.spec.goal.limits()
     };
-    let choice = choose(
-        &outcomes,
-        &eligible,
-        &poll,
-        tune.spec.goal.objective,
-        &limits,
-    );
-    let cells = grid.policies.iter().zip(&outcomes);
+    let objective = tune.spec.goal.objective;
+    let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
+    let cell = |(policy, outcome): (&PolicySpec, &Outcome)| SweepCell {
+        rule: policy.rule().name.to_owned(),
+        policy: policy.to_string(),
+        params: policy
+            .params()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+        keeps_limits: Some(limits.kept_by(outcome, choice.floor_iops)),
+        gives: outcome.gives.into(),
+    };
+    let cells = grid.policies.iter().zip(&outcomes).map(cell).collect();
     Sweep {
         bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
@@ -81,24 +84,6 @@ pub(super) fn of_first_recording(
             None => MinIops::OfPolling(FLOOR).in_words(),
         },
         floor_iops: choice.floor_iops,
-        cells: cells
-            .map(|(policy, outcome)| {
-                let keeps = limits.kept_by(outcome, choice.floor_iops);
-                sweep_cell(policy, outcome, keeps)
-            })
-            .collect(),
-    }
-}
-
-fn sweep_cell(policy: &PolicySpec, outcome: &Outcome, keeps: bool) -> SweepCell {
-    let params = policy.params().into_iter();
-    SweepCell {
-        rule: policy.rule().name.to_owned(),
-        policy: policy.to_string(),
-        params: params
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-        keeps_limits: Some(keeps),
-        gives: outcome.gives.into(),
+        cells,
     }
 }

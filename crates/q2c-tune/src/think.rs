@@ -24,26 +24,22 @@ pub(super) fn thinking(
     }
 }
 
-/// The sleep that is asked for, so that a think time is as long as it is wanted at the median: the
-/// sleep ends late, and the loop's bookkeeping takes time as well.
+/// So that think times are right at the median: sleeps end late, bookkeeping takes time.
 fn asked(think: Nanos, cost: &CostModel) -> Nanos {
     let mut asked = think.0 as f64;
-    // The delay depends on the sleep's length, and the length on the delay: a few rounds are
-    // enough.
+    // Delay and length depend on each other: a few rounds are enough.
     for _ in 0..4 {
         asked = think.0 as f64 - cost.turnaround_ns - cost.wake_clear.base_ns.at(asked.max(0.0));
     }
     Nanos(asked.max(LEAST.0 as f64) as u64)
 }
 
-/// The most CPU time of a think time by calibrated costs: the loop's bookkeeping, and a sleep that
-/// nothing hits. `None` for a workload without think time.
+/// Of a think time by calibrated costs: bookkeeping, and a sleep that nothing hits.
 pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
     let sleep = cost.sleep_cpu_clear_ns.at(think?.0 as f64);
     Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
 }
 
-/// The lanes with this CPU time in their think times.
 pub(super) fn with_cpu(lanes: Vec<Recording>, gap_cpu: Option<Nanos>) -> Vec<Recording> {
     let with = |lane| Recording { gap_cpu, ..lane };
     lanes.into_iter().map(with).collect()
@@ -52,26 +48,20 @@ pub(super) fn with_cpu(lanes: Vec<Recording>, gap_cpu: Option<Nanos>) -> Vec<Rec
 /// What the CPU time of the polled slices of a trial says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolledCpu {
-    /// CPU time of a think time; `None` without think time.
     pub gap_cpu: Option<Nanos>,
     /// The CPU time that polling had over that which it should have, at most 1.
     pub got: f64,
 }
 
 impl PolledCpu {
-    /// From the slices as recordings and their figures `beside`. By calibrated costs a think time
-    /// takes `gap_cpu`.
-    ///
-    /// Polling takes CPU in all of an I/O. So where the slices had more CPU time than they should
-    /// have, think times cost more than was calibrated; where they had less, another task or the
-    /// hypervisor had it.
+    /// From the slices as recordings and their figures `beside`; by calibrated costs a think time
+    /// takes `gap_cpu`. Polling takes CPU in all of an I/O: with more than it should have, think
+    /// times cost more than calibrated; with less, another task or the hypervisor had it.
     pub fn of(slices: &[Recording], beside: &TrialOutcome, gap_cpu: Option<Nanos>) -> Self {
         let got = beside.rates.cpu_pct / 100.0;
         let Some(thought) = gap_cpu else {
-            return PolledCpu {
-                gap_cpu,
-                got: got.min(1.0),
-            };
+            let got = got.min(1.0);
+            return PolledCpu { gap_cpu, got };
         };
         let ios: usize = slices.iter().map(Recording::len).sum();
         let times = slices
@@ -106,8 +96,7 @@ mod tests {
         bytes: 4096,
     };
 
-    /// Two lanes with 100 us to poll and 100 us to think in each I/O, by slices that had so much
-    /// CPU time.
+    /// 100 us to poll and 100 us to think in each I/O of two lanes.
     fn polled(cpu_pct: f64, gap_cpu: Option<Nanos>) -> PolledCpu {
         let mut lane = Recording::default();
         (0..10).for_each(|_| lane.push(IO, 2_000.0, 98_000.0, 100_000.0));
@@ -133,10 +122,8 @@ mod tests {
             ..CostModel::delayed(Nanos::ZERO)
         };
         assert_eq!(cpu_of(None, &cost), None);
-        assert_eq!(
-            cpu_of(Some(Nanos::from_micros(50)), &cost),
-            Some(Nanos(5_300))
-        );
+        let of_50us = cpu_of(Some(Nanos::from_micros(50)), &cost);
+        assert_eq!(of_50us, Some(Nanos(5_300)));
     }
 
     /// A sleep ends 20 us and a tenth of its length late; the bookkeeping takes 1 us.
@@ -154,8 +141,8 @@ mod tests {
         assert_eq!(of(15), 1_000.0);
     }
 
-    /// By costs a think time takes 10 us, so that polling should have 55 % of a CPU. With 60 %
-    /// think times took 20 us each; with 44 % polling got four fifths of its CPU.
+    /// At 10 us per think time polling should have 55 % of a CPU. With 60 % think times took 20 us;
+    /// with 44 % polling got four fifths.
     #[test]
     fn more_cpu_is_of_think_times_and_less_was_taken_away() {
         let ten = Some(Nanos::from_micros(10));

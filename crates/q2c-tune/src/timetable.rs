@@ -1,5 +1,4 @@
-//! The stages of a trial: polled slices and parts of the trial in turns, so that both see the same
-//! device even when it drifts within a second.
+//! The stages of a trial: polled slices and parts in turns, so that both see the same drift.
 
 use q2c_advice::settling;
 use q2c_model::Nanos;
@@ -11,20 +10,15 @@ const SHORT: Nanos = Nanos::from_millis(100);
 /// I/Os of one lane that fit into a part at least.
 const IOS_PER_PART: f64 = 100.0;
 
-/// The lengths that a timetable is made of, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lengths {
-    /// All parts together.
     pub measured: f64,
-    /// One part.
     pub part: f64,
-    /// One slice.
     pub slice: f64,
 }
 
 impl Lengths {
-    /// Makes parts and slices longer when a lane that does `lane_iops` would do too few I/Os in a
-    /// part.
+    /// Longer parts and slices for a lane that would do too few I/Os in them.
     pub fn stretched(self, lane_iops: f64) -> Self {
         let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
         let part = (self.part * by).min(self.measured);
@@ -44,9 +38,7 @@ impl Lengths {
 #[derive(Default)]
 pub(super) struct Timetable {
     pub stages: Stages,
-    /// The polled slices.
     pub slices: Vec<StageId>,
-    /// The measured parts.
     pub parts: Vec<StageId>,
 }
 
@@ -57,8 +49,7 @@ impl Timetable {
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = Timetable::default();
-        // The first slice comes after the settling, since the thread's first I/Os are not like the
-        // others.
+        // The first slice is after the settling: first I/Os are not like the others.
         timetable.stages.then(Step::By(method.clone()), settle);
         timetable.slice(slice);
         for _ in 0..parts {
@@ -97,8 +88,7 @@ mod tests {
         }
     }
 
-    /// At 500 I/Os a second, 100 I/Os take 0.2 s. At 50 a second they take longer than the trial,
-    /// so the part is as long as the trial.
+    /// 100 I/Os take 0.2 s at 500 a second; at 50 a part is as long as the trial.
     #[test]
     fn parts_are_longer_on_a_slow_device() {
         assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);

@@ -1,9 +1,8 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
 use super::Tune;
-use super::cells::CellSpec;
 use super::mode::effective_mode;
-use super::outcome::{TrialOutcome, Windows};
+use super::outcome::{Runs, TrialOutcome, Windows};
 use q2c_advice::{Contradiction, Correction};
 use q2c_host::target::never_written;
 use q2c_model::{Bytes, CpuId};
@@ -16,17 +15,13 @@ use q2c_stats::{median, percentile, sorted};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
 use std::collections::BTreeSet;
 
-type Runs = CellRuns<CellSpec, TrialOutcome>;
-
 /// Share by which the bytes that the disk moved may differ from the bytes asked.
 const MISMATCH: f64 = 0.05;
 /// Thread CPU of polling, percent, below which it shared its CPU.
 const WHOLE_CPU_PCT: f64 = 97.0;
-/// The device is steady when the 90th percentile of the slices' IOPS exceeds the 10th by at most
-/// this share.
+/// The slices' 90th percentile of IOPS exceeds the 10th by at most this share.
 const STEADY: f64 = 0.15;
 
-/// All warnings of a run.
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are not known here.
     let alone = tune.workload.background.is_empty();
@@ -49,13 +44,11 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .collect()
 }
 
-/// The cells that have polled slices beside their trials.
 fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
     cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
-/// Warns of other work on the machine: before the trials, where KIOPS/core is by the threads in all
-/// of them, else beside some.
+/// Before the trials, where KIOPS/core is by the threads in all of them, else beside some.
 fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     if let (true, Some(told)) = (others.at_rest, at_rest(others.known)) {
         return vec![told];
@@ -63,31 +56,32 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
     let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
     let ran = others_ran(&hiding, outcomes().count());
-    ran.into_iter()
-        .chain(repeated(outcomes().map(|o| o.repeated)))
-        .chain(busy_cpus_unknown(cells))
-        .collect()
+    let ran = ran
+        .into_iter()
+        .chain(repeated(outcomes().map(|o| o.repeated)));
+    ran.chain(busy_cpus_unknown(cells)).collect()
 }
 
-/// Says how many trials were run twice.
 fn repeated(each: impl Iterator<Item = bool>) -> Option<Warning> {
     let each: Vec<bool> = each.collect();
-    let twice = each.iter().filter(|repeated| **repeated).count();
+    let (twice, all) = (
+        each.iter().filter(|repeated| **repeated).count(),
+        each.len(),
+    );
     (twice > 0).then(|| {
+        let found = format!(
+            "{twice} of {all} trials were run a second time, as other programs ran beside the first"
+        );
         Warning::new(
             "trials-repeated",
-            format!(
-                "{twice} of {} trials were run a second time, as other programs ran beside the first",
-                each.len()
-            ),
+            found,
             "the less disturbed of the two counts",
             "",
         )
     })
 }
 
-/// Warns when the machine's busy CPUs are not known for some trials, and other programs are not the
-/// reason.
+/// Not known for some trials, and other programs are not the reason.
 fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
     let unknown = |o: &&TrialOutcome| {
@@ -107,15 +101,12 @@ fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Warns when the jobs outnumber their CPUs, and otherwise when polling did not get its whole CPU.
-/// Polling never gives its CPU up but in think times, so the rest went to other tasks or guests.
+/// Jobs outnumber their CPUs, or polling did not get its CPU, which it gives up in think times
+/// only: the rest went to other tasks or guests.
 fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
-    let share = median(&sorted(
-        &outcomes
-            .map(TrialOutcome::polling_got_pct)
-            .collect::<Vec<_>>(),
-    ));
+    let got: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
+    let share = median(&sorted(&got));
     let cpus = of_jobs.iter().collect::<BTreeSet<_>>().len();
     if cpus < of_jobs.len() {
         return Some(Warning::new(
@@ -139,33 +130,28 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Warns where interrupts had more IOPS than polling beside them. A thread that looks all the time
-/// sees a completion first, so something held polling up. Where jobs share CPUs, that is known.
+/// A thread that looks all the time sees a completion first, so something held polling up; where
+/// jobs share CPUs, that is known.
 fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     const MORE: f64 = 1.1;
     let cpus = tune.workload.cpus.iter().collect::<BTreeSet<_>>().len();
     let of = |runs: &Runs| {
-        let ratios: Vec<f64> = runs
-            .outcomes()
-            .map(|o| o.rates.iops / o.poll_iops)
-            .collect();
-        let ratio = median(&sorted(&ratios));
+        let ratios = runs.outcomes().map(|o| o.rates.iops / o.poll_iops);
+        let ratio = median(&sorted(&ratios.collect::<Vec<f64>>()));
         (ratio > MORE && ratio.is_finite()).then(|| {
+            let (bs, percent) = (runs.plan.cell.bs, ratio * 100.0);
             Warning::new(
                 "interrupts-above-polling",
-                format!(
-                    "{}: interrupts had {:.0} % of the IOPS of polling beside them",
-                    runs.plan.cell.bs,
-                    ratio * 100.0
-                ),
+                format!("{bs}: interrupts had {percent:.0} % of the IOPS of polling beside them"),
                 "polling sees a completion first, so something held it up: ratios to polling are too high",
                 "see what else runs on its CPU, and choose another one with --cpus",
             )
         })
     };
-    let interrupts = with_slices(cells).filter(|runs| runs.plan.cell.method == Method::INTERRUPT);
-    interrupts
-        .filter(|_| cpus == tune.workload.cpus.len())
+    let alone = cpus == tune.workload.cpus.len();
+    let interrupts = |runs: &&Runs| alone && runs.plan.cell.method == Method::INTERRUPT;
+    with_slices(cells)
+        .filter(interrupts)
         .filter_map(of)
         .collect()
 }
@@ -174,11 +160,8 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
 fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let of_size = |bs: &Bytes| {
         let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
-        let iops: Vec<f64> = cells
-            .flat_map(CellRuns::outcomes)
-            .map(|o| o.poll_iops)
-            .collect();
-        let iops = sorted(&iops);
+        let iops = cells.flat_map(CellRuns::outcomes).map(|o| o.poll_iops);
+        let iops = sorted(&iops.collect::<Vec<f64>>());
         let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
         (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| Warning {
             id: "device-drift".to_owned(),
@@ -194,8 +177,6 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     tune.spec.workload.bs.iter().filter_map(of_size).collect()
 }
 
-/// Warns when the polling methods did not all look for completions in the same way. `others` says
-/// whether background jobs used the device, too.
 fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
     let modes: Vec<_> = cells
         .iter()
@@ -228,15 +209,14 @@ fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Warns about cells for which the disk counted other bytes than their trials asked for. The reason
-/// may be other I/O, a cache, or a target that is not on that disk.
+/// The reason may be other I/O, a cache, or a target that is not on that disk.
 fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     const SHOWN: usize = 3;
-    let mut off: Vec<(String, f64)> = cells
-        .iter()
-        .filter_map(|runs| Some((runs.plan.label.clone(), bytes_off(runs)?)))
-        .filter(|(_, share)| share.abs() > MISMATCH)
-        .collect();
+    let mut off: Vec<(String, f64)> = Vec::new();
+    for runs in cells {
+        let share = bytes_off(runs).filter(|share| share.abs() > MISMATCH);
+        off.extend(share.map(|share| (runs.plan.label.clone(), share)));
+    }
     off.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let each = |(label, share): &(String, f64)| format!("{label} {:+.1} %", share * 100.0);
     let worst: Vec<String> = off.iter().take(SHOWN).map(each).collect();
@@ -255,8 +235,7 @@ fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// The bytes that the disk moved beyond those asked for, as a share of these; `None` where they
-/// could not be read.
+/// Beyond those asked for, as a share; `None` where they could not be read.
 fn bytes_off(runs: &Runs) -> Option<f64> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
     let each = runs.outcomes().map(|o| o.device_bytes);
@@ -264,8 +243,8 @@ fn bytes_off(runs: &Runs) -> Option<f64> {
     (asked > 0).then(|| moved as f64 / asked as f64 - 1.0)
 }
 
-/// Warns about stored calibrations that the trials contradict: the first round was chosen by their
-/// costs. A calibration of this run has no other remedy than the correction by the trials.
+/// The first round was chosen by stored costs that the trials contradict. A calibration of this run
+/// has no other remedy than the correction by the trials.
 pub(super) fn contradicted<'a>(
     known: impl Iterator<Item = (&'a Calibration, Correction)>,
 ) -> Vec<Warning> {
@@ -290,19 +269,13 @@ pub(super) fn contradicted<'a>(
         .collect()
 }
 
-/// The calibrated costs that the trials contradict, a phrase each.
 pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
-    let costs = [
-        ("a wake-up's delay", correction.of_wake()),
-        ("the CPU of a sleep", correction.of_sleep_cpu()),
-    ];
-    let off = costs
-        .into_iter()
-        .filter_map(|(cost, of)| Some(off(cost, of?)));
-    off.collect()
+    let [wake, sleep] = [correction.of_wake(), correction.of_sleep_cpu()];
+    let wake = wake.map(|by| off("a wake-up's delay", by));
+    let sleep = sleep.map(|by| off("the CPU of a sleep", by));
+    wake.into_iter().chain(sleep).collect()
 }
 
-/// A cost with the factor by which the calibrated one is off.
 fn off(cost: &str, by: Contradiction) -> String {
     let bound = match by.factor > 1.0 {
         _ if !by.at_bound => "",
@@ -312,8 +285,7 @@ fn off(cost: &str, by: Contradiction) -> String {
     format!("{cost} is {:.2} times{bound} the stored one", by.factor)
 }
 
-/// Warns when a formula gave no time for some windows. The rule then polled, and no other figure
-/// shows why.
+/// The rule polled in windows whose formula gave no time; no other figure shows why.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let Windows {
@@ -333,7 +305,6 @@ fn no_time(runs: &Runs) -> Option<Warning> {
     })
 }
 
-/// Warns of a way that got no further trials, since its first ones failed for the same reason.
 fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
     let several = !all_trials && runs.trials.len() > 1 && runs.outcomes().next().is_none();
     let why = runs.hopeless().filter(|_| several)?;
@@ -352,36 +323,16 @@ fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::role::Role;
-    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+    use crate::fixtures;
+    use q2c_run::runner::{Trial, TrialResult};
 
     fn runs(label: &str, moved: Option<u64>) -> Runs {
-        let cell = CellSpec {
-            bs: Bytes(4096),
-            method: label.parse().unwrap(),
-            role: Role::Baseline,
-            round: 0,
-        };
         let outcome = TrialOutcome {
             bytes: 1000,
             device_bytes: moved,
             ..TrialOutcome::default()
         };
-        CellRuns {
-            plan: CellPlan {
-                key: label.to_owned(),
-                label: label.to_owned(),
-                seconds: 1.0,
-                cell,
-            },
-            trials: vec![Trial {
-                trial: 0,
-                session: 1,
-                ended_unix_s: 0.0,
-                seconds: 1.0,
-                result: TrialResult::Ok(outcome),
-            }],
-        }
+        fixtures::runs(label, [outcome])
     }
 
     /// Polling that thinks leaves its CPU on purpose; a whole CPU was there all the same.
@@ -435,28 +386,20 @@ mod tests {
         assert_eq!(runs("poll", None).hopeless(), None);
     }
 
-    /// A load before the trials is told once. Beside the trials it is told with the trials that it
-    /// disturbed, and it is no unknown reason.
+    /// Once before the trials, or with the trials that it disturbed; it is no unknown reason.
     #[test]
     fn other_work_is_told_once() {
         let told = |others, hidden_by: &[Option<f64>]| {
-            let mut cell = runs("interrupt", None);
-            let first = cell.trials.remove(0);
-            cell.trials
-                .extend(hidden_by.iter().zip(0..).map(|(&hidden_by, trial)| {
-                    let known = hidden_by.is_none().then_some(0.5);
-                    let outcome = TrialOutcome {
-                        hidden_by,
-                        busy_cpus: known,
-                        poll_busy_cpus: known,
-                        ..TrialOutcome::default()
-                    };
-                    Trial {
-                        trial,
-                        result: TrialResult::Ok(outcome),
-                        ..first.clone()
-                    }
-                }));
+            let outcome = |&hidden_by: &Option<f64>| {
+                let known = hidden_by.is_none().then_some(0.5);
+                TrialOutcome {
+                    hidden_by,
+                    busy_cpus: known,
+                    poll_busy_cpus: known,
+                    ..TrialOutcome::default()
+                }
+            };
+            let cell = fixtures::runs("interrupt", hidden_by.iter().map(outcome));
             let all = busy_with_others(others, &[cell]);
             all.into_iter().map(|w| (w.id, w.found)).collect::<Vec<_>>()
         };
@@ -469,8 +412,8 @@ mod tests {
         assert_eq!(told(Others::on(0.1), &[None, None]), []);
     }
 
-    /// The disk moved 4 % more in one cell, which is within the bound, 15 % more and half in two
-    /// others, and its counters could not be read in the last.
+    /// 4 % more is within the bound; 15 % more and half in two others are not; the last was not
+    /// read.
     #[test]
     fn other_io_on_the_disk_is_told_once_for_all_methods() {
         let cells = [

@@ -1,5 +1,4 @@
-//! The answers of `q2c tune` on simulated machines, by its own recordings and rounds of trials,
-//! against the best method that brute force finds on the same machine. Its calibration is wrong.
+//! The answers of `q2c tune` on simulated machines with a wrong calibration, against brute force.
 
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
@@ -29,7 +28,6 @@ fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.unit()
 }
 
-/// Draws a number whose logarithm is evenly distributed.
 fn over_decades(rng: &mut Rng, low: f64, high: f64) -> u64 {
     between(rng, low.ln(), high.ln()).exp() as u64
 }
@@ -75,7 +73,6 @@ fn workload(machine: SimMachine, engine: EngineSpec) -> Workload {
     }
 }
 
-/// The plan of the command with its defaults, but for shorter parts.
 fn spec(workload: &Workload, seed: u64) -> TuneSettings {
     let engine = &workload.engine;
     let words = format!(
@@ -109,11 +106,12 @@ fn tune(workload: &Workload, seed: u64) -> TuneResult {
     let runs = tempfile::tempdir().unwrap();
     let mut folder = RunDir::create(runs.path(), "tune", &spec, &Identity::default()).unwrap();
     let identity = identity(tune.machine, "sim", workload);
+    let calibration = wrong_calibration(workload, seed);
     folder
         .publish_json("calibration-identity.json", &identity)
         .unwrap();
     folder
-        .publish_json("calibration.json", &wrong_calibration(workload, seed))
+        .publish_json("calibration.json", &calibration)
         .unwrap();
     tune.run(&mut folder, &mut SilentProgress).unwrap().0
 }
@@ -137,8 +135,7 @@ fn wrong_calibration(workload: &Workload, seed: u64) -> Vec<Calibration> {
     all
 }
 
-/// IOPS, and IOPS per busy CPU, of a method on a machine of its own. Of every method the same I/Os
-/// count, which have the same service times.
+/// IOPS, and per busy CPU, on a machine of its own; the same I/Os count for every method.
 fn measured(workload: &Workload, median: Nanos, method: &LaneMethod) -> (f64, f64) {
     let machine = workload.site.time.world().unwrap().machine().clone();
     let alone = self::workload(machine, workload.engine.clone());
@@ -165,14 +162,11 @@ struct Score {
     best_is: String,
     /// Share of the IOPS per core that the answer lacks of the best method above the floor.
     regret: f64,
-    /// IOPS of the answer over those of polling.
     iops: f64,
-    /// Whether a rule keeps the floor and gains more than 10 %.
     has_room: bool,
     floor: f64,
 }
 
-/// Every method that was tried, and those of the standard grid that the sweep puts first.
 fn candidates(result: &TuneResult, median: Nanos) -> Vec<LaneMethod> {
     let tried = result
         .cells
@@ -181,21 +175,15 @@ fn candidates(result: &TuneResult, median: Nanos) -> Vec<LaneMethod> {
     let mut methods: Vec<LaneMethod> = tried.collect();
     let sweep = &result.sweeps[0];
     let least = sweep.poll.rates.iops * 0.96;
-    let mut cells: Vec<_> = sweep
-        .cells
-        .iter()
-        .filter(|cell| cell.gives.rates.iops >= least)
-        .collect();
+    let mut cells: Vec<_> = sweep.cells.iter().collect();
+    cells.retain(|cell| cell.gives.rates.iops >= least);
     cells.sort_by(|a, b| b.gives.kiops_per_core.total_cmp(&a.gives.kiops_per_core));
     let grid = Grid::standard(median)
         .policies
         .into_iter()
         .map(LaneMethod::from);
-    let first: Vec<String> = cells
-        .iter()
-        .take(LOOKED_AT)
-        .map(|cell| cell.policy.clone())
-        .collect();
+    let first = cells.iter().take(LOOKED_AT).map(|cell| cell.policy.clone());
+    let first: Vec<String> = first.collect();
     let named = |method: &LaneMethod| first.contains(&Method::from(method.clone()).detail());
     methods.extend(grid.filter(named));
     methods
@@ -233,22 +221,18 @@ fn score(seed: u64) -> Score {
     }
 }
 
-/// Scores of all `seeds`, on all CPUs of this computer.
 fn scores(seeds: Range<u64>) -> Vec<Score> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     std::thread::scope(|scope| {
         let part = |n| seeds.clone().filter(move |seed| seed % threads == n);
         let spawn = |n| scope.spawn(move || part(n).map(score).collect::<Vec<Score>>());
         let parts: Vec<_> = (0..threads).map(spawn).collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap())
-            .collect()
+        let joined = parts.into_iter().flat_map(|part| part.join().unwrap());
+        joined.collect()
     })
 }
 
-/// The bounds are those that were reached on simulated machines of an earlier kind
-/// (docs/journal/2026-11-22-verdicts.md).
+/// Reached on simulated machines of an earlier kind (docs/journal/2026-11-22-verdicts.md).
 fn check(seeds: Range<u64>) {
     let scores = scores(seeds);
     let share = |which: &dyn Fn(&Score) -> bool| {

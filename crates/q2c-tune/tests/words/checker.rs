@@ -1,10 +1,9 @@
-//! Reads the sentences of a recommendation, and compares each claim with the figures of the trials.
-//! The checker shares no code with the part that makes the sentences.
+//! Compares each claim of a recommendation with the trials' figures, sharing no code with its
+//! maker.
 
 /// A method's trials over polling beside them.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// `interrupt`, `poll`, or the policy.
     pub name: String,
     pub sleeps: bool,
     pub iops: Vec<f64>,
@@ -28,8 +27,7 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// A method that gains less than this over polling does not pay, and neither does one that takes
-/// more than `WHOLE_CPU` percent of a CPU.
+/// Less gain than this, or more than `WHOLE_CPU` percent of a CPU, does not pay.
 const WORTH: f64 = 1.1;
 const WHOLE_CPU: f64 = 97.0;
 
@@ -37,16 +35,14 @@ fn pays(of: &Figures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
-/// A method that is better by less than this factor may lose to one with fewer misses, or to one
-/// that follows the device.
+/// Within this factor a better method may lose to fewer misses, or to following the device.
 const ALIKE: f64 = 1.03;
 /// Trials that an answer needs.
 const ENOUGH: usize = 5;
 /// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
-/// Returns every claim of `text` that the figures contradict. `floor` is the share of polling's
-/// IOPS that must be kept.
+/// Every claim of `text` that the figures contradict; `floor` is a share of polling's IOPS.
 pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
     let mut found = Vec::new();
     no_room(text, figures, &mut found);
@@ -58,21 +54,18 @@ pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String
     found
 }
 
-/// "Sleeping does not pay" is false where a rule beat polling. The kept texts say it in other
-/// words.
+/// "Sleeping does not pay" is false where a rule beat polling; kept texts say it otherwise.
 fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let said = ["Sleeping does not pay", "no room to sleep"];
     if !said.iter().any(|words| text.contains(words)) {
         return;
     }
-    for of in figures.iter().filter(|of| of.sleeps) {
-        if pays(of) {
-            found.push(format!(
-                "no room to sleep, but {} had {:.3} times polling's KIOPS/core",
-                of.name,
-                median(&of.per_core)
-            ));
-        }
+    for of in figures.iter().filter(|of| of.sleeps && pays(of)) {
+        let gain = median(&of.per_core);
+        found.push(format!(
+            "no room to sleep, but {} had {gain:.3} times polling's KIOPS/core",
+            of.name
+        ));
     }
 }
 
@@ -96,8 +89,7 @@ fn first_number(text: &str) -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// "Ax the IOPS per core of polling at B % of its IOPS" is false where A or B is not the figure of
-/// the method that is to be used.
+/// "Ax the IOPS per core of polling at B % of its IOPS": figures of the method to be used.
 fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let verdict = text.split(';').next().unwrap_or_default();
     let Some((before, after)) = verdict.split_once(" of polling at ") else {
@@ -105,25 +97,22 @@ fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     };
     let times = before.split_once("x the IOPS per core");
     let times = times.and_then(|(before, _)| last_number(before));
-    let own = figures
-        .iter()
-        .find(|of| Some(of.name.as_str()) == recommended(text));
+    let named = recommended(text);
+    let own = figures.iter().find(|of| Some(of.name.as_str()) == named);
     let (Some(own), Some(times), Some(kept)) = (own, times, first_number(after)) else {
         found.push(format!("a gain that cannot be read: {verdict}"));
         return;
     };
-    for (said, is) in [
-        (times, median(&own.per_core)),
-        (kept / 100.0, median(&own.iops)),
-    ] {
+    let [gain, share] = [median(&own.per_core), median(&own.iops)];
+    for (said, is) in [(times, gain), (kept / 100.0, share)] {
         if (said - is).abs() > PRINTED * is.max(1.0) {
             found.push(format!("{}: gains {said}, measured {is:.4}", own.name));
         }
     }
 }
 
-/// "Use X" is false where no trial of X reached the floor, where X does not pay, or where another
-/// method that kept the floor was better in every trial.
+/// "Use X": a trial of X reached the floor, X pays, and no method that kept the floor was better in
+/// every trial.
 fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some(name) = recommended(text) else {
         return;
@@ -144,8 +133,8 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let other = |of: &&Figures| of.name != name && of.name != "poll";
     let enough = |of: &&Figures| other(of) && of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
     for of in figures.iter().filter(enough) {
-        let keeps = least(&of.iops) >= floor;
-        if keeps && least(&of.per_core) > most(&own.per_core) * ALIKE {
+        let ahead = least(&of.per_core) > most(&own.per_core) * ALIKE;
+        if ahead && least(&of.iops) >= floor {
             found.push(format!(
                 "{name} is to be used and {} beat it in every trial",
                 of.name
@@ -154,8 +143,8 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     }
 }
 
-/// "X kept A [..] % of polling's IOPS at B [..] times" is false where A or B is not the figure of
-/// X, which is the name of a policy, or "It", "Linux's rule", "Interrupts".
+/// "X kept A [..] % of polling's IOPS at B [..] times", X being a policy, "It", "Linux's rule" or
+/// "Interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     for (at, _) in text.match_indices(" kept ") {
         let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
@@ -185,8 +174,7 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
             (number(rest), median(&of.per_core)),
         ];
         for (said, is) in pairs {
-            let same = (said - is).abs() <= PRINTED * is.max(1.0);
-            if !same {
+            if (said - is).abs() > PRINTED * is.max(1.0) {
                 found.push(format!("{name}: said {said}, measured {is:.4}"));
             }
         }
@@ -208,22 +196,17 @@ fn trade(text: &str) -> Option<Trade<'_>> {
     let who = before.rsplit(". ").next()?;
     let after = |mark: &str| first_number(rest.split_once(mark)?.1);
     let (paid, advised) = rest.split_once("--min-iops ")?;
+    let times = paid.split_once("x the IOPS per core")?.0.replace('(', "");
     Some(Trade {
         freed: after("free "),
         lost: after("cost ").unwrap_or(0.0),
-        times: last_number(
-            paid.split_once("x the IOPS per core")?
-                .0
-                .replace('(', "")
-                .as_str(),
-        )?,
+        times: last_number(&times)?,
         advised: advised.split('%').next()?.parse().ok()?,
         who,
     })
 }
 
 impl Trade<'_> {
-    /// Compares the figures that are told with those of the method they are told of.
     fn check(&self, own: &Figures, figures: &[Figures], found: &mut Vec<String>) {
         let polling = figures.iter().find(|of| of.name == "poll");
         let lost = 100.0 - median(&own.iops) * 100.0;
@@ -250,8 +233,7 @@ impl Trade<'_> {
     }
 }
 
-/// A trade-off by interrupts is false where its figures are not theirs, or where a rule that pays
-/// loses less and gains more.
+/// The figures are theirs, and no rule that pays loses less and gains more.
 fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
@@ -260,8 +242,7 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
         return found.push("interrupts were not tried".to_owned());
     };
     trade.check(own, figures, found);
-    // A rule must be ahead in every one of as many trials as an answer needs: simulation may
-    // outweigh fewer trials.
+    // In every one of as many trials as an answer needs: simulation may outweigh fewer.
     let ahead = |of: &&Figures| {
         let always = |own: &[f64], other: &[f64]| least(other) > most(own) * ALIKE;
         let enough = of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
@@ -279,8 +260,7 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// A trade-off by a rule is false where its figures are not the rule's, where the rule does not
-/// pay, or where one that pays kept the floor.
+/// The figures are the rule's, the rule pays, and none that pays kept the floor.
 fn by_sleeping(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some(trade) = trade(text) else {
         return;
