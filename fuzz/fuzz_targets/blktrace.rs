@@ -13,9 +13,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let parts = usize::from(limit % 3) + 1;
     let files = bytes.chunks(bytes.len().div_ceil(parts).max(1));
     let files = files.map(|part| EventFile::new(Path::new("fuzz"), part, 0, skip_bad));
-    let Ok(merge) = Merge::new(files) else {
-        return;
-    };
+    let Ok(merge) = Merge::new(files) else { return };
     let mut all: Vec<Span> = Vec::new();
     let read = match_events(merge, usize::from(limit) + 1, |some, _| {
         all.extend_from_slice(some);

@@ -25,10 +25,6 @@ pub fn check(format: &str, skip_bad: bool, input: &[u8]) {
     for (id, record) in (0..).zip(&records) {
         assert_eq!(record.id, id);
         assert!(record.depth_at_submit >= 1);
-        assert!(
-            record
-                .complete_ns
-                .is_none_or(|end| Some(end) >= record.queue_ns)
-        );
+        assert!(record.complete_ns.is_none() || record.complete_ns >= record.queue_ns);
     }
 }

@@ -1,4 +1,3 @@
-//! Imports any bytes as `fio-iolog`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,3 @@
-//! Imports any bytes as `fio-log`; see [`common::check`].
 #![no_main]
 
 mod common;

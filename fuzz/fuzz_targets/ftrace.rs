@@ -1,4 +1,3 @@
-//! Imports any bytes as `ftrace`. No input may cause a panic.
 #![no_main]
 
 mod imported;

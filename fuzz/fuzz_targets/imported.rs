@@ -4,12 +4,9 @@ use q2c_model::{IoRecord, TraceMeta};
 use q2c_trace::import::{Import, ImportOptions, by_name};
 use std::path::Path;
 
-/// Imports any bytes. `None` when the format refuses them.
-pub fn imported(
-    format: &str,
-    options: &ImportOptions,
-    mut input: &[u8],
-) -> Option<(Vec<IoRecord>, TraceMeta)> {
+type Imported = (Vec<IoRecord>, TraceMeta);
+
+pub fn imported(format: &str, options: &ImportOptions, mut input: &[u8]) -> Option<Imported> {
     let format = by_name(format).expect("the format is registered");
     let _ = (format.sniff)(input);
     let mut records = Vec::new();

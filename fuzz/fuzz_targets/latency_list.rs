@@ -7,18 +7,14 @@ mod imported;
 use imported::imported;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::{Bytes, Nanos, Op};
-use q2c_trace::import::{ImportOptions, TimeUnit};
+use q2c_trace::import::ImportOptions;
 
 fuzz_target!(|data: (u8, bool, &[u8])| {
     let (unit, skip_bad, input) = data;
-    let units = [
-        TimeUnit::Nanoseconds,
-        TimeUnit::Microseconds,
-        TimeUnit::Milliseconds,
-        TimeUnit::Seconds,
-    ];
+    let units = ["ns", "us", "ms", "s"];
+    let unit = units[usize::from(unit) % units.len()].parse();
     let options = ImportOptions {
-        unit: Some(units[usize::from(unit) % units.len()]),
+        unit: Some(unit.expect("a unit")),
         op: Some(Op::Read),
         bytes: Some(Bytes(4096)),
         skip_bad,

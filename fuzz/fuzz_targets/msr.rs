@@ -1,4 +1,3 @@
-//! Imports any bytes as `msr`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,3 @@
-//! Imports any bytes as `nexus5`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,3 @@
-//! Imports any bytes as `systor17`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,3 @@
-//! Imports any bytes as `vscsi`; see [`common::check`].
 #![no_main]
 
 mod common;
