@@ -12,18 +12,17 @@ use q2c_stats::Interval;
 const NEGLIGIBLE: f64 = 0.01;
 
 /// Compares `b` with `a`. Both are of one kind. Limits on values hold for `b`.
-///
-/// # Errors
-/// A limit that cannot be judged.
 pub fn diff(
     a: &Measured,
     b: &Measured,
     limits: &[Limit],
     version: &str,
 ) -> Result<DiffResult, LimitFault> {
-    let paired = |of: &NamedFigure| Some(compared(of, find(b, of)?));
     let figures = a.figures.iter().filter(|of| of.figure.compared);
-    let figures: Vec<ComparedFigure> = figures.filter_map(paired).collect();
+    let figures = figures.filter_map(|of| Some(compared(of, find(b, of)?)));
+    let unpaired = unpaired(a, b, true)
+        .into_iter()
+        .chain(unpaired(b, a, false));
     let changed = changed(&a.facts, &b.facts);
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
@@ -31,14 +30,11 @@ pub fn diff(
         of: a.schema.clone(),
         a: a.side.clone(),
         b: b.side.clone(),
-        unpaired: unpaired(a, b, true)
-            .into_iter()
-            .chain(unpaired(b, a, false))
-            .collect(),
+        unpaired: unpaired.collect(),
         warnings: other_conditions(&changed, &a.facts, &b.facts),
         changed,
         limits: judge(limits, b, Some(a))?,
-        figures,
+        figures: figures.collect(),
     })
 }
 
@@ -66,31 +62,26 @@ pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
     let interval = ratio.and_then(|_| interval(&a.value, &b.value));
+    let better = a.figure.better;
     ComparedFigure {
         of: a.of.clone(),
         figure: a.figure.name.to_string(),
         unit: a.figure.unit,
-        better: a.figure.better,
+        better,
         a: a.value,
         b: b.value,
         ratio,
         interval,
-        says: says(
-            ratio,
-            interval.map(|_| apart(&a.value, &b.value)),
-            a.figure.better,
-        ),
+        says: says(ratio, interval.map(|_| apart(&a.value, &b.value)), better),
     }
 }
 
-/// The ratios between the trials that lie furthest apart. Each side's range covers its median, so
-/// this covers their ratio.
+/// The ratios between the trials furthest apart, which cover that of the medians.
 fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
     let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
     several.then(|| (b.min / a.max, b.max / a.min))
 }
 
-/// Whether all trials of one side lie above all of the other's.
 fn apart(a: &Interval, b: &Interval) -> bool {
     a.above(b) || b.above(a)
 }
@@ -115,9 +106,10 @@ fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::measured::side;
     use proptest::prelude::*;
-    use q2c_result::diff::DiffSide;
     use q2c_result::figures::{Figure, FigureUnit};
+    use serde_json::Value;
     use std::collections::BTreeMap;
 
     /// A result with these trials of figures without a unit.
@@ -136,14 +128,7 @@ pub(crate) mod tests {
             };
         Measured {
             schema: "kind".to_owned(),
-            side: DiffSide {
-                path: "path".to_owned(),
-                version: "0".to_owned(),
-                started_unix_s: None,
-                complete: true,
-                simulated: false,
-                warnings: Vec::new(),
-            },
+            side: side("path", &Value::Null),
             figures: values.iter().map(figure).collect(),
             facts: BTreeMap::new(),
         }
@@ -169,24 +154,14 @@ pub(crate) mod tests {
         let limits: [Limit; 2] = ["p99>+5%", "iops<200"].map(|text| text.parse().unwrap());
         let result = diff(&a, &b, &limits, "0").unwrap();
         let says: Vec<DiffSays> = result.figures.iter().map(|of| of.says).collect();
-        assert_eq!(
-            says,
-            [
-                DiffSays::Worse,
-                DiffSays::Alike,
-                DiffSays::Single,
-                DiffSays::Unknown
-            ]
-        );
+        use DiffSays::{Alike, Single, Unknown, Worse};
+        assert_eq!(says, [Worse, Alike, Single, Unknown]);
         let (low, high) = result.figures[0].interval.unwrap();
         assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
         let broken: Vec<_> = result.limits.iter().map(|l| l.broken.len()).collect();
         assert_eq!(broken, [1, 1]);
-        let unpaired: Vec<_> = result
-            .unpaired
-            .iter()
-            .map(|u| (u.of.as_str(), u.in_a))
-            .collect();
+        let unpaired = result.unpaired.iter().map(|u| (u.of.as_str(), u.in_a));
+        let unpaired: Vec<_> = unpaired.collect();
         assert_eq!(unpaired, [("gone", true), ("new", false)]);
     }
 

@@ -4,8 +4,7 @@ use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts of results that hold settings and facts. Runs within a result differ in their number
-/// of jobs alone.
+/// Parts that hold settings and facts; runs within a result differ in their jobs alone.
 const PARTS: [&str; 11] = [
     "job",
     "jobs",
@@ -57,7 +56,6 @@ fn collect(name: &str, value: &Value, facts: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The facts that differ.
 pub(crate) fn changed(
     a: &BTreeMap<String, String>,
     b: &BTreeMap<String, String>,
@@ -89,17 +87,12 @@ mod tests {
         };
         let (a, b) = (facts("6.1", json!(4)), facts("6.12", Value::Null));
         let changed = changed(&a, &b);
-        let told: Vec<_> = changed
+        let told = changed
             .iter()
-            .map(|c| (c.name.as_str(), c.a.as_deref(), c.b.as_deref()))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("machine.kernel", Some("6.1"), Some("6.12")),
-                ("targets.0.queues", Some("4"), None)
-            ]
-        );
+            .map(|c| (c.name.as_str(), c.a.as_deref(), c.b.as_deref()));
+        let kernels = ("machine.kernel", Some("6.1"), Some("6.12"));
+        let queues = ("targets.0.queues", Some("4"), None);
+        assert_eq!(told.collect::<Vec<_>>(), [kernels, queues]);
         assert_eq!(a["machine.cpus"], "[0,1]");
         let deeper = settings(&json!({"runs": [{"job": {"bs": 4096}}]}));
         let deeper: Vec<_> = deeper.iter().map(|(k, v)| format!("{k}={v}")).collect();

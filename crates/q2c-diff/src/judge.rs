@@ -62,24 +62,23 @@ pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(
 }
 
 /// Judges limits on a result: those on changes beside `baseline`.
-///
-/// # Errors
-/// As those of [`check`], by the figures that the result has.
 pub fn judge(
     limits: &[Limit],
     result: &Measured,
     baseline: Option<&Measured>,
 ) -> Result<Vec<JudgedLimit>, LimitFault> {
-    let judged = limits.iter().map(|limit| match limit.is_of_change() {
-        true => limit.judge_changes(result, baseline),
-        false => limit.judge_values(result),
+    let judged = limits.iter().map(|limit| {
+        if limit.is_of_change() {
+            limit.judge_changes(result, baseline)
+        } else {
+            limit.judge_values(result)
+        }
     });
     judged.collect()
 }
 
 impl Limit {
-    /// The figures whose values break the limit. A value that the trials leave open breaks nothing:
-    /// all of them lie beyond the bound where it is broken.
+    /// The figures whose values break the limit: where broken, all trials lie beyond the bound.
     fn judge_values(&self, result: &Measured) -> Result<JudgedLimit, LimitFault> {
         let named: Vec<&NamedFigure> = self.of(result).collect();
         if named.is_empty() {
@@ -103,9 +102,8 @@ impl Limit {
         })
     }
 
-    /// The figures whose changes break the limit. A change that the trials leave open breaks
-    /// nothing; a single value has no interval, and its ratio alone counts. With `sure` the whole
-    /// interval lies beyond the bound, which that of a single value never does.
+    /// The figures whose changes break the limit, of several trials not by an open one; with
+    /// `sure`, the whole interval lies beyond, which a single value has not.
     fn judge_changes(
         &self,
         result: &Measured,
@@ -197,11 +195,8 @@ fn broken(of: &NamedFigure, change: Option<Change>) -> BrokenFigure {
 }
 
 fn names<'a>(figures: impl IntoIterator<Item = &'a NamedFigure>) -> impl Iterator<Item = &'a str> {
-    let names: BTreeSet<&str> = figures
-        .into_iter()
-        .map(|of| of.figure.name.as_ref())
-        .collect();
-    names.into_iter()
+    let names = figures.into_iter().map(|of| of.figure.name.as_ref());
+    names.collect::<BTreeSet<&str>>().into_iter()
 }
 
 fn missing<'a>(
@@ -213,9 +208,10 @@ fn missing<'a>(
     LimitFault::NoFigure {
         asked: limit.asked.clone(),
         whose,
-        there: match there.is_empty() {
-            true => "none".to_owned(),
-            false => there.join(", "),
+        there: if there.is_empty() {
+            "none".to_owned()
+        } else {
+            there.join(", ")
         },
     }
 }
@@ -232,15 +228,10 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    /// The things whose figures break each limit.
-    fn broken_by(judged: &[JudgedLimit]) -> Vec<(usize, Vec<&str>)> {
-        let of = |limit: &JudgedLimit| limit.broken.len();
-        assert!(judged.iter().all(|limit| of(limit) <= limit.figures));
-        let names = judged.iter().map(|limit| {
-            let broken = limit.broken.iter().map(|broken| broken.of.as_str());
-            (limit.figures, broken.collect())
-        });
-        names.collect()
+    /// The number of figures that a limit is on, and the things whose figures break it.
+    fn broken_by(limit: &JudgedLimit) -> (usize, Vec<&str>) {
+        let broken = limit.broken.iter().map(|broken| broken.of.as_str());
+        (limit.figures, broken.collect())
     }
 
     /// 95 to 105 of `x`, and the single 120 of `y`.
@@ -250,22 +241,18 @@ mod tests {
             ("x", "iops", More, &[95.0, 100.0, 105.0]),
             ("y", "iops", More, &[120.0]),
         ]);
-        let asked = limits(&[
-            "iops<106", "iops<105", "iops<130", "iops>94", "iops>95", "iops>119",
-        ]);
-        let judged = judge(&asked, &run, None).unwrap();
-        assert_eq!(
-            broken_by(&judged),
-            [
-                (2, vec!["x"]),
-                (2, vec![]),
-                (2, vec!["x", "y"]),
-                (2, vec!["x", "y"]),
-                (2, vec!["y"]),
-                (2, vec!["y"])
-            ]
-        );
-        assert!(judged[0].broken[0].change.is_none());
+        for (asked, broken) in [
+            ("iops<106", vec!["x"]),
+            ("iops<105", vec![]),
+            ("iops<130", vec!["x", "y"]),
+            ("iops>94", vec!["x", "y"]),
+            ("iops>95", vec!["y"]),
+            ("iops>119", vec!["y"]),
+        ] {
+            let judged = judge(&limits(&[asked]), &run, None).unwrap().remove(0);
+            assert_eq!(broken_by(&judged), (2, broken), "{asked}");
+            assert!(judged.broken.iter().all(|broken| broken.change.is_none()));
+        }
     }
 
     /// 95 to 105 against 115 to 125: apart, from 115/105 to 125/95.
@@ -283,32 +270,22 @@ mod tests {
             ("x", "p50", Less, &[120.0]),
             ("x", "zero", Less, &[1.0, 1.0]),
         ]);
-        let asked = limits(&[
-            "p99>+5%",
-            "p99>+30%",
-            "iops>+5%",
-            "p50>+5%",
-            "zero>+5%",
+        let judged = |asked| judge(&limits(&[asked]), &b, Some(&a)).unwrap().remove(0);
+        for (asked, breaks) in [
+            ("p99>+5%", true),
+            ("p99>+30%", false),
+            ("iops>+5%", false),
+            ("p50>+5%", true),
+            ("zero>+5%", false),
             // 115 / 105 is 1.095.
-            "p99>+9% sure",
-            "p99>+10% sure",
-            "p50>+5% sure",
-        ]);
-        let judged = judge(&asked, &b, Some(&a)).unwrap();
-        assert_eq!(
-            broken_by(&judged),
-            [
-                (1, vec!["x"]),
-                (1, vec![]),
-                (1, vec![]),
-                (1, vec!["x"]),
-                (1, vec![]),
-                (1, vec!["x"]),
-                (1, vec![]),
-                (1, vec![])
-            ]
-        );
-        let change = judged[0].broken[0].change.unwrap();
+            ("p99>+9% sure", true),
+            ("p99>+10% sure", false),
+            ("p50>+5% sure", false),
+        ] {
+            let broken = if breaks { vec!["x"] } else { vec![] };
+            assert_eq!(broken_by(&judged(asked)), (1, broken), "{asked}");
+        }
+        let change = judged("p99>+5%").broken[0].change.unwrap();
         let (low, high) = change.interval.unwrap();
         assert!((change.ratio - 1.2).abs() < 1e-12 && change.baseline.median == 100.0);
         assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
@@ -317,21 +294,19 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_is_told() {
         let of = |name| measured(&[("x", name, Less, &[1.0]), ("x", "iops", More, &[1.0])]);
-        let told = |asked: &str, baseline: Option<&Measured>| {
-            judge(&limits(&[asked]), &of("p99"), baseline)
-                .unwrap_err()
-                .to_string()
+        let fault = |asked: &str, baseline: Option<&Measured>| {
+            judge(&limits(&[asked]), &of("p99"), baseline).unwrap_err()
         };
-        assert_eq!(
-            told("p98>2", None),
-            "keep the limit p98>2: expected a figure of the result, found iops, p99"
-        );
-        assert_eq!(
-            told("p99>+5%", Some(&of("p50"))),
-            "keep the limit p99>+5%: expected a figure of both results, found iops"
-        );
-        assert!(told("p99>+5%", None).ends_with("name one with --baseline RUN"));
-        assert!(told("iops<5us", None).contains("expected a number, as in iops<2"));
+        let there_are = |fault| match fault {
+            LimitFault::NoFigure { there, .. } => there,
+            other => panic!("{other}"),
+        };
+        assert_eq!(there_are(fault("p98>2", None)), "iops, p99");
+        assert_eq!(there_are(fault("p99>+5%", Some(&of("p50")))), "iops");
+        let alone = fault("p99>+5%", None);
+        assert!(matches!(alone, LimitFault::NoBaseline { .. }), "{alone}");
+        let unit = fault("iops<5us", None);
+        assert!(matches!(unit, LimitFault::Unit { .. }), "{unit}");
     }
 
     #[test]
@@ -350,7 +325,7 @@ mod tests {
             ),
             (
                 "p99>5",
-                "expected a time, as in p99>200us, or a change, as in p99>+5%",
+                "a time, as in p99>200us, or a change, as in p99>+5%",
             ),
             ("p99>5%", "expected a time, as in p99>200us"),
             ("iops<5%", "a number per second, as in iops<50000"),

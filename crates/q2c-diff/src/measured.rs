@@ -79,24 +79,17 @@ const fn kind<T: DeserializeOwned + Measures>(command: &'static str, schema: &'s
 }
 
 /// The figures that results of a schema can have; none for a schema whose results are not compared.
-#[must_use]
 pub fn declared(schema: &str) -> Vec<Figure> {
     let kind = KINDS.iter().find(|kind| kind.schema == schema);
     kind.map_or_else(Vec::new, |kind| (kind.declared)())
 }
 
 /// Reads a result that was kept as JSON. `path` is where it was read.
-///
-/// # Errors
-/// The text is no result, or one of a kind that is not compared.
 pub fn read(path: &str, text: &str) -> Result<Measured, Fault> {
     measured(path, &serde_json::from_str(text).map_err(no_result)?)
 }
 
 /// As [`read`], of a result that is a JSON value already.
-///
-/// # Errors
-/// As those of [`read`].
 pub fn measured(path: &str, value: &Value) -> Result<Measured, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
@@ -119,16 +112,15 @@ pub fn measured(path: &str, value: &Value) -> Result<Measured, Fault> {
 }
 
 /// The facts that all results have, wherever they stand in one.
-fn side(path: &str, value: &Value) -> DiffSide {
-    let started = [
-        &value["provenance"]["started_unix_s"],
-        &value["started_unix_s"],
-    ];
+pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
+    let started = ["/provenance/started_unix_s", "/started_unix_s"];
     let mut machines = with_runs(value).map(|run| &run["machine"]["simulated"]);
     DiffSide {
         path: path.to_owned(),
         version: value["version"].as_str().unwrap_or_default().to_owned(),
-        started_unix_s: started.into_iter().find_map(Value::as_u64),
+        started_unix_s: started
+            .into_iter()
+            .find_map(|at| value.pointer(at)?.as_u64()),
         complete: value["complete"].as_bool().unwrap_or(true),
         simulated: machines.any(|simulated| !simulated.is_null()),
         warnings: warnings(value),
@@ -144,15 +136,16 @@ fn with_runs(value: &Value) -> impl Iterator<Item = &Value> {
 /// The warnings of a result and of the runs in it, each once.
 fn warnings(value: &Value) -> Vec<Warning> {
     let lists = with_runs(value).filter_map(|run| run["warnings"].as_array());
-    let each = lists
+    let mut warnings = Vec::new();
+    for warning in lists
         .flatten()
-        .filter_map(|it| Warning::deserialize(it).ok());
-    each.fold(Vec::new(), |mut warnings, warning| {
+        .filter_map(|it| Warning::deserialize(it).ok())
+    {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
-        warnings
-    })
+    }
+    warnings
 }
 
 /// The figures that have a value. Rows of one name are trials of one thing.
@@ -182,15 +175,11 @@ fn named_figure(
 ) -> Option<NamedFigure> {
     let values = rows.iter().map(|row| row.values[column]);
     let values: Vec<Interval> = values.filter(|value| value.trials > 0).collect();
+    let medians: Vec<f64> = values.iter().map(|value| value.median).collect();
     let value = match values.as_slice() {
         [] => return None,
         [one] => *one,
-        several => Interval::of(
-            &several
-                .iter()
-                .map(|value| value.median)
-                .collect::<Vec<f64>>(),
-        ),
+        _ => Interval::of(&medians),
     };
     let mut figure = figure.clone();
     if rows.iter().any(|row| row.neutral) {
@@ -244,11 +233,7 @@ mod tests {
     #[test]
     fn simulated_machines_that_differ_are_among_what_changed() {
         let result = crate::diff(&bench(Some(50)), &bench(Some(60)), &[], "0").unwrap();
-        let changed: Vec<_> = result
-            .changed
-            .iter()
-            .map(|fact| fact.name.as_str())
-            .collect();
+        let changed: Vec<_> = result.changed.iter().map(|fact| &fact.name).collect();
         assert_eq!(changed, ["machine.simulated.look_ns"]);
         assert!(result.a.simulated && result.b.simulated);
     }

@@ -49,10 +49,10 @@ pub(crate) fn other_conditions(
     a: &BTreeMap<String, String>,
     b: &BTreeMap<String, String>,
 ) -> Vec<Warning> {
-    let names = changed.iter().map(|fact| fact.name.as_str());
-    let differing: Vec<&str> = names
-        .map(|name| name.trim_start_matches("runs.0."))
-        .collect();
+    let names = changed
+        .iter()
+        .map(|fact| fact.name.trim_start_matches("runs.0."));
+    let differing: Vec<&str> = names.collect();
     let settings = CONDITIONS.iter().filter_map(|(id, what, begins)| {
         let differs = |begin: &&&str| differing.iter().any(|name| name.starts_with(**begin));
         let begins: Vec<&str> = begins.iter().filter(differs).copied().collect();
@@ -85,15 +85,14 @@ mod tests {
     #[test]
     fn conditions_that_differ_are_warned_of() {
         let facts = |cpus: &str, scheduler: &str, busy: &str, seed: &str| {
-            let facts = [
-                ("job.cpus", cpus),
-                ("job.seed", seed),
-                ("job.idle_busy_cpus", busy),
-                ("target.device.scheduler", scheduler),
+            let names = [
+                "job.cpus",
+                "target.device.scheduler",
+                "job.idle_busy_cpus",
+                "job.seed",
             ];
-            facts
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into()
+            let values = [cpus, scheduler, busy, seed].map(str::to_owned);
+            names.map(str::to_owned).into_iter().zip(values).collect()
         };
         let ids = |b: BTreeMap<String, String>| -> Vec<String> {
             let a = facts("[0]", "none", "0.05", "1");
