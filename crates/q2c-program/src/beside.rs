@@ -1,5 +1,3 @@
-//! The trials of a copied workload beside the program.
-
 use crate::copied::{ios_at, rounded, submitters};
 use crate::worth::{caveats, worth};
 use q2c_model::{Bytes, Layer};
@@ -21,7 +19,6 @@ const LIKE_SET: f64 = 1.25;
 
 /// The program of a run with the likeness of its workload and the worth of the answers, from the
 /// run's trials `cells` and their `answers`. `disk` is the one that the trials ran on.
-#[must_use]
 pub fn compared(
     program: &Program,
     cells: &[Cell],
@@ -55,7 +52,6 @@ fn by_now(pattern: &Pattern) -> Method {
     }
 }
 
-/// The trials of a method at a block size, if there are any.
 fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
     let mut of = cells.iter();
     of.find(|cell| cell.bs == bs && cell.method == *method && cell.measured.rates.iops.trials > 0)
@@ -144,7 +140,6 @@ struct OfProgram<'a> {
     pattern: &'a Pattern,
     main: &'a KindOfIo,
     bs: Bytes,
-    /// The think time of the workload.
     think_ns: Option<f64>,
 }
 

@@ -1,5 +1,3 @@
-//! Makes the workload that comes nearest to a pattern.
-
 use q2c_model::Bytes;
 use q2c_result::program::{
     Copied, CopiedBackground, KindOfIo, NoThink, NotCopied, Pattern, SizeOfIo, Think,
@@ -30,7 +28,6 @@ const SEQUENTIAL: f64 = 0.5;
 
 /// The workload of a pattern that has at least one I/O, on a machine that lets q2c use this many
 /// `cpus`. Each foreground job polls, so there are not more jobs than CPUs.
-#[must_use]
 pub fn copied(pattern: &Pattern, cpus: u32) -> Copied {
     let Some((main, others)) = pattern.kinds.split_first() else {
         return Copied::default();
@@ -227,7 +224,6 @@ fn of_time(pattern: &Pattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
     all
 }
 
-/// What the workload has not of a pattern's think times.
 fn of_think(pattern: &Pattern, think: Think) -> Option<NotCopied> {
     let Think {
         p50_ns, mean_ns, ..
@@ -248,12 +244,9 @@ fn of_think(pattern: &Pattern, think: Think) -> Option<NotCopied> {
     })
 }
 
-/// What the workload has not of a pattern's sizes.
 fn of_sizes(main: &KindOfIo, copied: &Copied) -> Vec<NotCopied> {
-    let sizes = main
-        .sizes
-        .iter()
-        .map(|size| (size.bytes, rounded(size.bytes)));
+    let sizes = main.sizes.iter().map(|size| size.bytes);
+    let sizes = sizes.map(|bytes| (bytes, rounded(bytes)));
     let chosen = sizes.filter(|(from, to)| from != to && copied.sizes.contains(to));
     let mut all: Vec<NotCopied> = chosen
         .map(|(from, to)| NotCopied::RoundedSize { from, to })

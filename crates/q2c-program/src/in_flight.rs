@@ -1,5 +1,3 @@
-//! How many I/Os are in flight, over time.
-
 use q2c_result::program::InFlight;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

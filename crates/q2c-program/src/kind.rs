@@ -1,5 +1,3 @@
-//! The reads or the writes of a program.
-
 use crate::in_flight::Levels;
 use q2c_model::{Bytes, Direction};
 use q2c_result::program::{IoLatency, KindOfIo, SizeOfIo};

@@ -15,7 +15,6 @@ pub(crate) struct Lanes {
     latencies: u128,
 }
 
-/// Figures of all submitters.
 pub(crate) struct Submitters {
     pub number: u32,
     pub depth: f64,
@@ -23,7 +22,6 @@ pub(crate) struct Submitters {
     pub think: Option<Think>,
 }
 
-/// One submitter.
 struct Lane {
     first: u64,
     /// End of the last I/O so far.

@@ -1,5 +1,3 @@
-//! Counts a recording's I/Os, record by record.
-
 use crate::in_flight::Levels;
 use crate::kind::Kind;
 use crate::lanes::Lanes;
@@ -134,7 +132,6 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The most frequent names.
 pub(crate) fn most_frequent(names: &BTreeMap<String, u64>) -> Vec<Submitter> {
     let of = |(name, ios): (&String, &u64)| Submitter {
         name: name.clone(),

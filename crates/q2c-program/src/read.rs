@@ -1,5 +1,3 @@
-//! Reads a recording and makes its pattern.
-
 use crate::pattern::{Counted, UNNAMED, most_frequent};
 use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
@@ -25,10 +23,7 @@ pub struct Taken {
 
 /// Reads the recording at `path`, a q2c trace or any that can be imported without options, and
 /// returns its pattern and its description.
-///
-/// # Errors
-/// When the recording cannot be read, has not enough complete reads and writes, or has lost too
-/// many; and soon after `stop` is set.
+/// It ends with an error soon after `stop` is set.
 pub fn read(path: &Path, taken: &Taken, stop: &AtomicBool) -> Result<(Pattern, TraceMeta), Fault> {
     let mut sink = Sink {
         path,
@@ -90,7 +85,6 @@ fn enough(counted: &Counted<'_>, taken: &Taken) -> Result<(), Fault> {
     Err(no_workload(taken, &reason))
 }
 
-/// The fault of a recording of which no workload can be made.
 fn no_workload(taken: &Taken, reason: &str) -> Fault {
     let text = format!("copy the I/Os of {}: {reason}", taken.named);
     Fault::new(Exit::Input, text)

@@ -1,5 +1,3 @@
-//! Likeness and worth, by hand.
-
 use super::*;
 use q2c_model::{Latencies, Rates};
 use q2c_policy::Method;
@@ -98,26 +96,21 @@ fn only_the_time_in_flight_changes() {
     assert_eq!(worth.caveats, []);
     let like = &told.likeness[0];
     assert!(like.figures.iter().all(|figure| figure.like), "{like:?}");
-    let iops = like
-        .figures
-        .iter()
-        .find(|of| of.figure == LikenedFigure::Iops);
-    near(iops.unwrap().program, 12_500.0, 1e-3);
-    near(iops.unwrap().ratio(), 1.0, 1e-3);
+    let mut figures = like.figures.iter();
+    let iops = figures.find(|of| of.figure == LikenedFigure::Iops).unwrap();
+    near(iops.program, 12_500.0, 1e-3);
+    near(iops.ratio(), 1.0, 1e-3);
 }
 
 /// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. So
 /// do the workload's jobs, whose rate and I/Os in flight are compared over all time, too.
 #[test]
 fn with_think_time_all_of_the_time_is_compared() {
-    let streams: Vec<Stream> = (0..4)
-        .map(|lane| Stream {
-            lane,
-            think: 120 * US,
-            ..Stream::READS
-        })
-        .collect();
-    let program = program(&streams);
+    let program = program(&[0, 1, 2, 3].map(|lane| Stream {
+        lane,
+        think: 120 * US,
+        ..Stream::READS
+    }));
     assert_eq!(program.copied.jobs, 4);
     let cells = [
         cell("interrupt", 19_000.0, 84.0, 5.0),
@@ -141,10 +134,7 @@ fn with_think_time_all_of_the_time_is_compared() {
     let text = serde_json::to_string(&told).unwrap();
     assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), told);
     // Where the device of the trials is half as fast, jobs lose a third of their rate.
-    let slow = [
-        cell("interrupt", 14_286.0, 160.0, 5.0),
-        cell(RULE, 14_286.0, 160.0, 5.0),
-    ];
+    let slow = ["interrupt", RULE].map(|method| cell(method, 14_286.0, 160.0, 5.0));
     let told = compared(&program, &slow, &[answer(RULE)], None);
     let unlike = WorthCaveat::Unlike(vec![LikenedFigure::LatencyP50, LikenedFigure::LatencyP99]);
     assert!(told.worth[0].caveats.contains(&unlike), "{told:?}");
@@ -162,39 +152,25 @@ fn an_unlike_workload_is_a_caveat() {
         lost: 3,
         ..ProgramRecording::default()
     };
-    let cells = [
-        cell("interrupt", 5_000.0, 200.0, 12.5),
-        cell(RULE, 5_000.0, 200.0, 12.5),
-    ];
+    let cells = ["interrupt", RULE].map(|method| cell(method, 5_000.0, 200.0, 12.5));
+    let (single, tried) = (2, 2);
     let open = Recommendation {
-        undecided: vec![Undecided::SingleTrials {
-            single: 2,
-            tried: 2,
-        }],
+        undecided: vec![Undecided::SingleTrials { single, tried }],
         ..answer(RULE)
     };
     let told = compared(&program, &cells, &[open], Some("vda"));
-    let unlike = vec![
-        LikenedFigure::Iops,
-        LikenedFigure::LatencyP50,
-        LikenedFigure::LatencyP99,
+    use LikenedFigure::{Iops, LatencyP50, LatencyP99};
+    let caveats = [
+        WorthCaveat::Unlike(vec![Iops, LatencyP50, LatencyP99]),
+        WorthCaveat::NotSettled,
+        WorthCaveat::Lost(3),
+        WorthCaveat::OtherDisk("vda".to_owned()),
     ];
-    assert_eq!(
-        told.worth[0].caveats,
-        [
-            WorthCaveat::Unlike(unlike),
-            WorthCaveat::NotSettled,
-            WorthCaveat::Lost(3),
-            WorthCaveat::OtherDisk("vda".to_owned()),
-        ]
-    );
+    assert_eq!(told.worth[0].caveats, caveats);
     near(told.worth[0].program_times, 1.0, 1e-9);
     let own = compared(&program, &cells, &[answer(RULE)], Some("vdc"));
-    assert!(
-        !own.worth[0]
-            .caveats
-            .contains(&WorthCaveat::OtherDisk("vdc".to_owned()))
-    );
+    let other = WorthCaveat::OtherDisk("vdc".to_owned());
+    assert!(!own.worth[0].caveats.contains(&other));
 }
 
 /// A program that polls is compared with polling; a block size without trials has neither likeness

@@ -1,5 +1,3 @@
-//! Patterns, and recordings of which there is none.
-
 use super::*;
 use proptest::prelude::*;
 use q2c_model::{Direction, Fault};
@@ -26,10 +24,8 @@ fn sizes_depths_and_think_times_are_found() {
             sequential: true,
         },
     ]);
-    assert_eq!(
-        (found.ios, found.lanes, found.layer),
-        (2100, 3, Layer::Block)
-    );
+    assert_eq!((found.ios, found.lanes), (2100, 3));
+    assert_eq!(found.layer, Layer::Block);
     near(found.seconds, 0.25, 1e-9);
     // Reads: 2 in flight for 80 ms. Writes: 1 in flight for 50 ms.
     near(found.in_flight.busy_seconds, 0.13, 1e-9);
@@ -49,32 +45,20 @@ fn sizes_depths_and_think_times_are_found() {
     near(reads.in_flight.mean, 2.0, 1e-9);
     assert_eq!(reads.sequential, Some(0.0));
     near(reads.latency.p99_ns, 80e3, Histogram::ERROR);
-    assert_eq!(
-        (writes.direction, writes.sequential),
-        (Direction::Write, Some(0.99))
-    );
-    let names: Vec<(&str, u64)> = found
-        .submitters
-        .iter()
-        .map(|of| (of.name.as_str(), of.ios))
-        .collect();
-    assert_eq!(names, [("task0", 1000), ("task1", 1000), ("task2", 100)]);
+    assert_eq!(writes.direction, Direction::Write);
+    assert_eq!(writes.sequential, Some(0.99));
+    let names = found.submitters.iter().map(|of| (&of.name[..], of.ios));
+    assert!(names.eq([("task0", 1000), ("task1", 1000), ("task2", 100)]));
 }
 
 /// A submitter with two in flight: at depth 2 it has no think time.
 #[test]
 fn a_submitter_may_have_several_in_flight() {
-    let found = pattern(&[
-        Stream {
-            think: 0,
-            ..Stream::READS
-        },
-        Stream {
-            think: 0,
-            begin: 40 * US,
-            ..Stream::READS
-        },
-    ]);
+    let found = pattern(&[0, 40 * US].map(|begin| Stream {
+        think: 0,
+        begin,
+        ..Stream::READS
+    }));
     assert_eq!((found.lanes, found.think), (1, None));
     near(found.lane_depth, 2.0, 1e-3);
     near(found.lane_busy, 1.0, 1e-9);
@@ -83,15 +67,13 @@ fn a_submitter_may_have_several_in_flight() {
 
 #[test]
 fn more_sizes_than_are_kept_count_as_others() {
-    let streams: Vec<Stream> = (1..=300)
-        .map(|n| Stream {
-            bytes: n * 512,
-            begin: n * 100 * US,
-            ios: 1,
-            ..Stream::READS
-        })
-        .collect();
-    let found = pattern(&streams);
+    let one = |n: u64| Stream {
+        bytes: n * 512,
+        begin: n * 100 * US,
+        ios: 1,
+        ..Stream::READS
+    };
+    let found = pattern(&(1..=300).map(one).collect::<Vec<_>>());
     let kind = &found.kinds[0];
     assert_eq!((kind.sizes.len(), kind.other_sizes), (16, 284));
 }
@@ -166,36 +148,25 @@ fn a_recording_that_gives_no_workload_says_why() {
     let told = |records: &[IoRecord], lost: u64, of: &[&str]| {
         of_lossy(records, lost, of).unwrap_err().to_string()
     };
-    let open: Vec<IoRecord> = made
-        .iter()
-        .map(|record| IoRecord {
-            complete_ns: None,
-            ..record.clone()
-        })
-        .collect();
+    let mut open = made.clone();
+    open.iter_mut().for_each(|record| record.complete_ns = None);
     let without = told(&open, 0, &[]);
     assert!(without.contains("found 1000 without"), "{without}");
     let few = told(&made[..99], 0, &[]);
-    assert!(
-        few.contains("expected at least 100 reads and writes, found 99"),
-        "{few}"
-    );
+    let words = "expected at least 100 reads and writes, found 99";
+    assert!(few.contains(words), "{few}");
     let flushes = records(&[Stream {
         op: Op::Flush,
         ..Stream::READS
     }]);
     let none = told(&flushes, 0, &[]);
-    assert!(
-        none.contains("found none (1000 other operations)"),
-        "{none}"
-    );
+    let words = "found none (1000 other operations)";
+    assert!(none.contains(words), "{none}");
     let lossy = told(&made, 112, &[]);
     assert!(lossy.contains("found 112 beside 1000 I/Os"), "{lossy}");
     let nobody = told(&made, 0, &["fio"]);
-    assert!(
-        nobody.contains("the processes fio, found those of task0 (1000)"),
-        "{nobody}"
-    );
+    let words = "the processes fio, found those of task0 (1000)";
+    assert!(nobody.contains(words), "{nobody}");
     assert_eq!(of_lossy(&made, 111, &[]).unwrap().ios, 1000);
     assert_eq!(of_lossy(&made, 0, &["fio", "task0"]).unwrap().ios, 1000);
 }
@@ -220,21 +191,14 @@ fn what_is_no_io_is_left_out_and_counted() {
     let found = of_lossy(&made, 0, &[]).unwrap();
     assert_eq!(found.ios, 996);
     let left = found.left_out;
-    let counts = [
-        left.failed,
-        left.empty,
-        left.without_end,
-        left.other_operations,
-    ];
-    assert_eq!(counts, [1; 4]);
+    assert_eq!([left.failed, left.empty], [1, 1]);
+    assert_eq!([left.without_end, left.other_operations], [1, 1]);
 }
 
 #[test]
 fn a_recording_that_is_not_there_is_named() {
     let taken = Taken::default();
     let error = read(Path::new("/nowhere/t"), &taken, &AtomicBool::new(false)).unwrap_err();
-    assert!(
-        error.to_string().starts_with("read /nowhere/t: "),
-        "{error}"
-    );
+    let error = error.to_string();
+    assert!(error.starts_with("read /nowhere/t: "), "{error}");
 }
