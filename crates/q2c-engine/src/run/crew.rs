@@ -130,10 +130,10 @@ fn threads<W: Work, B: Beside>(
             }
         });
         drop(ends);
-        let lanes = threads
+        let lanes: Vec<_> = threads
             .into_iter()
-            .map(|(name, thread)| finish(name, thread));
-        let lanes: Vec<_> = lanes.collect();
+            .map(|(name, thread)| finish(name, thread))
+            .collect();
         refused.map_or(Ok(()), Err)?;
         let beside = beside
             .transpose()

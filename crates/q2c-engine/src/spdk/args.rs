@@ -30,10 +30,10 @@ impl SpdkArgs {
             ("-c", format!("[{}]", cpus.join(","))),
             ("-r", format!("trtype:PCIe traddr:{}", self.address)),
         ];
-        let words = pairs
+        let mut words: Vec<String> = pairs
             .into_iter()
-            .flat_map(|(flag, value)| [flag.to_owned(), value]);
-        let mut words: Vec<String> = words.collect();
+            .flat_map(|(flag, value)| [flag.to_owned(), value])
+            .collect();
         // Prints percentiles of the latency.
         words.push("-L".to_owned());
         words
