@@ -5,32 +5,40 @@
 //! Colours are names of the page's style sheet (`@poll`), which have values for the light and the
 //! dark scheme, or fixed ones (`#e5484d`).
 
+/// Writes functions such as `name(value) { field = expression }`, which take a value and return it
+/// with the field set.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty)?) { $field:ident = $set:expr })*) => {
+        $(
+            $(#[$doc])*
+            pub fn $name(mut self $(, $value: $kind)?) -> Self {
+                self.$field = $set;
+                self
+            }
+        )*
+    };
+}
+
 mod axis;
-mod mark;
 mod quantity;
 mod series;
-mod setters;
 mod style;
 
 pub(crate) use axis::{Axis, Scale, round_duration};
-pub(crate) use mark::Mark;
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, known};
+pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, grid, known};
 pub(crate) use style::{Style, hue, styles};
-
-use setters::setters;
 
 /// A plot with its caption. A reader switches between its views.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plot {
-    /// Tells the plot from the others of its page.
+    /// Unique on its page.
     pub id: String,
     pub title: String,
     /// How to read the plot.
     pub note: String,
     /// In CSS pixels.
     pub height: u32,
-    /// Whether the plot takes the page's whole width.
     pub wide: bool,
     pub views: Vec<View>,
 }
@@ -49,7 +57,6 @@ impl Plot {
 
     setters! {
         note(note: impl Into<String>) { note = note.into() }
-        /// Lets the plot stand beside others.
         narrow() { wide = false }
     }
 
@@ -62,7 +69,6 @@ impl Plot {
         self
     }
 
-    /// Whether any view has something to draw.
     pub fn has_data(&self) -> bool {
         self.views.iter().any(|view| !view.series.is_empty())
     }
@@ -77,9 +83,10 @@ pub(crate) fn with_data(plots: impl IntoIterator<Item = Plot>, suffix: &str) -> 
 }
 
 /// Where the panels of a view stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Arrangement {
     /// A high panel above a low one, over one x axis.
+    #[default]
     Stacked,
     /// Two panels of one height and one y axis above each other, over one x axis.
     Halves,
@@ -88,13 +95,12 @@ pub(crate) enum Arrangement {
 }
 
 /// The colours of a heat map, and their bar.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Colours {
     pub title: String,
     pub scale: &'static str,
     /// What the colours span; all values without it.
     pub range: Option<(f64, f64)>,
-    /// Ticks of the bar with their names.
     pub ticks: Vec<(f64, &'static str)>,
     pub most_ticks: Option<u64>,
 }
@@ -104,15 +110,37 @@ impl Colours {
         Colours {
             title: title.into(),
             scale: "@scale",
-            range: None,
-            ticks: Vec::new(),
-            most_ticks: None,
+            ..Colours::default()
         }
     }
 }
 
-/// One way to draw a plot.
+/// Lines and words that stand in a view beside its series.
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Mark {
+    /// A horizontal line, with its name at the right end.
+    Height { y: f64, name: &'static str },
+    /// A vertical line, with its name along the lower end.
+    Limit { x: f64, name: &'static str },
+    /// The begin of a part of the time: a vertical line, and the name of the part.
+    Begin {
+        x: f64,
+        name: String,
+        /// The first part begins with the axis, and needs no line.
+        is_first: bool,
+        /// Whether the name stands upright in the plot instead of above it: names of short parts
+        /// would overlap.
+        is_upright: bool,
+    },
+    /// The heading of a panel: what panels are of, and of which this one is.
+    Heading {
+        panel: usize,
+        kind: &'static str,
+        name: String,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct View {
     /// Name of the button that shows the view.
     pub label: &'static str,
@@ -138,13 +166,7 @@ impl View {
             label,
             x,
             panels: vec![y],
-            arrangement: Arrangement::Stacked,
-            series: Vec::new(),
-            marks: Vec::new(),
-            colours: Vec::new(),
-            legend: None,
-            hover_together: false,
-            bar_gap: None,
+            ..View::default()
         }
     }
 
@@ -154,7 +176,6 @@ impl View {
         self.hover_together()
     }
 
-    /// Divides the view into two halves with the same axes.
     pub fn halved(mut self) -> Self {
         self.panels.push(self.panels[0].clone());
         self.arrangement = Arrangement::Halves;
@@ -185,7 +206,6 @@ impl View {
         self
     }
 
-    /// Whether each panel has an x axis of its own.
     pub fn has_own_x(&self) -> bool {
         self.arrangement == Arrangement::Beside
     }

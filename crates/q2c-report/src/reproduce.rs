@@ -11,8 +11,9 @@ pub use why::why;
 
 use figures::figures;
 
+use crate::phrase::{self, distinct, joined, listed};
 use crate::quantity::{NOTHING, number};
-use crate::said::{Field, Said, Table, Weight};
+use crate::said::{Said, Table, Weight};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure, OurCurve,
     PublishedCurve, ReproduceResult, StudyKind, Verdict,
@@ -21,15 +22,10 @@ use q2c_result::reproduce::{
 /// Rows of a chart's table at most.
 const ROWS: usize = 24;
 
-/// What the experiment is.
 pub(crate) fn about(result: &ReproduceResult) -> String {
     let mut words = vec![result.title.clone()];
-    words.extend(
-        result
-            .variant_of
-            .as_ref()
-            .map(|of| format!("variant of {}", of.name)),
-    );
+    let variant = result.variant_of.as_ref();
+    words.extend(variant.map(|of| format!("variant of {}", of.name)));
     words.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
         StudyKind::Rules => format!(
@@ -42,21 +38,16 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
     if result.scale != 1.0 {
         words.push(format!("all times multiplied by {}", result.scale));
     }
-    words.extend(
-        result
-            .target
-            .as_ref()
-            .map(|target| format!("on {}", target.path)),
-    );
+    let target = result.target.as_ref();
+    words.extend(target.map(|target| format!("on {}", target.path)));
     words.join(" · ")
 }
 
-/// What is different from the published experiment, and how that was measured.
 pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
     let mut said = vec![Said::plain("published with", result.setting.clone())];
     if let Some(of) = &result.variant_of {
         let words = format!("{}: {}", of.name, of.reason);
-        said.push(Said::new(Weight::Caution, "variant of", words));
+        said.push(Said::caution("variant of", words));
     }
     if result.study == StudyKind::Rules {
         said.extend(of_rules());
@@ -64,22 +55,13 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
     for job in &result.jobs {
         let mut each: Vec<&String> = job.phases.iter().flatten().collect();
         each.dedup();
-        let words: Vec<&str> = each.into_iter().map(String::as_str).collect();
-        said.push(Said::plain(
-            &format!("job {}", job.name),
-            words.join("; then "),
-        ));
+        let what = format!("job {}", job.name);
+        said.push(Said::plain(&what, joined(each, "; then ")));
     }
-    for device in &result.devices {
-        said.push(match &device.made {
-            Ok(made) => Said::plain("made", format!("{}: {made}", device.name)),
-            Err(why) => Said::new(
-                Weight::Caution,
-                "not made",
-                format!("{}: {why}", device.name),
-            ),
-        });
-    }
+    said.extend(result.devices.iter().map(|device| match &device.made {
+        Ok(made) => Said::plain("made", format!("{}: {made}", device.name)),
+        Err(why) => Said::caution("not made", format!("{}: {why}", device.name)),
+    }));
     said
 }
 
@@ -102,33 +84,29 @@ fn of_rules() -> [Said; 2] {
 /// Each claim as a sentence, with its figures and the reason of its verdict.
 pub(crate) fn told(result: &ReproduceResult) -> Vec<Said> {
     let said = |claim: &JudgedClaim| {
-        let mut words = claim.says.clone();
-        words += &claim
-            .published
-            .as_ref()
-            .map_or_else(String::new, |of| format!(". Published: {of}"));
-        words += &format!(". Here: {}", figures(claim));
-        let why = why(claim);
-        words += &if why.is_empty() {
-            String::new()
-        } else {
-            format!(". {why}")
-        };
+        let here = Some(figures(claim));
+        let words = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
         Said::new(weight(claim.verdict), &verdict(claim), words)
     };
     result.claims.iter().map(said).collect()
 }
 
+/// A claim, what was published of it, its figures here, and the reason of its verdict.
+fn in_words(says: &str, published: Option<&String>, here: Option<String>, why: String) -> String {
+    let mut words = vec![says.to_owned()];
+    words.extend(published.map(|of| format!("Published: {of}")));
+    words.extend(here.map(|here| format!("Here: {here}")));
+    words.extend(Some(why).filter(|why| !why.is_empty()));
+    words.join(". ")
+}
+
 /// The verdict on a claim, with its basis where there are figures.
 pub(crate) fn verdict(claim: &JudgedClaim) -> String {
     let seen = claim.expects.iter().any(|of| of.measured.is_some());
-    match seen {
-        true => format!("{} ({})", claim.verdict.name(), claim.basis.name()),
-        false => claim.verdict.name().to_owned(),
-    }
+    let basis = seen.then(|| format!(" ({})", claim.basis.name()));
+    claim.verdict.name().to_owned() + &basis.unwrap_or_default()
 }
 
-/// The verdicts on the claims of one experiment, counted.
 pub(crate) fn summed(result: &ReproduceResult) -> String {
     let claims = result.claims.iter();
     tally(claims.map(|claim| (claim.verdict, claim.basis)))
@@ -142,59 +120,29 @@ fn weight(verdict: Verdict) -> Weight {
     }
 }
 
-/// The figures of a chart as a table: published ones beside ours.
 pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, Table)> {
     let charts = result.charts.iter().filter(|chart| chart.over != "time");
-    let table = |chart: &q2c_result::reproduce::ChartAsked| {
+    let tables = charts.map(|chart| {
         let unit = unit_of(&chart.figure);
-        let mut xs: Vec<&String> = Vec::new();
-        let ours = chart
-            .ours
-            .iter()
-            .flat_map(|curve| curve.points.iter().map(|(at, _)| at));
-        let published = chart
-            .published
-            .iter()
-            .flat_map(|c| c.points.iter().map(|(at, _)| at));
-        for at in ours.chain(published) {
-            if !xs.contains(&at) {
-                xs.push(at);
-            }
-        }
+        let ours = chart.ours.iter().flat_map(|curve| &curve.points);
+        let published = chart.published.iter().flat_map(|curve| &curve.points);
+        let xs = distinct(ours.map(|(at, _)| at).chain(published.map(|(at, _)| at)));
         let mut head = vec![chart.over.clone()];
         head.extend(chart.ours.iter().map(|curve| curve.name.clone()));
-        head.extend(
-            chart
-                .published
-                .iter()
-                .map(|curve| format!("{}\npublished", curve.name)),
-        );
+        let published = chart.published.iter();
+        head.extend(published.map(|curve| format!("{}\npublished", curve.name)));
         let row = |at: &String| {
-            let mut row: Vec<Field> = vec![label(at, result).into()];
-            row.extend(chart.ours.iter().map(|curve| our(curve, at, unit).into()));
-            row.extend(
-                chart
-                    .published
-                    .iter()
-                    .map(|curve| theirs(curve, at, unit).into()),
-            );
+            let mut row = vec![label(at, result)];
+            row.extend(chart.ours.iter().map(|curve| our(curve, at, unit)));
+            row.extend(chart.published.iter().map(|curve| theirs(curve, at, unit)));
             row
         };
-        let rows = xs.into_iter().take(ROWS).map(row).collect();
-        let table = Table {
-            head,
-            rows,
-            legend: "",
-        };
+        let table = Table::of(head, xs.into_iter().take(ROWS).map(row));
         (format!("{} ({unit})", chart.title), table)
-    };
-    charts
-        .map(table)
-        .filter(|(_, table)| !table.rows.is_empty())
-        .collect()
+    });
+    tables.filter(|(_, table)| !table.rows.is_empty()).collect()
 }
 
-/// The label of a phase, or the value itself.
 fn label(at: &str, result: &ReproduceResult) -> String {
     let phase = result.phases.iter().find(|phase| phase.name == at);
     phase.map_or_else(|| at.to_owned(), |phase| phase.label.clone())
@@ -203,16 +151,7 @@ fn label(at: &str, result: &ReproduceResult) -> String {
 fn our(curve: &OurCurve, at: &str, unit: &str) -> String {
     let found = curve.points.iter().find(|(own, _)| own == at);
     found.map_or(NOTHING.to_owned(), |(_, value)| {
-        let scale = factor_of(unit);
-        let range = match value.trials {
-            0 | 1 => String::new(),
-            _ => format!(
-                " [{}, {}]",
-                number(value.min / scale),
-                number(value.max / scale)
-            ),
-        };
-        format!("{}{range}", number(value.median / scale))
+        figures::over_trials(value, factor_of(unit))
     })
 }
 
@@ -223,7 +162,6 @@ fn theirs(curve: &PublishedCurve, at: &str, unit: &str) -> String {
     })
 }
 
-/// The unit in which a figure is shown.
 pub(crate) fn unit_of(figure: &str) -> &'static str {
     let name = figure.split('[').next().unwrap_or(figure);
     match name.rsplit('.').next().unwrap_or(name) {
@@ -276,19 +214,13 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
     }
 }
 
-/// The verdicts of all experiments, counted.
 pub(crate) fn counted(result: &AllResult) -> String {
     let claims = result.experiments.iter().flat_map(|of| &of.claims);
     tally(claims.map(|claim| (claim.verdict, claim.basis)))
 }
 
-/// Verdicts, counted.
 fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
     let all: Vec<(Verdict, Basis)> = verdicts.collect();
-    let predicted = |verdict| match all.iter().filter(|of| **of == (verdict, Basis::Predicted)) {
-        n if n.clone().count() == 0 => String::new(),
-        n => format!(" ({} predicted)", n.count()),
-    };
     let told = [
         (Verdict::Holds, "holds", "hold"),
         (Verdict::DoesNotHold, "does not hold", "do not hold"),
@@ -300,12 +232,19 @@ fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
         ),
     ];
     let each = told.map(|(verdict, one, many)| {
-        let n = all.iter().filter(|of| of.0 == verdict).count();
-        let words = if n == 1 { one } else { many };
-        format!("{n} {words}{}", predicted(verdict))
+        let bases = all.iter().filter(|of| of.0 == verdict);
+        let n = bases.clone().count();
+        let predicted = match bases.filter(|of| of.1 == Basis::Predicted).count() {
+            0 => String::new(),
+            n => format!(" ({n} predicted)"),
+        };
+        format!("{n} {}{predicted}", if n == 1 { one } else { many })
     });
-    let claims = if all.len() == 1 { "claim" } else { "claims" };
-    format!("{} {claims}: {}", all.len(), each.join(", "))
+    format!(
+        "{}: {}",
+        phrase::counted(all.len() as u64, "claim"),
+        listed(each)
+    )
 }
 
 #[cfg(test)]

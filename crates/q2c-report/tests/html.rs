@@ -50,40 +50,14 @@ fn hostile_strings_never_reach_the_markup() {
 }
 
 #[test]
-fn the_warnings_and_the_lines_to_apply_are_there() {
-    let page = page(&fixture::tune());
-    for text in [
-        "1.00 device interrupts per polled I/O",
-        "set nvme.poll_queues and reboot for true polling",
-        "method hybrid:min:ratio=85%,period=10ms of q2c&#39;s engine is what was measured",
-        "options nvme poll_queues=4",
-        "hybrid polling by min:ratio=80%,period=10ms",
-        "<dt>hybrid-kernel</dt><dd class=\"\">Linux 6.18.0 has none",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-}
-
-/// The page has what the terminal says of the program, and the program's name is only text.
-#[test]
-fn a_program_is_on_the_page() {
+fn the_name_of_a_program_is_only_text() {
     let mut result = fixture::tune_program();
     if let Some(program) = &mut result.program {
         program.recording.command = vec![fixture::SCRIPT.to_owned()];
     }
     let page = page(&result);
-    for text in [
-        "The program would go 1.11 times as fast",
-        "Program and workload",
-        "p50, Q2C beside U2C",
-        "not copied",
-        "the jobs submit again at once",
-        "&#60;script&#62;alert(1)",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
+    assert!(page.contains("&#60;script&#62;alert(1)"));
     assert!(!page.contains(fixture::SCRIPT));
-    assert!(!self::page(&fixture::tune()).contains("worth to the program"));
 }
 
 /// Think time is told with the job, with the workload and with what is compared.
@@ -96,16 +70,11 @@ fn think_time_is_on_the_page() {
     }
     let page = page(&result);
     for text in [
-        "1 job on CPU 2 with 200 us between its I/Os",
-        "3 jobs with one in flight each and 201 us between its I/Os",
-        "4 KiB: IOPS of 3 submitters<",
-        "over all time, think times included",
-        "since a sleep takes longer",
-        "pauses (25.0 % of the submitters",
+        "with 200 us between its I/Os",
+        "each and 201 us between its I/Os",
     ] {
         assert!(page.contains(text), "{text}");
     }
-    assert!(!page.contains("IOPS while 3 in flight"));
 }
 
 #[test]
@@ -162,10 +131,12 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
     );
     // Without intended times nothing is late.
     let outstanding = page(fixture::replay_outstanding());
-    assert!(timed.contains("Broad and grey: the recording."));
-    assert!(timed.contains("Dashed: from the time that the trace asks for"));
-    for absent in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
-        assert!(!outstanding.contains(absent), "{absent}");
+    for notes_of_intended in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
+        assert!(timed.contains(notes_of_intended), "{notes_of_intended}");
+        assert!(
+            !outstanding.contains(notes_of_intended),
+            "{notes_of_intended}"
+        );
     }
     assert_eq!(
         names(&figures::of(&outstanding)),
@@ -195,21 +166,10 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
 /// Charts over time would set replays of other traces and modes beside each other, so there is only
 /// the one of latencies.
 #[test]
-fn a_page_of_several_comparisons_has_the_published_tables() {
+fn a_page_of_several_comparisons_draws_latencies_alone() {
     let result = fixture::compare_published();
     let page = result.document().page().expect("make the page");
     assert_eq!(names(&figures::of(&page)), ["latency"]);
-    for text in [
-        "<h2>Completion times</h2>",
-        "<h2>Sums</h2>",
-        "<h2>Devices: tpcc.parquet, outstanding (blocks), idle time squeezed</h2>",
-        "of 4 comparisons by their sums, of U2C in 2 and of Q2C in the others (reads only in 1), \
-         /dev/zram0 serves 2 better, /dev/nvme0n1 0, 1 do not tell them apart, 1 have no answer",
-        "reads only: 1\u{202f}200 writes of the trace were left out",
-        "what was in flight is taken from its timed replay on /dev/nvme0n1",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
 }
 
 #[test]
@@ -249,16 +209,6 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     let misses = figures["jobs-4096"][3]["data"].as_array().expect("traces");
     assert_eq!(misses.len(), 2);
     assert_eq!(misses[1]["x"], serde_json::json!([1.0, 2.0]));
-    for text in [
-        "<p class=\"of\">4 KiB</p>",
-        "<h2>hybrid min (numbers vary) is recommended up to 2 jobs, interrupt from 4</h2>",
-        "hybrid min:ratio=80%,period=10ms is recommended at 4 jobs; not settled at 1",
-        "<dt>4 jobs</dt><dd class=\"good\">Use interrupts, 3.13x",
-        "jobs-1, jobs-2, jobs-4 of the run folder",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-    assert_eq!(page.matches("id=\"library\"").count(), 1);
 }
 
 #[test]
@@ -269,25 +219,6 @@ fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
         assert!(!page.contains(text), "{text:?}");
     }
     assert_eq!(page.matches("</script>").count(), 3);
-}
-
-/// 47 of 1,047 I/Os, 4.49 %, in the section of the stages.
-#[test]
-fn the_ios_that_the_percentiles_lack_stand_beside_them() {
-    let mut result = fixture::analyze();
-    let page = result.document().page().expect("make the page");
-    let from = page.find("<h2>Stages</h2>").expect("the stages");
-    let to = from + page[from..].find("</section>").expect("its end");
-    let section = &page[from..to];
-    assert!(
-        section.contains("<dt>not wholly seen</dt><dd class=\"caution\">47 of 1"),
-        "{section}"
-    );
-    assert!(section.contains("4.49 %") && section.contains("44 have no end"));
-    assert!(!section.contains(fixture::RAN));
-    result.not_whole = None;
-    let page = result.document().page().expect("make the page");
-    assert!(!page.contains("not wholly seen"));
 }
 
 /// Numbers that look like chance and are the same in each run.

@@ -1,7 +1,7 @@
 //! A document as a page.
 
-use super::page::started;
 use super::shell::Shell;
+use super::started;
 use crate::document::{Document, Part, Section};
 use crate::plot::Plot;
 use crate::said::{Said, Weight};
@@ -21,10 +21,6 @@ struct Page<'a> {
     warnings: Vec<Said>,
 }
 
-/// Renders the page.
-///
-/// # Errors
-/// The template could not be filled; its types leave no way for that.
 pub(crate) fn page(of: &Document<'_>) -> Result<String, Fault> {
     let is_alarm = |said: &&Said| said.weight != Weight::Plain;
     let (alarms, conditions) = of.notices.iter().partition(is_alarm);
@@ -54,11 +50,10 @@ fn row_class(weights: &[Weight], row: &usize) -> &'static str {
 
 fn plots<'a>(of: &'a Document<'a>) -> impl Iterator<Item = &'a Plot> {
     let parts = of.sections.iter().flat_map(|section| &section.parts);
-    let plots = parts.filter_map(|part| match part {
-        Part::Plots(plots) => Some(plots.get()),
-        _ => None,
-    });
-    plots.flatten()
+    parts.flat_map(|part| match part {
+        Part::Plots(plots) => plots.get(),
+        _ => &[],
+    })
 }
 
 impl Weight {
@@ -112,24 +107,20 @@ mod tests {
 
     #[test]
     fn the_line_below_the_title_names_disk_and_machine_once() {
-        let facts = |of: &[&str]| Facts {
-            title: String::new(),
-            facts: Vec::new(),
-            of: of.iter().map(|name| (*name).to_owned()).collect(),
+        let of = |title: &str, about: &str, names: &[&str]| Document {
+            facts: vec![Facts {
+                title: String::new(),
+                facts: Vec::new(),
+                of: names.iter().map(|name| (*name).to_owned()).collect(),
+            }],
+            ..Document::default().titled(title, about)
         };
-        let drive = || facts(&["/dev/nvme0n1", "a drive"]);
-        let both = Document::default()
-            .titled("a title", "on /dev/nvme0n1")
-            .facts(drive())
-            .facts(facts(&["Linux 6.18.0", "a CPU"]));
+        let names = ["/dev/nvme0n1", "a drive", "Linux 6.18.0"];
         assert_eq!(
-            job(&both),
-            "on /dev/nvme0n1 \u{b7} a drive \u{b7} Linux 6.18.0 \u{b7} a CPU"
+            job(&of("a title", "on /dev/nvme0n1", &names)),
+            "on /dev/nvme0n1 \u{b7} a drive \u{b7} Linux 6.18.0"
         );
-        let one = Document::default()
-            .titled("/dev/nvme0n1", "run")
-            .run(0, 1_767_225_600)
-            .facts(drive());
+        let one = of("/dev/nvme0n1", "run", &names[..2]).run(0, 1_767_225_600);
         assert_eq!(job(&one), "run \u{b7} a drive \u{b7} 2026-01-01 00:00 UTC");
     }
 }

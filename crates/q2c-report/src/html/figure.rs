@@ -6,7 +6,6 @@
 
 mod layout;
 
-use super::escape::chart_text;
 use crate::plot::{Draw, Hover, Plot, Series, Values, View, Whiskers};
 use layout::{axis_id, colours_id, layout};
 use serde_json::{Value, json};
@@ -49,9 +48,10 @@ fn row(cells: &[Option<f64>], is_exact: bool) -> Value {
     numbers(&cells.collect::<Vec<f64>>(), is_exact)
 }
 
-/// A text for plotly, with its lines.
+/// A text for plotly, with its lines. Plotly reads `<b>`, `<a href>` and entities in texts.
 fn text(words: &str) -> String {
-    chart_text(words).replace('\n', "<br>")
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    words.replace('>', "&gt;").replace('\n', "<br>")
 }
 
 fn texts(texts: &[String]) -> Value {
@@ -145,11 +145,10 @@ fn hover(hover: &Hover) -> Option<String> {
 
 /// The texts of the points; those of cells by row.
 fn point_texts(series: &Series) -> Option<Value> {
-    let texts_of_points = match series.cells.first() {
+    (!series.texts.is_empty()).then(|| match series.cells.first() {
         Some(row) => series.texts.chunks(row.len()).map(texts).collect(),
         None => texts(&series.texts),
-    };
-    Some(texts_of_points).filter(|_| !series.texts.is_empty())
+    })
 }
 
 fn line(series: &Series) -> Value {

@@ -1,7 +1,6 @@
 //! What every page has: scripts, style, head line, and the data of its charts.
 
 use super::figure::figures;
-use super::packing::packed;
 use super::plotly;
 use crate::plot::Plot;
 use serde_json::Value;
@@ -18,34 +17,29 @@ pub(super) struct Shell {
     pub script: &'static str,
     /// The command that the result is of, as it is typed behind `q2c`.
     pub command: &'static str,
+    /// The plots' figures by their ids, as JSON, packed.
     pub figures: String,
     /// The line below the title: what was measured or read.
     pub job: String,
 }
 
 impl Shell {
-    /// The shell of a page with these plots.
     pub fn new<'a>(
         command: &'static str,
         job: String,
         plots: impl Iterator<Item = &'a Plot>,
     ) -> Self {
+        let figures: Value = plots.map(|plot| (plot.id.clone(), figures(plot))).collect();
         Shell {
             policy: policy(),
             style: STYLE,
-            library: plotly::packed(),
+            library: plotly::library(),
             script: SCRIPT,
             command,
-            figures: figures_of(plots),
+            figures: plotly::packed(figures.to_string().as_bytes()),
             job,
         }
     }
-}
-
-/// The plots' figures by their ids, as JSON, packed.
-fn figures_of<'a>(plots: impl Iterator<Item = &'a Plot>) -> String {
-    let figures: Value = plots.map(|plot| (plot.id.clone(), figures(plot))).collect();
-    packed(figures.to_string().as_bytes())
 }
 
 /// The page's Content-Security-Policy: no network, and no script but the two that belong to the

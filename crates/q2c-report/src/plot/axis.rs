@@ -1,6 +1,5 @@
 //! Axes, and the ticks that several plots share.
 
-use super::setters::setters;
 use crate::quantity;
 
 /// Ticks of the axis of quantiles: name of the quantile q, and its place `1 / (1 - q)`.
@@ -14,7 +13,6 @@ const TAIL: [(f64, &str); 7] = [
     (1e5, "p99.999"),
 ];
 
-/// What stands along an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Scale {
     /// Numbers, or names where the series have names.
@@ -30,7 +28,6 @@ pub(crate) enum Scale {
 pub(crate) struct Axis {
     pub title: String,
     pub scale: Scale,
-    /// Whether the axis shows zero.
     pub from_zero: bool,
     /// Whether the plots of a section that have such an axis zoom together.
     pub linked: bool,
@@ -93,12 +90,11 @@ impl Axis {
         ticks_us(title, &[1.0, 2.0, 5.0])
     }
 
-    /// A logarithmic axis of microseconds with a tick at each decade alone.
+    /// The same with a tick at each decade alone.
     pub fn decades_us(title: &str) -> Self {
         ticks_us(title, &[1.0])
     }
 
-    /// The axis of shares of I/Os, in percent.
     pub fn shares() -> Self {
         Axis {
             range: Some((0.0, 101.0)),
@@ -109,11 +105,8 @@ impl Axis {
     /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
     /// same length.
     pub fn quantiles() -> Self {
-        let (ticks, names) = TAIL
-            .iter()
-            .map(|(at, name)| (*at, (*name).to_owned()))
-            .unzip();
-        Axis::logarithmic("quantile").named_ticks(ticks, names)
+        let ticks = TAIL.map(|(at, name)| (at, name.to_owned()));
+        Axis::logarithmic("quantile").named_ticks(ticks)
     }
 
     setters! {
@@ -123,17 +116,15 @@ impl Axis {
         without_grid() { without_grid = true }
     }
 
-    pub fn named_ticks(mut self, ticks: Vec<f64>, names: Vec<String>) -> Self {
-        (self.ticks, self.tick_names) = (ticks, names);
+    pub fn named_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+        (self.ticks, self.tick_names) = ticks.into_iter().unzip();
         self
     }
 }
 
 fn ticks_us(title: &str, steps: &[f64]) -> Axis {
     let ticks = (-1..=7).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-    let ticks: Vec<f64> = ticks.collect();
-    let names = ticks.iter().map(|us| round_duration(us * 1e3)).collect();
-    Axis::logarithmic(title).named_ticks(ticks, names)
+    Axis::logarithmic(title).named_ticks(ticks.map(|us| (us, round_duration(us * 1e3))))
 }
 
 /// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.

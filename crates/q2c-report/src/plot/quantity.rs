@@ -28,28 +28,24 @@ impl<T, V> Quantity<T, V> {
         unit.split(' ').next().unwrap_or_default()
     }
 
-    /// The view of the figure over an axis.
     pub fn view(&self, x: Axis) -> View {
         View::new(self.label, x, Axis::from_zero(self.axis))
     }
 }
 
 impl<T> Quantity<T> {
-    /// The number, in the unit of the axis.
     pub fn figure(&self, of: &T) -> f64 {
         (self.of)(of) * self.scale
     }
 }
 
 impl<T> Quantity<T, Option<f64>> {
-    /// The number where it is known, in the unit of the axis.
     pub fn figure(&self, of: &T) -> Option<f64> {
         Some((self.of)(of)? * self.scale)
     }
 }
 
 impl<T> Quantity<T, Interval> {
-    /// The medians, with whiskers.
     pub fn medians<'a, X: Coordinate>(
         &self,
         name: &str,

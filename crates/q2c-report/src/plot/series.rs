@@ -1,11 +1,9 @@
 //! Series of points, and how they are drawn.
 
 use super::Style;
-use super::setters::setters;
 use q2c_stats::Interval;
 use std::borrow::Cow;
 
-/// What a series is drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Draw {
     Line,
@@ -34,7 +32,6 @@ pub(crate) enum Values {
     },
 }
 
-/// What may be a point's place along an axis.
 pub(crate) trait Coordinate: Sized {
     fn values(all: Vec<Self>) -> Values;
 }
@@ -78,14 +75,14 @@ impl Coordinate for Place {
             Place::Number(number) => Some(*number),
             Place::Name(_) => None,
         };
+        if let Some(numbers) = all.iter().map(number).collect() {
+            return Values::Numbers(numbers);
+        }
         let name = |place| match place {
             Place::Number(number) => number.to_string(),
             Place::Name(name) => name,
         };
-        match all.iter().map(number).collect() {
-            Some(numbers) => Values::Numbers(numbers),
-            None => Values::Names(all.into_iter().map(name).collect()),
-        }
+        Values::Names(all.into_iter().map(name).collect())
     }
 }
 
@@ -114,21 +111,36 @@ impl Whiskers {
         }
     }
 
-    pub fn thick(mut self) -> Self {
-        self.thin = false;
-        self
+    /// Thick whiskers, by their reach below and above each point.
+    pub fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let (below, above) = reach.into_iter().unzip();
+        Whiskers {
+            above,
+            below,
+            thin: false,
+        }
     }
 }
 
 /// The median, and a gap where nothing was measured.
 pub(crate) fn known(interval: &Interval) -> f64 {
     if interval.trials == 0 {
-        return f64::NAN;
+        f64::NAN
+    } else {
+        interval.median
     }
-    interval.median
 }
 
-/// What the hover text of a point says.
+/// The cells of a heat map: a row for each of `ys`, in it a cell for each of `xs`.
+pub(crate) fn grid<'a, X, Y>(
+    xs: &'a [X],
+    ys: &'a [Y],
+    cell: impl Fn(&'a X, &'a Y) -> Option<f64>,
+) -> Vec<Vec<Option<f64>>> {
+    let row = |y| -> Vec<Option<f64>> { xs.iter().map(|x| cell(x, y)).collect() };
+    ys.iter().map(row).collect()
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Hover {
     /// Its place and the name of the series.
@@ -139,25 +151,20 @@ pub(crate) enum Hover {
     /// one decimal, and `{text}` for its text.
     Words {
         words: Cow<'static, str>,
-        /// Whether the name of the series stands beside them.
         named: bool,
     },
 }
 
-/// A series of points.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub draw: Draw,
     /// Empty for a series without an entry in the legend.
     pub name: String,
-    /// Whether the series is shown and hidden with all others of its name.
     pub grouped: bool,
     pub in_legend: bool,
     pub x: Values,
     pub y: Values,
-    /// The rows of a heat map.
     pub cells: Vec<Vec<Option<f64>>>,
-    /// Whether there is some room between the cells.
     pub spaced: bool,
     pub x_whiskers: Option<Whiskers>,
     pub y_whiskers: Option<Whiskers>,
@@ -166,17 +173,13 @@ pub(crate) struct Series {
     pub hover: Hover,
     /// Empty for a colour that no other series of the view has.
     pub colour: Cow<'static, str>,
-    /// Width of the line.
     pub width: f64,
     pub dash: &'static str,
-    /// Size of the dots.
     pub size: f64,
     /// The symbol of all dots, or of each.
     pub symbols: Vec<&'static str>,
-    /// Colour and width of the edge of dots.
     pub edge: Option<(Cow<'static, str>, f64)>,
     pub opacity: f64,
-    /// Whether the area to the series before is filled.
     pub filled: bool,
     pub panel: usize,
     /// Whether all digits count. Five are finer than a pixel and keep a page small, but would
@@ -262,7 +265,6 @@ impl Series {
     }
 
     setters! {
-        /// Shows and hides the series with all others of its name.
         grouped() { grouped = true }
         unlisted() { in_legend = false }
         spaced() { spaced = true }
@@ -281,11 +283,20 @@ impl Series {
         }
         opacity(opacity: f64) { opacity = opacity }
         panel(panel: usize) { panel = panel }
-        /// Puts the series into the lower panel.
         below() { panel = 1 }
         /// Sets the text of each point, which the hover text may name.
         texts(texts: impl IntoIterator<Item = String>) { texts = texts.into_iter().collect() }
         name(name: impl Into<String>) { name = name.into() }
+    }
+
+    /// The series, unless it has no point.
+    pub fn if_any(self) -> Option<Self> {
+        let is_empty = match &self.x {
+            Values::Numbers(all) => all.is_empty(),
+            Values::Names(all) => all.is_empty(),
+            Values::Even { .. } => self.cells.is_empty(),
+        };
+        (!is_empty).then_some(self)
     }
 
     /// Says in the hover text the height of a point in a unit.
@@ -302,15 +313,11 @@ impl Series {
 
     /// Sets the words of the hover text without the name of the series.
     pub fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
-        let words = words.into();
-        self.hover = Hover::Words {
-            words,
-            named: false,
-        };
+        let (words, named) = (words.into(), false);
+        self.hover = Hover::Words { words, named };
         self
     }
 
-    /// Draws the line in a colour and with a width.
     pub fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.colour(colour).width(width)
     }
@@ -321,7 +328,6 @@ impl Series {
             .symbol(style.symbol)
     }
 
-    /// Draws an edge around the dots.
     pub fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.edge = Some((colour.into(), width));
         self

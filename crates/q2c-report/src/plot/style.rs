@@ -1,13 +1,9 @@
 //! Styles of series that are drawn together: each has a colour of its own.
 
-/// How a series is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
-    /// Name of its colour.
     pub colour: String,
-    /// Stroke of its line.
     pub dash: &'static str,
-    /// Its points.
     pub symbol: &'static str,
 }
 

@@ -7,10 +7,8 @@ use q2c_model::WakeDelay;
 use q2c_result::tune::{Calibration, CalibrationPoint};
 use q2c_stats::{percentile, sorted};
 
-/// Number of steps in which a fitted curve is drawn.
 const STEPS: u32 = 60;
 
-/// The plots of wake-up delay, CPU and latency over the sleep asked.
 pub(crate) fn plots(calibration: &Calibration) -> Vec<Plot> {
     if calibration.points.is_empty() {
         return Vec::new();
@@ -54,15 +52,14 @@ fn cpu(calibration: &Calibration) -> Plot {
     let cost = &calibration.cost;
     let clear = |sleep| cost.sleep_cpu_clear_ns.at(sleep);
     let hit = |sleep| cost.sleep_cpu_hit_ns.at(sleep);
+    let measured = &calibration.points;
     plot(
         "sleep-cpu",
         "Calibration: CPU",
         "Thread CPU of an I/O, and the part of it that arming, leaving and returning cost. At 0 the thread only polls.",
         "CPU, us",
         vec![
-            points("per I/O, measured", &calibration.points, "@poll", |p| {
-                p.cpu_ns
-            }),
+            points("per I/O, measured", measured, "@poll", |p| p.cpu_ns),
             curve("of a clear sleep alone, model", calibration, "@poll", clear),
             curve("of a hit sleep alone, model", calibration, "@poll", hit).dash("dot"),
         ],
@@ -70,15 +67,12 @@ fn cpu(calibration: &Calibration) -> Plot {
 }
 
 fn latency(calibration: &Calibration) -> Plot {
-    let cost = &calibration.cost;
-    let mut series = vec![points("p50, measured", &calibration.points, "@c", |p| {
-        p.wait_p50_ns
-    })];
+    let added = &calibration.cost.added_latency_ns;
+    let measured = &calibration.points;
+    let mut series = vec![points("p50, measured", measured, "@c", |p| p.wait_p50_ns)];
     series.extend(polled_wait(calibration).map(|polled| {
-        let name = "polled + added by sleeping, model";
-        curve(name, calibration, "@c", |sleep| {
-            polled + cost.added_latency_ns.at(sleep)
-        })
+        let wait = |sleep| polled + added.at(sleep);
+        curve("polled + added by sleeping, model", calibration, "@c", wait)
     }));
     plot(
         "sleep-latency",
@@ -97,12 +91,8 @@ fn polled_wait(calibration: &Calibration) -> Option<f64> {
 
 /// The model's wake-up delay after a sleep, ns, at one quantile of its deviation.
 fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
-    let z = if wake.z.is_empty() {
-        0.0
-    } else {
-        percentile(&sorted(&wake.z), quantile)
-    };
-    wake.base_ns.at(sleep_ns) + wake.spread_ns.at(sleep_ns) * z
+    let z = (!wake.z.is_empty()).then(|| percentile(&sorted(&wake.z), quantile));
+    wake.base_ns.at(sleep_ns) + wake.spread_ns.at(sleep_ns) * z.unwrap_or(0.0)
 }
 
 fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<Series>) -> Plot {
@@ -140,7 +130,6 @@ fn curve(
     let longest = asked.fold(0.0, f64::max);
     let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
     let us = |sleep: f64| (sleep * NS_TO_US, of(sleep) * NS_TO_US);
-    Series::line(name, sleeps.map(us))
-        .pen(colour, 1.5)
-        .hover(HOVER)
+    let line = Series::line(name, sleeps.map(us));
+    line.pen(colour, 1.5).hover(HOVER)
 }

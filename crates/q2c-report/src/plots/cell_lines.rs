@@ -9,7 +9,6 @@ use q2c_result::tune::{Cell, TuneResult};
 /// Colours for cells that are neither a baseline nor the recommended one.
 const OTHERS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
 
-/// A cell as the plots draw it.
 pub(crate) struct CellLine<'a> {
     pub cell: &'a Cell,
     pub name: String,
@@ -17,11 +16,10 @@ pub(crate) struct CellLine<'a> {
     pub is_recommended: bool,
 }
 
-/// The cells of one block size with their colours.
 pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
     let recommendation = label::recommendation_of(result, bs);
     let mut others = OTHERS.iter().cycle();
-    let mut line = |cell| {
+    let line = |cell| {
         let is_recommended = label::is_recommended(cell, recommendation);
         let colour = match cell.method {
             Method::POLL => "@poll",
@@ -37,7 +35,7 @@ pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
         }
     };
     let cells = label::cells_of(result, bs).into_iter();
-    cells.map(&mut line).collect()
+    cells.map(line).collect()
 }
 
 impl CellLine<'_> {

@@ -4,19 +4,15 @@ use crate::heat::{Grid, grids};
 use crate::plot::{Axis, Colours, Plot, Series, View};
 use q2c_result::bench::BenchResult;
 
-/// A heat map for each grid of a result.
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
+    const TITLE: &str = "Throughput over the settings of the device";
     let plot = |(id, grid): (usize, &Grid)| {
-        Plot::new(
-            format!("grid-{id}"),
-            "Throughput over the settings of the device",
-            420,
-        )
-        .note(format!(
+        let note = format!(
             "KIOPS, {}. Crosses: collapse, throughput has fallen for sure. Gaps were not measured.",
             grid.title
-        ))
-        .view(view(grid))
+        );
+        let plot = Plot::new(format!("grid-{id}"), TITLE, 420);
+        plot.note(note).view(view(grid))
     };
     grids(result).iter().enumerate().map(plot).collect()
 }
@@ -30,15 +26,11 @@ fn view(grid: &Grid) -> View {
     );
     let fallen = grid.rows.iter();
     let fallen = fallen.filter_map(|row| Some((row.collapse?.to_string(), row.value.to_string())));
-    let crosses = Series::dots("", fallen)
-        .unlisted()
-        .symbol("x")
-        .size(10.0)
-        .without_hover();
+    let crosses = Series::dots("", fallen).unlisted().without_hover();
     View::new("IOPS", Axis::names(columns), Axis::names(rows))
         .colours(Colours::new("KIOPS"))
         .series([
             map.hover_alone(format!("{{x}} {columns}, {{y}} {rows}: {{z:.4g}} KIOPS")),
-            crosses,
+            crosses.symbol("x").size(10.0),
         ])
 }

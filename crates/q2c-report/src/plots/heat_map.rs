@@ -1,6 +1,6 @@
 //! The sweep of the rules `mean` and `min` as heat maps over their two parameters.
 
-use crate::plot::{Axis, Colours, Mark, Plot, Quantity, Series, View, round_duration};
+use crate::plot::{Axis, Colours, Mark, Plot, Quantity, Series, View, grid, round_duration};
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 
 const QUANTITIES: [Quantity<Prediction>; 4] = [
@@ -16,33 +16,47 @@ const QUANTITIES: [Quantity<Prediction>; 4] = [
 /// parameters ratio and period.
 const RULES: [&str; 2] = ["mean", "min"];
 
-/// A cell of the sweep with its place in the map.
 struct Placed<'a> {
     ratio: f64,
     period_ns: f64,
     cell: &'a SweepCell,
 }
 
-/// The map of a rule.
+/// The map of a rule, with the ratios and the periods in their order.
 struct Map<'a> {
     rule: &'static str,
     cells: Vec<Placed<'a>>,
+    ratios: Vec<f64>,
+    periods: Vec<f64>,
 }
 
-/// The maps of ratio against period for the rules `mean` and `min`.
 pub(crate) fn plot(sweep: &Sweep) -> Plot {
-    let map = |rule: &'static str| {
-        let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
-        let cells: Vec<Placed<'_>> = cells.filter_map(placed).collect();
-        (!cells.is_empty()).then_some(Map { rule, cells })
-    };
-    let maps: Vec<Map<'_>> = RULES.into_iter().filter_map(map).collect();
+    let maps = RULES.into_iter().filter_map(|rule| map(sweep, rule));
+    let maps: Vec<Map<'_>> = maps.collect();
     Plot::new("heat-map", "Sweep: ratio against period", 420)
         .note(
             "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
              objective that keeps the limits.",
         )
         .views(QUANTITIES.iter().map(|quantity| view(sweep, &maps, quantity)))
+}
+
+fn map<'a>(sweep: &'a Sweep, rule: &'static str) -> Option<Map<'a>> {
+    let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
+    let cells: Vec<Placed<'_>> = cells.filter_map(placed).collect();
+    let distinct = |of: fn(&Placed<'_>) -> f64| {
+        let mut all: Vec<f64> = cells.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        all
+    };
+    let (ratios, periods) = (distinct(|p| p.ratio), distinct(|p| p.period_ns));
+    (!cells.is_empty()).then_some(Map {
+        rule,
+        cells,
+        ratios,
+        periods,
+    })
 }
 
 fn placed(cell: &SweepCell) -> Option<Placed<'_>> {
@@ -63,26 +77,19 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
             out_of_limits(map, sweep.floor_iops),
             ring.map(|best| ring_of(&best)),
         ];
-        series
-            .into_iter()
-            .flatten()
-            .map(move |series| series.panel(panel))
+        let series = series.into_iter().flatten();
+        series.map(move |series| series.panel(panel))
     };
     let headings = maps.iter().enumerate().map(|(panel, map)| Mark::Heading {
         panel,
         kind: "rule",
         name: map.rule.to_owned(),
     });
-    let panels = maps.iter().enumerate().map(|(n, map)| {
+    let panels = maps.iter().enumerate().map(|(n, map)| Axis {
         // Beside a map of the same ratios there is no need, and on a phone no room, for their
         // numbers.
-        let is_same = maps
-            .first()
-            .is_some_and(|first| first.ratios() == map.ratios());
-        Axis {
-            is_bare: n > 0 && is_same,
-            ..ratio_axis(map, if n == 0 { "ratio, %" } else { "" })
-        }
+        is_bare: n > 0 && maps[0].ratios == map.ratios,
+        ..ratio_axis(map, if n == 0 { "ratio, %" } else { "" })
     });
     let colours = Colours {
         range: kept_range(sweep, maps, quantity),
@@ -109,23 +116,16 @@ fn kept_range(
     maps: &[Map<'_>],
     quantity: &Quantity<Prediction>,
 ) -> Option<(f64, f64)> {
-    let cells = maps
-        .iter()
-        .flat_map(|map| &map.cells)
-        .map(|placed| placed.cell);
-    let (low, high) = cells
-        .filter(|cell| keeps_limits(cell, sweep.floor_iops))
-        .map(|cell| quantity.figure(&cell.gives))
-        .filter(|figure| figure.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), figure| {
-            (low.min(figure), high.max(figure))
-        });
+    let cells = maps.iter().flat_map(|map| &map.cells);
+    let kept = cells.filter(|placed| keeps_limits(placed.cell, sweep.floor_iops));
+    let figures = kept.map(|placed| quantity.figure(&placed.cell.gives));
+    let (low, high) = super::span(figures.filter(|figure| figure.is_finite()));
     (low < high).then_some((low, high))
 }
 
 /// The axis of ratios, with half a step of room at both ends.
 fn ratio_axis(map: &Map<'_>, title: &str) -> Axis {
-    let ratios: Vec<f64> = map.ratios().iter().map(|ratio| ratio * 100.0).collect();
+    let ratios: Vec<f64> = map.ratios.iter().map(|ratio| ratio * 100.0).collect();
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
     let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
     let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
@@ -135,45 +135,35 @@ fn ratio_axis(map: &Map<'_>, title: &str) -> Axis {
     }
 }
 
-impl Map<'_> {
-    fn ratios(&self) -> Vec<f64> {
-        self.distinct(|placed| placed.ratio)
-    }
-
-    fn distinct(&self, of: fn(&Placed<'_>) -> f64) -> Vec<f64> {
-        let mut all: Vec<f64> = self.cells.iter().map(of).collect();
-        all.sort_by(f64::total_cmp);
-        all.dedup();
-        all
-    }
-}
-
-fn dots(cells: &[&Placed<'_>]) -> Series {
-    let places = cells.iter();
+fn dots<'a, 'b: 'a>(cells: impl IntoIterator<Item = &'a Placed<'b>>) -> Series {
+    let places = cells.into_iter();
     let places = places.map(|of| (round_duration(of.period_ns), of.ratio * 100.0));
     Series::dots("", places).unlisted().without_hover()
 }
 
 fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
-    let (periods, ratios) = (map.distinct(|placed| placed.period_ns), map.ratios());
-    let cell_at = |ratio: f64, period: f64| {
+    let cell_at = |period: f64, ratio: f64| {
         let mut cells = map.cells.iter();
         let found = cells.find(|p| p.ratio == ratio && p.period_ns == period);
         found.map(|placed| placed.cell)
     };
-    let cells = |ratio: f64| periods.iter().map(move |period| cell_at(ratio, *period));
     let figure = |cell: &SweepCell| quantity.figure(&cell.gives);
-    let rows = ratios
-        .iter()
-        .map(|ratio| cells(*ratio).map(|cell| cell.map(figure)).collect());
-    let texts = ratios.iter().flat_map(|ratio| cells(*ratio));
+    let rows = grid(&map.periods, &map.ratios, |period, ratio| {
+        cell_at(*period, *ratio).map(figure)
+    });
+    let periods = |ratio: f64| {
+        map.periods
+            .iter()
+            .map(move |period| cell_at(*period, ratio))
+    };
+    let cells = map.ratios.iter().flat_map(|ratio| periods(*ratio));
     Series::heat_map(
-        periods.iter().copied().map(round_duration).collect(),
-        ratios.iter().map(|ratio| ratio * 100.0).collect(),
+        map.periods.iter().copied().map(round_duration).collect(),
+        map.ratios.iter().map(|ratio| ratio * 100.0).collect(),
         rows,
     )
     .spaced()
-    .texts(texts.map(|cell| cell.map(about).unwrap_or_default()))
+    .texts(cells.map(|cell| cell.map(about).unwrap_or_default()))
     .hover_alone("{text}")
 }
 
@@ -192,17 +182,13 @@ fn about(cell: &SweepCell) -> String {
 /// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
 fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<Series> {
     let cells = map.cells.iter();
-    let excluded = cells.filter(|placed| !keeps_limits(placed.cell, floor_iops));
-    let excluded: Vec<&Placed<'_>> = excluded.collect();
+    let crosses = dots(cells.filter(|placed| !keeps_limits(placed.cell, floor_iops)));
     // Dark on the bright end of the scale, and with a bright edge on the dark one.
-    let crosses = dots(&excluded).symbol("x").size(7.0).colour("#1c2430");
-    (!excluded.is_empty()).then(|| crosses.edge("#ffffff", 1.0))
+    let crosses = crosses.symbol("x").size(7.0).colour("#1c2430");
+    crosses.edge("#ffffff", 1.0).if_any()
 }
 
 fn ring_of(best: &Placed<'_>) -> Series {
-    dots(&[best])
-        .symbol("circle-open")
-        .size(18.0)
-        .colour("#ff2d6f")
-        .edge("#ff2d6f", 3.0)
+    let ring = dots([best]).symbol("circle-open").size(18.0);
+    ring.colour("#ff2d6f").edge("#ff2d6f", 3.0)
 }

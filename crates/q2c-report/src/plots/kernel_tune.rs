@@ -29,19 +29,13 @@ pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
 
 fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
     let series = |(method, colour): (&KernelMethod, &&'static str)| {
-        let points = method
-            .series
-            .iter()
-            .map(|of| (of.end_s, quantity.figure(of)));
-        let known = points
-            .clone()
-            .filter(|(_, figure)| figure.is_some())
-            .count();
+        let points = method.series.iter();
+        let points = points.map(|of| (of.end_s, quantity.figure(of)));
+        let known = points.clone().filter(|(_, figure)| figure.is_some());
         let line = Series::line(name(&method.method), points).colour(*colour);
-        (known > 1).then_some(line)
+        (known.count() > 1).then_some(line)
     };
     let coloured = methods.iter().zip(COLOURS.iter().cycle());
-    quantity
-        .view(Axis::over_time("time, s"))
-        .series(coloured.filter_map(series))
+    let view = quantity.view(Axis::over_time("time, s"));
+    view.series(coloured.filter_map(series))
 }

@@ -9,13 +9,17 @@ use q2c_result::late::{LateRun, LateTime, Miss};
 /// Colours of the parts, in the order of time. Device, oversleep and wake-up are to be told apart.
 const COLOURS: [&str; 6] = ["@a", "@poll", "@b", "@chosen", "@f", "@c"];
 
-/// A plot for each cell with late time.
 pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
     let seen = lines.iter().filter_map(|line| match &line.cell.late {
-        Some(late @ LateTime::Seen(run)) => Some((line, late, &**run)),
+        Some(late @ LateTime::Seen(run)) => Some((line, late, run)),
         _ => None,
     });
-    let plot = |(n, (line, late, run)): (usize, (&CellLine<'_>, &LateTime, &LateRun))| {
+    let plots = seen.enumerate().map(|(n, (line, late, run))| {
+        let x = Axis::from_zero("time, s");
+        let view = View::new("parts", x, Axis::from_zero("U2C, us"))
+            .above(Axis::from_zero("lateness, us"))
+            .series(parts(run))
+            .series(misses(run));
         Plot::new(format!("late-time-{n}"), "Late time", 460)
             .note(format!(
                 "{}, in a run of its own with the block layer captured. Above: the mean parts of U2C by interval, \
@@ -25,33 +29,22 @@ pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
                 line.name,
                 late::told(late).join("; ")
             ))
-            .view(view(run))
-    };
-    seen.enumerate().map(plot).collect()
-}
-
-fn view(run: &LateRun) -> View {
-    View::new(
-        "parts",
-        Axis::from_zero("time, s"),
-        Axis::from_zero("U2C, us"),
-    )
-    .above(Axis::from_zero("lateness, us"))
-    .series(parts(run))
-    .series(misses(run))
+            .view(view)
+    });
+    plots.collect()
 }
 
 /// The mean parts by interval. An interval without I/Os has no height.
 fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
-    let area = move |(n, (name, colour)): (usize, (&&str, &'static str))| {
+    let coloured = late::PARTS.iter().zip(COLOURS).enumerate();
+    coloured.map(move |(n, (name, colour))| {
         let part = run.intervals.iter().map(|interval| {
             let parts = interval.numbers.parts;
             let part = parts.map(|parts| parts.in_order()[n] * NS_TO_US);
             (interval.end_s, part)
         });
         Series::area(*name, part).pen(colour, 1.0).unit("us")
-    };
-    late::PARTS.iter().zip(COLOURS).enumerate().map(area)
+    })
 }
 
 /// The misses as points: those that had the device for themselves, and those with other requests
@@ -67,12 +60,10 @@ fn misses(run: &LateRun) -> impl Iterator<Item = Series> {
         ("miss, alone on the device", "@d", alone),
         ("miss, beside others", "@e", beside),
     ];
-    let present = groups.into_iter().filter(|(.., misses)| !misses.is_empty());
-    present.map(move |(name, colour, misses)| {
-        Series::dots(name, misses.into_iter().map(lateness))
-            .below()
-            .colour(colour)
-            .size(4.0)
-            .unit("us")
-    })
+    groups
+        .into_iter()
+        .filter_map(move |(name, colour, misses)| {
+            let dots = Series::dots(name, misses.into_iter().map(lateness)).below();
+            dots.colour(colour).size(4.0).unit("us").if_any()
+        })
 }

@@ -7,9 +7,8 @@ use crate::plot::{Axis, Plot, Series, View};
 /// The distribution of the latencies of each cell, with a view of the tail.
 pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
     let view = |label, y, height: fn(f64) -> f64| {
-        let drawn = lines
-            .iter()
-            .filter(|line| !line.cell.latency_quantiles.is_empty());
+        let lines = lines.iter();
+        let drawn = lines.filter(|line| !line.cell.latency_quantiles.is_empty());
         View::new(label, Axis::logarithmic_us("latency"), y).series(drawn.map(|line| {
             let points = &line.cell.latency_quantiles;
             tell_quantiles(line.series(places(points, height), ""), points)
@@ -28,16 +27,13 @@ pub(crate) fn places(
     curve: &[(f64, f64)],
     height: fn(f64) -> f64,
 ) -> impl Iterator<Item = (f64, f64)> {
-    curve
-        .iter()
-        .map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
+    let points = curve.iter();
+    points.map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
 }
 
-/// Tells each quantile with its latency.
 pub(crate) fn tell_quantiles(series: Series, curve: &[(f64, f64)]) -> Series {
-    series
-        .texts(curve.iter().map(|(quantile, _)| name(*quantile)))
-        .hover("{text}: {x} us")
+    let names = curve.iter().map(|(quantile, _)| name(*quantile));
+    series.texts(names).hover("{text}: {x} us")
 }
 
 /// The place of a quantile on [`Axis::shares`].
@@ -62,9 +58,7 @@ mod tests {
 
     #[test]
     fn quantiles_have_their_usual_names() {
-        assert_eq!(
-            [0.5, 0.999, 0.0, 0.99999].map(name),
-            ["p50", "p99.9", "p0", "p99.999"]
-        );
+        let names = [0.5, 0.999, 0.0, 0.99999].map(name);
+        assert_eq!(names, ["p50", "p99.9", "p0", "p99.999"]);
     }
 }

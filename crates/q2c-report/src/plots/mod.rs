@@ -23,8 +23,12 @@ pub(crate) mod reproduce;
 pub(crate) mod scale;
 pub(crate) mod stages_over_jobs;
 pub(crate) mod sweep;
-mod timeline;
 pub(crate) mod tune;
 pub(crate) mod tune_jobs;
 
 const NS_TO_US: f64 = 1e-3;
+
+fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    numbers.fold(nothing, |(low, high), n| (low.min(n), high.max(n)))
+}

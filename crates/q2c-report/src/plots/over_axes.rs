@@ -5,6 +5,7 @@ use super::over_jobs::QUANTITIES;
 use crate::bench::{beside, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
+use crate::phrase::grouped;
 use crate::plot::{Axis, Coordinate, Plot, Quantity, Series, Style, View, known, styles};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
@@ -58,26 +59,26 @@ impl Varied {
     }
 }
 
-/// A plot for each axis that has several values.
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
-    let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
-    let cells: Vec<&BenchCell> = cells.collect();
-    // A setting of the device that has a grid needs no plot beside it.
     let grids = grids(result);
-    let has_grid = |axis: &&Varied| grids.iter().any(|grid| grid.axes.contains(&axis.name));
-    let axes = AXES.iter().filter(|axis| !has_grid(axis));
-    let sorted = axes.map(|axis| {
-        let mut cells = cells.clone();
+    let plot = |axis: &Varied| {
+        // A setting of the device that has a grid needs no plot beside it.
+        if grids.iter().any(|grid| grid.axes.contains(&axis.name)) {
+            return None;
+        }
+        let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
+        let mut cells: Vec<&BenchCell> = cells.collect();
         cells.sort_by_key(|cell| (axis.number)(&cell.point));
-        (axis, cells)
-    });
-    let varied = sorted.filter(|(axis, cells)| axis.places(cells).len() > 1);
-    varied.map(|(axis, cells)| plot(axis, &cells)).collect()
+        (axis.places(&cells).len() > 1).then(|| plot(axis, &cells))
+    };
+    AXES.iter().filter_map(plot).collect()
 }
 
 /// The plot over an axis of cells in its order.
 fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
-    let lines = lines(axis, cells);
+    let name = |cell: &&BenchCell| line_name(axis, &cell.point, cells);
+    // The cells of a line differ in the axis alone.
+    let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
         let x = Axis::names_in_order(axis.name, axis.places(cells));
@@ -105,27 +106,6 @@ fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
     known(&(quantity.of)(cell)) * quantity.scale
 }
 
-/// Cells that differ in the axis alone.
-struct Line<'a> {
-    name: String,
-    cells: Vec<&'a BenchCell>,
-}
-
-fn lines<'a>(axis: &Varied, cells: &[&'a BenchCell]) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
-    for &cell in cells {
-        let name = line_name(axis, &cell.point, cells);
-        match lines.iter_mut().find(|line| line.name == name) {
-            Some(line) => line.cells.push(cell),
-            None => lines.push(Line {
-                name,
-                cells: vec![cell],
-            }),
-        }
-    }
-    lines
-}
-
 /// Interface and method, and whatever else varies over the benchmark.
 fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
     let varies = |of: &dyn Fn(&BenchPoint) -> String| {
@@ -148,20 +128,19 @@ fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String 
 }
 
 fn series<X: Coordinate>(
-    lines: &[Line<'_>],
+    lines: &[(String, Vec<&BenchCell>)],
     quantity: &Quantity<BenchCell, Interval>,
     place: impl Fn(&BenchCell) -> X,
 ) -> Vec<Series> {
-    let series_of = |(line, style): (&Line<'_>, &Style)| {
-        let points = line
-            .cells
+    let series_of = |((name, cells), style): (&(String, Vec<&BenchCell>), &Style)| {
+        let points = cells
             .iter()
             .map(|cell| (place(cell), figure(cell, quantity)));
         let about = |cell: &&BenchCell| format!("{} depth {}", cell.point.bs, cell.point.depth);
-        Series::dotted_line(&line.name, points)
+        Series::dotted_line(name, points)
             .style(style)
             .size(7.0)
-            .texts(line.cells.iter().map(about))
+            .texts(cells.iter().map(about))
             .hover("{y} at {x}; {text}")
     };
     let styles = styles(lines.len());

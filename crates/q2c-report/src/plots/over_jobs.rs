@@ -3,6 +3,7 @@
 
 use crate::bench::{Section, name};
 use crate::mode;
+use crate::phrase::grouped;
 use crate::plot::{Axis, Plot, Quantity, Series, Style, styles};
 use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
@@ -24,49 +25,30 @@ pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
 
 /// `None` where there is one number of jobs alone: its points would stand above each other.
 pub(crate) fn plot(result: &BenchResult, section: &Section, id: usize) -> Option<Plot> {
-    let cells = result.cells.iter().filter(|c| section.holds(&c.point));
-    let jobs: BTreeSet<u32> = cells.map(|c| c.point.jobs).collect();
-    if jobs.len() < 2 {
-        return None;
-    }
+    let jobs: BTreeSet<u32> = section.cells(result).map(|c| c.point.jobs).collect();
+    let measured = section.cells(result).filter(|c| c.iops.trials > 0);
+    let lines = grouped(measured.map(|cell| (name(&cell.point), cell)));
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
         let x = Axis::from_zero("jobs").ticks(jobs.iter().copied());
-        let lines = lines(result, section, quantity, n == 0);
-        quantity.view(x).series(lines)
-    };
-    Some(
-        Plot::new(format!("jobs-{id}"), "Over the number of jobs", 460)
-            .note(
-                "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
-                 collapse, throughput has fallen for sure.",
-            )
-            .views(QUANTITIES.iter().enumerate().map(view)),
-    )
-}
-
-fn lines(
-    result: &BenchResult,
-    section: &Section,
-    quantity: &Quantity<BenchCell, Interval>,
-    is_marked: bool,
-) -> Vec<Series> {
-    let cells = result.cells.iter();
-    let cells = cells.filter(|c| section.holds(&c.point) && c.iops.trials > 0);
-    let cells: Vec<&BenchCell> = cells.collect();
-    let mut names: Vec<String> = cells.iter().map(|c| name(&c.point)).collect();
-    names.dedup();
-    let mut series = Vec::new();
-    for (line, style) in names.iter().zip(&styles(names.len())) {
-        let cells = cells.iter().copied().filter(|c| name(&c.point) == *line);
-        let cells: Vec<&BenchCell> = cells.collect();
-        series.push(line_over_jobs(line, style, &cells, quantity));
-        let mut curves = result.scaling.iter().filter(|_| is_marked);
-        let curve = curves.find(|c| name(&c.first) == *line && section.holds(&c.first));
-        if let Some(curve) = curve {
-            series.extend(marks(curve, style, &cells));
+        let mut view = quantity.view(x);
+        for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
+            view = view.series([line_over_jobs(line, style, cells, quantity)]);
+            let is_its = |c: &&Curve| name(&c.first) == *line && section.holds(&c.first);
+            if n == 0
+                && let Some(curve) = result.scaling.iter().find(is_its)
+            {
+                view = view.series(marks(curve, style, cells));
+            }
         }
-    }
-    series
+        view
+    };
+    let plot = Plot::new(format!("jobs-{id}"), "Over the number of jobs", 460)
+        .note(
+            "Medians with [min, max] over the trials. Open squares: knee, further jobs add less than a tenth of the first. Crosses: \
+             collapse, throughput has fallen for sure.",
+        )
+        .views(QUANTITIES.iter().enumerate().map(view));
+    (jobs.len() > 1).then_some(plot)
 }
 
 fn line_over_jobs(
@@ -79,29 +61,22 @@ fn line_over_jobs(
     let was = cells
         .iter()
         .map(|cell| mode::words(&cell.effective_mode.was));
-    quantity
-        .medians(line, points)
-        .style(style)
-        .size(7.0)
-        .texts(was)
-        .hover("{y} at {x} jobs; was {text}")
+    let series = quantity.medians(line, points).style(style).size(7.0);
+    series.texts(was).hover("{y} at {x} jobs; was {text}")
 }
 
-/// Knee and collapse.
 fn marks(curve: &Curve, style: &Style, cells: &[&BenchCell]) -> impl Iterator<Item = Series> {
-    let mark = |jobs: Option<u32>, symbol: &'static str, name: &str| {
+    let marks = [
+        (curve.knee, "square-open", "knee"),
+        (curve.collapse, "x-thin", "collapse"),
+    ];
+    let mark = move |(jobs, symbol, name): (Option<u32>, &'static str, &'static str)| {
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
         let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
         let mark = Series::dots(name, [place]).unlisted();
-        Some(
-            mark.colour(style.colour.clone())
-                .size(15.0)
-                .symbol(symbol)
-                .edge(style.colour.clone(), 2.0)
-                .hover_alone(format!("{name} at {{x}} jobs")),
-        )
+        let mark = mark.colour(style.colour.clone()).size(15.0).symbol(symbol);
+        let mark = mark.edge(style.colour.clone(), 2.0);
+        Some(mark.hover_alone(format!("{name} at {{x}} jobs")))
     };
-    let knee = mark(curve.knee, "square-open", "knee");
-    let collapse = mark(curve.collapse, "x-thin", "collapse");
-    knee.into_iter().chain(collapse)
+    marks.into_iter().filter_map(mark)
 }

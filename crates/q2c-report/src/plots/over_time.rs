@@ -23,8 +23,8 @@ pub(crate) fn throughput(lines: &[CellLine<'_>]) -> Plot {
             let figures = (quantity.of)(&line.cell.series);
             over_time(line, &figures, quantity.scale, quantity.unit())
         });
-        let sleeping = measured(lines).filter(|line| line.cell.sleeping);
-        view(quantity.label, quantity.axis).series(upper.chain(sleeping.map(miss_rate)))
+        let misses = sleeping(lines).map(miss_rate);
+        view(quantity.label, quantity.axis).series(upper.chain(misses))
     };
     Plot::new("over-time", "Throughput and miss rate over time", 460)
         .note(
@@ -46,13 +46,12 @@ pub(crate) fn sleep(lines: &[CellLine<'_>]) -> Plot {
             miss_rate(line),
         ]
     };
-    let sleeping = measured(lines).filter(|line| line.cell.sleeping);
     Plot::new("sleep-over-time", "Sleep and miss rate over time", 440)
         .note(
             "Solid: effective sleep (asked, over all I/Os). Dotted: slept, from call to return, over those that \
              slept. Where every I/O slept, the wake-up delay lies between them.",
         )
-        .view(view("sleep", "sleep, us").series(sleeping.flat_map(series_of)))
+        .view(view("sleep", "sleep, us").series(sleeping(lines).flat_map(series_of)))
 }
 
 fn view(label: &'static str, upper: &str) -> View {
@@ -64,11 +63,13 @@ fn measured<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<
     lines.iter().filter(|line| !line.cell.series.t_s.is_empty())
 }
 
+fn sleeping<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<'a>> {
+    measured(lines).filter(|line| line.cell.sleeping)
+}
+
 /// A line through the figures of the series of a cell, with a gap where there is no reading.
 fn over_time(line: &CellLine<'_>, figures: &[Option<f64>], scale: f64, unit: &str) -> Series {
-    let figures = figures
-        .iter()
-        .map(|figure| figure.map(|figure| figure * scale));
+    let figures = figures.iter().map(|figure| Some((*figure)? * scale));
     line.series(line.cell.series.t_s.iter().copied().zip(figures), unit)
 }
 

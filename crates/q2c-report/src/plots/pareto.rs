@@ -8,23 +8,21 @@ use q2c_result::tune::{Prediction, Sweep, SweepCell};
 /// The sweep's cells as dots, the Pareto front as a line, and the measured cells with their
 /// intervals.
 pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
-    let has_trials = |line: &&CellLine<'_>| line.cell.measured.rates.iops.trials > 0;
-    let measured = lines.iter().filter(has_trials).map(measured);
+    let lines = lines.iter();
+    let measured = lines.filter(|line| line.cell.measured.rates.iops.trials > 0);
+    let measured: Vec<Series> = measured.map(self::measured).collect();
     let floor = sweep.filter(|sweep| sweep.floor_iops > 0.0);
-    let view = View::new(
-        "all",
-        Axis::from_zero("CPU of the jobs, % of one"),
-        Axis::new("KIOPS"),
-    )
-    .series(sweep.map(simulated).into_iter().flatten())
-    .series(measured)
-    .marks(floor.map(|sweep| Mark::Height {
-        y: sweep.floor_iops * 1e-3,
-        name: "IOPS floor",
-    }));
-    Plot::new("pareto", "IOPS against CPU", 480)
-        .note(note(sweep, lines.iter().any(|line| has_trials(&line))))
-        .view(view)
+    let x = Axis::from_zero("CPU of the jobs, % of one");
+    let note = note(sweep, !measured.is_empty());
+    let view = View::new("all", x, Axis::new("KIOPS"))
+        .series(sweep.map(simulated).into_iter().flatten())
+        .series(measured)
+        .marks(floor.map(|sweep| Mark::Height {
+            y: sweep.floor_iops * 1e-3,
+            name: "IOPS floor",
+        }));
+    let plot = Plot::new("pareto", "IOPS against CPU", 480);
+    plot.note(note).view(view)
 }
 
 fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
@@ -49,11 +47,8 @@ fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
 fn simulated(sweep: &Sweep) -> Vec<Series> {
     let best = sweep.best.and_then(|index| sweep.cells.get(index));
     let best = best.map(|cell| {
-        dots("best simulated", &[cell])
-            .colour("@chosen")
-            .size(13.0)
-            .symbol("circle-open")
-            .edge("@chosen", 2.0)
+        let ring = dots("best simulated", [cell]).colour("@chosen").size(13.0);
+        ring.symbol("circle-open").edge("@chosen", 2.0)
     });
     let mut series = by_rule(sweep);
     series.push(front(sweep));
@@ -71,8 +66,8 @@ fn by_rule(sweep: &Sweep) -> Vec<Series> {
     rules.sort_unstable();
     rules.dedup();
     let dots_of = |(n, rule): (usize, &&str)| {
-        let cells: Vec<&SweepCell> = sweep.cells.iter().filter(|c| c.rule == *rule).collect();
-        let dots = dots(&format!("simulated: {rule}"), &cells).size(5.0);
+        let cells = sweep.cells.iter().filter(|c| c.rule == *rule);
+        let dots = dots(&format!("simulated: {rule}"), cells).size(5.0);
         match SHADES.get(n).filter(|_| rules.len() <= SHADES.len()) {
             Some(shade) => dots.colour(*shade),
             None => dots.style(&hue(n, rules.len())).opacity(0.7),
@@ -83,23 +78,20 @@ fn by_rule(sweep: &Sweep) -> Vec<Series> {
 
 fn front(sweep: &Sweep) -> Series {
     let cells = sweep.pareto.iter();
-    let cells: Vec<&SweepCell> = cells.filter_map(|&i| sweep.cells.get(i)).collect();
-    Series {
-        draw: Draw::DottedLine,
-        ..dots("Pareto front", &cells)
-    }
-    .pen("@ink", 1.0)
-    .size(4.0)
+    let dots = dots("Pareto front", cells.filter_map(|&i| sweep.cells.get(i)));
+    let draw = Draw::DottedLine;
+    Series { draw, ..dots }.pen("@ink", 1.0).size(4.0)
 }
 
-fn dots(name: &str, cells: &[&SweepCell]) -> Series {
-    let places = cells.iter().map(|cell| place(&cell.gives));
-    Series::dots(name, places)
-        .texts(cells.iter().map(|cell| about(cell)))
-        .hover_alone("{text}")
+fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> Series {
+    let cells = cells
+        .into_iter()
+        .map(|cell| (place(&cell.gives), about(cell)));
+    let (places, texts): (Vec<_>, Vec<_>) = cells.unzip();
+    let dots = Series::dots(name, places);
+    dots.texts(texts).hover_alone("{text}")
 }
 
-/// CPU and KIOPS.
 fn place(gives: &Prediction) -> (f64, f64) {
     (gives.rates.cpu_pct, gives.rates.iops * 1e-3)
 }
@@ -119,24 +111,18 @@ fn about(cell: &SweepCell) -> String {
 const HOVER: &str = "{y} KIOPS, CPU {x} %";
 
 fn bound(name: &str, at: &Prediction, symbol: &'static str) -> Series {
-    Series::dots(name, [place(at)])
-        .colour("@ink")
-        .size(11.0)
-        .symbol(symbol)
-        .edge("@ink", 1.5)
-        .hover(HOVER)
+    let dot = Series::dots(name, [place(at)]).colour("@ink").size(11.0);
+    dot.symbol(symbol).edge("@ink", 1.5).hover(HOVER)
 }
 
 fn measured(line: &CellLine<'_>) -> Series {
     let rates = &line.cell.measured.rates;
-    Series::dots(
-        &line.name,
-        [(rates.cpu_pct.median, rates.iops.median * 1e-3)],
-    )
-    .x_whiskers(Whiskers::from_intervals(&[rates.cpu_pct], 1.0))
-    .y_whiskers(Whiskers::from_intervals(&[rates.iops], 1e-3))
-    .colour(line.colour)
-    .size(if line.is_recommended { 15.0 } else { 10.0 })
-    .edge("@paper", 1.5)
-    .hover(HOVER)
+    let place = (rates.cpu_pct.median, rates.iops.median * 1e-3);
+    Series::dots(&line.name, [place])
+        .x_whiskers(Whiskers::from_intervals(&[rates.cpu_pct], 1.0))
+        .y_whiskers(Whiskers::from_intervals(&[rates.iops], 1e-3))
+        .colour(line.colour)
+        .size(if line.is_recommended { 15.0 } else { 10.0 })
+        .edge("@paper", 1.5)
+        .hover(HOVER)
 }

@@ -27,33 +27,30 @@ const QUANTITIES: [Quantity<Slice>; 4] = [
 
 /// A plot for each block size, pattern and depth whose trials have phases.
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
+    let cells = result.cells.iter().filter(|cell| !cell.courses.is_empty());
     let mut places: Vec<&BenchPoint> = Vec::new();
-    for cell in result.cells.iter().filter(|cell| !cell.courses.is_empty()) {
-        if !places.iter().any(|place| same_place(place, &cell.point)) {
-            places.push(&cell.point);
+    for point in cells.clone().map(|cell| &cell.point) {
+        if !places.iter().any(|place| same_place(place, point)) {
+            places.push(point);
         }
     }
     let plot = |(n, place): (usize, &&BenchPoint)| {
-        let courses = courses(result, place);
-        Plot::new(format!("phases-{n}"), "Through the phases of a trial", 460)
-            .note(format!(
-                "{} {}, depth {}: the trial with the median IOPS of each point, in slices of {}. A \
-                 line stands where the background changes. Open points do not count: they are the \
-                 warm-up of a phase, or come after its counted part.",
-                place.bs,
-                place.rw,
-                place.depth,
-                courses.first().map_or_else(String::new, length),
-            ))
-            .views(views(&courses))
+        let here = cells.clone().filter(|cell| same_place(&cell.point, place));
+        let courses = courses(&here.collect::<Vec<_>>());
+        let slice = courses.first().and_then(|course| course.slices().next());
+        let note = format!(
+            "{} {}, depth {}: the trial with the median IOPS of each point, in slices of {}. A \
+             line stands where the background changes. Open points do not count: they are the \
+             warm-up of a phase, or come after its counted part.",
+            place.bs,
+            place.rw,
+            place.depth,
+            slice.map_or_else(String::new, |slice| seconds(slice.seconds)),
+        );
+        let plot = Plot::new(format!("phases-{n}"), "Through the phases of a trial", 460);
+        plot.note(note).views(views(&courses))
     };
     places.iter().enumerate().map(plot).collect()
-}
-
-/// Length of a slice, in words.
-fn length(course: &Course<'_>) -> String {
-    let first = course.phases.first().and_then(|(_, slices)| slices.first());
-    first.map_or_else(String::new, |slice| seconds(slice.seconds))
 }
 
 fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
@@ -62,22 +59,15 @@ fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
 
 /// The courses of all points of a place. The cells of a point's phases differ in the background and
 /// follow each other.
-fn courses<'a>(result: &'a BenchResult, place: &BenchPoint) -> Vec<Course<'a>> {
-    let cells = result.cells.iter();
-    let cells: Vec<&BenchCell> = cells
-        .filter(|cell| same_place(&cell.point, place) && !cell.courses.is_empty())
-        .collect();
-    let of_point = |a: &&BenchCell, b: &&BenchCell| {
-        let without = |cell: &BenchCell| BenchPoint {
-            background: String::new(),
-            ..cell.point.clone()
-        };
-        without(a) == without(b)
+fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<Course<'a>> {
+    let without = |cell: &BenchCell| BenchPoint {
+        background: String::new(),
+        ..cell.point.clone()
     };
-    cells.chunk_by(of_point).filter_map(course).collect()
+    let points = cells.chunk_by(|a, b| without(a) == without(b));
+    points.filter_map(course).collect()
 }
 
-/// The course of the trial with the median IOPS over all phases.
 fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
     let iops = |trial: usize| -> Option<f64> {
         let mut sum = 0.0;
@@ -102,27 +92,25 @@ fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
 
 /// A view for each quantity that is not 0 throughout, with the misses below where there may be any.
 fn views(courses: &[Course<'_>]) -> Vec<View> {
-    let slices = || courses.iter().flat_map(Course::slices);
     let styles = styles(courses.len());
+    let styled = || courses.iter().zip(&styles);
     let misses = |(course, style): (&Course<'_>, &Style)| {
         let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
         let may_miss = course.slices().any(|slice| slice.miss_rate.is_some());
         may_miss.then(|| course.series(style, "% missed", rate).below().unlisted())
     };
+    let lower: Vec<Series> = styled().filter_map(misses).collect();
     let view = |quantity: &Quantity<Slice>| {
-        let courses_of = || courses.iter().zip(&styles);
-        let series = |(course, style): (&Course<'_>, &Style)| {
-            course.series(style, quantity.unit(), |slice| quantity.figure(slice))
-        };
-        let lower: Vec<Series> = courses_of().filter_map(misses).collect();
+        let figure = |slice: &Slice| quantity.figure(slice);
         let mut view = quantity.view(Axis::over_time("time, s"));
         if !lower.is_empty() {
             view = view.above(Axis::from_zero("miss rate, %"));
         }
-        view.series(courses_of().map(series))
-            .series(lower)
+        view.series(styled().map(|(course, style)| course.series(style, quantity.unit(), figure)))
+            .series(lower.iter().cloned())
             .marks(courses.first().map(Course::marks).unwrap_or_default())
     };
+    let slices = || courses.iter().flat_map(Course::slices);
     let shown = QUANTITIES.iter();
     let shown = shown.filter(|quantity| slices().any(|slice| quantity.figure(slice) > 0.0));
     shown.map(view).collect()
@@ -133,36 +121,32 @@ impl Course<'_> {
         self.phases.iter().flat_map(|(_, slices)| *slices)
     }
 
-    /// A line through the slices, each at its middle.
+    /// A line through the slices, each at its middle; those that do not count are open.
     fn series(&self, style: &Style, unit: &str, of: impl Fn(&Slice) -> f64) -> Series {
-        let symbol = |slice: &Slice| {
-            if slice.counted {
-                "circle"
-            } else {
-                "circle-open"
-            }
-        };
+        let symbols = ["circle-open", "circle"];
         let points = self.slices();
         let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, of(slice)));
         Series::dotted_line(&self.name, points)
             .grouped()
             .style(style)
             .size(7.0)
-            .symbols(self.slices().map(symbol))
+            .symbols(
+                self.slices()
+                    .map(|slice| symbols[usize::from(slice.counted)]),
+            )
             .unit(unit)
     }
 
-    /// The begin of each phase, with the name of its background.
     fn marks(&self) -> Vec<Mark> {
         let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
-            let name = if background.is_empty() {
-                "alone"
-            } else {
-                background
-            };
             Some(Mark::Begin {
                 x: slices.first()?.begin_s,
-                name: name.to_owned(),
+                name: if background.is_empty() {
+                    "alone"
+                } else {
+                    background
+                }
+                .to_owned(),
                 is_first: n == 0,
                 is_upright: false,
             })

@@ -4,7 +4,6 @@ use crate::place;
 use crate::plot::{Axis, Plot, Series, View, Whiskers};
 use q2c_result::place::{PlaceSimResult, PolicyFigures, Setup};
 
-/// The plots of all set-ups.
 pub(crate) fn plots(result: &PlaceSimResult) -> Vec<Plot> {
     let setups = result.setups.iter().enumerate();
     setups.map(|(n, setup)| plot(n, setup)).collect()
@@ -30,14 +29,12 @@ fn by_policy(
 }
 
 fn times(setup: &Setup) -> Series {
-    let side = |of: fn(&PolicyFigures) -> f64| setup.policies.iter().map(of).collect();
-    let whiskers = Whiskers {
-        above: side(|of| of.c_slowdown_high - of.c_slowdown),
-        below: side(|of| of.c_slowdown - of.c_slowdown_low),
-        thin: false,
-    };
+    let reach = setup.policies.iter().map(|of| {
+        let slowdown = of.c_slowdown;
+        (slowdown - of.c_slowdown_low, of.c_slowdown_high - slowdown)
+    });
     Series::bars("run time of C", by_policy(setup, |of| of.c_slowdown))
-        .y_whiskers(whiskers)
+        .y_whiskers(Whiskers::reaching(reach))
         .colour("@chosen")
         .hover("{y:.3f} times alone")
 }
@@ -45,9 +42,8 @@ fn times(setup: &Setup) -> Series {
 fn states(setup: &Setup) -> [Series; 4] {
     let state = |name: &str, colour: &'static str, of: fn(&PolicyFigures) -> f64| {
         let shares = by_policy(setup, of).map(|(policy, share)| (policy, share * 100.0));
-        Series::stacked_bars(name, shares)
-            .colour(colour)
-            .hover("{y:.1f} %")
+        let bars = Series::stacked_bars(name, shares);
+        bars.colour(colour).hover("{y:.1f} %")
     };
     [
         state("colocate", "@chosen", |of| of.states.colocate),

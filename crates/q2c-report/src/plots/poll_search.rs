@@ -10,38 +10,27 @@ pub(crate) fn plot(result: &PollSearchResult) -> Plot {
         (ContenderRole::Reference, "references", "@interrupt"),
         (ContenderRole::Other, "other families", "@muted"),
     ];
-    let dots = roles.into_iter();
-    let dots = dots.filter_map(|(role, name, colour)| dots_of(result, role, name, colour));
+    let dots = roles.into_iter().filter_map(|(role, name, colour)| {
+        let contenders = result.contenders.iter();
+        let opened = contenders.filter(|of| of.role == role && of.searched.is_some());
+        let losses = opened.clone().map(|of| {
+            let searched = of.searched.as_ref().map(|of| of.mean_loss * 100.0);
+            (searched, of.held_out.mean_loss * 100.0)
+        });
+        Series::dots(name, losses)
+            .texts(opened.map(|contender| contender.policy.clone()))
+            .size(9.0)
+            .colour(colour)
+            .hover_alone("{text}\nsearched {x} %, held out {y} %")
+            .if_any()
+    });
     let dots: Vec<Series> = dots.collect();
-    let diagonal = Series::line("", [(0.0, 0.0), (100.0, 100.0)])
-        .unlisted()
-        .without_hover()
-        .pen("@muted", 1.0)
-        .dash("dash");
+    let diagonal = Series::line("", [(0.0, 0.0), (100.0, 100.0)]).unlisted();
+    let diagonal = diagonal.without_hover().pen("@muted", 1.0).dash("dash");
     let diagonal = (!dots.is_empty()).then_some(diagonal);
     let axis = |patterns: &str| Axis::from_zero(format!("loss on the {patterns}, %"));
     let view = View::new("loss", axis("searched patterns"), axis("patterns held out"));
     Plot::new("poll-search", "Searched and held out", 460)
         .note("Mean loss in percent. Above the dashed line a rule is worse on what was held out than on what it was searched on.")
         .view(view.series(dots).series(diagonal))
-}
-
-fn dots_of(
-    result: &PollSearchResult,
-    role: ContenderRole,
-    name: &str,
-    colour: &'static str,
-) -> Option<Series> {
-    let contenders = result.contenders.iter();
-    let opened = contenders.filter(|of| of.role == role && of.searched.is_some());
-    let losses = opened.clone().map(|of| {
-        let searched = of.searched.as_ref().map(|of| of.mean_loss * 100.0);
-        (searched, of.held_out.mean_loss * 100.0)
-    });
-    let series = Series::dots(name, losses)
-        .texts(opened.clone().map(|contender| contender.policy.clone()))
-        .size(9.0)
-        .colour(colour)
-        .hover_alone("{text}\nsearched {x} %, held out {y} %");
-    (opened.count() > 0).then_some(series)
 }

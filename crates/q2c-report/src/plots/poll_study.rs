@@ -1,14 +1,14 @@
 //! The losses of each rule on each pattern as a map.
 
 use crate::plot::{Axis, Colours, Plot, Series, View};
-use q2c_result::poll_study::{PollStudyResult, RuleScore, ScoredPolicy};
+use q2c_result::poll_study::{PollStudyResult, RuleScore};
 
 /// What each rule loses on each pattern when its parameters are chosen without the pattern's
 /// source, and when they are chosen on all patterns.
 pub(crate) fn plot(result: &PollStudyResult) -> Plot {
     let views = [
         view(result, "source left out", losses_left_out),
-        view(result, "chosen on all", |_, rule| losses(&rule.on_average)),
+        view(result, "chosen on all", losses_on_average),
     ];
     let height = (260 + 24 * result.rules.len() as u32).min(900);
     Plot::new("poll-study", "Loss of each rule on each pattern", height)
@@ -16,17 +16,13 @@ pub(crate) fn plot(result: &PollStudyResult) -> Plot {
         .views(views.into_iter().filter(|_| !result.rules.is_empty()))
 }
 
-/// The loss on one pattern; `None` where a limit is broken, and where the pattern does not count.
-#[derive(Default)]
-struct Loss<'a> {
-    loss: Option<f64>,
-    policy: &'a str,
-}
+/// The loss on one pattern, and the policy that has it. There is no loss where a limit is broken,
+/// and where the pattern does not count.
+type Loss<'a> = (Option<f64>, &'a str);
 
-fn losses(scored: &ScoredPolicy) -> Vec<Loss<'_>> {
-    let policy = scored.policy.as_str();
-    let losses = scored.losses.iter().copied();
-    losses.map(|loss| Loss { loss, policy }).collect()
+fn losses_on_average<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
+    let of = &rule.on_average;
+    of.losses.iter().map(|loss| (*loss, &*of.policy)).collect()
 }
 
 fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
@@ -34,10 +30,7 @@ fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Los
     let left_out = sources.unwrap_or(&rule.patterns_left_out);
     let loss = |pattern: usize| {
         let found = left_out.each.iter().find(|each| each.pattern == pattern);
-        found.map_or_else(Loss::default, |each| Loss {
-            loss: each.loss,
-            policy: &each.policy,
-        })
+        found.map_or((None, ""), |each| (each.loss, &*each.policy))
     };
     (0..result.patterns.len()).map(loss).collect()
 }
@@ -50,35 +43,37 @@ fn view(
     let (mut rows, mut texts) = (Vec::new(), Vec::new());
     for rule in &result.rules {
         let cells = losses(result, rule).into_iter().enumerate();
-        let cells = cells.map(|(pattern, loss)| cell(result, pattern, &loss));
+        let cells = cells.map(|(pattern, loss)| cell(result, pattern, loss));
         let (row, row_texts): (Vec<Option<f64>>, Vec<String>) = cells.unzip();
         rows.push(row);
         texts.extend(row_texts);
     }
     let patterns = result.patterns.iter().map(|pattern| pattern.name.as_str());
     let rules = result.rules.iter().map(|rule| rule.rule.as_str());
+    let map = Series::heat_map(patterns.collect(), rules.collect(), rows).spaced();
     let y = Axis {
         reversed: true,
         ..Axis::names("").without_grid()
     };
     View::new(label, Axis::names("").without_grid(), y)
         .colours(Colours::new("loss, %"))
-        .series([Series::heat_map(patterns.collect(), rules.collect(), rows)
-            .spaced()
-            .texts(texts)
-            .hover_alone("{text}")])
+        .series([map.texts(texts).hover_alone("{text}")])
 }
 
 /// The colour and the text of a rule on a pattern; a gap where the pattern does not count.
-fn cell(result: &PollStudyResult, pattern: usize, loss: &Loss<'_>) -> (Option<f64>, String) {
+fn cell(
+    result: &PollStudyResult,
+    pattern: usize,
+    (loss, policy): Loss<'_>,
+) -> (Option<f64>, String) {
     let pattern = &result.patterns[pattern];
     if pattern.own_best.is_none() {
         return (None, String::new());
     }
-    let says = match loss.loss {
+    let says = match loss {
         None => "breaks a limit".to_owned(),
         Some(loss) => format!("loses {:.1} %", loss * 100.0),
     };
-    let text = format!("{} on {}\n{says}", loss.policy, pattern.name);
-    (Some(loss.loss.unwrap_or(1.0) * 100.0), text)
+    let text = format!("{policy} on {}\n{says}", pattern.name);
+    (Some(loss.unwrap_or(1.0) * 100.0), text)
 }

@@ -6,7 +6,6 @@ use crate::plot::{
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
 
-/// The plots that have something to draw.
 pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
     let charts = result.charts.iter().enumerate();
     with_data(charts.map(|(n, chart)| plot(n, chart, result)), "")
@@ -14,20 +13,14 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
 
 fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
     let unit = unit_of(&chart.figure);
-    let is_over_time = chart.over == "time";
-    let x = if is_over_time {
-        Axis::over_time("seconds since the start")
+    let (x, begins) = if chart.over == "time" {
+        (Axis::over_time("seconds since the start"), begins(result))
     } else {
-        Axis::new(&chart.over)
+        (Axis::new(&chart.over), Vec::new())
     };
     let styles = styles(chart.ours.len());
     let ours = chart.ours.iter().zip(&styles);
     let published = chart.published.iter();
-    let begins = if is_over_time {
-        begins(result)
-    } else {
-        Vec::new()
-    };
     let view = View::new("all", x, Axis::from_zero(unit))
         .series(ours.map(|(curve, style)| our_series(style, curve, chart, unit)))
         .series(published.map(|curve| published_series(curve, chart, unit, result.scale)))
@@ -54,13 +47,10 @@ fn diamonds(chart: &ChartAsked, scale: f64) -> String {
     }
 }
 
-/// The begin of each phase but the first.
 fn begins(result: &ReproduceResult) -> Vec<Mark> {
     let trial = result.points.iter().find_map(|point| point.trials.first());
-    let phases = trial
-        .map(|trial| trial.phases.as_slice())
-        .unwrap_or_default();
-    let phases = phases.iter().zip(&result.phases).skip(1);
+    let phases = trial.into_iter().flat_map(|trial| &trial.phases);
+    let phases = phases.zip(&result.phases).skip(1);
     let begin = phases.map(|(phase, described)| Mark::Begin {
         x: phase.begin_s,
         name: described.label.clone(),
@@ -79,27 +69,21 @@ fn place(at: &str, chart: &ChartAsked) -> Place {
 }
 
 fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> Series {
-    let points = curve
-        .points
-        .iter()
-        .map(|(at, median)| (place(at, chart), *median));
-    let series = Series::medians(&curve.name, points, 1.0 / factor_of(unit))
+    let points = curve.points.iter();
+    let points = points.map(|(at, median)| (place(at, chart), *median));
+    let mut series = Series::medians(&curve.name, points, 1.0 / factor_of(unit))
         .style(style)
         .width(1.6)
         .hover(format!("{{y}} {unit}, here"));
-    let is_over_time = chart.over == "time";
-    Series {
-        draw: if is_over_time {
-            Draw::Line
-        } else {
-            series.draw
-        },
-        y_whiskers: series
-            .y_whiskers
-            .filter(|_| !is_over_time)
-            .map(Whiskers::thick),
-        ..series
+    let thick = |whiskers| Whiskers {
+        thin: false,
+        ..whiskers
+    };
+    series.y_whiskers = series.y_whiskers.map(thick);
+    if chart.over == "time" {
+        (series.draw, series.y_whiskers) = (Draw::Line, None);
     }
+    series
 }
 
 fn published_series(curve: &PublishedCurve, chart: &ChartAsked, unit: &str, scale: f64) -> Series {
@@ -109,9 +93,9 @@ fn published_series(curve: &PublishedCurve, chart: &ChartAsked, unit: &str, scal
     };
     let points = curve.points.iter();
     let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
-    Series::dots(&curve.name, points)
+    let dots = Series::dots(&curve.name, points)
         .size(10.0)
-        .symbol("diamond")
-        .colour("@muted")
+        .symbol("diamond");
+    dots.colour("@muted")
         .hover(format!("{{y}} {unit}, published"))
 }

@@ -3,15 +3,14 @@
 use crate::plot::{Axis, Mark, Plot, Series, View, Whiskers};
 use q2c_result::scale::{CurvePoint, ScaleResult};
 
-/// The plot of a prediction.
 pub(crate) fn plot(result: &ScaleResult) -> Plot {
     let (measured, predicted): (Vec<CurvePoint>, Vec<CurvePoint>) =
         result.curve.iter().partition(|point| point.measured);
-    let predicted = (!predicted.is_empty()).then(|| prediction(&predicted));
-    let measured = (!measured.is_empty()).then(|| points(&measured));
+    let series = prediction(&predicted)
+        .into_iter()
+        .chain([points(&measured)]);
     let view = View::new("IOPS", Axis::from_zero("jobs"), Axis::from_zero("KIOPS"))
-        .series(predicted.into_iter().flatten())
-        .series(measured)
+        .series(series.filter_map(Series::if_any))
         .marks(result.ends_at.map(|x| Mark::Limit {
             x: f64::from(x),
             name: "end",
@@ -32,35 +31,27 @@ fn over_jobs(
 /// The upper end of the band, the lower one, to which the colour reaches, and the prediction.
 fn prediction(points: &[CurvePoint]) -> [Series; 3] {
     let line = |name, of| {
-        Series::line(name, over_jobs(points, of))
-            .colour("@chosen")
-            .dash("dash")
+        let line = Series::line(name, over_jobs(points, of));
+        line.colour("@chosen").dash("dash")
     };
     let edge = |of| {
-        line("95 %", of)
-            .width(0.5)
-            .opacity(0.4)
-            .unlisted()
-            .without_hover()
+        let edge = line("95 %", of).width(0.5).opacity(0.4);
+        edge.unlisted().without_hover()
     };
+    let middle = line("predicted", |p| p.iops).width(1.6);
     [
         edge(|p| p.high),
         edge(|p| p.low).filled(),
-        line("predicted", |p| p.iops)
-            .width(1.6)
-            .hover("{y} KIOPS, predicted"),
+        middle.hover("{y} KIOPS, predicted"),
     ]
 }
 
 fn points(points: &[CurvePoint]) -> Series {
-    let side = |of: fn(&CurvePoint) -> f64| over_jobs(points, of).map(|(_, kiops)| kiops).collect();
-    let whiskers = Whiskers {
-        above: side(|p| p.high - p.iops),
-        below: side(|p| p.iops - p.low),
-        thin: false,
-    };
+    let reach = points
+        .iter()
+        .map(|p| ((p.iops - p.low) * 1e-3, (p.high - p.iops) * 1e-3));
     Series::dotted_line("measured", over_jobs(points, |p| p.iops))
-        .y_whiskers(whiskers)
+        .y_whiskers(Whiskers::reaching(reach))
         .pen("@interrupt", 1.6)
         .size(8.0)
         .hover("{y} KIOPS, measured")

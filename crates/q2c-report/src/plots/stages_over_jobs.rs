@@ -6,7 +6,7 @@ use super::analysis::STAGES;
 use super::analysis::stages::{Slice, stacked};
 use crate::bench::Section;
 use crate::course;
-use crate::plot::{Axis, Colours, Place, Plot, Series, View, with_data};
+use crate::plot::{Axis, Colours, Place, Plot, Series, View, grid, with_data};
 use crate::stages::{Seen, lines, seen};
 use q2c_result::analyze::StageStats;
 use q2c_result::bench::{BenchResult, StageRun};
@@ -36,82 +36,74 @@ fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
     let bars = |label: &str, colour: &'static str, of: fn(&StageStats) -> f64| {
         let heights = known.iter();
         let heights = heights.map(|(stage, stats)| (*stage, of(stats) * NS_TO_US));
-        Series::bars(label, heights).colour(colour).unit("us")
+        let bars = Series::bars(label, heights).colour(colour);
+        bars.unit("us").if_any()
     };
     let series = [
         bars("mean", "@a", |of| of.mean_ns),
         bars("p50", "@e", |of| of.p50_ns),
         bars("p99", "@poll", |of| of.p99_ns),
     ];
-    let drawn = series.into_iter().filter(|_| !known.is_empty());
+    let view = View::new("stages", Axis::names("stage"), Axis::from_zero("time, us"));
     Plot::new("stages", "Where does the time between Q and C go?", 380)
         .note(format!(
             "{name}, {}, in a run of its own with the block layer captured. Each stage by itself; \
              percentiles do not add up.",
             course::jobs(jobs)
         ))
-        .view(View::new("stages", Axis::names("stage"), Axis::from_zero("time, us")).series(drawn))
+        .view(view.series(series.into_iter().flatten()))
 }
 
 fn times(name: &str, points: &[Seen<'_>]) -> Plot {
+    const TITLE: &str = "Where does the time between Q and C go, over the number of jobs?";
     let nothing = BTreeMap::new();
-    let slices: Vec<Slice<'_>> = points
-        .iter()
-        .map(|(cell, run)| {
-            let found = run.bottleneck.as_ref();
-            Slice {
-                place: Place::Name(cell.point.jobs.to_string()),
-                mean_ns: run.stages.get("Q2C").map_or(f64::NAN, |of| of.mean_ns),
-                shares: found.map_or(&nothing, |found| &found.shares),
-            }
-        })
-        .collect();
-    Plot::new(
-        "stages",
-        "Where does the time between Q and C go, over the number of jobs?",
-        420,
-    )
-    .note(format!(
-        "{name}, in a run of each point with the block layer captured. Mean: the mean time in \
-         each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
-         not add up."
-    ))
-    .view(stacked("mean", Axis::names("jobs"), &slices).bar_gap(0.3))
-    .view(percentiles("p50", points, |of| of.p50_ns))
-    .view(percentiles("p99", points, |of| of.p99_ns))
+    let slices = points.iter().map(|(cell, run)| Slice {
+        place: Place::Name(cell.point.jobs.to_string()),
+        mean_ns: run.stages.get("Q2C").map_or(f64::NAN, |of| of.mean_ns),
+        shares: run.bottleneck.as_ref().map_or(&nothing, |of| &of.shares),
+    });
+    Plot::new("stages", TITLE, 420)
+        .note(format!(
+            "{name}, in a run of each point with the block layer captured. Mean: the mean time in \
+             each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
+             not add up."
+        ))
+        .view(stacked("mean", Axis::names("jobs"), slices).bar_gap(0.3))
+        .view(percentiles("p50", points, |of| of.p50_ns))
+        .view(percentiles("p99", points, |of| of.p99_ns))
 }
 
 fn percentiles(label: &'static str, points: &[Seen<'_>], of: fn(&StageStats) -> f64) -> View {
     let line = |(stage, colour): &(&str, &'static str)| {
         let times = points.iter().map(|(cell, run)| {
             let ns = run.stages.get(*stage).map_or(f64::NAN, of);
-            // A logarithmic axis has no 0.
-            (cell.point.jobs.to_string(), ns.max(1.0) * NS_TO_US)
+            (cell.point.jobs.to_string(), ns)
         });
-        let has_stage =
-            |(_, run): &Seen<'_>| run.stages.get(*stage).is_some_and(|s| of(s).is_finite());
-        let line = Series::dotted_line(*stage, times)
-            .colour(*colour)
-            .size(7.0)
-            .hover("{y} us at {x} jobs");
-        points.iter().any(has_stage).then_some(line)
+        let is_known = times.clone().any(|(_, ns)| ns.is_finite());
+        // A logarithmic axis has no 0.
+        let times = times.map(|(jobs, ns)| (jobs, ns.max(1.0) * NS_TO_US));
+        let line = Series::dotted_line(*stage, times).colour(*colour).size(7.0);
+        is_known.then(|| line.hover("{y} us at {x} jobs"))
     };
     let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
     View::new(label, Axis::names("jobs"), Axis::logarithmic_us("time"))
         .series(stages.filter_map(line))
 }
 
-/// A hardware queue: its device and its number.
 type Queue<'a> = (&'a str, u32);
 
 /// The share of each hardware queue in the requests; `None` where there is a single one, or where
 /// they are not known.
 fn queues(name: &str, points: &[Seen<'_>]) -> Option<Plot> {
-    let mut queues: BTreeSet<Queue<'_>> = BTreeSet::new();
-    for device in points.iter().flat_map(|(_, run)| &run.queues) {
-        let numbers = device.all.queues.iter().map(|queue| queue.hctx);
-        queues.extend(numbers.map(|number| (device.device.as_str(), number)));
-    }
+    let devices = points.iter().flat_map(|(_, run)| &run.queues);
+    let queues = devices.flat_map(|of| {
+        of.all
+            .queues
+            .iter()
+            .map(move |queue| (&*of.device, queue.hctx))
+    });
+    let queues: BTreeSet<Queue<'_>> = queues.collect();
+    let queues: Vec<Queue<'_>> = queues.into_iter().collect();
     let (title, view) = match points {
         [point] => (
             "Which hardware queues take the requests?",
@@ -129,9 +121,9 @@ fn queues(name: &str, points: &[Seen<'_>]) -> Option<Plot> {
     (queues.len() > 1).then(|| Plot::new("queues", title, 380).note(note).view(view))
 }
 
-fn share((_, run): &Seen<'_>, (device, hctx): Queue<'_>) -> Option<f64> {
-    let device = run.queues.iter().find(|of| of.device == device)?;
-    let queue = device.all.queues.iter().find(|of| of.hctx == hctx)?;
+fn share((_, run): &Seen<'_>, (device, hctx): &Queue<'_>) -> Option<f64> {
+    let device = run.queues.iter().find(|of| of.device == *device)?;
+    let queue = device.all.queues.iter().find(|of| of.hctx == *hctx)?;
     Some(queue.share * 100.0)
 }
 
@@ -139,24 +131,19 @@ fn queue_name((device, hctx): &Queue<'_>) -> String {
     format!("{device} queue {hctx}")
 }
 
-/// Bars of one point.
-fn shares(point: &Seen<'_>, queues: &BTreeSet<Queue<'_>>) -> View {
+fn shares(point: &Seen<'_>, queues: &[Queue<'_>]) -> View {
     let shares = queues.iter();
-    let shares = shares.map(|queue| (queue_name(queue), share(point, *queue)));
+    let shares = shares.map(|queue| (queue_name(queue), share(point, queue)));
     let bars = Series::bars("", shares).colour("@a");
     let y = Axis::from_zero("share of the requests, %");
     View::new("share", Axis::names(""), y)
         .series([bars.hover_alone("{y:.1f} % of the requests in {x}")])
 }
 
-fn shares_over_jobs(points: &[Seen<'_>], queues: &BTreeSet<Queue<'_>>) -> View {
+fn shares_over_jobs(points: &[Seen<'_>], queues: &[Queue<'_>]) -> View {
     let names = queues.iter().map(queue_name).collect();
-    let rows = queues.iter().map(|queue| {
-        let shares = points.iter().map(|point| share(point, *queue));
-        shares.collect()
-    });
     let jobs = points.iter().map(|(cell, _)| cell.point.jobs.to_string());
-    let map = Series::heat_map(jobs.collect(), names, rows).spaced();
+    let map = Series::heat_map(jobs.collect(), names, grid(points, queues, share)).spaced();
     View::new("share", Axis::names("jobs"), Axis::names(""))
         .colours(Colours::new("%"))
         .series([map.hover_alone("{z:.1f} % of the requests in {y} at {x} jobs")])

@@ -10,34 +10,26 @@ use q2c_result::tune::{Cell, TuneResult};
 use q2c_result::tune_jobs::TuneJobsResult;
 use q2c_stats::Interval;
 
-/// A line: its name, its colour, its width, and its cell in a run.
+/// A line: its name, its colour, its width, and whether it has this cell of a run.
 type LineOver = (
     &'static str,
     &'static str,
     f64,
-    fn(&TuneResult, Bytes) -> Option<&Cell>,
+    fn(&Cell, &TuneResult) -> bool,
 );
 
 const LINES: [LineOver; 4] = [
-    ("interrupt", "@interrupt", 1.4, |run, bs| {
-        find(run, bs, |cell| cell.method == Method::INTERRUPT)
+    ("interrupt", "@interrupt", 1.4, |cell, _| {
+        cell.method == Method::INTERRUPT
     }),
-    ("poll", "@poll", 1.4, |run, bs| {
-        find(run, bs, |cell| cell.method == Method::POLL)
+    ("poll", "@poll", 1.4, |cell, _| cell.method == Method::POLL),
+    ("Linux's rule", "@a", 1.4, |cell, _| {
+        cell.role == CellRole::Known(Role::Linux)
     }),
-    ("Linux's rule", "@a", 1.4, |run, bs| {
-        find(run, bs, |cell| cell.role == CellRole::Known(Role::Linux))
-    }),
-    ("recommended", "@chosen", 2.6, |run, bs| {
-        let recommendation = label::recommendation_of(run, bs);
-        find(run, bs, |cell| label::is_recommended(cell, recommendation))
+    ("recommended", "@chosen", 2.6, |cell, run| {
+        label::is_recommended(cell, label::recommendation_of(run, cell.bs))
     }),
 ];
-
-fn find(run: &TuneResult, bs: Bytes, is_it: impl Fn(&Cell) -> bool) -> Option<&Cell> {
-    let mut cells = run.cells.iter();
-    cells.find(|cell| cell.bs == bs && is_it(cell))
-}
 
 const QUANTITIES: [Quantity<Cell, Interval>; 4] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.measured.rates.iops),
@@ -49,22 +41,17 @@ const QUANTITIES: [Quantity<Cell, Interval>; 4] = [
     }),
     // Methods without a sleep have no misses, and no point.
     Quantity::new("miss rate", "missed, %", 100.0, |c| {
-        if c.sleeping {
-            c.measured.rates.miss_rate
-        } else {
-            Interval::default()
-        }
+        let miss_rate = c.measured.rates.miss_rate;
+        Some(miss_rate).filter(|_| c.sleeping).unwrap_or_default()
     }),
 ];
 
 /// The plot of one block size; none where nothing was measured.
 pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
-    let jobs = || result.runs.iter().map(|run| run.job.jobs);
     let view = |quantity: &Quantity<Cell, Interval>| {
-        let x = Axis::from_zero("jobs").ticks(jobs());
-        let lines = LINES.iter();
-        let series = lines.filter_map(|line| series(result, bs, line, quantity));
-        quantity.view(x).series(series)
+        let x = Axis::from_zero("jobs").ticks(result.runs.iter().map(|run| run.job.jobs));
+        let series = |line| series(result, bs, line, quantity);
+        quantity.view(x).series(LINES.iter().filter_map(series))
     };
     let plot = Plot::new("jobs", "Over the number of jobs", 420)
         .note(format!(
@@ -78,18 +65,17 @@ pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
 fn series(
     result: &TuneJobsResult,
     bs: Bytes,
-    (name, colour, width, of): &LineOver,
+    (name, colour, width, is_of): &LineOver,
     quantity: &Quantity<Cell, Interval>,
 ) -> Option<Series> {
-    let cells = result.runs.iter();
-    let cells = cells.filter_map(|run| Some((f64::from(run.job.jobs), of(run, bs)?)));
-    let is_measured = |(_, cell): &(f64, &Cell)| (quantity.of)(cell).trials > 0;
-    let cells: Vec<(f64, &Cell)> = cells.filter(is_measured).collect();
-    let series = quantity
-        .medians(name, cells.iter().copied())
-        .texts(cells.iter().map(|(_, cell)| label::cell(cell)))
-        .pen(*colour, *width)
-        .size(7.0)
-        .hover("{y} at {x} jobs: {text}");
-    (!cells.is_empty()).then_some(series)
+    let points = result.runs.iter().filter_map(|run| {
+        let mut cells = run.cells.iter();
+        let cell = cells.find(|cell| cell.bs == bs && is_of(cell, run))?;
+        let is_measured = (quantity.of)(cell).trials > 0;
+        is_measured.then_some((f64::from(run.job.jobs), cell))
+    });
+    let names = points.clone().map(|(_, cell)| label::cell(cell));
+    let series = quantity.medians(name, points).texts(names);
+    let series = series.pen(*colour, *width).size(7.0);
+    series.hover("{y} at {x} jobs: {text}").if_any()
 }

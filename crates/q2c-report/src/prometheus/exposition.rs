@@ -21,10 +21,24 @@ impl Exposition {
         }
     }
 
-    /// A value that only grows.
+    /// Counts that only grow: of each its name without prefix and ending, what it is, and its
+    /// value.
+    pub fn counts(&mut self, counts: &[(&str, &str, u64)]) {
+        for (name, help, value) in counts {
+            self.counter(name, help, *value as f64);
+        }
+    }
+
+    /// A value that only grows, by its name without prefix and ending.
     pub fn counter(&mut self, name: &str, help: &str, value: f64) {
-        self.head(name, help, "counter");
-        self.sample(name, "", value);
+        let name = format!("q2c_{name}_total");
+        self.head(&name, help, "counter");
+        self.sample(&name, "", value);
+    }
+
+    pub fn watched(&mut self, seconds: f64) {
+        let help = "Time that the counters cover, up to the end of the last interval.";
+        self.counter("watched_seconds", help, seconds);
     }
 
     /// A value that rises and falls.
@@ -43,14 +57,14 @@ impl Exposition {
     ) {
         self.head(name, help, "counter");
         for (of, value) in values {
-            self.sample(name, &format!(",{label}=\"{}\"", escaped(of)), value);
+            self.sample(name, &labelled(label, of), value);
         }
     }
 
     /// A fact as the label `label` of a gauge that is 1.
     pub fn fact(&mut self, name: &str, help: &str, label: &str, fact: &str) {
         self.head(name, help, "gauge");
-        self.sample(name, &format!(",{label}=\"{}\"", escaped(fact)), 1.0);
+        self.sample(name, &labelled(label, fact), 1.0);
     }
 
     /// Latencies in buckets. Counts are of whole ns, so the bounds are a ns below powers of two and
@@ -60,8 +74,12 @@ impl Exposition {
         let bucket = format!("{name}_bucket");
         for octave in OCTAVES {
             for bound_ns in [1_u64 << octave, 3 << (octave - 1)] {
-                let le = format!(",le=\"{}\"", (bound_ns - 1) as f64 / 1e9);
-                self.sample(&bucket, &le, latency.below(bound_ns) as f64);
+                let le = ((bound_ns - 1) as f64 / 1e9).to_string();
+                self.sample(
+                    &bucket,
+                    &labelled("le", &le),
+                    latency.below(bound_ns) as f64,
+                );
             }
         }
         self.sample(&bucket, ",le=\"+Inf\"", latency.ios as f64);
@@ -81,6 +99,10 @@ impl Exposition {
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         writeln!(self.text, "{name}{{{}{labels}}} {value}", self.device).ok();
     }
+}
+
+fn labelled(label: &str, value: &str) -> String {
+    format!(",{label}=\"{}\"", escaped(value))
 }
 
 /// The value of a label, as it stands between quotes.

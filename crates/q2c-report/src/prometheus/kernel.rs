@@ -8,12 +8,8 @@ use q2c_result::kernel_watch::KernelInterval;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelMetrics {
     device: String,
-    watched_s: f64,
-    polled: u64,
-    slept: u64,
-    missed: u64,
-    unknown: u64,
-    threads: u64,
+    /// The sums of all intervals; `threads` are those of the last one.
+    total: KernelInterval,
 }
 
 impl KernelMetrics {
@@ -31,47 +27,39 @@ impl Metrics for KernelMetrics {
     type Interval = KernelInterval;
 
     fn add(&mut self, interval: &KernelInterval) {
-        self.watched_s += interval.length_s;
-        self.polled += interval.polled;
-        self.slept += interval.slept;
-        self.missed += interval.missed;
-        self.unknown += interval.unknown;
-        self.threads = interval.threads;
+        let total = &mut self.total;
+        total.length_s += interval.length_s;
+        total.polled += interval.polled;
+        total.slept += interval.slept;
+        total.missed += interval.missed;
+        total.unknown += interval.unknown;
+        total.threads = interval.threads;
     }
 
     fn page(&self) -> String {
+        let total = &self.total;
         let mut page = Exposition::new(&self.device);
-        let counters = [
-            ("polled", "Polled requests that completed.", self.polled),
+        page.watched(total.length_s);
+        page.counts(&[
+            ("polled", "Polled requests that completed.", total.polled),
             (
                 "slept",
                 "Polled requests for which a thread slept first.",
-                self.slept,
+                total.slept,
             ),
             (
                 "misses",
                 "Requests that were complete by the end of the first poll after their sleep.",
-                self.missed,
+                total.missed,
             ),
             (
                 "unknown",
                 "Requests that were slept for, of which it is not known whether they were missed.",
-                self.unknown,
+                total.unknown,
             ),
-        ];
-        page.counter(
-            "q2c_watched_seconds_total",
-            "Time that the counters cover, up to the end of the last interval.",
-            self.watched_s,
-        );
-        for (name, help, value) in counters {
-            page.counter(&format!("q2c_{name}_total"), help, value as f64);
-        }
-        page.gauge(
-            "q2c_polling_threads",
-            "Threads that polled the device in the last interval.",
-            self.threads as f64,
-        );
+        ]);
+        let help = "Threads that polled the device in the last interval.";
+        page.gauge("q2c_polling_threads", help, total.threads as f64);
         page.text()
     }
 }

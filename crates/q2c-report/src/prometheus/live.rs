@@ -53,17 +53,11 @@ impl Metrics for LiveMetrics {
 
     fn page(&self) -> String {
         let mut page = Exposition::new(&self.device);
-        page.counter(
-            "q2c_watched_seconds_total",
-            "Time that the counters cover, up to the end of the last interval.",
-            self.watched_s,
-        );
-        page.counter("q2c_ios_total", "I/Os that completed.", self.ios as f64);
-        page.counter(
-            "q2c_bytes_total",
-            "Bytes of the I/Os that completed.",
-            self.bytes as f64,
-        );
+        page.watched(self.watched_s);
+        page.counts(&[
+            ("ios", "I/Os that completed.", self.ios),
+            ("bytes", "Bytes of the I/Os that completed.", self.bytes),
+        ]);
         page.histogram(
             "q2c_block_latency_seconds",
             "Latency of the I/Os in the block layer, from queued to complete (Q2C).",
@@ -82,21 +76,16 @@ impl Metrics for LiveMetrics {
             "stage",
             stages().map(|(name, (ios, _))| (name, *ios as f64)),
         );
-        page.gauge(
-            "q2c_in_flight",
-            "I/Os in flight at the end of the last interval, about.",
-            self.in_flight as f64,
-        );
-        page.counter(
-            "q2c_lost_total",
-            "I/Os or events that the capture lost.",
-            self.lost as f64,
-        );
-        page.counter(
-            "q2c_unqueued_total",
-            "I/Os that completed and were not seen when they were queued.",
-            self.unqueued as f64,
-        );
+        let help = "I/Os in flight at the end of the last interval, about.";
+        page.gauge("q2c_in_flight", help, self.in_flight as f64);
+        page.counts(&[
+            ("lost", "I/Os or events that the capture lost.", self.lost),
+            (
+                "unqueued",
+                "I/Os that completed and were not seen when they were queued.",
+                self.unqueued,
+            ),
+        ]);
         page.text()
     }
 }

@@ -26,31 +26,6 @@ impl WatchMetrics {
             ..WatchMetrics::default()
         }
     }
-
-    fn sleeps(&self, page: &mut Exposition) {
-        let total = &self.total;
-        page.counter(
-            "q2c_handled_total",
-            "I/Os that hybrid polling handled.",
-            total.handled as f64,
-        );
-        page.counter("q2c_slept_total", "I/Os that slept.", total.slept as f64);
-        page.counter(
-            "q2c_misses_total",
-            "I/Os that were complete when their sleep ended.",
-            total.misses as f64,
-        );
-        page.counter(
-            "q2c_sleep_asked_seconds_total",
-            "Sleeps that the rule asked for.",
-            total.asked_ns as f64 / 1e9,
-        );
-        page.counter(
-            "q2c_sleep_seconds_total",
-            "Sleeps from call to return.",
-            total.slept_ns as f64 / 1e9,
-        );
-    }
 }
 
 /// The sum of two counts of which either may be unknown.
@@ -80,36 +55,50 @@ impl Metrics for WatchMetrics {
     fn page(&self) -> String {
         let total = &self.total;
         let mut page = Exposition::new(&self.device);
-        page.counter(
-            "q2c_watched_seconds_total",
-            "Time that the counters cover, up to the end of the last interval.",
-            self.watched_s,
-        );
-        page.counter("q2c_ios_total", "I/Os of the foreground.", total.ios as f64);
+        page.watched(self.watched_s);
+        page.counts(&[("ios", "I/Os of the foreground.", total.ios)]);
         page.histogram(
             "q2c_user_latency_seconds",
             "Latency of the foreground's I/Os from submission to reaping (U2C), as far as recorded.",
             &self.latency,
         );
-        self.sleeps(&mut page);
-        page.counter(
-            "q2c_cpu_seconds_total",
-            "CPU time of the foreground's threads.",
-            total.cpu_ns as f64 / 1e9,
-        );
+        page.counts(&[
+            (
+                "handled",
+                "I/Os that hybrid polling handled.",
+                total.handled,
+            ),
+            ("slept", "I/Os that slept.", total.slept),
+            (
+                "misses",
+                "I/Os that were complete when their sleep ended.",
+                total.misses,
+            ),
+        ]);
+        for (name, help, ns) in [
+            (
+                "sleep_asked_seconds",
+                "Sleeps that the rule asked for.",
+                total.asked_ns,
+            ),
+            (
+                "sleep_seconds",
+                "Sleeps from call to return.",
+                total.slept_ns,
+            ),
+            (
+                "cpu_seconds",
+                "CPU time of the foreground's threads.",
+                total.cpu_ns,
+            ),
+        ] {
+            page.counter(name, help, ns as f64 / 1e9);
+        }
         if let Some(interrupts) = total.interrupts {
-            page.counter(
-                "q2c_interrupts_total",
-                "Interrupts of the device.",
-                interrupts as f64,
-            );
+            page.counts(&[("interrupts", "Interrupts of the device.", interrupts)]);
         }
         if let Some(ios) = total.background_ios {
-            page.counter(
-                "q2c_background_ios_total",
-                "I/Os of the background.",
-                ios as f64,
-            );
+            page.counts(&[("background_ios", "I/Os of the background.", ios)]);
         }
         if let Some(method) = &self.method {
             page.fact("q2c_method_info", "The method in force.", "method", method);

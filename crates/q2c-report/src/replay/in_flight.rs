@@ -4,8 +4,9 @@
 use super::invalid::reasons_of;
 use super::job::left_out;
 use crate::analysis::{latency_name, time};
-use crate::quantity::{bare, count, duration, number};
-use crate::said::{Said, Weight};
+use crate::phrase::when;
+use crate::quantity::{bare, count, duration, number, percent};
+use crate::said::Said;
 use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
@@ -21,7 +22,7 @@ const OTHERS: f64 = 0.02;
 /// Whether a trial can be compared with others: what it kept of the recording, or why it cannot.
 pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Said {
     if !trial.valid {
-        return Said::new(Weight::Bad, "invalid", reasons_of(trial));
+        return Said::bad("invalid", reasons_of(trial));
     }
     let mut words = kept(job, trial) + ". It can be compared with other runs";
     if left_out(job, trace).is_some() {
@@ -30,10 +31,9 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
     if !matches!(job.mode, Mode::Outstanding { .. }) {
         words += &other_load(trace, trial).unwrap_or_default();
     }
-    Said::new(Weight::Good, "valid", words)
+    Said::good("valid", words)
 }
 
-/// What the trial kept of the recording, by its mode.
 fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
     let own = duration(trial.own_lateness_ns.p99);
     let allowed = bare(&duration(job.max_lateness.0 as f64));
@@ -47,8 +47,8 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
         (Mode::Timed { .. }, _) => format!("the replayer kept the recorded times ({late})"),
         (Mode::Closed { .. }, _) => format!("the replayer kept the recorded pauses ({late})"),
         (Mode::Outstanding { .. }, Some(error)) if error <= KEPT => format!(
-            "it kept the recorded number in flight, {} % off request by request",
-            number(error * 100.0)
+            "it kept the recorded number in flight, {} off request by request",
+            percent(error)
         ),
         (Mode::Outstanding { .. }, Some(error)) => format!(
             "the replayer was not what held it up, though the number in flight was {}",
@@ -68,36 +68,27 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
     }
     let [mean, recorded] = [&here, &there].map(|load| number(load.mean));
     let alike = here.kind == there.kind;
-    let numbers = match alike {
-        true => format!(". {mean} were in flight on average where the recording had {recorded}"),
-        false => format!(
-            ". {mean} were in flight on average{}, and {recorded} in the recording{}",
-            by(here.kind),
-            by(there.kind)
-        ),
+    let numbers = if alike {
+        format!(". {mean} were in flight on average where the recording had {recorded}")
+    } else {
+        let (here, there) = (by(here.kind), by(there.kind));
+        format!(". {mean} were in flight on average{here}, and {recorded} in the recording{there}")
     };
     let (Some(took_ns), Some(recorded_ns)) = (here.took_ns, there.took_ns) else {
         return Some(numbers);
     };
-    let each = format!(
-        "{}{} each, {}{} recorded",
-        time(took_ns),
-        name(here.kind),
-        time(recorded_ns),
-        name(there.kind)
-    );
+    let [took, recorded] = [(took_ns, here.kind), (recorded_ns, there.kind)]
+        .map(|(ns, kind)| format!("{}{}", time(ns), name(kind)));
+    let each = format!("{took} each, {recorded} recorded");
     let longer = took_ns > recorded_ns;
     // U2C contains Q2C: when it is the shorter one, the request took less time by either.
     let tells = alike || here.kind == Some(Layer::User) && there.kind.is_some() && !longer;
-    Some(match tells && longer == (here.mean > there.mean) {
-        true => {
-            let how = if longer { "longer" } else { "less time" };
-            format!("{numbers}, because requests took {how}: {each}")
-        }
-        false => format!(
-            "{numbers}, at {each}{}",
-            not_alike(here.kind, there.kind, trial)
-        ),
+    Some(if tells && longer == (here.mean > there.mean) {
+        let how = if longer { "longer" } else { "less time" };
+        format!("{numbers}, because requests took {how}: {each}")
+    } else {
+        let why = not_alike(here.kind, there.kind, trial);
+        format!("{numbers}, at {each}{why}")
     })
 }
 
@@ -121,7 +112,6 @@ fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> 
 struct Load {
     /// The layer of the latencies; `None` where it is not known.
     kind: Option<Layer>,
-    /// Mean number in flight.
     mean: f64,
     /// Mean latency, ns; `None` where it is not known.
     took_ns: Option<f64>,
@@ -161,16 +151,14 @@ impl Load {
     }
 }
 
-/// The kind behind a number of requests: ` by U2C`.
-fn by(kind: Option<Layer>) -> String {
-    kind.map_or(String::new(), |layer| {
-        format!(" by {}", latency_name(layer))
-    })
-}
-
 /// The kind behind a time: ` U2C`.
 fn name(kind: Option<Layer>) -> String {
     kind.map_or(String::new(), |layer| format!(" {}", latency_name(layer)))
+}
+
+/// The kind behind a number of requests: ` by U2C`.
+fn by(kind: Option<Layer>) -> String {
+    kind.map_or(String::new(), |_| format!(" by{}", name(kind)))
 }
 
 /// The requests in flight against those of the recording. An outstanding replay keeps the number
@@ -204,8 +192,7 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
         _ => String::new(),
     };
     let idle = left_out(job, trace).map_or(String::new(), |share| {
-        let percent = number(share * 100.0);
-        format!(", {percent} % of whose time nothing is in flight")
+        format!(", {} of whose time nothing is in flight", percent(share))
     });
     let like = Load::replayed(trace, trial);
     let other = if like.kind == user { &*recorded } else { "" };
@@ -213,30 +200,26 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
         format!(" ({}{other} in the recording{idle})", number(mean))
     });
     let mean = number(of.mean);
-    let means = match like.kind == user {
-        true => format!("{mean} on average{}{there}", by(user)),
-        false => format!(
-            "{} on average{}{there}, {mean}{}",
-            number(like.mean),
-            by(like.kind),
-            by(user)
-        ),
+    let (by_like, by_user) = (by(like.kind), by(user));
+    let means = if like.kind == user {
+        format!("{mean} on average{by_user}{there}")
+    } else {
+        let like = number(like.mean);
+        format!("{like} on average{by_like}{there}, {mean}{by_user}")
     };
     let most = of.recorded_most.map_or(String::new(), |most| {
         format!(" ({}{recorded} in the recording)", count(most))
     });
-    let device = match trace.devices.len() {
-        0 | 1 => "",
-        _ => " on one device",
-    };
+    let device = when(trace.devices.len() > 1, " on one device");
     format!("{means}, {} at most{device}{most}", count(of.most))
 }
 
 /// How far the number in flight was off, given the error relative to the recorded number.
 fn off(error: f64) -> String {
-    match error <= 1.0 {
-        true => format!("{} % off the recording", number(error * 100.0)),
-        false => format!("off by {} times the recorded number", number(error)),
+    if error <= 1.0 {
+        format!("{} off the recording", percent(error))
+    } else {
+        format!("off by {} times the recorded number", number(error))
     }
 }
 
@@ -297,26 +280,30 @@ mod tests {
         }
     }
 
+    #[track_caller]
+    fn assert_has(told: &str, words: &[&str]) {
+        assert!(
+            words.iter().all(|words| told.contains(words)),
+            "{words:?}: {told}"
+        );
+    }
+
     #[test]
     fn a_timed_replay_says_why_other_numbers_were_in_flight() {
         let timed = job(Mode::default());
         let told = |trial: &ReplayTrial| validity(&timed, &trace(), trial).words;
-        const KEPT: &str = "the replayer kept the recorded times (its own lateness was 12.5 us at \
-                            the 99th percentile, where --max-lateness allows 100 us). It can \
-                            be compared with other runs";
-        assert_eq!(told(&trial(2.7, Some(0.01), 61.0)), KEPT);
-        assert_eq!(
-            told(&trial(5.86, Some(2.86), 132.0)),
-            format!(
-                "{KEPT}. 5.86 were in flight on average where the recording had 2.68, because \
-                 requests took longer: 132 us U2C each, 60.0 us U2C recorded"
-            )
+        let kept = told(&trial(2.7, Some(0.01), 61.0));
+        assert_has(
+            &kept,
+            &["lateness was 12.5 us", "--max-lateness allows 100 us"],
         );
+        assert!(kept.ends_with("compared with other runs"), "{kept}");
+        let slower = told(&trial(5.86, Some(2.86), 132.0));
+        let numbers = "5.86 were in flight on average where the recording had 2.68, because";
+        let took = "took longer: 132 us U2C each, 60.0 us U2C recorded";
+        assert_has(&slower, &[numbers, took]);
         let faster = told(&trial(1.2, Some(0.5), 30.0));
-        assert!(
-            faster.contains("because requests took less time: "),
-            "{faster}"
-        );
+        assert_has(&faster, &["because requests took less time: "]);
         let saturated = ReplayTrial {
             saturated: true,
             ..trial(5.86, Some(2.86), 132.0)
@@ -334,38 +321,31 @@ mod tests {
         let timed = job(Mode::default());
         let of = |layer| TraceFacts { layer, ..trace() };
         let block = of(Some(Layer::Block));
-        let told = |trace: &TraceFacts, trial: &ReplayTrial| {
-            let words = validity(&timed, trace, trial).words;
-            let (_, load) = words.split_once("with other runs").unwrap();
-            load.to_owned()
-        };
+        let told = |trace: &TraceFacts, trial: &ReplayTrial| validity(&timed, trace, trial).words;
         let longer = trial(5.86, Some(2.86), 132.0);
-        assert_eq!(
-            told(&block, &longer),
-            ". 5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at 132 us \
-             U2C each, 60.0 us Q2C recorded, which lacks the time outside of the block layer. Run \
-             with --capture to compare Q2C with Q2C"
+        let numbers = "5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at";
+        let took = "132 us U2C each, 60.0 us Q2C recorded, which lacks the time outside";
+        assert_has(
+            &told(&block, &longer),
+            &[numbers, took, "--capture to compare Q2C"],
         );
-        let over_time = in_flight(&timed, &block, &longer);
-        assert_eq!(
-            over_time,
-            "5.86 on average by U2C (2.68 by Q2C in the recording), 287 at most (4 by Q2C in the \
-             recording). By request off by 2.86 times the recorded number, comparing the number by U2C \
-             before each request with that by Q2C in the recording"
+        let over_time =
+            "5.86 on average by U2C (2.68 by Q2C in the recording), 287 at most (4 by Q2C";
+        let by_request =
+            "off by 2.86 times the recorded number, comparing the number by U2C before";
+        assert_has(
+            &in_flight(&timed, &block, &longer),
+            &[over_time, by_request],
         );
         let shorter = told(&block, &trial(1.2, Some(0.5), 30.0));
-        assert!(
-            shorter.ends_with(
-                ", because requests took less time: 30.0 us U2C each, 60.0 us Q2C recorded"
-            ),
-            "{shorter}"
+        assert_has(
+            &shorter,
+            &["less time: 30.0 us U2C each, 60.0 us Q2C recorded"],
         );
         let unknown = told(&of(None), &longer);
-        assert!(
-            unknown.ends_with(
-                "60.0 us recorded. This result does not tell whether that is U2C or Q2C"
-            ),
-            "{unknown}"
+        assert_has(
+            &unknown,
+            &["60.0 us recorded. This result does not tell whether"],
         );
     }
 
@@ -387,60 +367,50 @@ mod tests {
             q2c_lost: lost,
             ..trial(5.86, Some(2.86), 132.0)
         };
+        let told = |trial: &ReplayTrial| validity(&timed, &block, trial).words;
         let alike = captured(0.0275, 61.0, 0);
-        let told = validity(&timed, &block, &alike).words;
-        assert!(told.ends_with("compared with other runs"), "{told}");
-        let over_time = in_flight(&timed, &block, &alike);
-        assert!(
-            over_time.starts_with(
-                "2.75 on average by Q2C (2.68 in the recording), 5.86 by U2C, 287 at most (4 by"
-            ),
-            "{over_time}"
-        );
-        let longer = validity(&timed, &block, &captured(0.04, 90.0, 20)).words;
-        assert!(
-            longer.ends_with(
-                ". 4.00 were in flight on average where the recording had 2.68, because requests \
-                 took longer: 90.0 us Q2C each, 60.0 us Q2C recorded"
-            ),
-            "{longer}"
-        );
+        assert!(told(&alike).ends_with("compared with other runs"));
+        let over_time =
+            "2.75 on average by Q2C (2.68 in the recording), 5.86 by U2C, 287 at most (4 by";
+        assert_has(&in_flight(&timed, &block, &alike), &[over_time]);
+        let longer = "4.00 were in flight on average where the recording had 2.68, because";
+        let took = "longer: 90.0 us Q2C each, 60.0 us Q2C recorded";
+        assert_has(&told(&captured(0.04, 90.0, 20)), &[longer, took]);
         // A capture that lacks many is not set beside the recording.
-        let lacking = validity(&timed, &block, &captured(0.04, 90.0, 21)).words;
-        assert!(
-            lacking.contains("5.86 were in flight on average by U2C")
-                && lacking.ends_with("does not have one Q2C for each request"),
-            "{lacking}"
+        let by_u2c = "5.86 were in flight on average by U2C";
+        let lacking = told(&captured(0.04, 90.0, 21));
+        assert_has(
+            &lacking,
+            &[by_u2c, "does not have one Q2C for each request"],
         );
     }
 
     #[test]
     fn what_is_compared_with_what_is_said_by_the_mode() {
-        const COMPARED: &str = ", comparing the number before each request with that in the \
-                                recording";
-        let shown = trial(5.86, Some(2.86), 132.0);
-        assert_eq!(
-            in_flight(&job(Mode::default()), &trace(), &shown),
-            format!(
-                "5.86 on average by U2C (2.68 in the recording), 287 at most (4 in the recording). By request \
-                 off by 2.86 times the recorded number{COMPARED}"
-            )
+        let over_time = "5.86 on average by U2C (2.68 in the recording), 287 at most (4 in the";
+        let by_request = "By request off by 2.86 times the recorded number, comparing the number";
+        let timed = in_flight(
+            &job(Mode::default()),
+            &trace(),
+            &trial(5.86, Some(2.86), 132.0),
         );
+        assert_has(&timed, &[over_time, by_request]);
         let kept = trial(3.89, Some(0.0036), 87.0);
         let squeezed = outstanding(Idle::Squeeze);
-        assert_eq!(
-            in_flight(&squeezed, &trace(), &kept),
-            format!(
-                "0.36 % off the recording{COMPARED}. Over the whole time 3.89 on average by U2C (2.68 in the recording, \
-                 10.0 % of whose time nothing is in flight), 287 at most (4 in the recording)"
-            )
-        );
+        let told = in_flight(&squeezed, &trace(), &kept);
+        assert!(told.starts_with("0.36 % off the recording"), "{told}");
+        let idle =
+            "(2.68 in the recording, 10.0 % of whose time nothing is in flight), 287 at most";
+        assert_has(&told, &["Over the whole time 3.89 on average by U2C", idle]);
         let with_idle = in_flight(&outstanding(Idle::Keep), &trace(), &kept);
-        assert!(with_idle.contains("(2.68 in the recording), 287"));
-        assert_eq!(
-            validity(&squeezed, &trace(), &kept).words,
-            "it kept the recorded number in flight, 0.36 % off request by request. It can be \
-             compared with other runs that leave the idle time out, too"
+        assert_has(&with_idle, &["(2.68 in the recording), 287"]);
+        let told = validity(&squeezed, &trace(), &kept).words;
+        assert_has(
+            &told,
+            &[
+                "0.36 % off request by request",
+                "that leave the idle time out, too",
+            ],
         );
         let kept_idle = validity(&outstanding(Idle::Keep), &trace(), &kept).words;
         assert!(

@@ -2,7 +2,8 @@
 
 use crate::analysis::{latency_name, time};
 use crate::label::ranges;
-use crate::quantity::{count, number, size};
+use crate::phrase::some_listed;
+use crate::quantity::{count, percent, size};
 use crate::said::Said;
 use q2c_model::Bytes;
 use q2c_model::replay::{Idle, Mode, Writes};
@@ -39,29 +40,34 @@ pub(crate) fn mode(job: &ReplayJob) -> String {
 /// The idle share of a trace of which this mode leaves the idle time out; `None` when it is kept or
 /// there is none.
 pub(super) fn left_out(job: &ReplayJob, trace: &TraceFacts) -> Option<f64> {
-    let squeezed = match job.mode {
-        Mode::Outstanding { idle, .. } => idle == Idle::Squeeze,
-        _ => false,
-    };
+    let squeezed = matches!(
+        job.mode,
+        Mode::Outstanding {
+            idle: Idle::Squeeze,
+            ..
+        }
+    );
     trace.idle_share.filter(|share| squeezed && *share > 0.0)
 }
 
 /// What a mode without idle time keeps and leaves out of a trace that idles, and what to type for
 /// the rest; `None` when idle time is kept or there is none.
 pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
-    let share = left_out(job, trace)?;
+    let share = percent(left_out(job, trace)?);
     Some(format!(
-        "keeps the number in flight and leaves out the time with nothing in flight, {} % of this \
+        "keeps the number in flight and leaves out the time with nothing in flight, {share} of this \
          trace's. Completion time and IOPS are of the workload without its pauses. --idle keep \
-         has the pauses, --mode timed has the recorded times",
-        number(share * 100.0)
+         has the pauses, --mode timed has the recorded times"
     ))
 }
 
-/// Sentences on the trace, and on the settings that the numbers depend on.
 pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
+    let mut facts = trace_facts(trace);
+    if let Some(name) = &job.process {
+        facts += &format!("; only requests of process {name}");
+    }
     let mut said = vec![
-        Said::plain("trace", trace_facts(trace) + &of_process(job)),
+        Said::plain("trace", facts),
         Said::plain("submitted", submitted(job)),
         Said::plain("mapped", mapped(job)),
     ];
@@ -70,16 +76,9 @@ pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
     said
 }
 
-fn of_process(job: &ReplayJob) -> String {
-    let process = job.process.as_ref();
-    process.map_or(String::new(), |name| {
-        format!("; only requests of process {name}")
-    })
-}
-
 fn trace_facts(trace: &TraceFacts) -> String {
     let ops = trace.ops.iter();
-    let ops: Vec<String> = ops.map(|(op, n)| format!("{} {op}", count(*n))).collect();
+    let ops = some_listed(ops.map(|(op, n)| format!("{} {op}", count(*n))));
     let mut text = format!(
         "from {}; {} of data, requests up to {}, addresses up to {}",
         trace.source,
@@ -87,9 +86,7 @@ fn trace_facts(trace: &TraceFacts) -> String {
         size(trace.largest),
         size(trace.span)
     );
-    if !ops.is_empty() {
-        text += &format!("; {}", ops.join(", "));
-    }
+    text += &ops.map(|ops| format!("; {ops}")).unwrap_or_default();
     if trace.devices.len() > 1 {
         text += &format!("; {} devices", trace.devices.len());
     }
@@ -105,10 +102,9 @@ fn trace_facts(trace: &TraceFacts) -> String {
     text
 }
 
-/// How loaded the recorded device was, as far as the trace tells.
 fn load(trace: &TraceFacts) -> String {
     let idle = trace.idle_share;
-    let idle = idle.map(|share| format!("; idle {} % of its time", number(share * 100.0)));
+    let idle = idle.map(|share| format!("; idle {} of its time", percent(share)));
     let of_kind = |layer| format!("{} adds", latency_name(layer));
     let latencies = trace.layer.map_or("latencies add".to_owned(), of_kind);
     let sum = trace.sum_latency_s;

@@ -2,12 +2,12 @@
 
 use super::timed;
 use crate::analysis::time;
+use crate::phrase::when;
 use crate::quantity::{NOTHING, count, number, range};
-use crate::said::{Field, Table};
+use crate::said::{Field, Table, row};
 use q2c_result::replay::{Lateness, ReplayJob, ReplayResult, ReplayTrial, Spread};
 use q2c_stats::Interval;
 
-/// The text in place of the sum of Q2C when nothing was captured.
 const NOT_CAPTURED: &str = "- (run with --capture)";
 
 /// Seconds with a fitting unit. Minutes are not used, because times that are compared need one
@@ -27,50 +27,36 @@ pub(crate) fn spread(interval: &Interval) -> Field {
         s if s < 1.0 => (1e3, "ms"),
         _ => (1.0, "s"),
     };
-    Field {
-        text: format!("{} {unit}", number(interval.median * scale)),
-        below: range(interval, scale),
-    }
+    let text = format!("{} {unit}", number(interval.median * scale));
+    Field::over(text, range(interval, scale))
 }
-
-/// Reads a quantity of a trial, in seconds.
-type Of = fn(&ReplayTrial) -> Option<f64>;
 
 /// Completion time and sums of latencies: those of the shown trial, and the medians over the valid
 /// trials.
 pub(crate) fn sums(result: &ReplayResult) -> Table {
     let valid: Vec<&ReplayTrial> = result.trials.iter().filter(|t| t.valid).collect();
     let several = result.trials.len() > 1;
-    let row = |name: &str, of: Of| {
+    let row = |name: &str, of: fn(&ReplayTrial) -> Option<f64>| {
         let all: Vec<f64> = valid.iter().filter_map(|t| of(t)).collect();
-        let over = match several && !all.is_empty() {
-            true => spread(&Interval::of(&all)),
-            false => Field::default(),
-        };
+        let over = (several && !all.is_empty()).then(|| spread(&Interval::of(&all)));
         let shown = of(&result.trial).map_or_else(|| NOT_CAPTURED.to_owned(), length);
-        vec![name.into(), shown.into(), over]
+        row![name, shown, over.unwrap_or_default()]
     };
     let mut rows = vec![
         row("completion time", |t| Some(t.completion_s)),
         row("sum of U2C", |t| Some(t.sum_u2c_s)),
     ];
     if intended(&result.job, &result.trial) {
-        let of: Of = |t| Some(t.sum_u2c_intended_s);
-        rows.push(row("sum of U2C from the intended time", of));
+        let name = "sum of U2C from the intended time";
+        rows.push(row(name, |t| Some(t.sum_u2c_intended_s)));
     }
     rows.push(row("sum of Q2C", |t| t.sum_q2c_s));
     let trials = format!("median of\n{} valid", valid.len());
     let shown = if several { "shown trial" } else { "time" };
-    Table {
-        head: ["", shown, trials.as_str()].map(String::from).to_vec(),
-        rows,
-        legend: if several {
-            "Shown: the trial with the median sum of U2C. Medians with [min, max] over the valid trials."
-        } else {
-            ""
-        },
-    }
-    .without_empty_columns()
+    const SHOWN: &str = "Shown: the trial with the median sum of U2C. Medians with [min, max] over the valid trials.";
+    Table::of(["", shown, &trials], rows)
+        .legend(when(several, SHOWN))
+        .without_empty_columns()
 }
 
 /// Whether the latency from the intended time and the lateness differ from plain U2C and zero, so
@@ -79,34 +65,28 @@ fn intended(job: &ReplayJob, trial: &ReplayTrial) -> bool {
     timed(job) || trial.sum_u2c_intended_s != trial.sum_u2c_s || trial.lateness_ns.max > 0.0
 }
 
-/// Latencies and lateness of a trial, with a row for each percentile.
 pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> Table {
-    let mut columns = vec![("U2C", of_spread(Some(&trial.u2c_ns)))];
-    if intended(job, trial) {
+    const NAMES: [&str; 7] = ["I/Os", "mean", "p50", "p90", "p99", "p99.9", "max"];
+    let is_intended = intended(job, trial);
+    let u2c = of_spread(Some(&trial.u2c_ns));
+    let mut columns = vec![("", NAMES.map(str::to_owned)), ("U2C", u2c)];
+    if is_intended {
         columns.push(("from\nintended", of_spread(Some(&trial.u2c_intended_ns))));
     }
     columns.push(("Q2C", of_spread(trial.q2c_ns.as_ref())));
-    if intended(job, trial) {
+    if is_intended {
         columns.push(("lateness", of_lateness(&trial.lateness_ns)));
         columns.push(("own\nlateness", of_lateness(&trial.own_lateness_ns)));
     }
-    const ROWS: [&str; 7] = ["I/Os", "mean", "p50", "p90", "p99", "p99.9", "max"];
-    let row = |(at, name): (usize, &&str)| {
-        let fields = columns.iter().map(|(_, column)| Field::from(&*column[at]));
-        std::iter::once(Field::from(*name)).chain(fields).collect()
-    };
-    let names = columns.iter().map(|(name, _)| *name);
-    Table {
-        head: std::iter::once("").chain(names).map(String::from).collect(),
-        rows: ROWS.iter().enumerate().map(row).collect(),
-        legend: match intended(job, trial) {
-            true => INTENDED,
-            false => "U2C: from just before the submission to the reaping. Q2C: the same in the block layer.",
-        },
-    }
-    .without_empty_columns()
+    let row = |at: usize| columns.iter().map(move |(_, column)| &*column[at]);
+    let rows = (0..NAMES.len()).map(row);
+    Table::of(columns.iter().map(|(name, _)| *name), rows)
+        .legend(if is_intended { INTENDED } else { PLAIN })
+        .without_empty_columns()
 }
 
+const PLAIN: &str =
+    "U2C: from just before the submission to the reaping. Q2C: the same in the block layer.";
 const INTENDED: &str = "U2C: from just before the submission to the reaping; from intended: from the time that the trace asks for. Q2C: in the \
      block layer. Lateness: submission behind the intended time; own: of requests that nothing but the replayer held up.";
 
@@ -125,44 +105,30 @@ fn of_lateness(of: &Lateness) -> [String; 7] {
     [none(), none(), p50, none(), p99, p999, max]
 }
 
-/// A row for each trial; `None` when there is only one.
 pub(crate) fn trials(result: &ReplayResult) -> Option<Table> {
-    const HEAD: [&str; 7] = [
-        "trial",
-        "completion",
-        "sum of\nU2C",
-        "sum of\nQ2C",
-        "own\nlateness\np99",
-        "saturated",
-        "valid",
-    ];
+    const HEADS: &str =
+        "trial | completion | sum of\nU2C | sum of\nQ2C | own\nlateness\np99 | saturated | valid";
     let late = intended(&result.job, &result.trial);
     let shown = (result.trial.sum_u2c_s, result.trial.completion_s);
     let row = |(at, trial): (usize, &ReplayTrial)| {
-        let own = trial.own_lateness_ns.p99;
         let is_shown = shown == (trial.sum_u2c_s, trial.completion_s);
-        let name = format!("{}{}", at + 1, if is_shown { " (shown)" } else { "" });
-        let fields = [
-            name,
+        let own = late.then(|| time(trial.own_lateness_ns.p99));
+        row![
+            format!("{}{}", at + 1, when(is_shown, " (shown)")),
             length(trial.completion_s),
             length(trial.sum_u2c_s),
             trial.sum_q2c_s.map(length).unwrap_or_default(),
-            if late { time(own) } else { String::new() },
+            own.unwrap_or_default(),
             yes(trial.saturated),
             yes(trial.valid),
-        ];
-        fields.map(Field::from).to_vec()
+        ]
     };
-    let table = Table {
-        head: HEAD.map(String::from).to_vec(),
-        rows: result.trials.iter().enumerate().map(row).collect(),
-        legend: "",
-    };
+    let table = Table::headed(HEADS, result.trials.iter().enumerate().map(row));
     (result.trials.len() > 1).then(|| table.without_empty_columns())
 }
 
-fn yes(value: bool) -> String {
-    if value { "yes" } else { "no" }.to_owned()
+fn yes(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
 }
 
 #[cfg(test)]
@@ -172,13 +138,13 @@ mod tests {
     #[test]
     fn what_is_compared_keeps_its_unit() {
         let of = |values: &[f64]| spread(&Interval::of(values));
-        let field = |text: &str, below: &str| Field {
-            text: text.to_owned(),
-            below: below.to_owned(),
-        };
-        assert_eq!(of(&[724.0, 725.4, 7384.0]), field("725 s", "[724, 7384]"));
-        assert_eq!(of(&[0.302, 0.299, 1.5]), field("302 ms", "[299, 1500]"));
-        assert_eq!(of(&[]), field("-", ""));
+        let longer = Field::over("725 s", "[724, 7384]");
+        assert_eq!(of(&[724.0, 725.4, 7384.0]), longer);
+        assert_eq!(
+            of(&[0.302, 0.299, 1.5]),
+            Field::over("302 ms", "[299, 1500]")
+        );
+        assert_eq!(of(&[]), Field::from("-"));
         assert_eq!(length(12.34e-6), "12.3 us");
     }
 }

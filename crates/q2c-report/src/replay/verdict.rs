@@ -1,6 +1,7 @@
 //! The answer of a comparison in words.
 
 use super::invalid;
+use crate::phrase::{listed, when};
 use crate::quantity::count;
 use q2c_model::replay::{Idle, Writes};
 use q2c_result::compare::{
@@ -8,7 +9,6 @@ use q2c_result::compare::{
 };
 use q2c_stats::{CLEAR_TRIALS, Ratio};
 
-/// The name of a metric.
 pub(crate) fn metric(metric: CompareMetric) -> &'static str {
     match metric {
         CompareMetric::CompletionTime => "completion time",
@@ -17,15 +17,11 @@ pub(crate) fn metric(metric: CompareMetric) -> &'static str {
     }
 }
 
-/// The answer, one sentence for each finding.
 pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
     let reads = |finding: &CompareFinding| matches!(finding, CompareFinding::ReadsOnly { .. });
-    let scope = match findings.iter().any(reads) {
-        true => " (reads only)",
-        false => "",
-    };
-    let sentences = findings.iter().map(|finding| sentence(finding, scope));
-    sentences.collect()
+    let scope = when(findings.iter().any(reads), " (reads only)");
+    let sentence = |finding| sentence(finding, scope);
+    findings.iter().map(sentence).collect()
 }
 
 /// A device against the first one over all comparisons, in a sentence.
@@ -54,7 +50,7 @@ pub(crate) fn overall(of: &Overall) -> String {
     };
     format!(
         "of {all} comparisons by their {sums}{scope}, {}",
-        parts.join(", ")
+        listed(parts)
     )
 }
 
@@ -83,7 +79,7 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             with,
             metric,
             ratio,
-        } => alike([device, with], *metric, ratio, scope),
+        } => alike([device, with], *metric, &interval(ratio), scope),
         CompareFinding::FewTrials {
             device,
             with,
@@ -96,12 +92,12 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             sum_separates,
             overloaded,
         } => {
-            let as_well = if *sum_separates { " as well" } else { "" };
-            let ratio = interval(ratio);
-            let overloaded = overloads(overloaded);
+            let as_well = when(*sum_separates, " as well");
+            let overloads = when(!overloaded.is_empty(), "; the trace overloads ");
+            let (ratio, overloaded) = (interval(ratio), overloaded.join(" and "));
             format!(
                 "completion time separates them{as_well}: \
-                 ratio of {device} to {with} {ratio}{overloaded}"
+                 ratio of {device} to {with} {ratio}{overloads}{overloaded}"
             )
         }
         CompareFinding::FewToBeSure { trials, chance } => format!(
@@ -109,7 +105,10 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
              {:.0} % of the cases. --trials {CLEAR_TRIALS} or more tells more",
             chance * 100.0
         ),
-        CompareFinding::OneDisk { device, with, disk } => one_disk([device, with], disk),
+        CompareFinding::OneDisk { device, with, disk } => format!(
+            "{device} and {with} lie on one disk, {disk}: a difference is that of their places on it, \
+             or of the moments of the trials"
+        ),
         CompareFinding::TimeCannotTell {
             device,
             with,
@@ -117,11 +116,12 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             device_idle,
             with_idle,
         } => time_cannot_tell([device, with], ratio, [*device_idle, *with_idle]),
-        CompareFinding::TraceIdles { share, idle } => trace_idles(*share, *idle),
+        CompareFinding::TraceIdles { share, idle } => trace_idles(&percent(*share), *idle),
         CompareFinding::SumsOfU2c {
-            some_have_q2c,
-            not_captured,
-        } => sums_of_u2c(*some_have_q2c, not_captured.as_ref()),
+            some_have_q2c: true,
+            ..
+        } => "sums are of U2C: not every device has a valid sum of Q2C".to_owned(),
+        CompareFinding::SumsOfU2c { not_captured, .. } => sums_of_u2c(not_captured.as_ref()),
         CompareFinding::ReadsOnly { writes, treatment } => reads_only(*writes, *treatment),
         CompareFinding::TermsDiffer {
             device,
@@ -132,37 +132,26 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             count(*requests),
             super::words::excess(*excess)
         ),
-        CompareFinding::NoValidTrial { device, why } => {
-            format!("{device} has no valid trial: {}", none_valid(why))
-        }
+        CompareFinding::NoValidTrial { device, why } => no_valid_trial(device, why),
     }
 }
 
-fn one_disk([device, with]: [&String; 2], disk: &str) -> String {
-    format!(
-        "{device} and {with} lie on one disk, {disk}: a difference is that of their places on it, \
-         or of the moments of the trials"
-    )
-}
-
-fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
-    let [did, with_did] = done.map(|done| (done.requests, done.bytes >> 20));
-    format!(
-        "{device} and {with} cannot be compared: they did not do the same work, \
-         {} requests of {} MiB against {} of {} MiB. \
-         See what was changed, and name targets of one size or other --offsets",
-        did.0, did.1, with_did.0, with_did.1
-    )
-}
-
-fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &Ratio, scope: &str) -> String {
-    let (name, ratio) = (metric(by), interval(ratio));
+fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &str, scope: &str) -> String {
+    let name = metric(by);
     match by {
         CompareMetric::CompletionTime => format!("{name} does not separate them: ratio {ratio}"),
         _ => format!(
             "{device} and {with} cannot be told apart by their {name}{scope}: ratio {ratio}"
         ),
     }
+}
+
+fn few_trials([device, with]: [&String; 2], by: CompareMetric) -> String {
+    let their = when(by != CompareMetric::CompletionTime, "their ");
+    let by = metric(by);
+    format!(
+        "{device} and {with} cannot be compared by {their}{by}: fewer than two valid trials each"
+    )
 }
 
 fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2]) -> String {
@@ -175,27 +164,36 @@ fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2])
     )
 }
 
-fn few_trials([device, with]: [&String; 2], by: CompareMetric) -> String {
-    let their = match by {
-        CompareMetric::CompletionTime => "",
-        _ => "their ",
+fn reads_only(writes: u64, treatment: Writes) -> String {
+    let is_skipped = treatment == Writes::Skip;
+    let how = if is_skipped {
+        "left out"
+    } else {
+        "read instead"
     };
+    let writes = count(writes);
+    format!("reads only: {writes} writes of the trace were {how}")
+}
+
+fn no_valid_trial(device: &str, why: &NoneValid) -> String {
+    let why = match why {
+        NoneValid::Invalid(why) => invalid::says(why),
+        NoneValid::Failed(error) => error.clone(),
+        NoneValid::NotRun => "none was run".to_owned(),
+    };
+    format!("{device} has no valid trial: {why}")
+}
+
+fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
+    let [(did, mib), (with_did, with_mib)] = done.map(|done| (done.requests, done.bytes >> 20));
     format!(
-        "{device} and {with} cannot be compared by {their}{}: fewer than two valid trials each",
-        metric(by)
+        "{device} and {with} cannot be compared: they did not do the same work, \
+         {did} requests of {mib} MiB against {with_did} of {with_mib} MiB. \
+         See what was changed, and name targets of one size or other --offsets"
     )
 }
 
-/// The devices that the trace overloads, as the end of a sentence; empty when there is none.
-fn overloads(devices: &[String]) -> String {
-    match devices {
-        [] => String::new(),
-        some => format!("; the trace overloads {}", some.join(" and ")),
-    }
-}
-
-fn trace_idles(share: f64, idle: Idle) -> String {
-    let share = percent(share);
+fn trace_idles(share: &str, idle: Idle) -> String {
     match idle {
         Idle::Squeeze => format!(
             "outstanding replay keeps the number in flight and leaves out the time with nothing \
@@ -213,41 +211,24 @@ fn trace_idles(share: f64, idle: Idle) -> String {
 /// That the sums will be of U2C, and why nothing is captured: for the begin of a run.
 #[must_use]
 pub fn not_captured(why: &NotCaptured) -> String {
-    sums_of_u2c(false, Some(why))
+    sums_of_u2c(Some(why))
 }
 
-fn sums_of_u2c(some_have_q2c: bool, not_captured: Option<&NotCaptured>) -> String {
-    const SEEN: &str = "sums are of U2C, what the replayer sees";
-    match (some_have_q2c, not_captured) {
-        (true, _) => "sums are of U2C: not every device has a valid sum of Q2C".to_owned(),
-        (_, None) => format!(
-            "{SEEN}. The block layer's sum of Q2C needs --capture and devices of the kernel's"
+fn sums_of_u2c(not_captured: Option<&NotCaptured>) -> String {
+    let seen = "sums are of U2C, what the replayer sees";
+    match not_captured {
+        None => format!(
+            "{seen}. The block layer's sum of Q2C needs --capture and devices of the kernel's"
         ),
-        (_, Some(NotCaptured::NotAsked)) => {
-            format!("{SEEN}: the capture of the block layer was switched off")
+        Some(NotCaptured::NotAsked) => {
+            format!("{seen}: the capture of the block layer was switched off")
         }
-        (_, Some(NotCaptured::NoDisk(device))) => {
-            format!("{SEEN}: {device} has no disk of the kernel's that could be captured")
+        Some(NotCaptured::NoDisk(device)) => {
+            format!("{seen}: {device} has no disk of the kernel's that could be captured")
         }
-        (_, Some(NotCaptured::Refused(why))) => {
-            format!("{SEEN}: the block layer cannot be captured here, {why}")
+        Some(NotCaptured::Refused(why)) => {
+            format!("{seen}: the block layer cannot be captured here, {why}")
         }
-    }
-}
-
-fn reads_only(writes: u64, treatment: Writes) -> String {
-    let writes = count(writes);
-    match treatment {
-        Writes::Skip => format!("reads only: {writes} writes of the trace were left out"),
-        _ => format!("reads only: {writes} writes of the trace were read instead"),
-    }
-}
-
-fn none_valid(why: &NoneValid) -> String {
-    match why {
-        NoneValid::Invalid(why) => invalid::says(why),
-        NoneValid::Failed(error) => error.clone(),
-        NoneValid::NotRun => "none was run".to_owned(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Sentences on a trial of a replay.
 
-use super::change::changed;
 use super::in_flight::{in_flight, validity};
 use super::invalid::reasons_of;
 use super::timed;
 use crate::analysis::time;
+use crate::phrase::some_listed;
 use crate::quantity::{count, iops, size};
-use crate::said::{Said, Weight};
+use crate::said::Said;
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
@@ -30,38 +30,31 @@ pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) ->
 pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Said> {
     let told = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);
-        Said::new(Weight::Bad, &what, reasons_of(trial))
+        (!trial.valid).then(|| Said::bad(&what, reasons_of(trial)))
     };
-    let numbered = trials.iter().enumerate();
-    numbered
-        .filter(|(_, trial)| !trial.valid)
-        .map(told)
-        .collect()
+    trials.iter().enumerate().filter_map(told).collect()
 }
 
 fn saturation(trial: &ReplayTrial) -> Option<Said> {
-    const FINDING: &str = "a finding, not a fault";
     let waited = format!(
         "{} requests waited in all {} for a free place",
         count(trial.stalled),
         time(trial.stalled_s * 1e9)
     );
-    match (trial.saturated, trial.stalled) {
-        (false, 0) => None,
-        (false, _) => Some(Said::plain("stalls", waited)),
-        (true, 0) => {
-            let words = format!(
-                "it was behind the trace: submissions took {} of {}; {FINDING}",
-                time(trial.submission_s * 1e9),
-                time(trial.completion_s * 1e9)
-            );
-            Some(Said::new(Weight::Caution, "device saturated", words))
-        }
-        (true, _) => {
-            let words = format!("{waited}; {FINDING}");
-            Some(Said::new(Weight::Caution, "device saturated", words))
-        }
+    if !trial.saturated {
+        return (trial.stalled > 0).then(|| Said::plain("stalls", waited));
     }
+    let found = if trial.stalled > 0 {
+        waited
+    } else {
+        format!(
+            "it was behind the trace: submissions took {} of {}",
+            time(trial.submission_s * 1e9),
+            time(trial.completion_s * 1e9)
+        )
+    };
+    let words = format!("{found}; a finding, not a fault");
+    Some(Said::caution("device saturated", words))
 }
 
 fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
@@ -83,7 +76,16 @@ fn failed(trial: &ReplayTrial) -> Option<Said> {
     if let Some(first) = &trial.first_error {
         words += &format!("; the first: {first}");
     }
-    (trial.errors > 0).then(|| Said::new(Weight::Bad, "failed or short", words))
+    (trial.errors > 0).then(|| Said::bad("failed or short", words))
+}
+
+/// What a replay changed in requests of the trace with their counts, in the order of the words.
+fn changed(trial: &ReplayTrial) -> Option<String> {
+    let some = trial.changed.iter().filter(|(_, n)| **n > 0);
+    let mut told: Vec<(&str, u64)> = some.map(|(kind, n)| (kind.text(), *n)).collect();
+    told.sort_unstable();
+    let told = told.into_iter();
+    some_listed(told.map(|(words, n)| format!("{words} ({})", count(n))))
 }
 
 fn captured(trial: &ReplayTrial) -> Option<Said> {
@@ -91,16 +93,14 @@ fn captured(trial: &ReplayTrial) -> Option<Said> {
     let by = trial.q2c_source;
     let by = by.map_or("an unknown source", CapturedBy::name);
     let mut words = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
-    let mut weight = Weight::Plain;
     if trial.q2c_parts > trial.q2c_ios {
         let parts = count(trial.q2c_parts);
         words += &format!(", which the block layer split to {parts} and which count as whole");
     }
-    if let Some(lacks) = lacks(trial) {
-        words += &lacks;
-        weight = Weight::Caution;
-    }
-    Some(Said::new(weight, "Q2C", words))
+    Some(match lacks(trial) {
+        Some(lacks) => Said::caution("Q2C", words + &lacks),
+        None => Said::plain("Q2C", words),
+    })
 }
 
 /// How the sum of Q2C differs from one term for each request; `None` where nothing is known to.
@@ -111,44 +111,36 @@ fn lacks(trial: &ReplayTrial) -> Option<String> {
     let lacking = differ.min(0).unsigned_abs();
     let missing = match lost {
         0 => None,
+        1 if lacking <= 1 => {
+            Some("; 1 I/O is missing from the sum, as the capture lost it".to_owned())
+        }
         n if n >= lacking => Some(format!(
-            "; {} I/O{} from the sum, as the capture lost {}",
-            count(n),
-            if n == 1 {
-                " is missing"
-            } else {
-                "s are missing"
-            },
-            if n == 1 { "it" } else { "them" }
+            "; {} I/Os are missing from the sum, as the capture lost them",
+            count(n)
         )),
         n => Some(format!(", of which the capture lost {}", count(n))),
     };
     let told = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
-    match (told, missing) {
-        (None, None) => None,
-        (told, missing) => Some(told.unwrap_or_default() + &missing.unwrap_or_default()),
-    }
+    let is_known = told.is_some() || missing.is_some();
+    is_known.then(|| told.unwrap_or_default() + &missing.unwrap_or_default())
 }
 
 /// The difference between the I/Os in the sum of Q2C and the requests, in words.
 pub(super) fn excess(excess: i64) -> String {
     let by = count(excess.unsigned_abs());
-    match excess > 0 {
-        true => format!(
-            "{by} more than the reads and writes submitted: extents of a file, disks below the \
-             target or the longest bio made several I/Os of a request, and each is in the sum"
-        ),
-        false => format!("{by} fewer than the reads and writes submitted"),
+    if excess <= 0 {
+        return format!("{by} fewer than the reads and writes submitted");
     }
+    format!(
+        "{by} more than the reads and writes submitted: extents of a file, disks below the \
+         target or the longest bio made several I/Os of a request, and each is in the sum"
+    )
 }
 
 fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Said> {
     let told = timed(job) || trial.end_drift_ns != 0;
-    let side = if trial.end_drift_ns < 0 {
-        "before"
-    } else {
-        "behind"
-    };
+    let is_early = trial.end_drift_ns < 0;
+    let side = if is_early { "before" } else { "behind" };
     let by = time(trial.end_drift_ns.unsigned_abs() as f64);
     let words = format!("the last submission {by} {side} its intended time");
     told.then(|| Said::plain("end drift", words))
@@ -159,7 +151,7 @@ fn order(trial: &ReplayTrial) -> Option<Said> {
         "{} requests went before one that they overlap and that the trace has first",
         count(trial.order_inversions)
     );
-    (trial.order_inversions > 0).then(|| Said::new(Weight::Caution, "order", words))
+    (trial.order_inversions > 0).then(|| Said::caution("order", words))
 }
 
 fn replayer(trial: &ReplayTrial) -> String {
@@ -175,38 +167,52 @@ fn replayer(trial: &ReplayTrial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::replay::Change;
+
+    #[test]
+    fn changes_are_told_in_the_order_of_their_words() {
+        let trial = ReplayTrial {
+            changed: [
+                (Change::WriteRead, 513),
+                (Change::Empty, 1),
+                (Change::Beyond, 0),
+            ]
+            .into(),
+            ..ReplayTrial::default()
+        };
+        let wanted = "requests of no bytes, left out (1), writes, read instead (513)";
+        assert_eq!(changed(&trial).as_deref(), Some(wanted));
+        assert_eq!(changed(&ReplayTrial::default()), None);
+    }
 
     /// Of 100 reads 92 are in the sum and the capture lost 8: together they are 100, not 108.
     #[test]
     fn what_the_capture_lost_is_told_once() {
-        let told = |excess, lost| {
+        for (excess, lost, words) in [
+            (-8, 8, "; 8 I/Os are missing"),
+            (
+                -8,
+                3,
+                "; 8 fewer than the reads and writes submitted, of which the capture lost 3",
+            ),
+            (-8, 0, "; 8 fewer than the reads and writes submitted"),
+            // Two of them are no reads and writes. The number is that of the warning.
+            (-8, 10, "; 10 I/Os are missing"),
+            (0, 8, "; 8 I/Os are missing"),
+            (-1, 1, "; 1 I/O is missing"),
+            (8, 2, "; 2 I/Os are missing"),
+        ] {
             let trial = ReplayTrial {
-                sum_q2c_s: Some(1.0),
-                q2c_ios: 92,
                 q2c_excess: excess,
                 q2c_lost: lost,
                 ..ReplayTrial::default()
             };
-            let said = captured(&trial).unwrap();
-            let (_, after) = said.words.split_once("; ").unwrap();
-            after.to_owned()
-        };
-        const MISSING: &str = "I/Os are missing from the sum, as the capture lost them";
-        const FEWER: &str = "8 fewer than the reads and writes submitted";
-        assert_eq!(told(-8, 8), format!("8 {MISSING}"));
-        assert_eq!(told(-8, 3), format!("{FEWER}, of which the capture lost 3"));
-        assert_eq!(told(-8, 0), FEWER);
-        // Two of them are no reads and writes. The number is that of the warning.
-        assert_eq!(told(-8, 10), format!("10 {MISSING}"));
-        assert_eq!(told(0, 8), format!("8 {MISSING}"));
-        assert_eq!(
-            told(-1, 1),
-            "1 I/O is missing from the sum, as the capture lost it"
-        );
-        let more = told(8, 2);
-        assert!(
-            more.starts_with("8 more than") && more.ends_with(&format!("; 2 {MISSING}")),
-            "{more}"
-        );
+            let told = lacks(&trial).unwrap();
+            let fewer = words.contains("fewer");
+            assert!(
+                told.contains(words) && fewer == told.contains("fewer"),
+                "{told}"
+            );
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! The verdicts of all experiments as sentences.
 
 use super::figures::both_sides;
-use super::weight;
+use super::{in_words, weight};
+use crate::phrase::joined;
 use crate::said::Said;
 use q2c_result::reproduce::{AllResult, ClaimLine, ExperimentLine};
 
-/// Which experiments are missing; `None` where none is.
 pub(crate) fn missing(result: &AllResult) -> Option<String> {
     let begun = |name: &&String| result.experiments.iter().any(|of| of.name == **name);
     let half = result.missing.iter().find(begun);
@@ -25,38 +25,28 @@ pub(crate) fn missing(result: &AllResult) -> Option<String> {
 /// Each claim with its verdict, its figures and the reason.
 pub(crate) fn told(result: &AllResult) -> Vec<Said> {
     let each = result.experiments.iter();
-    each.flat_map(|of| of.claims.iter().map(move |claim| one(of, claim)))
-        .collect()
+    let claims = each.flat_map(|of| of.claims.iter().map(move |claim| one(of, claim)));
+    claims.collect()
 }
 
-/// The figures of a claim.
-pub(super) fn here(claim: &ClaimLine) -> String {
+fn here(claim: &ClaimLine) -> String {
     let figures = claim.measured.iter().map(|figure| {
         let right = figure.right.as_ref();
         both_sides(&figure.expects, &figure.over_trials, right, &figure.unit)
     });
-    figures.collect::<Vec<_>>().join("; ")
+    joined(figures, "; ")
 }
 
 fn one(of: &ExperimentLine, claim: &ClaimLine) -> Said {
-    let here = here(claim);
-    let mut words = vec![claim.says.clone()];
-    words.extend(
-        claim
-            .published
-            .as_ref()
-            .map(|of| format!("Published: {of}")),
-    );
-    words.extend(
-        Some(here)
-            .filter(|here| !here.is_empty())
-            .map(|here| format!("Here: {here}")),
-    );
-    words.extend(Some(claim.why.clone()).filter(|why| !why.is_empty()));
-    let basis = match claim.measured.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", claim.basis.name()),
-    };
+    let here = (!claim.measured.is_empty()).then(|| here(claim));
+    let basis = here.as_ref().map(|_| format!(" ({})", claim.basis.name()));
+    let basis = basis.unwrap_or_default();
     let what = format!("{}{basis}, {}", claim.verdict.name(), of.name);
-    Said::new(weight(claim.verdict), &what, words.join(". "))
+    let words = in_words(
+        &claim.says,
+        claim.published.as_ref(),
+        here,
+        claim.why.clone(),
+    );
+    Said::new(weight(claim.verdict), &what, words)
 }

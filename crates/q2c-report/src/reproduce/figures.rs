@@ -1,12 +1,12 @@
 //! The figures of a claim in a line: both sides of its comparisons, and the trials that they are
 //! from.
 
-use crate::quantity::{NOTHING, number};
+use crate::phrase::{grouped, joined, listed, some_listed, when};
+use crate::quantity::{number, or_nothing};
 use crate::replay::reasons as invalid_reasons;
 use q2c_result::reproduce::{Expected, FailedTrial, JudgedClaim, WhyNot};
 use q2c_stats::Interval;
 
-/// The measured figures of a claim in a line.
 pub(super) fn figures(claim: &JudgedClaim) -> String {
     let each = claim.expects.iter().filter_map(|expected| {
         let left = expected.measured.as_ref()?;
@@ -16,10 +16,7 @@ pub(super) fn figures(claim: &JudgedClaim) -> String {
     let mut all: Vec<String> = each.collect();
     // Two bounds of one figure show it once.
     all.dedup();
-    match all.is_empty() {
-        true => NOTHING.to_owned(),
-        false => all.join("; "),
-    }
+    or_nothing((!all.is_empty()).then(|| all.join("; ")))
 }
 
 /// The left side of a comparison, and the right one where it is made of figures, too.
@@ -66,70 +63,59 @@ fn in_unit(value: &Interval, unit: &str) -> String {
         "M" => 1e6,
         _ => 1.0,
     };
-    let told = number(value.median / factor);
-    let range = match value.trials {
-        0 | 1 => String::new(),
-        _ => format!(
-            " [{}, {}]",
-            number(value.min / factor),
-            number(value.max / factor)
-        ),
-    };
-    match unit {
-        "" => format!("{told}{range}"),
-        unit => format!("{told}{range} {unit}"),
+    let told = format!("{} {unit}", over_trials(value, factor));
+    told.trim_end().to_owned()
+}
+
+/// A figure over the trials, divided by `factor`.
+pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
+    let [median, min, max] = [value.median, value.min, value.max].map(|of| number(of / factor));
+    match value.trials {
+        0 | 1 => median,
+        _ => format!("{median} [{min}, {max}]"),
     }
 }
 
 /// How many of the trials that were asked for the figures are from, and why others are left out,
 /// where that is not all of them: for all comparisons together where they have the same trials.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
-    let seen: Vec<&Expected> = claim
-        .expects
-        .iter()
-        .filter(|of| of.measured.is_some())
-        .collect();
+    let seen = claim.expects.iter().filter(|of| of.measured.is_some());
+    let seen: Vec<&Expected> = seen.collect();
     let alike = seen.windows(2).all(|two| two[0].trials == two[1].trials);
     let words = |of: &&Expected| {
         let trials = &of.trials;
-        let all = format!("{} of {} trials", trials.judged, trials.asked);
+        let of_one = (!alike).then(|| format!(" for `{}`", of.text));
+        let of_one = of_one.unwrap_or_default();
         let left_out = left_out(&trials.left_out);
-        match alike {
-            true => format!("{all}{left_out}"),
-            false => format!("{all} for `{}`{left_out}", of.text),
-        }
+        format!(
+            "{} of {} trials{of_one}{left_out}",
+            trials.judged, trials.asked
+        )
     };
     let lacking = seen.iter().filter(|of| of.trials.judged < of.trials.asked);
     let mut all: Vec<String> = lacking.map(words).collect();
     all.dedup();
-    (!all.is_empty()).then(|| all.join(", "))
+    some_listed(all)
 }
 
 /// The trials that were left out, those with one reason together. Trials count from 1, as the run
 /// tells them.
 fn left_out(all: &[FailedTrial]) -> String {
-    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
-    for failed in all {
+    if all.is_empty() {
+        return String::new();
+    }
+    let by_reason = grouped(all.iter().map(|failed| {
         let why = match &failed.why {
             WhyNot::Told(why) => why.clone(),
             WhyNot::Invalid(invalid) => invalid_reasons(invalid),
         };
-        let number = (failed.trial + 1).to_string();
-        match by_reason.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, trials)) => trials.push(number),
-            None => by_reason.push((why, vec![number])),
-        }
-    }
-    let told = by_reason
-        .into_iter()
-        .map(|(why, trials)| match &trials[..] {
-            [one] => format!("trial {one}: {why}"),
-            many => format!("trials {}: {why}", many.join(", ")),
-        });
-    match all.is_empty() {
-        true => String::new(),
-        false => format!(" (left out: {})", told.collect::<Vec<_>>().join("; ")),
-    }
+        (why, failed.trial + 1)
+    }));
+    let told = by_reason.into_iter().map(|(why, trials)| {
+        let s = when(trials.len() > 1, "s");
+        format!("trial{s} {}: {why}", listed(trials))
+    });
+    format!(" (left out: {})", joined(told, "; "))
 }
 
 #[cfg(test)]

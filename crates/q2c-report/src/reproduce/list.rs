@@ -1,29 +1,26 @@
 //! The list of experiments in words.
 
-use crate::quantity::{NOTHING, seconds};
+use crate::phrase::{counted, some_listed};
+use crate::quantity::{or_nothing, seconds};
 use q2c_result::reproduce::{ListResult, ListedExperiment, ListedNeed, NeedKind};
 
 /// Lengths below this are not told, seconds.
 const TOLD_S: f64 = 1.0;
 
-/// What can be judged of an experiment here.
 pub(crate) fn here(of: &ListedExperiment) -> String {
-    let claims = |n: u32| if n == 1 { "claim" } else { "claims" };
     let (all, open) = (of.claims, of.depend_on_target);
+    let claims = counted(all, "claim");
     match of.judgeable {
         n if n == all => "all".to_owned(),
         0 if open == all => "depends on the target".to_owned(),
-        0 if open > 0 => format!("{open} of {all} {}, by the target", claims(all)),
-        0 => format!("none: {}", first_lack(of)),
-        n if open > 0 => format!("{n} of {all} {}, {open} by the target", claims(all)),
-        n => format!("{n} of {all} {}", claims(all)),
+        0 if open > 0 => format!("{open} of {claims}, by the target"),
+        0 => {
+            let lack = of.needs.iter().find(|need| need.met == Some(false));
+            format!("none: {}", or_nothing(lack.map(short)))
+        }
+        n if open > 0 => format!("{n} of {claims}, {open} by the target"),
+        n => format!("{n} of {claims}"),
     }
-}
-
-/// The first thing that is lacking, in short.
-fn first_lack(of: &ListedExperiment) -> String {
-    let lack = of.needs.iter().find(|need| need.met == Some(false));
-    lack.map_or_else(|| NOTHING.to_owned(), short)
 }
 
 /// A need in few words, with what there is where that is a number or a version.
@@ -35,17 +32,14 @@ fn short(need: &ListedNeed) -> String {
             format!("{} ({} here)", words(need), need.present)
         }
         NeedKind::Kernel => format!("{} ({version} here)", words(need)),
-        NeedKind::Other => need
-            .needed
-            .split(" with ")
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        NeedKind::Other => {
+            let needed = need.needed.split(" with ").next();
+            needed.unwrap_or_default().to_owned()
+        }
         _ => words(need),
     }
 }
 
-/// A need in words.
 fn words(need: &ListedNeed) -> String {
     let needed = &need.needed;
     let some = |what: &str| match needed.as_str() {
@@ -74,17 +68,17 @@ pub(crate) fn needs(of: &ListedExperiment) -> Vec<String> {
         own.map(words)
     };
     let target = of.takes_target.then(|| "a target".to_owned());
-    let each: [(&str, Vec<String>); 3] = [
-        ("needs", target.into_iter().chain(all(Some(true))).collect()),
-        ("lacks", all(Some(false)).collect()),
-        ("the target decides on", all(None).collect()),
+    let needs = some_listed(target.into_iter().chain(all(Some(true))));
+    let each = [
+        ("needs", needs),
+        ("lacks", some_listed(all(Some(false)))),
+        ("the target decides on", some_listed(all(None))),
     ];
-    let told = each.into_iter().filter(|(_, all)| !all.is_empty());
-    told.map(|(what, all)| format!("{what} {}", all.join(", ")))
+    let told = each.into_iter();
+    told.filter_map(|(what, all)| Some(format!("{what} {}", all?)))
         .collect()
 }
 
-/// How long an experiment takes.
 pub(crate) fn takes(of: &ListedExperiment) -> String {
     match of.seconds {
         None => "not known".to_owned(),
@@ -93,7 +87,6 @@ pub(crate) fn takes(of: &ListedExperiment) -> String {
     }
 }
 
-/// The sum of the lengths.
 pub(crate) fn sum(result: &ListResult) -> String {
     let unknown = result.experiments.iter().filter(|of| of.seconds.is_none());
     let mut words = format!(
@@ -106,14 +99,14 @@ pub(crate) fn sum(result: &ListResult) -> String {
         1 => words += "; the length of 1 is not known",
         n => words += &format!("; the lengths of {n} are not known"),
     }
-    words += &match (result.scale == 1.0, result.trials) {
-        (true, None) => ". At full length, with the trials of the files".to_owned(),
-        (true, Some(n)) => format!(". At full length, with {n} trials of each point"),
-        (false, None) => format!(". With all times multiplied by {}", result.scale),
-        (false, Some(n)) => format!(
-            ". With all times multiplied by {} and {n} trials of each point",
-            result.scale
-        ),
+    let scale = result.scale;
+    words += &match (scale == 1.0, result.trials) {
+        (true, None) => ". At full length, with the trials of the files.".to_owned(),
+        (true, Some(n)) => format!(". At full length, with {n} trials of each point."),
+        (false, None) => format!(". With all times multiplied by {scale}."),
+        (false, Some(n)) => {
+            format!(". With all times multiplied by {scale} and {n} trials of each point.")
+        }
     };
-    words + "."
+    words
 }

@@ -2,38 +2,25 @@
 //! which it really waited.
 
 use crate::mode;
+use crate::phrase::joined;
 use crate::quantity::{duration, number};
-use crate::said::{Field, Table};
+use crate::said::Table;
 use q2c_result::reproduce::{JobSeries, Point, ReproduceResult};
 use q2c_stats::{median, sorted};
 use std::collections::BTreeMap;
 
-/// The points with what was seen of each job in each phase.
 pub(crate) fn points(result: &ReproduceResult) -> Table {
-    let rows = result
-        .points
-        .iter()
-        .flat_map(|point| rows_of(point, result));
-    let head = [
-        "point",
-        "phase",
-        "job",
-        "KIOPS",
-        "miss rate %",
-        "CPU %",
-        "mean U2C",
-        "really ran",
-    ];
-    let table = Table {
-        head: head.map(String::from).to_vec(),
-        rows: rows.collect(),
-        legend: "Median over the trials, whole phase from its begin. CPU: of each thread.",
+    const HEADS: &str = "point | phase | job | KIOPS | miss rate % | CPU % | mean U2C | really ran";
+    let points = result.points.iter();
+    let table = Table::headed(HEADS, points.flat_map(|point| rows_of(point, result)))
+        .legend("Median over the trials, whole phase from its begin. CPU: of each thread.");
+    let has_axes = !result.axes.is_empty();
+    let table = if has_axes {
+        table
+    } else {
+        table.without_names()
     };
-    match result.axes.is_empty() {
-        true => table.without_names(),
-        false => table,
-    }
-    .without_empty_columns()
+    table.without_empty_columns()
 }
 
 /// A job in a phase over the trials.
@@ -58,9 +45,8 @@ impl Seen {
                 tick.seconds * tick.rates.cpu_pct,
                 tick.ios * tick.mean_ns,
             ];
-            all.iter_mut()
-                .zip(parts)
-                .for_each(|(sum, part)| *sum += part);
+            let sums = all.iter_mut().zip(parts);
+            sums.for_each(|(sum, part)| *sum += part);
         }
         let [seconds, ios, handled, missed, cpu, latency] = all;
         self.kiops.push(ios / seconds / 1e3);
@@ -72,33 +58,28 @@ impl Seen {
             .extend(mode.filter(|mode| !self.modes.contains(mode)));
     }
 
-    fn fields(&self) -> [Field; 5] {
+    fn fields(&self) -> [String; 5] {
         let shown = |values: &[f64], text: fn(f64) -> String| match sorted(values) {
             none if none.is_empty() => String::new(),
             values => text(median(&values)),
         };
         [
-            shown(&self.kiops, number).into(),
-            shown(&self.miss_pct, number).into(),
-            shown(&self.cpu_pct, number).into(),
-            shown(&self.mean_ns, duration).into(),
-            self.modes.join("; ").into(),
+            shown(&self.kiops, number),
+            shown(&self.miss_pct, number),
+            shown(&self.cpu_pct, number),
+            shown(&self.mean_ns, duration),
+            self.modes.join("; "),
         ]
     }
 }
 
-fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<Field>> {
-    let at = point
-        .at
-        .iter()
-        .map(|(axis, value)| format!("{axis}={value}"));
-    let at = at.collect::<Vec<_>>().join(" ");
+fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
+    let axes = point.at.iter();
+    let at = joined(axes.map(|(axis, value)| format!("{axis}={value}")), " ");
     if point.trials.is_empty() {
-        let why = point
-            .failures
-            .first()
-            .map_or("no trial was finished", String::as_str);
-        return vec![vec![at.into(), format!("not run: {why}").into()]];
+        let why = point.failures.first();
+        let why = why.map_or("no trial was finished", String::as_str);
+        return vec![vec![at, format!("not run: {why}")]];
     }
     let mut seen: BTreeMap<(usize, &str), Seen> = BTreeMap::new();
     for trial in &point.trials {
@@ -109,11 +90,9 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<Field>> {
         }
     }
     let row = |((phase, job), seen): (&(usize, &str), &Seen)| {
-        let phase = result
-            .phases
-            .get(*phase)
-            .map_or("", |phase| phase.label.as_str());
-        let mut row: Vec<Field> = vec![at.clone().into(), phase.into(), (*job).into()];
+        let phase = result.phases.get(*phase);
+        let phase = phase.map_or(String::new(), |phase| phase.label.clone());
+        let mut row = vec![at.clone(), phase, (*job).to_owned()];
         row.extend(seen.fields());
         row
     };
@@ -153,7 +132,9 @@ mod tests {
         let mut seen = Seen::default();
         seen.add(&job);
         seen.add(&job);
-        let told = seen.fields().map(|field| field.text);
-        assert_eq!(told, ["0.10", "40.0", "25.0", "1.75 us", "interrupt"]);
+        assert_eq!(
+            seen.fields(),
+            ["0.10", "40.0", "25.0", "1.75 us", "interrupt"]
+        );
     }
 }

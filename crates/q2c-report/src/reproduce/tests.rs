@@ -2,62 +2,29 @@ use super::*;
 use crate::Reported;
 use crate::terminal::Screen;
 use q2c_result::Machine;
-use q2c_result::reproduce::{FailedTrial, SCHEMA, TrialsJudged, WhyNot};
-use q2c_stats::Interval;
+use serde_json::json;
 
 /// A result with one claim, judged from the first, second and fifth of five trials.
 fn partly_judged() -> ReproduceResult {
-    let failed = |trial| FailedTrial {
-        trial,
-        why: WhyNot::Told("the disk was gone".to_owned()),
-    };
-    let expected = Expected {
-        text: "fast.iops > slow.iops".to_owned(),
-        measured: Some(Interval::of(&[300.0, 400.0, 500.0])),
-        right: Some(Interval::of(&[100.0, 150.0, 200.0])),
-        unit: String::new(),
-        trials: TrialsJudged {
-            judged: 3,
-            asked: 5,
-            left_out: vec![failed(2), failed(3)],
-        },
-        verdict: Verdict::Holds,
-    };
-    ReproduceResult {
-        schema: SCHEMA.to_owned(),
-        version: "0".to_owned(),
-        started_unix_s: 0,
-        seconds: 1.0,
-        complete: true,
-        seed: 1,
-        name: "small".to_owned(),
-        title: "Is it so?".to_owned(),
-        variant_of: None,
-        setting: "nowhere".to_owned(),
-        scale: 1.0,
-        trials: 5,
-        machine: Machine::default(),
-        target: None,
-        study: StudyKind::Jobs,
-        devices: Vec::new(),
-        jobs: Vec::new(),
-        phases: Vec::new(),
-        windows: Vec::new(),
-        axes: Vec::new(),
-        points: Vec::new(),
-        claims: vec![JudgedClaim {
-            says: "it is so".to_owned(),
-            published: None,
-            read_as: None,
-            verdict: Verdict::Holds,
-            basis: Basis::Measured,
-            expects: vec![expected],
-            needs: Vec::new(),
-            reasons: Vec::new(),
-        }],
-        charts: Vec::new(),
-        warnings: Vec::new(),
-    }
+    let failed = |trial: u32| json!({"trial": trial, "why": {"told": "the disk was gone"}});
+    let trials = json!({"judged": 3, "asked": 5, "left_out": [failed(2), failed(3)]});
+    let expected = json!({
+        "text": "fast.iops > slow.iops", "unit": "", "trials": trials, "verdict": "holds",
+        "measured": {"median": 400.0, "min": 300.0, "max": 500.0, "trials": 3},
+        "right": {"median": 150.0, "min": 100.0, "max": 200.0, "trials": 3},
+    });
+    let claim = json!({
+        "says": "it is so", "published": null, "read_as": null, "verdict": "holds",
+        "basis": "measured", "expects": [expected], "needs": [], "reasons": [],
+    });
+    serde_json::from_value(json!({
+        "schema": "", "version": "0", "started_unix_s": 0, "seconds": 1.0, "complete": true,
+        "seed": 1, "name": "small", "title": "Is it so?", "variant_of": null,
+        "setting": "nowhere", "scale": 1.0, "trials": 5, "machine": Machine::default(),
+        "target": null, "study": "jobs", "devices": [], "jobs": [], "phases": [], "windows": [],
+        "axes": [], "points": [], "claims": [claim], "charts": [], "warnings": [],
+    }))
+    .unwrap()
 }
 
 /// The terminal, the page and the line among all experiments say how many trials there were, which

@@ -1,6 +1,7 @@
 //! Why a claim has its verdict, in words.
 
 use super::figures::judged_from;
+use crate::phrase::{grouped, joined, when};
 use crate::quantity::{bare, duration};
 use q2c_result::reproduce::{JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow};
 
@@ -12,14 +13,9 @@ pub fn why(claim: &JudgedClaim) -> String {
     let mut words: Vec<String> = told.collect();
     words.extend(absent(claim));
     words.extend(judged_from(claim).map(|trials| format!("from {trials}")));
-    let scaled = claim
-        .reasons
-        .iter()
-        .any(|reason| matches!(reason, Reason::Scaled { .. }));
-    let reading = match scaled {
-        true => "read, at full length, as",
-        false => "read as",
-    };
+    let is_scale = |reason: &Reason| matches!(reason, Reason::Scaled { .. });
+    let scaled = claim.reasons.iter().any(is_scale);
+    let reading = format!("read{} as", when(scaled, ", at full length,"));
     words.extend(claim.read_as.iter().map(|how| format!("{reading}: {how}")));
     words.join("; ")
 }
@@ -29,8 +25,8 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
     Some(match reason {
         Reason::Missing(_) => return None,
         Reason::Lacks => {
-            let lacks = claim.needs.iter().filter(|need| !need.met).map(lack);
-            lacks.collect::<Vec<_>>().join("; ")
+            let lacks = claim.needs.iter().filter(|need| !need.met);
+            joined(lacks.map(lack), "; ")
         }
         Reason::ShortWindow(short) => too_short(short),
         Reason::FewTrials { trials, least } => {
@@ -48,18 +44,11 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
 
 /// The figures that are missing. Those that are missing for one reason stand in one sentence.
 fn absent(claim: &JudgedClaim) -> Vec<String> {
-    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
-    for reason in &claim.reasons {
-        let Reason::Missing(missing) = reason else {
-            continue;
-        };
-        let own = by_reason.iter_mut().find(|(why, _)| *why == missing.why);
-        match own {
-            Some((_, figures)) => figures.push(placed(missing)),
-            None => by_reason.push((&missing.why, vec![placed(missing)])),
-        }
-    }
-    let told = by_reason.into_iter();
+    let missing = claim.reasons.iter().filter_map(|reason| match reason {
+        Reason::Missing(missing) => Some((&missing.why, placed(missing))),
+        _ => None,
+    });
+    let told = grouped(missing).into_iter();
     told.map(|(why, figures)| format!("there is no {}: {why}", figures.join(" and no ")))
         .collect()
 }
@@ -67,26 +56,23 @@ fn absent(claim: &JudgedClaim) -> Vec<String> {
 /// A figure with the point at which it is missing. An axis that the figure names itself is not
 /// told again.
 fn placed(missing: &Missing) -> String {
-    let parts = missing.figure.split(['[', ',', ']']).map(str::trim);
-    let named: Vec<&str> = parts.collect();
-    let all = missing
-        .at
-        .iter()
-        .map(|(axis, value)| format!("{axis}={value}"));
-    let others: Vec<String> = all.filter(|at| !named.contains(&at.as_str())).collect();
-    match others.is_empty() {
-        true => missing.figure.clone(),
-        false => format!("{} at {}", missing.figure, others.join(" ")),
-    }
+    let named = |at: &String| {
+        let mut parts = missing.figure.split(['[', ',', ']']);
+        parts.any(|part| part.trim() == at)
+    };
+    let all = missing.at.iter();
+    let all = all.map(|(axis, value)| format!("{axis}={value}"));
+    let others = joined(all.filter(|at| !named(at)), " ");
+    let at = when(!others.is_empty(), " at ");
+    format!("{}{at}{others}", missing.figure)
 }
 
 /// A window that is too short, with what makes it longer.
 fn too_short(short: &ShortWindow) -> String {
     let time = |seconds: f64| bare(&duration(seconds * 1e9));
-    let begin = match short.starting_s > 0.0 {
-        true => format!(" after the {} in which it begins", time(short.starting_s)),
-        false => String::new(),
-    };
+    let starting = Some(short.starting_s).filter(|s| *s > 0.0);
+    let begin = starting.map(|s| format!(" after the {} in which it begins", time(s)));
+    let begin = begin.unwrap_or_default();
     let words = format!(
         "the sleep rule changes its sleep every {}, so {} needs a window of {} such periods{begin}, \
          {}, and its window has {}",
@@ -98,13 +84,13 @@ fn too_short(short: &ShortWindow) -> String {
     );
     // Rounded up, so that the window is long enough.
     let scale = (short.scale * short.needed_s / short.present_s * 1e3 - 1e-6).ceil() / 1e3;
-    match short.scale < 1.0 && scale.is_finite() {
-        true => format!("{words}; use --scale {scale} or more"),
-        false => format!("{words}; make the window longer in the file"),
+    if short.scale < 1.0 && scale.is_finite() {
+        format!("{words}; use --scale {scale} or more")
+    } else {
+        format!("{words}; make the window longer in the file")
     }
 }
 
-/// What a machine does not have.
 fn lack(need: &Need) -> String {
     let Need {
         needed, present, ..
@@ -139,197 +125,145 @@ fn lack(need: &Need) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::replay::Invalid;
-    use q2c_result::reproduce::{
-        Basis, Expected, FailedTrial, StatedError, TrialsJudged, Verdict, WhyNot,
-    };
-    use q2c_stats::Interval;
-    use std::collections::BTreeMap;
+    use serde_json::{Value, json};
 
-    fn claim(reasons: Vec<Reason>) -> JudgedClaim {
-        JudgedClaim {
-            says: "it is so".to_owned(),
-            published: None,
-            read_as: Some("so is so".to_owned()),
-            verdict: Verdict::CannotJudge,
-            basis: Basis::Measured,
-            expects: Vec::new(),
-            needs: vec![need(NeedKind::Cpus, "120", "2")],
-            reasons,
-        }
+    fn claim(reasons: &Value, expects: &Value) -> JudgedClaim {
+        let claim = json!({
+            "says": "it is so", "published": null, "read_as": "so is so",
+            "verdict": "cannot-judge", "basis": "measured", "expects": expects,
+            "needs": [{"kind": "cpus", "needed": "120", "present": "2", "met": false}],
+            "reasons": reasons,
+        });
+        serde_json::from_value(claim).unwrap()
     }
 
-    fn need(kind: NeedKind, needed: &str, present: &str) -> Need {
-        Need {
-            kind,
-            needed: needed.to_owned(),
-            present: present.to_owned(),
-            met: false,
-        }
-    }
-
-    fn short(present_s: f64, scale: f64) -> Reason {
-        Reason::ShortWindow(ShortWindow {
-            figure: "start.miss_rate".to_owned(),
-            period_s: 0.1,
-            periods: 3,
-            starting_s: 0.0,
-            needed_s: 0.3,
-            present_s,
-            scale,
-        })
+    fn told(reasons: &Value) -> String {
+        why(&claim(reasons, &json!([])))
     }
 
     #[test]
     fn every_reason_has_its_words() {
-        let text = || "iops > 1".to_owned();
-        let missing = Missing {
-            figure: "iops".to_owned(),
-            at: BTreeMap::from([("jobs".to_owned(), "8".to_owned())]),
-            why: "the device is gone".to_owned(),
-        };
-        let stated = StatedError {
-            model: "a model".to_owned(),
-            error: "5 % off".to_owned(),
-        };
-        let few = Reason::FewTrials {
-            trials: 1,
-            least: 3,
-        };
-        let fitted = Reason::Fitted {
-            model: "it".to_owned(),
-        };
+        let missing = json!({"reason": "missing", "figure": "iops", "at": {"jobs": "8"}, "why": "it is gone"});
         for (reason, words) in [
-            (Reason::Lacks, "takes 120 CPUs, and this machine has 2"),
             (
-                Reason::Missing(missing),
-                "no iops at jobs=8: the device is gone",
+                json!({"reason": "lacks"}),
+                "takes 120 CPUs, and this machine has 2",
             ),
-            (few, "needs 3 trials, and there are 1"),
+            (missing, "no iops at jobs=8: it is gone"),
             (
-                Reason::Across { text: text() },
-                "some trials meet `iops > 1`, and some do not",
+                json!({"reason": "few-trials", "trials": 1, "least": 3}),
+                "needs 3 trials, and there are 1",
             ),
             (
-                Reason::Outside { text: text() },
+                json!({"reason": "across", "text": "iops > 1"}),
+                "some trials meet `iops > 1`",
+            ),
+            (
+                json!({"reason": "outside", "text": "iops > 1"}),
                 "no trial meets `iops > 1`",
             ),
-            (fitted, "it was fitted to this very figure"),
-            (Reason::Predicted(stated), "predicted by a model: 5 % off"),
-            (Reason::Scaled { scale: 0.1 }, "multiplied by 0.1"),
+            (
+                json!({"reason": "fitted", "model": "it"}),
+                "it was fitted to this very figure",
+            ),
+            (
+                json!({"reason": "predicted", "model": "a model", "error": "5 % off"}),
+                "a model: 5 % off",
+            ),
+            (
+                json!({"reason": "scaled", "scale": 0.1}),
+                "multiplied by 0.1",
+            ),
         ] {
-            let told = why(&claim(vec![reason]));
-            assert!(told.contains(words), "{told}");
-            assert!(told.ends_with("as: so is so"), "{told}");
+            let told = told(&json!([reason]));
+            assert!(
+                told.contains(words) && told.ends_with("as: so is so"),
+                "{told}"
+            );
         }
     }
 
     #[test]
     fn figures_that_are_missing_for_one_reason_are_told_together() {
         let missing = |device: &str, why: &str| {
-            Reason::Missing(Missing {
-                figure: format!("completion[device={device}]"),
-                at: [("device", device), ("mode", "timed")]
-                    .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
-                    .into(),
-                why: why.to_owned(),
-            })
+            let at = json!({"device": device, "mode": "timed"});
+            let figure = format!("completion[device={device}]");
+            json!({"reason": "missing", "figure": figure, "at": at, "why": why})
         };
-        let all = vec![
-            missing("first", "nothing was replayed"),
-            missing("second", "nothing was replayed"),
-            missing("third", "the disk was gone"),
-        ];
-        let wanted = "there is no completion[device=first] at mode=timed and no \
-                      completion[device=second] at mode=timed: nothing was replayed; \
-                      there is no completion[device=third] at mode=timed: the disk was gone; ";
-        let told = why(&claim(all));
+        let all = json!([
+            missing("a", "none"),
+            missing("b", "none"),
+            missing("c", "gone")
+        ]);
+        let wanted = "there is no completion[device=a] at mode=timed and no \
+                      completion[device=b] at mode=timed: none; \
+                      there is no completion[device=c] at mode=timed: gone; ";
+        let told = told(&all);
         assert!(told.starts_with(wanted), "{told}");
     }
 
     /// Windows grow with the scale: 90 ms at 0.045 are 300 ms at 0.15, and 70 ms at 0.035, too.
     #[test]
     fn a_short_window_is_told_with_the_scale_that_is_enough() {
-        let told = why(&claim(vec![short(0.09, 0.045)]));
-        for words in [
-            "changes its sleep every 100 ms",
-            "start.miss_rate needs a window of 3 such periods, 300 ms, and its window has 90 ms",
-            "use --scale 0.15 or more",
+        let told = |present_s: f64, scale: f64| {
+            told(&json!([{
+                "reason": "short-window", "figure": "start.miss_rate", "period_s": 0.1, "periods": 3,
+                "starting_s": 0.0, "needed_s": 0.3, "present_s": present_s, "scale": scale,
+            }]))
+        };
+        let words = told(0.09, 0.045);
+        for part in [
+            "every 100 ms",
+            "of 3 such periods, 300 ms",
+            "has 90 ms",
+            "--scale 0.15 or",
         ] {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(words.contains(part), "{part}: {words}");
         }
-        assert!(why(&claim(vec![short(0.07, 0.035)])).contains("--scale 0.15 or"));
+        assert!(told(0.07, 0.035).contains("--scale 0.15 or"));
         // 0.01 * 300 / 70 is 0.04285...
-        assert!(why(&claim(vec![short(0.07, 0.01)])).contains("--scale 0.043 or"));
-        let own = why(&claim(vec![short(0.09, 1.0)]));
-        assert!(own.contains("make the window longer in the file"), "{own}");
-        assert!(!own.contains("--scale"), "{own}");
+        assert!(told(0.07, 0.01).contains("--scale 0.043 or"));
+        assert!(!told(0.09, 1.0).contains("--scale"));
     }
 
     #[test]
-    fn what_a_machine_lacks_is_a_sentence() {
-        for (need, words) in [
-            (
-                need(NeedKind::Kernel, "below 5.0", "6.18"),
-                "this takes Linux below 5.0, and this machine runs 6.18",
-            ),
-            (
-                need(NeedKind::ThreadsPerCore, "2", "1"),
-                "this takes cores with 2 hardware threads each, and those of this machine have 1",
-            ),
-            (
-                need(NeedKind::Module, "ramdisk_mq", "not there"),
-                "this takes the kernel module ramdisk_mq, which is not there",
-            ),
-            (
-                need(NeedKind::PollQueues, "yes", "no target"),
-                "this takes a target with poll queues (present: no target)",
-            ),
+    fn what_a_machine_lacks_is_told_with_what_it_has() {
+        for kind in [
+            "kernel",
+            "threads-per-core",
+            "hw-queues",
+            "module",
+            "file-system",
         ] {
-            assert_eq!(lack(&need), words);
+            let need = json!({"kind": kind, "needed": "this", "present": "that", "met": false});
+            let told = lack(&serde_json::from_value(need).unwrap());
+            assert!(
+                told.contains("this ") && told.contains("that"),
+                "{kind}: {told}"
+            );
         }
     }
 
     #[test]
     fn trials_that_were_left_out_are_named_once_each() {
-        let told = |trial| FailedTrial {
-            trial,
-            why: WhyNot::Told("the disk was gone".to_owned()),
+        let gone = |trial: u32| json!({"trial": trial, "why": {"told": "it was gone"}});
+        let stopped = json!({"trial": 3, "why": {"invalid": [{"id": "stopped"}]}});
+        let expected = |text: &str, left_out: Value| {
+            let trials = json!({"judged": 3, "asked": 5, "left_out": left_out});
+            let measured = json!({"median": 2.0, "min": 1.0, "max": 3.0, "trials": 3});
+            json!({"text": text, "measured": measured, "right": null, "unit": "", "trials": trials,
+                "verdict": "holds"})
         };
-        let bound = FailedTrial {
-            trial: 3,
-            why: WhyNot::Invalid(vec![Invalid::Stopped]),
-        };
-        let expected = |left_out: Vec<FailedTrial>| Expected {
-            text: "x > 1".to_owned(),
-            measured: Some(Interval::of(&[1.0, 2.0, 3.0])),
-            right: None,
-            unit: String::new(),
-            trials: TrialsJudged {
-                judged: 3,
-                asked: 5,
-                left_out,
-            },
-            verdict: Verdict::Holds,
-        };
-        let mut partly = claim(Vec::new());
-        partly.expects = vec![
-            expected(vec![told(1), bound.clone()]),
-            expected(vec![told(1), bound]),
-        ];
-        let words = why(&partly);
-        let wanted = "from 3 of 5 trials (left out: trial 2: the disk was gone; \
-                      trial 4: it was stopped before the trace's end)";
+        let told = |expects: Value| why(&claim(&json!([]), &expects));
+        let one = expected("x > 1", json!([gone(1), stopped]));
+        let words = told(json!([one, one]));
+        let wanted = "from 3 of 5 trials (left out: trial 2: it was gone; trial 4: it was stopped";
         assert!(words.starts_with(wanted), "{words}");
         // Comparisons that lack other trials are told apart.
-        partly.expects = vec![
-            expected(vec![told(1), told(4)]),
-            expected(vec![told(0), told(1)]),
-        ];
-        partly.expects[1].text = "y > 1".to_owned();
-        let words = why(&partly);
-        let wanted = "from 3 of 5 trials for `x > 1` (left out: trials 2, 5: the disk was gone), \
-                      3 of 5 trials for `y > 1` (left out: trials 1, 2: the disk was gone)";
+        let other = expected("y > 1", json!([gone(0), gone(1)]));
+        let words = told(json!([expected("x > 1", json!([gone(1), gone(4)])), other]));
+        let wanted = "from 3 of 5 trials for `x > 1` (left out: trials 2, 5: it was gone), \
+                      3 of 5 trials for `y > 1` (left out: trials 1, 2: it was gone)";
         assert!(words.starts_with(wanted), "{words}");
     }
 }

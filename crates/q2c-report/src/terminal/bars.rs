@@ -4,11 +4,8 @@ use super::cut::cut;
 use crate::quantity;
 use q2c_result::live::LatencyCounts;
 
-/// Levels of a column, from the lowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Eighths of a bar's last character.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-/// Width of the columns before the bars of a histogram.
 const NUMBERS: usize = 28;
 /// Fewest lines in which a histogram says something.
 const FEWEST: usize = 3;
@@ -51,10 +48,9 @@ pub fn latency_bars(
     let most = rows.iter().map(|row| row.ios).max().unwrap_or(0);
     let room = width.saturating_sub(NUMBERS);
     for row in rows {
-        let share = row.ios as f64 / latency.ios as f64 * 100.0;
+        let share = quantity::percent(row.ios as f64 / latency.ios as f64);
         let bar = bar(row.ios as f64 / most as f64, room);
         let from = quantity::duration(row.from_ns as f64);
-        let share = format!("{} %", quantity::number(share));
         lines.push(line(&from, &quantity::count(row.ios), &share, &bar));
     }
     lines

@@ -15,13 +15,7 @@ const STAGES: [&str; 9] = [
 /// btt's sections All Devices, Device Overhead, Device Merge Information and Q2Q seeks.
 #[must_use]
 pub fn btt(result: &AnalyzeResult) -> String {
-    [
-        all(result),
-        overhead(result),
-        merging(result),
-        seeks(result),
-    ]
-    .concat()
+    all(result) + &overhead(result) + &merging(result) + &seeks(result)
 }
 
 fn title(words: &str) -> String {
@@ -29,21 +23,20 @@ fn title(words: &str) -> String {
 }
 
 fn all(result: &AnalyzeResult) -> String {
+    let (name, n) = ("ALL", "N");
     let mut text = title("All Devices");
     text += &format!(
-        "{:>15} {:>13} {:>13} {:>13} {:>11}\n",
-        "ALL", "MIN", "AVG", "MAX", "N"
+        "{name:>15} {:>13} {:>13} {:>13} {n:>11}\n",
+        "MIN", "AVG", "MAX"
     );
     text += &format!("--------------- {0} {0} {0} -----------\n", "-".repeat(13));
-    for (name, of) in STAGES
-        .iter()
-        .filter_map(|name| Some((name, result.stages.get(*name)?)))
-    {
+    for name in STAGES {
+        let Some(of) = result.stages.get(name) else {
+            continue;
+        };
         let [min, mean, max] = [of.min_ns as f64, of.mean_ns, of.max_ns as f64].map(|ns| ns / 1e9);
-        text += &format!(
-            "{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {:>11}\n",
-            of.n
-        );
+        let n = of.n;
+        text += &format!("{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {n:>11}\n");
     }
     text + "\n"
 }
@@ -52,23 +45,20 @@ fn overhead(result: &AnalyzeResult) -> String {
     let Some(found) = &result.bottleneck else {
         return String::new();
     };
-    let shown: Vec<&&str> = STAGES
-        .iter()
-        .filter(|name| found.shares.contains_key(**name))
-        .collect();
-    let mut text = title("Device Overhead") + &format!("{:>10} ", "ALL");
-    text += &shown
-        .iter()
-        .map(|name| format!("| {name:>9} "))
-        .collect::<String>();
-    text += &format!("\n{}", "-".repeat(11));
-    text += &shown
-        .iter()
-        .map(|_| format!("+{}", "-".repeat(11)))
-        .collect::<String>();
-    text += &format!("\n{:>10} ", "Overall");
-    let share = |name: &&&str| format!("| {:>8.4}% ", found.shares[**name] * 100.0);
-    text + &shown.iter().map(share).collect::<String>() + "\n\n"
+    let shares = STAGES.map(|name| Some((name, found.shares.get(name)?)));
+    let columns = |write: fn(&str, f64) -> String| -> String {
+        let shown = shares.iter().flatten();
+        shown.map(|(name, share)| write(name, **share)).collect()
+    };
+    let rule = "-".repeat(11);
+    title("Device Overhead")
+        + &format!("{:>10} ", "ALL")
+        + &columns(|name, _| format!("| {name:>9} "))
+        + &format!("\n{rule}")
+        + &columns(|_, _| "+-----------".to_owned())
+        + &format!("\n{:>10} ", "Overall")
+        + &columns(|_, share| format!("| {:>8.4}% ", share * 100.0))
+        + "\n\n"
 }
 
 fn merging(result: &AnalyzeResult) -> String {

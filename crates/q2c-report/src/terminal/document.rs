@@ -3,23 +3,18 @@
 use super::said;
 use super::screen::{Screen, Tone};
 use crate::document::{Answer, Document, Part, Section};
+use crate::phrase::when;
 use crate::said::{Said, Weight};
 use q2c_result::Warning;
 
-/// The lines of a document: title, what the numbers are not, answers, sections, warnings.
 pub(crate) fn document(of: &Document<'_>, screen: Screen) -> String {
-    let about = match of.about.as_str() {
-        "" => String::new(),
-        about => format!("\u{b7} {about}"),
-    };
-    let mut text = screen.note(Tone::Strong, &of.title, &about);
+    let dot = when(!of.about.is_empty(), "\u{b7} ");
+    let mut text = screen.note(Tone::Strong, &of.title, &format!("{dot}{}", of.about));
     if let Some(words) = &of.simulated {
         text += &screen.note(Tone::Strong, "simulated:", words);
     }
     text += &said::all(&of.unfinished, screen);
-    for of in &of.answers {
-        text += &answer(of, screen);
-    }
+    text.extend(of.answers.iter().map(|of| answer(of, screen)));
     text += &said::all(&of.notices, screen);
     let sections = of.sections.iter().filter(|section| section.has_text());
     let (folded, shown): (Vec<&Section>, Vec<&Section>) =

@@ -1,7 +1,7 @@
 //! Watching the kernel's own hybrid polling in a terminal: a line per interval.
 
 use super::screen::printable;
-use crate::quantity::{self, NOTHING};
+use crate::quantity::{duration, iops, number, or_nothing, percent};
 use q2c_result::kernel_watch::KernelInterval;
 
 /// A column: its name, and the text of an interval in it.
@@ -9,13 +9,13 @@ pub(crate) type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
 
 static COLUMNS: [Column; 9] = [
     ("delay", |i| Some(delay(i.io_poll_delay?))),
-    ("IOPS", |i| i.rates.iops.map(quantity::iops)),
+    ("IOPS", |i| i.rates.iops.map(iops)),
     ("slept for", |i| share(i.slept, i.polled)),
-    ("missed", |i| Some(percent(i.rates.miss_rate? * 100.0))),
-    ("effective", |i| Some(time(i.rates.effective_sleep_ns?))),
-    ("asked", |i| Some(time(i.asked_ns?))),
-    ("slept", |i| Some(time(i.slept_ns?))),
-    ("CPU", |i| Some(percent(i.rates.cpu_pct?))),
+    ("missed", |i| i.rates.miss_rate.map(percent)),
+    ("effective", |i| i.rates.effective_sleep_ns.map(duration)),
+    ("asked", |i| i.asked_ns.map(duration)),
+    ("slept", |i| i.slept_ns.map(duration)),
+    ("CPU", |i| Some(format!("{} %", number(i.rates.cpu_pct?)))),
     ("threads", |i| Some(i.threads.to_string())),
 ];
 
@@ -28,15 +28,7 @@ fn delay(value: i64) -> String {
 }
 
 fn share(part: u64, all: u64) -> Option<String> {
-    (all > 0).then(|| percent(part as f64 / all as f64 * 100.0))
-}
-
-fn percent(value: f64) -> String {
-    format!("{} %", quantity::number(value))
-}
-
-fn time(ns: f64) -> String {
-    quantity::duration(ns)
+    (all > 0).then(|| percent(part as f64 / all as f64))
 }
 
 /// The head of the lines of [`kernel_watch_line`].
@@ -45,7 +37,6 @@ pub fn kernel_watch_head() -> String {
     line("until", COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
 }
 
-/// The columns.
 pub(crate) fn kernel_columns() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter()
 }
@@ -53,11 +44,8 @@ pub(crate) fn kernel_columns() -> impl Iterator<Item = &'static Column> {
 /// An interval in a line. `until` is the text of the first column, the interval's end.
 #[must_use]
 pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
-    let fields = COLUMNS.iter().map(|(_, of)| of(interval));
-    let text = line(
-        until,
-        fields.map(|f| f.unwrap_or_else(|| NOTHING.to_owned())),
-    );
+    let fields = COLUMNS.iter().map(|(_, of)| or_nothing(of(interval)));
+    let text = line(until, fields);
     match interval.unknown {
         0 => text,
         n => format!("{text}  ({n} of unknown outcome)"),

@@ -8,31 +8,20 @@ pub use view::{LiveView, live};
 
 use crate::analysis::{ORDER, time};
 use crate::most_time;
+use crate::phrase::listed;
 use crate::quantity::{self, NOTHING, count, number};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::LiveInterval;
 
-const HEAD: [&str; 8] = [
-    "until",
-    "IOPS",
-    "MiB/s",
-    "in flight",
-    "mean",
-    "p50",
-    "p99",
-    "lost",
-];
-const WIDTHS: [usize; 8] = [10, 10, 10, 10, 10, 10, 10, 8];
+const HEAD: &str =
+    "     until       IOPS      MiB/s  in flight       mean        p50        p99     lost";
 /// The stage whose times are in the columns mean, p50 and p99.
 const WHOLE: &str = "Q2C";
 
 /// The head of the lines of [`live_line`].
 #[must_use]
 pub fn live_head() -> String {
-    format!(
-        "{}  stage with most time, before the device; mean, p50, p99 of stages",
-        line(&HEAD.map(str::to_owned))
-    )
+    format!("{HEAD}  stage with most time, before the device; mean, p50, p99 of stages")
 }
 
 /// An interval in a line. The times in the columns are those of Q2C.
@@ -40,7 +29,8 @@ pub fn live_head() -> String {
 pub fn live_line(interval: &LiveInterval) -> String {
     let whole = interval.stages.get(WHOLE);
     let of = |get: fn(&StageStats) -> f64| whole.map_or(NOTHING.to_owned(), |s| time(get(s)));
-    let columns = line(&[
+    let columns = format!(
+        "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
         quantity::seconds(interval.end_s),
         quantity::iops(interval.iops),
         number(interval.mib_s),
@@ -49,34 +39,25 @@ pub fn live_line(interval: &LiveInterval) -> String {
         of(|s| s.p50_ns),
         of(|s| s.p99_ns),
         count(interval.lost),
-    ]);
+    );
     let stages = parts(interval).map(|(name, s)| {
         let times = [s.mean_ns, s.p50_ns, s.p99_ns].map(time);
         format!("{name} {}", times.join(" "))
     });
-    let stages: Vec<String> = stages.collect();
     match &interval.bottleneck {
-        Some(found) => {
-            let most = most_time::in_short(found);
-            format!("{columns}  {most}; {}", stages.join(", "))
-        }
+        Some(found) => format!(
+            "{columns}  {}; {}",
+            most_time::in_short(found),
+            listed(stages)
+        ),
         None => columns,
     }
 }
 
-fn line(fields: &[String; 8]) -> String {
-    let fields = fields.iter().zip(WIDTHS);
-    let text: Vec<String> = fields
-        .map(|(field, width)| format!("{field:>width$}"))
-        .collect();
-    text.join(" ")
-}
-
 /// The stages between Q and C that any I/O of the interval has.
 fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
-    let names = ORDER
-        .into_iter()
-        .filter(|name| !["Q2Q", WHOLE].contains(name));
+    let names = ORDER.into_iter();
+    let names = names.filter(|name| !["Q2Q", WHOLE].contains(name));
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
 }
 

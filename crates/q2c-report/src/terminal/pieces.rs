@@ -23,7 +23,6 @@ pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<S
     all
 }
 
-/// The width of the widest piece of a text.
 pub(super) fn widest_piece(text: &str) -> usize {
     let pieces = text.split('\n').flat_map(pieces);
     pieces.map(|piece| display_width(&piece)).max().unwrap_or(0)

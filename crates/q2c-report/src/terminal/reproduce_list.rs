@@ -10,7 +10,6 @@ use textwrap::core::display_width;
 
 /// Least room for sentences in a column of their own. With less of it they stand below the name.
 const SENTENCES: usize = 36;
-/// Heads of the columns.
 const HEAD: [&str; 4] = ["experiment", "judged here", "takes", "asks"];
 
 /// The list of experiments. A terminal that is wide enough has a table; in others what an
@@ -25,12 +24,12 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
     // Behind each column stand a blank of padding and one of the table.
     let taken: usize = (0..3).map(|column| width(column) + 2).sum();
     let room = usize::from(screen.columns()).saturating_sub(taken + 1);
-    let mut text = match room >= SENTENCES {
-        true => beside(result, rows, room, screen),
-        false => below(result, &rows, screen),
+    let text = if room >= SENTENCES {
+        beside(result, rows, room, screen)
+    } else {
+        below(result, &rows, screen)
     };
-    text += &screen.note(Tone::Strong, "in all:", &sum(result));
-    text
+    text + &screen.note(Tone::Strong, "in all:", &sum(result))
 }
 
 fn short(of: &ListedExperiment) -> [String; 3] {
@@ -47,9 +46,8 @@ fn sentences(of: &ListedExperiment) -> Vec<String> {
 }
 
 fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
-    let each = sentences.iter();
-    each.flat_map(|text| pieces::wrapped(text, room, "", ""))
-        .collect()
+    let wrapped = |text: &String| pieces::wrapped(text, room, "", "");
+    sentences.iter().flat_map(wrapped).collect()
 }
 
 fn beside(result: &ListResult, rows: Vec<[String; 3]>, room: usize, screen: Screen) -> String {
@@ -72,10 +70,8 @@ fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {
             Some(_) => format!("takes {takes}"),
         };
         let first = format!("judged here: {here} · {takes}");
-        let all = [vec![first], sentences(of)].concat();
-        for line in wrapped(&all, room) {
-            text += &format!("  {line}\n");
-        }
+        let lines = wrapped(&[vec![first], sentences(of)].concat(), room);
+        text.extend(lines.iter().map(|line| format!("  {line}\n")));
     }
     text
 }

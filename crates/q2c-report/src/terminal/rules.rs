@@ -9,7 +9,7 @@ pub fn rules(screen: Screen) -> String {
     let how = "NAME, or NAME: and its parameters with commas between them, as name=value in any \
                order, or values alone in the order below.";
     let mut text = screen.note(Tone::Strong, "Sleep rules:", how) + "\n";
-    RULES.iter().for_each(|rule| text += &one(rule, screen));
+    text.extend(RULES.iter().map(|rule| one(rule, screen)));
     text + "\n" + &own(screen)
 }
 
@@ -36,8 +36,8 @@ fn param(param: &Param) -> String {
         || "must be given".to_owned(),
         |value| format!("default {}", param.kind.show(value)),
     );
-    let (name, summary, range) = (param.name, param.summary, param.range());
-    format!("{name}: {summary}; {range}, {default}")
+    let (name, summary) = (param.name, param.summary);
+    format!("{name}: {summary}; {}, {default}", param.range())
 }
 
 fn own(screen: Screen) -> String {

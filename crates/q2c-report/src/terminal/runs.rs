@@ -47,11 +47,10 @@ fn state(end: RunEnd) -> (&'static str, Tone) {
     }
 }
 
-/// What can be done with the latest runs.
 fn next(result: &RunsResult, screen: Screen) -> String {
-    let first = |wanted: &[RunEnd]| result.runs.iter().find(|run| wanted.contains(&run.end));
+    let mut runs = result.runs.iter();
     let mut text = String::new();
-    if let Some(run) = first(&[RunEnd::Complete]) {
+    if let Some(run) = runs.find(|run| run.end == RunEnd::Complete) {
         text += &screen.note(Tone::Dim, "show one:", &format!("q2c report {}", run.path));
     }
     let again = |run: &ListedRun| {
@@ -65,7 +64,6 @@ fn next(result: &RunsResult, screen: Screen) -> String {
     text
 }
 
-/// The command that goes on with a run of this name; `None` where none does.
 fn resumed_by(name: &str) -> Option<&str> {
     match name {
         "tune" | "bench" | "reproduce" => Some(name),

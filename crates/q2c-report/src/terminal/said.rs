@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table;
+use crate::phrase::when;
 use crate::quantity::NOTHING;
 use crate::said::{Field, Said, Table, Weight};
 
@@ -19,8 +20,7 @@ pub(super) fn tone(weight: Weight) -> Tone {
     }
 }
 
-/// The table and its legend.
-/// `weights` are those of its rows, if they differ.
+/// The table and its legend. `weights` are those of its rows, if they differ.
 pub(super) fn table(of: &Table, weights: &[Weight], screen: Screen) -> String {
     let mut text = laid_out(of, weights).text(screen);
     if !of.legend.is_empty() {
@@ -30,12 +30,12 @@ pub(super) fn table(of: &Table, weights: &[Weight], screen: Screen) -> String {
 }
 
 fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
-    let column = |(at, head): (usize, &String)| match at == 0 || of.is_of_words(&at) {
-        true => table::Column::words(head),
-        false if is_text(of, at) => table::Column::numbers(head).left(),
+    let column = |(at, head): (usize, &String)| match table::Column::numbers(head) {
+        _ if at == 0 || of.is_of_words(&at) => table::Column::words(head),
+        column if is_text(of, at) => column.left(),
         // What can be had by --json goes first where there is no room.
-        false if head.ends_with(RANGE) => table::Column::numbers(head).optional(),
-        false => table::Column::numbers(head),
+        column if head.ends_with(RANGE) => column.optional(),
+        column => column,
     };
     let is_marked = weights.contains(&Weight::Good);
     let mut table = table::Table::new(of.head.iter().enumerate().map(column));
@@ -58,24 +58,17 @@ fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
     table
 }
 
-/// The head of a column of ranges.
 const RANGE: &str = "[min, max]";
 
 /// Whether a column has no numbers: its fields begin with letters, or make a picture.
 fn is_text(of: &Table, column: usize) -> bool {
     let fields = of.rows.iter().filter_map(|row| row.get(column));
     let mut known = fields.filter(|field| !["", NOTHING].contains(&&*field.text));
-    known.all(|field| {
-        !field
-            .text
-            .starts_with(|c: char| c.is_ascii_digit() || "-+[<".contains(c))
-    })
+    let begins_number = |c: char| c.is_ascii_digit() || "-+[<".contains(c);
+    known.all(|field| !field.text.starts_with(begins_number))
 }
 
 fn field(field: &Field, tone: Tone) -> table::Field {
-    let text = match field.below.as_str() {
-        "" => field.text.clone(),
-        below => format!("{}\n{below}", field.text),
-    };
-    table::Field::new(tone, &text)
+    let feed = when(!field.below.is_empty(), "\n");
+    table::Field::new(tone, &format!("{}{feed}{}", field.text, field.below))
 }

@@ -1,6 +1,7 @@
 //! The terminal that a report is written for, and how text is made harmless for it.
 
 use super::pieces;
+use crate::phrase::joined;
 use anstyle::{AnsiColor, Style};
 
 /// The terminal or file that a report is written for.
@@ -14,7 +15,6 @@ pub struct Screen {
     pub verbose: bool,
 }
 
-/// The meaning of a piece of text, from which its colour and weight follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
     #[default]
@@ -27,21 +27,14 @@ pub(super) enum Tone {
 }
 
 impl Tone {
-    fn colour(self) -> Option<AnsiColor> {
-        match self {
-            Tone::Good => Some(AnsiColor::Green),
-            Tone::Caution => Some(AnsiColor::Yellow),
-            Tone::Bad => Some(AnsiColor::Red),
-            Tone::Plain | Tone::Strong | Tone::Dim => None,
-        }
-    }
-
     fn style(self) -> Style {
-        let style = Style::new().fg_color(self.colour().map(Into::into));
         match self {
-            Tone::Strong => style.bold(),
-            Tone::Dim => style.dimmed(),
-            _ => style,
+            Tone::Plain => Style::new(),
+            Tone::Strong => Style::new().bold(),
+            Tone::Dim => Style::new().dimmed(),
+            Tone::Good => AnsiColor::Green.on_default(),
+            Tone::Caution => AnsiColor::Yellow.on_default(),
+            Tone::Bad => AnsiColor::Red.on_default(),
         }
     }
 }
@@ -65,17 +58,13 @@ impl Screen {
         self.width.max(Self::NARROWEST)
     }
 
-    /// Makes `text` harmless and styles it by `tone`.
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
         let text = printable(text);
-        match self.colour {
-            true => format!(
-                "{}{text}{}",
-                tone.style().render(),
-                tone.style().render_reset()
-            ),
-            false => text,
+        if !self.colour {
+            return text;
         }
+        let style = tone.style();
+        format!("{style}{text}{style:#}")
     }
 
     /// Text that is harmless already, broken between words; further lines begin with `hang`.
@@ -88,7 +77,6 @@ impl Screen {
         self.lines_in(tone, text, "  ")
     }
 
-    /// A legend or another remark on what stands above it.
     pub(super) fn legend(self, text: &str) -> String {
         self.lines_in(Tone::Dim, text, "")
     }
@@ -101,14 +89,17 @@ impl Screen {
 
     /// One of several sentences that belong to the line above them.
     pub(super) fn item(self, text: &str) -> String {
-        let width = usize::from(self.columns());
-        pieces::wrapped(&printable(text), width, "  \u{b7} ", "    ").join("\n") + "\n"
+        self.indented(text, "  \u{b7} ")
     }
 
     /// A part of what stands above it, indented by two, its further lines by four.
     pub(super) fn part(self, text: &str) -> String {
+        self.indented(text, "  ")
+    }
+
+    fn indented(self, text: &str, mark: &str) -> String {
         let width = usize::from(self.columns());
-        pieces::wrapped(&printable(text), width, "  ", "    ").join("\n") + "\n"
+        pieces::wrapped(&printable(text), width, mark, "    ").join("\n") + "\n"
     }
 
     /// A step to carry out, indented by four. It is broken between words alone, because it may have
@@ -127,10 +118,7 @@ impl Screen {
     #[must_use]
     pub fn message(self, text: &str) -> String {
         let lines = text.split('\n');
-        let lines: Vec<String> = lines
-            .map(|line| self.between_words(line, "", "  "))
-            .collect();
-        lines.join("\n")
+        joined(lines.map(|line| self.between_words(line, "", "  ")), "\n")
     }
 
     /// Breaks a text between words alone, because it may have a name or a line to copy.
@@ -162,9 +150,10 @@ impl Screen {
 pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            c if c.is_control() || is_invisible(c) => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
+        if c.is_control() || is_invisible(c) {
+            safe.extend(c.escape_unicode());
+        } else {
+            safe.push(c);
         }
     }
     safe

@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table::{Column, Table};
+use crate::phrase::listed;
 use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
 
 /// The columns of a trace, and the fields that a CSV file may hold.
@@ -20,10 +21,10 @@ pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
         "fields of trace import --format csv:",
         &fields(list),
     );
-    let own = list.csv_fields.iter();
-    for field in own.filter(|field| field.meaning.is_some()) {
-        let meaning = field.meaning.as_deref().unwrap_or_default();
-        text += &screen.note(Tone::Strong, &format!("{}:", field.name), meaning);
+    for field in &list.csv_fields {
+        if let Some(meaning) = &field.meaning {
+            text += &screen.note(Tone::Strong, &format!("{}:", field.name), meaning);
+        }
     }
     text + &headers(&list.csv_fields).text(screen)
 }
@@ -39,19 +40,14 @@ fn columns(list: &[TraceColumn]) -> Table {
     table
 }
 
-/// What a column map may name.
 fn fields(list: &TraceColumns) -> String {
     let taken = |name: &String| list.csv_fields.iter().any(|field| field.name == *name);
     let names = list.columns.iter().map(|column| &column.name);
-    let not: Vec<&str> = names
-        .filter(|name| !taken(name))
-        .map(String::as_str)
-        .collect();
+    let not = listed(names.filter(|name| !taken(name)));
     format!(
-        "--columns FIELD=HEADER,... says which header holds which field: any column above but {}, \
+        "--columns FIELD=HEADER,... says which header holds which field: any column above but {not}, \
          and the two below. Times are in --unit. For fields that it does not name, these \
-         names are taken as headers, and those below in any case, with a unit at their end or without (latency_us):",
-        not.join(", ")
+         names are taken as headers, and those below in any case, with a unit at their end or without (latency_us):"
     )
 }
 

@@ -1,6 +1,5 @@
 //! `q2c trace info` in a terminal, which the commands that make a trace print too.
 
-use super::pieces;
 use super::screen::{Screen, printable};
 use crate::rates::Rates;
 use q2c_model::facts::LOST;
@@ -17,14 +16,9 @@ const NAMES: usize = 22;
 #[must_use]
 pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {} records", info.path, info.summary.records);
-    let mut text = screen.wrapped(&printable(&head), "  ") + "\n";
-    let facts = info.meta.facts.iter();
-    let facts = facts.filter(|(name, _)| *name != LOST);
-    let facts = facts.map(|(name, value)| (name.clone(), value.clone()));
-    for (name, value) in records(info).into_iter().chain(whole(info)).chain(facts) {
-        text += &line(&name, &value, screen);
-    }
-    text
+    let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
+    let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
+    lines(&head, records(info).chain(whole(info)).chain(facts), screen)
 }
 
 /// What a folder with a trace for each device holds, as [`trace_info`] tells it of one trace.
@@ -38,12 +32,11 @@ pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
         ("lost by the source", fleet.lost.to_string()),
         ("left out", left_out(&fleet.unmatched, |_| true)),
     ];
-    let lines = told.iter().map(|(name, value)| line(name, value, screen));
-    screen.wrapped(&printable(&head), "  ") + "\n" + &lines.collect::<String>()
+    lines(&head, told, screen)
 }
 
 /// What was counted in the records, with the recording's own source.
-fn records(info: &TraceInfo) -> Vec<(String, String)> {
+fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
     let queued = summary.q2c.is_some() || summary.u2c.is_some();
@@ -64,9 +57,7 @@ fn records(info: &TraceInfo) -> Vec<(String, String)> {
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
-    let told = told.into_iter().chain(rates(summary).told(&meta.facts));
-    let named = |(name, value): (&str, String)| (name.to_owned(), value);
-    told.map(named).collect()
+    told.into_iter().chain(rates(summary).told(&meta.facts))
 }
 
 fn rates(summary: &TraceSummary) -> Rates {
@@ -77,7 +68,7 @@ fn rates(summary: &TraceSummary) -> Rates {
 }
 
 /// Latencies, and what failed or is missing.
-fn whole(info: &TraceInfo) -> Vec<(String, String)> {
+fn whole(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
     let slept = (summary.slept > 0).then_some(("slept", slept));
@@ -86,9 +77,8 @@ fn whole(info: &TraceInfo) -> Vec<(String, String)> {
         ("Q2C", &summary.q2c),
         ("D2C", &summary.d2c),
     ];
-    let latencies = latencies
-        .into_iter()
-        .filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
+    let latencies = latencies.into_iter();
+    let latencies = latencies.filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
     // A loss is told with its reasons.
     let told = losses(meta).is_some();
     let apart = |reason: &str| !told || !Losses::counts(reason);
@@ -98,8 +88,7 @@ fn whole(info: &TraceInfo) -> Vec<(String, String)> {
         ("left out", left_out(&meta.unmatched, apart)),
     ];
     let file = meta.file.iter().map(|file| ("file", file.clone()));
-    let told = latencies.chain(slept).chain(rest).chain(file);
-    told.map(|(name, value)| (name.to_owned(), value)).collect()
+    latencies.chain(slept).chain(rest).chain(file)
 }
 
 /// Why a recording by q2c lost I/Os or events; `None` where none is lost, or the source does not
@@ -109,7 +98,6 @@ fn losses(meta: &TraceMeta) -> Option<Losses> {
     own.then(|| Losses::of(&meta.unmatched)).flatten()
 }
 
-/// What the source lost, with the reasons and what to do where they are known.
 fn lost(meta: &TraceMeta) -> String {
     if let Some(not_told) = meta.facts.get(LOST) {
         return not_told.clone();
@@ -118,26 +106,33 @@ fn lost(meta: &TraceMeta) -> String {
     format!("{}{}", meta.lost, why.unwrap_or_default())
 }
 
-/// A line of the description; further ones begin below the value.
-fn line(name: &str, value: &str, screen: Screen) -> String {
-    let text = format!("  {:<NAMES$} {}", printable(name), printable(value));
+/// A head, and a line for each property; further ones begin below its value.
+fn lines<'a>(
+    head: &str,
+    properties: impl IntoIterator<Item = (&'a str, String)>,
+    screen: Screen,
+) -> String {
     let hang = " ".repeat(NAMES + 3);
-    let lines = pieces::wrapped(&text, usize::from(screen.columns()), "", &hang);
-    lines.join("\n") + "\n"
+    let mut text = screen.wrapped(&printable(head), "  ") + "\n";
+    for (name, value) in properties {
+        let line = format!("  {:<NAMES$} {}", printable(name), printable(&value));
+        text += &(screen.wrapped(&line, &hang) + "\n");
+    }
+    text
 }
 
 /// Counts of the wanted reasons; `0` where nothing was left out for any.
 fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
-    let all = unmatched.iter().filter(|(reason, _)| wanted(reason));
-    let all: BTreeMap<&String, u64> = all.map(|(reason, n)| (reason, *n)).collect();
-    match all.is_empty() {
-        true => "0".to_owned(),
-        false => counts(&all),
+    let mut all = unmatched.clone();
+    all.retain(|reason, _| wanted(reason));
+    if all.is_empty() {
+        "0".to_owned()
+    } else {
+        counts(&all)
     }
 }
 
 fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
-    /// Kinds that are listed one by one at most.
     const LISTED: usize = 8;
     let listed = counts.iter().take(LISTED);
     let mut words: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();

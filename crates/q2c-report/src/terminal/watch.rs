@@ -2,8 +2,9 @@
 
 use super::screen::printable;
 use crate::late;
-use crate::quantity::{self, NOTHING};
-use q2c_result::late::{LateMisses, Lateness};
+use crate::phrase::when;
+use crate::quantity::{self, duration, number, or_nothing};
+use q2c_result::late::LateMisses;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
 /// A number of an interval: how to read it and how to show it.
@@ -18,104 +19,61 @@ pub struct Gauge {
     pub top: Option<f64>,
 }
 
+const fn gauge(
+    name: &'static str,
+    value: fn(&WatchNumbers) -> Option<f64>,
+    text: fn(f64) -> String,
+) -> Gauge {
+    Gauge {
+        name,
+        value,
+        text,
+        top: None,
+    }
+}
+
+const fn share(name: &'static str, value: fn(&WatchNumbers) -> Option<f64>) -> Gauge {
+    Gauge {
+        top: Some(100.0),
+        ..gauge(name, value, percent)
+    }
+}
+
 /// All gauges, in the order of their columns.
 pub static GAUGES: [Gauge; 7] = [
-    Gauge {
-        name: "IOPS",
-        value: |n| n.rates.iops,
-        text: quantity::iops,
-        top: None,
-    },
-    Gauge {
-        name: "missed",
-        value: |n| Some(n.rates.miss_rate? * 100.0),
-        text: percent,
-        top: Some(100.0),
-    },
-    Gauge {
-        name: "asked",
-        value: |n| n.rates.effective_sleep_ns,
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "slept",
-        value: |n| n.slept_ns,
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "CPU",
-        value: |n| n.rates.cpu_pct,
-        text: percent,
-        top: Some(100.0),
-    },
-    Gauge {
-        name: "p50",
-        value: |n| n.p50_ns,
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "p99",
-        value: |n| n.p99_ns,
-        text: time,
-        top: None,
-    },
+    gauge("IOPS", |n| n.rates.iops, quantity::iops),
+    share("missed", |n| Some(n.rates.miss_rate? * 100.0)),
+    gauge("asked", |n| n.rates.effective_sleep_ns, duration),
+    gauge("slept", |n| n.slept_ns, duration),
+    share("CPU", |n| n.rates.cpu_pct),
+    gauge("p50", |n| n.p50_ns, duration),
+    gauge("p99", |n| n.p99_ns, duration),
 ];
 
 /// The parts of U2C that tell sleep and device apart, shown beside [`GAUGES`] where the block layer
 /// is captured.
 pub static LATE_GAUGES: [Gauge; 4] = [
-    Gauge {
-        name: "device",
-        value: |n| Some(n.late?.parts?.device_ns),
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "overslp",
-        value: |n| Some(n.late?.parts?.oversleep_ns),
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "wake-up",
-        value: |n| Some(n.late?.parts?.wakeup_ns),
-        text: time,
-        top: None,
-    },
-    Gauge {
-        name: "beside",
-        value: |n| Some(n.late?.beside_misses?.requests),
-        text: quantity::number,
-        top: None,
-    },
+    gauge("device", |n| Some(n.late?.parts?.device_ns), duration),
+    gauge("overslp", |n| Some(n.late?.parts?.oversleep_ns), duration),
+    gauge("wake-up", |n| Some(n.late?.parts?.wakeup_ns), duration),
+    gauge("beside", |n| Some(n.late?.beside_misses?.requests), number),
 ];
 
 fn percent(value: f64) -> String {
-    format!("{} %", quantity::number(value))
-}
-
-fn time(ns: f64) -> String {
-    quantity::duration(ns)
+    format!("{} %", number(value))
 }
 
 impl Gauge {
     /// The value of an interval as text; `-` when it has none.
     #[must_use]
     pub fn show(&self, numbers: &WatchNumbers) -> String {
-        (self.value)(numbers).map_or(NOTHING.to_owned(), self.text)
+        or_nothing((self.value)(numbers).map(self.text))
     }
 }
 
 /// The short name of a method, with a mark when background jobs ran beside it.
 pub(crate) fn named(method: &WatchMethod) -> String {
-    let with = if method.background {
-        " + background"
-    } else {
-        ""
-    };
+    let with = when(method.background, " + background");
     format!("{}{with}", method.method.brief())
 }
 
@@ -123,32 +81,23 @@ pub(crate) fn named(method: &WatchMethod) -> String {
 #[must_use]
 pub fn watch_head() -> String {
     let names = GAUGES.iter().map(|gauge| format!(" {:>9}", gauge.name));
-    format!(
-        "{:>9}{} {:>9}  method",
-        "until",
-        names.collect::<String>(),
-        "behind"
-    )
+    let names: String = names.collect();
+    format!("{:>9}{names} {:>9}  method", "until", "behind")
 }
 
 /// An interval in a line. The column `behind` has the IOPS of the background jobs.
 #[must_use]
 pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
-    let fields = GAUGES
-        .iter()
-        .map(|g| format!(" {:>9}", g.show(&interval.numbers)));
-    let behind = interval.numbers.background_iops;
-    let behind = behind.map_or(NOTHING.to_owned(), quantity::iops);
+    let fields = GAUGES.iter().map(|gauge| gauge.show(&interval.numbers));
+    let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
+    let behind = or_nothing(interval.numbers.background_iops.map(quantity::iops));
     let method = interval.method.and_then(|n| methods.get(n));
     let mut name = method.map_or("(changing)".to_owned(), named);
     if method.is_some() && !interval.settled {
         name += " (settling)";
     }
     let until = format!("{:.2} s", interval.end_s);
-    printable(&format!(
-        "{until:>9}{} {behind:>9}  {name}",
-        fields.collect::<String>()
-    ))
+    printable(&format!("{until:>9}{fields} {behind:>9}  {name}"))
 }
 
 /// The parts of U2C of an interval in a line that stands below [`watch_line`]; `None` where the
@@ -158,7 +107,7 @@ pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
     let late = interval.numbers.late.as_ref()?;
     let misses = late.miss_late_ns.map(|over| {
         let beside = late.beside_misses.map_or(0.0, |of| of.requests);
-        let (over, beside) = (time(over), quantity::number(beside));
+        let (over, beside) = (duration(over), number(beside));
         let spread = interval.misses.as_ref().map_or(String::new(), spread);
         format!("; misses late by {over}{spread}, beside {beside} requests")
     });
@@ -169,13 +118,8 @@ pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
 }
 
 fn spread(misses: &LateMisses) -> String {
-    let Lateness {
-        p50_ns,
-        p99_ns,
-        max_ns,
-        ..
-    } = misses.lateness;
-    let [p50, p99, most] = [p50_ns, p99_ns, max_ns].map(time);
+    let of = &misses.lateness;
+    let [p50, p99, most] = [of.p50_ns, of.p99_ns, of.max_ns].map(duration);
     format!(" (median {p50}, p99 {p99}, at most {most})")
 }
 
@@ -184,7 +128,7 @@ mod tests {
     use super::*;
     use q2c_model::{Rates, U2cParts};
     use q2c_policy::method::Means;
-    use q2c_result::late::{LateNumbers, OnDevice};
+    use q2c_result::late::{LateNumbers, Lateness, OnDevice};
     use q2c_result::mode::{Mode, ModeKind};
 
     fn numbers() -> WatchNumbers {

@@ -1,20 +1,11 @@
 //! Tests the page of a trace's analysis in a browser.
 
 use crate::fixture;
-use crate::page::Page;
-use q2c_report::Reported;
 use serde_json::json;
-
-fn open(test: &str) -> Option<Page> {
-    let html = fixture::analyze().document().page().expect("make the page");
-    Page::open_html(test, &html)
-}
 
 #[test]
 fn an_analysis_is_drawn_in_every_view() {
-    let Some(mut page) = open("an_analysis_is_drawn_in_every_view") else {
-        return;
-    };
+    let mut page = open!(fixture::analyze());
     // By chart: three stages; a heat map; in flight and IOPS; reads and writes, as lines and as
     // maps; four stages and Q2C but not Q2Q; bars
     // and the mean; three stages and the completions.
@@ -46,9 +37,7 @@ fn an_analysis_is_drawn_in_every_view() {
 
 #[test]
 fn an_io_s_stages_stand_where_its_times_are() {
-    let Some(mut page) = open("an_io_s_stages_stand_where_its_times_are") else {
-        return;
-    };
+    let mut page = open!(fixture::analyze());
     page.scroll_to("excerpts");
     // The second I/O, on CPU 1, is queued at 10 us, waits 20 us for its request, 1 us for the
     // driver, and takes 30 us.
@@ -76,10 +65,7 @@ fn an_io_s_stages_stand_where_its_times_are() {
 
 #[test]
 fn an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed() {
-    let Some(mut page) = open("an_analysis_s_answers_are_on_the_page_and_no_string_is_obeyed")
-    else {
-        return;
-    };
+    let mut page = open!(fixture::analyze());
     // Warnings are in one line that opens.
     let text =
         page.evaluate("document.querySelector('.warnings').open = true, document.body.innerText");
@@ -107,9 +93,7 @@ const TIMES: &str = "[...document.querySelectorAll('[data-state=drawn] .plot')]
 /// drawn later, and not in those over something else.
 #[test]
 fn charts_over_the_same_time_zoom_together() {
-    let Some(mut page) = open("charts_over_the_same_time_zoom_together") else {
-        return;
-    };
+    let mut page = open!(fixture::analyze());
     for chart in ["stages", "throughput", "percentiles", "excerpts"] {
         page.scroll_to(chart);
     }
@@ -150,9 +134,7 @@ fn charts_over_the_same_time_zoom_together() {
 /// and 40 writes in 40 ranges.
 #[test]
 fn the_map_has_reads_and_writes_where_they_begin() {
-    let Some(mut page) = open("the_map_has_reads_and_writes_where_they_begin") else {
-        return;
-    };
+    let mut page = open!(fixture::analyze());
     page.scroll_to("offsets-0");
     let map = page.evaluate(
         "(() => { const [reads, writes] = document.querySelector('[data-chart=offsets-0] .plot').data;
@@ -166,13 +148,7 @@ fn the_map_has_reads_and_writes_where_they_begin() {
 
 #[test]
 fn few_ios_are_dots_and_are_counted() {
-    let html = fixture::analyze_few()
-        .document()
-        .page()
-        .expect("make the page");
-    let Some(mut page) = Page::open_html("few_ios_are_dots_and_are_counted", &html) else {
-        return;
-    };
+    let mut page = open!(fixture::analyze_few());
     page.scroll_to("offsets-0");
     let dots = page.evaluate(
         "document.querySelector('[data-chart=offsets-0] .plot').data

@@ -1,22 +1,13 @@
 //! Tests the page of a benchmark in a browser.
 
 use crate::fixture;
-use crate::page::Page;
 use q2c_report::Reported;
 use q2c_result::bench::BenchResult;
 use serde_json::json;
 
-fn open(test: &str) -> Option<Page> {
-    let result = fixture::bench();
-    let html = result.document().page().expect("make the page");
-    Page::open_html(test, &html)
-}
-
 #[test]
 fn a_benchmark_is_drawn_in_every_view() {
-    let Some(mut page) = open("a_benchmark_is_drawn_in_every_view") else {
-        return;
-    };
+    let mut page = open!(fixture::bench());
     // There are two lines. Knee and collapse of the falling one are marked in the throughput alone.
     for (view, title, traces) in [
         (0, "KIOPS", 4),
@@ -37,9 +28,7 @@ fn a_benchmark_is_drawn_in_every_view() {
 
 #[test]
 fn knee_and_collapse_are_where_the_published_curve_has_them() {
-    let Some(mut page) = open("knee_and_collapse_are_where_the_published_curve_has_them") else {
-        return;
-    };
+    let mut page = open!(fixture::bench());
     page.scroll_to("jobs-0");
     let marks = page.evaluate(
         "document.querySelector('[data-chart=jobs-0] .plot').data.filter((t) => t.mode === 'markers')
@@ -62,9 +51,7 @@ fn knee_and_collapse_are_where_the_published_curve_has_them() {
 
 #[test]
 fn what_qualifies_the_numbers_is_on_the_page() {
-    let Some(mut page) = open("what_qualifies_the_numbers_is_on_the_page") else {
-        return;
-    };
+    let mut page = open!(fixture::bench());
     let text = page.evaluate("document.body.innerText");
     let text = text.as_str().expect("the page's text");
     for said in [
@@ -88,9 +75,7 @@ fn what_qualifies_the_numbers_is_on_the_page() {
 
 #[test]
 fn the_dark_scheme_reaches_the_chart() {
-    let Some(mut page) = open("the_dark_scheme_reaches_the_chart") else {
-        return;
-    };
+    let mut page = open!(fixture::bench());
     page.scroll_to("jobs-0");
     let colours = "(() => { const p = document.querySelector('[data-chart=jobs-0] .plot');
         return [p.layout.font.color, p.data[0].line.color]; })()";
@@ -108,18 +93,10 @@ fn the_dark_scheme_reaches_the_chart() {
     page.assert_quiet();
 }
 
-fn open_result(test: &str, result: &BenchResult) -> Option<Page> {
-    let html = result.document().page().expect("make the page");
-    Page::open_html(test, &html)
-}
-
 /// Four stages stand upon each other to the mean Q2C: 61.5 us and 1 us for each job.
 #[test]
 fn stages_are_drawn_over_the_jobs() {
-    let test = "stages_are_drawn_over_the_jobs";
-    let Some(mut page) = open_result(test, &fixture::bench_stages()) else {
-        return;
-    };
+    let mut page = open!(fixture::bench_stages());
     for (view, title, traces) in [(0, "mean time, us", 4), (1, "time", 5), (2, "time", 5)] {
         let plot = page.show_view("stages-0-0", view);
         assert_eq!(plot["y"], json!(title), "{plot}");
@@ -172,10 +149,7 @@ fn stages_are_drawn_over_the_jobs() {
 /// comes after 1 s.
 #[test]
 fn phases_are_drawn_over_time() {
-    let test = "phases_are_drawn_over_time";
-    let Some(mut page) = open_result(test, &fixture::bench_phases()) else {
-        return;
-    };
+    let mut page = open!(fixture::bench_phases());
     // The background, the jobs' CPUs and the sleep have a view each; misses stand below.
     for (view, title, traces) in [
         (0, "KIOPS", 3),
@@ -246,11 +220,7 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
         one.lat_ns.p99.median = p99;
         result.cells.push(one.clone());
     }
-    let html = result.document().page().expect("make the page");
-    let test = "the_axis_that_varies_is_the_one_that_is_drawn";
-    let Some(mut page) = Page::open_html(test, &html) else {
-        return;
-    };
+    let mut page = open!(result);
     assert_eq!(
         page.evaluate("document.querySelector('[data-chart^=jobs]')"),
         json!(null)
@@ -295,10 +265,7 @@ pub fn many_lines(mut result: BenchResult) -> BenchResult {
 /// With one number of jobs there is nothing over it: the stages are the axis.
 #[test]
 fn one_number_of_jobs_is_no_axis() {
-    let test = "one_number_of_jobs_is_no_axis";
-    let Some(mut page) = open_result(test, &one_job(fixture::bench_stages())) else {
-        return;
-    };
+    let mut page = open!(one_job(fixture::bench_stages()));
     assert_eq!(
         page.evaluate("document.querySelector('[data-chart^=jobs]')"),
         json!(null)
@@ -336,10 +303,7 @@ fn hardware_queues_are_an_axis() {
         result.cells.push(cell);
     }
     result.cells.remove(0);
-    let html = result.document().page().expect("make the page");
-    let Some(mut page) = Page::open_html("hardware_queues_are_an_axis", &html) else {
-        return;
-    };
+    let mut page = open!(result);
     page.scroll_to("over-hardware-queues");
     let lines = page.evaluate(
         "document.querySelector('[data-chart=over-hardware-queues] .plot').data
@@ -351,12 +315,7 @@ fn hardware_queues_are_an_axis() {
 
 #[test]
 fn every_line_has_a_colour_of_its_own() {
-    let Some(mut page) = open_result(
-        "every_line_has_a_colour_of_its_own",
-        &many_lines(fixture::bench()),
-    ) else {
-        return;
-    };
+    let mut page = open!(many_lines(fixture::bench()));
     page.show_view("jobs-0", 1);
     let colours = page.evaluate(
         "(() => { const d = document.querySelector('[data-chart=jobs-0] .plot').data;

@@ -19,13 +19,17 @@ impl Chromium {
     ///
     /// # Panics
     /// When Chromium is missing although `CI` is `true`, or does not start.
-    pub fn start(test: &str) -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let Some(program) = found() else {
             assert!(
                 std::env::var("CI").as_deref() != Ok("true"),
                 "no Chromium on the path: {INSTALL}"
             );
-            q2c_testkit::skip(test, &format!("no Chromium on the path; {INSTALL}"));
+            let test = std::thread::current()
+                .name()
+                .unwrap_or("browser")
+                .to_owned();
+            q2c_testkit::skip(&test, &format!("no Chromium on the path; {INSTALL}"));
             return None;
         };
         let profile = tempfile::tempdir().expect("make a profile");

@@ -4,6 +4,16 @@
 //! Without Chromium the tests are counted skips; they fail instead where the variable `CI` is
 //! `true`.
 
+/// The open page of a result; without a browser the test ends.
+macro_rules! open {
+    ($result:expr) => {
+        match $crate::page::Page::open(&$result) {
+            Some(page) => page,
+            None => return,
+        }
+    };
+}
+
 mod analyze;
 mod bench;
 mod chromium;
@@ -16,7 +26,6 @@ mod screens;
 mod sweep;
 mod tune_jobs;
 
-use page::Page;
 use q2c_result::tune::TuneResult;
 use serde_json::json;
 
@@ -45,9 +54,7 @@ const CHARTS: [(&str, u64); 12] = [
 
 #[test]
 fn every_chart_is_drawn() {
-    let Some(mut page) = Page::open("every_chart_is_drawn", &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     assert!(page.drawn() < 2 * CHARTS.len(), "folded charts wait");
     page.unfold();
     for size in ["4096", "65536"] {
@@ -65,9 +72,7 @@ fn every_chart_is_drawn() {
 
 #[test]
 fn every_view_of_a_chart_is_drawn() {
-    let Some(mut page) = Page::open("every_view_of_a_chart_is_drawn", &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     let views = [
         (
             "over-time-4096",
@@ -99,9 +104,7 @@ fn every_view_of_a_chart_is_drawn() {
 
 #[test]
 fn charts_show_the_measured_numbers() {
-    let Some(mut page) = Page::open("charts_show_the_measured_numbers", &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     page.scroll_to("pareto-4096");
     // The fixture's row has 12.11 KIOPS (from -1.4 % to +1.12 %) at 43.0 % CPU.
     let chosen = page.evaluate(
@@ -120,10 +123,7 @@ fn charts_show_the_measured_numbers() {
 /// areas say which, each with the number of the fixture, and the points below are the misses.
 #[test]
 fn late_time_tells_the_sleep_from_the_device() {
-    let test = "late_time_tells_the_sleep_from_the_device";
-    let Some(mut page) = Page::open(test, &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     page.scroll_to("late-time-0-4096");
     let drawn = page.evaluate(
         "(() => { const d = document.querySelector('[data-chart=late-time-0-4096] .plot').data;
@@ -146,9 +146,7 @@ fn late_time_tells_the_sleep_from_the_device() {
 
 #[test]
 fn the_dark_scheme_reaches_the_charts() {
-    let Some(mut page) = Page::open("the_dark_scheme_reaches_the_charts", &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     page.scroll_to("pareto-4096");
     let colours = "(() => { const p = document.querySelector('[data-chart=pareto-4096] .plot');
         return [p.layout.font.color, p.data.find((t) => t.name === 'poll').marker.color,
@@ -170,10 +168,7 @@ fn the_dark_scheme_reaches_the_charts() {
 
 #[test]
 fn strings_from_outside_are_text() {
-    let Some(mut page) = Page::open("strings_from_outside_are_text", &fixture::tune_hostile())
-    else {
-        return;
-    };
+    let mut page = open!(fixture::tune_hostile());
     page.unfold();
     let text = page.evaluate("document.body.textContent");
     let text = text.as_str().expect("the page's text");
@@ -190,9 +185,7 @@ fn strings_from_outside_are_text() {
 
 #[test]
 fn a_script_that_got_in_could_not_run() {
-    let Some(mut page) = Page::open("a_script_that_got_in_could_not_run", &fixture::tune()) else {
-        return;
-    };
+    let mut page = open!(fixture::tune());
     let ran = page.evaluate(
         "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = true';
           document.body.append(s); return window.ran === true; })()",
@@ -220,9 +213,7 @@ fn a_result_with_nothing_in_it_opens() {
         recommendation: vec![],
         ..full
     };
-    let Some(mut page) = Page::open("a_result_with_nothing_in_it_opens", &empty) else {
-        return;
-    };
+    let mut page = open!(empty);
     let text = page.evaluate("document.body.innerText");
     let text = text.as_str().expect("the page's text");
     assert!(text.contains("incomplete:"), "{text}");

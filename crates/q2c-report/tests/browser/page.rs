@@ -4,7 +4,6 @@ use crate::chromium::Chromium;
 use crate::devtools::DevTools;
 use base64::Engine as _;
 use q2c_report::Reported;
-use q2c_result::tune::TuneResult;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -50,15 +49,15 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens the report of a tune; `None` when there is no browser.
-    pub fn open(test: &str, result: &TuneResult) -> Option<Self> {
+    /// Opens the report of a result; `None` when there is no browser.
+    pub fn open(result: &impl Reported) -> Option<Self> {
         let html = result.document().page().expect("make the report");
-        Self::open_html(test, &html)
+        Self::open_html(&html)
     }
 
     /// Opens a page; `None` when there is no browser.
-    pub fn open_html(test: &str, html: &str) -> Option<Self> {
-        let browser = Chromium::start(test)?;
+    pub fn open_html(html: &str) -> Option<Self> {
+        let browser = Chromium::start()?;
         let file = browser.folder().join("report.html");
         std::fs::write(&file, html).expect("write the report");
         let url = format!("file://{}", file.display());

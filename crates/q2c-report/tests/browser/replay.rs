@@ -2,20 +2,7 @@
 
 use crate::fixture;
 use crate::page::Page;
-use q2c_report::Reported;
-use q2c_result::compare::CompareResult;
-use q2c_result::replay::ReplayResult;
 use serde_json::{Value, json};
-
-fn open(test: &str, result: &ReplayResult) -> Option<Page> {
-    let html = result.document().page().expect("make the page");
-    Page::open_html(test, &html)
-}
-
-fn open_comparison(test: &str, result: &CompareResult) -> Option<Page> {
-    let html = result.document().page().expect("make the page");
-    Page::open_html(test, &html)
-}
 
 /// Asserts the number of traces of charts and views. The view is `None` for a chart with one view,
 /// which has no buttons.
@@ -34,9 +21,7 @@ fn assert_drawn(page: &mut Page, charts: &[(&str, Option<usize>, u64)]) {
 
 #[test]
 fn a_replay_is_drawn_in_every_view() {
-    let Some(mut page) = open("a_replay_is_drawn_in_every_view", &fixture::replay()) else {
-        return;
-    };
+    let mut page = open!(fixture::replay());
     // Latency has U2C, U2C from the intended time and Q2C; the others have the recording and the
     // replay, or the replay.
     let charts = [
@@ -52,10 +37,7 @@ fn a_replay_is_drawn_in_every_view() {
 
 #[test]
 fn a_replay_whose_times_do_not_count_is_drawn_alone() {
-    let test = "a_replay_whose_times_do_not_count_is_drawn_alone";
-    let Some(mut page) = open(test, &fixture::replay_outstanding()) else {
-        return;
-    };
+    let mut page = open!(fixture::replay_outstanding());
     // U2C from the intended time is the same as U2C, and the recording's windows are not known.
     let charts = [
         ("latency", Some(0), 2),
@@ -69,10 +51,7 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
 /// U2C and Q2C of two devices for two traces in two modes, and no chart over time.
 #[test]
 fn several_comparisons_are_drawn_by_their_latencies() {
-    let test = "several_comparisons_are_drawn_by_their_latencies";
-    let Some(mut page) = open_comparison(test, &fixture::compare_published()) else {
-        return;
-    };
+    let mut page = open!(fixture::compare_published());
     let latency = page.show_view("latency", 0);
     assert_eq!(latency["traces"], json!(16), "{latency}");
     assert_eq!(page.drawn(), 1);
@@ -81,12 +60,7 @@ fn several_comparisons_are_drawn_by_their_latencies() {
 
 #[test]
 fn a_comparison_is_drawn_with_a_line_for_each_device() {
-    let Some(mut page) = open_comparison(
-        "a_comparison_is_drawn_with_a_line_for_each_device",
-        &fixture::compare(),
-    ) else {
-        return;
-    };
+    let mut page = open!(fixture::compare());
     // Two of three devices have a trial to show. Latency has U2C and Q2C of each; the others have
     // both devices and the recording, or both devices.
     let charts = [
@@ -101,12 +75,7 @@ fn a_comparison_is_drawn_with_a_line_for_each_device() {
 
 #[test]
 fn a_comparison_shows_the_numbers_it_was_given() {
-    let Some(mut page) = open_comparison(
-        "a_comparison_shows_the_numbers_it_was_given",
-        &fixture::compare(),
-    ) else {
-        return;
-    };
+    let mut page = open!(fixture::compare());
     page.scroll_to("in-flight");
     page.scroll_to("latency");
     let of = |page: &mut Page, chart: &str, expression: &str| -> Vec<Value> {
@@ -138,10 +107,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
 
 #[test]
 fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
-    let test = "the_answer_is_on_the_page_and_no_string_is_obeyed";
-    let Some(mut page) = open_comparison(test, &fixture::compare()) else {
-        return;
-    };
+    let mut page = open!(fixture::compare());
     // Warnings are in one line that opens.
     let text =
         page.evaluate("document.querySelector('.warnings').open = true, document.body.innerText");
@@ -164,10 +130,7 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
 
 #[test]
 fn a_saturated_device_is_a_finding() {
-    let test = "a_saturated_device_is_a_finding";
-    let Some(mut page) = open(test, &fixture::replay_saturated()) else {
-        return;
-    };
+    let mut page = open!(fixture::replay_saturated());
     let notices = page.evaluate(
         "[...document.querySelectorAll('.notice.caution')].map((notice) => notice.textContent)",
     );

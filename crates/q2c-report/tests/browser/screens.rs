@@ -68,7 +68,7 @@ const EVERYTHING: &str = "(async () => {
 fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall: Option<u64>) {
     let html = page.expect("make the page");
     assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
-    let Some(mut page) = Page::open_html(name, &html) else {
+    let Some(mut page) = Page::open_html(&html) else {
         return;
     };
     let mut found = Vec::new();

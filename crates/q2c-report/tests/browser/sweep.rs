@@ -7,10 +7,7 @@ use serde_json::json;
 
 #[test]
 fn a_sweep_is_drawn() {
-    let html = fixture::sweep().document().page().expect("make the page");
-    let Some(mut page) = Page::open_html("a_sweep_is_drawn", &html) else {
-        return;
-    };
+    let mut page = open!(fixture::sweep());
     // The front's chart has two rules, front, best, oracle and poll. There is one map with its
     // crosses and no ring, because the best cell is not a `min`.
     let charts = [("pareto", 6), ("heat-map", 2)];
@@ -41,8 +38,7 @@ fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
         .page()
         .expect("make the page");
     assert!(!html.contains("measured"), "a sweep measures nothing");
-    let test = "rules_are_told_apart_and_colours_span_what_may_be_chosen";
-    let Some(mut page) = Page::open_html(test, &html) else {
+    let Some(mut page) = Page::open_html(&html) else {
         return;
     };
     page.scroll_to("pareto-0");

@@ -4,18 +4,12 @@
 pub mod tune_jobs_fixture;
 
 use crate::fixture;
-use crate::page::Page;
-use q2c_report::Reported;
 use serde_json::json;
 
 #[test]
 fn a_tune_over_jobs_is_drawn_in_every_view() {
     let result = tune_jobs_fixture::over_jobs(&fixture::tune());
-    let html = result.document().page().expect("make the page");
-    let test = "a_tune_over_jobs_is_drawn_in_every_view";
-    let Some(mut page) = Page::open_html(test, &html) else {
-        return;
-    };
+    let mut page = open!(result);
     // Two of the four methods sleep, and have a miss rate.
     for (view, title, traces) in [
         (0, "KIOPS", 4),

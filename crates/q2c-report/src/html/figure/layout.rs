@@ -127,7 +127,6 @@ fn colour_scale(of: &Colours, half: Option<usize>) -> Value {
     }))
 }
 
-/// The line of a mark.
 fn shape(mark: &Mark) -> Option<Value> {
     let stroke = |width: f64, dash: &str| json!({"color": "@muted", "width": width, "dash": dash});
     let vertical = |x: f64, width: f64| {

@@ -10,35 +10,22 @@ use std::collections::BTreeMap;
 /// fewer.
 const DRAWN: usize = 512;
 
-/// A way to sort I/Os into lanes.
-struct Lanes {
-    /// The labels of the views of the excerpts [`EXCERPTS`].
-    labels: [&'static str; 3],
-    /// The word for a lane.
-    name: &'static str,
-    of: fn(&ExcerptIo) -> Option<u32>,
-}
+/// A way to sort I/Os into lanes: the word for a lane, and the lane of an I/O.
+type Lanes = (&'static str, fn(&ExcerptIo) -> Option<u32>);
 
-const EXCERPTS: [&str; 3] = ["start", "slowest", "window"];
+const CPUS: Lanes = ("CPU", |io| io.cpu);
+const QUEUES: Lanes = ("queue", |io| io.hctx);
 
-const CPUS: Lanes = Lanes {
-    labels: [
-        "start, by CPU",
+/// The excerpts with the labels of their views, by CPU and by queue.
+const EXCERPTS: [(&str, &str, &str); 3] = [
+    ("start", "start, by CPU", "start, by queue"),
+    (
+        "slowest",
         "around the slowest, by CPU",
-        "window, by CPU",
-    ],
-    name: "CPU",
-    of: |io| io.cpu,
-};
-const QUEUES: Lanes = Lanes {
-    labels: [
-        "start, by queue",
         "around the slowest, by queue",
-        "window, by queue",
-    ],
-    name: "queue",
-    of: |io| io.hctx,
-};
+    ),
+    ("window", "window, by CPU", "window, by queue"),
+];
 
 /// All excerpts, each by CPU and, where the trace names hardware queues, by queue. `None` when the
 /// trace has no completions.
@@ -51,10 +38,10 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     for excerpt in &result.excerpts {
         let ios = &excerpt.ios[..excerpt.ios.len().min(DRAWN)];
         left_out += excerpt.left_out + (excerpt.ios.len() - ios.len()) as u64;
-        let n = EXCERPTS.iter().position(|what| *what == excerpt.what)?;
-        views.push(view(ios, n, &CPUS));
+        let &(_, by_cpu, by_queue) = EXCERPTS.iter().find(|of| of.0 == excerpt.what)?;
+        views.push(view(ios, by_cpu, CPUS));
         if ios.iter().any(|io| io.hctx.is_some()) {
-            views.push(view(ios, n, &QUEUES));
+            views.push(view(ios, by_queue, QUEUES));
         }
     }
     let more = match left_out {
@@ -70,17 +57,16 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     Some(plot)
 }
 
-fn view(ios: &[ExcerptIo], excerpt: usize, lanes: &Lanes) -> View {
-    let (rows, lowest) = rows(ios, lanes.of);
-    let names = lowest.iter().map(|(lane, _)| match lane {
-        Some(lane) => format!("{} {lane}", lanes.name),
-        None => format!("{} unknown", lanes.name),
+fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): Lanes) -> View {
+    let (rows, lowest) = rows(ios, lane_of);
+    let ticks = lowest.iter().map(|(lane, row)| {
+        let lane = lane.map_or_else(|| "unknown".to_owned(), |lane| lane.to_string());
+        (*row as f64, format!("{kind} {lane}"))
     });
-    let ticks = lowest.iter().map(|(_, row)| *row as f64).collect();
-    let y = Axis::new("").named_ticks(ticks, names.collect());
+    let y = Axis::new("").named_ticks(ticks);
     let stages = STAGES.iter();
     let stages = stages.filter_map(|(name, colour)| stage_lines(ios, &rows, name, colour));
-    View::new(lanes.labels[excerpt], Axis::new("time, us"), y)
+    View::new(label, Axis::new("time, us"), y)
         .series(stages)
         .series([ends(ios, &rows)])
 }
@@ -104,29 +90,22 @@ fn rows(
         rows[row] = to;
         within.push(row);
     }
-    let mut lowest: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     let mut next = 0;
-    for (lane, rows) in &lanes {
-        lowest.insert(*lane, next);
+    let lowest = lanes.into_iter().map(|(lane, rows)| {
+        let lowest = next;
         next += rows.len() + 1;
-    }
-    let rows = ios
-        .iter()
-        .zip(within)
-        .map(|(io, row)| lowest[&of(io)] + row);
-    (rows.collect(), lowest.into_iter().collect())
+        (lane, lowest)
+    });
+    let lowest: BTreeMap<Option<u32>, usize> = lowest.collect();
+    let rows = ios.iter().zip(within);
+    let rows = rows.map(|(io, row)| lowest[&of(io)] + row).collect();
+    (rows, lowest.into_iter().collect())
 }
 
 /// The first and the last known time of an I/O, ns.
 pub(crate) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
-    let times = [
-        io.queue_ns,
-        io.getrq_ns,
-        io.insert_ns,
-        io.issue_ns,
-        io.complete_ns,
-    ];
-    let known = times.into_iter().flatten();
+    let before = [io.queue_ns, io.getrq_ns, io.insert_ns, io.issue_ns];
+    let known = before.into_iter().chain([io.complete_ns]).flatten();
     (known.clone().min().unwrap_or(0), known.max().unwrap_or(0))
 }
 
@@ -162,29 +141,19 @@ fn stage_lines(
             texts.extend([text.clone(), text, String::new()]);
         }
     }
-    let is_there = !points.is_empty();
-    let line = Series::line(name, points)
-        .exact()
-        .texts(texts)
-        .pen(colour, 7.0)
-        .hover_alone("{text}");
-    is_there.then_some(line)
+    let line = Series::line(name, points).exact().texts(texts);
+    line.pen(colour, 7.0).hover_alone("{text}").if_any()
 }
 
 /// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
 fn ends(ios: &[ExcerptIo], rows: &[usize]) -> Series {
-    let complete = || {
-        ios.iter()
-            .zip(rows)
-            .filter(|(io, _)| io.complete_ns.is_some())
-    };
-    let points = complete().filter_map(|(io, row)| Some((us(io.complete_ns?), *row as f64)));
-    Series::dots("complete", points)
-        .exact()
-        .texts(complete().map(|(io, _)| about(io)))
-        .colour("@ink")
-        .size(4.0)
-        .hover_alone("{text}")
+    let complete = ios.iter().zip(rows).filter_map(|(io, row)| {
+        let place = (us(io.complete_ns?), *row as f64);
+        Some((place, about(io)))
+    });
+    let (points, texts): (Vec<_>, Vec<_>) = complete.unzip();
+    let dots = Series::dots("complete", points).exact().texts(texts);
+    dots.colour("@ink").size(4.0).hover_alone("{text}")
 }
 
 fn us(ns: u64) -> f64 {
@@ -192,9 +161,7 @@ fn us(ns: u64) -> f64 {
 }
 
 fn about(io: &ExcerptIo) -> String {
-    let pid = io
-        .pid
-        .map_or_else(String::new, |pid| format!(", pid {pid}"));
+    let pid = io.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
     format!(
         "{} of {} bytes at sector {} of {}{pid}",
         io.op, io.bytes, io.sector, io.device

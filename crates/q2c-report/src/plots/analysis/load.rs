@@ -1,7 +1,7 @@
 //! Latency, throughput and I/Os in flight over time.
 
 use super::{READS, WRITES, middle_s};
-use crate::plot::{Axis, Colours, Plot, Series, View};
+use crate::plot::{Axis, Colours, Plot, Series, View, grid};
 use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use std::collections::BTreeSet;
 
@@ -23,7 +23,6 @@ fn over_time(loads: &[Load], of: fn(&Load) -> f64) -> impl Iterator<Item = (f64,
     loads.map(move |load| (middle_s(load.start_ns, load.length_ns), of(load)))
 }
 
-/// The heat map of latencies over time.
 pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
     let loads = &result.over_time;
     let latencies = loads.iter().flat_map(|load| &load.latencies);
@@ -58,9 +57,7 @@ fn heat_map(loads: &[Load], classes: &[u64]) -> Series {
     let times = over_time(loads, |_| 0.0).map(|(middle, _)| middle);
     // A row is drawn around its value, so the middle of the class is given.
     let middles = classes.iter().map(|end| *end as f64 * 1.09 * 1e-3);
-    let rows = classes
-        .iter()
-        .map(|class| loads.iter().map(|load| rate(load, *class)).collect());
+    let rows = grid(loads, classes, |load, class| rate(load, *class));
     Series::heat_map(times.collect(), middles.collect(), rows).hover_alone("{y:.3g} us at {x} s")
 }
 
@@ -70,27 +67,24 @@ fn rate(load: &Load, class: u64) -> Option<f64> {
     Some((*ios as f64 / (load.length_ns as f64 * 1e-9)).log10())
 }
 
-/// I/Os in flight, and those queued per second.
 pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
     let loads = &result.over_time;
-    let line = |name: &str, of: fn(&Load) -> f64| {
-        Series::line(name, over_time(loads, of))
-            .width(1.5)
-            .hover("{y}")
+    let line = |name: &str, colour: &'static str, of: fn(&Load) -> f64| {
+        let line = Series::line(name, over_time(loads, of));
+        line.pen(colour, 1.5).hover("{y}")
     };
-    let queued = line("KIOPS", |load| {
+    let queued = line("KIOPS", "@accent", |load| {
         load.requests as f64 / load.length_ns as f64 * 1e6
     });
-    let queued = queued.colour("@accent");
     let view = |y| View::new("load", Axis::over_time("time, s"), Axis::from_zero(y));
     let has_no_ends = loads.iter().all(|load| load.latencies.is_empty());
     let (note, view) = if has_no_ends {
         (
             "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.",
-            view("KIOPS").series((!loads.is_empty()).then_some(queued)),
+            view("KIOPS").series(queued.if_any()),
         )
     } else {
-        let in_flight = line("in flight", |load| load.in_flight).colour("@a");
+        let in_flight = line("in flight", "@a", |load| load.in_flight);
         (
             "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",
             view("in flight")
@@ -98,12 +92,10 @@ pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
                 .series([in_flight, queued.below()]),
         )
     };
-    Plot::new("in-flight", "How loaded is the device over time?", 420)
-        .note(note)
-        .view(view)
+    let plot = Plot::new("in-flight", "How loaded is the device over time?", 420);
+    plot.note(note).view(view)
 }
 
-/// Reads and writes over time: their number, and the data that they move.
 pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
     let mib = |moved: &Moved| moved.bytes as f64 / f64::from(1u32 << 20);
     Plot::new("throughput", "How much is read and written?", 380)
@@ -116,14 +108,11 @@ pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
 fn rates(windows: &[Throughput], unit: &'static str, of: fn(&Moved) -> f64) -> View {
     let line = |name: &str, colour: &'static str, moved: fn(&Throughput) -> &Moved| {
         let rate = |w: &Throughput| of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
-        let points = windows
-            .iter()
-            .map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
+        let points = windows.iter();
+        let points = points.map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
         let line = Series::line(name, points).pen(colour, 1.5).unit(unit);
-        windows
-            .iter()
-            .any(|window| moved(window).ios > 0)
-            .then_some(line)
+        let has_any = windows.iter().any(|window| moved(window).ios > 0);
+        has_any.then_some(line)
     };
     View::new(unit, Axis::over_time("time, s"), Axis::from_zero(unit))
         .hover_together()

@@ -3,12 +3,12 @@
 mod excerpts;
 mod load;
 mod offsets;
-mod queues;
 pub(crate) mod stages;
 
-use crate::plot::{Plot, with_data};
-use crate::quantity::count;
-use q2c_result::analyze::AnalyzeResult;
+use crate::phrase::counted;
+use crate::plot::{Axis, Colours, Plot, Series, View, grid, with_data};
+use q2c_result::analyze::{AnalyzeResult, Hctx};
+use std::collections::BTreeSet;
 
 /// Stages with the names of their colours, in the order of a request's life.
 pub(crate) const STAGES: [(&str, &str); 8] = [
@@ -22,7 +22,6 @@ pub(crate) const STAGES: [(&str, &str); 8] = [
     ("rest", "@interrupt"),
 ];
 
-/// Colours of reads and of writes.
 const READS: &str = "@a";
 const WRITES: &str = "@poll";
 
@@ -39,12 +38,11 @@ pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
     ];
     plots.extend(offsets::plots(result));
     plots.push(stages::percentiles(result));
-    plots.push(queues::plot(result));
+    plots.push(queues(result));
     plots.extend(excerpts::plot(result));
     let mut plots = with_data(plots, "");
     if result.requests < FEW {
-        let ios = if result.requests == 1 { "I/O" } else { "I/Os" };
-        let few = format!(" Of {} {ios}.", count(result.requests));
+        let few = format!(" Of {}.", counted(result.requests, "I/O"));
         plots.iter_mut().for_each(|plot| plot.note += &few);
     }
     plots
@@ -53,4 +51,58 @@ pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
 /// The middle of a window of time, seconds.
 fn middle_s(start_ns: u64, length_ns: u64) -> f64 {
     (start_ns + length_ns / 2) as f64 * 1e-9
+}
+
+/// The requests of each hardware queue, and the CPUs that they came from.
+fn queues(result: &AnalyzeResult) -> Plot {
+    let queues = &result.hctx[..];
+    let note = result.balance.as_ref().map_or_else(String::new, |b| {
+        format!(
+            "{} over {} queues: standard deviation {:.1} % of the mean, chi-square p = {:.2e}. Line: the mean.",
+            b.verdict,
+            b.queues,
+            b.cv * 100.0,
+            b.p
+        )
+    });
+    let names = || Axis::names("hardware queue");
+    let mut requests = View::new("requests", names(), Axis::from_zero("requests"));
+    let mut from_cpus = View::new("from CPUs", Axis::names("submitting CPU"), names());
+    if queues.len() > 1 {
+        requests = requests.series(bars(queues));
+        from_cpus = from_cpus.series([cpus(queues)]);
+    }
+    Plot::new("queues", "Are the hardware queues used evenly?", 420)
+        .note(note)
+        .view(requests)
+        .view(from_cpus.colours(Colours::new("requests")))
+}
+
+fn name(queue: &Hctx) -> String {
+    queue.hctx.to_string()
+}
+
+fn bars(queues: &[Hctx]) -> [Series; 2] {
+    let requests = queues.iter().map(|of| (name(of), of.requests as f64));
+    let mean = queues.iter().map(|queue| queue.requests).sum::<u64>() as f64 / queues.len() as f64;
+    let bars = Series::bars("requests", requests).exact().colour("@a");
+    let line = Series::line("mean", queues.iter().map(|queue| (name(queue), mean)));
+    [
+        bars.hover_alone("{y} requests of queue {x}"),
+        line.pen("@ink", 1.5).dash("dot").without_hover(),
+    ]
+}
+
+fn cpus(queues: &[Hctx]) -> Series {
+    let cpus = queues.iter().flat_map(|queue| queue.cpus.keys().copied());
+    let cpus: BTreeSet<u32> = cpus.collect();
+    let cpus: Vec<u32> = cpus.into_iter().collect();
+    let rows = grid(&cpus, queues, |cpu, queue| {
+        Some(*queue.cpus.get(cpu)? as f64)
+    });
+    let names = cpus.iter().map(u32::to_string).collect();
+    Series::heat_map(names, queues.iter().map(name).collect(), rows)
+        .exact()
+        .spaced()
+        .hover_alone("{z} requests from CPU {x} to queue {y}")
 }

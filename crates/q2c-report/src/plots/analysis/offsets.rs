@@ -4,17 +4,15 @@
 use super::excerpts::ends_of;
 use super::{READS, WRITES};
 use crate::offset_grid::{Counts, Grid};
+use crate::phrase::{grouped, some_listed};
 use crate::plot::{Axis, Colours, Plot, Series, Values, View};
 use crate::quantity::{count, duration, size};
 use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo, OffsetMap};
-use std::collections::BTreeMap;
 
-/// Most devices that have a plot.
 const MOST: usize = 4;
 
-/// A plot for each of the devices with most I/Os.
 pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
     if result.input.facts.contains_key(STATED_SECTOR) {
         return Vec::new();
@@ -36,26 +34,18 @@ fn complete_excerpt(result: &AnalyzeResult) -> Option<&[ExcerptIo]> {
 fn choose<T>(mut all: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let rest = all.split_off(all.len().min(MOST));
-    let names: Vec<String> = rest.into_iter().map(|(device, ..)| device).collect();
-    let left_out = if names.is_empty() {
-        String::new()
-    } else {
-        format!(" Without a chart: {}.", names.join(", "))
-    };
-    let chosen = all
-        .into_iter()
-        .map(|(device, _, content)| (device, content));
-    (chosen.collect(), left_out)
+    let names = some_listed(rest.into_iter().map(|(device, ..)| device));
+    let left_out = names.map(|names| format!(" Without a chart: {names}."));
+    let chosen = all.into_iter().map(|(device, _, of)| (device, of));
+    (chosen.collect(), left_out.unwrap_or_default())
 }
 
 fn plot(n: usize, device: &str, note: String, view: View) -> Plot {
     let title = format!("Where on {device} do reads and writes go?");
-    Plot::new(format!("offsets-{n}"), title, 460)
-        .note(note)
-        .view(view)
+    let plot = Plot::new(format!("offsets-{n}"), title, 460);
+    plot.note(note).view(view)
 }
 
-/// A unit of offsets: its name and its bytes.
 type Unit = (&'static str, f64);
 
 /// A unit in which offsets up to `most` bytes are short numbers.
@@ -74,14 +64,10 @@ fn offsets_over_time(label: &'static str, unit: Unit) -> View {
 }
 
 fn plots_of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
-    let mut devices: BTreeMap<&str, Vec<&ExcerptIo>> = BTreeMap::new();
     let moves = |io: &&ExcerptIo| io.bytes > 0 && ["read", "write"].contains(&io.op.as_str());
-    for io in ios.iter().filter(moves) {
-        devices.entry(&io.device).or_default().push(io);
-    }
-    let counted = devices
-        .into_iter()
-        .map(|(device, ios)| (device.to_owned(), ios.len() as u64, ios));
+    let devices = grouped(ios.iter().filter(moves).map(|io| (&io.device, io)));
+    let counted = devices.into_iter();
+    let counted = counted.map(|(device, ios)| (device.clone(), ios.len() as u64, ios));
     let (shown, left_out) = choose(counted.collect());
     let plot_of = |(n, (device, ios)): (usize, (String, Vec<&ExcerptIo>))| {
         let note = format!(
@@ -99,18 +85,17 @@ fn offset(io: &ExcerptIo) -> f64 {
 fn dots(ios: &[&ExcerptIo]) -> View {
     let unit = unit(ios.iter().map(|io| offset(io)).fold(0.0, f64::max));
     let dots = |op, name: &str, colour: &'static str, symbol| {
-        let moved: Vec<&ExcerptIo> = ios.iter().copied().filter(|io| io.op == op).collect();
-        let places = moved
-            .iter()
-            .map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
-        let dots = Series::dots(name, places)
+        let moved = ios.iter().filter(|io| io.op == op);
+        let places = moved.clone();
+        let places = places.map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
+        Series::dots(name, places)
             .exact()
-            .texts(moved.iter().map(|io| about(io)))
+            .texts(moved.map(|io| about(io)))
             .colour(colour)
             .size(7.0)
             .symbol(symbol)
-            .hover_alone("{text}");
-        (!moved.is_empty()).then_some(dots)
+            .hover_alone("{text}")
+            .if_any()
     };
     offsets_over_time("dots", unit)
         .legend(true)

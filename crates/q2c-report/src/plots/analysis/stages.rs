@@ -1,10 +1,9 @@
 //! The stages: their shares in Q2C, and their percentiles.
 
 use super::{STAGES, middle_s};
-use crate::analysis::load_range;
+use crate::analysis::{latency_name, load_range};
 use crate::plot::{Axis, Place, Plot, Series, View};
 use crate::plots::NS_TO_US;
-use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
 use std::collections::BTreeMap;
 
@@ -32,8 +31,7 @@ fn over_time(found: &Bottleneck) -> View {
         mean_ns: window.mean_q2c_ns,
         shares: &window.shares,
     });
-    let slices: Vec<Slice<'_>> = slices.collect();
-    stacked("over time", Axis::over_time("time, s"), &slices)
+    stacked("over time", Axis::over_time("time, s"), slices)
 }
 
 fn over_load(found: &Bottleneck, most: Option<u64>) -> View {
@@ -45,28 +43,30 @@ fn over_load(found: &Bottleneck, most: Option<u64>) -> View {
         mean_ns: load.mean_q2c_ns,
         shares: &load.shares,
     });
-    let slices: Vec<Slice<'_>> = slices.collect();
     let axis = Axis::names("I/Os in flight when queued, itself included");
-    stacked("over load", axis, &slices)
+    stacked("over load", axis, slices)
 }
 
 /// Bars of the mean time in each stage, which stand upon each other.
-pub(crate) fn stacked(label: &'static str, axis: Axis, slices: &[Slice<'_>]) -> View {
+pub(crate) fn stacked<'a>(
+    label: &'static str,
+    axis: Axis,
+    slices: impl Iterator<Item = Slice<'a>>,
+) -> View {
+    let slices: Vec<Slice<'_>> = slices.collect();
     let bars = |(stage, colour): &(&str, &'static str)| {
         let time = |slice: &Slice<'_>| slice.shares.get(*stage).map(|of| of * slice.mean_ns);
         let points = slices.iter();
         let points = points.map(|of| (of.place.clone(), time(of).unwrap_or(0.0) * NS_TO_US));
-        let bars = Series::stacked_bars(*stage, points)
-            .colour(*colour)
-            .unit("us");
-        slices.iter().any(|of| time(of).is_some()).then_some(bars)
+        let bars = Series::stacked_bars(*stage, points).colour(*colour);
+        let has_stage = slices.iter().any(|of| time(of).is_some());
+        has_stage.then(|| bars.unit("us"))
     };
     View::new(label, axis, Axis::from_zero("mean time, us"))
         .hover_together()
         .series(STAGES.iter().filter_map(bars))
 }
 
-/// A percentile: its name, and the function that reads it.
 type Percentile = (&'static str, fn(&StageStats) -> f64);
 
 const PERCENTILES: [Percentile; 7] = [
@@ -79,13 +79,8 @@ const PERCENTILES: [Percentile; 7] = [
     ("max", |s| s.max_ns as f64),
 ];
 
-/// The percentiles of every stage, and those of Q2C by operation.
 pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
-    let total = if result.layer == Layer::User {
-        "U2C"
-    } else {
-        "Q2C"
-    };
+    let total = latency_name(result.layer);
     let stages = STAGES.iter().chain(&[("Q2C", "@ink"), ("U2C", "@ink")]);
     let stages = stages.filter_map(|(name, colour)| {
         let stats = result.stages.get(*name)?;
@@ -111,9 +106,7 @@ pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
 }
 
 fn line(name: &str, colour: &'static str, stats: &StageStats) -> Series {
-    let times = PERCENTILES.iter();
-    let times = times.map(|(name, of)| (*name, of(stats).max(1.0) * NS_TO_US));
-    Series::dotted_line(name, times)
-        .colour(colour)
-        .hover("{y} us at {x}")
+    let times = PERCENTILES.map(|(name, of)| (name, of(stats).max(1.0) * NS_TO_US));
+    let line = Series::dotted_line(name, times);
+    line.colour(colour).hover("{y} us at {x}")
 }

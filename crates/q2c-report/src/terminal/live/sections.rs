@@ -2,13 +2,13 @@
 
 use super::{WHOLE, parts};
 use crate::analysis::time;
-use crate::quantity::{self, NOTHING, count, number};
+use crate::phrase::listed;
+use crate::quantity::{self, count, number, or_nothing};
 use crate::terminal::bars::{course, least_most};
 use crate::terminal::cut::{cut, padded};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::{LiveInterval, ProcessIos};
 
-/// Width of the table of the stages.
 pub(super) const STAGES: usize = 46;
 
 /// The stages, a line each, below a head. The whole stands last.
@@ -23,11 +23,9 @@ pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
         let [mean, p50, p99, max] = &times;
         line([name, &count(of.n), mean, p50, p99, max])
     };
-    let head = line(["stage", "I/Os", "mean", "p50", "p99", "max"]);
-    [head]
-        .into_iter()
-        .chain(parts(interval).chain(whole).map(row))
-        .collect()
+    let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
+    lines.extend(parts(interval).chain(whole).map(row));
+    lines
 }
 
 /// The processes with most I/Os below a head, in at most `height` lines. The last one counts those
@@ -40,10 +38,7 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
         all if all == seen && all <= room => all,
         some => some.min(room.saturating_sub(1)),
     };
-    let row = |process: &ProcessIos| {
-        let pid = process.pid.map_or("?".to_owned(), |pid| pid.to_string());
-        line(&pid, &quantity::iops(process.ios as f64), &process.comm)
-    };
+    let row = |of: &ProcessIos| line(&pid(of), &quantity::iops(of.ios as f64), &of.comm);
     let mut lines = vec![line("pid", "I/Os", "process")];
     lines.extend(interval.processes.iter().take(listed).map(row));
     if seen > listed {
@@ -53,15 +48,14 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
     lines
 }
 
-/// The processes in one line, for a screen that has no room beside the stages.
 pub(super) fn processes_in_a_line(interval: &LiveInterval) -> String {
-    let name = |process: &ProcessIos| {
-        let pid = process.pid.map_or("?".to_owned(), |pid| pid.to_string());
-        let ios = quantity::iops(process.ios as f64);
-        format!("{} ({pid}) {ios}", process.comm)
-    };
-    let names: Vec<String> = interval.processes.iter().map(name).collect();
-    names.join(", ")
+    let ios = |of: &ProcessIos| quantity::iops(of.ios as f64);
+    let name = |of: &ProcessIos| format!("{} ({}) {}", of.comm, pid(of), ios(of));
+    listed(interval.processes.iter().map(name))
+}
+
+fn pid(process: &ProcessIos) -> String {
+    process.pid.map_or("?".to_owned(), |pid| pid.to_string())
 }
 
 /// A number of each interval: its name, how to read it and how to show it.
@@ -79,9 +73,7 @@ const HISTORY: [Row; 5] = [
     ("in flight", |i| Some(i.in_flight_mean), number),
     ("MiB/s", |i| Some(i.mib_s), number),
 ];
-/// Width of the name and the number of a row.
 const NUMBERS: usize = 20;
-/// Width of the scale of a row.
 const SCALE: usize = 19;
 
 /// The last intervals as rows of columns, below a head, in at most `height` lines.
@@ -89,22 +81,15 @@ pub(super) fn history(intervals: &[LiveInterval], width: usize, height: usize) -
     let room = width.saturating_sub(NUMBERS + SCALE);
     let shown = &intervals[intervals.len().saturating_sub(room)..];
     let line = |name: &str, now: &str, course: &str, scale: &str| {
-        let line = format!(
-            "{name:<10}{now:>8}  {}{scale:>SCALE$}",
-            padded(course, room)
-        );
+        let course = padded(course, room);
+        let line = format!("{name:<10}{now:>8}  {course}{scale:>SCALE$}");
         cut(line.trim_end(), width)
     };
     let row = |(name, value, text): &Row| {
         let values: Vec<Option<f64>> = shown.iter().map(value).collect();
-        let now = values.last().copied().flatten();
-        let now = now.map_or(NOTHING.to_owned(), text);
-        line(
-            name,
-            &now,
-            &course(&values, room),
-            &least_most(&values, *text),
-        )
+        let now = or_nothing(values.last().copied().flatten().map(text));
+        let scale = least_most(&values, *text);
+        line(name, &now, &course(&values, room), &scale)
     };
     let told = format!("the last {} intervals", shown.len());
     let mut lines = vec![line("history", "now", &told, "least..most")];

@@ -22,7 +22,6 @@ pub struct LiveView<'a> {
 
 /// Lines up to which the list of processes is no longer than the table of the stages.
 const SMALL: usize = 23;
-/// Most lines of the histogram.
 const HISTOGRAM: usize = 30;
 /// Width from which on processes stand beside the stages.
 const BESIDE: usize = 78;
@@ -39,13 +38,8 @@ pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
     };
     let mut lines = load(view.title, last, screen);
     let ending = ending(last, screen);
-    let block = block(
-        last,
-        width,
-        room.saturating_sub(lines.len() + ending.len()),
-        room,
-    );
-    lines.extend(block);
+    let most = room.saturating_sub(lines.len() + ending.len());
+    lines.extend(block(last, width, most, room));
     lines.extend(ending);
 
     let left = |lines: &Vec<String>| room.saturating_sub(lines.len());
@@ -61,7 +55,6 @@ pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// A line with a head in `tone`.
 fn line(screen: Screen, tone: Tone, head: &str, text: &str) -> String {
     let whole = cut(&format!("{head} {text}"), usize::from(screen.width));
     match whole.strip_prefix(&printable(head)) {
@@ -100,38 +93,34 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
         lines.truncate(most);
         return lines;
     }
-    let height = (stages.len() + room.saturating_sub(SMALL) / 2)
-        .max(4)
-        .min(most);
+    let height = stages.len() + room.saturating_sub(SMALL) / 2;
+    let height = height.max(4).min(most);
     let processes = sections::processes(last, width - STAGES - GAP, height);
-    let blank = String::new();
     let lines = stages.len().max(processes.len()).min(most);
-    let of = |lines: &[String], at: usize| lines.get(at).unwrap_or(&blank).clone();
+    let of = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
+    let line = |at| padded(&of(&stages, at), STAGES + GAP) + &of(&processes, at);
     (0..lines)
-        .map(|at| {
-            let left = padded(&of(&stages, at), STAGES + GAP);
-            (left + &of(&processes, at)).trim_end().to_owned()
-        })
+        .map(|at| line(at).trim_end().to_owned())
         .collect()
 }
 
-/// The stages that take most time and the losses.
 fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
-    let spent = last.bottleneck.as_ref().map(most_time::told);
-    let spent = spent
-        .unwrap_or_else(|| vec![("most time", "no I/O completed in this interval".to_owned())]);
+    let nothing = || vec![("most time", "no I/O completed in this interval".to_owned())];
+    let spent = last
+        .bottleneck
+        .as_ref()
+        .map_or_else(nothing, most_time::told);
+    let one =
+        |(head, words): &(&str, String)| line(screen, Tone::Strong, &format!("{head}:"), words);
     let mut lines = match spent.as_slice() {
         [(head, words)] => in_two_lines(&format!("{head}:"), words, screen),
-        all => {
-            let one = |(head, words): &(&str, String)| {
-                line(screen, Tone::Strong, &format!("{head}:"), words)
-            };
-            all.iter().map(one).collect()
-        }
+        all => all.iter().map(one).collect(),
     };
-    let tone = match last.lost + last.unqueued {
-        0 => Tone::Good,
-        _ => Tone::Caution,
+    let is_complete = last.lost + last.unqueued == 0;
+    let tone = if is_complete {
+        Tone::Good
+    } else {
+        Tone::Caution
     };
     let missing = format!(
         "{}, complete without having been seen queued {}",

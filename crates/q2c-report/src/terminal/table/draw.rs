@@ -2,24 +2,20 @@
 
 use super::fit::{self, Fit, INDENT};
 use super::{Field, Table, Tone};
+use crate::phrase::{joined, some_listed};
 use crate::terminal::pieces;
 use crate::terminal::screen::Screen;
 use textwrap::core::display_width;
 
-/// The lines of a table, and what was left out of it.
 pub(super) fn text(table: &Table, fit: &Fit, screen: Screen) -> String {
-    let parts = fit.parts.iter().map(|part| one(table, fit, part, screen));
-    let mut text = parts.collect::<Vec<_>>().join("\n");
-    if !fit.left_out.is_empty() {
-        let heads = fit
-            .left_out
-            .iter()
-            .map(|&at| table.columns[at].head.trim().replace('\n', " "));
-        let words = format!(
-            "{}; {} columns have room for it",
-            heads.collect::<Vec<_>>().join(", "),
-            fit::width_of_all(table, usize::from(screen.columns()))
-        );
+    let mut text = joined(
+        fit.parts.iter().map(|part| one(table, fit, part, screen)),
+        "\n",
+    );
+    let head = |&at: &usize| table.columns[at].head.trim().replace('\n', " ");
+    if let Some(heads) = some_listed(fit.left_out.iter().map(head)) {
+        let wide = fit::width_of_all(table, usize::from(screen.columns()));
+        let words = format!("{heads}; {wide} columns have room for it");
         text += &screen.note(Tone::Dim, "left out:", &words);
     }
     text
@@ -40,15 +36,12 @@ fn one(table: &Table, fit: &Fit, part: &[(usize, usize)], screen: Screen) -> Str
         part,
         screen,
     };
-    let heads: Vec<Field> = table
-        .columns
-        .iter()
-        .map(|c| Field {
-            text: c.head.clone(),
-            tone: c.head_tone,
-            ..Field::default()
-        })
-        .collect();
+    let heads = table.columns.iter().map(|column| Field {
+        text: column.head.clone(),
+        tone: Tone::Strong,
+        ..Field::default()
+    });
+    let heads: Vec<Field> = heads.collect();
     let mut text = pen.row(&heads, None) + &rule;
     let mut before = None;
     for row in &table.rows {
@@ -71,11 +64,8 @@ impl Pen<'_> {
         let Some(name) = row.first() else {
             return String::new();
         };
-        let columns = self.part.iter().map(|&(at, width)| (at, width));
         if !self.fit.stacked {
-            let all: Vec<_> = std::iter::once((0, self.fit.names))
-                .chain(columns)
-                .collect();
+            let all = [&[(0, self.fit.names)][..], self.part].concat();
             return self.lines(row, &all, 0);
         }
         let mut text = String::new();
@@ -84,26 +74,23 @@ impl Pen<'_> {
                 text += &(self.screen.paint(name.tone, line.trim_end()) + "\n");
             }
         }
-        let all: Vec<_> = columns.collect();
-        if all.iter().any(|&(at, _)| !row[at].text.is_empty()) {
-            text += &self.lines(row, &all, INDENT);
+        if self.part.iter().any(|&(at, _)| !row[at].text.is_empty()) {
+            text += &self.lines(row, self.part, INDENT);
         }
         text
     }
 
-    /// The lines of some fields beside each other.
     fn lines(&self, row: &[Field], columns: &[(usize, usize)], indent: usize) -> String {
-        let fields: Vec<Vec<String>> = columns
+        let fields = columns
             .iter()
             .map(|&(at, width)| match self.table.columns[at].wraps {
                 true => wrapped(&row[at], width),
                 false => row[at].text.split('\n').map(str::to_owned).collect(),
-            })
-            .collect();
+            });
+        let fields: Vec<Vec<String>> = fields.collect();
         let height = fields.iter().map(Vec::len).max().unwrap_or(0);
-        (0..height)
-            .map(|line| self.line(row, columns, &fields, line, indent))
-            .collect()
+        let line = |line| self.line(row, columns, &fields, line, indent);
+        (0..height).map(line).collect()
     }
 
     fn line(

@@ -13,7 +13,6 @@ const COMFORTABLE: usize = 22;
 /// Numbers below a name stand this far in.
 pub(super) const INDENT: usize = 2;
 
-/// A layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
     /// Blanks between columns.
@@ -28,7 +27,6 @@ pub(super) struct Fit {
     pub left_out: Vec<usize>,
 }
 
-/// Natural and least width of a column.
 #[derive(Clone, Copy)]
 struct Width {
     natural: usize,
@@ -44,13 +42,11 @@ fn fit_widths(table: &Table, widths: &[Width], room: usize) -> Fit {
     let mut shown: Vec<usize> = (0..widths.len()).collect();
     let mut left_out = Vec::new();
     loop {
-        let found = (left_out
-            .is_empty()
-            .then(|| beside(widths, &shown, room, 2, true))
-            .flatten())
-        .or_else(|| beside(widths, &shown, room, 1, true))
-        .or_else(|| beside(widths, &shown, room, 1, false))
-        .or_else(|| stacked(widths, &shown, room));
+        let wide = || beside(widths, &shown, room, 2, true).filter(|_| left_out.is_empty());
+        let found = wide()
+            .or_else(|| beside(widths, &shown, room, 1, true))
+            .or_else(|| beside(widths, &shown, room, 1, false))
+            .or_else(|| stacked(widths, &shown, room));
         if let Some(found) = found {
             return Fit { left_out, ..found };
         }
@@ -175,18 +171,18 @@ fn share(
     natural: bool,
 ) -> Option<Vec<usize>> {
     let gaps = gap * shown.len().saturating_sub(1);
-    let wanted: usize = shown.iter().map(|&at| widths[at].natural).sum();
+    let columns = || shown.iter().map(move |&at| widths[at]);
+    let wanted: usize = columns().map(|of| of.natural).sum();
     if wanted + gaps <= room {
-        return Some(shown.iter().map(|&at| widths[at].natural).collect());
+        return Some(columns().map(|of| of.natural).collect());
     }
-    let total_least: usize = shown.iter().map(|&at| widths[at].least).sum();
+    let total_least: usize = columns().map(|of| of.least).sum();
     if natural || total_least + gaps > room {
         return None;
     }
     let spare = room - gaps - total_least;
-    let given = |&at: &usize| {
-        let Width { natural, least } = widths[at];
+    let given = |Width { natural, least }: Width| {
         least + spare * (natural - least) / (wanted - total_least).max(1)
     };
-    Some(shown.iter().map(given).collect())
+    Some(columns().map(given).collect())
 }

@@ -4,13 +4,12 @@ mod draw;
 mod fit;
 
 use super::screen::{Screen, Tone, printable};
+use crate::phrase::joined;
 use textwrap::core::display_width;
 
-/// How a column is laid out.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     head: String,
-    head_tone: Tone,
     /// Whether its fields may be broken between words. Numbers stay whole.
     wraps: bool,
     right: bool,
@@ -23,7 +22,6 @@ impl Column {
     pub fn words(head: &str) -> Self {
         Column {
             head: lines(head),
-            head_tone: Tone::Strong,
             wraps: true,
             right: false,
             optional: false,
@@ -87,21 +85,9 @@ impl Field {
     }
 }
 
-impl From<&str> for Field {
-    fn from(text: &str) -> Self {
-        Field::new(Tone::Plain, text)
-    }
-}
-
-impl From<&String> for Field {
-    fn from(text: &String) -> Self {
-        Field::new(Tone::Plain, text)
-    }
-}
-
-impl From<String> for Field {
-    fn from(text: String) -> Self {
-        Field::new(Tone::Plain, &text)
+impl<T: AsRef<str>> From<T> for Field {
+    fn from(text: T) -> Self {
+        Field::new(Tone::Plain, text.as_ref())
     }
 }
 
@@ -134,11 +120,9 @@ impl Table {
 
 /// Makes each line harmless and keeps the line feeds.
 fn lines(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(printable).collect();
-    lines.join("\n")
+    joined(text.split('\n').map(printable), "\n")
 }
 
-/// The width of the widest line.
 fn widest(text: &str) -> usize {
     text.split('\n').map(display_width).max().unwrap_or(0)
 }

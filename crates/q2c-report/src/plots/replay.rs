@@ -1,0 +1,217 @@
+//! Plots of replayed traces, with a line for each device and one for the recording.
+
+use super::latency::{odds, percent, places, tell_quantiles};
+use crate::plot::{Axis, Plot, Series, View, with_data};
+use q2c_result::replay::{ReplayTrial, Spread, Window};
+
+const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
+
+/// A device's shown trial, with the name and colour that it has in all plots.
+pub(crate) struct Line<'a> {
+    name: String,
+    colour: &'static str,
+    trial: &'a ReplayTrial,
+    /// Whether the page has no other device.
+    is_alone: bool,
+}
+
+impl<'a> Line<'a> {
+    /// The line of a replay, which is the page's only one.
+    pub fn only(trial: &'a ReplayTrial) -> Self {
+        Line {
+            is_alone: true,
+            ..Line::compared(0, "replayed", trial)
+        }
+    }
+
+    /// The line of a compared device; `at` is its place among the devices.
+    pub fn compared(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
+        Line {
+            name: device.to_owned(),
+            colour: COLOURS[at % COLOURS.len()],
+            trial,
+            is_alone: false,
+        }
+    }
+
+    /// A line through points. Lines of one device share one entry in the legend.
+    fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        let line = Series::line(&self.name, points).grouped();
+        line.pen(self.colour, 1.8)
+    }
+
+    /// The distributions of its trial, each with its name and its stroke.
+    fn spreads(&self) -> Vec<(&'static str, &'static str, &'a Spread)> {
+        let trial = self.trial;
+        // Without intended times the distribution is that of U2C and needs no line of its own.
+        let is_intended = self.is_alone && trial.u2c_intended_ns != trial.u2c_ns;
+        let spreads = [
+            Some(("U2C", "solid", &trial.u2c_ns)),
+            is_intended.then_some(("U2C from intended", "dash", &trial.u2c_intended_ns)),
+            trial.q2c_ns.as_ref().map(|spread| ("Q2C", "dot", spread)),
+        ];
+        let spreads = spreads.into_iter().flatten();
+        spreads
+            .filter(|(.., spread)| !spread.curve.is_empty())
+            .collect()
+    }
+
+    fn windows<Y>(&self, of: impl Fn(&Window) -> Y) -> impl Iterator<Item = (f64, Y)> {
+        let windows = self.trial.windows.iter();
+        windows.map(move |window| (window.from_s + window.length_s / 2.0, of(window)))
+    }
+}
+
+/// The plots of a replay or comparison, in reading order; those without data are left out, and
+/// those over time where the lines are not `of_one_replay`.
+pub(crate) fn plots(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Plot> {
+    let mut plots = vec![distributions(lines)];
+    if of_one_replay {
+        plots.extend(MEASURES.iter().map(|measure| over_time(lines, measure)));
+        plots.push(lateness(lines));
+    }
+    with_data(plots, "")
+}
+
+/// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
+/// time.
+fn distributions(lines: &[Line<'_>]) -> Plot {
+    let spreads = || {
+        lines
+            .iter()
+            .flat_map(|line| line.spreads().into_iter().map(move |of| (line, of)))
+    };
+    let view = |label, y, height: fn(f64) -> f64| {
+        let series = spreads().map(|(line, (kind, dash, spread))| {
+            let name = if line.is_alone {
+                kind.to_owned()
+            } else {
+                format!("{} {kind}", line.name)
+            };
+            let series = line.series(places(&spread.curve, height));
+            tell_quantiles(series, &spread.curve).name(name).dash(dash)
+        });
+        let view = View::new(label, latency_axis(lines), y).legend(true);
+        view.series(series)
+    };
+    let which = if lines.iter().any(|line| line.is_alone) {
+        ""
+    } else {
+        ", in each device's trial with the median sum"
+    };
+    let mut note = format!(
+        "Share of the requests that took at most so long{which}. Solid: U2C, from just before the submission to the reaping."
+    );
+    let has = |stroke: &str| spreads().any(|(_, (_, dash, _))| dash == stroke);
+    if has("dash") {
+        note += " Dashed: from the time that the trace asks for; what lies between is lateness.";
+    }
+    if has("dot") {
+        note += " Dotted: Q2C, of the block layer.";
+    }
+    Plot::new("latency", "How long do requests take?", 440)
+        .note(note)
+        .view(view("distribution", Axis::shares(), percent))
+        .view(view("tail", Axis::quantiles(), odds))
+}
+
+/// The logarithmic axis of latencies. Over many decades it has one tick for each, so that the names
+/// of ticks fit.
+fn latency_axis(lines: &[Line<'_>]) -> Axis {
+    let spreads = lines.iter().flat_map(Line::spreads);
+    let latencies = spreads
+        .flat_map(|(.., spread)| &spread.curve)
+        .map(|(_, ns)| *ns);
+    let (least, most) = super::span(latencies.filter(|ns| ns.is_finite() && *ns > 0.0));
+    if most / least > 1e5 {
+        Axis::decades_us("latency")
+    } else {
+        Axis::logarithmic_us("latency")
+    }
+}
+
+/// A quantity that is drawn over time, for the recording and for the replay.
+struct Measure {
+    id: &'static str,
+    title: &'static str,
+    /// The title when the quantity is not known of the recording.
+    title_alone: &'static str,
+    axis: &'static str,
+    recorded: fn(&Window) -> Option<f64>,
+    replayed: fn(&Window) -> f64,
+    unit: &'static str,
+    note: &'static str,
+}
+
+const MEASURES: [Measure; 2] = [
+    Measure {
+        id: "in-flight",
+        title: "How many requests are in flight, recorded and replayed?",
+        title_alone: "How many requests are in flight?",
+        axis: "requests in flight",
+        recorded: |window| window.recorded_in_flight,
+        replayed: |window| window.in_flight,
+        unit: "in flight",
+        note: "Mean over each window: by U2C in the replay; in a recording of the block layer by Q2C, \
+               which lacks the time outside of it.",
+    },
+    Measure {
+        id: "iops",
+        title: "Does the replay submit when the recording did?",
+        title_alone: "How many requests are submitted?",
+        axis: "requests per second",
+        recorded: |window| window.recorded_ios.map(|ios| ios as f64 / window.length_s),
+        replayed: |window| window.ios as f64 / window.length_s,
+        unit: "IOPS",
+        note: "Requests submitted in each window, per second.",
+    },
+];
+
+fn over_time(lines: &[Line<'_>], measure: &Measure) -> Plot {
+    // Any device's windows have the recording's figures.
+    let recorded = lines.iter().find_map(|line| {
+        let is_known = line
+            .windows(measure.recorded)
+            .any(|(_, figure)| figure.is_some());
+        let series = Series::line("recorded", line.windows(measure.recorded));
+        is_known.then(|| series.pen("@shade1", 5.0).unit(measure.unit))
+    });
+    let (title, note) = match recorded {
+        Some(_) => (measure.title, " Broad and grey: the recording."),
+        None => (measure.title_alone, ""),
+    };
+    let replayed = lines.iter().filter_map(|line| {
+        let series = line.series(line.windows(measure.replayed));
+        series.unit(measure.unit).if_any()
+    });
+    let series: Vec<Series> = recorded.into_iter().chain(replayed).collect();
+    let linear = view("linear", Axis::from_zero(measure.axis));
+    let logarithmic = view("logarithmic", Axis::logarithmic(measure.axis));
+    Plot::new(measure.id, title, 400)
+        .note(format!("{}{note}", measure.note))
+        .view(linear.series(series.clone()))
+        .view(logarithmic.series(series))
+}
+
+/// The lateness of the latest submission in each window. The plot is empty when no submission was
+/// late, as in modes without intended times.
+fn lateness(lines: &[Line<'_>]) -> Plot {
+    let is_late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
+    let series = lines.iter().filter(is_late).map(|line| {
+        let late_us = |window: &Window| window.latest_ns.max(1) as f64 * 1e-3;
+        line.series(line.windows(late_us)).unit("us late")
+    });
+    let y = Axis::logarithmic_us("largest lateness");
+    Plot::new("lateness", "How late is the latest submission?", 400)
+        .note(
+            "Largest lateness of all requests in each window, logarithmic. Where it grows and stays, the device cannot take the trace; single \
+             peaks are the machine's. Windows without any are drawn at 1 ns.",
+        )
+        .view(view("lateness", y).series(series))
+}
+
+fn view(label: &'static str, y: Axis) -> View {
+    View::new(label, Axis::over_time("time from the start, s"), y)
+        .hover_together()
+        .legend(true)
+}
