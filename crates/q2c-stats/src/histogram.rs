@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// one.
 pub(crate) const STEPS: u64 = 64;
 const BITS: u32 = STEPS.trailing_zeros();
-/// Number of classes: every value has one.
 const CLASSES: usize = class(u64::MAX) + 1;
 
 /// Counts of values in classes of equal relative width; sum, least and greatest are exact. Sketches
@@ -48,7 +47,6 @@ impl Default for Histogram {
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    /// Number of a class and count of its values, in rising order of the classes.
     classes: Vec<(u32, u64)>,
     sum: u128,
     least: u64,

@@ -12,12 +12,10 @@ pub struct Step {
     pub count: u64,
 }
 
-/// Steps per octave.
 const PARTS: u64 = 4;
 /// The octave of 64, where the second step begins.
 const OCTAVE: u64 = STEPS.ilog2() as u64;
 
-/// Where the step with this number begins.
 fn begin(number: u64) -> u64 {
     let Some(n) = number.checked_sub(1) else {
         return 0;
@@ -29,7 +27,6 @@ fn begin(number: u64) -> u64 {
 }
 
 impl Step {
-    /// The number of the step that holds a class of a [`Histogram`](crate::Histogram).
     pub(crate) fn of_class(class: u64) -> u64 {
         match class.checked_sub(STEPS) {
             None => 0,

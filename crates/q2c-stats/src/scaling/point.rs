@@ -50,7 +50,6 @@ pub enum Bad {
     },
 }
 
-/// Checks the points and returns them by ascending number of jobs.
 pub(super) fn in_order(points: &[Point]) -> Result<Vec<Point>, Bad> {
     let good = |p: &Point| {
         p.jobs > 0 && !p.trials.is_empty() && p.trials.iter().all(|&x| x > 0.0 && x.is_finite())

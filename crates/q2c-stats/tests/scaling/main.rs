@@ -15,7 +15,6 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// Trials of `truth` at each number of jobs, each with a relative error of deviation `noise`.
 fn noisy(
     jobs: &[u32],
     trials: usize,

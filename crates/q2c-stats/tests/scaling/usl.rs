@@ -56,7 +56,6 @@ fn an_exact_curve_gives_its_parameters_back() {
     assert_eq!(found.intervals, None, "single trials have no spread");
 }
 
-/// Counts over many noisy sweeps how often the range of each parameter holds the truth.
 #[test]
 fn ranges_hold_the_truth() {
     const SWEEPS: u64 = 30;

@@ -4,7 +4,6 @@ use super::Usl;
 use super::least_squares::{WeightedRow, non_negative};
 use crate::mean;
 
-/// The largest number of refining steps; the refinement ends earlier when no step helps.
 const MOST_STEPS: usize = 300;
 /// Damping of the first step, as a share of each column's size.
 const FIRST_DAMPING: f64 = 1e-3;

@@ -61,7 +61,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Removes from `v` its part along the unit vector `direction`, and returns the part's length.
 fn take_out(direction: &[f64], v: &mut [f64]) -> f64 {
     let along = dot(direction, v);
     let both = v.iter_mut().zip(direction);
