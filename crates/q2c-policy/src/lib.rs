@@ -69,7 +69,6 @@ pub enum Decision {
     Sleep(Nanos),
 }
 
-/// A sleep of zero length becomes polling.
 impl From<Nanos> for Decision {
     fn from(sleep: Nanos) -> Self {
         match sleep {

@@ -154,7 +154,6 @@ impl PolicySpec {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
 
-    /// The rule has to be one that takes a formula.
     pub(crate) fn written(&self) -> &Written {
         let written = self.written.as_ref();
         written.expect("a rule asks for a formula only when it declares one")
@@ -166,7 +165,6 @@ impl PolicySpec {
         (self.rule.form)(self)
     }
 
-    /// The rule has to declare the parameter.
     pub(crate) fn value(&self, name: &str) -> f64 {
         let found = self.rule.params.iter().position(|p| p.name == name);
         self.values[found.expect("a rule reads only parameters it declares")]

@@ -175,7 +175,6 @@ fn cpus_of_their_own_change_nothing() {
 #[test]
 fn nothing_is_allocated_after_build() {
     for spec in specs() {
-        // The first two lanes share the state of their CPU.
         let mut lanes = spec.build_on(&[0, 0, 1, 2].map(CpuId));
         let mut storm = Storm::new(11);
         let heap = measure(|| {

@@ -133,7 +133,6 @@ impl Node {
         Ok(Node { expr, kind, at })
     }
 
-    /// Applies `check` to the part's kind; a mistake gets the part's place.
     pub(super) fn check<T>(
         &self,
         check: impl Fn(ValueKind) -> Result<T, FormulaError>,

@@ -25,7 +25,6 @@ struct SharedCounts {
     undefined: AtomicU64,
 }
 
-/// A formula and its counts. It is cheap to clone, and clones count together.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     formula: Arc<Formula>,

@@ -79,7 +79,6 @@ pub(super) struct Pas {
 
 struct BucketSleep {
     duration: Duration,
-    /// Counts the changes of the sleep. An I/O's token is the count at its decision.
     generation: u64,
     news: News,
 }

@@ -47,9 +47,7 @@ pub(super) const RULE: Rule = Rule {
     form: |_| Form::Opaque,
 };
 
-/// The sleep with which a bucket starts, and the shortest sleep, ns.
 const SHORTEST: f64 = 100.0;
-/// The factor by which the sleep grows per I/O before the first miss.
 const START: f64 = 1.1;
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

@@ -63,7 +63,6 @@ struct LastIos {
     /// Times, ns, and misses, newest last: the window, and as many I/Os before it for `lmd`.
     seen: VecDeque<(u64, bool)>,
     sorted: Vec<u64>,
-    /// Zero before the window is full.
     sleep: Nanos,
 }
 
@@ -95,7 +94,6 @@ impl LastIos {
         self.sorted.len() == self.ios
     }
 
-    /// The value of a statistic for a formula: counts as they are, times in ns. The window is full.
     fn of(&self, statistic: Statistic) -> f64 {
         let window = self.seen.range(self.seen.len() - self.ios..);
         let time = match statistic {

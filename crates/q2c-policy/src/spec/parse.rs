@@ -77,7 +77,6 @@ fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a
     (params, None)
 }
 
-/// The name before a `=` that is no comparison, and the offset at which the value begins.
 fn assigned(part: &str) -> Option<(&str, usize)> {
     let (name, value) = part.split_once('=')?;
     let plain = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
@@ -118,7 +117,6 @@ fn expected(rule: &Rule) -> String {
 struct Given {
     rule: &'static Rule,
     values: Vec<Option<f64>>,
-    /// Number of parameters read; a value without a name belongs to the parameter of this index.
     seen: usize,
     named: bool,
     written: Option<Written>,

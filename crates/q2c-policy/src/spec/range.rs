@@ -79,7 +79,6 @@ struct Steps {
     step: f64,
     geometric: bool,
     unit: String,
-    /// Number of the last value, from 0.
     last: u64,
 }
 
@@ -153,7 +152,6 @@ impl Family {
         (0..kept).map(|n| self.nth(n * count / kept)).collect()
     }
 
-    /// Builds configuration `n`; the last parameter changes fastest.
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
         let mut chosen: Vec<String> = Vec::with_capacity(self.parts.len());
         for part in self.parts.iter().rev() {

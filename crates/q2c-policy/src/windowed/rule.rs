@@ -34,7 +34,6 @@ impl WindowRule {
         }
     }
 
-    /// The same rule with interrupts for I/Os of `from` bytes and more.
     pub(crate) fn interrupting(self, from: u64) -> Self {
         let interrupts_from = Some(from);
         WindowRule {

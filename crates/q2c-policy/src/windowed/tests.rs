@@ -192,8 +192,6 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
         let joined = threads.into_iter().map(|t| t.join());
         joined.map(|lane| lane.expect("no lane panics")).collect()
     });
-    // The last window's samples come out when it is over, those that raced with a merge one window
-    // later.
     let end = clock.load(Ordering::Relaxed);
     for now in [end + 10_000, end + 20_000] {
         done(&mut back[0], READ_4K, 1, true, now);
@@ -204,7 +202,6 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
     windows.clone()
 }
 
-/// Times that are spread so that sums cannot agree by chance; the largest is 9 973.
 const fn spread(i: u64) -> (u64, bool) {
     (1 + i * i % 9_973, i.is_multiple_of(7))
 }

@@ -243,7 +243,6 @@ mod tests {
             prop_assert!(middle.abs_diff(ns) * 128 <= ns, "{} {}", ns, middle);
         }
 
-        /// Compared with the rank in the sorted times.
         #[test]
         fn quantiles_are_within_their_error(
             mut all in prop::collection::vec(0u64..300_000, 1..200),

@@ -26,7 +26,6 @@ pub struct Window<'a> {
     pub shortfall: u64,
     /// Number of misses among the times below [`Window::mean_before`].
     pub misses_below: u64,
-    /// All times in bins; `None` without [`Gather::Quantiles`](super::Gather).
     pub(super) times: Option<&'a Times>,
 }
 

@@ -6,7 +6,6 @@ mod value;
 
 use q2c_policy::{Formula, Statistic};
 
-/// A made-up window: 100 I/Os of 40 us and more, 7 of them missed. Times in ns.
 fn window(statistic: Statistic) -> f64 {
     match statistic {
         Statistic::Count => 100.0,

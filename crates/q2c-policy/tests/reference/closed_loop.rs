@@ -38,7 +38,6 @@ pub struct Finish {
     pub now: u64,
 }
 
-/// An implementation that the loop can drive: the crate's rules and the second implementations.
 pub trait Subject {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);

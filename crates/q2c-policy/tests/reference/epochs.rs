@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 type Class = (bool, u32);
 
-/// The bucket of an I/O, by halving and not by bits.
 fn class(io: Io) -> Option<Class> {
     let mut sectors = io.bytes / 512;
     if sectors == 0 {
@@ -21,7 +20,6 @@ fn class(io: Io) -> Option<Class> {
     Some((io.direction == Direction::Write, class))
 }
 
-/// The samples of one epoch and one class.
 pub struct Epoch {
     pub size_class: u32,
     /// Observed times in ns, and whether they were misses, in order.
@@ -46,14 +44,12 @@ pub fn percent_of(percent: u64, time: u64) -> u64 {
     (time * percent + 50) / 100
 }
 
-/// Whether the I/Os of a device or those of a lane make an epoch together.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Of {
     Device,
     Lane,
 }
 
-/// The rule: gives a sleep, or [`INTERRUPT`], for an epoch.
 pub type Answer = fn(&Epoch, percent: u64) -> u64;
 
 pub struct Epochs {
@@ -62,7 +58,6 @@ pub struct Epochs {
     period: u64,
     of: Of,
     large: Option<u32>,
-    /// The state of each lane; when the epochs are a device's, that of lane 0 for all.
     parts: HashMap<usize, Part>,
 }
 

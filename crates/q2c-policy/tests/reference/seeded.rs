@@ -6,7 +6,6 @@ use super::closed_loop::{Crate, INTERRUPT, Subject, reads, run};
 use super::latencies::seeded;
 use super::seconds::{Pair, pairs};
 
-/// Sum of the sleeps asked, number of misses, number of interrupts, sum of the observed times.
 fn totals(subject: &mut dyn Subject) -> [u64; 4] {
     let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
     let slept = rides.iter().filter(|r| r.asked != INTERRUPT);

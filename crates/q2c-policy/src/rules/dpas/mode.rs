@@ -13,7 +13,6 @@ pub(super) enum DpasMode {
 
 #[derive(Clone, Copy)]
 pub(super) struct ModeLengths {
-    /// Average depth in tenths above which overload becomes interrupts.
     pub(super) theta_tenths: u64,
     pub(super) pas: u64,
     pub(super) poll: u64,
@@ -23,7 +22,6 @@ pub(super) struct ModeLengths {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModeFigures {
-    /// Average number of I/Os asleep at a submission, in whole tenths.
     pub(super) depth_tenths: u64,
     pub(super) failures: u64,
 }
