@@ -354,7 +354,6 @@ impl Draws {
         }
     }
 
-    /// The draws of I/O `io` of the first lane, for a clear and for a hit wake-up.
     pub fn of(&self, io: u64) -> (f64, f64) {
         self.all[Self::of_io(io)]
     }

@@ -121,7 +121,6 @@ pub(crate) struct Dealing {
 
 #[derive(Clone, Debug, Default)]
 struct Owner {
-    /// Lanes with a request in flight, the one that completes first on top.
     busy: BinaryHeap<Reverse<(u64, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
 }

@@ -219,7 +219,6 @@ impl Recording {
         }
     }
 
-    /// Removes all I/Os but the last `keep` and returns them.
     pub(crate) fn take(&mut self, keep: usize) -> Recording {
         Recording {
             ios: self.ios.take(keep).into(),
@@ -282,7 +281,6 @@ mod tests {
         assert_eq!(waits, [&[14.0][..], &[8.0, 15.0]]);
     }
 
-    /// The think time between two I/Os is right also where a part ends between them.
     #[test]
     fn what_is_given_away_in_parts_is_the_whole() {
         let of = |n: u64| record((n % 3) as u32, 100 * n, 100 * n + 7, 100 * n + 20 + n);

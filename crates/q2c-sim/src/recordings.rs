@@ -52,7 +52,6 @@ pub struct Recordings {
 struct UserLanes {
     /// Any number may come, so memory goes by the lanes that occur.
     places: HashMap<u32, usize>,
-    /// The lane of the last I/O and its index: most I/Os come in runs of one lane.
     lately: Option<(u32, usize)>,
     slept: u64,
     overlap: Option<u32>,
@@ -160,7 +159,6 @@ impl Recordings {
         Ok(())
     }
 
-    /// Deals the requests that are whole; with `all` those that are still open, too.
     fn deal(&mut self, all: bool) {
         while let Some(request) = self.open.pop(all) {
             let group = LaneGroup::Block(request.group);

@@ -112,7 +112,6 @@ pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
     policies.par_iter().zip(known).map(one).collect()
 }
 
-/// Fewer policies than these do not fill the registers of a [`Batch`] enough to be faster in it.
 const ENOUGH: usize = 8;
 
 fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {

@@ -9,7 +9,6 @@ use q2c_model::{CostModel, Curve};
 #[derive(Clone, Debug)]
 pub(super) struct Joint<const N: usize> {
     pub x: Vec<f64>,
-    /// At the corner where the row begins.
     pub value: Vec<[f64; N]>,
     pub slope: Vec<[f64; N]>,
 }
@@ -50,7 +49,6 @@ const CELL: u32 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Lookup<const N: usize> {
     rows: Vec<u8>,
-    /// For each row, the abscissa at which it ends; infinite for the last.
     ends: Vec<f64>,
     lines: Vec<CostLine<N>>,
 }
@@ -63,7 +61,6 @@ pub(super) struct CostLine<const N: usize> {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Returns `None` with more than 255 corners: the number of a row has to fit into a byte.
     fn new(joint: &Joint<N>) -> Option<Self> {
         let row = |at: f64| u8::try_from(joint.x.partition_point(|&x| x <= at)).ok();
         let cells = 1 + (joint.x.last().map_or(0.0, |x| x.max(0.0)) as usize >> CELL);

@@ -53,7 +53,6 @@ pub(super) struct SimdGroup {
     pub live: u32,
 }
 
-/// The window of a row as it was before an I/O was added.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WindowBefore {
     pub statistic: SimdLanes<i32>,
@@ -88,7 +87,6 @@ impl SimdGroup {
         }
     }
 
-    /// Lets a lane begin with the given sleep, ns; 0 polls.
     pub fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &Costs) {
         let nothing = nothing(self.statistic);
         for row in self.rows.iter_mut() {
@@ -286,7 +284,6 @@ pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
 #[derive(Clone, Copy)]
 struct Took {
     ios: i64,
-    /// Time without recorded submissions and think times, ns.
     time: i64,
     waited: i64,
 }

@@ -101,7 +101,6 @@ impl Weights {
 
 const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);
 
-/// A histogram of the latencies as they were recorded, for all configurations.
 pub(super) struct CommonHistogram {
     before: Box<[u32]>,
     after: Box<[u32]>,
@@ -138,7 +137,6 @@ fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
     }
 }
 
-/// The class of one latency, ns: the class that [`places`] gives.
 pub(super) fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }

@@ -66,11 +66,8 @@ struct KernelInput {
     counting: CountingLimit,
     /// Where a clear sleep does not change a latency and percentiles are wanted.
     common: Option<CommonHistogram>,
-    /// The bucket that the plain kernel works in, while the trace has had no other.
     only: Option<usize>,
-    /// Buckets that the trace had so far, one bit each; I/Os without a bucket left out.
     seen: u32,
-    /// Simulated time of a configuration at which counting begins, ns.
     warm_up: i64,
     stop: i64,
 }
@@ -80,10 +77,8 @@ struct KernelInput {
 /// [`Batch::finish`]. Draws depend on the seed and the I/O's number alone, so outcomes depend
 /// neither on the number of cores nor, but for percentiles, on the parts.
 pub struct Batch {
-    /// Groups of windowed rules and fixed sleeps first, then those of `pas`.
     groups: Vec<SimdGroup>,
     windowed: usize,
-    /// For each configuration, in the order given: its group and its lane.
     places: Vec<(usize, usize)>,
     input: KernelInput,
     draws: Draws,

@@ -20,7 +20,6 @@ struct PasBucket {
     ns: Doubles,
     /// The factor by which the sleep moved last.
     step: Doubles,
-    /// How strongly an outcome changes the step, 1 without adaption.
     heat: Doubles,
     late: SimdLanes<i32>,
     /// The outcome that the next decision learns, 1 for late.

@@ -135,7 +135,6 @@ impl Piece {
             .collect()
     }
 
-    /// The buckets of the piece's I/Os, one bit each.
     pub fn rows(&self) -> u32 {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)
     }

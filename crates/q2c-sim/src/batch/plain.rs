@@ -17,7 +17,6 @@ struct PlainSleep<S: Simd> {
     reap: i32x16<S>,
 }
 
-/// The lanes' time, window and sums, kept in registers between two events.
 #[derive(Clone, Copy)]
 struct PlainSums<S: Simd> {
     left: i32x16<S>,
@@ -68,7 +67,6 @@ impl<S: Simd> PlainSums<S> {
         group.sums.cpu.store(self.hit_cpu);
     }
 
-    /// Adds an I/O; `left` is the value after it.
     #[inline(always)]
     fn add<const MEAN: bool>(
         self,

@@ -255,7 +255,6 @@ fn rule<S: Simd>(
     Some(share_of(low, shares[0]).narrow(share_of(high, shares[1])))
 }
 
-/// Quotients rounded down, exact where they are below [`SMALL`].
 #[inline(always)]
 fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
     let (dividend, divisor): (f32x16<S>, f32x16<S>) = (gathered.to_float(), count.to_float());
@@ -265,7 +264,6 @@ fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
     rest.simd_ge(count).select(about + 1, above)
 }
 
-/// The sleeps for the statistics `value`, in the low words of the result.
 #[inline(always)]
 fn share_of<S: Simd>(value: i64x8<S>, share: f64x8<S>) -> i64x8<S> {
     let value: f64x8<S> = value.to_float();

@@ -40,7 +40,6 @@ pub(super) struct BucketRow {
     pub plain_clear: SimdLanes<i32>,
     /// Earliest time at which a hit I/O is reaped, where it does not depend on a draw.
     pub plain_hit: SimdLanes<i32>,
-    /// Sum or least of the observed times in the open window.
     pub statistic: SimdLanes<i32>,
     pub count: SimdLanes<i32>,
     /// Never read: keeps a column of different rows out of the same few cache sets.

@@ -9,7 +9,6 @@ use fearless_simd::{Simd, i32x16, mask32x16};
 pub(super) struct IoOutcome<S: Simd> {
     pub clear: mask32x16<S>,
     pub observed: i32x16<S>,
-    /// The polled time of a clear I/O; without meaning for a hit one.
     pub polled: i32x16<S>,
 }
 
@@ -58,7 +57,6 @@ impl<S: Simd> RunningSums<S> {
         sums.cpu.store(self.cpu);
     }
 
-    /// Adds an I/O; `left` is the value after it.
     #[inline(always)]
     pub fn add(self, io: &IoOutcome<S>, sleeps: &LaneSleeps<S>, left: i32x16<S>) -> Self {
         let zero = i32x16::splat(left.token(), 0);

@@ -6,7 +6,6 @@ use fearless_simd::{Simd, f32x16, i32x16};
 /// Their whole nanoseconds fill one register of AVX-512, two of AVX2, four of SSE or NEON.
 pub(super) const SIMD_LANES: usize = 16;
 
-/// One number of each configuration of a group. The alignment keeps every load within a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct SimdLanes<T>(pub [T; SIMD_LANES]);
@@ -41,7 +40,6 @@ impl SimdLanes<f32> {
     }
 }
 
-/// The numbers of the bits set in `bits`, ascending.
 pub(super) fn each(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = bits.trailing_zeros() as usize;

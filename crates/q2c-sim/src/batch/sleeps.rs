@@ -5,7 +5,6 @@ use super::simd_lanes::SIMD_LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
-/// Number of lines in a table: two registers hold it.
 const LINES: usize = 2 * SIMD_LANES;
 // As in `hit`: the first 32-bit number of a table by its four bytes, and the step to the next.
 const FIRST: i32 = 0x0302_0100;
@@ -71,7 +70,6 @@ impl<const N: usize> Sleeps<N> {
     }
 }
 
-/// [`pick`] where every selection lies in the first half of the table, at half the cost.
 #[inline(always)]
 fn pick_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)

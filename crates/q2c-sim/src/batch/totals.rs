@@ -25,12 +25,10 @@ pub(super) struct Snapshot {
     ios: i64,
     waited: i64,
     submitted: i64,
-    /// CPU time in recorded think times.
     thought: i64,
 }
 
 impl Snapshot {
-    /// The state before I/O `n` of `piece`.
     pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
         Snapshot {
             totals,

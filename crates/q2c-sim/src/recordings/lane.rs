@@ -5,7 +5,6 @@ use crate::recording::Recording;
 use q2c_model::Nanos;
 use q2c_policy::Io;
 
-/// The lanes that belong together: either all of them are simulated or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneGroup {
     User,
@@ -26,7 +25,6 @@ impl LaneGroup {
 pub(super) struct HeldLane {
     pub recording: Recording,
     pub group: LaneGroup,
-    /// User layer: the number of the lane in the trace.
     pub number: u32,
     /// When the first I/O began and the last one was complete or reaped, ns.
     pub first: u64,

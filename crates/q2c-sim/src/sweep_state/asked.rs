@@ -56,7 +56,6 @@ impl Asked {
         (warm_up, warm_up.saturating_add(time(self.measure)))
     }
 
-    /// The policies and, behind them, classic polling.
     pub fn rules(&self) -> Vec<Rule<'_>> {
         self.policies.iter().map(Some).chain([None]).collect()
     }

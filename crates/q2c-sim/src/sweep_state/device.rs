@@ -16,7 +16,6 @@ pub(super) struct Device {
     pub stopped: Vec<Stopped>,
 }
 
-/// The I/Os that a state has seen: their number, and a number that other I/Os hardly have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fed {
     pub ios: u64,

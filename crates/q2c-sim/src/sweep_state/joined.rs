@@ -60,7 +60,6 @@ impl SweepState {
                 seen.ios, found.ios
             )));
         }
-        // Classic polling is the last of both, and the same.
         match (&mut self.device, other.device) {
             (Some(own), Some(mut other)) => {
                 own.stopped.pop();

@@ -8,7 +8,6 @@ use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting, simulate, sweep};
 use q2c_stats::Rng;
 
-/// One rule of each kind, with short windows and other values than the defaults.
 pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
     let period = 1_000u64..400_000;
     let own = prop::sample::select(vec![

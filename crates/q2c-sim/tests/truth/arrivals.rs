@@ -24,7 +24,6 @@ fn late_completions_delay_what_follows_or_queue_it() {
     assert_eq!((latencies.p50_ns, latencies.p99_ns), (35_000.0, 40_000.0));
 }
 
-/// Where nothing is late, both loops reproduce the recording.
 #[test]
 fn both_are_the_recording_when_nothing_is_late() {
     let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
@@ -33,7 +32,6 @@ fn both_are_the_recording_when_nothing_is_late() {
     let (closed, open) = (of(Arrival::Think), of(Arrival::Recorded));
     assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
     assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
-    // 3 I/Os in 3 x (0.5 + 5) + 60 us.
     assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);
 }
 

@@ -227,7 +227,6 @@ proptest! {
         case.compare(&cost)?;
     }
 
-    /// The comparison goes through `sweep`, with the recording repeated and with a single pass.
     #[test]
     fn a_sweep_gives_what_each_gives_alone(
         lane in any_lane(false),
@@ -254,7 +253,6 @@ proptest! {
     }
 }
 
-/// The lane has 20,000 reads, more than a piece of the batch holds, and then writes as well.
 #[test]
 fn a_second_bucket_may_come_late() {
     let mut rng = q2c_stats::Rng::new(21);

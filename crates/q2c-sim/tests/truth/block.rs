@@ -30,7 +30,6 @@ fn usual(records: &[IoRecord]) -> (Vec<Recording>, Closed) {
     lanes(Taking::default(), records).expect("a trace that can be simulated")
 }
 
-/// Two reads of a thread, and one of another while the first is in flight.
 fn three() -> [IoRecord; 3] {
     [
         read(0, 0, [1_000, 3_000, 33_000]),

@@ -34,7 +34,6 @@ pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
     ]
 }
 
-/// A machine on which nothing costs anything.
 pub fn free() -> CostModel {
     CostModel::delayed(Nanos::ZERO)
 }
@@ -60,7 +59,6 @@ pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) ->
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
-/// The numbers of an outcome that follow from sums.
 pub fn exact(o: &Outcome) -> [f64; 9] {
     let (gives, rates) = (&o.gives, o.gives.rates);
     [
@@ -81,7 +79,6 @@ pub fn ranks(o: &Outcome) -> [f64; 3] {
     [latencies.p50_ns, latencies.p99_ns, latencies.p999_ns]
 }
 
-/// Whether two numbers are equal but for the rounding of floating point.
 pub fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }

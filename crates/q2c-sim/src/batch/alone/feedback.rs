@@ -7,7 +7,6 @@ use crate::batch::LONGEST;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Lane, Outcome};
 
-/// Simulates the I/Os of a lane that begin before `horizon`. Returns whether there are more.
 pub(super) fn run(
     rule: &mut dyn Lane,
     lane: &mut Position,

@@ -54,7 +54,6 @@ pub(crate) struct Machine<'a> {
     draws: Draws,
     counting: CountingLimit,
     warm_up: i64,
-    /// No I/O begins at or after this time, ns.
     stop: i64,
     once: bool,
     part: i64,
@@ -69,10 +68,8 @@ struct Alone {
 #[derive(Clone, Debug, Default)]
 struct Counted {
     sums: Sums,
-    /// Sums of stretches that are not in `sums` yet.
     open: OpenSums,
     latencies: LatencyCounts,
-    /// The end of the last I/O with its think time, ns.
     last: i64,
     too_long: bool,
 }
@@ -221,7 +218,6 @@ impl<'a> Machine<'a> {
 }
 
 impl Alone {
-    /// Goes on until `horizon`, ns of simulated time. Returns whether any lane has more to do.
     fn go_on(&mut self, machine: &Machine<'_>, horizon: i64) -> bool {
         let Alone { runs, counted } = self;
         let mut going = false;

@@ -25,14 +25,12 @@ pub(crate) struct Stopped {
     pub last: i64,
     pub too_long: bool,
     pub sums: Sums,
-    /// Counts of latencies by class, without those that are 0.
     pub latencies: Vec<(u16, u32)>,
     rule: StoppedRule,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum StoppedRule {
-    /// A fixed sleep or a rule of windows; lists have an entry for each bucket.
     Windows {
         end: i64,
         asked: Vec<i32>,
@@ -70,7 +68,6 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// Whether these configurations were stopped by these rules.
     pub fn resumes(&self, rules: &[Rule<'_>], all: &[Stopped]) -> bool {
         rules.len() == all.len()
             && rules

@@ -119,13 +119,11 @@ impl<S: Simd> Chunk<S> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenSums {
     ios: i64,
-    /// The time that the I/Os took, ns; each sum is at most as much.
     time: i64,
     columns: [SimdLanes<i32>; 10],
 }
 
 impl OpenSums {
-    /// Returns the sums and begins anew.
     pub fn close(&mut self) -> Sums {
         let OpenSums { ios, columns, .. } = std::mem::take(self);
         let sum = |column: SimdLanes<i32>| column.0.iter().map(|&n| i64::from(n)).sum();
@@ -199,7 +197,6 @@ impl<S: Simd> StretchSums<S> {
         open.columns[9].store(self.thought);
     }
 
-    /// A think time takes at most `most_thought` of CPU, ns.
     #[inline(always)]
     fn add(
         self,
@@ -285,7 +282,6 @@ impl<S: Simd> WindowSums<S> {
     }
 }
 
-/// How many I/Os of a chunk are whole before the stretch's bounds, and the time that they take, ns.
 #[inline(always)]
 fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize, i64) {
     if !is_short(chunk) {
@@ -307,7 +303,6 @@ fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize
     (SIMD_LANES, at - start)
 }
 
-/// Whether every I/O of the chunk is short enough for the sum of all to fit into 32 bits.
 #[inline(always)]
 fn is_short<S: Simd>(chunk: &Chunk<S>) -> bool {
     let longest = chunk.submit.max(chunk.observed).max(chunk.gap);
@@ -341,7 +336,6 @@ fn count<S: Simd>(
     }
 }
 
-/// Simulates the I/Os of a lane that are whole before `end`, as far as they fill registers.
 #[inline(always)]
 pub(super) fn run<S: Simd>(
     simd: S,

@@ -19,7 +19,6 @@ pub(crate) struct Sums {
     pub observed: i64,
     pub waited: i64,
     pub submitted: i64,
-    /// Think time that takes CPU.
     pub thought: i64,
 }
 

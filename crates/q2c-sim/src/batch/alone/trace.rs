@@ -11,7 +11,6 @@ pub(super) struct LaneTrace<'a> {
     pub largest: u64,
 }
 
-/// The buckets of a lane's I/Os; [`BUCKETS`] stands for none.
 pub(super) enum Rows {
     One(u8),
     Each(Vec<u8>),

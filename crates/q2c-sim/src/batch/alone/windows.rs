@@ -29,7 +29,6 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// A rule that always asks for the same sleep, also for I/Os without a bucket.
     pub fn still(sleep: PricedSleep) -> Self {
         Windows {
             rule: None,
@@ -93,7 +92,6 @@ impl Windows {
         }
     }
 
-    /// Lets the next I/O of a lane be in flight: its submission returns now.
     fn submit(&self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
         let trace = &machine.traces[lane.lane];
         let (i, columns) = (lane.at, &trace.columns);
@@ -140,7 +138,6 @@ impl Windows {
         counted.last = counted.last.max(lane.next(flight.done, trace));
     }
 
-    /// Takes all events of a lane before `end`; no window ends before that.
     fn advance(
         &mut self,
         lane: &mut Position,
