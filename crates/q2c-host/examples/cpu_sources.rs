@@ -45,7 +45,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A scratch file of 64 MiB, open for direct reads.
 fn direct_file(path: &Path) -> Result<(Scratch, File), Box<dyn Error>> {
     let scratch = Scratch::create(path, Bytes(64 << 20), 1, &mut |_| true)?;
     let wanted = Wanted {
@@ -72,11 +71,8 @@ fn row(name: &str, cpu: CpuId, seconds: u64, mut load: impl FnMut()) -> Result<(
     let busy = after
         .busy_since_by(&before, Source::ProcStat)
         .ok_or("no /proc/stat")?;
-    let of_cpu = busy
-        .cpus
-        .iter()
-        .find(|c| c.cpu == cpu)
-        .ok_or("no such CPU")?;
+    let mut cpus = busy.cpus.iter();
+    let of_cpu = cpus.find(|c| c.cpu == cpu).ok_or("no such CPU")?;
     let seconds = Nanos::as_secs_f64;
     println!(
         "{name:<10} {:>7.3} {:>9.3} {:>15.3} {:>18} {:>11.0}",

@@ -11,7 +11,6 @@ pub fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The file's text, parsed; `None` when it cannot be read or parsed.
 pub fn value<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
@@ -44,7 +43,6 @@ pub fn sort(paths: &mut [PathBuf]) {
     });
 }
 
-/// The last part of a path as text.
 pub fn name(path: &Path) -> String {
     let last = path.file_name().unwrap_or_default();
     last.to_string_lossy().into_owned()

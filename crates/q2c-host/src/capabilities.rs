@@ -11,7 +11,6 @@ pub const BPF: u32 = 39;
 
 /// Whether a task with this `status` has the capability in force. A status without the line has
 /// none.
-#[must_use]
 pub fn has(status: &str, number: u32) -> bool {
     let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
@@ -20,7 +19,6 @@ pub fn has(status: &str, number: u32) -> bool {
 
 /// What gives a process the capabilities that it lacks, in words. Root lacks them in a container
 /// only.
-#[must_use]
 pub fn remedy(root: bool) -> &'static str {
     match root {
         true => {

@@ -7,7 +7,6 @@ const GREATEST: u32 = 65_535;
 
 /// The CPUs of a list, in the list's order; `None` when `text` is no list or names a CPU that no
 /// machine has. Empty text is an empty list.
-#[must_use]
 pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|p| !p.is_empty()) {

@@ -43,7 +43,7 @@ mod snapshot;
 mod task;
 
 pub use busy::{Busy, CpuBusy, Source};
-pub use helper::{Helper, HelperKind, RingThread, helpers, ring_threads};
+pub use helper::{Helper, HelperKind, helpers};
 pub use rest::{QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
 pub use snapshot::CpuTimes;
 pub use task::{TaskTimes, tasks, tasks_of};

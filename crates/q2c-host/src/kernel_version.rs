@@ -37,7 +37,6 @@ pub enum HybridSupport {
 
 impl HybridSupport {
     /// The support in `version`.
-    #[must_use]
     pub fn of(version: KernelVersion) -> Self {
         match version {
             version if version < (4, 10) => HybridSupport::NotYet,
@@ -50,7 +49,6 @@ impl HybridSupport {
 
 /// The version in a release such as `5.10.0-32-amd64`; `None` when the release does not begin with
 /// one.
-#[must_use]
 pub fn kernel_version(release: &str) -> Option<KernelVersion> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))

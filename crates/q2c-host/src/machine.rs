@@ -33,22 +33,20 @@ const COMMAND_LINE_ITEMS: [&str; 19] = [
 ];
 
 /// Reads all facts about the machine that results record.
-#[must_use]
 pub fn read(roots: &Roots) -> Machine {
     let cpuinfo = fs::read_to_string(roots.proc("cpuinfo")).unwrap_or_default();
     let cpus_online = online(roots);
     let first = cpus_online.first().copied().unwrap_or_default();
     let idle = |name| attr::text(&roots.sys(&format!("devices/system/cpu/cpuidle/{name}")));
+    let nodes = attr::text(&roots.sys("devices/system/node/online"));
+    let mut model_fields = ["model name", "Model", "cpu"].iter();
     Machine {
         kernel: attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default(),
         arch: arch(roots),
-        cpu_model: ["model name", "Model", "cpu"]
-            .iter()
-            .find_map(|f| field(&cpuinfo, f)),
+        cpu_model: model_fields.find_map(|f| field(&cpuinfo, f)),
         threads_per_core: threads_per_core(roots, &cpus_online),
-        numa_nodes: attr::text(&roots.sys("devices/system/node/online"))
-            .and_then(|t| Some(cpu_list::parse(&t)?.len() as u32)),
-        memory: memory(roots),
+        numa_nodes: nodes.and_then(|t| Some(cpu_list::parse(&t)?.len() as u32)),
+        memory: of_memory(roots, "MemTotal"),
         hypervisor: hypervisor(roots, &cpuinfo),
         governor: governors(roots, &cpus_online),
         idle_driver: idle("current_driver"),
@@ -64,7 +62,6 @@ pub fn read(roots: &Roots) -> Machine {
 }
 
 /// The facts of a simulated machine: it has CPUs, and no kernel.
-#[must_use]
 pub fn simulated(machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
     Machine {
         kernel: "simulated".to_owned(),
@@ -76,7 +73,6 @@ pub fn simulated(machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
 }
 
 /// Host name and kernel release, as `node7, Linux 6.18.0`; `None` where either cannot be read.
-#[must_use]
 pub fn host(roots: &Roots) -> Option<String> {
     let name = attr::text(&roots.proc("sys/kernel/hostname"))?;
     let kernel = attr::text(&roots.proc("sys/kernel/osrelease"))?;
@@ -84,7 +80,6 @@ pub fn host(roots: &Roots) -> Option<String> {
 }
 
 /// The CPUs that are online; empty when sysfs does not tell.
-#[must_use]
 pub fn online(roots: &Roots) -> Vec<CpuId> {
     let list = attr::text(&roots.sys("devices/system/cpu/online"));
     list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
@@ -92,22 +87,18 @@ pub fn online(roots: &Roots) -> Vec<CpuId> {
 
 /// The frequency governor of `cpus`; if they differ, all names, joined by commas. `None` without a
 /// cpufreq driver.
-#[must_use]
-pub fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
+fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
     let of = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
     let set: BTreeSet<String> = cpus.iter().filter_map(of).collect();
     (!set.is_empty()).then(|| set.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// Name and exit latency, in microseconds, of a CPU's idle states, the shallowest first.
-#[must_use]
 pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
     let dirs = attr::entries(&roots.cpu(cpu, "cpuidle"));
-    let state = |d: &std::path::PathBuf| {
-        Some((
-            attr::text(&d.join("name"))?,
-            attr::value(&d.join("latency"))?,
-        ))
+    let state = |d: &PathBuf| {
+        let latency = attr::value(&d.join("latency"))?;
+        Some((attr::text(&d.join("name"))?, latency))
     };
     dirs.iter().filter_map(state).collect()
 }
@@ -121,14 +112,11 @@ pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
 fn arch(roots: &Roots) -> String {
     // The file exists since Linux 6.1; on older kernels `uname` tells.
     attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(|| {
-        rustix::system::uname()
-            .machine()
-            .to_string_lossy()
-            .into_owned()
+        let name = rustix::system::uname();
+        name.machine().to_string_lossy().into_owned()
     })
 }
 
-/// The first `name : value` of a cpuinfo or meminfo text.
 fn field(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -144,10 +132,6 @@ fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
     cpus.iter().filter_map(siblings).max()
 }
 
-fn memory(roots: &Roots) -> Option<Bytes> {
-    of_memory(roots, "MemTotal")
-}
-
 fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
     let kib: u64 = field(&text, name)?.strip_suffix(" kB")?.parse().ok()?;
@@ -157,7 +141,6 @@ fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
 /// Memory that this process can still take without swapping: the smallest of the kernel's estimate
 /// (`MemAvailable`) and of what the limits of its cgroup (version 2) and of the cgroups above
 /// leave. `None` where the kernel gives no estimate.
-#[must_use]
 pub fn free_memory(roots: &Roots) -> Option<Bytes> {
     let available = of_memory(roots, "MemAvailable")?;
     Some(limits_leave(roots).fold(available, Ord::min))
@@ -168,14 +151,11 @@ pub fn free_memory(roots: &Roots) -> Option<Bytes> {
 fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let groups = fs::read_to_string(roots.proc("self/cgroup")).unwrap_or_default();
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-    let own = own.map(|own| roots.sys("fs/cgroup").join(own));
     let root = roots.sys("fs/cgroup");
-    let and_above: Vec<PathBuf> = own
-        .iter()
-        .flat_map(|own| own.ancestors())
-        .take_while(|group| group.starts_with(&root))
-        .map(Path::to_owned)
-        .collect();
+    let own = own.map(|own| root.join(own));
+    let and_above = own.iter().flat_map(|own| own.ancestors());
+    let and_above = and_above.take_while(|group| group.starts_with(&root));
+    let and_above: Vec<PathBuf> = and_above.map(Path::to_owned).collect();
     and_above.into_iter().filter_map(|group| {
         let number = |name: &str| attr::text(&group.join(name))?.parse().ok();
         let (most, used): (u64, u64) = (number("memory.max")?, number("memory.current")?);
@@ -214,9 +194,8 @@ fn preempt(roots: &Roots) -> Option<String> {
         return Some(attr::selected(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let word = version
-        .split_whitespace()
-        .find(|w| w.starts_with("PREEMPT"));
+    let mut words = version.split_whitespace();
+    let word = words.find(|w| w.starts_with("PREEMPT"));
     Some(word.unwrap_or("none or voluntary").to_owned())
 }
 

@@ -13,19 +13,12 @@ const STICKY: u32 = 0o1000;
 
 /// Checks that `folder`, and all folders above it, belong to this user or to root and cannot be
 /// changed by others. Those that do not exist yet are left out.
-///
-/// # Errors
-/// `PermissionDenied` with the first folder that belongs to another user or that others can change,
-/// or the error of looking at it.
 pub fn check(folder: &Path) -> io::Result<()> {
     check_for(&[geteuid().as_raw()], folder)
 }
 
 /// As [`check`], for root who works for the user that called `sudo`: what belongs to that user is
 /// no stranger's.
-///
-/// # Errors
-/// As [`check`].
 pub fn check_behind_sudo(path: &Path) -> io::Result<()> {
     let mut users = vec![geteuid().as_raw()];
     if users == [0] {
@@ -52,10 +45,7 @@ fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
 }
 
 /// Checks that an open file belongs to this user.
-///
-/// # Errors
-/// `PermissionDenied` when it belongs to another one, or the error of asking.
-pub fn check_file(file: &fs::File) -> io::Result<()> {
+pub(crate) fn check_file(file: &fs::File) -> io::Result<()> {
     let (user, owner) = (geteuid().as_raw(), file.metadata()?.uid());
     match owner == user {
         true => Ok(()),
@@ -69,10 +59,9 @@ fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     let owner = meta.uid();
     if owner != 0 && !users.contains(&owner) {
         let users: Vec<String> = users.iter().map(ToString::to_string).collect();
+        let (path, users) = (path.display(), users.join(" or "));
         return Err(denied(format!(
-            "{} belongs to user {owner}, expected {} or root: another user could put links there",
-            path.display(),
-            users.join(" or ")
+            "{path} belongs to user {owner}, expected {users} or root: another user could put links there"
         )));
     }
     let sticky = meta.is_dir() && meta.mode() & STICKY != 0;

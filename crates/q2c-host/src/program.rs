@@ -15,7 +15,6 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A shell for a user's command, in a process group of its own and without input.
-#[must_use]
 pub fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]);
@@ -24,9 +23,6 @@ pub fn shell(command: &str) -> Command {
 }
 
 /// Starts a program that may run on these CPUs only.
-///
-/// # Errors
-/// The CPUs may not be used, or the program cannot be started.
 pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
     // A program starts with the CPUs of the thread that starts it.
     thread::scope(|scope| {
@@ -42,9 +38,6 @@ pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
 
 /// Waits for the end of a [`shell`]. When `stop` is raised it is killed with all of its group;
 /// `None` then.
-///
-/// # Errors
-/// The system cannot wait for it.
 pub fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {

@@ -41,7 +41,6 @@ pub use task_affinity::TaskId;
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name
 /// one.
-#[must_use]
 pub fn default_folder(
     root: bool,
     xdg_state_home: Option<&Path>,

@@ -1,5 +1,3 @@
-//! The folders at which the kernel's trees and files are found.
-
 use std::path::{Path, PathBuf};
 
 /// The roots of the trees that the readers read. Tests put made trees in their place.
@@ -22,13 +20,11 @@ pub struct Roots {
 
 impl Roots {
     /// The trees of the live machine.
-    #[must_use]
     pub fn live() -> Roots {
         Roots::under(Path::new("/"))
     }
 
     /// `sys`, `proc`, `boot`, `lib/modules` and `dev` below `dir`.
-    #[must_use]
     pub fn under(dir: &Path) -> Roots {
         Roots {
             sys: dir.join("sys"),
@@ -40,19 +36,16 @@ impl Roots {
     }
 
     /// The path of `path` below sysfs.
-    #[must_use]
     pub fn sys(&self, path: &str) -> PathBuf {
         self.sys.join(path)
     }
 
     /// The path of `path` below procfs.
-    #[must_use]
     pub fn proc(&self, path: &str) -> PathBuf {
         self.proc.join(path)
     }
 
     /// The path of `path` below the folder of a CPU in sysfs.
-    #[must_use]
     pub fn cpu(&self, cpu: q2c_model::CpuId, path: &str) -> PathBuf {
         self.sys(&format!("devices/system/cpu/cpu{}/{path}", cpu.0))
     }

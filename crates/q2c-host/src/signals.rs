@@ -90,9 +90,6 @@ impl Signals {
     /// Blocks the signals and starts the thread that waits for them. Call it before any other
     /// thread exists, as threads inherit the mask. `last_deed` is called in that thread where it
     /// ends the program.
-    ///
-    /// # Errors
-    /// The mask could not be set, or the descriptor or the thread could not be made.
     pub fn install(last_deed: LastDeed) -> io::Result<Signals> {
         let named = STOPPING.map(Signal::as_raw);
         let all: Vec<i32> = named.into_iter().chain(REAL_TIME).collect();
@@ -117,13 +114,11 @@ impl Signals {
     }
 
     /// Whether a signal has come.
-    #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
     /// The number of the latest signal; `None` before the first.
-    #[must_use]
     pub fn received(&self) -> Option<i32> {
         Some(self.last.load(Ordering::Acquire)).filter(|&n| n != 0)
     }

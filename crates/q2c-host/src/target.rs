@@ -14,7 +14,6 @@ mod namespace;
 mod occupied;
 mod open;
 mod scratch;
-mod simulated;
 mod written;
 pub(crate) use written::UNASKED;
 pub use written::never_written;
@@ -26,4 +25,20 @@ pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
 pub use open::{OpenTarget, Wanted, check_size, open};
 pub use scratch::Scratch;
-pub use simulated::{SIMULATED_SIZE, simulated};
+
+use q2c_model::Bytes;
+use q2c_result::{Target, TargetKind};
+
+/// Size of a simulated target.
+pub const SIMULATED_SIZE: Bytes = Bytes(1 << 30);
+
+/// The facts of the simulated device that is named `target`, such as `sim:50us`.
+pub fn simulated(target: &str) -> Target {
+    Target {
+        path: target.to_owned(),
+        kind: TargetKind::Simulated,
+        size: SIMULATED_SIZE,
+        unproved: vec!["interrupts and requests are not counted".to_owned()],
+        ..Target::default()
+    }
+}

@@ -3,6 +3,7 @@
 mod cpuset;
 mod family;
 
+pub use crate::cpu_list::show as list;
 pub use cpuset::{Cpusets, isolated};
 pub use family::{Family, Kin};
 
@@ -51,7 +52,6 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 /// All threads of all processes, in no order. A thread that ends meanwhile is left out.
-#[must_use]
 pub fn threads(roots: &Roots) -> Vec<Thread> {
     let number = |name: &std::ffi::OsStr| name.to_str()?.parse::<u32>().ok();
     let entries = |path: &str| {
@@ -66,7 +66,6 @@ pub fn threads(roots: &Roots) -> Vec<Thread> {
 }
 
 /// One thread; `None` when it is gone.
-#[must_use]
 pub fn thread(roots: &Roots, pid: u32, tid: u32) -> Option<Thread> {
     let text = fs::read_to_string(roots.proc(&format!("{pid}/task/{tid}/stat"))).ok()?;
     parse(&text, pid, tid)
@@ -101,17 +100,10 @@ fn parse(text: &str, pid: u32, tid: u32) -> Option<Thread> {
 }
 
 /// The CPUs that a thread may run on; `None` when it is gone.
-#[must_use]
 pub fn allowed(roots: &Roots, pid: u32, tid: u32) -> Option<Vec<CpuId>> {
     let text = fs::read_to_string(roots.proc(&format!("{pid}/task/{tid}/status"))).ok()?;
     let mut lines = text.lines();
     cpu_list::parse(lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
-}
-
-/// The text of a list of CPUs, as the kernel writes it.
-#[must_use]
-pub fn list(cpus: &[CpuId]) -> String {
-    cpu_list::show(cpus)
 }
 
 #[cfg(test)]
@@ -143,10 +135,8 @@ mod tests {
         let ended = STAT.replace(") R ", ") Z ");
         assert_eq!(parse(&ended, 16, 17), None);
         let fifo = STAT.replace(" 3 0 0 0 0", " 3 50 1 0 0");
-        assert_eq!(
-            parse(&fifo, 16, 17).unwrap().scheduling,
-            Scheduling::RealTime
-        );
+        let fifo = parse(&fifo, 16, 17).unwrap();
+        assert_eq!(fifo.scheduling, Scheduling::RealTime);
     }
 
     #[test]

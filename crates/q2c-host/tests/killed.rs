@@ -71,10 +71,8 @@ fn asked_to_stop(file: &Path, value: &str, signal: Signal) {
     assert_ne!(read(file), old);
     assert_eq!(owner.end(signal).code(), Some(signal.as_raw()));
     assert_eq!(read(file), old, "after {signal:?}");
-    let left = fs::read_dir(&owner.journal)
-        .unwrap()
-        .filter(|e| e.as_ref().unwrap().path().is_file());
-    assert_eq!(left.count(), 0);
+    let mut left = fs::read_dir(&owner.journal).unwrap();
+    assert!(!left.any(|entry| entry.unwrap().path().is_file()));
 }
 
 /// An owner that was killed leaves the setting changed, and `restore_all` puts it back, but never
@@ -92,12 +90,8 @@ fn killed(file: &Path, value: &str) {
     assert!(report.is_complete(), "{report:?}");
     assert_eq!(report.items[0].outcome, Outcome::Restored);
     assert_eq!(read(file), old);
-    assert!(
-        restore_all(&Roots::live(), &owner.journal)
-            .unwrap()
-            .items
-            .is_empty()
-    );
+    let again = restore_all(&Roots::live(), &owner.journal).unwrap();
+    assert!(again.items.is_empty());
 }
 
 fn read(file: &Path) -> String {
@@ -115,16 +109,11 @@ impl Owner {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join("restore");
         let mut command = Command::new(env::current_exe().unwrap());
-        command
-            .arg("own")
-            .args([&journal, file])
-            .arg(value)
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.arg("own").args([&journal, file]).arg(value);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let mut told = BufReader::new(child.stdout.take().unwrap());
+        told.read_line(&mut line).unwrap();
         assert_eq!(line, "changed\n");
         Owner {
             child,

@@ -26,20 +26,15 @@ pub struct CharacterDevice {
 
 /// Why no character device was found for a disk.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NoCharacterDevice {
     /// The disk, named here, is no NVMe namespace.
     #[error("find the NVMe character device of {0}: it is no NVMe namespace")]
     OtherDriver(String),
-    /// The device is a partition, only a part of a namespace.
     #[error(
         "find the NVMe character device of {partition}: it is a partition, and commands address the whole namespace; name {disk}"
     )]
-    Partition {
-        /// The partition's name.
-        partition: String,
-        /// The name of the namespace's block device.
-        disk: String,
-    },
+    Partition { partition: String, disk: String },
     /// The kernel made no character device for the disk named here.
     #[error(
         "find the NVMe character device of {0}: sysfs shows none beside it; Linux 5.13 brought them, and commands by io_uring 5.19"
@@ -49,14 +44,12 @@ pub enum NoCharacterDevice {
 
 impl CharacterDevice {
     /// The path at which udev and devtmpfs put the character device.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         Path::new("/dev").join(&self.name)
     }
 
     /// The namespace whose character device has the number `dev`; `None` when that is another kind
     /// of device.
-    #[must_use]
     pub fn of_number(roots: &Roots, dev: DevId) -> Option<CharacterDevice> {
         let dir = fs::canonicalize(roots.sys(&format!("dev/char/{dev}"))).ok()?;
         let name = attr::name(&dir);
@@ -66,9 +59,6 @@ impl CharacterDevice {
     }
 
     /// The character device of the namespace that a disk is.
-    ///
-    /// # Errors
-    /// See [`NoCharacterDevice`].
     pub fn of_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
         let Disk { name, dev, dir } = &target_disk.disk;
         let Some(namespace) = namespace(name, "nvme") else {

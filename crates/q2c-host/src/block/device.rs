@@ -1,5 +1,3 @@
-//! Reads a disk's facts from its sysfs folder.
-
 use super::{Interrupts, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, Sectors};
@@ -11,7 +9,6 @@ const PAGE: u64 = 4096;
 
 /// Reads the facts of a disk. A fact that cannot be read is `None`; without countable interrupts
 /// `irq_cpus` is empty.
-#[must_use]
 pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
     let dir = &target_disk.disk.dir;
     let queue = |name: &str| dir.join("queue").join(name);
@@ -38,7 +35,6 @@ pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
 
 /// The largest request that the disk with this sysfs folder does as one; `None` where its limits
 /// cannot be read.
-#[must_use]
 pub fn unsplit(dir: &Path) -> Option<Bytes> {
     let limit = |name: &str| attr::value(&dir.join("queue").join(name));
     let (sectors_kb, segments) = (limit("max_sectors_kb")?, limit("max_segments")?);

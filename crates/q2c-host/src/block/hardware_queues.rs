@@ -1,5 +1,3 @@
-//! Reads a disk's hardware queues with the CPUs that submit to them.
-
 use super::Disk;
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
@@ -9,7 +7,6 @@ use std::fs;
 /// number; `None` when the disk has no such folder or a list cannot be read. With queues of their
 /// own for reads or polling a CPU is in several lists, and the kernel does not tell here which is
 /// which.
-#[must_use]
 pub fn hardware_queues(disk: &Disk) -> Option<Vec<(u32, Vec<CpuId>)>> {
     let folders = attr::entries(&disk.dir.join("mq"));
     let queue = |folder: &std::path::PathBuf| {
@@ -26,7 +23,6 @@ pub fn hardware_queues(disk: &Disk) -> Option<Vec<(u32, Vec<CpuId>)>> {
 }
 
 /// The text of a disk's hardware queues: `0:0-3 1:4-7`.
-#[must_use]
 pub fn show_hardware_queues(queues: &[(u32, Vec<CpuId>)]) -> String {
     let one = |(number, cpus): &(u32, Vec<CpuId>)| format!("{number}:{}", cpu_list::show(cpus));
     queues.iter().map(one).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,3 @@
-//! The interrupt lines of a disk and the CPUs that take them.
-
 use super::{Disk, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::CpuId;
@@ -30,8 +28,6 @@ impl Interrupts {
     /// message-signalled interrupts, by its one line, or by the names that the driver gives. Disks
     /// that share an adapter share its lines. A disk without any line, such as a loop device, gives
     /// an empty list; then it cannot be proved that polling was not interrupted.
-    /// # Errors
-    /// `/proc/interrupts` cannot be read or has no header.
     pub fn read(roots: &Roots, target_disk: &TargetDisk) -> io::Result<Interrupts> {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
         let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
@@ -39,15 +35,12 @@ impl Interrupts {
         for disk in target_disk.disks() {
             chosen.extend(lines_of(roots, disk, &all));
         }
-        let lines = all
-            .into_iter()
-            .filter(|l| chosen.contains(&l.irq))
-            .collect();
+        let lines = all.into_iter().filter(|l| chosen.contains(&l.irq));
+        let lines = lines.collect();
         Ok(Interrupts { lines })
     }
 
     /// The interrupts of a simulated device, as each CPU took them.
-    #[must_use]
     pub fn simulated(counts: impl Iterator<Item = u64>) -> Interrupts {
         let counts = (0..).map(CpuId).zip(counts).collect();
         let line = IrqLine {
@@ -59,7 +52,6 @@ impl Interrupts {
     }
 
     /// Interrupts taken by each CPU.
-    #[must_use]
     pub fn per_cpu(&self) -> BTreeMap<CpuId, u64> {
         let mut sums = BTreeMap::new();
         for (&cpu, &n) in self.lines.iter().flat_map(|l| &l.counts) {
@@ -69,13 +61,11 @@ impl Interrupts {
     }
 
     /// Interrupts on all lines and CPUs.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.per_cpu().values().sum()
     }
 
     /// The CPUs that took any, the busiest first.
-    #[must_use]
     pub fn busiest(&self) -> Vec<CpuId> {
         let mut cpus: Vec<(CpuId, u64)> = self.per_cpu().into_iter().filter(|c| c.1 > 0).collect();
         cpus.sort_by_key(|&(cpu, n)| (std::cmp::Reverse(n), cpu));
@@ -84,7 +74,6 @@ impl Interrupts {
 
     /// The interrupts between `earlier` and this reading. A line or CPU that is not in `earlier`
     /// counts from zero.
-    #[must_use]
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
         let before: BTreeMap<u32, &IrqLine> = earlier.lines.iter().map(|l| (l.irq, l)).collect();
         let step = |line: &IrqLine| {
@@ -166,19 +155,15 @@ fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
 fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {
-        return messages
-            .iter()
-            .filter_map(|p| attr::name(p).parse().ok())
-            .collect();
+        let numbers = messages.iter().filter_map(|p| attr::name(p).parse().ok());
+        return numbers.collect();
     }
     if let Some(irq) = attr::value::<u32>(&dir.join("irq")).filter(|&n| n != 0) {
         return vec![irq];
     }
     let device = attr::name(dir);
-    all.iter()
-        .filter(|l| named_after(&l.name, &device))
-        .map(|l| l.irq)
-        .collect()
+    let own = all.iter().filter(|l| named_after(&l.name, &device));
+    own.map(|l| l.irq).collect()
 }
 
 /// Whether a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
@@ -210,10 +195,8 @@ ERR:          0
     fn numbered_lines_with_their_cpus() {
         let lines = parse(TEXT).unwrap();
         let names: Vec<(u32, &str)> = lines.iter().map(|l| (l.irq, l.name.as_str())).collect();
-        assert_eq!(
-            names,
-            [(8, "rtc0"), (36, "virtio1-req.0"), (40, "a, virtio1")]
-        );
+        let wanted = [(8, "rtc0"), (36, "virtio1-req.0"), (40, "a, virtio1")];
+        assert_eq!(names, wanted);
         assert_eq!(lines[1].counts[&CpuId(2)], 36564);
         assert!(parse("nonsense here\n").is_none());
     }
@@ -235,10 +218,8 @@ ERR:          0
             }],
         };
         let step = at(7, 40_000).since(&at(5, 36_564));
-        assert_eq!(
-            (step.total(), step.busiest()),
-            (2 + 3_436, vec![CpuId(2), CpuId(0)])
-        );
+        assert_eq!(step.total(), 2 + 3_436);
+        assert_eq!(step.busiest(), [CpuId(2), CpuId(0)]);
         assert_eq!(step.since(&step).busiest(), vec![]);
     }
 }

@@ -5,7 +5,6 @@ use crate::{Roots, attr};
 use std::path::Path;
 
 /// Whether a text has the form of a full PCI address, domain included.
-#[must_use]
 pub fn is_pci_address(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '.']).collect();
     let [domain, bus, device, function] = parts[..] else {
@@ -22,7 +21,6 @@ pub fn is_pci_address(text: &str) -> bool {
 /// The PCI address of a disk's adapter: the last one on the way to the disk in sysfs. For a disk
 /// without an address of its own it is that of the first disk below that has one. `None` for disks
 /// that are not on PCI.
-#[must_use]
 pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
     let of = |dir: &Path| {
         let names = dir.ancestors().map(attr::name);
@@ -33,7 +31,6 @@ pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
 }
 
 /// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.
-#[must_use]
 pub fn pci_node(roots: &Roots, address: &str) -> Option<u32> {
     attr::value(&roots.sys(&format!("bus/pci/devices/{address}/numa_node")))
 }

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The facts of a disk now.
-#[must_use]
 pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
     let text = |name: &str| attr::text(&disk.dir.join("queue").join(name));
     let mq = disk.dir.join("mq");
@@ -24,7 +23,6 @@ pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
 
 /// The kind of a disk: by its driver's name for its major number, or by the disk's own name where
 /// the driver has no number of its own.
-#[must_use]
 pub fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
     let own = disk.name.trim_end_matches(|c: char| c.is_ascii_digit());
     let major = major_name(roots, disk).filter(|name| name != "blkext");
@@ -39,7 +37,6 @@ pub fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
     }
 }
 
-/// The name of a disk's major number in `/proc/devices`.
 fn major_name(roots: &Roots, disk: &Disk) -> Option<String> {
     let dev = attr::text(&disk.dir.join("dev"))?;
     let major = dev.split(':').next()?;
@@ -72,10 +69,7 @@ fn queue_types(roots: &Roots, disk: &Disk) -> Option<QueueTypes> {
 }
 
 /// The setting's file that holds the number of a disk's hardware queues, where its driver takes
-/// another number while the disk is there.
-///
-/// # Errors
-/// The driver takes none. The text says in words what can be done.
+/// another number while the disk is there. The error says in words what can be done.
 pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
     let kind = device_kind(roots, disk);
     let file = match kind {
@@ -114,10 +108,8 @@ fn null_blk_folder(roots: &Roots, disk: &Disk) -> Option<PathBuf> {
         powered && number.is_some() && attr::text(&folder.join("index")).as_deref() == number
     };
     let named = |folder: &&PathBuf| folder.file_name().is_some_and(|name| *name == *disk.name);
-    all.iter()
-        .find(named)
-        .or_else(|| all.iter().find(of_index))
-        .cloned()
+    let found = all.iter().find(named);
+    found.or_else(|| all.iter().find(of_index)).cloned()
 }
 
 #[cfg(test)]
@@ -170,24 +162,18 @@ mod tests {
         assert_eq!(point_device(&roots, &disk).hw_queues, None);
         for (queue, kind) in ["default", "default", "poll"].iter().enumerate() {
             put(root, &format!("sys/block/rdmq0/mq/{queue}/cpu_list"), "0\n");
-            put(
-                root,
-                &format!("sys/kernel/debug/block/rdmq0/hctx{queue}/type"),
-                kind,
-            );
+            let file = format!("sys/kernel/debug/block/rdmq0/hctx{queue}/type");
+            put(root, &file, kind);
         }
-        put(root, "sys/block/rdmq0/queue/nr_requests", "32\n");
-        put(
-            root,
-            "sys/block/rdmq0/queue/scheduler",
-            "none [mq-deadline]\n",
-        );
-        put(root, "sys/block/rdmq0/queue/io_poll", "1\n");
+        let set = |name: &str, text: &str| {
+            put(root, &format!("sys/block/rdmq0/queue/{name}"), text);
+        };
+        set("nr_requests", "32\n");
+        set("scheduler", "none [mq-deadline]\n");
+        set("io_poll", "1\n");
         let facts = point_device(&roots, &disk);
-        assert_eq!(
-            (facts.hw_queues, facts.default_queues()),
-            (Some(3), Some(2))
-        );
+        assert_eq!(facts.hw_queues, Some(3));
+        assert_eq!(facts.default_queues(), Some(2));
         assert_eq!(facts.nr_requests, Some(32));
         assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
         assert_eq!(facts.io_poll, Some(true));

@@ -39,9 +39,6 @@ pub struct DiskStats {
 
 impl DiskStats {
     /// Reads `stat` in a disk's folder of sysfs.
-    ///
-    /// # Errors
-    /// The file cannot be read or is in no known format.
     pub fn read(disk: &Path) -> Result<DiskStats, Fault> {
         let path = disk.join("stat");
         let tried = format!("read the disk statistics {}", path.display());
@@ -54,7 +51,6 @@ impl DiskStats {
 
     /// Parses the text of a `stat` file: 11 numbers on old kernels, 15 with discards, 17 with
     /// flushes. `None` for fewer numbers or other text.
-    #[must_use]
     pub fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         let n = numbers.ok()?;
@@ -78,7 +74,6 @@ impl DiskStats {
     }
 
     /// The difference between this reading and an `earlier` one of the same disk.
-    #[must_use]
     pub fn since(&self, earlier: &DiskStats) -> DiskStats {
         DiskStats {
             read: self.read.since(earlier.read),
@@ -122,10 +117,8 @@ mod tests {
     #[test]
     fn formats_by_age_of_the_kernel() {
         let old = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
-        assert_eq!(
-            (old.read.requests, old.write.sectors.0, old.queue_ms),
-            (1, 7, 11)
-        );
+        let counts = (old.read.requests, old.write.sectors.0, old.queue_ms);
+        assert_eq!(counts, (1, 7, 11));
         assert_eq!((old.discard, old.flush), (None, None));
         let new = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
         assert_eq!(new.discard.unwrap().requests, 12);
@@ -139,13 +132,9 @@ mod tests {
         let a = DiskStats::parse("100 0 800 4294967290 0 0 0 0 3 50 60").unwrap();
         let b = DiskStats::parse("150 1 1200 4 0 0 0 0 1 70 90").unwrap();
         let d = b.since(&a);
-        assert_eq!(
-            (d.read.requests, d.read.merges, d.read.sectors.0),
-            (50, 1, 400)
-        );
-        assert_eq!(
-            (d.read.time_ms, d.in_flight, d.busy_ms, d.queue_ms),
-            (10, 1, 20, 30)
-        );
+        let read = (d.read.requests, d.read.merges, d.read.sectors.0);
+        assert_eq!(read, (50, 1, 400));
+        let times = (d.read.time_ms, d.in_flight, d.busy_ms, d.queue_ms);
+        assert_eq!(times, (10, 1, 20, 30));
     }
 }

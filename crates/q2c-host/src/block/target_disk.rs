@@ -1,5 +1,3 @@
-//! Finds the disk of a path or device number: the one whose queue the requests enter.
-
 use crate::{Roots, attr};
 use q2c_model::DevId;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -33,7 +31,6 @@ pub struct TargetDisk {
 
 impl TargetDisk {
     /// The disks that do the work: those below if there are any, else the disk itself.
-    #[must_use]
     pub fn disks(&self) -> &[Disk] {
         match self.below.as_slice() {
             [] => std::slice::from_ref(&self.disk),
@@ -44,6 +41,7 @@ impl TargetDisk {
 
 /// Why no disk was found.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum NoDisk {
     /// The device number is anonymous: the file system (btrfs, overlay, tmpfs, network) has no
     /// single device.
@@ -51,32 +49,18 @@ pub enum NoDisk {
         "find the disk of device number {dev}: it is anonymous, as btrfs, overlay, tmpfs and network file systems \
          have; use a file on ext4 or xfs, or a block device, to have interrupts and requests counted"
     )]
-    Anonymous {
-        /// The device number.
-        dev: DevId,
-    },
-    /// sysfs does not know the device number.
+    Anonymous { dev: DevId },
     #[error("find the disk of device number {dev} at {}: {source}; is sysfs mounted there?", path.display())]
     NotInSysfs {
-        /// The device number.
         dev: DevId,
-        /// The path in sysfs at which it was looked for.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
-    /// The path, or a disk's folder in sysfs, could not be looked up.
     #[error("ask for the device of {}: {source}; name a block device or a file on one, lsblk lists the devices", path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// The error found.
-        source: io::Error,
-    },
+    Path { path: PathBuf, source: io::Error },
 }
 
 /// Splits a device number as `stat` gives it into major and minor.
-#[must_use]
 pub fn device_number(raw: u64) -> DevId {
     DevId {
         major: rustix::fs::major(raw),
@@ -86,9 +70,6 @@ pub fn device_number(raw: u64) -> DevId {
 
 /// The disk of a device's path, of the file system of a file, or of a kernel name such as
 /// `nvme0n1`. A name without a slash is a kernel name unless there is a file of this name.
-///
-/// # Errors
-/// See [`NoDisk`].
 pub fn of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = Path::new(name);
     match !name.contains('/') && !path.exists() {
@@ -98,9 +79,6 @@ pub fn of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> 
 }
 
 /// The disk of a path: that of a block device, or of the file system that holds the file.
-///
-/// # Errors
-/// See [`NoDisk`].
 pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
     let meta = fs::metadata(path).map_err(|source| NoDisk::Path {
         path: path.to_owned(),
@@ -114,9 +92,6 @@ pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
 }
 
 /// The disk of a device number.
-///
-/// # Errors
-/// See [`NoDisk`].
 pub fn of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
     if dev.major == 0 {
         return Err(NoDisk::Anonymous { dev });
@@ -131,9 +106,6 @@ pub fn of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
 }
 
 /// The disk with a kernel name, such as `nvme0n1`.
-///
-/// # Errors
-/// See [`NoDisk`].
 pub fn of_disk_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = roots.sys(&format!("block/{name}"));
     let dir = fs::canonicalize(&path).map_err(|source| NoDisk::Path { path, source })?;
@@ -166,7 +138,6 @@ fn disk(dir: PathBuf) -> Disk {
     }
 }
 
-/// Parses a device number of the form `MAJOR:MINOR`.
 pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
     let (major, minor) = text.split_once(':')?;
     Some(DevId {
@@ -199,33 +170,29 @@ fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
     let suffix = format!("n{namespace}");
     let is_path = |p: &PathBuf| {
         let name = attr::name(p);
-        let middle = name
-            .strip_prefix(&prefix)
-            .and_then(|n| n.strip_suffix(&suffix));
+        let behind = name.strip_prefix(&prefix);
+        let middle = behind.and_then(|n| n.strip_suffix(&suffix));
         middle.is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
     };
     let blocks = attr::entries(&roots.sys("block"));
-    let dirs = blocks
-        .iter()
-        .filter(|p| is_path(p))
-        .filter_map(|p| fs::canonicalize(p).ok());
+    let paths = blocks.iter().filter(|p| is_path(p));
+    let dirs = paths.filter_map(|p| fs::canonicalize(p).ok());
     dirs.map(disk).collect()
 }
 
 fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
+    let name = &disk.name;
     let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
     let mut words = Vec::new();
     if !below.is_empty() {
+        let names = names.join(", ");
         words.push(format!(
-            "{} stands on {}: its requests may be split or spread, and which disk served one is not known",
-            disk.name,
-            names.join(", ")
+            "{name} stands on {names}: its requests may be split or spread, and which disk served one is not known"
         ));
     }
     if let Some(file) = attr::text(&disk.dir.join("loop/backing_file")) {
         words.push(format!(
-            "{} is a loop device over {file}: kernel threads serve it, and no interrupt line is its own",
-            disk.name
+            "{name} is a loop device over {file}: kernel threads serve it, and no interrupt line is its own"
         ));
     }
     words

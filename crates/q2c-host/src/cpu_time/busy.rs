@@ -1,5 +1,3 @@
-//! The busy time of the CPUs between two readings of the counters.
-
 use super::snapshot::{CpuCounters, CpuTimes, STAT_UNIT};
 use q2c_model::{CpuId, Nanos};
 
@@ -14,7 +12,6 @@ pub enum Source {
 
 impl Source {
     /// The source's name, as results print it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Source::ProcStat => "/proc/stat idle",
@@ -62,14 +59,10 @@ impl CpuTimes {
     /// How busy the CPUs were between `earlier` and this reading. The source is `/proc/stat`,
     /// unless the window is shorter than 100 of its 10 ms counts and cpuidle can be trusted with
     /// this machine's driver (see the text of [`crate::cpu_time`]).
-    #[must_use]
     pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
-        let complete = self
-            .cpus
-            .values()
-            .chain(earlier.cpus.values())
-            .all(|c| c.cpuidle.is_some());
+        let mut all = self.cpus.values().chain(earlier.cpus.values());
+        let complete = all.all(|c| c.cpuidle.is_some());
         let source = match short && complete && self.handlers_outside {
             true => Source::CpuIdle,
             false => Source::ProcStat,
@@ -80,7 +73,6 @@ impl CpuTimes {
 
     /// How busy the CPUs were between `earlier` and this reading, by a source of the caller's
     /// choice. `None` if not every CPU has that source.
-    #[must_use]
     pub fn busy_since_by(&self, earlier: &CpuTimes, source: Source) -> Option<Busy> {
         if source == Source::ProcStat {
             return Some(self.by_stat(earlier));
@@ -131,14 +123,12 @@ fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> Cp
 
 impl Busy {
     /// Busy time, summed over all CPUs.
-    #[must_use]
     pub fn total(&self) -> Nanos {
         self.cpus.iter().map(|c| c.busy).sum()
     }
 
     /// The number of busy CPUs: total busy time divided by the window. KIOPS/core is computed from
     /// it. `None` for an empty window.
-    #[must_use]
     pub fn cpus_busy(&self) -> Option<f64> {
         (self.window > Nanos::ZERO).then(|| self.total().as_secs_f64() / self.window.as_secs_f64())
     }
@@ -146,7 +136,6 @@ impl Busy {
     /// CPUs on which other programs ran in user mode; `None` where this process's own time could
     /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
     /// so that none of this is a cost of this process's I/O.
-    #[must_use]
     pub fn other_programs(&self) -> Option<f64> {
         let all: Nanos = self.cpus.iter().map(|c| c.user).sum();
         let others = all - self.own_user?;
@@ -155,7 +144,6 @@ impl Busy {
     }
 
     /// Stolen time, summed over all CPUs.
-    #[must_use]
     pub fn steal(&self) -> Nanos {
         self.cpus.iter().map(|c| c.steal).sum()
     }
@@ -163,7 +151,6 @@ impl Busy {
     /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
     /// Where the kernel samples by ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate that
     /// misses work which keeps clear of the tick.
-    #[must_use]
     pub fn softirq_share(&self) -> Option<f64> {
         let softirq: Nanos = self.cpus.iter().map(|c| c.softirq).sum();
         let busy = self.total().as_secs_f64();
@@ -171,7 +158,6 @@ impl Busy {
     }
 
     /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
-    #[must_use]
     pub fn steal_share(&self) -> Option<f64> {
         let all = self.window.as_secs_f64() * self.cpus.len() as f64;
         (all > 0.0).then(|| self.steal().as_secs_f64() / all)
@@ -238,10 +224,8 @@ mod tests {
         assert!((busy.softirq_share().unwrap() - 0.06 / 3.55).abs() < 1e-12);
         assert!((busy.steal_share().unwrap() - 0.1 / 4.0).abs() < 1e-12);
         // By cpuidle CPU 0 slept 100 + 300 000 us.
-        assert_eq!(
-            busy.cpus[0].other,
-            Some(Nanos::from_micros(2_000_000 - 300_100))
-        );
+        let other = Nanos::from_micros(2_000_000 - 300_100);
+        assert_eq!(busy.cpus[0].other, Some(other));
     }
 
     /// In 2 s all programs ran for 3 s in user mode, this one for 0.3 s of them, and a child of it
@@ -272,10 +256,8 @@ mod tests {
         assert_eq!(trusted.cpus[0].busy, Nanos::from_micros(500_000 - 300_100));
         assert_eq!(trusted.cpus[0].other, Some(Nanos::from_millis(150)));
         let halting = window("haltpoll", Nanos::from_millis(500));
-        assert_eq!(
-            (halting.source, halting.resolution),
-            (Source::ProcStat, STAT_UNIT)
-        );
+        assert_eq!(halting.source, Source::ProcStat);
+        assert_eq!(halting.resolution, STAT_UNIT);
     }
 
     #[test]
@@ -284,16 +266,12 @@ mod tests {
         let before = CpuTimes::read(&roots).unwrap();
         let start = std::time::Instant::now();
         while start.elapsed().as_millis() < 300 {}
-        let busy = CpuTimes::read(&roots)
-            .unwrap()
-            .busy_since_by(&before, Source::ProcStat)
-            .unwrap();
+        let now = CpuTimes::read(&roots).unwrap();
+        let busy = now.busy_since_by(&before, Source::ProcStat).unwrap();
         // At least the time of one CPU, less the rounding of the counts and the time that was
         // stolen or preempted.
-        assert!(
-            busy.total() + busy.steal() + busy.resolution >= Nanos::from_millis(280),
-            "{busy:?}"
-        );
+        let most = busy.total() + busy.steal() + busy.resolution;
+        assert!(most >= Nanos::from_millis(280), "{busy:?}");
         assert!(busy.total() <= Nanos(busy.window.0 * busy.cpus.len() as u64));
     }
 }

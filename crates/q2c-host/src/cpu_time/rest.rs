@@ -1,5 +1,3 @@
-//! How busy the CPUs are while q2c does nothing.
-
 use super::CpuTimes;
 use crate::Roots;
 use q2c_result::Warning;
@@ -14,7 +12,6 @@ pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again"
 
 /// Number of busy CPUs while the caller does nothing: the least of several looks of length `look`,
 /// since something short may happen to run now. `None` when it cannot be read.
-#[must_use]
 pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..REST_LOOKS {
@@ -46,11 +43,8 @@ mod tests {
     #[test]
     fn a_busy_machine_is_warned_of_by_its_number() {
         assert_eq!(busy_before(0.2, "measured", "it matters"), None);
-        let told = busy_before(1.9, "measured", "it matters").unwrap();
-        let found = "1.90 CPUs were busy with other work before anything was measured";
-        assert_eq!(
-            (told.id.as_str(), told.found.as_str()),
-            ("busy-at-rest", found)
-        );
+        let warning = busy_before(1.9, "measured", "it matters").unwrap();
+        assert_eq!(warning.id.as_str(), "busy-at-rest");
+        assert!(warning.found.starts_with("1.90 CPUs"));
     }
 }

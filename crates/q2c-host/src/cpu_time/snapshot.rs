@@ -1,5 +1,3 @@
-//! One reading of the CPU counters.
-
 use super::task::user_and_system;
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
@@ -24,7 +22,6 @@ pub struct CpuTimes {
     pub(super) handlers_outside: bool,
 }
 
-/// One CPU's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuCounters {
     /// idle + iowait of `/proc/stat`.
@@ -33,9 +30,7 @@ pub(super) struct CpuCounters {
     pub user: Nanos,
     /// Time that the hypervisor gave to others.
     pub steal: Nanos,
-    /// Time in interrupt handlers.
     pub irq: Nanos,
-    /// Time in softirqs.
     pub softirq: Nanos,
     /// Sum of the residencies of all cpuidle states; `None` where they cannot be read.
     pub cpuidle: Option<Nanos>,
@@ -44,9 +39,6 @@ pub(super) struct CpuCounters {
 impl CpuTimes {
     /// Reads the counters, and dates them by the process's monotonic clock at the middle of the
     /// reading.
-    ///
-    /// # Errors
-    /// `/proc/stat` cannot be read or has no CPU lines.
     pub fn read(roots: &Roots) -> Result<CpuTimes, Fault> {
         static ORIGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
         let origin = *ORIGIN;
@@ -59,7 +51,6 @@ impl CpuTimes {
 
     /// The counters of a simulated machine at `at`: what threads and interrupts took of each CPU
     /// since the begin. All threads are this process's.
-    #[must_use]
     pub fn simulated(at: Nanos, spent: impl Iterator<Item = [Nanos; 2]>) -> CpuTimes {
         let counters = |(cpu, [threads, irq]): (u32, [Nanos; 2])| {
             let counters = CpuCounters {
@@ -80,9 +71,6 @@ impl CpuTimes {
     }
 
     /// Reads the counters and dates them `at`.
-    ///
-    /// # Errors
-    /// As [`CpuTimes::read`].
     pub fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, Fault> {
         let path = roots.proc("stat");
         let tried = format!("read the CPU times in {}", path.display());
@@ -108,7 +96,6 @@ impl CpuTimes {
     }
 
     /// The moment at which the counters were read.
-    #[must_use]
     pub fn at(&self) -> Nanos {
         self.at
     }

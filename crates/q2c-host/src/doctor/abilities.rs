@@ -52,7 +52,6 @@ fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &
     }
 }
 
-/// Whether BPF programs can be loaded.
 pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
     let ability = by(facts, |all| &all.bpf)?;
     let told = finding(
@@ -82,7 +81,6 @@ pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether tracefs can be read: recordings go by it where BPF is refused.
 pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     const MEANS: &str = "where BPF is refused, nothing can be recorded";
     facts.abilities.as_ref()?;
@@ -115,7 +113,6 @@ pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether q2c's scheduler can be loaded into the kernel.
 pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
         by(facts, |all| &all.scx)?,
@@ -126,7 +123,6 @@ pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// Whether tasks of all users can be given other CPUs.
 pub(super) fn moving(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     let status = facts.proc("self/status")?;
@@ -137,7 +133,6 @@ pub(super) fn moving(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether file systems can be mounted.
 pub(super) fn mounting(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     let status = facts.proc("self/status")?;
@@ -182,7 +177,6 @@ pub(super) fn f2fs(facts: &DoctorFacts) -> Option<Finding> {
     maker(facts, "f2fs")
 }
 
-/// Whether RAM devices can be made by the kernel module.
 pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
         by(facts, |all| &all.ramdisk_module)?,
@@ -193,7 +187,6 @@ pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// Whether RAM devices can be made by ublk.
 pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
     let ability = by(facts, |all| &all.ublk)?;
     let told = finding(
@@ -216,7 +209,6 @@ pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether SPDK's own tool is there.
 pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
         by(facts, |all| &all.spdk)?,
@@ -227,7 +219,6 @@ pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// Whether this process may change settings.
 pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     let user = match facts.root {

@@ -1,5 +1,3 @@
-//! Checks of the kernel's build options, command line and limits.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use crate::kernel_config::KernelConfig;
@@ -23,15 +21,12 @@ const LIGHT: [&str; 5] = [
     "DEBUG_ATOMIC_SLEEP",
 ];
 
-fn no_config() -> &'static str {
-    "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules"
-}
+const NO_CONFIG: &str = "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules";
 
-/// Whether the kernel was built with the debugging checks of its developers, which slow every I/O.
 pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
     let Some(config) = &facts.config else {
         return Some(Finding::unknown(
-            no_config(),
+            NO_CONFIG,
             "whether it checks itself at every I/O cannot be told",
         ));
     };
@@ -53,11 +48,10 @@ pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The rate of the tick, which interrupts polling threads and samples where CPU time went.
 pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
     let Some(config) = &facts.config else {
         return Some(Finding::unknown(
-            no_config(),
+            NO_CONFIG,
             "how often the tick interrupts a busy CPU is not known",
         ));
     };
@@ -75,11 +69,10 @@ pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the kernel measures the time in interrupts and softirqs, or only samples it.
 pub(super) fn irq_time(facts: &DoctorFacts) -> Option<Finding> {
     let Some(config) = &facts.config else {
         return Some(Finding::unknown(
-            no_config(),
+            NO_CONFIG,
             "whether interrupt time is measured or sampled is not known",
         ));
     };
@@ -96,7 +89,6 @@ pub(super) fn irq_time(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The preemption model: when a thread in the kernel may lose its CPU.
 pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
     let Some(model) = model(facts) else {
         return Some(Finding::unknown(
@@ -144,7 +136,6 @@ fn model(facts: &DoctorFacts) -> Option<String> {
     Some(booted.or_else(built).unwrap_or(told))
 }
 
-/// Items of the kernel's command line that change measured results.
 pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
     let items = facts.machine.other.iter().filter_map(|(key, value)| {
         let key = key.strip_prefix("command line ")?;
@@ -170,12 +161,10 @@ pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether huge pages are set aside, which SPDK needs.
 pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|l| l.strip_prefix("HugePages_Total:"))?;
+    let mut lines = text.lines();
+    let line = lines.find_map(|l| l.strip_prefix("HugePages_Total:"))?;
     let number: u64 = line.trim().parse().ok()?;
     let found = format!("{number} huge pages set aside");
     Some(match number {
@@ -189,7 +178,6 @@ pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether libaio contexts find room below the limit that all contexts of the machine share.
 pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
     /// Requests of 128 jobs at depth 128, twice.
     const ENOUGH: u64 = 32_768;

@@ -1,15 +1,11 @@
-//! Checks of the CPUs: frequency, SMT, isolation, and other load.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::remedy::Remedy;
 use crate::cpu_list;
 use crate::cpu_time::QUIET_CPUS;
 
-/// The hint to the processor, below a CPU's folder.
 const PREFERENCE: &str = "cpufreq/energy_performance_preference";
 
-/// The frequency governor. One that follows the load favours polling, whose load is constant.
 pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     let Some(governor) = &facts.machine.governor else {
         return Some(Finding::unknown(
@@ -60,20 +56,15 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Frequency boost. It lasts only while few cores are busy, so throughput may fall over many jobs
-/// because the clock falls.
 pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
     const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
     const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
-    let intel = facts
-        .sys(INTEL)
-        .map(|v| (v == "0", facts.set_sys("1", INTEL)));
-    let others = || {
-        facts
-            .sys(OTHERS)
-            .map(|v| (v == "1", facts.set_sys("0", OTHERS)))
+    let told = |file: &str, on: &str, off: &str| {
+        let value = facts.sys(file)?;
+        Some((value == on, facts.set_sys(off, file)))
     };
-    let (on, off): (bool, Remedy) = intel.or_else(others)?;
+    let others = || told(OTHERS, "1", "0");
+    let (on, off): (bool, Remedy) = told(INTEL, "0", "1").or_else(others)?;
     Some(match on {
         true => Finding::warn(
             "boost is on",
@@ -84,7 +75,6 @@ pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// SMT: jobs on siblings share a core.
 pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
     Some(match facts.machine.threads_per_core {
         None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
@@ -111,12 +101,10 @@ fn apart(facts: &DoctorFacts) -> bool {
     !facts.jobs.is_empty() && facts.jobs.iter().all(|j| lone(j) == Some(true))
 }
 
-/// Isolated and tickless CPUs, which do not compare with the others.
 pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
     let list = |name: &str| {
-        let text = facts
-            .sys(&format!("devices/system/cpu/{name}"))
-            .filter(|t| t != "(null)");
+        let text = facts.sys(&format!("devices/system/cpu/{name}"));
+        let text = text.filter(|t| t != "(null)");
         text.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
     };
     let (isolated, tickless) = (list("isolated"), list("nohz_full"));
@@ -126,12 +114,9 @@ pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
             "every CPU takes ticks and other tasks: pinned jobs share theirs when the machine is busy",
         ));
     }
+    let (isolated, tickless) = (shown(&isolated), shown(&tickless));
     Some(Finding::warn(
-        format!(
-            "isolcpus: {}; nohz_full: {}",
-            shown(&isolated),
-            shown(&tickless)
-        ),
+        format!("isolcpus: {isolated}; nohz_full: {tickless}"),
         "CPUs differ: jobs on and off the isolated ones are not comparable, and the machine's idle baseline is uneven",
     ))
 }
@@ -160,13 +145,10 @@ pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// How many CPUs are busy while q2c does nothing.
 pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
     let busy = facts.busy_at_rest?;
-    let found = format!(
-        "{busy:.2} of {} CPUs are busy while q2c does nothing",
-        facts.online().len()
-    );
+    let cpus = facts.online().len();
+    let found = format!("{busy:.2} of {cpus} CPUs are busy while q2c does nothing");
     Some(match busy <= QUIET_CPUS {
         true => Finding::pass(found, "the CPUs are free for jobs"),
         false => Finding::invalidates(
@@ -177,14 +159,11 @@ pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The share of CPU time since boot that the hypervisor gave to others.
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let counts: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|w| w.parse().ok())
-        .collect();
+    let words = line.split_whitespace();
+    let counts: Vec<u64> = words.map_while(|w| w.parse().ok()).collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
     let (steal, all) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());

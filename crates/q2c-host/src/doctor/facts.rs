@@ -1,5 +1,3 @@
-//! The facts that the checks look at, collected before the first check runs.
-
 use super::abilities::Abilities;
 use crate::block::{self, TargetDisk};
 use crate::kernel_config::KernelConfig;
@@ -34,37 +32,27 @@ pub struct ToolCosts {
 /// `with_` methods, and hand it to [`run`](super::run).
 #[derive(Clone, Debug)]
 pub struct DoctorFacts<'a> {
-    /// The kernel's trees.
     pub(super) roots: &'a Roots,
-    /// The machine's facts.
     pub(super) machine: Machine,
-    /// The target's facts; `None` when no target was named.
     pub(super) target: Option<&'a Target>,
-    /// The target's disk in sysfs; `None` where it has none.
     pub(super) target_disk: Option<TargetDisk>,
     /// The result of setting up a ring; `None` when that was not tried.
     pub(super) ring: Option<RingProbe>,
     /// The folder of the restore journals; `None` when it is not known.
     pub(super) journal: Option<PathBuf>,
-    /// Cores, sockets and nodes.
     pub(super) topology: Topology,
-    /// The CPUs of the jobs; empty when none are named.
     pub(super) jobs: Vec<CpuId>,
-    /// The cost of q2c's own work; `None` when it was not measured.
     pub(super) costs: Option<ToolCosts>,
     /// Number of busy CPUs while q2c does nothing; `None` when it was not measured.
     pub(super) busy_at_rest: Option<f64>,
-    /// The kernel's build options; `None` where the kernel tells none.
     pub(super) config: Option<KernelConfig>,
     /// What the parts of q2c say about this machine; `None` when they were not asked.
     pub(super) abilities: Option<Abilities>,
-    /// Whether this process is root's.
     pub(super) root: bool,
 }
 
 impl<'a> DoctorFacts<'a> {
     /// Reads the facts about the machine, and about the target's disk when a target is named.
-    #[must_use]
     pub fn new(roots: &'a Roots, target: Option<&'a Target>) -> DoctorFacts<'a> {
         let name = target.and_then(|t| Some(t.device.as_ref()?.name.clone()));
         DoctorFacts {
@@ -86,56 +74,44 @@ impl<'a> DoctorFacts<'a> {
 
     /// Adds what the parts of q2c say about this machine.
     #[must_use]
-    pub fn with_abilities(self, abilities: Abilities) -> DoctorFacts<'a> {
-        DoctorFacts {
-            abilities: Some(abilities),
-            ..self
-        }
+    pub fn with_abilities(mut self, abilities: Abilities) -> DoctorFacts<'a> {
+        self.abilities = Some(abilities);
+        self
     }
 
     /// Adds the result of setting up a ring.
     #[must_use]
-    pub fn with_ring(self, probe: RingProbe) -> DoctorFacts<'a> {
-        DoctorFacts {
-            ring: Some(probe),
-            ..self
-        }
+    pub fn with_ring(mut self, probe: RingProbe) -> DoctorFacts<'a> {
+        self.ring = Some(probe);
+        self
     }
 
     /// Adds the folder of the restore journals.
     #[must_use]
-    pub fn with_journal(self, dir: &Path) -> DoctorFacts<'a> {
-        DoctorFacts {
-            journal: Some(dir.to_owned()),
-            ..self
-        }
+    pub fn with_journal(mut self, dir: &Path) -> DoctorFacts<'a> {
+        self.journal = Some(dir.to_owned());
+        self
     }
 
     /// Adds the CPUs that the jobs will run on.
     #[must_use]
-    pub fn with_jobs(self, cpus: &[CpuId]) -> DoctorFacts<'a> {
-        DoctorFacts {
-            jobs: cpus.to_owned(),
-            ..self
-        }
+    pub fn with_jobs(mut self, cpus: &[CpuId]) -> DoctorFacts<'a> {
+        self.jobs = cpus.to_owned();
+        self
     }
 
     /// Adds the measured cost of q2c's own work.
     #[must_use]
-    pub fn with_costs(self, costs: ToolCosts) -> DoctorFacts<'a> {
-        DoctorFacts {
-            costs: Some(costs),
-            ..self
-        }
+    pub fn with_costs(mut self, costs: ToolCosts) -> DoctorFacts<'a> {
+        self.costs = Some(costs);
+        self
     }
 
     /// Adds the measured number of busy CPUs while q2c does nothing.
     #[must_use]
-    pub fn with_busy_at_rest(self, cpus: f64) -> DoctorFacts<'a> {
-        DoctorFacts {
-            busy_at_rest: Some(cpus),
-            ..self
-        }
+    pub fn with_busy_at_rest(mut self, cpus: f64) -> DoctorFacts<'a> {
+        self.busy_at_rest = Some(cpus);
+        self
     }
 
     /// The kernel's version; (0, 0) when it cannot be told.
@@ -155,7 +131,6 @@ impl<'a> DoctorFacts<'a> {
         attr::text(&self.roots.proc(path))
     }
 
-    /// The name of the target's disk, and the value of an attribute of its queue.
     pub(super) fn queue(&self, attribute: &str) -> Option<(&str, String)> {
         let disk = &self.target_disk.as_ref()?.disk;
         Some((
@@ -185,7 +160,6 @@ impl<'a> DoctorFacts<'a> {
         self.online().iter().filter_map(text).collect()
     }
 
-    /// The value of an item on the kernel's command line.
     pub(super) fn command_line(&self, item: &str) -> Option<String> {
         let line = self.proc("cmdline")?;
         let found = line

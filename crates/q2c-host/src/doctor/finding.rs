@@ -1,5 +1,3 @@
-//! The result of one check, without its name and group.
-
 use super::remedy::Remedy;
 use q2c_result::Verdict;
 
@@ -33,7 +31,6 @@ impl Finding {
         Finding::new(Verdict::Warn, found, means)
     }
 
-    /// The columns of results that the finding makes invalid are named as in [`q2c_result::Check`].
     pub fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
         Finding {
             columns: columns.iter().map(|&c| c.to_owned()).collect(),
@@ -45,7 +42,6 @@ impl Finding {
         Finding::new(Verdict::Unknown, found, means)
     }
 
-    /// Adds what would change the state found.
     pub fn mend(self, remedy: impl Into<Option<Remedy>>) -> Finding {
         Finding {
             remedy: remedy.into(),

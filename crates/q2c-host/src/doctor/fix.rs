@@ -1,5 +1,3 @@
-//! Changes the settings that checks found wanting, under the restore guard.
-
 use super::facts::DoctorFacts;
 use super::registry;
 use super::remedy::{Remedy, Setting};
@@ -18,7 +16,6 @@ pub struct FixPlan {
     pub left: Vec<LeftAsIs>,
 }
 
-/// One setting to be changed.
 #[derive(Clone, Debug)]
 struct Step {
     check: &'static str,
@@ -30,7 +27,6 @@ struct Step {
 
 /// What would mend the findings on this machine. Only what a check warns of, or calls invalid, is
 /// in it.
-#[must_use]
 pub fn plan(facts: &DoctorFacts) -> FixPlan {
     let mut plan = FixPlan::default();
     for (check, finding) in registry::findings(facts) {
@@ -85,13 +81,9 @@ impl FixPlan {
         }
     }
 
-    /// The part of the plan that is of these checks; all of it when none are named.
-    ///
-    /// # Errors
-    /// There is no check of a name, which is returned.
+    /// Keeps the steps of these checks, all when none are named. The error is an unknown name.
     pub fn only(mut self, checks: &[String]) -> Result<FixPlan, String> {
-        let unknown = checks.iter().find(|name| !registry::has(name));
-        if let Some(unknown) = unknown {
+        if let Some(unknown) = checks.iter().find(|name| !registry::has(name)) {
             return Err(unknown.clone());
         }
         let named = |check: &str| checks.is_empty() || checks.iter().any(|name| name == check);
@@ -100,24 +92,19 @@ impl FixPlan {
         Ok(self)
     }
 
-    /// The changes as they would be made, with those that will be refused because a file may not be
-    /// written. Nothing is written.
-    #[must_use]
+    /// The changes to be made. One whose file may not be written is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
-        let each = self.steps.iter();
         let foreseen = |step: &Step| {
             step.told(match step.open() {
                 Ok(_) => ChangeState::Planned,
                 Err(error) => refused(&error),
             })
         };
-        each.map(foreseen).collect()
+        self.steps.iter().map(foreseen).collect()
     }
 
     /// Makes the changes. One that is refused is told in its place, and the others are made.
-    ///
-    /// # Errors
-    /// The journal cannot be written. What was changed until then is undone with the guard.
+    /// Fails if the journal cannot be written; what was changed is then undone with the guard.
     pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
         let each = self.steps.iter();
         each.map(|step| Ok(step.told(step.make(guard)?))).collect()
@@ -125,7 +112,6 @@ impl FixPlan {
 }
 
 impl Step {
-    /// Opens the file to write, and writes nothing.
     fn open(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(&self.file)
     }

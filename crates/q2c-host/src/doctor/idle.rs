@@ -1,5 +1,3 @@
-//! Checks of idle states and of how idle time is counted.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::remedy::{Remedy, Setting};
@@ -8,8 +6,6 @@ use crate::attr;
 /// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
 const SHALLOW: u64 = 10;
 
-/// The deepest idle state. Deep states lengthen every wake-up, which costs interrupts and sleeps,
-/// but never polling.
 pub(super) fn states(facts: &DoctorFacts) -> Option<Finding> {
     let states = &facts.machine.idle_states;
     if states.is_empty() {
@@ -37,7 +33,6 @@ pub(super) fn states(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Switches off the states that are left late, on every CPU.
 fn switch_off(facts: &DoctorFacts) -> Remedy {
     let cpus = facts.online().iter();
     let states = cpus.flat_map(|&cpu| attr::entries(&facts.roots.cpu(cpu, "cpuidle")));
@@ -66,7 +61,6 @@ fn switched_off(facts: &DoctorFacts) -> Vec<String> {
     })
 }
 
-/// The governor that chooses the idle state, and whether it spins before the CPU sleeps.
 pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     let spin_ns = facts.sys("module/haltpoll/parameters/guest_halt_poll_ns");
     let Some(governor) = facts.machine.idle_governor.as_deref() else {
@@ -90,7 +84,6 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether idle time in `/proc/stat` is exact, which the CPU accounting needs.
 pub(super) fn accounting(facts: &DoctorFacts) -> Option<Finding> {
     if facts.command_line("nohz").is_some_and(|v| v == "off") {
         return Some(Finding::invalidates(

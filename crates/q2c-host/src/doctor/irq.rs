@@ -1,5 +1,3 @@
-//! Checks of the device's interrupts and of where completions run.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::remedy::{Remedy, Setting};
@@ -9,7 +7,6 @@ use q2c_model::CpuId;
 use q2c_result::CpuTrial;
 use q2c_result::doctor::WhyLeft;
 
-/// The CPUs that take the device's interrupts.
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let target_disk = facts.target_disk.as_ref()?;
     let name = &target_disk.disk.name;
@@ -20,27 +17,21 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         ));
     };
     let (cpus, how) = routed(facts, &lines);
-    let found = format!(
-        "{} of {name} {how} {}{}",
-        shown(&lines),
-        if cpus.is_empty() {
-            "no CPU".into()
-        } else {
-            let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-            format!("{word} {}", cpu_list::show(&cpus))
-        },
-        reached(facts)
-    );
+    let which = match cpus.len() {
+        0 => "no CPU".to_owned(),
+        1 => format!("CPU {}", cpu_list::show(&cpus)),
+        _ => format!("CPUs {}", cpu_list::show(&cpus)),
+    };
+    let (lines_of_it, reached) = (shown(&lines), reached(facts));
+    let found = format!("{lines_of_it} of {name} {how} {which}{reached}");
     Some(one_or_many(facts, &cpus, found, &lines))
 }
 
-/// The device's interrupt lines; `None` where there is no device or no line of it.
 fn lines_of(facts: &DoctorFacts) -> Option<Interrupts> {
     let read = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok();
     read.filter(|all| !all.lines.is_empty())
 }
 
-/// Whether interrupts of the device are counted.
 pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
     lines_of(facts).is_some()
 }
@@ -107,10 +98,8 @@ fn spread(facts: &DoctorFacts, lines: &Interrupts) -> Remedy {
     if used.len() < 2 {
         return Remedy::Nothing(WhyLeft::OneLine);
     }
-    if used
-        .iter()
-        .all(|line| is_managed(facts, line) == Some(true))
-    {
+    let managed = |line: &&IrqLine| is_managed(facts, line) == Some(true);
+    if used.iter().all(managed) {
         return Remedy::Nothing(WhyLeft::Managed);
     }
     let pairs = used.iter().zip(facts.online().iter().cycle());
@@ -135,7 +124,6 @@ fn is_managed(facts: &DoctorFacts, line: &IrqLine) -> Option<bool> {
     Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
 }
 
-/// Whether irqbalance runs: it moves interrupts in the middle of a run.
 pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
     let processes = std::fs::read_dir(&facts.roots.proc).ok()?;
     let is_it =
@@ -151,8 +139,6 @@ pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Where completions run, by `rq_affinity`: with 0 on the CPU of the interrupt, with 1 near the
-/// submitter, with 2 on the submitter's CPU.
 pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
     let (_, value) = facts.queue("rq_affinity")?;
     let place = match value.as_str() {
@@ -172,8 +158,6 @@ pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// Whether the kernel manages the lines' CPUs itself. Other lines may be moved by a balancer or a
-/// user.
 pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
     let told: Option<Vec<bool>> = lines.iter().map(|line| is_managed(facts, line)).collect();
@@ -194,14 +178,10 @@ pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether other devices share the lines: such a line counts the interrupts of all of them.
 pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
-    let shared: Vec<String> = lines
-        .iter()
-        .filter(|l| l.name.contains(", "))
-        .map(|l| format!("{} ({})", l.irq, l.name))
-        .collect();
+    let shared = lines.iter().filter(|l| l.name.contains(", "));
+    let shared: Vec<String> = shared.map(|l| format!("{} ({})", l.irq, l.name)).collect();
     Some(match shared.is_empty() {
         true => Finding::pass(
             "no line is shared with another device",
@@ -215,7 +195,6 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The device's lines that took at least one interrupt; `None` where there is no device or no such
 /// line.
 fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
     let used: Vec<IrqLine> = lines_of(facts)?.lines.into_iter().filter(is_used).collect();

@@ -1,5 +1,3 @@
-//! Checks of what the kernel allows and offers.
-
 use super::facts::{DoctorFacts, RingProbe};
 use super::finding::Finding;
 use super::remedy::Remedy;
@@ -14,9 +12,10 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     const URING: &[&str] = &["io_uring", "io_uring_cmd"];
     const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
     let sysctl = facts.proc("sys/kernel/io_uring_disabled");
-    let shown = sysctl
-        .as_deref()
-        .map_or("no sysctl".to_owned(), |v| format!("io_uring_disabled={v}"));
+    let shown = match &sysctl {
+        Some(value) => format!("io_uring_disabled={value}"),
+        None => "no sysctl".to_owned(),
+    };
     let forbidden =
         |found| Finding::invalidates(URING, found, GONE).mend(facts.by_hand("0", SYSCTL));
     Some(match (&facts.ring, sysctl.as_deref()) {
@@ -52,14 +51,12 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
-    let line = limits
-        .lines()
-        .find_map(|l| l.strip_prefix("Max locked memory"))?;
+    let mut lines = limits.lines();
+    let line = lines.find_map(|l| l.strip_prefix("Max locked memory"))?;
     let soft = line.split_whitespace().next()?.to_owned();
-    let bytes: u64 = if soft == "unlimited" {
-        u64::MAX
-    } else {
-        soft.parse().ok()?
+    let bytes: u64 = match soft.as_str() {
+        "unlimited" => u64::MAX,
+        number => number.parse().ok()?,
     };
     Some(match bytes >= ENOUGH {
         true => Finding::pass(format!("locked memory: {soft}"), "buffers can be registered"),
@@ -74,7 +71,6 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the kernel has hybrid polling by `io_poll_delay`, with preadv2 and RWF_HIPRI.
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     if facts.version() == (0, 0) {
@@ -99,7 +95,6 @@ pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the kernel has hybrid polling in io_uring (IORING_SETUP_HYBRID_IOPOLL).
 pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
@@ -111,7 +106,6 @@ pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the kernel has DEFER_TASKRUN. Without it a completion wakes the sleeping thread early.
 pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
@@ -131,23 +125,17 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let named = facts
-        .machine
-        .other
-        .iter()
-        .filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)));
-    let known: Vec<_> = named.collect();
+    let all = facts.machine.other.iter();
+    let known = all.filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)));
+    let known: Vec<_> = known.collect();
     if known.is_empty() {
         return Some(Finding::unknown(
             "the kernel does not tell",
             "results name no mitigations",
         ));
     }
-    let active: Vec<&str> = known
-        .iter()
-        .filter(|(_, v)| v.starts_with("Mitigation"))
-        .map(|(k, _)| *k)
-        .collect();
+    let active = known.iter().filter(|(_, v)| v.starts_with("Mitigation"));
+    let active: Vec<&str> = active.map(|(k, _)| *k).collect();
     Some(match active.is_empty() {
         true => Finding::pass(
             "no mitigation in force",

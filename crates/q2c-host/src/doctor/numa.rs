@@ -1,12 +1,9 @@
-//! Checks of NUMA: where the device is, seen from the CPUs.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use crate::cpu_list;
 use crate::topology::device_node;
 use q2c_model::CpuId;
 
-/// Whether the jobs' CPUs are on the device's node.
 pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
     let target_disk = facts.target_disk.as_ref()?;
     let name = &target_disk.disk.name;
@@ -28,18 +25,10 @@ pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
             "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
         ));
     };
-    let remote: Vec<CpuId> = facts
-        .jobs
-        .iter()
-        .copied()
-        .filter(|&c| !on(facts, c, node))
-        .collect();
-    let local: Vec<CpuId> = facts
-        .online()
-        .iter()
-        .copied()
-        .filter(|&c| on(facts, c, node))
-        .collect();
+    let remote = |cpu: &CpuId| !on(facts, *cpu, node);
+    let remote: Vec<CpuId> = facts.jobs.iter().copied().filter(remote).collect();
+    let local = facts.online().iter().copied();
+    let local: Vec<CpuId> = local.filter(|&c| on(facts, c, node)).collect();
     let found = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&local));
     Some(match remote.is_empty() {
         true => Finding::pass(
@@ -54,13 +43,10 @@ pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 fn on(facts: &DoctorFacts, cpu: CpuId, node: u32) -> bool {
-    facts
-        .topology
-        .cpu(cpu)
-        .is_some_and(|c| c.node == Some(node))
+    let cpu = facts.topology.cpu(cpu);
+    cpu.is_some_and(|c| c.node == Some(node))
 }
 
-/// NUMA balancing: the kernel moves memory between nodes during a run.
 pub(super) fn balancing(facts: &DoctorFacts) -> Option<Finding> {
     const SWITCH: &str = "sys/kernel/numa_balancing";
     if facts.topology.nodes.len() < 2 {

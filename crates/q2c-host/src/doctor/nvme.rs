@@ -27,7 +27,6 @@ fn controller(facts: &DoctorFacts) -> Option<PathBuf> {
     dirs.into_iter().find(|d| d.join("state").is_file())
 }
 
-/// Hardware queues that the driver reserves for polling and for writes.
 pub(super) fn queues(facts: &DoctorFacts) -> Option<Finding> {
     let disk = disk(facts)?;
     let Some(poll) = parameter(facts, "nvme", "poll_queues") else {
@@ -76,7 +75,6 @@ fn controller_name(facts: &DoctorFacts, disk: &str) -> String {
     }
 }
 
-/// Autonomous power states, in which a drive may sleep between requests.
 pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
     let disk = disk(facts)?;
     let file = controller(facts).map(|dir| dir.join(TOLERANCE));
@@ -106,7 +104,6 @@ pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The controller's state. While it resets, connects or is removed, measured numbers are worthless.
 pub(super) fn state(facts: &DoctorFacts) -> Option<Finding> {
     disk(facts)?;
     let state = attr::text(&controller(facts)?.join("state"))?;

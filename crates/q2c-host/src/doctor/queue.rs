@@ -1,5 +1,3 @@
-//! Checks of the request queue of the target's disk.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::remedy::Remedy;
@@ -11,8 +9,6 @@ use std::path::PathBuf;
 /// Columns of results that need poll queues.
 pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
 
-/// Whether the disk has poll queues. Without them "polled" requests are completed by interrupts or
-/// refused.
 pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("io_poll")?;
     if value == "1" {
@@ -56,20 +52,14 @@ fn driver_option(disk: &str) -> Option<&'static str> {
         ),
         ("nullb", "modprobe null_blk poll_queues=2"),
     ];
-    lines
-        .iter()
-        .find(|(prefix, _)| disk.starts_with(prefix))
-        .map(|(_, line)| *line)
+    let line = lines.iter().find(|(prefix, _)| disk.starts_with(prefix));
+    line.map(|(_, line)| *line)
 }
 
-/// The I/O scheduler. It costs a lock per request; for a disk with one hardware queue the kernel
-/// selects one by itself.
 pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
     let disk = &facts.target_disk.as_ref()?.disk.name;
-    let Some(name) = facts
-        .target
-        .and_then(|t| t.device.as_ref()?.scheduler.clone())
-    else {
+    let scheduler = |t: &q2c_result::Target| t.device.as_ref()?.scheduler.clone();
+    let Some(name) = facts.target.and_then(scheduler) else {
         return Some(Finding::unknown(
             format!("{disk}: not told"),
             "which scheduler is in force is not known",
@@ -84,7 +74,6 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Merging. The search for requests to merge costs CPU, and random I/O gains nothing from it.
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("nomerges")?;
     let found = format!("{disk}: nomerges={value}");
@@ -102,7 +91,6 @@ pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
     facts.queue("iostats").is_none_or(|(_, value)| value == "1")
 }
 
-/// The device's request counters, which prove that I/O happened, at a small cost per request.
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("iostats")?;
     Some(match value.as_str() {
@@ -118,7 +106,6 @@ pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Write-back throttling, which holds back buffered writes in favour of reads.
 pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("wbt_lat_usec")?;
     Some(match value.as_str() {
@@ -130,7 +117,6 @@ pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The number of requests that a hardware queue takes.
 pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     /// The smallest number with which a queue does not run empty in q2c's sweeps.
     const FEW: u64 = 64;
@@ -151,7 +137,6 @@ pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Read-ahead. It fetches more than asked for, for buffered readers only.
 pub(super) fn read_ahead(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("read_ahead_kb")?;
     Some(Finding::pass(
@@ -160,20 +145,15 @@ pub(super) fn read_ahead(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// The number of hardware queues. A single one makes all CPUs share a lock.
 pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     let disk = &facts.target_disk.as_ref()?.disk;
     let queues = attr::entries(&disk.dir.join("mq"));
     let cpus = facts.online().len();
-    let found = format!(
-        "{}: {}{}",
-        disk.name,
-        counted(&queues),
-        types(facts, &queues)
-    );
+    let (name, counted, types) = (&disk.name, counted(&queues), types(facts, &queues));
+    let found = format!("{name}: {counted}{types}");
     Some(match queues.len() {
         0 => Finding::warn(
-            format!("{}: none, it takes bios", disk.name),
+            format!("{name}: none, it takes bios"),
             "no tags, no scheduler, no polling: jobs meet in the driver's own locks",
         ),
         1 if cpus > 1 => Finding::warn(

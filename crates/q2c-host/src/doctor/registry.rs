@@ -1,7 +1,6 @@
-//! The list of all checks, in the order of the report, and the function that runs them.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
+use super::remedy::Remedy;
 use super::{abilities, build, cpu, idle, irq, kernel, numa, nvme, queue, target, thermal, tool};
 use q2c_result::doctor::SCHEMA;
 use q2c_result::doctor::Use::{
@@ -12,13 +11,17 @@ use q2c_result::{Check, DoctorReport};
 /// The function of a check. It returns `None` where the check does not apply.
 type CheckFn = fn(&DoctorFacts) -> Option<Finding>;
 
+/// What the methods of completion depend on.
+const METHODS: &[Use] = &[Tune, Bench];
+/// What polling in the kernel depends on.
+const POLLING: &[Use] = &[Tune, Bench, KernelPolling];
 /// What every measurement depends on.
 const ALL: &[Use] = &[Measuring];
 
 /// Group, stable name, uses and function of each check. A check stands under the first of its
 /// uses.
 const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
-    ("kernel", "io-uring", &[Tune, Bench], kernel::io_uring),
+    ("kernel", "io-uring", METHODS, kernel::io_uring),
     ("kernel", "memlock", &[Bench, Tune], kernel::memlock),
     (
         "kernel",
@@ -26,18 +29,8 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
         &[KernelPolling, Bench, Tune],
         kernel::hybrid_kernel,
     ),
-    (
-        "kernel",
-        "hybrid-uring",
-        &[Tune, Bench],
-        kernel::hybrid_uring,
-    ),
-    (
-        "kernel",
-        "defer-taskrun",
-        &[Tune, Bench],
-        kernel::defer_taskrun,
-    ),
+    ("kernel", "hybrid-uring", METHODS, kernel::hybrid_uring),
+    ("kernel", "defer-taskrun", METHODS, kernel::defer_taskrun),
     ("kernel", "mitigations", ALL, kernel::mitigations),
     ("kernel", "command-line", ALL, build::command_line),
     ("kernel", "preempt", ALL, build::preempt),
@@ -73,24 +66,14 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
     ("irq", "irq-managed", ALL, irq::managed),
     ("irq", "irq-shared", ALL, irq::shared),
     ("queue", "hardware-queues", ALL, queue::hardware_queues),
-    (
-        "queue",
-        "poll-queues",
-        &[Tune, Bench, KernelPolling],
-        queue::poll_queues,
-    ),
+    ("queue", "poll-queues", POLLING, queue::poll_queues),
     ("queue", "scheduler", ALL, queue::scheduler),
     ("queue", "nomerges", ALL, queue::nomerges),
     ("queue", "iostats", ALL, queue::iostats),
     ("queue", "wbt", ALL, queue::write_throttling),
     ("queue", "nr-requests", ALL, queue::nr_requests),
     ("queue", "read-ahead", ALL, queue::read_ahead),
-    (
-        "nvme",
-        "nvme-queues",
-        &[Tune, Bench, KernelPolling],
-        nvme::queues,
-    ),
+    ("nvme", "nvme-queues", POLLING, nvme::queues),
     ("nvme", "nvme-power", ALL, nvme::power),
     ("nvme", "nvme-state", ALL, nvme::state),
     ("target", "target-kind", ALL, target::kind),
@@ -132,33 +115,29 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
     ("place", "moving", &[Placement], abilities::moving),
 ];
 
-/// Whether there is a check of this name.
 pub(super) fn has(name: &str) -> bool {
     REGISTRY.iter().any(|(_, id, _, _)| *id == name)
 }
 
-/// The checks that apply, each with its name and its finding.
 pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static str, Finding)> {
     let each = REGISTRY.iter();
     each.filter_map(move |(_, id, _, look)| Some((*id, look(facts)?)))
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
-#[must_use]
 pub fn run(facts: &DoctorFacts) -> DoctorReport {
     let check = |(group, id, uses, look): &(&str, &str, &[Use], CheckFn)| {
         let found = look(facts)?;
+        let fix = found.remedy.as_ref().and_then(Remedy::line);
         Some(Check {
             id: (*id).to_owned(),
             group: (*group).to_owned(),
             uses: uses.to_vec(),
             verdict: found.verdict,
+            fix: fix.map(str::to_owned),
             columns: found.columns,
             found: found.found,
             means: found.means,
-            fix: found
-                .remedy
-                .and_then(|remedy| remedy.line().map(str::to_owned)),
         })
     };
     DoctorReport {

@@ -1,5 +1,3 @@
-//! What would mend a finding, and the lines that a user copies for it.
-
 use super::facts::DoctorFacts;
 use crate::attr;
 use q2c_result::doctor::WhyLeft;
@@ -25,19 +23,16 @@ impl Setting {
     }
 }
 
-/// What would mend a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
     /// Settings, and the line that writes them.
     Set(Vec<Setting>, String),
     /// A line for the user, and why q2c does not follow it.
     Line(WhyLeft, String),
-    /// Nothing; the reason.
     Nothing(WhyLeft),
 }
 
 impl Remedy {
-    /// The line to copy.
     pub fn line(&self) -> Option<&str> {
         match self {
             Remedy::Set(_, line) | Remedy::Line(_, line) => Some(line),
@@ -52,7 +47,6 @@ impl Remedy {
 }
 
 impl DoctorFacts<'_> {
-    /// The line that writes a value, for this user.
     pub(super) fn write_line(&self, value: &str, path: &str) -> String {
         match self.root {
             true => format!("echo {value} > {path}"),
@@ -60,7 +54,6 @@ impl DoctorFacts<'_> {
         }
     }
 
-    /// The line that runs a command which needs root, for this user.
     pub(super) fn run_line(&self, command: &str) -> String {
         match self.root {
             true => command.to_owned(),
@@ -68,18 +61,15 @@ impl DoctorFacts<'_> {
         }
     }
 
-    /// A command that needs root.
     pub(super) fn program(&self, command: &str) -> Remedy {
         Remedy::Line(WhyLeft::Program, self.run_line(command))
     }
 
-    /// Writes a value to a file of sysfs, by its path below `/sys`.
     pub(super) fn set_sys(&self, value: &str, path: &str) -> Remedy {
         let line = self.write_line(value, &format!("/sys/{path}"));
         Remedy::Set(vec![Setting::new(self.roots.sys(path), value)], line)
     }
 
-    /// Writes a value to a file of procfs, by its path below `/proc`.
     pub(super) fn set_proc(&self, value: &str, path: &str) -> Remedy {
         let line = self.write_line(value, &format!("/proc/{path}"));
         Remedy::Set(vec![Setting::new(self.roots.proc(path), value)], line)

@@ -8,7 +8,6 @@ use crate::attr;
 use crate::target::{UNASKED, never_written};
 use q2c_result::TargetKind;
 
-/// The kind of target. I/O on a file includes the work of its file system.
 pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     let system = target.file_system.as_deref();
@@ -37,7 +36,6 @@ pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the counters of one device can prove the target's I/O.
 pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     Some(match (target.unproved.as_slice(), &target.device) {
@@ -57,8 +55,6 @@ pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The finding by whether the device's interrupts and its requests are counted, as the checks of
-/// these two say.
 fn counted_as(found: String, counted: (bool, bool)) -> Finding {
     match counted {
         (true, true) => Finding::pass(
@@ -82,7 +78,6 @@ fn counted_as(found: String, counted: (bool, bool)) -> Finding {
     }
 }
 
-/// The target's size. A target that fits into the device's own cache is served from it.
 pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
     /// Bytes; larger than the DRAM on consumer and most data-centre drives.
     const LARGE: u64 = 4 << 30;
@@ -97,8 +92,6 @@ pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether reads find written data. Reads of blocks that were never written are answered without
-/// the medium.
 pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
@@ -125,8 +118,6 @@ pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether a file system of the measured device is mounted. Its own I/O would mix with that of the
-/// jobs.
 pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts
         .target
@@ -168,7 +159,6 @@ fn numbers(facts: &DoctorFacts) -> Vec<String> {
         .collect()
 }
 
-/// The device's write cache. A volatile cache acknowledges writes before they are safe.
 pub(super) fn write_cache(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("write_cache")?;
     let found = format!("{disk}: {value}");
@@ -185,7 +175,6 @@ pub(super) fn write_cache(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Compares the unit in which the medium works with the unit in which it is addressed.
 pub(super) fn block_size(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, logical) = facts.queue("logical_block_size")?;
     let (_, physical) = facts.queue("physical_block_size")?;
@@ -200,8 +189,6 @@ pub(super) fn block_size(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Compares the target with the machine's memory. A target that fits into memory may be served from
-/// a cache there.
 pub(super) fn memory(facts: &DoctorFacts) -> Option<Finding> {
     let (target, memory) = (facts.target?, facts.machine.memory?);
     let found = format!("{} of target, {} of memory", target.size, memory.in_short());

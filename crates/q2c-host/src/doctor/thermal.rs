@@ -1,5 +1,3 @@
-//! Checks of heat, and of the PCIe link.
-
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use crate::attr;
@@ -8,7 +6,6 @@ use std::path::{Path, PathBuf};
 /// Degrees Celsius. A device that is nearer to its limit than this throttles within a long run.
 const NEAR_LIMIT: i64 = 5;
 
-/// Throttle events of the CPUs since boot.
 pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
     let cores = facts.of_cpus("thermal_throttle/core_throttle_count");
     let packages = facts.of_cpus("thermal_throttle/package_throttle_count");
@@ -30,7 +27,6 @@ pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The device's temperature, compared with the limit that it names.
 pub(super) fn device(facts: &DoctorFacts) -> Option<Finding> {
     let name = &facts.target_disk.as_ref()?.disk.name;
     let dirs = facts.device_dirs();
@@ -75,7 +71,6 @@ fn sensors(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Speed and width of the device's own PCIe link, compared with the best it could have.
 pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
     let dirs = facts.device_dirs();
     let dir = dirs

@@ -8,8 +8,6 @@ use crate::machine;
 use crate::restore;
 use q2c_result::doctor::WhyLeft;
 
-/// The kernel's clock source. A clock that is read by a system call or from an emulated device
-/// costs as much as a fast I/O.
 pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     const CURRENT: &str = "devices/system/clocksource/clocksource0/current_clocksource";
     let Some(clock) = &facts.machine.clocksource else {
@@ -43,7 +41,6 @@ pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Whether the TSC is invariant: only then it measures time.
 pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
     Some(match facts.machine.tsc_invariant? {
         true => Finding::pass(
@@ -57,7 +54,6 @@ pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The cost of a time stamp.
 pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     /// Nanoseconds per stamp. A loop at depth 1 takes three per I/O, together 1 % of an I/O of 10
     /// us.
@@ -76,16 +72,12 @@ pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The cost of q2c's loop without a device. No device that is faster than this loop can be
-/// measured.
 pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     /// The engine's budget, nanoseconds per I/O with recording on.
     const BUDGET: f64 = 40.0;
     let ns = facts.costs?.empty_loop_ns;
-    let found = format!(
-        "{ns:.0} ns of CPU per empty I/O, {:.1} M/s per core",
-        1e3 / ns.max(f64::MIN_POSITIVE)
-    );
+    let rate = 1e3 / ns.max(f64::MIN_POSITIVE);
+    let found = format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core");
     Some(match ns <= BUDGET {
         true => Finding::pass(found, "no device in use is limited by it"),
         false => Finding::warn(
@@ -95,9 +87,7 @@ pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// Settings that `doctor --fix` changed or a killed run left changed.
 pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
-    /// Most settings that are named.
     const SHOWN: usize = 3;
     let dir = facts.journal.as_ref()?;
     Some(match restore::pending(facts.roots, dir) {
@@ -125,11 +115,9 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
+            let named = named.join(", ");
             Finding::warn(
-                format!(
-                    "changed by `doctor --fix` or a killed run: {}{more}",
-                    named.join(", ")
-                ),
+                format!("changed by `doctor --fix` or a killed run: {named}{more}"),
                 "the machine is not as its owner set it",
             )
             .mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned()))

@@ -1,5 +1,3 @@
-//! What each use of q2c needs, and whether this machine is ready for it.
-
 use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, DoctorReport, Verdict};
 
@@ -31,10 +29,8 @@ const USES: &[(Use, &[&[&str]])] = &[
 #[must_use]
 pub fn by_use(report: DoctorReport) -> DoctorReport {
     let DoctorReport { schema, checks, .. } = report;
-    let uses = USES
-        .iter()
-        .map(|(of, needs)| state(*of, needs, &checks))
-        .collect();
+    let uses = USES.iter().map(|(of, needs)| state(*of, needs, &checks));
+    let uses = uses.collect();
     let mut checks = checks;
     checks.sort_by_key(|check| place(check.uses.first().copied()));
     DoctorReport {
@@ -50,10 +46,8 @@ fn place(of: Option<Use>) -> usize {
 }
 
 fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
-    let all: Vec<&Check> = checks
-        .iter()
-        .filter(|check| check.uses.contains(&of))
-        .collect();
+    let all = checks.iter().filter(|check| check.uses.contains(&of));
+    let all: Vec<&Check> = all.collect();
     let to_improve = all.iter().filter(|check| check.verdict == Verdict::Warn);
     let (ready, by) = decided(needs, &all);
     UseState {
@@ -79,10 +73,8 @@ fn decided(needs: &[&[&str]], all: &[&Check]) -> (Ready, Vec<String>) {
             false => failed.extend(names),
         }
     }
-    let limits = all
-        .iter()
-        .filter(|check| check.verdict == Verdict::Invalidates)
-        .map(|check| check.id.clone());
+    let refused = |check: &&&Check| check.verdict == Verdict::Invalidates;
+    let limits = all.iter().filter(refused).map(|check| check.id.clone());
     match (failed.is_empty(), unknown.is_empty()) {
         (false, _) => (Ready::NotReady, failed),
         (true, false) => (Ready::Unknown, unknown),

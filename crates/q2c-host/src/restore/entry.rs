@@ -1,5 +1,3 @@
-//! The lines of a restore journal.
-
 use super::Owner;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,5 +1,3 @@
-//! The guard that changes settings and puts them back.
-
 mod tasks;
 
 use super::entry::{Change, Followed, Line};
@@ -29,15 +27,12 @@ pub struct Guard {
     applied: Vec<Applied>,
     /// Settings that [`Guard::hold`] locked, with their locks.
     held: Vec<(PathBuf, SettingLock)>,
-    /// The number of the next change.
     next: u64,
-    /// Lines of the journal.
     lines: usize,
     /// A signal must let the changes be undone.
     _orderly: Orderly,
 }
 
-/// A change in force.
 #[derive(Debug)]
 struct Applied {
     change: Change,
@@ -62,9 +57,6 @@ pub struct SetOutcome {
 impl Guard {
     /// Makes a guard whose journal will lie in `dir`. Nothing is made there before the first lock
     /// or change.
-    ///
-    /// # Errors
-    /// procfs does not identify this process.
     pub fn new(roots: &Roots, dir: &Path) -> Result<Guard, RestoreError> {
         Ok(Guard {
             dir: dir.to_owned(),
@@ -81,9 +73,6 @@ impl Guard {
 
     /// Locks the setting in `file` without changing it: until [`Guard::undo`] or the drop no other
     /// run can change it.
-    ///
-    /// # Errors
-    /// Another run holds the setting, or a killed run left it changed.
     pub fn hold(&mut self, file: &Path) -> Result<(), RestoreError> {
         let file = find(file)?;
         if let Some(lock) = self.lock(&file)? {
@@ -93,12 +82,8 @@ impl Guard {
     }
 
     /// Sets the setting in `file` to `value`. If it has that value already, nothing is written, not
-    /// even to the journal.
-    ///
-    /// # Errors
-    /// Another run holds the setting, a killed run left it changed, the journal cannot be written,
-    /// or the kernel refuses the value: the setting is then as before. If the journal's disk fails
-    /// right after the change, the call fails, and the change is undone with the others.
+    /// even to the journal. After an error the setting is as before, unless the journal's disk
+    /// failed after the change: then it is undone with the others.
     pub fn set(&mut self, file: &Path, value: &str) -> Result<SetOutcome, RestoreError> {
         let file = find(file)?;
         let lock = self.lock(&file)?;
@@ -112,16 +97,12 @@ impl Guard {
         if old == value {
             return Ok(outcome(&old));
         }
-        let change = self.announce(ChangeKind::Setting, &file, &old, value)?;
+        let change = self.announce(self.change(ChangeKind::Setting, &file, &old, value))?;
         if let Err(refused) = setting_file::write(&file, value) {
             self.log(&Line::Undone { seq: change.seq })?;
             return Err(refused);
         }
-        self.applied.push(Applied {
-            change,
-            others: Vec::new(),
-            _lock: lock,
-        });
+        self.note_applied(change, lock);
         let now = setting_file::read(&file)?;
         self.settle(&now, value)?;
         Ok(outcome(&now))
@@ -130,9 +111,6 @@ impl Guard {
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
     /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
     /// again.
-    ///
-    /// # Errors
-    /// As [`Guard::set`].
     pub fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
         let (file, leader) = (find(file)?, find(leader)?);
         let lock = self.lock(&file)?;
@@ -144,12 +122,8 @@ impl Guard {
             }),
             ..self.change(ChangeKind::Setting, &file, &old, &old)
         };
-        self.announce_change(&change)?;
-        self.applied.push(Applied {
-            change,
-            others: Vec::new(),
-            _lock: lock,
-        });
+        let change = self.announce(change)?;
+        self.note_applied(change, lock);
         Ok(())
     }
 
@@ -162,9 +136,6 @@ impl Guard {
 
     /// Locks the setting in `file`, also where it has the value already, and sets it to exactly
     /// `value`.
-    ///
-    /// # Errors
-    /// As [`Guard::hold`] and [`Guard::set`], or the kernel took the value and did not keep it.
     pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
         self.hold(file)?;
         let set = self.set(file, value)?;
@@ -181,9 +152,6 @@ impl Guard {
     /// Sets the setting in `file` to `value`, for callers that do so again and again. The journal
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.
-    ///
-    /// # Errors
-    /// As [`Guard::set`].
     pub fn vary(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
         let found = find(file)?;
         let same = |a: &Applied| a.change.file == found;
@@ -197,54 +165,43 @@ impl Guard {
     /// Notes in the journal that the ublk device with the character device `file` is about to be
     /// made, or taken over from a server that has ended, by this process. [`Guard::undo`] deletes
     /// it where it is still there.
-    ///
-    /// # Errors
-    /// Another run holds the device, or the journal cannot be written.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
         self.make(ChangeKind::UblkDevice, file, &ublk_device::words(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
     /// [`Guard::undo`] unloads it where it is still there.
-    ///
-    /// # Errors
-    /// Another run holds the module, or the journal cannot be written.
     pub fn module(&mut self, folder: &Path) -> Result<(), RestoreError> {
         self.make(ChangeKind::Module, folder, module::LOADING)
     }
 
     /// Notes in the journal that an empty folder is about to be made for a mount that only this
     /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
-    ///
-    /// # Errors
-    /// The journal cannot be written.
     pub fn folder(&mut self, folder: &Path) -> Result<(), RestoreError> {
-        let change = self.announce(ChangeKind::Folder, folder, "absent", "made")?;
-        self.applied.push(Applied {
-            change,
-            others: Vec::new(),
-            _lock: None,
-        });
+        let change = self.change(ChangeKind::Folder, folder, "absent", "made");
+        let change = self.announce(change)?;
+        self.note_applied(change, None);
         Ok(())
     }
 
     /// Notes, under its lock, that something which is not there is about to be made.
     fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
         let lock = SettingLock::take(&self.dir, file)?;
-        let change = self.announce(kind, file, "absent", word)?;
+        let change = self.announce(self.change(kind, file, "absent", word))?;
+        self.note_applied(change, Some(lock));
+        Ok(())
+    }
+
+    fn note_applied(&mut self, change: Change, lock: Option<SettingLock>) {
         self.applied.push(Applied {
             change,
             others: Vec::new(),
-            _lock: Some(lock),
+            _lock: lock,
         });
-        Ok(())
     }
 
     /// Notes that the last module that [`Guard::module`] announced is loaded now, so that it is not
     /// taken for one that somebody loads later.
-    ///
-    /// # Errors
-    /// It is not loaded, or the journal cannot be written.
     pub fn module_is_loaded(&mut self) -> Result<(), RestoreError> {
         let Some(at) = self.applied.len().checked_sub(1) else {
             return Ok(());
@@ -274,16 +231,12 @@ impl Guard {
     }
 
     /// Notes that the last device or folder that was announced was not made.
-    ///
-    /// # Errors
-    /// The journal cannot be written.
     pub fn not_made(&mut self) -> Result<(), RestoreError> {
-        match self.applied.pop() {
-            Some(applied) => self.log(&Line::Undone {
-                seq: applied.change.seq,
-            }),
-            None => Ok(()),
-        }
+        let Some(applied) = self.applied.pop() else {
+            return Ok(());
+        };
+        let seq = applied.change.seq;
+        self.log(&Line::Undone { seq })
     }
 
     /// Undoes all changes, the last first, and releases the locks. The journal is removed when
@@ -326,11 +279,8 @@ impl Guard {
         }
         let lock = SettingLock::take(&self.dir, file)?;
         let left = sweep::pending(&self.roots, &self.dir)?;
-        match left
-            .changes
-            .into_iter()
-            .find(|(change, _)| change.file == file)
-        {
+        let mut changes = left.changes.into_iter();
+        match changes.find(|(change, _)| change.file == file) {
             Some((change, journal)) => Err(RestoreError::Pending {
                 path: change.file,
                 journal,
@@ -339,34 +289,6 @@ impl Guard {
         }
     }
 
-    /// Writes a change to the journal before it is made.
-    fn announce(
-        &mut self,
-        kind: ChangeKind,
-        file: &Path,
-        old: &str,
-        value: &str,
-    ) -> Result<Change, RestoreError> {
-        self.announce_of(kind, file, old, value, None)
-    }
-
-    fn announce_of(
-        &mut self,
-        kind: ChangeKind,
-        file: &Path,
-        old: &str,
-        value: &str,
-        started: Option<u64>,
-    ) -> Result<Change, RestoreError> {
-        let change = Change {
-            started,
-            ..self.change(kind, file, old, value)
-        };
-        self.announce_change(&change)?;
-        Ok(change)
-    }
-
-    /// The next change, which is not announced yet.
     fn change(&self, kind: ChangeKind, file: &Path, old: &str, value: &str) -> Change {
         Change {
             kind,
@@ -380,10 +302,10 @@ impl Guard {
         }
     }
 
-    fn announce_change(&mut self, change: &Change) -> Result<(), RestoreError> {
+    fn announce(&mut self, change: Change) -> Result<Change, RestoreError> {
         self.log(&Line::Change(change.clone()))?;
         self.next += 1;
-        Ok(())
+        Ok(change)
     }
 
     /// Notes the value that the kernel took, if it is not the one asked for, so that it counts as

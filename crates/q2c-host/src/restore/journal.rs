@@ -71,7 +71,6 @@ fn create_locked(path: &Path) -> io::Result<Option<File>> {
     Ok(ours.then_some(file))
 }
 
-/// Whether the open file is still the one at `path`.
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
     let opened = id(file.metadata()?);
@@ -167,9 +166,11 @@ impl Contents {
 
 /// Opens a journal that this user wrote, to read it: what it says is written to settings.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    let file = options
         .read(true)
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .custom_flags(flags.bits() as i32)
         .open(path)?;
     own_folder::check_file(&file)?;
     Ok(file)

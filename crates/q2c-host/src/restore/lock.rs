@@ -1,5 +1,3 @@
-//! One lock per setting, so that two runs cannot change it at the same time.
-
 use super::RestoreError;
 use super::journal::make_folder;
 use crate::attr;
@@ -72,10 +70,8 @@ fn sign(file: &mut File) -> io::Result<()> {
 /// exclude each other.
 fn lock_path(dir: &Path, setting: &Path) -> PathBuf {
     let name = attr::name(setting);
-    dir.join("locks").join(format!(
-        "{:016x}-{name}.lock",
-        fnv1a(setting.as_os_str().as_bytes())
-    ))
+    let hash = fnv1a(setting.as_os_str().as_bytes());
+    dir.join("locks").join(format!("{hash:016x}-{name}.lock"))
 }
 
 /// FNV-1a, 64 bits.

@@ -1,5 +1,3 @@
-//! Unloads a kernel module that was loaded for the devices that it makes.
-
 use super::{Change, Outcome};
 use std::fs;
 use std::io;
@@ -17,9 +15,6 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) const LOADING: &str = "loading";
 
 /// The loaded module as the journal has it: sysfs gives its folder another inode at each loading.
-///
-/// # Errors
-/// The module is not loaded.
 pub(super) fn words(folder: &Path) -> io::Result<String> {
     Ok(format!("module:{}", fs::metadata(folder)?.ino()))
 }

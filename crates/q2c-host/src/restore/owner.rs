@@ -1,5 +1,3 @@
-//! The process that changed a setting, told apart from later processes with the same id.
-
 use super::RestoreError;
 use crate::{Roots, attr};
 use serde::{Deserialize, Serialize};
@@ -18,17 +16,11 @@ pub struct Owner {
 
 impl Owner {
     /// The running process itself.
-    ///
-    /// # Errors
-    /// procfs does not tell the boot id or the start time.
     pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
         Owner::of(roots, std::process::id())
     }
 
     /// The running process `pid`.
-    ///
-    /// # Errors
-    /// As [`Owner::current`].
     pub fn of(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
         let fail = |path, what: &str| RestoreError::Owner {
             path,
@@ -43,14 +35,11 @@ impl Owner {
         })
     }
 
-    /// Whether the process was started in the present boot.
-    #[must_use]
-    pub fn of_this_boot(&self, roots: &Roots) -> bool {
+    pub(crate) fn of_this_boot(&self, roots: &Roots) -> bool {
         attr::text(&roots.proc("sys/kernel/random/boot_id")).as_ref() == Some(&self.boot_id)
     }
 
     /// Whether the process still runs: a process of the present boot has its id and its start time.
-    #[must_use]
     pub fn is_alive(&self, roots: &Roots) -> bool {
         self.of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
     }

@@ -1,5 +1,3 @@
-//! Reads and writes a setting: a file whose text is a value.
-
 use super::RestoreError;
 use super::entry::Followed;
 use crate::attr;
@@ -77,7 +75,6 @@ impl fmt::Display for Outcome {
 
 impl Outcome {
     /// Whether nothing is left to do for this change.
-    #[must_use]
     pub const fn is_final(&self) -> bool {
         !matches!(
             self,
@@ -87,9 +84,6 @@ impl Outcome {
 }
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
-///
-/// # Errors
-/// The file cannot be read.
 pub fn read(path: &Path) -> Result<String, RestoreError> {
     let text = fs::read_to_string(path).map_err(|source| RestoreError::Setting {
         what: "read".into(),

@@ -1,5 +1,3 @@
-//! Undoes the changes that killed owners left.
-
 use super::entry::Change;
 use super::journal::{self, Contents, DamagedLine};
 use super::lock::SettingLock;
@@ -32,7 +30,6 @@ pub struct Report {
 
 impl Report {
     /// Whether nothing is left to do and every line could be used.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.faults.is_empty() && self.items.iter().all(|i| i.outcome.is_final())
     }
@@ -40,10 +37,7 @@ impl Report {
 
 /// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each
 /// first. A folder that does not exist counts as empty.
-///
-/// # Errors
-/// The folder or a journal cannot be read, or a journal cannot be removed when it is done. A
-/// setting that cannot be restored is no error but an outcome in the report.
+/// A setting that cannot be restored is no error but an outcome in the report.
 pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     let mut report = Report::default();
     journal::check_folder(dir)?;
@@ -64,9 +58,6 @@ pub struct Pending {
 }
 
 /// What owners of this boot left when they ended. It only reads.
-///
-/// # Errors
-/// The folder or a journal cannot be read.
 pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
     let mut pending = Pending::default();
     journal::check_folder(dir)?;
@@ -79,28 +70,20 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
         let faults = faults.into_iter().filter(|fault| !fault.truncated);
         pending.faults.extend(faults);
         let ended = |c: &Change| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
-        pending.changes.extend(
-            open.into_iter()
-                .filter(|(c, _)| ended(c))
-                .map(|(c, _)| (c, path.clone())),
-        );
+        let left = open.into_iter().map(|(c, _)| c).filter(ended);
+        pending.changes.extend(left.map(|c| (c, path.clone())));
     }
     Ok(pending)
 }
 
 /// Finishes the journals of killed owners in which CPUs of tasks are left changed.
 pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreError> {
-    let tasks_only = pending(roots, dir)?.changes;
-    let mut files: Vec<PathBuf> = tasks_only
-        .into_iter()
-        .filter(|(change, _)| change.kind == ChangeKind::TaskAffinity)
-        .map(|(_, journal)| journal)
-        .collect();
-    files.dedup();
+    let mut left = pending(roots, dir)?.changes;
+    left.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
+    left.dedup_by(|(_, a), (_, b)| a == b);
     let mut report = Report::default();
-    files
-        .iter()
-        .try_for_each(|path| finish(roots, dir, path, &mut report))
+    left.iter()
+        .try_for_each(|(_, path)| finish(roots, dir, path, &mut report))
 }
 
 /// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be

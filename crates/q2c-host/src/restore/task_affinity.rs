@@ -1,5 +1,3 @@
-//! The CPUs that a task may run on, changed and put back.
-
 use super::{Change, Outcome};
 use crate::tasks::{Thread, allowed, thread, threads};
 use crate::{Roots, cpu_list, machine};
@@ -21,7 +19,6 @@ pub struct TaskId {
 
 impl TaskId {
     /// The name of a thread.
-    #[must_use]
     pub fn of(thread: &Thread) -> TaskId {
         TaskId {
             pid: thread.pid,
@@ -53,7 +50,6 @@ impl TaskId {
         })
     }
 
-    /// The CPUs that the thread may run on; `None` when it has ended.
     pub(super) fn allowed(self, roots: &Roots) -> Option<Vec<CpuId>> {
         let now = thread(roots, self.pid, self.tid)?;
         (now.start_time == self.start_time).then_some(())?;
@@ -66,7 +62,6 @@ pub(super) fn lock_name() -> &'static Path {
     Path::new("/proc/tasks")
 }
 
-/// Lets a thread run on these CPUs only.
 pub(super) fn allow(task: TaskId, cpus: &[CpuId]) -> io::Result<()> {
     q2c_sys::thread::allow_other(task.tid, cpus)
 }
@@ -109,20 +104,18 @@ fn is_ours(present: &str, change: &Change, others: &[String], online: &[CpuId]) 
 
 /// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
 /// children that a task made while it had other CPUs than its own. A task whose parents ended
-/// before cannot be told from one that somebody placed there, and is left alone. Returns the number
-/// of tasks.
-pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) -> usize {
+/// before cannot be told from one that somebody placed there, and is left alone.
+pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) {
     let of_process: HashMap<u32, &(Change, Vec<String>)> = changes
         .iter()
         .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
         .collect();
     if of_process.is_empty() {
-        return 0;
+        return;
     }
     let all = threads(roots);
     let online = machine::online(roots);
     let parents: HashMap<u32, u32> = all.iter().map(|t| (t.pid, t.parent)).collect();
-    let mut freed = 0;
     for thread in &all {
         let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
         let mut known = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
@@ -135,8 +128,7 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) -> us
             .is_some_and(|start| thread.start_time >= start)
             && present.is_some_and(|present| is_ours(&present, change, others, &online));
         if inherited && let Some(old) = cpu_list::parse(&change.old) {
-            freed += usize::from(allow(TaskId::of(thread), &old).is_ok());
+            allow(TaskId::of(thread), &old).ok();
         }
     }
-    freed
 }

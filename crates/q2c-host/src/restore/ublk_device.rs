@@ -1,5 +1,3 @@
-//! Deletes a ublk device whose server has ended.
-
 use super::{Change, Outcome};
 use crate::Roots;
 use q2c_sys::ublk::{Control, DeviceInfo};

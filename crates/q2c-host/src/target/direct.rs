@@ -1,5 +1,3 @@
-//! The alignment of direct I/O on a target, and a read that proves that direct I/O works.
-
 use super::TargetError;
 use q2c_model::Bytes;
 use q2c_result::Device;
@@ -25,9 +23,6 @@ const SAFE: Bytes = Bytes(4096);
 
 /// Asks the kernel for the alignment, and takes the device's logical block size if the kernel does
 /// not tell.
-///
-/// # Errors
-/// The kernel says that the file takes no direct I/O.
 pub(super) fn alignment(
     file: &File,
     path: &Path,
@@ -65,9 +60,6 @@ const DEVICE_FAILED: [i32; 10] = [5, 6, 19, 52, 61, 67, 84, 110, 121, 123];
 
 /// Reads one block of the smallest length from the start of `file`, which must be open with
 /// O_DIRECT.
-///
-/// # Errors
-/// The device failed the read, direct I/O is refused, or the read is short.
 pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
     let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
     let length = buffer.bytes().len();
@@ -129,10 +121,8 @@ mod tests {
         for (alignment, page) in [(1, 4096), (512, 4096), (4096, 4096), (65536, 65536)] {
             let mut buffer = AlignedBuffer::new(Bytes(1000), Bytes(alignment));
             let bytes = buffer.bytes();
-            assert_eq!(
-                (bytes.as_ptr() as usize as u64 % page, bytes.len()),
-                (0, 1000)
-            );
+            assert_eq!(bytes.as_ptr() as usize as u64 % page, 0);
+            assert_eq!(bytes.len(), 1000);
         }
     }
 }

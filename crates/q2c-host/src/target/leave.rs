@@ -39,7 +39,6 @@ impl fmt::Display for FileId {
 
 impl FileId {
     /// The identity of the file that `stat` described by `meta`.
-    #[must_use]
     pub fn of(meta: &Metadata) -> FileId {
         let kind = meta.file_type();
         match () {
@@ -53,7 +52,6 @@ impl FileId {
     }
 
     /// The identity of the file at `path`, links followed; `None` when it cannot be looked up.
-    #[must_use]
     pub fn at(path: &Path) -> Option<FileId> {
         fs::metadata(path).ok().as_ref().map(FileId::of)
     }
@@ -69,15 +67,11 @@ pub struct WriteLeave {
 
 impl WriteLeave {
     /// Leave to write nothing.
-    #[must_use]
     pub fn none() -> WriteLeave {
         WriteLeave::default()
     }
 
     /// Leave to write the paths of `--allow-write`.
-    ///
-    /// # Errors
-    /// A path cannot be looked up.
     pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave, TargetError> {
         let id = |path: &PathBuf| {
             fs::metadata(path)
@@ -99,7 +93,6 @@ impl WriteLeave {
     }
 
     /// Whether `id` may be written.
-    #[must_use]
     pub fn covers(&self, id: FileId) -> bool {
         self.granted.contains(&id)
     }
@@ -121,13 +114,11 @@ mod tests {
             FileId::File { dev: 64, ino: 12 },
         ]
         .map(|id| id.to_string());
-        assert_eq!(
-            texts,
-            [
-                "Device(DevId { major: 259, minor: 3 })",
-                "Character(DevId { major: 259, minor: 3 })",
-                "File { dev: 64, ino: 12 }"
-            ]
-        );
+        let wanted = [
+            "Device(DevId { major: 259, minor: 3 })",
+            "Character(DevId { major: 259, minor: 3 })",
+            "File { dev: 64, ino: 12 }",
+        ];
+        assert_eq!(texts, wanted);
     }
 }

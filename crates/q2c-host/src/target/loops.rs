@@ -25,7 +25,6 @@ pub(super) struct Loops {
 struct Known {
     under: FileId,
     name: String,
-    /// Its number; `None` where sysfs does not tell.
     dev: Option<DevId>,
 }
 
@@ -85,15 +84,11 @@ impl Loops {
         Some(known.under)
     }
 
-    /// Leaves the loop device `dev` out from now on.
     pub fn forget(&mut self, dev: DevId) {
         self.known.retain(|known| known.dev != Some(dev));
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.
-    ///
-    /// # Errors
-    /// It cannot be told.
     pub fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
         let size = match id {
             FileId::File { .. } => fs::metadata(path).map_or(u64::MAX, |meta| meta.len()),

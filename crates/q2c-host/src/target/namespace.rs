@@ -32,17 +32,12 @@ pub struct OpenNamespace {
 
 impl OpenNamespace {
     /// Bytes of the namespace.
-    #[must_use]
     pub fn size(&self) -> Bytes {
         Bytes(self.namespace.blocks * u64::from(self.namespace.block))
     }
 }
 
 /// Opens the character device that `wanted.path` names.
-///
-/// # Errors
-/// The namespace may not be written, the device cannot be opened, or it is another namespace than
-/// its block device.
 pub(super) fn of_path(
     roots: &Roots,
     wanted: &Wanted,
@@ -61,9 +56,6 @@ pub(super) fn of_path(
 /// Opens the character device of a namespace whose block device `id` is open as the target already.
 /// It asks neither for leave to write nor for an exclusive hold: the caller got both with the
 /// target.
-///
-/// # Errors
-/// The target is no whole NVMe namespace, or has no character device, or that cannot be opened.
 pub fn open_namespace(
     roots: &Roots,
     path: &Path,
@@ -110,12 +102,11 @@ fn hold_exclusively(
 
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
     // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
-    let file = OpenOptions::new()
-        .read(true)
-        .write(write)
-        .custom_flags(OFlags::CLOEXEC.bits() as i32)
-        .open(path)
-        .map_err(|e| open::call("open for NVMe commands", path, e))?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(write);
+    options.custom_flags(OFlags::CLOEXEC.bits() as i32);
+    let file = options.open(path);
+    let file = file.map_err(|e| open::call("open for NVMe commands", path, e))?;
     let meta = file.metadata();
     let meta = meta.map_err(|e| open::call("ask about", path, e))?;
     match FileId::of(&meta) == FileId::Character(dev) {

@@ -1,5 +1,3 @@
-//! Finds out who else uses a device or file: mounts, swap, loop devices, stacked devices.
-
 use super::loops::Loops;
 use super::{FileId, TargetError};
 use crate::block::{device_number, parse_dev};
@@ -18,9 +16,6 @@ use std::path::Path;
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
-///
-/// # Errors
-/// The device or file is in use, the device is read-only, or it cannot be told whether it is.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
@@ -122,12 +117,9 @@ impl Users {
     }
 
     fn of_device(&self, dev: DevId) -> Option<String> {
-        let mount = self
-            .mounts
-            .iter()
-            .find(|(d, _)| *d == dev)
-            .map(|(_, used)| used.clone());
-        mount.or_else(|| self.of_file(FileId::Device(dev)))
+        let mount = self.mounts.iter().find(|(d, _)| *d == dev);
+        let mounted = mount.map(|(_, used)| used.clone());
+        mounted.or_else(|| self.of_file(FileId::Device(dev)))
     }
 
     /// The use of one of these devices, in words.
@@ -152,10 +144,8 @@ fn mounted(line: &str) -> Vec<(DevId, String)> {
         return Vec::new();
     };
     let used = format!("is mounted at {}", unescape(point));
-    let source = fields
-        .iter()
-        .position(|f| *f == "-")
-        .and_then(|i| fields.get(i + 2));
+    let dash = fields.iter().position(|f| *f == "-");
+    let source = dash.and_then(|i| fields.get(i + 2));
     let by_source = source.and_then(|s| device_at(Path::new(&unescape(s))));
     let devices = parse_dev(number).into_iter().chain(by_source);
     devices.map(|dev| (dev, used.clone())).collect()
@@ -163,17 +153,14 @@ fn mounted(line: &str) -> Vec<(DevId, String)> {
 
 fn device_at(path: &Path) -> Option<DevId> {
     let meta = fs::metadata(path).ok()?;
-    meta.file_type()
-        .is_block_device()
-        .then(|| device_number(meta.rdev()))
+    let is_one = meta.file_type().is_block_device();
+    is_one.then(|| device_number(meta.rdev()))
 }
 
 fn swap(line: &str) -> Option<(FileId, String)> {
     let name = unescape(line.split_whitespace().next()?);
-    Some((
-        FileId::at(Path::new(&name))?,
-        "is in use as swap".to_owned(),
-    ))
+    let id = FileId::at(Path::new(&name))?;
+    Some((id, "is in use as swap".to_owned()))
 }
 
 /// Decodes the octal escapes by which procfs writes spaces and other characters in paths, such as
@@ -272,14 +259,9 @@ mod tests {
     #[test]
     fn mountinfo_lines() {
         let line = "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/q2c-none rw";
-        let expected = vec![(
-            DevId {
-                major: 98,
-                minor: 0,
-            },
-            "is mounted at /mnt 2".to_owned(),
-        )];
-        assert_eq!(mounted(line), expected);
+        let (major, minor) = (98, 0);
+        let used = "is mounted at /mnt 2".to_owned();
+        assert_eq!(mounted(line), [(DevId { major, minor }, used)]);
         assert!(mounted("").is_empty());
     }
 }

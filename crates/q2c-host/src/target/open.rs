@@ -1,5 +1,3 @@
-//! Checks a target and opens it.
-
 use super::{
     Alignment, FileId, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
 };
@@ -48,10 +46,7 @@ pub struct OpenTarget {
     pub held_device: Option<File>,
 }
 
-/// Checks a target and opens it.
-///
-/// # Errors
-/// The first check that failed. Nothing was written.
+/// Checks a target and opens it. The error is the first check that failed; nothing was written.
 pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTarget, TargetError> {
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
@@ -63,7 +58,10 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     }
     let kind = kind(path, &looked)?;
     if wanted.write {
-        may_write(roots, path, id, leave)?;
+        if !leave.covers(id) {
+            return Err(TargetError::NoLeave { path: path.clone() });
+        }
+        refuse_occupied(roots, path, id)?;
     }
     let file = open_direct(wanted, kind)?;
     let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
@@ -84,9 +82,8 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         facts.file_system = file_system(roots, &meta);
         facts.unproved.extend(written::check(&file, path, size.0)?);
     } else if !wanted.write {
-        facts
-            .unproved
-            .extend(written::zeros(&file, size.0, alignment));
+        let zeros = written::zeros(&file, size.0, alignment);
+        facts.unproved.extend(zeros);
     }
     Ok(OpenTarget {
         file,
@@ -128,16 +125,12 @@ fn open_namespace(
         path: wanted.path.display().to_string(),
         kind: TargetKind::NvmeGeneric,
         size: open.size(),
-        file_system: None,
-        device: target_disk
-            .as_ref()
-            .map(|target_disk| block::device(roots, target_disk)),
+        device: target_disk.as_ref().map(|disk| block::device(roots, disk)),
         unproved: match &target_disk {
             Some(target_disk) => target_disk.unproved.clone(),
             None => vec![missing()],
         },
-        service_times: None,
-        cpu_trials: Vec::new(),
+        ..Target::default()
     };
     Ok(OpenTarget {
         id: FileId::Character(open.character_device.dev),
@@ -184,21 +177,6 @@ fn kind(path: &Path, meta: &Metadata) -> Result<Kind, TargetError> {
     })
 }
 
-/// Checks that there is leave to write, then that nobody else uses the target.
-fn may_write(
-    roots: &Roots,
-    path: &Path,
-    id: FileId,
-    leave: &WriteLeave,
-) -> Result<(), TargetError> {
-    if !leave.covers(id) {
-        return Err(TargetError::NoLeave {
-            path: path.to_owned(),
-        });
-    }
-    refuse_occupied(roots, path, id)
-}
-
 /// Locks a file that is to be written, so that no other run writes it at the same time. The lock
 /// lasts as long as the file is open. A file system without locks has none.
 fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), TargetError> {
@@ -234,10 +212,8 @@ fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
         flags |= OFlags::EXCL;
     }
     let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(wanted.write)
-        .custom_flags(flags.bits() as i32);
+    options.read(true).write(wanted.write);
+    options.custom_flags(flags.bits() as i32);
     let path = &wanted.path;
     options.open(path).map_err(|e| match e.kind() {
         io::ErrorKind::InvalidInput => TargetError::NoDirect {
@@ -261,10 +237,8 @@ pub(super) fn hold_exclusively(
 ) -> Result<File, TargetError> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
     let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .custom_flags(flags.bits() as i32);
+    options.read(true).write(true);
+    options.custom_flags(flags.bits() as i32);
     let file = options.open(device).map_err(|e| match e.kind() {
         io::ErrorKind::ResourceBusy => TargetError::Occupied {
             path: target.to_owned(),
@@ -291,35 +265,24 @@ fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
 }
 
 /// Checks that a target of the size `found` holds the blocks that are wanted.
-///
-/// # Errors
-/// [`TargetError::TooSmall`].
 pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
     let needed = Bytes(wanted.blocks.max(1).saturating_mul(wanted.block.0));
     if found >= needed {
         return Ok(());
     }
-    let Wanted {
-        path,
-        block,
-        blocks,
-        ..
-    } = wanted.clone();
     Err(TargetError::TooSmall {
-        path,
+        path: wanted.path.clone(),
         found,
-        blocks,
-        block,
+        blocks: wanted.blocks,
+        block: wanted.block,
         needed,
     })
 }
 
 fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError> {
     let fits = |b: Bytes| b.0 > 0 && b.0.is_multiple_of(alignment.offset.0);
-    match [wanted.smallest_block, wanted.block]
-        .into_iter()
-        .find(|b| !fits(*b))
-    {
+    let mut blocks = [wanted.smallest_block, wanted.block].into_iter();
+    match blocks.find(|b| !fits(*b)) {
         None => Ok(()),
         Some(block) => Err(TargetError::Misaligned {
             path: wanted.path.clone(),
@@ -351,17 +314,12 @@ fn facts(
             Kind::Block => TargetKind::Block,
         },
         size,
-        file_system: None,
-        device: disk
-            .as_ref()
-            .ok()
-            .map(|target_disk| block::device(roots, target_disk)),
+        device: disk.as_ref().ok().map(|disk| block::device(roots, disk)),
         unproved: match disk {
             Ok(target_disk) => target_disk.unproved.clone(),
             Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
         },
-        service_times: None,
-        cpu_trials: Vec::new(),
+        ..Target::default()
     }
 }
 

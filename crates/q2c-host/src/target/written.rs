@@ -1,7 +1,6 @@
-//! Checks that a file lies fully written on its device, and looks whether a device holds data.
-
 use super::TargetError;
 use super::direct::{AlignedBuffer, Alignment};
+use super::open::call;
 use q2c_model::Bytes;
 use q2c_result::{Target, Warning};
 use q2c_sys::fiemap::{self, Extent};
@@ -25,21 +24,11 @@ const UNPLACED: u32 = Extent::DELALLOC | Extent::UNKNOWN;
 /// Refuses a file of `size` bytes that has a hole, an unwritten extent or data without a place on
 /// the device. Data without a place are written back first. Returns, in words, further reasons why
 /// the file's I/O is not plainly that of the device.
-///
-/// # Errors
-/// The file is not fully written, or the write-back failed.
 pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
     let mut found = fiemap::extents(file);
-    if found
-        .as_ref()
-        .is_ok_and(|all| all.iter().any(|e| e.has(UNPLACED)))
-    {
-        let synced = file.sync_all();
-        synced.map_err(|source| TargetError::Call {
-            what: "write back",
-            path: path.to_owned(),
-            source,
-        })?;
+    let unplaced = |all: &Vec<Extent>| all.iter().any(|e| e.has(UNPLACED));
+    if found.as_ref().is_ok_and(unplaced) {
+        file.sync_all().map_err(|e| call("write back", path, e))?;
         found = fiemap::extents(file);
     }
     let extents = match found {
@@ -101,10 +90,8 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
             return Some((hole(covered, extent.logical), covered));
         }
         if let Some(what) = unfit(extent) {
-            return Some((
-                format!("{what} of {}", Bytes(extent.length)),
-                extent.logical,
-            ));
+            let what = format!("{what} of {}", Bytes(extent.length));
+            return Some((what, extent.logical));
         }
         covered = extent.end();
     }
@@ -127,13 +114,9 @@ fn unfit(extent: &Extent) -> Option<&'static str> {
     ];
     // An encoded extent's place is "unknown" on some file systems although it is written.
     let encoded = extent.has(Extent::ENCODED | Extent::ENCRYPTED) && !extent.has(Extent::DELALLOC);
-    let kinds = kinds
-        .iter()
-        .filter(|(flag, _)| !(encoded && *flag == UNPLACED));
-    kinds
-        .into_iter()
-        .find(|(flag, _)| extent.has(*flag))
-        .map(|(_, what)| *what)
+    let is_of = |flag| extent.has(flag) && !(encoded && flag == UNPLACED);
+    let (_, what) = kinds.into_iter().find(|(flag, _)| is_of(*flag))?;
+    Some(what)
 }
 
 /// Sentences about data that the device does not hold as they are read: each kind once.
@@ -150,11 +133,8 @@ fn transformed(extents: &[Extent]) -> Vec<String> {
         ),
     ];
     // An encrypted extent is flagged encoded as well.
-    let any = |flag| {
-        extents
-            .iter()
-            .any(|e| e.has(flag) && !(flag == Extent::ENCODED && e.has(Extent::ENCRYPTED)))
-    };
+    let hidden = |e: &Extent, flag| flag == Extent::ENCODED && e.has(Extent::ENCRYPTED);
+    let any = |flag| extents.iter().any(|e| e.has(flag) && !hidden(e, flag));
     let said = kinds.iter().filter(|(flag, _)| any(*flag));
     said.map(|(_, what)| format!("that its I/O is the device's: the file is {what}"))
         .collect()
@@ -174,45 +154,30 @@ mod tests {
         }
     }
 
-    fn found(extents: &[Extent], size: u64) -> Option<(String, u64)> {
-        gap(extents, size)
-    }
-
     #[test]
     fn whole_files_pass() {
         let whole = [extent(0, 8192, 0), extent(8192, 4096, Extent::LAST)];
-        assert_eq!(found(&whole, 12288), None);
+        assert_eq!(gap(&whole, 12288), None);
         // The last block reaches beyond the end of the file; an unwritten extent behind the end
         // does not matter.
-        let beyond = [
-            extent(0, 12288, 0),
-            extent(12288, 1 << 20, Extent::UNWRITTEN),
-        ];
-        assert_eq!(found(&beyond, 12000), None);
+        let unwritten = extent(12288, 1 << 20, Extent::UNWRITTEN);
+        assert_eq!(gap(&[extent(0, 12288, 0), unwritten], 12000), None);
     }
 
     #[test]
     fn each_kind_of_gap_is_named() {
-        assert_eq!(found(&[], 4096), Some(("a hole of 4 KiB".into(), 0)));
-        assert_eq!(
-            found(&[extent(4096, 4096, 0)], 8192),
-            Some(("a hole of 4 KiB".into(), 0))
-        );
+        assert_eq!(gap(&[], 4096), Some(("a hole of 4 KiB".into(), 0)));
+        let hole = gap(&[extent(4096, 4096, 0)], 8192);
+        assert_eq!(hole, Some(("a hole of 4 KiB".into(), 0)));
         let inner = [extent(0, 4096, 0), extent(12288, 4096, 0)];
-        assert_eq!(found(&inner, 16384), Some(("a hole of 8 KiB".into(), 4096)));
-        assert_eq!(
-            found(&[extent(0, 4096, 0)], 1 << 20),
-            Some(("a hole of 1020 KiB".into(), 4096))
-        );
-        let flagged = |flags| found(&[extent(0, 4096, flags)], 4096).map(|f| f.0);
-        assert_eq!(
-            flagged(Extent::UNWRITTEN).as_deref(),
-            Some("an unwritten extent of 4 KiB")
-        );
-        assert_eq!(
-            flagged(Extent::INLINE).as_deref(),
-            Some("data within the metadata of 4 KiB")
-        );
+        assert_eq!(gap(&inner, 16384), Some(("a hole of 8 KiB".into(), 4096)));
+        let hole = gap(&[extent(0, 4096, 0)], 1 << 20);
+        assert_eq!(hole, Some(("a hole of 1020 KiB".into(), 4096)));
+        let flagged = |flags| gap(&[extent(0, 4096, flags)], 4096).map(|f| f.0);
+        let unwritten = flagged(Extent::UNWRITTEN).unwrap();
+        assert_eq!(unwritten, "an unwritten extent of 4 KiB");
+        let within = flagged(Extent::INLINE).unwrap();
+        assert_eq!(within, "data within the metadata of 4 KiB");
         assert!(flagged(Extent::DELALLOC | Extent::UNKNOWN).is_some());
         assert_eq!(flagged(Extent::ENCODED | Extent::UNKNOWN), None);
     }

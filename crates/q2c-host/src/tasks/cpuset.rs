@@ -1,5 +1,3 @@
-//! The CPUs that a process may use by its control group, and the CPUs that are kept from all tasks.
-
 use crate::{Roots, attr, cpu_list};
 use q2c_model::CpuId;
 use std::collections::HashMap;
@@ -12,7 +10,6 @@ pub struct Cpusets(HashMap<PathBuf, Option<Vec<CpuId>>>);
 
 impl Cpusets {
     /// The CPUs that the control group of a process allows; `None` where no group says so.
-    #[must_use]
     pub fn of(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
         let groups = fs::read_to_string(roots.proc(&format!("{pid}/cgroup"))).ok()?;
         let folder = folder(roots, &groups)?;
@@ -52,7 +49,6 @@ fn effective(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
 }
 
 /// The CPUs that the kernel keeps from tasks that are not placed there by hand (`isolcpus=`).
-#[must_use]
 pub fn isolated(roots: &Roots) -> Vec<CpuId> {
     let text = attr::text(&roots.sys("devices/system/cpu/isolated")).unwrap_or_default();
     cpu_list::parse(&text).unwrap_or_default()

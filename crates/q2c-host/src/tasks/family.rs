@@ -1,5 +1,3 @@
-//! Which processes descend from one.
-
 use crate::Roots;
 use std::collections::HashMap;
 use std::fs;
@@ -29,7 +27,6 @@ impl Family {
     const GENERATIONS: usize = 64;
 
     /// The family of the process `first`.
-    #[must_use]
     pub fn new(roots: &Roots, first: u32) -> Self {
         Family {
             roots: roots.clone(),

@@ -1,5 +1,3 @@
-//! The choice of CPUs for the threads of a command.
-
 use super::{Border, CpuOrder, Topology, cpu_order};
 use crate::Roots;
 use crate::block::{Interrupts, TargetDisk};
@@ -49,9 +47,6 @@ fn numbers(cpus: &[CpuId]) -> String {
 
 impl AllowedCpus {
     /// The CPUs that the kernel lets this process run on.
-    ///
-    /// # Errors
-    /// The kernel does not tell.
     pub fn read() -> Result<Self, Fault> {
         let cpus = q2c_sys::thread::allowed_cpus();
         let cpus = cpus.or_fault(Exit::Environment, "find the CPUs that q2c may run on")?;
@@ -59,13 +54,11 @@ impl AllowedCpus {
     }
 
     /// These CPUs, which must be in ascending order.
-    #[must_use]
     pub fn of(cpus: Vec<CpuId>) -> Self {
         AllowedCpus(cpus)
     }
 
     /// The number of CPUs that may be used.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -76,9 +69,6 @@ impl AllowedCpus {
     ///    allowed. Where the order is one by topology, each may be named only once: a CPU that is
     ///    named twice would count as two in a curve over jobs.
     /// 2. When the user named none, all allowed CPUs are taken in the order that `unnamed` says.
-    ///
-    /// # Errors
-    /// A CPU that was named may not be used, or was named twice.
     pub fn choose(
         &self,
         named: Option<&[CpuId]>,
@@ -103,24 +93,19 @@ impl AllowedCpus {
     }
 
     /// Checks that this process may run on `cpu`.
-    ///
-    /// # Errors
-    /// It may not.
     pub fn check(&self, cpu: CpuId) -> Result<(), Fault> {
         if self.0.contains(&cpu) {
             return Ok(());
         }
-        let text = format!(
-            "use {cpu}: q2c may run on CPUs {} here; name some of them with --cpus",
-            numbers(&self.0)
-        );
+        let own = numbers(&self.0);
+        let text =
+            format!("use {cpu}: q2c may run on CPUs {own} here; name some of them with --cpus");
         Err(Fault::new(Exit::Usage, text))
     }
 
     /// A CPU that none of the `busy` threads has, from the last to the first, for threads beside
     /// the measured ones. A CPU that is not `avoided` is preferred. `None` when every allowed CPU
     /// is busy.
-    #[must_use]
     pub fn spare(&self, busy: &[CpuId], avoided: &[CpuId]) -> Option<CpuId> {
         let mut free = self.0.iter().rev().filter(|cpu| !busy.contains(cpu));
         let last = free.clone().next();
@@ -175,7 +160,6 @@ impl AllowedCpus {
     /// more, else those that differ in their place. `preferred` comes first, then the CPUs that
     /// take a device's interrupts, then one that shares a core, a socket or nothing with the
     /// busiest of them.
-    #[must_use]
     pub fn candidates(
         &self,
         topology: &Topology,
@@ -205,7 +189,6 @@ impl AllowedCpus {
 
 impl ChosenCpus {
     /// The CPUs of the first `threads` threads; empty when no CPU may be used.
-    #[must_use]
     pub fn first(&self, threads: usize) -> Vec<CpuId> {
         self.cpus.iter().copied().cycle().take(threads).collect()
     }
@@ -231,7 +214,6 @@ impl ChosenCpus {
 
 /// For each disk the CPU that took most of its interrupts so far. Disks whose interrupts cannot be
 /// read have none.
-#[must_use]
 pub fn interrupted_cpus<'a>(
     roots: &Roots,
     disks: impl IntoIterator<Item = &'a TargetDisk>,

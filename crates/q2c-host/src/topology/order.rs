@@ -1,5 +1,3 @@
-//! The order in which jobs are given CPUs.
-
 use super::read::{Topology, TopologyCpu};
 use crate::cpu_list;
 use q2c_model::CpuId;
@@ -44,37 +42,25 @@ pub struct CpuOrder {
 /// other nodes by distance from it; then sockets and CPU numbers decide. A CPU whose sibling is not
 /// allowed counts as a core. The CPU `first`, if there is one, comes before all others, and counts
 /// as the first of its core.
-#[must_use]
 pub fn cpu_order(
     topology: &Topology,
     device_node: Option<u32>,
     allowed: &[CpuId],
     first: Option<CpuId>,
 ) -> CpuOrder {
-    let usable: Vec<&TopologyCpu> = topology
-        .cpus
-        .iter()
-        .filter(|c| allowed.contains(&c.id))
-        .collect();
-    let mut cpus: Vec<Placed> = usable
-        .iter()
-        .map(|cpu| Placed {
-            cpu: cpu.id,
-            sibling: earlier_siblings(cpu, &usable, first),
-            node: cpu.node,
-            package: cpu.package,
-        })
-        .collect();
+    let usable = topology.cpus.iter().filter(|c| allowed.contains(&c.id));
+    let usable: Vec<&TopologyCpu> = usable.collect();
+    let placed = |cpu: &&TopologyCpu| Placed {
+        cpu: cpu.id,
+        sibling: earlier_siblings(cpu, &usable, first),
+        node: cpu.node,
+        package: cpu.package,
+    };
+    let mut cpus: Vec<Placed> = usable.iter().map(placed).collect();
     cpus.sort_by_key(|p| {
         let distance = distance(topology, device_node, p.node);
-        (
-            p.sibling,
-            Some(p.cpu) != first,
-            distance,
-            p.node,
-            p.package,
-            p.cpu,
-        )
+        let is_later = Some(p.cpu) != first;
+        (p.sibling, is_later, distance, p.node, p.package, p.cpu)
     });
     let groups: Vec<&[Placed]> = cpus.chunk_by(same_kind).collect();
     let words = words(&groups, device_node, topology);
@@ -88,7 +74,6 @@ pub fn cpu_order(
 
 impl CpuOrder {
     /// The CPUs of the first `jobs` jobs; empty when no CPU may be used.
-    #[must_use]
     pub fn first(&self, jobs: usize) -> Vec<CpuId> {
         let all = self.cpus.iter().map(|p| p.cpu);
         all.cycle().take(jobs).collect()
@@ -152,13 +137,10 @@ fn kind(place: &Placed, device_node: Option<u32>) -> String {
 
 fn borders(groups: &[&[Placed]], device_node: Option<u32>) -> Vec<Border> {
     let mut jobs = 0;
-    let mut found = Vec::new();
-    for pair in groups.windows(2) {
+    let border = |pair: &[&[Placed]]| {
         jobs += pair[0].len() as u32;
-        found.push(Border {
-            jobs,
-            next: kind(&pair[1][0], device_node),
-        });
-    }
-    found
+        let next = kind(&pair[1][0], device_node);
+        Border { jobs, next }
+    };
+    groups.windows(2).map(border).collect()
 }

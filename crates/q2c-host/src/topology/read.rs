@@ -1,5 +1,3 @@
-//! Reads the topology from sysfs.
-
 use crate::block::TargetDisk;
 use crate::{Roots, attr, cpu_list, machine};
 use q2c_model::CpuId;
@@ -46,7 +44,6 @@ pub struct Topology {
 
 impl Topology {
     /// Reads the topology. A missing fact is named in `untold`, never guessed.
-    #[must_use]
     pub fn read(roots: &Roots) -> Topology {
         let nodes = nodes(roots);
         let online = machine::online(roots);
@@ -66,7 +63,6 @@ impl Topology {
     }
 
     /// CPUs that are a core each, on one socket.
-    #[must_use]
     pub fn of_cores(cpus: &[CpuId]) -> Topology {
         let core = |&id: &CpuId| TopologyCpu {
             id,
@@ -83,13 +79,11 @@ impl Topology {
     }
 
     /// The CPU with this number; `None` when it is not online.
-    #[must_use]
     pub fn cpu(&self, id: CpuId) -> Option<&TopologyCpu> {
         self.cpus.iter().find(|c| c.id == id)
     }
 
     /// Distance between two nodes; `None` where sysfs does not tell.
-    #[must_use]
     pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
         let at = self.nodes.keys().position(|&n| n == to)?;
         self.nodes.get(&from)?.distances.get(at).copied()
@@ -99,7 +93,6 @@ impl Topology {
 /// The NUMA node of a disk: that of its nearest ancestor in sysfs with a node. For a stacked disk
 /// it is the node that all disks below share. `None` for virtual devices, disks on different nodes,
 /// and firmware that does not tell (-1).
-#[must_use]
 pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
     let disks = target_disk.disks();
     let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;
@@ -109,27 +102,21 @@ pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
         told.next().and_then(|n| u32::try_from(n).ok())
     };
     let first = node(&disks.first()?.dir)?;
-    disks
-        .iter()
-        .all(|d| node(&d.dir) == Some(first))
-        .then_some(first)
+    let is_one = disks.iter().all(|d| node(&d.dir) == Some(first));
+    is_one.then_some(first)
 }
 
 fn nodes(roots: &Roots) -> BTreeMap<u32, Node> {
     let read = |dir: &std::path::PathBuf| {
         let number = attr::name(dir).strip_prefix("node")?.parse().ok()?;
         let distances = attr::text(&dir.join("distance")).unwrap_or_default();
+        let distances = distances.split_whitespace();
         let list = attr::text(&dir.join("cpulist")).unwrap_or_default();
-        Some((
-            number,
-            Node {
-                cpus: cpu_list::parse(&list)?,
-                distances: distances
-                    .split_whitespace()
-                    .filter_map(|d| d.parse().ok())
-                    .collect(),
-            },
-        ))
+        let node = Node {
+            cpus: cpu_list::parse(&list)?,
+            distances: distances.filter_map(|d| d.parse().ok()).collect(),
+        };
+        Some((number, node))
     };
     let dirs = attr::entries(&roots.sys("devices/system/node"));
     dirs.iter().filter_map(read).collect()
@@ -141,15 +128,13 @@ fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, Node>) -> TopologyCpu {
     let list =
         attr::text(&file("core_cpus_list")).or_else(|| attr::text(&file("thread_siblings_list")));
     let number = |name| attr::value::<i64>(&file(name)).and_then(|n| u32::try_from(n).ok());
+    let node = nodes.iter().find(|(_, node)| node.cpus.contains(&id));
     TopologyCpu {
         id,
         siblings: list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default(),
         core: number("core_id"),
         package: number("physical_package_id"),
-        node: nodes
-            .iter()
-            .find(|(_, node)| node.cpus.contains(&id))
-            .map(|(&n, _)| n),
+        node: node.map(|(&number, _)| number),
         cache: last_level_cache(roots, id),
     }
 }
@@ -161,11 +146,9 @@ fn last_level_cache(roots: &Roots, id: CpuId) -> Option<CpuId> {
         Some((level, *shared.first()?))
     };
     let dirs = attr::entries(&roots.cpu(id, "cache"));
-    let last = dirs
-        .iter()
-        .filter_map(level)
-        .max_by_key(|(level, _)| *level);
-    last.map(|(_, first)| first)
+    let levels = dirs.iter().filter_map(level);
+    let (_, first) = levels.max_by_key(|(level, _)| *level)?;
+    Some(first)
 }
 
 fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
@@ -173,15 +156,10 @@ fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
         let ids: Vec<CpuId> = cpus.iter().filter(|c| missing(c)).map(|c| c.id).collect();
         (!ids.is_empty()).then(|| format!("{words} of CPUs {}", cpu_list::show(&ids)))
     };
-    let none = "which CPUs are online";
-    let none = cpus.is_empty().then(|| {
-        format!(
-            "{none} ({})",
-            roots.sys("devices/system/cpu/online").display()
-        )
-    });
+    let online = roots.sys("devices/system/cpu/online");
+    let none = || format!("which CPUs are online ({})", online.display());
     let parts = [
-        none,
+        cpus.is_empty().then(none),
         without(|c| c.siblings.is_empty(), "SMT siblings"),
         without(|c| c.package.is_none(), "socket"),
         without(|c| c.node.is_none(), "NUMA node"),

@@ -1,5 +1,3 @@
-//! Tests of finding disks and their interrupts, on made trees and on this machine.
-
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::block::{self, DiskStats, Interrupts, NoDisk};
@@ -37,7 +35,6 @@ fn dev(major: u32, minor: u32) -> DevId {
     DevId { major, minor }
 }
 
-/// Names of the disks below a stacked disk.
 fn below(disk: &block::TargetDisk) -> Vec<&str> {
     disk.below.iter().map(|d| d.name.as_str()).collect()
 }
@@ -46,19 +43,12 @@ fn below(disk: &block::TargetDisk) -> Vec<&str> {
 fn a_partition_leads_to_its_disk() {
     let tree = Tree::new(PCI);
     let target_disk = block::of_device(&tree.roots(), dev(254, 1)).unwrap();
-    assert_eq!(
-        (target_disk.disk.name.as_str(), target_disk.disk.dev),
-        ("vda", dev(254, 0))
-    );
+    assert_eq!(target_disk.disk.name, "vda");
+    assert_eq!(target_disk.disk.dev, dev(254, 0));
     assert_eq!(target_disk.partition.as_deref(), Some("vda1"));
     assert!(target_disk.unproved.is_empty() && target_disk.below.is_empty());
-    assert_eq!(
-        DiskStats::read(&target_disk.disk.dir)
-            .unwrap()
-            .write
-            .requests,
-        5
-    );
+    let stats = DiskStats::read(&target_disk.disk.dir).unwrap();
+    assert_eq!(stats.write.requests, 5);
 }
 
 #[test]
@@ -69,14 +59,10 @@ fn facts_of_a_disk() {
     assert_eq!(facts.size, Some(Bytes(2048 * 512)));
     assert_eq!(facts.logical_block, Some(Bytes(512)));
     assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
-    assert_eq!(
-        (facts.nr_requests, facts.hw_queues, facts.nomerges),
-        (Some(256), Some(2), Some(2))
-    );
-    assert_eq!(
-        (facts.io_poll, facts.write_cache.as_deref()),
-        (Some(false), Some("write back"))
-    );
+    let queue = (facts.nr_requests, facts.hw_queues, facts.nomerges);
+    assert_eq!(queue, (Some(256), Some(2), Some(2)));
+    assert_eq!(facts.io_poll, Some(false));
+    assert_eq!(facts.write_cache.as_deref(), Some("write back"));
     assert_eq!((facts.model, facts.firmware), (None, None));
     assert_eq!(facts.irq_cpus, [CpuId(1), CpuId(0)]);
 }
@@ -87,17 +73,13 @@ fn interrupts_by_adapter_and_by_name() {
     let roots = tree.roots();
     let target_disk = block::of_disk_name(&roots, "vda").unwrap();
     let lines = Interrupts::read(&roots, &target_disk).unwrap();
-    assert_eq!(
-        lines.lines.iter().map(|l| l.irq).collect::<Vec<_>>(),
-        [36, 37]
-    );
+    let irqs: Vec<u32> = lines.lines.iter().map(|l| l.irq).collect();
+    assert_eq!(irqs, [36, 37]);
     assert_eq!(lines.total(), 7101);
     // Without message-signalled interrupts the lines are found by the names that the driver gives.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/0000:02/msi_irqs")).unwrap();
-    assert_eq!(
-        Interrupts::read(&roots, &target_disk).unwrap().total(),
-        7101
-    );
+    let counted = Interrupts::read(&roots, &target_disk).unwrap();
+    assert_eq!(counted.total(), 7101);
     // A line in the adapter's `irq` file comes before the names.
     tree.add("sys/devices/pci0/0000:02/virtio1/irq = 35");
     assert_eq!(Interrupts::read(&roots, &target_disk).unwrap().total(), 18);
@@ -111,15 +93,10 @@ fn stacked_disks_say_what_is_not_proved() {
     let target_disk = block::of_device(&roots, dev(252, 0)).unwrap();
     assert_eq!(target_disk.disk.name, "dm-0");
     assert_eq!(below(&target_disk), ["vda"]);
-    assert!(
-        target_disk.unproved[0].contains("dm-0 stands on vda"),
-        "{:?}",
-        target_disk.unproved
-    );
-    assert_eq!(
-        Interrupts::read(&roots, &target_disk).unwrap().total(),
-        7101
-    );
+    let unproved = &target_disk.unproved;
+    assert!(unproved[0].contains("dm-0 stands on vda"), "{unproved:?}");
+    let counted = Interrupts::read(&roots, &target_disk).unwrap();
+    assert_eq!(counted.total(), 7101);
     assert_eq!(block::device(&roots, &target_disk).hw_queues, None);
 }
 
@@ -139,21 +116,16 @@ fn nvme_multipath_heads_stand_on_their_paths() {
     );
     let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
     assert_eq!(below(&target_disk), ["nvme0c1n1"]);
-    assert_eq!(
-        Interrupts::read(&tree.roots(), &target_disk)
-            .unwrap()
-            .total(),
-        12
-    );
+    let counted = Interrupts::read(&tree.roots(), &target_disk).unwrap();
+    assert_eq!(counted.total(), 12);
 }
 
 #[test]
 fn numbers_without_a_disk() {
     let tree = Tree::new(PCI);
     let anonymous = block::of_device(&tree.roots(), dev(0, 45)).unwrap_err();
-    assert!(
-        matches!(anonymous, NoDisk::Anonymous { .. }) && anonymous.to_string().contains("0:45")
-    );
+    assert!(matches!(anonymous, NoDisk::Anonymous { .. }));
+    assert!(anonymous.to_string().contains("0:45"));
     let unknown = block::of_device(&tree.roots(), dev(8, 0)).unwrap_err();
     assert!(matches!(unknown, NoDisk::NotInSysfs { .. }));
 }

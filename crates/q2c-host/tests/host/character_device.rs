@@ -50,10 +50,8 @@ fn both_devices_of_a_namespace_find_each_other() {
             dev: character,
             block: Some((disk.to_owned(), number)),
         };
-        assert_eq!(
-            CharacterDevice::of_number(&roots, character),
-            Some(wanted.clone())
-        );
+        let found = CharacterDevice::of_number(&roots, character);
+        assert_eq!(found.as_ref(), Some(&wanted));
         let target_disk = block::of_device(&roots, number).unwrap();
         assert_eq!(CharacterDevice::of_disk(&target_disk).unwrap(), wanted);
         assert_eq!(wanted.path(), PathBuf::from(format!("/dev/{name}")));
@@ -72,9 +70,10 @@ fn what_has_no_such_device_is_told_why() {
     assert!(matches!(refused(dev(7, 0)), NoCharacterDevice::OtherDriver(name) if name == "loop0"));
     let partition = refused(dev(259, 5)).to_string();
     assert!(
-        partition.contains("nvme0n1p1: it is a partition") && partition.ends_with("name nvme0n1"),
+        partition.contains("nvme0n1p1: it is a partition"),
         "{partition}"
     );
+    assert!(partition.ends_with("name nvme0n1"), "{partition}");
     // As on Linux 5.10, which shows the disk only.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/nvme/nvme0/ng0n1")).unwrap();
     let old = refused(dev(259, 4)).to_string();
@@ -101,18 +100,14 @@ fn a_namespace_in_use_is_not_written_by_commands() {
     let mount = |line: &str| tree.add(&format!("proc/self/mountinfo = {line}"));
     let none = refused(&tree, true, &[]);
     assert!(none.to_string().contains("--allow-write"), "{none}");
-    assert!(matches!(
-        refused(&tree, true, &["/dev/zero"]),
-        TargetError::NoLeave { .. }
-    ));
+    let other = refused(&tree, true, &["/dev/zero"]);
+    assert!(matches!(other, TargetError::NoLeave { .. }));
     for used in ["259:4", "259:5"] {
         mount(&format!("27 1 {used} / /data rw - ext4 /dev/q2c-none rw"));
         let mounted = refused(&tree, true, &["/dev/null"]);
         assert!(matches!(mounted, TargetError::Occupied { .. }), "{mounted}");
-        assert!(
-            mounted.to_string().contains("mounted at /data"),
-            "{mounted}"
-        );
+        let found = mounted.to_string();
+        assert!(found.contains("mounted at /data"), "{found}");
         assert_eq!(Fault::from(mounted).exit(), Exit::Target);
     }
     // Now the namespace is free. The next step is to hold the block device, which does not exist

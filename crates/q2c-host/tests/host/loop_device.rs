@@ -1,12 +1,9 @@
-//! Makes loop devices for tests.
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 /// A loop device over a file of its own, removed on drop.
 pub struct LoopDevice {
-    /// Kernel name.
     pub name: String,
 }
 
@@ -21,7 +18,8 @@ impl LoopDevice {
 
     /// Makes a device over this file or device. `None` as for [`LoopDevice::new`].
     pub fn over(backing: &Path) -> Option<LoopDevice> {
-        let made = Command::new("losetup")
+        let mut losetup = Command::new("losetup");
+        let made = losetup
             .args(["--find", "--show"])
             .arg(backing)
             .output()

@@ -1,5 +1,3 @@
-//! Tests of devices and files in use, on made trees and on a real loop device.
-
 use crate::loop_device::LoopDevice;
 use crate::tree::Tree;
 use q2c_host::Roots;
@@ -41,6 +39,10 @@ fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
         major: device.0,
         minor: device.1,
     });
+    user(&tree, id)
+}
+
+fn user(tree: &Tree, id: FileId) -> Option<String> {
     match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
         Ok(()) => None,
         Err(TargetError::Occupied { found, .. }) => Some(found),
@@ -71,27 +73,18 @@ fn swap_and_loop_files() {
     let refused = |name: &str| {
         let path = tree.path(name);
         let id = FileId::at(&path).unwrap();
-        refuse_occupied(&tree.roots(), &path, id)
-            .err()
-            .map(|e| e.to_string())
+        let refused = refuse_occupied(&tree.roots(), &path, id);
+        refused.err().map(|e| e.to_string())
     };
     assert_eq!(refused("swap file"), None);
-    let swap = tree
-        .path("swap file")
-        .display()
-        .to_string()
-        .replace(' ', "\\040");
+    let named = |name: &str| tree.path(name).display().to_string();
+    let swap = named("swap file").replace(' ', "\\040");
     tree.add(&format!("proc/swaps = Filename Type\\n{swap} file 1 0 -2"));
-    tree.add(&format!(
-        "sys/block/loop0/loop/backing_file = {}",
-        tree.path("looped").display()
-    ));
+    let looped = named("looped");
+    tree.add(&format!("sys/block/loop0/loop/backing_file = {looped}"));
     assert!(refused("swap file").unwrap().contains("in use as swap"));
-    assert!(
-        refused("looped")
-            .unwrap()
-            .contains("backs the loop device loop0")
-    );
+    let looped = refused("looped").unwrap();
+    assert!(looped.contains("backs the loop device loop0"));
     assert_eq!(refused("free"), None);
 }
 
@@ -148,19 +141,10 @@ fn a_loop_device_over_what_another_one_has() {
         let target = format!("../devices/virtual/block/loop{n}");
         std::os::unix::fs::symlink(target, link).unwrap();
     }
-    let found = |minor| {
-        let id = FileId::Device(DevId { major: 7, minor });
-        match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
-            Ok(()) => None,
-            Err(TargetError::Occupied { found, .. }) => Some(found),
-            Err(other) => panic!("{other}"),
-        }
-    };
+    let found = |minor| user(&tree, FileId::Device(DevId { major: 7, minor }));
     assert_eq!(found(0).unwrap(), "loop0 is mounted at /data");
-    assert_eq!(
-        found(1).unwrap(),
-        "stands on what is in use: its file backs the loop device loop0"
-    );
+    let told = "stands on what is in use: its file backs the loop device loop0";
+    assert_eq!(found(1).unwrap(), told);
     assert_eq!(found(2), None);
 }
 
@@ -183,10 +167,8 @@ fn a_loop_device_over_one_that_is_in_use() {
     let second = LoopDevice::over(&node(&lower)).expect("a second one over it");
     let found = refused().expect("a refusal");
     let words = format!("{} backs the loop device {}", lower.name, second.name);
-    assert!(
-        found.contains("stands on") && found.contains(&words),
-        "{found}"
-    );
+    assert!(found.contains("stands on"), "{found}");
+    assert!(found.contains(&words), "{found}");
 }
 
 /// The second name of a file under a loop device, whose first name was removed.
@@ -214,10 +196,7 @@ fn unknown_use_is_not_taken_for_no_use() {
     let tree = Tree::new("sys/block/");
     let id = FileId::Device(DevId { major: 8, minor: 0 });
     let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
-    assert!(
-        matches!(refused, TargetError::UnknownUse { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, TargetError::UnknownUse { .. }));
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     let not_in_sysfs = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
     assert!(not_in_sysfs.to_string().contains("8:0"), "{not_in_sysfs}");
@@ -276,15 +255,10 @@ fn a_real_device_mounted_and_free() {
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let leave = WriteLeave::for_paths(&[link]).unwrap();
     let target = open(&roots, &to_write(&path), &leave).unwrap();
-    assert_eq!(
-        (&target.facts.kind, target.facts.size),
-        (&TargetKind::Block, Bytes(8 << 20))
-    );
-    assert!(
-        target.facts.unproved[0].contains("loop device"),
-        "{:?}",
-        target.facts.unproved
-    );
+    assert_eq!(target.facts.kind, TargetKind::Block);
+    assert_eq!(target.facts.size, Bytes(8 << 20));
+    let unproved = &target.facts.unproved;
+    assert!(unproved[0].contains("loop device"), "{unproved:?}");
     // The device is held exclusively, so a second run is refused.
     let second = open(&roots, &to_write(&path), &leave).unwrap_err();
     assert!(matches!(second, TargetError::Occupied { .. }), "{second}");

@@ -1,10 +1,8 @@
-//! Tests of the restore guard on made settings.
-
 use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    Change, ChangeKind, Guard, Outcome, Owner, Pending, RestoreError, default_folder, pending,
-    restore_all,
+    Change, ChangeKind, Guard, Outcome, Owner, Pending, Report, RestoreError, default_folder,
+    pending, restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,22 +20,35 @@ impl Bench {
         Bench { tree, journal }
     }
 
+    fn a(&self) -> PathBuf {
+        self.tree.path("sys/a")
+    }
+
+    fn b(&self) -> PathBuf {
+        self.tree.path("sys/b")
+    }
+
+    fn restore(&self) -> Report {
+        restore_all(&Roots::live(), &self.journal).unwrap()
+    }
+
     fn guard(&self) -> Guard {
         Guard::new(&Roots::live(), &self.journal).unwrap()
     }
 
     fn value(&self, name: &str) -> String {
-        fs::read_to_string(self.tree.path(name))
-            .unwrap()
-            .trim()
-            .to_owned()
+        let text = fs::read_to_string(self.tree.path(name)).unwrap();
+        text.trim().to_owned()
+    }
+
+    fn values(&self) -> [String; 2] {
+        [self.value("sys/a"), self.value("sys/b")]
     }
 
     fn journals(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(&self.journal)
-            .unwrap()
-            .map(|e| e.unwrap().path());
-        files.filter(|p| p.is_file()).collect()
+        let entries = fs::read_dir(&self.journal).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        files.filter(|path| path.is_file()).collect()
     }
 
     /// Writes a journal as an owner that was killed would have left it.
@@ -58,17 +69,16 @@ impl Bench {
             json["event"] = "change".into();
             format!("{json}\n")
         };
-        let path = self
-            .journal
-            .join(format!("{}-{}.jsonl", owner.pid, owner.start_time));
+        let name = format!("{}-{}.jsonl", owner.pid, owner.start_time);
+        let path = self.journal.join(name);
         let lines: String = changes.iter().enumerate().map(line).collect();
         fs::write(&path, lines + tail).unwrap();
         path
     }
 
     fn outcomes(&self) -> Vec<Outcome> {
-        let report = restore_all(&Roots::live(), &self.journal).unwrap();
-        report.items.into_iter().map(|i| i.outcome).collect()
+        let items = self.restore().items.into_iter();
+        items.map(|item| item.outcome).collect()
     }
 }
 
@@ -84,24 +94,21 @@ fn dead() -> Owner {
 fn dropped_guards_undo_in_reverse() {
     let bench = Bench::new();
     let mut guard = bench.guard();
-    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
-    guard.set(&bench.tree.path("sys/b"), "mq-deadline").unwrap();
-    let second = guard.set(&bench.tree.path("sys/a"), "3").unwrap();
+    guard.set(&bench.a(), "2").unwrap();
+    guard.set(&bench.b(), "mq-deadline").unwrap();
+    let second = guard.set(&bench.a(), "3").unwrap();
     assert_eq!((second.old.as_str(), second.now.as_str()), ("2", "3"));
     let written = fs::read_to_string(&bench.journals()[0]).unwrap();
     assert_eq!(written.lines().count(), 3, "{written}");
     drop(guard);
-    assert_eq!(
-        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
-        ("1", "none")
-    );
+    assert_eq!(bench.values(), ["1", "none"]);
     assert!(bench.journals().is_empty());
 }
 
 #[test]
 fn a_panic_restores_too() {
     let bench = Bench::new();
-    let path = bench.tree.path("sys/a");
+    let path = bench.a();
     let mut guard = bench.guard();
     let ended = std::thread::spawn(move || {
         guard.set(&path, "9").unwrap();
@@ -116,15 +123,10 @@ fn a_panic_restores_too() {
 fn values_set_by_others_are_left_alone() {
     let bench = Bench::new();
     let mut guard = bench.guard();
-    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
-    fs::write(bench.tree.path("sys/a"), "7\n").unwrap();
-    let outcomes: Vec<Outcome> = guard.undo().into_iter().map(|o| o.1).collect();
-    assert_eq!(
-        outcomes,
-        [Outcome::Foreign {
-            present: "7".into()
-        }]
-    );
+    guard.set(&bench.a(), "2").unwrap();
+    fs::write(bench.a(), "7\n").unwrap();
+    let ends = guard.undo();
+    assert!(matches!(&ends[0].1, Outcome::Foreign { present } if present == "7"));
     assert_eq!(bench.value("sys/a"), "7");
     assert!(bench.journals().is_empty());
 }
@@ -133,7 +135,7 @@ fn values_set_by_others_are_left_alone() {
 fn a_value_already_there_leaves_no_trace() {
     let bench = Bench::new();
     let mut guard = bench.guard();
-    guard.set(&bench.tree.path("sys/b"), "none").unwrap();
+    guard.set(&bench.b(), "none").unwrap();
     assert_eq!(bench.value("sys/b"), "[none] mq-deadline");
     assert!(bench.journals().is_empty());
 }
@@ -142,40 +144,27 @@ fn a_value_already_there_leaves_no_trace() {
 fn one_run_at_a_time_per_setting() {
     let bench = Bench::new();
     let (mut first, mut second) = (bench.guard(), bench.guard());
-    first.set(&bench.tree.path("sys/a"), "2").unwrap();
-    let refused = second.set(&bench.tree.path("sys/a"), "3").unwrap_err();
-    assert!(matches!(refused, RestoreError::Busy { .. }), "{refused}");
-    assert!(
-        refused
-            .to_string()
-            .contains(&std::process::id().to_string()),
-        "{refused}"
-    );
-    second
-        .set(&bench.tree.path("sys/b"), "mq-deadline")
-        .unwrap();
+    first.set(&bench.a(), "2").unwrap();
+    let refused = second.set(&bench.a(), "3").unwrap_err();
+    let pid = std::process::id().to_string();
+    assert!(matches!(refused, RestoreError::Busy { holder, .. } if holder == pid));
+    second.set(&bench.b(), "mq-deadline").unwrap();
     drop(first);
-    second.set(&bench.tree.path("sys/a"), "3").unwrap();
+    second.set(&bench.a(), "3").unwrap();
     drop(second);
-    assert_eq!(
-        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
-        ("1", "none")
-    );
+    assert_eq!(bench.values(), ["1", "none"]);
 }
 
 #[test]
 fn a_setting_can_be_held_before_it_is_changed() {
     let bench = Bench::new();
-    let a = bench.tree.path("sys/a");
+    let a = bench.a();
     let (mut first, mut second) = (bench.guard(), bench.guard());
     first.hold(&a).unwrap();
     first.hold(&a).unwrap();
     assert!(bench.journals().is_empty());
     for refused in [second.hold(&a), second.vary(&a, "1"), second.vary(&a, "5")] {
-        assert!(
-            matches!(refused, Err(RestoreError::Busy { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(RestoreError::Busy { .. })));
     }
     first.vary(&a, "7").unwrap();
     assert_eq!(first.undo().len(), 1);
@@ -185,20 +174,15 @@ fn a_setting_can_be_held_before_it_is_changed() {
     drop(second);
     bench.leave(&dead(), &[("sys/a", "1", "7")], "");
     let pending = bench.guard().hold(&a);
-    assert!(
-        matches!(pending, Err(RestoreError::Pending { .. })),
-        "{pending:?}"
-    );
+    assert!(matches!(pending, Err(RestoreError::Pending { .. })));
 }
 
 #[test]
 fn settings_that_cannot_be_changed_say_so() {
     let bench = Bench::new();
-    let missing = bench
-        .guard()
-        .set(&bench.tree.path("sys/none"), "1")
-        .unwrap_err();
-    assert!(missing.to_string().contains("sys/none"), "{missing}");
+    let missing = bench.guard().set(&bench.tree.path("sys/none"), "1");
+    let missing = missing.unwrap_err().to_string();
+    assert!(missing.contains("sys/none"), "{missing}");
     let gone = bench.tree.path("sys/c");
     fs::write(&gone, "1").unwrap();
     let mut guard = bench.guard();
@@ -211,14 +195,10 @@ fn settings_that_cannot_be_changed_say_so() {
 fn what_a_dead_owner_left_is_undone_last_first() {
     let bench = Bench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2"), ("sys/a", "2", "3")], "");
-    fs::write(bench.tree.path("sys/a"), "3").unwrap();
-    let file = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
-    assert_eq!(
-        pending(&Roots::live(), &bench.journal).unwrap().changes[0]
-            .0
-            .file,
-        file
-    );
+    fs::write(bench.a(), "3").unwrap();
+    let file = fs::canonicalize(bench.a()).unwrap();
+    let left = pending(&Roots::live(), &bench.journal).unwrap();
+    assert_eq!(left.changes[0].0.file, file);
     let refused = bench.guard().set(&file, "5").unwrap_err();
     assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
     assert_eq!(bench.outcomes(), [Outcome::Restored, Outcome::Restored]);
@@ -237,53 +217,39 @@ fn a_change_announced_and_never_made_needs_nothing() {
 #[test]
 fn rounded_values_are_ours_and_undone_ones_are_not() {
     let bench = Bench::new();
-    let tail =
-        "{\"event\":\"settled\",\"seq\":0,\"value\":\"124\"}\n{\"event\":\"undone\",\"seq\":1}\n";
-    bench.leave(
-        &dead(),
-        &[("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")],
-        tail,
-    );
-    fs::write(bench.tree.path("sys/a"), "124").unwrap();
-    fs::write(bench.tree.path("sys/b"), "none [mq-deadline]").unwrap();
+    let settled = r#"{"event":"settled","seq":0,"value":"124"}"#;
+    let tail = format!("{settled}\n{{\"event\":\"undone\",\"seq\":1}}\n");
+    let changes = [("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")];
+    bench.leave(&dead(), &changes, &tail);
+    fs::write(bench.a(), "124").unwrap();
+    fs::write(bench.b(), "none [mq-deadline]").unwrap();
     assert_eq!(bench.outcomes(), [Outcome::Restored]);
-    assert_eq!(
-        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
-        ("1", "none [mq-deadline]")
-    );
+    assert_eq!(bench.values(), ["1", "none [mq-deadline]"]);
 }
 
 #[test]
 fn a_dead_owner_never_overrides_what_is_there_now() {
     let bench = Bench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    fs::write(bench.tree.path("sys/a"), "5").unwrap();
-    assert_eq!(
-        bench.outcomes(),
-        [Outcome::Foreign {
-            present: "5".into()
-        }]
-    );
+    fs::write(bench.a(), "5").unwrap();
+    assert!(matches!(&bench.outcomes()[..], [Outcome::Foreign { present }] if present == "5"));
     assert_eq!(bench.value("sys/a"), "5");
 }
 
 #[test]
 fn live_owners_and_other_boots_are_not_touched() {
     let bench = Bench::new();
-    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    fs::write(bench.a(), "2").unwrap();
     let me = Owner::current(&Roots::live()).unwrap();
     let own = bench.leave(&me, &[("sys/a", "1", "2")], "");
     assert_eq!(bench.outcomes(), [Outcome::OwnerAlive]);
     assert!(own.exists());
     fs::remove_file(own).unwrap();
-    bench.leave(
-        &Owner {
-            boot_id: "another".into(),
-            ..me
-        },
-        &[("sys/a", "1", "2")],
-        "",
-    );
+    let other_boot = Owner {
+        boot_id: "another".into(),
+        ..me
+    };
+    bench.leave(&other_boot, &[("sys/a", "1", "2")], "");
     assert_eq!(bench.outcomes(), [Outcome::OtherBoot]);
     assert_eq!(bench.value("sys/a"), "2");
     assert!(bench.journals().is_empty());
@@ -293,13 +259,11 @@ fn live_owners_and_other_boots_are_not_touched() {
 fn a_setting_held_by_a_live_run_is_left_for_later() {
     let bench = Bench::new();
     let mut guard = bench.guard();
-    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
+    guard.set(&bench.a(), "2").unwrap();
     let left = bench.leave(&dead(), &[("sys/a", "0", "2")], "");
     let outcomes = bench.outcomes();
-    assert!(
-        outcomes.iter().any(|o| matches!(o, Outcome::Busy { .. })),
-        "{outcomes:?}"
-    );
+    let busy = |o: &Outcome| matches!(o, Outcome::Busy { .. });
+    assert!(outcomes.iter().any(busy), "{outcomes:?}");
     assert!(left.exists());
     assert_eq!(bench.value("sys/a"), "2");
 }
@@ -308,7 +272,7 @@ fn a_setting_held_by_a_live_run_is_left_for_later() {
 #[test]
 fn a_journal_that_another_restore_works_on_is_left_to_it() {
     let bench = Bench::new();
-    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    fs::write(bench.a(), "2").unwrap();
     let left = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     let other = fs::File::open(&left).unwrap();
     other.lock().unwrap();
@@ -321,22 +285,15 @@ fn a_journal_that_another_restore_works_on_is_left_to_it() {
 #[test]
 fn damaged_lines_are_reported_and_the_others_used() {
     let bench = Bench::new();
-    fs::write(bench.tree.path("sys/a"), "2").unwrap();
-    let path = bench.leave(
-        &dead(),
-        &[("sys/a", "1", "2")],
-        "{\"event\":\"chan\u{0}\n{\"event\":\"ch",
-    );
+    fs::write(bench.a(), "2").unwrap();
+    let tail = "{\"event\":\"chan\u{0}\n{\"event\":\"ch";
+    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], tail);
     let left = pending(&Roots::live(), &bench.journal).unwrap();
     let told: Vec<usize> = left.faults.iter().map(|fault| fault.line).collect();
     assert_eq!((left.changes.len(), told), (1, vec![2]));
-    let report = restore_all(&Roots::live(), &bench.journal).unwrap();
-    let faults: Vec<(usize, bool)> = report
-        .faults
-        .iter()
-        .map(|f| (f.line, f.truncated))
-        .collect();
-    assert_eq!(faults, [(2, false), (3, true)]);
+    let report = bench.restore();
+    let faults = report.faults.iter().map(|f| (f.line, f.truncated));
+    assert!(faults.eq([(2, false), (3, true)]));
     assert!(!report.is_complete());
     assert_eq!(bench.value("sys/a"), "1");
     assert_eq!(bench.journals(), [path.with_extension("damaged")]);
@@ -349,13 +306,10 @@ fn a_line_cut_short_by_the_crash_announced_nothing() {
     let whole = fs::read_to_string(&path).unwrap();
     for cut in 1..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        fs::write(bench.tree.path("sys/a"), "2").unwrap();
-        let report = restore_all(&Roots::live(), &bench.journal).unwrap();
-        assert_eq!(
-            (report.items.len(), report.faults.len()),
-            (0, 1),
-            "cut at {cut}"
-        );
+        fs::write(bench.a(), "2").unwrap();
+        let report = bench.restore();
+        let told = (report.items.len(), report.faults.len());
+        assert_eq!(told, (0, 1), "cut at {cut}");
         assert_eq!(bench.value("sys/a"), "2");
         assert!(!path.exists());
     }
@@ -372,18 +326,12 @@ fn the_usual_folder() {
     let of = |root, xdg: Option<&str>, home: Option<&str>| {
         default_folder(root, xdg.map(Path::new), home.map(Path::new))
     };
-    assert_eq!(
-        of(true, Some("/s"), None),
-        Some("/var/lib/q2c/restore".into())
-    );
-    assert_eq!(
-        of(false, Some("/s"), Some("/h")),
-        Some("/s/q2c/restore".into())
-    );
-    assert_eq!(
-        of(false, Some("relative"), Some("/h")),
-        Some("/h/.local/state/q2c/restore".into())
-    );
+    let system = Some("/var/lib/q2c/restore".into());
+    assert_eq!(of(true, Some("/s"), None), system);
+    let state = Some("/s/q2c/restore".into());
+    assert_eq!(of(false, Some("/s"), Some("/h")), state);
+    let home = Some("/h/.local/state/q2c/restore".into());
+    assert_eq!(of(false, Some("relative"), Some("/h")), home);
     assert_eq!(of(false, None, None), None);
 }
 
@@ -402,16 +350,14 @@ fn sweeps_and_runs_at_the_same_time() {
         let ends = Ends(&done);
         let sweeper = s.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+                let report = bench.restore();
                 let alive = |o: &Outcome| matches!(o, Outcome::OwnerAlive);
                 assert!(report.items.iter().all(|i| alive(&i.outcome)), "{report:?}");
             }
         });
         let lost = (2..100).filter(|n| {
             let mut guard = bench.guard();
-            guard
-                .set(&bench.tree.path("sys/a"), &n.to_string())
-                .unwrap();
+            guard.set(&bench.a(), &n.to_string()).unwrap();
             // The journal of a change in force must be there for a later sweep.
             let there = bench.journals().len() == 1;
             drop(guard);
@@ -430,7 +376,7 @@ fn sweeps_and_runs_at_the_same_time() {
 #[test]
 fn a_varied_setting_is_ours_at_every_value() {
     let bench = Bench::new();
-    let a = bench.tree.path("sys/a");
+    let a = bench.a();
     let mut guard = bench.guard();
     for value in ["7", "9", "7", "9", "12", "9"] {
         guard.vary(&a, value).unwrap();
@@ -460,18 +406,12 @@ fn a_folder_that_cannot_be_listed_is_no_empty_one() {
     let none = bench.tree.path("none");
     assert_eq!(pending(&roots, &none).unwrap(), Pending::default());
     assert!(restore_all(&roots, &none).unwrap().items.is_empty());
-    let file = bench.tree.path("sys/a");
-    for refused in [
-        pending(&roots, &file).map(drop).unwrap_err(),
-        restore_all(&roots, &file).map(drop).unwrap_err(),
-    ] {
-        assert!(
-            matches!(
-                refused,
-                RestoreError::Folder { .. } | RestoreError::Unlisted { .. }
-            ),
-            "{refused}"
-        );
+    let file = bench.a();
+    let looked = pending(&roots, &file).map(drop).unwrap_err();
+    let restored = restore_all(&roots, &file).map(drop).unwrap_err();
+    for refused in [looked, restored] {
+        use RestoreError::{Folder, Unlisted};
+        assert!(matches!(refused, Folder { .. } | Unlisted { .. }));
     }
 }
 
@@ -481,18 +421,15 @@ fn a_link_in_the_place_of_a_lock_is_not_followed() {
     let bench = Bench::new();
     let precious = bench.tree.path("sys/precious");
     fs::write(&precious, "precious").unwrap();
-    drop(bench.guard().set(&bench.tree.path("sys/a"), "2").unwrap());
+    drop(bench.guard().set(&bench.a(), "2").unwrap());
     let locks = fs::read_dir(bench.journal.join("locks")).unwrap();
     for lock in locks {
         let lock = lock.unwrap().path();
         fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink(&precious, &lock).unwrap();
     }
-    let refused = bench.guard().set(&bench.tree.path("sys/a"), "3");
-    assert!(
-        matches!(refused, Err(RestoreError::Journal { .. })),
-        "{refused:?}"
-    );
+    let refused = bench.guard().set(&bench.a(), "3");
+    assert!(matches!(refused, Err(RestoreError::Journal { .. })));
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(bench.value("sys/a"), "1");
 }
@@ -502,7 +439,7 @@ fn a_link_in_the_place_of_a_lock_is_not_followed() {
 fn journals_that_others_could_write_are_not_used() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let bench = Bench::new();
-    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    fs::write(bench.a(), "2").unwrap();
     let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     let mode =
         |mode| fs::set_permissions(&bench.journal, fs::Permissions::from_mode(mode)).unwrap();
@@ -514,10 +451,7 @@ fn journals_that_others_could_write_are_not_used() {
     };
     mode(0o777);
     assert!(matches!(refused(), RestoreError::Folder { .. }));
-    bench
-        .guard()
-        .set(&bench.tree.path("sys/b"), "3")
-        .unwrap_err();
+    bench.guard().set(&bench.b(), "3").unwrap_err();
     mode(0o700);
     let journal = path.with_extension("kept");
     fs::rename(&path, &journal).unwrap();
@@ -545,7 +479,7 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     guard.device(device, 7).unwrap();
     let written = fs::read_to_string(&bench.journals()[0]).unwrap();
     assert!(written.contains(r#""kind":"ublk-device""#), "{written}");
-    let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+    let report = bench.restore();
     assert!(report.is_complete() && report.items.is_empty());
     assert_eq!(bench.journals().len(), 1, "a live server lost its journal");
     let other = bench.guard().device(device, 8);

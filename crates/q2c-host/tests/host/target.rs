@@ -1,5 +1,3 @@
-//! Tests of the checks of targets, on this machine's file system.
-
 use q2c_host::Roots;
 use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, Fault};
@@ -29,13 +27,8 @@ fn read(path: &Path) -> Result<OpenTarget, TargetError> {
 }
 
 fn scratch(dir: &Path) -> Scratch {
-    Scratch::create(
-        &dir.join("scratch"),
-        Bytes(3 * (1 << 20) + 4096),
-        7,
-        &mut |_| true,
-    )
-    .unwrap()
+    let size = Bytes(3 * (1 << 20) + 4096);
+    Scratch::create(&dir.join("scratch"), size, 7, &mut |_| true).unwrap()
 }
 
 #[test]
@@ -43,30 +36,24 @@ fn scratch_files_are_fit_targets() {
     let dir = folder();
     let made = scratch(dir.path());
     let target = read(made.path()).unwrap();
-    assert_eq!(
-        (&target.facts.kind, target.facts.size),
-        (&TargetKind::File, Bytes(3 * (1 << 20) + 4096))
-    );
+    assert_eq!(target.facts.kind, TargetKind::File);
+    assert_eq!(target.facts.size, Bytes(3 * (1 << 20) + 4096));
     assert!(target.facts.file_system.is_some());
     // If something cannot be proved, there is a reason: no disk was found, it is stacked, or there
     // is no FIEMAP.
-    let plain = target
-        .target_disk
-        .as_ref()
-        .is_some_and(|l| l.unproved.is_empty());
+    let disk = target.target_disk.as_ref();
+    let plain = disk.is_some_and(|disk| disk.unproved.is_empty());
     let known = matches!(target.facts.file_system.as_deref(), Some("ext4" | "xfs"));
-    assert_eq!(
-        target.facts.unproved.is_empty(),
-        plain && known,
-        "{:?}",
-        target.facts
-    );
+    let proved = target.facts.unproved.is_empty();
+    assert_eq!(proved, plain && known, "{:?}", target.facts);
     let bytes = fs::read(made.path()).unwrap();
-    let kinds = bytes
-        .chunks(4096)
-        .map(|block| block.iter().map(|b| b.count_ones()).sum::<u32>());
+    let ones = |block: &[u8]| block.iter().map(|b| b.count_ones()).sum::<u32>();
     // Random bits give 16384 +- 90.5 ones per block; ten standard deviations are never reached.
-    assert!(kinds.into_iter().all(|ones| ones.abs_diff(16384) < 905));
+    assert!(
+        bytes
+            .chunks(4096)
+            .all(|block| ones(block).abs_diff(16384) < 905)
+    );
     let path = made.path().to_owned();
     drop((made, target));
     assert!(!path.exists());
@@ -113,10 +100,8 @@ fn scratch_files_end_with_what_went_wrong() {
         done.0 < 2 << 20
     };
     let stopped = Scratch::create(&path, Bytes(5 << 20), 1, &mut until_two).unwrap_err();
-    assert_eq!(
-        (Fault::from(stopped).exit(), seen),
-        (Exit::Interrupted, vec![1, 2])
-    );
+    assert_eq!(Fault::from(stopped).exit(), Exit::Interrupted);
+    assert_eq!(seen, [1, 2]);
     assert!(!path.exists());
     let kept = scratch(dir.path()).keep();
     assert!(kept.exists());
@@ -134,17 +119,13 @@ fn things_that_are_no_target() {
     ];
     for (path, name) in cases {
         let refused = read(&path).unwrap_err();
-        assert!(
-            refused.to_string().contains(&format!("it is a {name}")),
-            "{refused}"
-        );
+        let told = refused.to_string();
+        assert!(told.contains(&format!("it is a {name}")), "{told}");
         assert_eq!(Fault::from(refused).exit(), Exit::Target);
     }
     let missing = read(&dir.path().join("missing")).unwrap_err();
-    assert!(
-        missing.to_string().starts_with("find the target"),
-        "{missing}"
-    );
+    let missing = missing.to_string();
+    assert!(missing.starts_with("find the target"), "{missing}");
 }
 
 /// Whether the file system here has FIEMAP; without it the checks that need it are left out.
@@ -167,16 +148,12 @@ fn files_not_fully_written() {
     let file = File::create(&path).unwrap();
     file.set_len(1 << 20).unwrap();
     let hole = read(&path).unwrap_err();
-    assert!(
-        hole.to_string().contains("a hole of 1 MiB at byte 0"),
-        "{hole}"
-    );
+    let hole = hole.to_string();
+    assert!(hole.contains("a hole of 1 MiB at byte 0"), "{hole}");
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, 1 << 20).unwrap();
     let unwritten = read(&path).unwrap_err();
-    assert!(
-        unwritten.to_string().contains("an unwritten extent"),
-        "{unwritten}"
-    );
+    let unwritten = unwritten.to_string();
+    assert!(unwritten.contains("an unwritten extent"), "{unwritten}");
     // Data that are written but have no place on the device yet are written back; then the file is
     // fit.
     let mut again = File::create(&path).unwrap();
@@ -200,27 +177,16 @@ fn sizes_and_alignment() {
     // The file has 3 MiB and 4 KiB, which are 769 blocks of 4 KiB.
     with(4096, 4096, 769).unwrap();
     let small = with(4096, 4096, 770).unwrap_err();
-    assert!(
-        matches!(
-            small,
-            TargetError::TooSmall {
-                needed: Bytes(3_153_920),
-                ..
-            }
-        ),
-        "{small}"
-    );
+    let needed = Bytes(3_153_920);
+    assert!(matches!(small, TargetError::TooSmall { needed: n, .. } if n == needed));
     let odd = with(4096, 100, 1).unwrap_err();
-    assert!(
-        matches!(
-            odd,
-            TargetError::Misaligned {
-                block: Bytes(100),
-                ..
-            }
-        ),
-        "{odd}"
-    );
+    assert!(matches!(
+        odd,
+        TargetError::Misaligned {
+            block: Bytes(100),
+            ..
+        }
+    ));
 }
 
 #[test]
@@ -232,11 +198,8 @@ fn files_are_written_only_with_leave() {
     let write = |leave: &WriteLeave| open(&Roots::live(), &wanted(made.path(), true), leave);
     let none = write(&WriteLeave::none()).unwrap_err();
     assert!(none.to_string().contains("--allow-write"), "{none}");
-    let wrong = WriteLeave::for_paths(&[other]).unwrap();
-    assert!(matches!(
-        write(&wrong).unwrap_err(),
-        TargetError::NoLeave { .. }
-    ));
+    let wrong = write(&WriteLeave::for_paths(&[other]).unwrap()).unwrap_err();
+    assert!(matches!(wrong, TargetError::NoLeave { .. }));
     let link = dir.path().join("link");
     fs::hard_link(made.path(), &link).unwrap();
     write(&WriteLeave::for_paths(&[link]).unwrap()).unwrap();

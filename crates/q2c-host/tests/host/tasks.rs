@@ -1,5 +1,3 @@
-//! CPUs of tasks under the restore guard, on real threads of this process's children.
-
 use q2c_host::Roots;
 use q2c_host::restore::{Guard, Outcome, Owner, TaskId, restore_all};
 use q2c_host::tasks::{allowed, thread};
@@ -13,10 +11,8 @@ struct Shell(Child);
 impl Shell {
     fn of(script: &str) -> Shell {
         let mut shell = Command::new("sh");
-        shell
-            .args(["-c", script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        shell.args(["-c", script]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped());
         Shell(shell.spawn().expect("start a shell"))
     }
 
@@ -64,11 +60,8 @@ fn a_task_gets_its_cpus_back() {
     drop(guard);
     assert_eq!(cpus(task), all);
     let left = std::fs::read_dir(folder.path()).unwrap();
-    assert_eq!(
-        left.filter(|entry| entry.as_ref().unwrap().path().is_file())
-            .count(),
-        0
-    );
+    let mut left = left.map(|entry| entry.unwrap().path());
+    assert!(!left.any(|path| path.is_file()));
 }
 
 #[test]
@@ -91,10 +84,7 @@ fn a_task_that_ended_or_was_placed_by_somebody_else_is_left_alone() {
     guard.allow(task, &all, &all[..1]).unwrap();
     q2c_sys::thread::allow_other(task.tid, &all[1..2]).unwrap();
     let foreign = guard.give_back(task).unwrap();
-    assert!(
-        matches!(foreign, Some(Outcome::Foreign { .. })),
-        "{foreign:?}"
-    );
+    assert!(matches!(foreign, Some(Outcome::Foreign { .. })));
     assert_eq!(cpus(task), all[1..2]);
     drop(shell);
     assert!(!guard.allow(task, &all, &all[..1]).unwrap(), "it has ended");
@@ -133,10 +123,9 @@ fn what_a_killed_owner_left_is_put_back() {
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
     guard.allow(task, &all, &all[..1]).unwrap();
     let entries = std::fs::read_dir(folder.path()).unwrap();
-    let journal = entries
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.is_file());
-    let lines = std::fs::read_to_string(journal.unwrap()).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let journal = paths.find(|path| path.is_file()).unwrap();
+    let lines = std::fs::read_to_string(journal).unwrap();
     let me = Owner::current(&Roots::live()).unwrap();
     let start = format!("\"start_time\":{}", me.start_time);
     let dead = lines.replace(&start, &format!("\"start_time\":{}", me.start_time - 1));

@@ -1,5 +1,3 @@
-//! Makes trees of sysfs and procfs for tests.
-
 use q2c_host::Roots;
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,6 +1,4 @@
-//! The part of the guard that changes the CPUs of tasks.
-
-use super::super::entry::Line;
+use super::super::entry::{Change, Line};
 use super::super::journal::Journal;
 use super::super::lock::SettingLock;
 use super::super::task_affinity::{self, TaskId};
@@ -15,9 +13,6 @@ const COMPACT_FROM: usize = 4_096;
 impl Guard {
     /// Takes the right to move tasks, which one guard has at a time. Masks that a killed owner left
     /// are put back first, so that none of them is taken for somebody's wish.
-    ///
-    /// # Errors
-    /// Another process has the right, or the journals cannot be read.
     pub fn hold_tasks(&mut self) -> Result<(), RestoreError> {
         sweep::restore_tasks(&self.roots, &self.dir)?;
         let name = task_affinity::lock_name();
@@ -28,9 +23,6 @@ impl Guard {
 
     /// Lets a task run on these CPUs only. `old` are the CPUs that it gets back; they count for the
     /// first call only. Returns false when the task has ended.
-    ///
-    /// # Errors
-    /// The journal cannot be written, or the kernel refuses the CPUs.
     pub fn allow(
         &mut self,
         task: TaskId,
@@ -44,12 +36,12 @@ impl Guard {
                 let old = cpu_list::show(old);
                 let started = Some(task.start_time);
                 let kind = ChangeKind::TaskAffinity;
-                let change = self.announce_of(kind, &folder, &old, &value, started)?;
-                self.applied.push(Applied {
-                    change,
-                    others: Vec::new(),
-                    _lock: None,
-                });
+                let change = Change {
+                    started,
+                    ..self.change(kind, &folder, &old, &value)
+                };
+                let change = self.announce(change)?;
+                self.note_applied(change, None);
             }
         }
         match task_affinity::allow(task, cpus) {
@@ -67,9 +59,6 @@ impl Guard {
     }
 
     /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
-    ///
-    /// # Errors
-    /// The journal cannot be written.
     pub fn give_back(&mut self, task: TaskId) -> Result<Option<Outcome>, RestoreError> {
         let Some(at) = self.place_of(task) else {
             return Ok(None);
@@ -84,9 +73,6 @@ impl Guard {
 
     /// Notes that a task has ended, or that somebody else gave it other CPUs: nothing is left to
     /// undo.
-    ///
-    /// # Errors
-    /// The journal cannot be written.
     pub fn forget(&mut self, task: TaskId) -> Result<(), RestoreError> {
         let Some(at) = self.place_of(task) else {
             return Ok(());
@@ -117,14 +103,10 @@ impl Guard {
         for at in 0..self.applied.len() {
             let Applied { change, others, .. } = &self.applied[at];
             let seq = change.seq;
-            let values = others
-                .iter()
-                .cloned()
-                .map(|value| Line::Settled { seq, value });
-            let lines: Vec<Line> = [Line::Change(change.clone())]
-                .into_iter()
-                .chain(values)
-                .collect();
+            let mut lines = vec![Line::Change(change.clone())];
+            for value in others.iter().cloned() {
+                lines.push(Line::Settled { seq, value });
+            }
             lines.iter().try_for_each(|line| self.log(line))?;
         }
         old.map_or(Ok(()), Journal::remove)

@@ -28,10 +28,8 @@ fn named_cpus_keep_their_order_and_must_be_allowed() {
     assert_eq!(chosen(&[0, 1, 2], Some(&[2, 0, 2]), &[0]), cpus(&[2, 0, 2]));
     let allowed = AllowedCpus::of(cpus(&[0, 1]));
     let refused = allowed.choose(Some(&cpus(&[1, 7])), UnnamedCpus::AwayFrom(&[]));
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "use CPU 7: q2c may run on CPUs 0, 1 here; name some of them with --cpus"
-    );
+    let told = "use CPU 7: q2c may run on CPUs 0, 1 here; name some of them with --cpus";
+    assert_eq!(refused.unwrap_err().to_string(), told);
 }
 
 #[test]
@@ -44,15 +42,11 @@ fn a_curve_over_jobs_names_each_cpu_once() {
     };
     let allowed = AllowedCpus::of(cpus(&[0, 1]));
     let twice = allowed.choose(Some(&cpus(&[1, 0, 1])), order);
-    assert_eq!(
-        twice.unwrap_err().to_string(),
-        "use CPU 1 twice: name each CPU once"
-    );
+    let told = "use CPU 1 twice: name each CPU once";
+    assert_eq!(twice.unwrap_err().to_string(), told);
     let once = allowed.choose(Some(&cpus(&[1, 0])), order).unwrap();
-    assert_eq!(
-        (once.cpus, once.words.as_str()),
-        (cpus(&[1, 0]), "as asked")
-    );
+    assert_eq!(once.cpus, cpus(&[1, 0]));
+    assert_eq!(once.words, "as asked");
 }
 
 #[test]
@@ -143,10 +137,8 @@ fn candidates_differ_in_their_place_beside_the_interrupts() {
     assert_eq!(candidates(7, &[1], 99).len(), 8);
     // A CPU that takes interrupts, on which this process may not run, is none.
     let few = AllowedCpus::of(cpus(&[0, 2]));
-    assert_eq!(
-        few.candidates(&topology, CpuId(2), &cpus(&[5]), 4),
-        cpus(&[2, 0])
-    );
+    let candidates = few.candidates(&topology, CpuId(2), &cpus(&[5]), 4);
+    assert_eq!(candidates, cpus(&[2, 0]));
 }
 
 #[test]

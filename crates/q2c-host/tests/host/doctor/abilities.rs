@@ -1,5 +1,3 @@
-//! Tests of the checks of what q2c's other parts need.
-
 use super::{GOOD, find};
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Warn};
@@ -40,9 +38,8 @@ fn able() -> Abilities {
 
 fn sorted(tree: &Tree, abilities: Abilities) -> DoctorReport {
     let roots = tree.roots();
-    by_use(run(
-        &DoctorFacts::new(&roots, None).with_abilities(abilities)
-    ))
+    let facts = DoctorFacts::new(&roots, None).with_abilities(abilities);
+    by_use(run(&facts))
 }
 
 fn machine(changes: &str) -> Tree {
@@ -77,20 +74,9 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
         assert_eq!(state.ready, wanted, "{state:?}");
         assert!(wanted == Ready::Ready || state.by == ["hybrid-kernel"]);
     }
-    let ids = [
-        "bpf",
-        "btf",
-        "tracefs",
-        "scx",
-        "moving",
-        "ublk",
-        "ramdisk-module",
-        "mounting",
-        "mkfs-ext4",
-        "spdk-program",
-        "settings",
-    ];
-    for id in ids {
+    let ids =
+        "bpf btf tracefs scx moving ublk ramdisk-module mounting mkfs-ext4 spdk-program settings";
+    for id in ids.split(' ') {
         assert_eq!(outcome(&report, id).0, Pass, "{id}");
     }
 }
@@ -99,12 +85,8 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
 fn every_check_has_a_use_and_stands_under_it() {
     let report = sorted(&machine(""), able());
     let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
-    let places: Vec<usize> = report
-        .checks
-        .iter()
-        .map(|check| order.iter().position(|of| *of == check.uses[0]).unwrap())
-        .collect();
-    assert!(places.is_sorted(), "{places:?}");
+    let place = |check: &Check| order.iter().position(|of| *of == check.uses[0]).unwrap();
+    assert!(report.checks.iter().map(place).is_sorted());
 }
 
 #[test]
@@ -115,11 +97,8 @@ fn a_recording_needs_bpf_or_tracefs() {
     };
     let report = sorted(&machine(""), without());
     let (verdict, fix, check) = outcome(&report, "bpf");
-    assert_eq!(
-        (verdict, fix),
-        (Invalidates, None),
-        "root has no better user"
-    );
+    assert_eq!(verdict, Invalidates);
+    assert_eq!(fix, None, "root has no better user");
     assert!(check.found.contains("forbidden"));
     assert_eq!(state(&report, Use::Capture), (Ready::Limited, "bpf".into()));
     let tree = machine("");
@@ -151,10 +130,7 @@ fn a_recording_needs_bpf_or_tracefs() {
 fn a_ram_device_is_made_by_the_module_or_by_ublk() {
     let without = |module: bool| Abilities {
         ublk: lacks("expected /dev/ublk-control, found none"),
-        ramdisk_module: match module {
-            true => Ok(()),
-            false => lacks("no module"),
-        },
+        ramdisk_module: module.then_some(()).ok_or("no module".to_owned()),
         ..able()
     };
     let tree = machine("");
@@ -175,10 +151,8 @@ fn a_file_system_needs_its_program_and_a_mount() {
     abilities.makers[1].found = lacks("mkfs.xfs is not installed");
     let report = sorted(&machine(""), abilities.clone());
     let (verdict, fix, check) = outcome(&report, "mkfs-xfs");
-    assert_eq!(
-        (verdict, fix),
-        (Invalidates, Some("apt-get install xfs-tools"))
-    );
+    assert_eq!(verdict, Invalidates);
+    assert_eq!(fix, Some("apt-get install xfs-tools"));
     assert_eq!(check.columns, ["xfs"]);
     let fs = state(&report, Use::FileSystems);
     assert_eq!(fs, (Ready::Limited, "mkfs-xfs".into()));
@@ -190,14 +164,12 @@ fn a_file_system_needs_its_program_and_a_mount() {
 
 #[test]
 fn spdk_and_placement() {
-    let report = sorted(
-        &machine("proc/meminfo = HugePages_Total:       0"),
-        Abilities {
-            spdk: lacks("spdk_nvme_perf is not on PATH"),
-            scx: lacks("this kernel has no sched_ext"),
-            ..able()
-        },
-    );
+    let abilities = Abilities {
+        spdk: lacks("spdk_nvme_perf is not on PATH"),
+        scx: lacks("this kernel has no sched_ext"),
+        ..able()
+    };
+    let report = sorted(&machine("proc/meminfo = HugePages_Total: 0"), abilities);
     let spdk = state(&report, Use::Spdk);
     assert_eq!(spdk.0, Ready::NotReady);
     assert_eq!(spdk.1, "spdk-program hugepages");
@@ -218,8 +190,7 @@ fn who_may_change_settings() {
     let (verdict, fix, _) = of(USER);
     assert_eq!(verdict, Warn);
     assert_eq!(fix.as_deref(), Some("sudo q2c doctor --fix"));
-    let (verdict, fix, found) =
-        of("proc/self/mountinfo = 22 1 0:20 / /sys ro,nosuid - sysfs sysfs ro");
-    assert_eq!((verdict, fix), (Warn, None));
-    assert_eq!(found, "root, and /sys is mounted read-only");
+    let read_only = of("proc/self/mountinfo = 22 1 0:20 / /sys ro,nosuid - sysfs sysfs ro");
+    let found = "root, and /sys is mounted read-only".to_owned();
+    assert_eq!(read_only, (Warn, None, found));
 }

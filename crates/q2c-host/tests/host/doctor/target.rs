@@ -1,106 +1,26 @@
-//! Tests of the checks of the target: its heat, link and node, what is on it, and its blocks.
-
-use super::cases::{Case, NVME, changed, verdict};
+use super::cases::{NVME, changed, verdict};
 use super::{GOOD, good_target, report};
 use crate::tree::Tree;
 use Verdict::{Pass, Unknown, Warn};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind, Verdict};
 
-pub const CASES: &[Case] = &[
-    (
-        "NVME/hwmon1/temp1_input = 77850",
-        "device-temperature",
-        Warn,
-        "77 C, limit 81 C",
-        "",
-    ),
-    (
-        "NVME/hwmon1/temp1_input = 76000",
-        "device-temperature",
-        Pass,
-        "76 C, limit 81 C",
-        "",
-    ),
-    (
-        "- NVME/hwmon1/temp1_max",
-        "device-temperature",
-        Unknown,
-        "limit not told",
-        "",
-    ),
-    (
-        "- NVME/hwmon1",
-        "device-temperature",
-        Unknown,
-        "tells no temperature",
-        "",
-    ),
-    (
-        "sys/devices/pci0/current_link_speed = 8.0 GT/s PCIe",
-        "pcie-link",
-        Warn,
-        "8.0 GT/s PCIe x4 of 16.0",
-        "",
-    ),
-    (
-        "sys/devices/pci0/current_link_width = 2",
-        "pcie-link",
-        Warn,
-        "x2 of",
-        "",
-    ),
-    (
-        "sys/devices/pci0/current_link_speed = Unknown",
-        "pcie-link",
-        Unknown,
-        "Unknown x4",
-        "",
-    ),
-    (
-        "- sys/devices/system/node",
-        "device-node",
-        Unknown,
-        "no nodes",
-        "",
-    ),
-    (
-        "proc/self/mountinfo = 30 22 259:1 / /data rw - xfs /dev/nvme0n1p1 rw",
-        "mounted",
-        Pass,
-        "no file system",
-        "",
-    ),
-    (
-        "proc/self/mountinfo = 30 22 259:0 / /data rw - xfs /dev/nvme0n1 rw",
-        "mounted",
-        Warn,
-        "mounted at /data",
-        "",
-    ),
-    (
-        "QUEUE/write_cache = write back",
-        "write-cache",
-        Warn,
-        "write back",
-        "",
-    ),
-    ("QUEUE/write_cache = odd", "write-cache", Unknown, "odd", ""),
-    (
-        "QUEUE/logical_block_size = 512",
-        "block-size",
-        Warn,
-        "512 B blocks on 4096 B",
-        "",
-    ),
-    (
-        "proc/meminfo = MemTotal: 268435456 kB",
-        "target-memory",
-        Warn,
-        "of memory",
-        "",
-    ),
-];
+pub const CASES: &str = "
+    NVME/hwmon1/temp1_input = 77850 ; device-temperature ; Warn ; 77 C, limit 81 C ; -
+    NVME/hwmon1/temp1_input = 76000 ; device-temperature ; Pass ; 76 C, limit 81 C ; -
+    - NVME/hwmon1/temp1_max ; device-temperature ; Unknown ; limit not told ; -
+    - NVME/hwmon1 ; device-temperature ; Unknown ; tells no temperature ; -
+    sys/devices/pci0/current_link_speed = 8.0 GT/s PCIe ; pcie-link ; Warn ; 8.0 GT/s PCIe x4 of 16.0 ; -
+    sys/devices/pci0/current_link_width = 2 ; pcie-link ; Warn ; x2 of ; -
+    sys/devices/pci0/current_link_speed = Unknown ; pcie-link ; Unknown ; Unknown x4 ; -
+    - sys/devices/system/node ; device-node ; Unknown ; no nodes ; -
+    proc/self/mountinfo = 30 22 259:1 / /data rw - xfs /dev/nvme0n1p1 rw ; mounted ; Pass ; no file system ; -
+    proc/self/mountinfo = 30 22 259:0 / /data rw - xfs /dev/nvme0n1 rw ; mounted ; Warn ; mounted at /data ; -
+    QUEUE/write_cache = write back ; write-cache ; Warn ; write back ; -
+    QUEUE/write_cache = odd ; write-cache ; Unknown ; odd ; -
+    QUEUE/logical_block_size = 512 ; block-size ; Warn ; 512 B blocks on 4096 B ; -
+    proc/meminfo = MemTotal: 268435456 kB ; target-memory ; Warn ; of memory ; -
+";
 
 #[test]
 fn a_mounted_partition_counts() {
@@ -127,8 +47,6 @@ fn files_were_checked_when_they_were_opened() {
     assert_eq!(verdict(&tree, &file(&[doubt]), "target-written"), Unknown);
     assert_eq!(verdict(&tree, &good_target(), "target-written"), Unknown);
     let all = report(&tree, &file(&[]), None);
-    assert!(
-        all.iter().all(|c| c.id != "mounted"),
-        "a file's system is mounted, of course"
-    );
+    // A file's system is mounted, of course.
+    assert!(all.iter().all(|c| c.id != "mounted"));
 }
