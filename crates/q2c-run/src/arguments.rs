@@ -44,9 +44,6 @@ impl RunArgs {
     }
 
     /// Checks the seed of a plan that is read back.
-    ///
-    /// # Errors
-    /// It is out of its range.
     pub fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("seed", &self.seed, 0..=(1 << 62) - 1)
     }
@@ -74,9 +71,6 @@ pub struct LimitArgs {
 }
 
 /// The arguments that these words ask for, which stand behind a command, split at blanks.
-///
-/// # Errors
-/// The parser refuses the words.
 pub fn from_words<T: Args>(words: &str) -> Result<T, clap::Error> {
     let command = T::augment_args(Command::new("q2c").no_binary_name(true));
     T::from_arg_matches(&command.try_get_matches_from(words.split_whitespace())?)

@@ -1,11 +1,8 @@
-//! The text of a result that was kept: in a run's folder, or in a file of its own.
-
 use crate::whole_file;
 use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What to do about a system's error.
 fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "; q2c runs lists the runs that are here",
@@ -16,9 +13,6 @@ fn todo(source: &io::Error) -> &'static str {
 
 /// Reads the result of a run: `run` is the run's folder, or a file with a result. Returns the path
 /// of the file and its text.
-///
-/// # Errors
-/// There is no such file, or it cannot be read.
 pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
     let (path, text) = match run.is_dir() {
         true => {

@@ -1,5 +1,3 @@
-//! The runs that lie in a folder.
-
 use crate::run_dir::{RunDir, RunDirError, RunRecord, Status};
 use std::fs;
 use std::io;
@@ -16,9 +14,6 @@ pub struct FoundRun {
 
 /// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders of
 /// other things are left out.
-///
-/// # Errors
-/// The folder cannot be read.
 pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root)? {
@@ -49,17 +44,9 @@ mod tests {
     #[test]
     fn the_latest_run_is_first_and_other_folders_are_left_out() {
         let root = tempfile::tempdir().unwrap();
-        let make = |name: &str| {
-            let identity = Identity::default().with("target", "/dev/null");
-            RunDir::create(
-                root.path(),
-                name,
-                &vec![("a", 1)]
-                    .into_iter()
-                    .collect::<std::collections::BTreeMap<_, _>>(),
-                &identity,
-            )
-        };
+        let plan = std::collections::BTreeMap::from([("a", 1)]);
+        let identity = Identity::default().with("target", "/dev/null");
+        let make = |name: &str| RunDir::create(root.path(), name, &plan, &identity);
         let first = make("bench").unwrap();
         let first_path = first.path().to_owned();
         first.finish(RunState::Complete).unwrap();
@@ -67,15 +54,11 @@ mod tests {
         fs::create_dir(root.path().join("something")).unwrap();
         fs::write(root.path().join("file"), "").unwrap();
         let found = runs(root.path()).unwrap();
-        let told: Vec<_> = found
-            .iter()
-            .map(|run| {
-                (
-                    run.path.clone(),
-                    run.told.as_ref().map(|(_, status)| *status).ok(),
-                )
-            })
-            .collect();
+        let told = |run: &FoundRun| {
+            let status = run.told.as_ref().map(|(_, status)| *status);
+            (run.path.clone(), status.ok())
+        };
+        let told: Vec<_> = found.iter().map(told).collect();
         let expected = [
             (second.path().to_owned(), Some(Status::Running)),
             (first_path, Some(Status::Complete)),

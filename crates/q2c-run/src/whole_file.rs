@@ -15,11 +15,7 @@ pub const SMALL: u64 = 1 << 26;
 /// Most bytes of a file that somebody wrote by hand.
 pub const BY_HAND: u64 = 1 << 20;
 
-/// Reads a regular file of up to `most` bytes.
-///
-/// # Errors
-/// It is something else, such as a pipe, which could block for ever, or a device without an end; it
-/// is larger; or it cannot be read.
+/// Reads a regular file of up to `most` bytes: a pipe could block for ever, a device has no end.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     // The open of a pipe without a writer must not wait.
@@ -38,26 +34,17 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// As [`read`], for text.
-///
-/// # Errors
-/// Those of [`read`], and bytes that are no UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text(read(path, most)?)
 }
 
 /// Reads up to `most` bytes of a file that the user names on the command line. It may be a pipe,
 /// such as that of `<(command)`; until it has an end this waits, as every reader of a pipe does.
-///
-/// # Errors
-/// It is larger, or it cannot be read.
 pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     up_to(File::open(path)?, most)
 }
 
 /// As [`read_named`], for text.
-///
-/// # Errors
-/// Those of [`read_named`], and bytes that are no UTF-8.
 pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     text(read_named(path, most)?)
 }
@@ -96,10 +83,8 @@ mod tests {
     fn a_file_without_an_end_is_refused() {
         let told = read_named(Path::new("/dev/zero"), BY_HAND).unwrap_err();
         assert!(told.to_string().contains("up to 1048576 bytes"), "{told}");
-        assert_eq!(
-            read_named_text(Path::new("/dev/null"), BY_HAND).unwrap(),
-            ""
-        );
+        let none = read_named_text(Path::new("/dev/null"), BY_HAND);
+        assert_eq!(none.unwrap(), "");
     }
 
     /// The pipe has no writer: an ordinary open of it would not return.

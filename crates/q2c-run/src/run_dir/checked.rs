@@ -9,9 +9,6 @@ use std::str::FromStr;
 /// A plan that tells whether its values are ones that the command line would take.
 pub trait CheckedPlan: DeserializeOwned {
     /// Checks every value that is not right by its type alone.
-    ///
-    /// # Errors
-    /// The first field that is wrong.
     fn check(&self) -> Result<(), PlanFault>;
 }
 
@@ -35,9 +32,6 @@ impl PlanFault {
     }
 
     /// Checks that a value lies in a range. NaN lies in none.
-    ///
-    /// # Errors
-    /// It does not.
     pub fn within<T: PartialOrd + Display>(
         field: &'static str,
         value: &T,
@@ -53,9 +47,6 @@ impl PlanFault {
     }
 
     /// Checks that there are values, and that each lies in a range.
-    ///
-    /// # Errors
-    /// There is none, or one that does not.
     pub fn each_within<T: PartialOrd + Display + Clone>(
         field: &'static str,
         values: &[T],
@@ -67,9 +58,6 @@ impl PlanFault {
     }
 
     /// Checks that a list has an entry.
-    ///
-    /// # Errors
-    /// It is empty.
     pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
         match values.is_empty() {
             true => Err(PlanFault::new(field, "an entry at least", "none")),
@@ -79,9 +67,6 @@ impl PlanFault {
 
     /// Checks that a list has no entry twice: each makes cells of its own, and two of one name
     /// would be one cell.
-    ///
-    /// # Errors
-    /// It has.
     pub fn each_once<T: PartialEq + Display>(
         field: &'static str,
         values: &[T],
@@ -97,9 +82,6 @@ impl PlanFault {
     }
 
     /// Reads a text of the plan.
-    ///
-    /// # Errors
-    /// It is none of `T`; the error says why.
     pub fn read<T>(field: &'static str, text: &str) -> Result<T, PlanFault>
     where
         T: FromStr,
@@ -128,10 +110,8 @@ mod tests {
         assert!(PlanFault::each_within::<u32>("jobs", &[], &(1..=9)).is_err());
         assert_eq!(PlanFault::each_once("jobs", &[1, 2]), Ok(()));
         let twice = PlanFault::each_once("jobs", &[1, 2, 1]).unwrap_err();
-        assert_eq!(
-            twice.to_string(),
-            "jobs: expected each entry once, found 1 twice"
-        );
+        let told = "jobs: expected each entry once, found 1 twice";
+        assert_eq!(twice.to_string(), told);
     }
 
     #[test]
@@ -140,9 +120,7 @@ mod tests {
         let fault = PlanFault::read::<u32>("trials", "x")
             .unwrap_err()
             .to_string();
-        assert!(
-            fault.starts_with("trials: ") && fault.contains("`x`"),
-            "{fault}"
-        );
+        assert!(fault.starts_with("trials: "), "{fault}");
+        assert!(fault.contains("`x`"), "{fault}");
     }
 }

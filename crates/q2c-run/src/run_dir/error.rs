@@ -1,5 +1,3 @@
-//! The errors of a run folder.
-
 use super::checked::PlanFault;
 use super::identity::Difference;
 use q2c_model::{Exit, Fault};
@@ -8,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A step on a run folder failed. The text continues a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RunDirError {
     /// The disk or the quota is full. No final file is left half-written.
     #[error(
@@ -15,123 +14,76 @@ pub enum RunDirError {
         path.display()
     )]
     DiskFull {
-        /// The step that failed, as a verb.
         doing: &'static str,
-        /// The file or folder that the step was for.
         path: PathBuf,
-        /// The error that the system returned.
         source: io::Error,
     },
-    /// Any other input or output error.
     #[error("{doing} {}: {source}{}", path.display(), todo(source))]
     Io {
-        /// The step that failed, as a verb.
         doing: &'static str,
-        /// The file or folder that the step was for.
         path: PathBuf,
-        /// The error that the system returned.
         source: io::Error,
     },
-    /// The folder of a new run cannot be made.
     #[error("make the folder {}: {source}; name another place with --out", path.display())]
-    NotMade {
-        /// The folder.
-        path: PathBuf,
-        /// The error that the system returned.
-        source: io::Error,
-    },
-    /// Another process has the folder open.
+    NotMade { path: PathBuf, source: io::Error },
     #[error(
         "open run folder {}: it is in use by process {}; wait for it to end, or start a new run",
         path.display(), owner.map_or_else(|| "(unknown)".to_owned(), |p| p.to_string())
     )]
     Busy {
-        /// The run folder.
         path: PathBuf,
         /// Process id of the latest session by `state.json`; `None` when that file cannot be read.
         owner: Option<u32>,
     },
-    /// The folder lacks a file that every run folder has.
     #[error(
         "open run folder {}: expected a file {missing} in it, found none; name a folder that q2c made under runs/",
         path.display()
     )]
     NotARun {
-        /// The folder that was to be opened.
         path: PathBuf,
-        /// Name of the missing file.
         missing: &'static str,
     },
-    /// The run has ended well, so that nothing is left to resume.
     #[error("resume {}: the run is complete; start a new run", path.display())]
-    AlreadyComplete {
-        /// The run folder.
-        path: PathBuf,
-    },
-    /// The run was started under conditions that do not hold today.
+    AlreadyComplete { path: PathBuf },
     #[error(
         "resume {}: conditions differ from the run's start ({}); restore them, or start a new run",
         path.display(), list(differences)
     )]
     OtherConditions {
-        /// The run folder.
         path: PathBuf,
-        /// Every fact of the [`Identity`](super::Identity) that differs.
         differences: Vec<Difference>,
     },
-    /// A file's content is not what q2c writes.
     #[error(
         "read {}, line {line}: {reason}; the file was changed by other hands, or the disk lost data",
         path.display()
     )]
     Corrupt {
-        /// Path of the file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// The fault, as the decoder states it.
         reason: String,
     },
-    /// A value of the plan is none that q2c writes.
     #[error(
         "use {}: {fault}; the file was changed by other hands: restore it, or start a new run",
         path.display()
     )]
-    BadPlan {
-        /// Path of the plan.
-        path: PathBuf,
-        /// The field, and what is wrong with it.
-        fault: PlanFault,
-    },
-    /// An earlier line could neither be written whole nor be cut off, so the journal takes no more
-    /// lines.
+    BadPlan { path: PathBuf, fault: PlanFault },
     #[error(
         "append to {}: an earlier line failed and could not be cut off; resume the run, which cuts it",
         path.display()
     )]
-    Broken {
-        /// Path of the journal.
-        path: PathBuf,
-    },
-    /// The name of a run or of a final file is not allowed.
+    Broken { path: PathBuf },
     #[error(
         "use the name \"{name}\": expected 1 to 100 of the characters a-z A-Z 0-9 . _ - with no leading dot{}",
         if *reserved { ", and this one is the run folder's own" } else { "" }
     )]
     BadName {
-        /// The name as given.
         name: String,
         /// Whether the name is well-formed but belongs to a file that the folder itself writes.
         reserved: bool,
     },
-    /// A value cannot be written in the format of its file.
     #[error("encode {}: {reason}", path.display())]
-    Encode {
-        /// The file that the value was for.
-        path: PathBuf,
-        /// The error of the encoder.
-        reason: String,
-    },
+    Encode { path: PathBuf, reason: String },
 }
 
 impl RunDirError {
@@ -160,7 +112,6 @@ impl RunDirError {
         Fault::from_error(exit, self)
     }
 
-    /// Makes an error of a folder that cannot be made.
     pub(super) fn not_made(path: &Path, source: io::Error) -> Self {
         match RunDirError::io("make the folder", path, source) {
             RunDirError::Io { path, source, .. } => RunDirError::NotMade { path, source },
@@ -200,8 +151,6 @@ fn refused(source: &io::Error) -> bool {
     Exit::is_limit(source) || source.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// What to do about a system's error, as the end of the message; empty where nothing can be
-/// advised.
 fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::PermissionDenied => {

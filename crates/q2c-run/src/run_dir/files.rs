@@ -1,5 +1,3 @@
-//! Reads the files of a run folder.
-
 use super::checked::CheckedPlan;
 use super::error::RunDirError;
 use super::lock::LockedFile;
@@ -19,9 +17,6 @@ pub(super) const PLAN: &str = "plan.toml";
 pub(super) const STATE: &str = "state.json";
 
 /// Reads the plan of the run in `path`, without opening the run.
-///
-/// # Errors
-/// `plan.toml` is missing or does not fit `P`.
 pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
     let file = path.join(PLAN);
     let text = String::from_utf8(read(path, PLAN)?).map_err(|e| corrupt(&file, 1, &e))?;
@@ -34,9 +29,6 @@ pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
 /// Reads the plan of the run in `path` as [`read_plan`] does, to go on with it, and checks its
 /// values. What follows looks at the machine and its devices, so a run that another process goes on
 /// with is refused before.
-///
-/// # Errors
-/// Those of [`read_plan`], a run that is in use, or a value that no plan has.
 pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> {
     if let Ok(journal) = open_journal(path, &mut OpenOptions::new()) {
         drop(LockedFile::lock(journal, path)?);

@@ -1,5 +1,3 @@
-//! [`RunDir`]: an open run folder.
-
 use super::error::RunDirError;
 use super::files::{JOURNAL, STATE, corrupt, encode, read, read_plan};
 use super::journal::{Journal, scan};
@@ -34,19 +32,16 @@ struct Keyed {
 
 impl RunDir {
     /// Path of the run folder.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The content of `state.json`, as this process wrote it last.
-    #[must_use]
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
 
     /// The provenance of a result in this folder, of work that began at `begun` and ends now.
-    #[must_use]
     pub fn provenance(&self, begun: Instant, host: Option<String>) -> Provenance {
         let took = begun.elapsed();
         Provenance {
@@ -58,18 +53,12 @@ impl RunDir {
     }
 
     /// Reads the plan with which the run was started.
-    ///
-    /// # Errors
-    /// `plan.toml` is missing or does not fit `P`.
     pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RunDirError> {
         read_plan(&self.path)
     }
 
-    /// Appends `entry` to the journal. The line is on the disk when this returns.
-    ///
-    /// # Errors
-    /// A full disk or a failed write. The journal then has its former content; if that cannot be
-    /// restored, it takes no more entries.
+    /// Appends `entry` to the journal. The line is on the disk when this returns. After an error
+    /// the journal is as before; if that cannot be restored, it takes no more entries.
     pub fn append(&mut self, entry: &impl Serialize) -> Result<(), RunDirError> {
         let json = serde_json::to_string(entry);
         let json = json.map_err(|e| encode(&self.path.join(JOURNAL), &e))?;
@@ -77,9 +66,6 @@ impl RunDir {
     }
 
     /// Every entry of the journal, oldest first.
-    ///
-    /// # Errors
-    /// A line that does not fit `E`. The error names its number.
     pub fn entries<E: DeserializeOwned>(&self) -> Result<Vec<E>, RunDirError> {
         let path = self.path.join(JOURNAL);
         let text = read(&self.path, JOURNAL)?;
@@ -92,9 +78,6 @@ impl RunDir {
 
     /// The entries of the journal whose field `key` is `wanted`, oldest first. The others need not
     /// fit `E`: they may be of another plan.
-    ///
-    /// # Errors
-    /// A line without a key, or a wanted one that does not fit `E`. The error names its number.
     pub fn entries_of<E: DeserializeOwned>(
         &self,
         wanted: impl Fn(&str) -> bool,
@@ -113,11 +96,8 @@ impl RunDir {
         lines.iter().enumerate().filter_map(typed).collect()
     }
 
-    /// Writes the final file `name`. It appears with everything that `write` wrote, or not at all.
-    ///
-    /// # Errors
-    /// A name that is not allowed, an error of `write`, a full disk. An older file of that name is
-    /// then untouched.
+    /// Writes the final file `name`. It appears with everything that `write` wrote, or not at all:
+    /// an older file of that name then stays.
     pub fn publish(
         &self,
         name: &str,
@@ -128,9 +108,6 @@ impl RunDir {
     }
 
     /// Writes `value` as indented JSON, as [`RunDir::publish`] does.
-    ///
-    /// # Errors
-    /// The errors of [`RunDir::publish`], and a value that cannot be encoded.
     pub fn publish_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
         let json = serde_json::to_string_pretty(value);
         let json = json.map_err(|e| encode(&self.path.join(name), &e))?;
@@ -138,35 +115,23 @@ impl RunDir {
     }
 
     /// Adds a line to `log.txt`.
-    ///
-    /// # Errors
-    /// A full disk or a failed write.
     pub fn log(&mut self, message: &str) -> Result<(), RunDirError> {
         self.log.line(SystemTime::now(), message)
     }
 
     /// Flushes the log to the disk, so that no write-back of q2c's own falls into a measurement.
     /// Every other file of the folder is flushed when it is written.
-    ///
-    /// # Errors
-    /// A failed flush.
     pub fn flush_log(&self) -> Result<(), RunDirError> {
         self.log.sync()
     }
 
     /// Sets the state and keeps the folder open, so that final files can still be written.
-    ///
-    /// # Errors
-    /// A full disk or a failed write.
     pub fn mark(&mut self, state: RunState) -> Result<(), RunDirError> {
         self.record.state = state;
         self.write_record()
     }
 
     /// Ends the run: sets the state and frees the folder. Final files must be written before.
-    ///
-    /// # Errors
-    /// A full disk or a failed write.
     pub fn finish(mut self, state: RunState) -> Result<(), RunDirError> {
         self.log(&format!("run ended: {state}"))?;
         self.flush_log()?;

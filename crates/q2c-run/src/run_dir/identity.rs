@@ -31,7 +31,6 @@ impl Identity {
 
     /// Every fact in which `now` differs from `self`, sorted by name. Facts that only one of the
     /// two states are among them.
-    #[must_use]
     pub fn differences(&self, now: &Identity) -> Vec<Difference> {
         let keys: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
         keys.into_iter()
@@ -67,19 +66,14 @@ mod tests {
             .with("kernel", "6.12")
             .with("target", "/dev/vdb")
             .with("binary", "0.2");
-        let shown: Vec<String> = stored
-            .differences(&now)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                "binary: was nothing, is 0.2",
-                "calibration: was ab12, is nothing",
-                "kernel: was 6.1, is 6.12"
-            ]
-        );
+        let differences = stored.differences(&now);
+        let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        let wanted = [
+            "binary: was nothing, is 0.2",
+            "calibration: was ab12, is nothing",
+            "kernel: was 6.1, is 6.12",
+        ];
+        assert_eq!(shown, wanted);
         assert!(stored.differences(&stored).is_empty());
     }
 }

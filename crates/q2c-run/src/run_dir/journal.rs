@@ -90,10 +90,8 @@ impl<T: JournalStorage> Journal<T> {
     /// Cuts off what a failed append may have written, so that the next line is never glued to half
     /// a line.
     fn give_up(&mut self, error: io::Error) -> RunDirError {
-        let cut = self
-            .storage
-            .cut(self.len)
-            .and_then(|()| self.storage.sync());
+        let cut = self.storage.cut(self.len);
+        let cut = cut.and_then(|()| self.storage.sync());
         self.broken = cut.is_err();
         RunDirError::io("append to", &self.path, error)
     }

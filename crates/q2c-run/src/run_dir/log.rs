@@ -24,16 +24,12 @@ impl Log {
 
     /// Appends `message`. Its second and later lines are indented.
     pub(super) fn line(&mut self, now: SystemTime, message: &str) -> Result<(), RunDirError> {
-        let line = format!(
-            "{} {}\n",
-            utc::extended(now),
-            message.replace('\n', "\n    ")
-        );
+        let (time, message) = (utc::extended(now), message.replace('\n', "\n    "));
+        let line = format!("{time} {message}\n");
         let written = self.file.write_all(line.as_bytes());
         written.map_err(|e| RunDirError::io("write to", &self.path, e))
     }
 
-    /// Flushes the log to the disk, so that no write-back falls into a measurement.
     pub(super) fn sync(&self) -> Result<(), RunDirError> {
         let synced = self.file.sync_data();
         synced.map_err(|e| RunDirError::io("flush", &self.path, e))

@@ -1,5 +1,3 @@
-//! Makes, resumes and inspects run folders.
-
 use super::error::RunDirError;
 use super::files::{
     JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record, without_links,
@@ -22,10 +20,7 @@ use std::time::SystemTime;
 impl RunDir {
     /// Makes the folder `root/<utc time>-<name>/`, writes the plan into it and sets the state to
     /// running. When a folder of that name exists, `-2`, `-3`, ... is added.
-    ///
-    /// # Errors
-    /// A name that is not allowed, a plan that TOML cannot express, no permission, no space. No
-    /// folder is left then.
+    /// An error leaves no folder.
     pub fn create(
         root: &Path,
         name: &str,
@@ -41,9 +36,6 @@ impl RunDir {
 
     /// Makes the folder `name` within this one, for a part of the run that is a run itself, writes
     /// the part's plan into it and sets its state to running. [`RunDir::part`] names its path.
-    ///
-    /// # Errors
-    /// As [`RunDir::create`]; also when a run is in that folder already.
     pub fn create_part(
         &self,
         name: &str,
@@ -61,7 +53,6 @@ impl RunDir {
     }
 
     /// Path of the folder of a part of this run.
-    #[must_use]
     pub fn part(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -116,10 +107,6 @@ impl RunDir {
 
     /// Opens an interrupted or crashed run to go on with it. Returns the line that a crash had
     /// torn, if there was one.
-    ///
-    /// # Errors
-    /// The folder is no run folder, is in use, is complete, was started under another identity, or
-    /// is damaged.
     pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let file = LockedFile::lock(file, path)?;
@@ -138,9 +125,6 @@ impl RunDir {
 
     /// Returns the content of `state.json`, and the state as it really is. This holds a shared lock
     /// for a moment; a [`RunDir::resume`] by another process in that moment is refused.
-    ///
-    /// # Errors
-    /// The folder is no run folder, or its `state.json` is damaged.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let held = is_held(file, path)?;
@@ -176,7 +160,6 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
     unreachable!("more than four thousand million runs in one second")
 }
 
-/// The plan as the text of the file in `folder`.
 fn encoded(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> {
     toml::to_string_pretty(plan).map_err(|e| encode(&folder.join(PLAN), &e))
 }

@@ -1,5 +1,3 @@
-//! Writes files that appear whole or not at all.
-
 use super::error::RunDirError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,13 +11,16 @@ const OWN: [&str; 4] = ["cells.jsonl", "log.txt", "plan.toml", "state.json"];
 pub(super) fn check_name(name: &str) -> Result<(), RunDirError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let good = (1..=100).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);
-    match good {
-        true => Ok(()),
-        false => Err(RunDirError::BadName {
-            name: name.to_owned(),
-            reserved: false,
-        }),
+    if good {
+        Ok(())
+    } else {
+        Err(bad_name(name, false))
     }
+}
+
+fn bad_name(name: &str, reserved: bool) -> RunDirError {
+    let name = name.to_owned();
+    RunDirError::BadName { name, reserved }
 }
 
 /// Refuses, for a final file, what [`check_name`] refuses and the names of the folder's own files.
@@ -27,10 +28,7 @@ pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
     match OWN.contains(&name) {
         false => Ok(()),
-        true => Err(RunDirError::BadName {
-            name: name.to_owned(),
-            reserved: true,
-        }),
+        true => Err(bad_name(name, true)),
     }
 }
 
@@ -95,10 +93,9 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(folder)
-            .unwrap()
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names
     }
@@ -136,26 +133,16 @@ mod tests {
 
     #[test]
     fn the_kernel_s_own_full_device_is_told_apart() {
-        let error = File::create("/dev/full")
-            .unwrap()
-            .write_all(b"x")
-            .unwrap_err();
+        let mut full = File::create("/dev/full").unwrap();
+        let error = full.write_all(b"x").unwrap_err();
         let error = RunDirError::io("write", Path::new("/dev/full"), error);
         assert!(error.to_string().contains("no space left"), "{error}");
     }
 
     #[test]
     fn names_that_leave_the_folder_are_refused() {
-        for bad in [
-            "",
-            ".",
-            "..",
-            "a/b",
-            ".hidden",
-            "a b",
-            "a\n",
-            &"x".repeat(101),
-        ] {
+        let long = "x".repeat(101);
+        for bad in ["", ".", "..", "a/b", ".hidden", "a b", "a\n", &long] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
         assert!(check_final_name("cells.jsonl").is_err());

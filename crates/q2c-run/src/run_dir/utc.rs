@@ -1,5 +1,3 @@
-//! UTC times as text and as seconds.
-
 use jiff::Timestamp;
 use std::time::SystemTime;
 

@@ -1,5 +1,3 @@
-//! The budget: which trials are left, how long they take, and how many rounds fit.
-
 use super::event::spoken;
 use super::ledger::Ledger;
 use super::plan::Plan;
@@ -31,9 +29,6 @@ pub struct Forecast {
 
 impl Forecast {
     /// The forecast of a run that is not yet started.
-    ///
-    /// # Errors
-    /// Settings or a plan that break the runner's contract.
     pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, Fault> {
         settings.check()?;
         let ledger = Ledger::new(plan, settings)?;

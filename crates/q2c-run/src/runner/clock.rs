@@ -1,5 +1,3 @@
-//! The clock of the runner, real or of a test.
-
 use std::time::{Duration, Instant, SystemTime};
 
 /// The clock of the runner. Tests bring a clock of their own.

@@ -1,5 +1,3 @@
-//! A line of `cells.jsonl`.
-
 use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,7 +78,6 @@ pub enum TrialResult<O> {
 
 impl<O> TrialResult<O> {
     /// The outcome, when the trial went well.
-    #[must_use]
     pub fn ok(&self) -> Option<&O> {
         match self {
             TrialResult::Ok(outcome) => Some(outcome),

@@ -1,6 +1,3 @@
-//! The expected length of a trial: the plan's guess at first, later the mean of the trials that
-//! ran.
-
 #[derive(Clone, Copy, Default)]
 struct Seen {
     planned: f64,

@@ -1,5 +1,3 @@
-//! The events that the runner reports to log and terminal.
-
 use super::budget::Forecast;
 use std::fmt;
 
@@ -105,7 +103,6 @@ fn short(number: f64) -> String {
 }
 
 /// Formats a length of time in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
-#[must_use]
 pub fn spoken(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
@@ -144,18 +141,14 @@ mod tests {
         };
         let with = "a cell, trial 1: took 0.5 s, 7.000 IOPS (1 of 2, 3.0 s left)";
         assert_eq!(told(7.0), with);
-        assert_eq!(
-            told(f64::NAN),
-            "a cell, trial 1: took 0.5 s (1 of 2, 3.0 s left)"
-        );
+        let wanted = "a cell, trial 1: took 0.5 s (1 of 2, 3.0 s left)";
+        assert_eq!(told(f64::NAN), wanted);
     }
 
     #[test]
     fn times_for_people() {
         let shown = [0.44, 9.96, 59.6, 200.0, 7_500.0].map(spoken);
-        assert_eq!(
-            shown,
-            ["0.4 s", "10 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]
-        );
+        let wanted = ["0.4 s", "10 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"];
+        assert_eq!(shown, wanted);
     }
 }

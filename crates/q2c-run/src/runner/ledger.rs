@@ -1,5 +1,3 @@
-//! The journal of a run in memory.
-
 use super::entry::{Entry, TrialResult};
 use super::estimate::Estimate;
 use super::plan::{CellPlan, Plan};
@@ -30,19 +28,15 @@ pub(super) struct Ledger<C, O> {
 }
 
 impl<C: Serialize + Clone, O> Ledger<C, O> {
-    /// An empty ledger for `plan`.
     pub(super) fn new<P: Plan<Cell = C, Outcome = O>>(
         plan: &P,
         settings: &Settings,
     ) -> Result<Self, Fault> {
         let cells = plan.cells();
         check(&cells)?;
-        let index = cells
-            .iter()
-            .enumerate()
-            .map(|(i, cell)| (cell.key.clone(), i));
+        let keys = cells.iter().map(|cell| cell.key.clone());
         Ok(Ledger {
-            index: index.collect(),
+            index: keys.zip(0..).collect(),
             trials: cells.iter().map(|_| BTreeMap::new()).collect(),
             faults: vec![BTreeMap::new(); cells.len()],
             all_trials: settings.all_trials,
@@ -105,7 +99,6 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         self.trials[cell].contains_key(&trial)
     }
 
-    /// Number of finished trials of all cells.
     pub(super) fn finished(&self) -> u32 {
         self.trials.iter().map(|trials| trials.len() as u32).sum()
     }
@@ -121,12 +114,11 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         let kind = |trial: u32| self.faults[cell].get(&trial);
         let first = kind(0).filter(|_| !self.all_trials)?;
         let same = (1..FIRST_TRIALS).all(|trial| kind(trial) == Some(first));
-        same.then(
-            || match self.trials[cell].get(&0).map(|trial| &trial.result) {
-                Some(TrialResult::Failed(reason)) => reason.as_str(),
-                _ => first.as_str(),
-            },
-        )
+        let result = self.trials[cell].get(&0).map(|trial| &trial.result);
+        same.then_some(match result {
+            Some(TrialResult::Failed(reason)) => reason.as_str(),
+            _ => first.as_str(),
+        })
     }
 
     /// How many of the first `trials` trials `cell` still has to run; 0 for a cell that cannot run
@@ -190,9 +182,8 @@ fn check<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {
     }
     let odd = |cell: &&CellPlan<C>| !(cell.seconds.is_finite() && cell.seconds >= 0.0);
     match cells.iter().find(odd) {
-        Some(cell) => bad(format!(
-            "expected an estimate of 0 s or more for {}, found {}",
-            cell.key, cell.seconds
+        Some(CellPlan { key, seconds, .. }) => bad(format!(
+            "expected an estimate of 0 s or more for {key}, found {seconds}"
         )),
         None if cells.is_empty() => bad("expected at least one cell, found none".to_owned()),
         None => Ok(()),

@@ -1,5 +1,3 @@
-//! The order of the cells in each round, and the seeds of the trials.
-
 use q2c_stats::Rng;
 
 /// An endless sequence of shuffled rounds. The number of cells and the seed alone decide it.
@@ -54,10 +52,8 @@ mod tests {
         let mut first = [0u32; 4];
         (0..40_000).for_each(|_| first[order.next_round()[0]] += 1);
         // 10,000 each are expected, with a standard deviation of 87.
-        assert!(
-            first.iter().all(|n| (9_600..10_400).contains(n)),
-            "{first:?}"
-        );
+        let expected = 9_600..10_400;
+        assert!(first.iter().all(|n| expected.contains(n)), "{first:?}");
     }
 
     proptest::proptest! {

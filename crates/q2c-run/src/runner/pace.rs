@@ -1,5 +1,3 @@
-//! How a session keeps to its budget, and its progress.
-
 use super::budget::{cost, forecast};
 use super::event::{Event, Position};
 use super::plan::Plan;

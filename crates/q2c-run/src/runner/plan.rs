@@ -1,5 +1,3 @@
-//! The interface between an experiment and the runner.
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
@@ -39,9 +37,6 @@ pub trait Plan {
     }
 
     /// Runs one trial of `cell`.
-    ///
-    /// # Errors
-    /// A [`CellError`], which says whether the failure concerns the trial, the cell or the run.
     fn run(
         &mut self,
         cell: &CellPlan<Self::Cell>,
@@ -97,7 +92,6 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// Whether the run is to stop.
-    #[must_use]
     pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

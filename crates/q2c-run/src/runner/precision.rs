@@ -1,5 +1,3 @@
-//! Adds trials until a median is known well enough.
-
 use q2c_stats::{Interval, sorted};
 
 /// The least coverage of an interval of the median. The range of five trials has exactly this
@@ -33,7 +31,6 @@ impl Precision {
 /// The narrowest interval of order statistics, symmetrical in rank, that covers the true median
 /// with at least 93.75 %, whatever the distribution. `None` below five values. Values that are not
 /// finite are left out; `trials` counts the values used.
-#[must_use]
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let values = sorted(values);
     let dropped = droppable(values.len())?;
@@ -102,22 +99,13 @@ mod tests {
         let interval = median_interval(&values).unwrap();
         assert_eq!((interval.min, interval.max), (10.1, 11.0));
         assert_eq!((interval.median, interval.trials), (10.5, 9));
-        let within = |relative_width| {
-            let max_trials = 20;
-            Precision {
-                relative_width,
-                max_trials,
-            }
-            .reached(&values)
+        let of_width = |relative_width| Precision {
+            relative_width,
+            max_trials: 20,
         };
         // The width of 0.9 is 8.57 % of 10.5.
-        assert!(within(0.086) && !within(0.085));
-        assert!(
-            !Precision {
-                relative_width: 9.0,
-                max_trials: 20
-            }
-            .reached(&values[..4])
-        );
+        assert!(of_width(0.086).reached(&values));
+        assert!(!of_width(0.085).reached(&values));
+        assert!(!of_width(9.0).reached(&values[..4]));
     }
 }

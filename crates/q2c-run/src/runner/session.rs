@@ -1,5 +1,3 @@
-//! One session: it reads the journal, runs the missing trials and returns the summary.
-
 use super::budget::forecast;
 use super::clock::Clock;
 use super::entry::Entry;
@@ -49,10 +47,7 @@ impl From<RunDirError> for Halt {
 impl Runner<'_> {
     /// Runs every trial of `plan` that `folder`'s journal lacks. [The module](super) states the
     /// contract.
-    ///
-    /// # Errors
-    /// The folder failed, the settings or the plan are wrong, or the journal is of another plan.
-    /// Finished trials stay in the journal.
+    /// After an error the finished trials stay in the journal.
     pub fn run<P: Plan>(
         &mut self,
         plan: &mut P,
@@ -96,7 +91,6 @@ pub(super) struct Session<'a, P: Plan> {
     /// in seconds.
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
-    /// The present round, and the cells that still have to run in it.
     pub(super) round: u32,
     pub(super) left: Vec<usize>,
     pub(super) warnings: Vec<Warning>,
@@ -174,7 +168,6 @@ impl<P: Plan> Session<'_, P> {
         !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
     }
 
-    /// Reports an event to the log and the display.
     pub(super) fn tell(&mut self, event: &Event) -> Result<(), Fault> {
         self.folder.log(&event.to_string())?;
         self.progress.event(event);

@@ -1,5 +1,3 @@
-//! The settings of a run.
-
 use super::precision::Precision;
 use q2c_model::{Exit, Fault};
 use std::time::Duration;
@@ -34,7 +32,6 @@ impl Default for Settings {
 
 impl Settings {
     /// The largest number of trials that a cell can get.
-    #[must_use]
     pub fn max_trials(&self) -> u32 {
         let more = self.precision.map_or(0, |p| p.max_trials);
         self.trials.max(more)

@@ -1,5 +1,3 @@
-//! One step of a session: a trial of a cell, from its announcement to its line in the journal.
-
 use super::entry::{Entry, TrialResult};
 use super::event::{Event, Subject, TrialFacts};
 use super::order::trial_seed;
@@ -78,12 +76,10 @@ impl<P: Plan> Session<'_, P> {
         let position = self.position();
         let event = match trial.map(|trial| &trial.result) {
             Some(TrialResult::Ok(outcome)) => {
-                let metric = self.plan.metric(outcome);
-                let unit = P::UNIT;
                 let facts = TrialFacts {
                     seconds,
-                    metric,
-                    unit,
+                    metric: self.plan.metric(outcome),
+                    unit: P::UNIT,
                 };
                 Event::Done(subject, position, facts)
             }
@@ -118,12 +114,11 @@ where
     O: serde::Serialize + serde::de::DeserializeOwned,
 {
     let json = serde_json::to_string(entry);
-    json.and_then(|json| serde_json::from_str(&json))
-        .map_err(|error| {
-            let (key, trial) = (&entry.key, entry.trial);
-            let text = format!(
-                "record trial {trial} of {key}: its outcome does not survive JSON ({error})"
-            );
-            Fault::new(Exit::Device, text).with_source(error)
-        })
+    let back = json.and_then(|json| serde_json::from_str(&json));
+    back.map_err(|error| {
+        let (key, trial) = (&entry.key, entry.trial);
+        let text =
+            format!("record trial {trial} of {key}: its outcome does not survive JSON ({error})");
+        Fault::new(Exit::Device, text).with_source(error)
+    })
 }

@@ -1,5 +1,3 @@
-//! The outcome of a run: the trials of every cell, and warnings.
-
 use super::entry::TrialResult;
 use super::ledger::{FIRST_TRIALS, Ledger, fault};
 use super::plan::CellPlan;
@@ -40,14 +38,12 @@ impl<C, O> CellRuns<C, O> {
     }
 
     /// Median and range of `number` over the trials that went well.
-    #[must_use]
     pub fn interval(&self, number: impl Fn(&O) -> f64) -> Interval {
         Interval::of(&self.outcomes().map(number).collect::<Vec<f64>>())
     }
 
     /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones
     /// all failed for the same reason. `None` where they are.
-    #[must_use]
     pub fn hopeless(&self) -> Option<&str> {
         let impossible = self.trials.iter().find_map(|trial| match &trial.result {
             TrialResult::Impossible(reason) => Some(reason.as_str()),
@@ -89,7 +85,6 @@ pub enum End {
 
 impl End {
     /// The state to pass to [`RunDir::finish`](crate::RunDir::finish).
-    #[must_use]
     pub fn state(&self) -> RunState {
         match self {
             End::Complete => RunState::Complete,
@@ -117,7 +112,6 @@ pub struct Summary<C, O> {
 
 impl<C, O> Summary<C, O> {
     /// The state to pass to [`RunDir::finish`](crate::RunDir::finish).
-    #[must_use]
     pub fn state(&self) -> RunState {
         self.end.state()
     }

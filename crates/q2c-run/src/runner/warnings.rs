@@ -1,5 +1,3 @@
-//! The warnings of a run: facts about the run that bear on its result.
-
 use super::event::spoken;
 use super::ledger::{FIRST_TRIALS, Ledger};
 use super::precision::Precision;
@@ -16,7 +14,6 @@ fn some(labels: &[&str]) -> String {
     }
 }
 
-/// A number of cells.
 fn cells_of(n: usize) -> String {
     match n {
         1 => "1 cell".to_owned(),
@@ -27,14 +24,11 @@ fn cells_of(n: usize) -> String {
 /// Warns that the budget left rounds out. `missing_s` is the time by which the budget is too short,
 /// seconds.
 pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
-    let budget = settings.budget.unwrap_or_default().as_secs_f64();
+    let asked = settings.trials;
+    let budget = spoken(settings.budget.unwrap_or_default().as_secs_f64());
     Warning::new(
         "trials-cut",
-        format!(
-            "{trials} trials per cell instead of {}: the budget is {}",
-            settings.trials,
-            spoken(budget)
-        ),
+        format!("{trials} trials per cell instead of {asked}: the budget is {budget}"),
         "medians have wider intervals, or none at all with a single trial",
         &format!("raise the budget by {}", spoken(missing_s)),
     )
@@ -45,20 +39,16 @@ pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
 pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning> {
     let budget = settings.budget?.as_secs_f64();
     (elapsed_s > budget).then(|| {
+        let (took, budget) = (spoken(elapsed_s), spoken(budget));
         Warning::new(
             "over-budget",
-            format!(
-                "the run took {}, its budget is {}",
-                spoken(elapsed_s),
-                spoken(budget)
-            ),
+            format!("the run took {took}, its budget is {budget}"),
             "a round once begun is finished, and the first always runs",
             "raise the budget, or name fewer cells",
         )
     })
 }
 
-/// Warns of cells with failed trials, and of cells that cannot run.
 pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warning> {
     let cells = || ledger.cells.iter().enumerate();
     let impossible = cells().filter(|&(i, _)| ledger.impossible(i).is_some());
@@ -68,25 +58,19 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
     let mut warnings = Vec::new();
     if !failed.is_empty() {
+        let (cells, named) = (cells_of(failed.len()), some(&failed));
         warnings.push(Warning::new(
             "trials-failed",
-            format!(
-                "{} with failed trials: {}",
-                cells_of(failed.len()),
-                some(&failed)
-            ),
+            format!("{cells} with failed trials: {named}"),
             "their medians rest on fewer trials",
             "see log.txt for the reasons",
         ));
     }
     if !impossible.is_empty() {
+        let (cells, named) = (cells_of(impossible.len()), some(&impossible));
         warnings.push(Warning::new(
             "cells-impossible",
-            format!(
-                "{} that cannot run here: {}",
-                cells_of(impossible.len()),
-                some(&impossible)
-            ),
+            format!("{cells} that cannot run here: {named}"),
             "they are missing from the result",
             "see log.txt for the reasons, and q2c doctor for what would change it",
         ));
@@ -136,14 +120,11 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
 /// Warns of cells whose medians are still not known well enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
     (!labels.is_empty()).then(|| {
+        let (cells, named) = (cells_of(labels.len()), some(labels));
+        let width = precision.relative_width * 100.0;
         Warning::new(
             "interval-wide",
-            format!(
-                "{} with a median interval wider than {:.1} %: {}",
-                cells_of(labels.len()),
-                precision.relative_width * 100.0,
-                some(labels)
-            ),
+            format!("{cells} with a median interval wider than {width:.1} %: {named}"),
             "the wanted precision was not reached within the trials or the time allowed",
             "raise the number of trials or the budget, or lengthen the trial",
         )

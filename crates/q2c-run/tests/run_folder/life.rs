@@ -1,5 +1,3 @@
-//! The life of a run folder from its start to its end, and the calls that are refused.
-
 use crate::{Plan, identity, interrupted, new, plan, status};
 use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, read_plan};
 use std::collections::BTreeSet;
@@ -55,10 +53,7 @@ fn runs_of_one_second_get_folders_of_their_own() {
 #[test]
 fn an_error_on_the_way_marks_the_run_interrupted() {
     let root = tempfile::tempdir().unwrap();
-    let path = {
-        let folder = new(root.path());
-        folder.path().to_path_buf()
-    };
+    let path = new(root.path()).path().to_path_buf();
     assert_eq!(status(&path), Status::Interrupted);
 }
 
@@ -103,10 +98,8 @@ fn another_plan_is_refused() {
     let plan = fs::read_to_string(path.join("plan.toml")).unwrap();
     fs::write(path.join("plan.toml"), format!("{plan}\n# by hand\n")).unwrap();
     let error = RunDir::resume(&path, &identity()).err().unwrap();
-    assert!(
-        error.to_string().contains("plan.toml: was checksum"),
-        "{error}"
-    );
+    let error = error.to_string();
+    assert!(error.contains("plan.toml: was checksum"), "{error}");
     fs::write(path.join("plan.toml"), plan).unwrap();
     RunDir::resume(&path, &identity()).unwrap();
 }

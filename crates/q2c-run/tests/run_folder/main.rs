@@ -1,8 +1,5 @@
 //! Tests of run folders through their public interface.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a failed step of a test is a failed test"
-)]
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 mod life;
 mod process;

@@ -2,7 +2,7 @@
 
 use crate::{identity, interrupted, new, plan, status};
 use q2c_run::run_dir::{RunDir, RunDirError, Status};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,28 +61,19 @@ fn a_full_disk_keeps_whole_lines_and_old_files() {
     let namespace = ["unshare", "--user", "--map-root-user", "--mount"];
     let mounted = "mount -t tmpfs -o size=64k none \"$Q2C_LAB_FOLDER\" && exec \"$0\" \"$@\"";
     let shell = [&namespace[..], &["sh", "-c", mounted]].concat();
-    let possible = Command::new(namespace[0])
-        .args(&namespace[1..])
+    let mut mount = Command::new(namespace[0]);
+    mount.args(&namespace[1..]);
+    mount
         .args(["mount", "-t", "tmpfs", "none"])
-        .arg(root.path())
-        .status();
-    if !possible.is_ok_and(|s| s.success()) {
-        q2c_testkit::skip(
-            "a_full_disk_keeps_whole_lines_and_old_files",
-            "no mount in a user namespace is allowed",
-        );
-        return;
+        .arg(root.path());
+    if !mount.status().is_ok_and(|s| s.success()) {
+        let test = "a_full_disk_keeps_whole_lines_and_old_files";
+        return q2c_testkit::skip(test, "no mount in a user namespace is allowed");
     }
-    let done = child(&shell, "process::fill_a_small_disk", root.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stdout)
-    );
-    assert!(String::from_utf8_lossy(&done.stdout).contains("1 passed"));
+    let mut filling = child(&shell, "process::fill_a_small_disk", root.path());
+    let done = filling.stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && told.contains("1 passed"), "{told}");
 }
 
 #[test]
@@ -91,9 +82,8 @@ fn fill_a_small_disk() {
     let root = given_folder();
     let mut folder = new(&root);
     let path = folder.path().to_path_buf();
-    folder
-        .publish("report.html", |out| out.write_all(b"old"))
-        .unwrap();
+    let old = folder.publish("report.html", |out| out.write_all(b"old"));
+    old.unwrap();
 
     let entry = "x".repeat(3000);
     let mut kept = 0;
@@ -119,16 +109,11 @@ fn fill_a_small_disk() {
     assert!(!path.join(".result.json.tmp").exists());
 
     // The rest of the disk is filled, so that not even a new folder fits.
-    let mut filler = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(root.join("filler"))
-        .unwrap();
+    let mut filler = File::create(root.join("filler")).unwrap();
     while filler.write_all(&[0; 512]).is_ok() {}
     let refused = RunDir::create(&root, "second", &plan(), &identity());
     assert!(matches!(refused, Err(RunDirError::DiskFull { .. })));
-    let folders = fs::read_dir(&root)
-        .unwrap()
-        .filter(|e| e.as_ref().unwrap().path().is_dir());
+    let entries = fs::read_dir(&root).unwrap();
+    let folders = entries.filter(|e| e.as_ref().unwrap().path().is_dir());
     assert_eq!(folders.count(), 1);
 }

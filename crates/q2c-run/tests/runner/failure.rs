@@ -1,5 +1,3 @@
-//! Trials that fail, cells that cannot run, devices that fail, and outcomes that JSON would lose.
-
 use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::End;
@@ -26,14 +24,9 @@ fn a_failed_trial_is_recorded_and_the_run_goes_on() {
     let summary = run(&mut plan, &settings(), &mut opened).unwrap();
     assert!(matches!(summary.end, End::Complete));
     assert_eq!(plan.ran.len(), 9);
-    assert_eq!(
-        summary.cells[1].outcomes().copied().collect::<Vec<_>>(),
-        [0.0, 2.0]
-    );
-    assert_eq!(
-        summary.cells[1].failures().collect::<Vec<_>>(),
-        ["too few I/Os"]
-    );
+    let outcomes: Vec<f64> = summary.cells[1].outcomes().copied().collect();
+    assert_eq!(outcomes, [0.0, 2.0]);
+    assert!(summary.cells[1].failures().eq(["too few I/Os"]));
     assert_eq!(warned(&summary), ["trials-failed"]);
     drop(opened);
     // A failed trial is finished and does not run again.
@@ -78,13 +71,8 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     assert!(told.contains("cell c1 (late)"), "{told}");
     assert!(told.contains("cell c3 (0.5 s without a CPU)"), "{told}");
     let given_up = |label: &str| heard.iter().filter(|line| line.starts_with(label)).count();
-    assert_eq!(
-        (
-            given_up("cell c1: its first 2"),
-            given_up("cell c2: its first 2")
-        ),
-        (1, 0)
-    );
+    assert_eq!(given_up("cell c1: its first 2"), 1);
+    assert_eq!(given_up("cell c2: its first 2"), 0);
     let last = heard.iter().rfind(|line| line.contains(" of 14,"));
     assert!(last.is_some(), "{heard:?}");
     drop(opened);
@@ -112,32 +100,24 @@ fn two_trials_that_were_asked_for_are_no_trials_left_out() {
     let quiet = AtomicBool::new(false);
     let (summary, heard) = hear(&mut given_up_plan(), &two, &mut folder(&root), &quiet);
     assert_eq!(warned(&summary.unwrap()), ["trials-failed"]);
-    assert!(
-        !heard.iter().any(|line| line.contains("left out")),
-        "{heard:?}"
-    );
+    let left_out = heard.iter().any(|line| line.contains("left out"));
+    assert!(!left_out, "{heard:?}");
 }
 
 #[test]
 fn a_cell_that_cannot_run_is_tried_once() {
     let root = root();
     let mut opened = folder(&root);
+    const REASON: &str = "the kernel has no hybrid polling";
     let mut plan = FakePlan::new(3).script(|key, _| match key {
-        "c2" => Err(CellError::Cell(
-            "the kernel has no hybrid polling".to_owned(),
-        )),
+        "c2" => Err(CellError::Cell(REASON.to_owned())),
         _ => Ok(1.0),
     });
     let quiet = AtomicBool::new(false);
     let (summary, heard) = hear(&mut plan, &settings(), &mut opened, &quiet);
     let summary = summary.unwrap();
-    assert_eq!(
-        plan.ran
-            .iter()
-            .filter(|name| name.starts_with("c2"))
-            .count(),
-        1
-    );
+    let c2 = plan.ran.iter().filter(|name| name.starts_with("c2"));
+    assert_eq!(c2.count(), 1);
     assert_eq!((plan.ran.len(), summary.trials), (7, 3));
     assert_eq!(warned(&summary), ["cells-impossible"]);
     assert!(heard.iter().any(|line| line.contains("no hybrid polling")));
@@ -161,17 +141,16 @@ fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
         }
     });
     let summary = run(&mut plan, &settings(), &mut opened).unwrap();
-    match &summary.end {
+    let (label, trial, error) = match &summary.end {
         End::Aborted {
             label,
             trial,
             error,
-        } => {
-            assert_eq!(format!("{label}/{trial}"), format!("cell {}", plan.ran[4]));
-            assert_eq!(error.to_string(), "input/output error at 4096");
-        }
+        } => (label, trial, error),
         other => panic!("expected an abort, found {other:?}"),
-    }
+    };
+    assert_eq!(format!("{label}/{trial}"), format!("cell {}", plan.ran[4]));
+    assert_eq!(error.to_string(), "input/output error at 4096");
     assert_eq!(plan.ran.len(), 5);
     assert_eq!(opened.record().state, RunState::Interrupted);
     let log = fs::read_to_string(path.join("log.txt")).unwrap();

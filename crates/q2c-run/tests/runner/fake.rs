@@ -90,9 +90,8 @@ impl Plan for FakePlan {
     const UNIT: &'static str = "s";
 
     fn cells(&self) -> Vec<CellPlan<u32>> {
-        (0..self.cells)
-            .map(|cell| self.cell(format!("{}{cell}", self.keys), cell))
-            .collect()
+        let named = |cell| self.cell(format!("{}{cell}", self.keys), cell);
+        (0..self.cells).map(named).collect()
     }
 
     fn owns(&self, key: &str) -> bool {
@@ -126,7 +125,6 @@ impl Progress for Heard {
 
 pub type Ran = Result<Summary<u32, f64>, Fault>;
 
-/// Runs a session of `plan` in `folder`.
 pub fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> Ran {
     hear(plan, settings, folder, &AtomicBool::new(false)).0
 }

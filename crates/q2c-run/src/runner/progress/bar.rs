@@ -1,5 +1,3 @@
-//! A progress bar on the terminal.
-
 use super::{Event, Fit, Progress};
 use crate::runner::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,7 +15,6 @@ pub struct BarProgress {
 
 impl BarProgress {
     /// A bar on stderr, with lines above it that `fit` breaks to the width of the terminal.
-    #[must_use]
     pub fn on_stderr(fit: Fit) -> Self {
         Self::on(ProgressDrawTarget::stderr(), fit)
     }
@@ -35,7 +32,6 @@ impl BarProgress {
         }
     }
 
-    /// Writes an event above the bar.
     fn print(&self, event: &Event) {
         self.bar.println((self.fit)(event.to_string()));
     }
@@ -105,14 +101,10 @@ mod tests {
             left_s: 200.0,
         };
         progress.event(&Event::Begins(polled(1), position));
-        assert_eq!(
-            (progress.bar.position(), progress.bar.length()),
-            (3, Some(8))
-        );
-        assert_eq!(
-            progress.bar.message(),
-            "3 min 20 s left; 4 KiB poll, trial 2"
-        );
+        assert_eq!(progress.bar.position(), 3);
+        assert_eq!(progress.bar.length(), Some(8));
+        let shown = "3 min 20 s left; 4 KiB poll, trial 2";
+        assert_eq!(progress.bar.message(), shown);
     }
 
     /// A run of several plans, as that of tune: the bar of the second one is seen, too.

@@ -1,5 +1,3 @@
-//! Progress as plain lines, for logs and pipes.
-
 use super::{Event, Progress};
 use std::io::Write;
 

@@ -29,7 +29,6 @@ pub type Fit = fn(String) -> String;
 
 /// A bar when stderr is a terminal, with lines that `fit` makes of events, else plain lines on
 /// stderr, at most one per second for trials that went well.
-#[must_use]
 pub fn on_stderr(fit: Fit) -> Box<dyn Progress> {
     match stderr().is_terminal() {
         true => Box::new(BarProgress::on_stderr(fit)),
@@ -41,7 +40,6 @@ pub fn on_stderr(fit: Fit) -> Box<dyn Progress> {
 mod tests {
     use crate::runner::Subject;
 
-    /// A trial of the cell `4 KiB poll`.
     pub(super) fn polled(trial: u32) -> Subject {
         Subject {
             label: "4 KiB poll".to_owned(),
