@@ -1,5 +1,3 @@
-//! Deletes RAM devices.
-
 use crate::{Record, module};
 use q2c_host::Roots;
 use q2c_host::block::device_number;
@@ -18,9 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Deletes the device `name`, with its data.
-///
-/// # Errors
-/// There is no such device, it is in use, or the kernel refuses.
 pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     if module::devices(roots).iter().any(|d| d.name == short) {
@@ -98,9 +93,9 @@ fn wait_until_gone(record: &Record) -> Result<(), Fault> {
     let until = Instant::now() + PATIENCE;
     while file.exists() {
         if Instant::now() >= until {
+            let name = record.name();
             let text = format!(
-                "delete {}: it is still there after 20 s; some process has its file open",
-                record.name()
+                "delete {name}: it is still there after 20 s; some process has its file open"
             );
             return Err(Fault::new(Exit::Target, text));
         }

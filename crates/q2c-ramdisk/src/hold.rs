@@ -1,7 +1,3 @@
-//! The process that keeps the data of a device beside its server.
-
-use q2c_host::Roots;
-use q2c_host::restore::Owner;
 use q2c_model::{Exit, Fault, OrFault};
 use q2c_sys::ublk::Control;
 use std::fs;
@@ -16,9 +12,6 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until it
 /// is asked to stop.
-///
-/// # Errors
-/// ublk's control device cannot be opened.
 pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
     // A process of its own session is not ended with the terminal. It fails for the first process
     // of a group, which is as good.
@@ -45,9 +38,4 @@ pub(crate) fn start(id: u32, token: u64) -> io::Result<Child> {
     command.args(words).current_dir("/");
     command.stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-}
-
-/// The holder as an owner, which tells it from a later process of the same number.
-pub(crate) fn owner(roots: &Roots, pid: u32) -> Result<Owner, Fault> {
-    Ok(Owner::of(roots, pid)?)
 }

@@ -1,5 +1,3 @@
-//! The RAM devices that there are, with what the kernel says about them.
-
 use crate::{Record, module};
 use q2c_host::Roots;
 use q2c_model::{Bytes, Fault};
@@ -9,9 +7,6 @@ use std::fs;
 use std::path::Path;
 
 /// All RAM devices: those of the module, and those of ublk servers of q2c.
-///
-/// # Errors
-/// A record cannot be read.
 pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
     let mut devices = module::devices(roots);
     let mut control = Control::open().ok();
@@ -52,20 +47,14 @@ fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
     }
 }
 
-/// The capacity of a block device.
 pub(crate) fn sectors(roots: &Roots, name: &str) -> Option<Bytes> {
     let text = fs::read_to_string(roots.sys(&format!("block/{name}/size"))).ok()?;
     let sectors: u64 = text.trim().parse().ok()?;
     Some(Bytes(sectors * 512))
 }
 
-/// The logical block of a block device.
 pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
     let file = roots.sys(&format!("block/{name}/queue/logical_block_size"));
-    fs::read_to_string(file)
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
-        .map(Bytes)
+    let text = fs::read_to_string(file).ok()?;
+    text.trim().parse().ok().map(Bytes)
 }

@@ -10,9 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The module's name.
-pub const MODULE: &str = "ramdisk_mq";
-/// How to get it.
+pub(crate) const MODULE: &str = "ramdisk_mq";
 const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
 /// Why there is nothing to be loaded or built.
 const NO_MODULES: &str = "this kernel loads no modules; boot one that does, or use a loop device, or a simulated device (sim:) where no block device is needed";
@@ -70,9 +68,6 @@ pub fn unfit(wanted: &Wanted, times: Option<(&ServiceTimes, usize)>) -> Option<S
 }
 
 /// Loads the module, which makes its device. `time` is the constant service time.
-///
-/// # Errors
-/// The module is refused.
 pub fn load(
     roots: &Roots,
     wanted: &Wanted,
@@ -80,10 +75,8 @@ pub fn load(
     file: Option<&Path>,
 ) -> Result<RamDevice, Fault> {
     if !wanted.size.0.is_multiple_of(1 << 20) {
-        let text = format!(
-            "make a RAM device: the module takes sizes in whole MiB, found {}",
-            wanted.size
-        );
+        let size = wanted.size;
+        let text = format!("make a RAM device: the module takes sizes in whole MiB, found {size}");
         return Err(Fault::new(Exit::Usage, text));
     }
     let mut command = match file {
@@ -117,9 +110,6 @@ pub fn load(
 }
 
 /// Unloads the module, which deletes all its devices.
-///
-/// # Errors
-/// A device is in use.
 pub fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
     let all = devices(roots);
     if all.len() > 1 {
@@ -147,7 +137,6 @@ fn asked(command: &mut Command, what: &str) -> Result<(), Fault> {
 }
 
 /// The module's devices.
-#[must_use]
 pub fn devices(roots: &Roots) -> Vec<RamDevice> {
     let parameter = |name: &str| {
         let file = roots.sys(&format!("module/{MODULE}/parameters/{name}"));

@@ -1,5 +1,3 @@
-//! The thread of a hardware queue: serves requests, and ends each when its service time is over.
-
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
 use q2c_service::{Draws, Servers};
@@ -10,7 +8,6 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::time::Duration;
 
-/// The service times of one queue's requests.
 pub(crate) struct Service<'a> {
     pub draws: Draws,
     pub servers: &'a Servers,

@@ -31,21 +31,17 @@ pub struct Record {
 }
 
 /// The folder of the records: it is empty after a reboot, as the devices are.
-#[must_use]
 pub fn default_folder() -> PathBuf {
     PathBuf::from("/run/q2c/ramdisk")
 }
 
 impl Record {
     /// The block device's name.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("ublkb{}", self.id)
     }
 
-    /// Whether the server runs.
-    #[must_use]
-    pub fn is_served(&self, roots: &Roots) -> bool {
+    pub(crate) fn is_served(&self, roots: &Roots) -> bool {
         self.server.is_alive(roots)
     }
 
@@ -54,7 +50,6 @@ impl Record {
         format!("/proc/{}/fd/{}", self.holder.pid, self.fd).into()
     }
 
-    /// Writes the record, or replaces it.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Fault> {
         let path = folder.join(format!("{}.json", self.name()));
         let new = folder.join(format!(".{}.{}", self.name(), self.server.pid));
@@ -107,9 +102,6 @@ impl Record {
 }
 
 /// The service times of the device `name`, as they were asked for.
-///
-/// # Errors
-/// There is no such device.
 pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, Fault> {
     Ok(Record::find(folder, name)?.service)
 }

@@ -51,10 +51,7 @@ pub struct ServeRequest {
 }
 
 /// Makes the device and serves it until `stop` is set or the device is deleted. `ready` is called
-/// when the block device is there.
-///
-/// # Errors
-/// The device cannot be made or taken over. Whatever was made is deleted then.
+/// when the block device is there. After an error whatever was made is deleted.
 pub fn serve(
     request: &ServeRequest,
     stop: &AtomicBool,
@@ -113,7 +110,7 @@ fn make(
         service: request.service.clone(),
         journal: request.journal.clone(),
         server: Owner::current(roots)?,
-        holder: hold::owner(roots, holder.id())?,
+        holder: Owner::of(roots, holder.id())?,
         fd: data.as_raw_fd(),
     };
     Ok(Made {

@@ -1,5 +1,3 @@
-//! What a RAM device is to be, checked before anything is made.
-
 use q2c_host::Roots;
 use q2c_host::kernel_config::KernelConfig;
 use q2c_model::{Bytes, Exit, Fault};
@@ -30,9 +28,6 @@ pub struct Wanted {
 }
 
 /// Refuses what cannot be made on this machine.
-///
-/// # Errors
-/// A number that is wrong anywhere, or beyond this machine's CPUs or memory.
 pub fn check(roots: &Roots, wanted: &Wanted, cpus: u32) -> Result<(), Fault> {
     let Wanted {
         size,
@@ -97,9 +92,6 @@ fn built_without_ublk() -> bool {
 }
 
 /// Refuses where this kernel has no ublk that fits.
-///
-/// # Errors
-/// There is no control device, it may not be opened, or it lacks a feature.
 pub fn check_ublk() -> Result<(), Fault> {
     let lacking = |reason: String| {
         let text = format!("make a RAM device: {reason}");
@@ -130,7 +122,6 @@ pub fn check_ublk() -> Result<(), Fault> {
 }
 
 /// A number by which a device is known again.
-#[must_use]
 pub fn token() -> u64 {
     let seed = clock::monotonic_ns() ^ (u64::from(std::process::id()) << 40);
     // A step of SplitMix64; the words `q2` in front tell the devices of q2c from others.
