@@ -25,11 +25,7 @@ impl Reported for CompareResult {
             let [time, sum] = overview(self);
             // One sentence for each device behind the first.
             of = of
-                .answers(
-                    self.overall
-                        .iter()
-                        .map(|of| Answer::new(replay::overall(of))),
-                )
+                .answers(self.overall.iter().map(replay::overall).map(Answer::new))
                 .section(Section::new("Completion times").table(time))
                 .section(Section::new("Sums").table(sum));
         }

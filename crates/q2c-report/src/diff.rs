@@ -56,19 +56,14 @@ fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
             value(&of.b, of.unit),
             or_nothing(of.ratio.map(number)),
             of.interval.map(in_brackets).unwrap_or_default(),
-            says(of.says).to_owned(),
+            says(of.says).0.to_owned(),
         ]
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
     let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
          Alike: they leave no change open, or it is at most 1 %.";
     let table = Table::headed(heads, of.iter().map(row)).legend(legend);
-    let weight = |of: &&ComparedFigure| match of.says {
-        DiffSays::Worse => Weight::Bad,
-        DiffSays::Differs => Weight::Caution,
-        _ => Weight::Plain,
-    };
-    Section::new(title).marked(table, of.iter().map(weight))
+    Section::new(title).marked(table, of.iter().map(|of| says(of.says).1))
 }
 
 fn around(result: &DiffResult) -> Vec<Said> {
@@ -142,14 +137,14 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
     }
 }
 
-fn says(says: DiffSays) -> &'static str {
+fn says(says: DiffSays) -> (&'static str, Weight) {
     match says {
-        DiffSays::Better => "better",
-        DiffSays::Worse => "worse",
-        DiffSays::Differs => "differs",
-        DiffSays::Alike => "alike",
-        DiffSays::Single => "one value",
-        DiffSays::Unknown => "unknown",
+        DiffSays::Better => ("better", Weight::Plain),
+        DiffSays::Worse => ("worse", Weight::Bad),
+        DiffSays::Differs => ("differs", Weight::Caution),
+        DiffSays::Alike => ("alike", Weight::Plain),
+        DiffSays::Single => ("one value", Weight::Plain),
+        DiffSays::Unknown => ("unknown", Weight::Plain),
     }
 }
 

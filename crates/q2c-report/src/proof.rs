@@ -6,61 +6,42 @@ use q2c_result::proof::Evidence;
 /// Name and value of each piece of a proof, in the order of the names: `I/Os 1200, device
 /// interrupts 3`.
 pub(crate) fn words(proof: &[Evidence]) -> String {
-    let mut named: Vec<(&str, String)> = proof.iter().map(|of| (name(of), value(of))).collect();
-    named.sort();
-    listed(named.iter().map(|(name, value)| format!("{name} {value}")))
+    let mut pieces: Vec<(&str, String)> = proof.iter().map(piece).collect();
+    pieces.sort();
+    listed(pieces.iter().map(|(name, value)| format!("{name} {value}")))
 }
 
-fn name(evidence: &Evidence) -> &'static str {
+fn piece(evidence: &Evidence) -> (&'static str, String) {
+    const SLEPT: &str = "I/Os that slept";
+    let read =
+        |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
+    let rate = |n: &f64| format!("{n:.3}");
+    let counted = |n: &Option<f64>| n.as_ref().map_or("not counted".to_owned(), rate);
     match evidence {
-        Evidence::Ios(_) => "I/Os",
-        Evidence::Slept(_) | Evidence::SleptByProbe { .. } | Evidence::SleptUnseen(_) => {
-            "I/Os that slept"
+        Evidence::Ios(n) => ("I/Os", n.to_string()),
+        Evidence::Slept(n) => (SLEPT, n.to_string()),
+        Evidence::SleptByProbe { slept, polled } => {
+            (SLEPT, format!("{slept} of {polled} seen by a probe"))
         }
-        Evidence::Interrupts(_) => "device interrupts",
-        Evidence::Requests(_) => "device requests",
-        Evidence::RingFlags(_) => "ring flags",
-        Evidence::SwitchesPerWait(_) => "voluntary switches per slept I/O, or per I/O",
-        Evidence::Engine(_) => "engine",
-        Evidence::Through(_) => "through",
-        Evidence::InterruptsPerIo(_) => "device_interrupts_per_io",
-        Evidence::RequestsPerIo(_) => "device_requests_per_io",
-        Evidence::SwitchesPerIo(_) => "voluntary_switches_per_io",
-        Evidence::SleepsPerIo(_) => "sleeps_per_io",
-        Evidence::LeftToInterrupt(_) => "I/Os left to the interrupt",
-        Evidence::PollsBy(_) => "polls_by",
-        Evidence::EngineFlags(_) => "flags",
-        Evidence::SqpollThreads(_) => "sqpoll_threads",
-        Evidence::IoWorkers(_) => "io_workers",
-        Evidence::CpusPerJob(_) => "cpus_per_job",
-        Evidence::NoWarmUp => "warm_up",
-        Evidence::WorstJobsPercentiles => "percentiles",
-    }
-}
-
-fn value(evidence: &Evidence) -> String {
-    match evidence {
-        Evidence::Ios(n) | Evidence::Slept(n) | Evidence::LeftToInterrupt(n) => n.to_string(),
-        Evidence::SleptByProbe { slept, polled } => format!("{slept} of {polled} seen by a probe"),
-        Evidence::SleptUnseen(why) => format!("not seen: {why}"),
-        Evidence::Interrupts(count) | Evidence::Requests(count) => {
-            count.map_or("could not be read".to_owned(), |n| n.to_string())
-        }
-        Evidence::InterruptsPerIo(rate) | Evidence::RequestsPerIo(rate) => {
-            rate.map_or("not counted".to_owned(), |n| format!("{n:.3}"))
-        }
-        Evidence::SwitchesPerWait(n) | Evidence::SwitchesPerIo(n) | Evidence::SleepsPerIo(n) => {
-            format!("{n:.3}")
-        }
-        Evidence::RingFlags(text)
-        | Evidence::Engine(text)
-        | Evidence::Through(text)
-        | Evidence::EngineFlags(text) => text.clone(),
-        Evidence::PollsBy(means) => means.to_string(),
-        Evidence::SqpollThreads(n) | Evidence::IoWorkers(n) => n.to_string(),
-        Evidence::CpusPerJob(cpus) => format!("{cpus:.2}"),
-        Evidence::NoWarmUp => "none; not looked at for a trend".to_owned(),
-        Evidence::WorstJobsPercentiles => "the worst job's".to_owned(),
+        Evidence::SleptUnseen(why) => (SLEPT, format!("not seen: {why}")),
+        Evidence::Interrupts(count) => ("device interrupts", read(count)),
+        Evidence::Requests(count) => ("device requests", read(count)),
+        Evidence::RingFlags(text) => ("ring flags", text.clone()),
+        Evidence::SwitchesPerWait(n) => ("voluntary switches per slept I/O, or per I/O", rate(n)),
+        Evidence::Engine(text) => ("engine", text.clone()),
+        Evidence::Through(text) => ("through", text.clone()),
+        Evidence::InterruptsPerIo(n) => ("device_interrupts_per_io", counted(n)),
+        Evidence::RequestsPerIo(n) => ("device_requests_per_io", counted(n)),
+        Evidence::SwitchesPerIo(n) => ("voluntary_switches_per_io", rate(n)),
+        Evidence::SleepsPerIo(n) => ("sleeps_per_io", rate(n)),
+        Evidence::LeftToInterrupt(n) => ("I/Os left to the interrupt", n.to_string()),
+        Evidence::PollsBy(means) => ("polls_by", means.to_string()),
+        Evidence::EngineFlags(text) => ("flags", text.clone()),
+        Evidence::SqpollThreads(n) => ("sqpoll_threads", n.to_string()),
+        Evidence::IoWorkers(n) => ("io_workers", n.to_string()),
+        Evidence::CpusPerJob(cpus) => ("cpus_per_job", format!("{cpus:.2}")),
+        Evidence::NoWarmUp => ("warm_up", "none; not looked at for a trend".to_owned()),
+        Evidence::WorstJobsPercentiles => ("percentiles", "the worst job's".to_owned()),
     }
 }
 

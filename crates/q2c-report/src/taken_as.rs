@@ -1,6 +1,6 @@
 //! What a simulation took a trace as, in words.
 
-use crate::phrase::some_listed;
+use crate::phrase::{listed, some_listed};
 use crate::quantity::{count, duration};
 use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 
@@ -46,11 +46,9 @@ fn assumed(of: Assumed) -> Option<String> {
 fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut all = vec![latency(taken), dealt(taken, lanes)];
     if taken.devices.len() > 1 {
-        let each = taken
-            .devices
-            .iter()
-            .map(|(d, n)| format!("{d} ({})", count(*n)));
-        all.extend(some_listed(each).map(|each| format!("requests of the devices {each}")));
+        let device = |(name, n): (&String, &u64)| format!("{name} ({})", count(*n));
+        let each = listed(taken.devices.iter().map(device));
+        all.push(format!("requests of the devices {each}"));
     }
     all.push("think time as idle (CPU is that of submissions and waits)".to_owned());
     all.push(completion(taken));
