@@ -41,7 +41,6 @@ fn unusable(path: &Path, reason: impl Display) -> Fault {
 // Files of a run's folder.
 const RUN_FILE: &str = "plan.toml";
 const RESULT_FILE: &str = "result.json";
-/// Files of a run that have costs, the better ones first.
 const COST_FILES: [&str; 2] = ["corrected.json", "calibration.json"];
 
 impl Costs {
@@ -178,7 +177,6 @@ fn doubt(disturbed: &[Warning]) -> Option<Warning> {
     })
 }
 
-/// The calibration to use. The inner error says what is wrong with the file.
 fn calibration(
     text: &str,
     bs: Option<Bytes>,

@@ -71,7 +71,6 @@ mod tests {
     use q2c_model::CostModel;
     use q2c_sim::Recording;
 
-    /// A lane of `ios` requests of 100 us, with as much time after each that they last `span`.
     fn lane(ios: usize, span: Nanos) -> Recording {
         let mut lane = Recording::default();
         let each = span.0 as f32 / ios as f32;

@@ -14,7 +14,6 @@ pub(crate) const READ: Io = Io {
     bytes: 4096,
 };
 
-/// A trace whose percentiles are all the first lane's first latency.
 pub(crate) fn trace(name: &str, lanes: Vec<Recording>) -> Trace {
     Trace {
         input: SweepInput {

@@ -159,7 +159,6 @@ mod tests {
         r
     }
 
-    /// A request of the block layer. Ten of a thread are in flight at once.
     fn block(n: u64) -> IoRecord {
         let at = 1_000 * n;
         IoRecord {

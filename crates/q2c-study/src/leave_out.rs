@@ -3,7 +3,6 @@
 /// Losses are shares of the objective: 0 is the pattern's own best, 1 nothing or a broken limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
-    /// Row by configuration, column by pattern.
     rows: Vec<Vec<f64>>,
     sources: Vec<usize>,
 }

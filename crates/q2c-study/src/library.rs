@@ -16,7 +16,6 @@ pub struct Shipped {
     pub bytes: &'static [u8],
 }
 
-/// Takes the files of these names from `patterns/`.
 macro_rules! library {
     ($($name:literal,)*) => {
         /// The library, by name in alphabetical order.

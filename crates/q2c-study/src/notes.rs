@@ -7,7 +7,6 @@ use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
 use q2c_sim::Outcome;
 
-/// Most notes of one kind; the others are only counted.
 const MOST: usize = 3;
 /// Miss rate from which a rule of a share counts as held up by its own oversleep.
 const STUCK: f64 = 0.5;

@@ -209,7 +209,6 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// A set of sources, as many as there are, drawn with repetition: the columns of all of them.
 pub(crate) fn drawn(sources: &[Vec<usize>], rng: &mut Rng) -> Vec<usize> {
     let count = sources.len() as u64;
     let drawn = (0..count).flat_map(|_| &sources[rng.below(count) as usize]);

@@ -205,7 +205,6 @@ impl Search<'_> {
         Ok(points)
     }
 
-    /// The families, the least loss on sources left out first.
     fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
         let of = |(index, family): (usize, &RuleFamily)| {
             let score = ranked.rule(family.text, &configurations(pool, ranked, index))?;
@@ -256,7 +255,6 @@ impl Search<'_> {
     }
 }
 
-/// Ranks cells; no family takes interrupts, and what does is not ranked.
 fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, Fault> {
     let eligible: Vec<bool> = why_not(study, false).iter().map(Option::is_none).collect();
     Ranked::of(study, &eligible, cells)

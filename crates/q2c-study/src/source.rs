@@ -189,7 +189,6 @@ fn unfit(path: &Path, error: &RecordingError) -> Fault {
     )
 }
 
-/// What of [`ASSUMED`] an import took because the recording did not tell it, and nor did the user.
 fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
     let (op, bytes) = ASSUMED;
     let taken = |fact| meta.facts.contains_key(fact);
@@ -227,7 +226,6 @@ fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     delays.map(|delays| delays.iter().any(|delay| *delay >= 0))
 }
 
-/// The lanes read so far. As a sink it refuses records once `stop` is raised or there is no room.
 struct Taken<'a> {
     lanes: RecordedLanes,
     full: Option<io::Error>,
@@ -301,7 +299,6 @@ mod tests {
     use super::*;
     use q2c_model::{Sectors, facts::THINK_CPU};
 
-    /// Ten polled reads of 100 us with 200 us between them; `fact` is the CPU time of think times.
     fn thinking(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
         let record = |n: u64| {
             let at = |us: u64| Some(Nanos((n * 300 + us) * 1_000));

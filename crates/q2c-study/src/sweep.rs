@@ -68,7 +68,6 @@ impl SimulatedCells {
 
 /// Policies simulated together: progress and the stop flag come between such groups.
 const AT_ONCE: usize = 1024;
-/// Most I/Os in a time line.
 const TIMELINE: usize = 4000;
 
 impl Study<'_> {

@@ -66,7 +66,6 @@ impl Swept<'_> {
         }
     }
 
-    /// Those of families, and the user's own behind them; the standard grid where there are none.
     fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
         let all = [of_families, self.own.to_vec()].concat();
         if all.is_empty() {

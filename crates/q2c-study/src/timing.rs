@@ -34,7 +34,6 @@ impl Timing {
 /// An I/O counts where it ends, with all of its CPU: none may take more than this share.
 const LONGEST_SHARE: f64 = 0.1;
 
-/// Says so where an I/O of the trace is long beside the time that is measured.
 pub(crate) fn long_ios(input: &SweepInput, measure: Nanos) -> Option<Warning> {
     let [.., longest] = input.latency_ns;
     (longest > LONGEST_SHARE * measure.0 as f64).then(|| {

@@ -129,7 +129,6 @@ pub fn choose_over(
     })
 }
 
-/// The most that a configuration loses on one of the volumes, as a part of that one's best.
 fn regret(scores: &[Vec<Option<f64>>], configuration: usize) -> f64 {
     let lost = |of: &Vec<Option<f64>>| {
         let best = of.iter().flatten().copied().fold(0.0, f64::max);

@@ -8,9 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Most bytes of all patterns together, since they are part of the program and the repository.
 const MOST: usize = 3 << 20;
-/// Facts that every pattern has.
 const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
 /// Two patterns whose latencies have a Kolmogorov-Smirnov distance below this are the same one.
 const DISTANCE: f64 = 0.05;
@@ -53,7 +51,6 @@ fn every_pattern_says_how_it_was_made() {
     }
 }
 
-/// The greatest distance between the distribution functions of two samples, which are sorted.
 fn distance(a: &[f32], b: &[f32]) -> f64 {
     let below = |of: &[f32], x: f32| of.partition_point(|&v| v <= x) as f64 / of.len() as f64;
     let apart = a

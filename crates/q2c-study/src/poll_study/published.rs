@@ -11,9 +11,7 @@ const RULE: &str = "min";
 const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
 /// A ratio read from a text may differ from the bounds by rounding.
 const ROUNDING: f64 = 1e-9;
-/// Sets of sources that are drawn.
 const RESAMPLES: u32 = 1_000;
-/// Fewest sources on which the conclusion is judged.
 const FEWEST: usize = 3;
 /// Shares of the sets from which, and up to which, the conclusion is judged.
 const JUDGED: [f64; 2] = [0.025, 0.975];
@@ -50,7 +48,6 @@ fn is_named(policy: &PolicySpec) -> bool {
     policy.rule().name == RULE && param(policy, "ratio").is_some_and(within)
 }
 
-/// The share of sets of sources in which a configuration of the conclusion is best on average.
 fn share(ranked: &Ranked<'_>, all: &[usize]) -> f64 {
     let sources = ranked.by_source();
     let mut rng = Rng::new(ranked.study.timing.seed);

@@ -4,7 +4,6 @@ use q2c_model::{CostModel, Nanos};
 use q2c_result::poll_study::ClaimVerdict;
 use q2c_sim::Recording;
 
-/// A pattern of `source` whose every request takes `us`.
 fn pattern(name: &str, source: &str, us: f64) -> Trace {
     let mut lane = Recording::default();
     (0..2_000).for_each(|_| lane.push(fixtures::READ, 0.0, us as f32 * 1e3, 0.0));

@@ -14,12 +14,10 @@ pub(super) struct Axis {
 pub(super) struct RuleFamily {
     pub text: &'static str,
     axes: &'static [Axis],
-    /// The policy with these numbers, as many as there are axes.
     policy: fn([f64; 4]) -> String,
 }
 
 const SHARE: Axis = linear(0.3, 0.99);
-/// The period of a window, us.
 const PERIOD: Axis = factor(200.0, 200_000.0);
 const MISS: Axis = factor(0.005, 0.5);
 
@@ -39,7 +37,6 @@ const fn factor(least: f64, most: f64) -> Axis {
     }
 }
 
-/// A formula over windows of `period` us.
 fn rule(period: f64, formula: &str) -> String {
     format!("rule:period={:.0}us,sleep={formula}", period)
 }
@@ -174,7 +171,6 @@ impl RuleFamily {
 mod tests {
     use super::*;
 
-    /// Corners, middles and neighbours are policies that follow the device.
     #[test]
     fn every_point_of_a_family_is_a_rule() {
         let mut rng = Rng::new(3);
