@@ -7,7 +7,6 @@ use q2c_result::role::Role;
 use q2c_sim::pareto_front;
 use std::collections::BTreeMap;
 
-/// Share of the floor by which a [`Role::BelowFloor`] rule may lie below it.
 const BELOW: f64 = 0.08;
 /// Standard errors by which a [`Role::Safe`] rule lies above the floor.
 const SAFE: f64 = 0.8;

@@ -33,7 +33,6 @@ pub struct Contradiction {
     pub at_bound: bool,
 }
 
-/// Least share by which a corrected cost differs from the calibrated one that it contradicts.
 const CONTRADICTED: f64 = 0.25;
 
 impl Correction {
@@ -145,7 +144,6 @@ mod tests {
         assert_eq!(Correction::default().apply(&cost, 1.0), cost);
     }
 
-    /// A term of 30 % contradicts, one of 20 % does not, and the largest term is 45 %.
     #[test]
     fn a_cost_that_is_off_by_more_than_a_quarter_is_contradicted() {
         let of = |sleep_cpu: f64| {

@@ -193,7 +193,6 @@ fn open(
         }
     };
     let mut open: Vec<&Assessment> = assessed.iter().filter(|v| unsure(v)).collect();
-    // By the possible gain over the answer. The answer comes before those that promise little.
     let least = winner.map_or(0.0, Assessment::score);
     let answer = winner.map(|w| w.index).or(nearest);
     let gain = |v: &Assessment| {

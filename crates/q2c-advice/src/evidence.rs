@@ -82,7 +82,6 @@ impl Trial {
         Some(self.relative_iops() * beside / busy)
     }
 
-    /// KIOPS/core over that of polling beside it, by the CPU time that `cores` says.
     pub(crate) fn per_core(&self, cores: PerCore) -> Option<f64> {
         match cores {
             PerCore::Machine => self.relative_per_core(),
@@ -145,7 +144,6 @@ pub struct Estimate {
     pub se: f64,
 }
 
-/// Standard error of a median over that of a mean, for normal deviations.
 const OF_MEDIAN: f64 = 1.25;
 
 impl Estimate {
@@ -200,7 +198,6 @@ pub struct Noise {
 
 /// The scatter that is assumed before the first trial (docs/journal/2026-11-22-verdicts.md).
 const ASSUMED: f64 = 0.04;
-/// The number of measured deviations that the assumption counts as.
 const WEIGHT: f64 = 1.0;
 
 impl Noise {

@@ -40,11 +40,8 @@ const STEPS: usize = 4;
 const REACH: f64 = 0.3;
 /// Trials beyond so many standard deviations weigh less: a stall is not a sleep's cost.
 const OUTLIER: f64 = 2.5;
-/// The error of the model's form that is assumed before the first trial.
 const FORM_SD: f64 = 0.008;
-/// The number of cells that this assumption counts as.
 const FORM_WEIGHT: f64 = 3.0;
-/// The smallest error of the model's form.
 const LEAST_FORM_SD: f64 = 0.003;
 
 /// Fits a correction to the trials. `corrections` are those of the rounds so far; `simulate` must
@@ -128,7 +125,6 @@ fn diagonal(values: [f64; TERMS]) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| if i == j { values[i] } else { 0.0 }))
 }
 
-/// The lower triangle of the Cholesky decomposition. A negative variance counts as 0.
 fn triangle(of: Matrix) -> Matrix {
     let mut lower = [[0.0; TERMS]; TERMS];
     for i in 0..TERMS {
@@ -232,7 +228,6 @@ mod tests {
         for (found, wanted) in found.correction.terms().iter().zip(truth.terms()) {
             assert!((found - wanted).abs() < 1e-3, "{found} for {wanted}");
         }
-        // The same trials, predicted with the right correction, leave nothing to explain.
         for seen in &mut observed {
             (seen.correction, seen.off) = (1, [0.0; FIGURES]);
         }

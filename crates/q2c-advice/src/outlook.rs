@@ -55,16 +55,13 @@ pub struct Outlook {
 /// Several lanes need the slower simulator, so they get fewer draws.
 const DRAWS_OF_ONE_LANE: usize = 6;
 const DRAWS_OF_MANY: usize = 4;
-/// Simulated time that is dropped: two of the longest periods of the grid.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 const MEASURE: Nanos = Nanos::from_millis(600);
 /// ms; those of the standard grid lie so near to each other that trials cannot tell them apart.
 const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
-/// Share of a recording that a draw replays; the part begins at a random place.
 const PART: f64 = 0.6;
 /// Power of (IOPS / floor) below the floor: IOPS 1 % below it cost 11 % of the objective.
 const EDGE: i32 = 12;
-/// Weight of a rule against the weight 1 of each of its neighbours.
 const OWN_WEIGHT: f64 = 2.0;
 
 pub(crate) fn grid(setting: &Setting) -> Grid {
@@ -115,7 +112,6 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
     grid.policies.iter().enumerate().map(of).collect()
 }
 
-/// The most thread CPU with which a rule has left the CPU, percent. Polling takes `polled_pct`.
 fn saving(setting: &Setting, polled_pct: f64) -> f64 {
     let mut lanes = setting.recordings.iter().flatten();
     let thinks = lanes.any(|lane| lane.gap_cpu.is_some());

@@ -5,7 +5,6 @@ use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 
 const SETTLE_PERIODS: u64 = 2;
-/// Least time dropped. Feedback rules have no period and need some thousand I/Os.
 const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
 
 pub(crate) fn period_ns(policy: &PolicySpec) -> Option<f64> {

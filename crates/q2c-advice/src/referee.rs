@@ -54,7 +54,6 @@ struct TriedMethod {
 /// same orders, so that a run can be resumed.
 pub struct Referee {
     subject: Subject,
-    /// All methods that were ordered so far, in the order of their first order.
     tried: Vec<TriedMethod>,
     /// With which each round was predicted, as many as there are rounds planned.
     corrections: Vec<Correction>,
@@ -67,15 +66,12 @@ pub struct Referee {
 pub const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 /// First rounds of one trial per method: the simulation learns from many methods.
 const SINGLE_ROUNDS: usize = 2;
-/// Open methods that are tried again in the second round, which tries most methods.
 const AGAIN: usize = 5;
-/// Open methods that are tried again in each later round.
 const FOCUS: usize = 2;
 /// Most new rules in each round, the last for all later ones; first come all candidates.
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
 /// Trials that baselines, Linux's rule and the user's rules get even when they are not open.
 pub const COMPARED: usize = 2;
-/// Simulated time of each simulation in the fit of the correction.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
 /// The simulator's own errors: of thread CPU as a share of a CPU, and of the miss rate.
 const MODEL_SD: [f64; 2] = [0.04, 0.08];
@@ -265,7 +261,6 @@ impl Referee {
         self.outlooks = outlooks(&setting, &self.fitted, &self.subject.goal);
     }
 
-    /// Rules to simulate beside the standard grid: the user's, and tried rules that are not in it.
     fn own(&self) -> Vec<PolicySpec> {
         let tried = self.tried.iter().filter_map(|t| t.method.policy().cloned());
         let mut own = self.subject.setting.own.clone();
@@ -323,7 +318,6 @@ impl Referee {
         fit(&observed, &self.corrections, &simulate)
     }
 
-    /// The sleep rules that were tried, and the differences of their trials from the predictions.
     fn observed(&self) -> (Vec<&LaneMethod>, Vec<Observed>) {
         let noise = self.noise();
         let sd = [noise.iops, MODEL_SD[0], MODEL_SD[1]];
@@ -367,7 +361,6 @@ impl Referee {
         orders
     }
 
-    /// The rules that simulation proposes, for a floor that is a share of polling's IOPS.
     fn proposed(&self, taken: &[PolicySpec], floor: f64) -> Vec<Order> {
         let setting = &self.subject.setting;
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();

@@ -14,7 +14,6 @@ use q2c_sim::Recording;
 use q2c_stats::Rng;
 use rayon::prelude::*;
 
-/// I/Os of a state; a simulation repeats them.
 const IOS: usize = 2_000;
 const FOR: Nanos = Nanos::from_millis(150);
 
@@ -27,7 +26,6 @@ pub struct Carry {
     pub per_core: f64,
 }
 
-/// The states that polling saw, one for each trial of the run, as one lane that repeats the waits.
 pub(crate) struct States {
     lanes: Vec<Recording>,
     polled: Vec<Spent>,

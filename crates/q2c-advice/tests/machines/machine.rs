@@ -8,7 +8,6 @@ use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 use q2c_stats::{Rng, quantiles, sorted};
 
 pub const CPUS: [CpuId; 1] = [CpuId(0)];
-/// Length of one step of the drift.
 const STEP_NS: f64 = 5e6;
 /// As the tool's trials: settling, then parts with polled slices between them.
 const SETTLE_NS: f64 = 250e6;
@@ -16,7 +15,6 @@ const PART_NS: f64 = 60e6;
 const SLICE_NS: f64 = 40e6;
 const PARTS: usize = 17;
 
-/// A machine that is drawn at random from a seed.
 pub struct Machine {
     pub seed: u64,
     rng: Rng,
@@ -133,7 +131,6 @@ impl Machine {
         vec![recording]
     }
 
-    /// The device while the trials ran, as one recording.
     pub fn diary(&self) -> Vec<Recording> {
         vec![self.diary.clone()]
     }
@@ -146,7 +143,6 @@ impl Machine {
         }
     }
 
-    /// At the present moment, predicted with `cost`.
     pub fn trial(&mut self, method: &LaneMethod, cost: &CostModel, round: u32) -> Trial {
         let (mut parts, mut slices) = (Recording::default(), Recording::default());
         self.poll_into(&mut slices, SLICE_NS);

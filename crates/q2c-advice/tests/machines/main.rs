@@ -11,10 +11,8 @@ use truth::{
     Score, Truth, by_simulation_alone, refereed, refereed_in_haste, refereed_in_two_states,
 };
 
-/// Seeds of the machines: of all, and of as many as a quick run has time for.
 const ALL: std::ops::Range<u64> = 0..200;
 const FEW: std::ops::Range<u64> = 0..12;
-/// Length of the two recordings that are compared, and the time between them, ns.
 const SHORT_NS: f64 = 5e9;
 const MINUTE_NS: f64 = 60e9;
 

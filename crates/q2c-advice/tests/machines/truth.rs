@@ -20,7 +20,6 @@ pub struct Truth {
     pub floor: f64,
     /// Best KIOPS/core over polling's of all that keep the floor, polling included.
     pub best: f64,
-    /// Name of the best method, and its IOPS over polling's.
     pub best_is: (String, f64),
     pub room: bool,
 }
@@ -32,7 +31,6 @@ const RUN: Drive = Drive {
 };
 
 impl Truth {
-    /// Simulates every method with the true costs on the recorded device in `lanes`.
     pub fn of(machine: &Machine, lanes: Vec<Recording>, own: &[PolicySpec]) -> Self {
         let cost = machine.truth.clone();
         let poll = simulate(&lanes, &cost, Waiting::poll(1), RUN);
@@ -158,7 +156,6 @@ fn setting(machine: &mut Machine) -> Setting {
     }
 }
 
-/// Answers by the referee with its rounds of trials.
 pub fn refereed(seed: u64) -> Score {
     within(Machine::new(seed), MOST)
 }
@@ -167,7 +164,6 @@ pub fn refereed_in_two_states(seed: u64) -> Score {
     within(Machine::of_two_states(seed), MOST)
 }
 
-/// Answers by the referee when the budget ends the rounds early.
 pub fn refereed_in_haste(seed: u64) -> Score {
     within(Machine::new(seed), MOST / 2)
 }
@@ -206,7 +202,6 @@ fn within(mut machine: Machine, most: u32) -> Score {
     Score::new(seed, &truth, decision.verdict, &method, spent)
 }
 
-/// Length of the recording that the truth is taken from where there are no trials, ns.
 const TRIALS_NS: f64 = 20e9;
 
 /// Answers by the simulation on the first recording alone, as the tool did before it had a referee.
