@@ -18,7 +18,6 @@ pub struct PollTimes {
 }
 
 impl Default for PollTimes {
-    /// An NVMe SSD's read.
     fn default() -> Self {
         PollTimes {
             io_us: 80.0,

@@ -35,7 +35,6 @@ pub struct SmtMap {
     cores: Vec<Vec<CpuIndex>>,
     caches: Vec<u32>,
     cache_of: Vec<usize>,
-    /// Of each core: CPUs of the core, and of its cache.
     within: Vec<[usize; 2]>,
 }
 

@@ -65,7 +65,6 @@ impl Placement {
     }
 }
 
-/// The CPU of the n-th P task when cores are filled one after the other, on all their threads.
 fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
     let mut before = 0;
     for core in (0..map.cores()).cycle() {
@@ -142,7 +141,6 @@ pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Op
 
 #[derive(Clone, Copy)]
 struct Left {
-    /// CPUs that get one task more than the others.
     larger: u32,
     polling: u32,
 }
@@ -157,7 +155,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Gives tasks to the next CPU, in all ways; `false` when there are too many ways.
     fn place(&mut self, left: Left) -> bool {
         if !self.in_order() {
             return true;

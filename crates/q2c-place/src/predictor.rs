@@ -31,7 +31,6 @@ impl Class {
 pub struct Predictor(u8);
 
 const MOST: u8 = 3;
-/// The least value at which a task counts as polling.
 const POLLS_FROM: u8 = 2;
 
 impl Default for Predictor {
@@ -72,7 +71,6 @@ mod tests {
         predictor
     }
 
-    /// The values are those of a 2-bit counter, worked out by hand.
     #[test]
     fn the_counter_saturates_and_starts_at_one() {
         use Class::{Compute, Polling};

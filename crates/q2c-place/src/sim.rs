@@ -58,7 +58,6 @@ pub struct Times {
 }
 
 impl Default for Times {
-    /// The window of the daemon and the scheduler, and an hour.
     fn default() -> Self {
         Times {
             window_s: 0.01,

@@ -74,7 +74,6 @@ pub fn steal(
     })
 }
 
-/// The class of the task that `to` takes from `from`; `None` where it must look elsewhere.
 fn class_from(
     tally: &Tally<'_>,
     to: CpuIndex,

@@ -66,7 +66,6 @@ pub fn swap_at(
     scattered.or_else(|| gather(tally, core, step, movable))
 }
 
-/// A P task moves between cores: from the CPU with the fewest of them to the one with the most.
 fn scatter(
     tally: &Tally<'_>,
     from_core: CoreIndex,
@@ -101,7 +100,6 @@ fn gather(
     (step == SwapStep::Always || tally.at(swap.from).load() > 1 || room()).then_some(swap)
 }
 
-/// Whether some C task that shares its CPU could move to `cpu`.
 fn is_wanted(tally: &Tally<'_>, cpu: CpuIndex, movable: &impl Movable) -> bool {
     let shared = |other: &CpuIndex| {
         let counts = tally.at(*other);

@@ -4,7 +4,6 @@ use super::*;
 use crate::map::SmtMap;
 use proptest::prelude::*;
 
-/// Run queues from text: `PPC|C` is a core whose CPUs hold two P and one C, and one C.
 fn counts(cores: &[&str]) -> Vec<Counts> {
     let cpus = cores.iter().flat_map(|core| core.split('|'));
     let queue = |text: &str| Counts {
@@ -133,7 +132,6 @@ fn machines() -> impl Strategy<Value = (SmtMap, Vec<Counts>)> {
     })
 }
 
-/// Applies the rules until they rest. No state may come twice, or the rules would go round.
 fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
     let mut tally = Tally::of(map, queues);
     let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
@@ -184,7 +182,6 @@ prop_assert!(are_even(&end), "{:?}", end.cpus());
         }
     }
 
-    /// A daemon and a scheduler balance one CPU at a time, in any order.
     #[test]
     fn any_order_of_cpus_ends_the_same_way((map, queues) in machines(), first in 0..18_usize) {
         let mut tally = Tally::of(&map, &queues);

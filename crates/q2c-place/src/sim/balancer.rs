@@ -10,7 +10,6 @@ use q2c_stats::Rng;
 #[derive(Clone, Debug)]
 pub(super) struct Balancer {
     due_s: Vec<[f64; LEVELS.len()]>,
-    /// Whether each CPU found nothing to do at each level since something changed.
     rests: Vec<[bool; LEVELS.len()]>,
 }
 

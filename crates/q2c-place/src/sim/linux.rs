@@ -18,7 +18,6 @@ pub(super) const TICK_S: f64 = 0.004;
 const BUSY: f64 = 16.0;
 pub(super) const LEVELS: [Distance; 3] = [Distance::Core, Distance::Cache, Distance::Machine];
 
-/// Time between two balances of a CPU at a level.
 pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: bool) -> f64 {
     map.within(cpu, level) as f64 * 1e-3 * if busy { BUSY } else { 1.0 }
 }
@@ -57,7 +56,6 @@ fn least(
     equals.get(nth).copied().unwrap_or(0)
 }
 
-/// The CPU that `to` pulls a task from at this level, whatever the task does.
 pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Option<CpuIndex> {
     let map = tally.map();
     let own = tally.at(to).load();

@@ -32,7 +32,6 @@ pub(super) struct Queues<'a> {
     seen: Tally<'a>,
     refill_s: f64,
     now_s: f64,
-    /// Whether a task came or went since the rates were worked out.
     changed: bool,
 }
 
@@ -307,7 +306,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A C task goes on with its work, and begins again at its end.
 fn work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
     let Some(work) = task.of.work_s else {
         return;
@@ -325,7 +323,6 @@ fn work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
     }
 }
 
-/// The speed that C tasks have left by those that share their last-level cache, by cache.
 fn cache_effects(truth: &Tally<'_>, term: CacheTerm) -> Vec<f64> {
     let map = truth.map();
     let mut running = vec![0.0; map.caches()];

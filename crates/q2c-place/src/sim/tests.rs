@@ -102,7 +102,6 @@ fn the_rules_find_the_best_placement_and_a_blind_balancer_does_not() {
     assert!(free > best * 1.05, "{free}");
 }
 
-/// Every balancer gives n tasks of one kind on n CPUs a CPU each.
 #[test]
 fn loads_become_even() {
     let map = SmtMap::regular(4, 2, 2);

@@ -20,7 +20,6 @@ fn published_result() -> PlaceSimResult {
     simulated(setups(), 100).expect("every task ends")
 }
 
-/// The larger of the two readings of a gain is T'/T - 1; which one was published is not said.
 fn nearest(of: &Published) -> f64 {
     let miss = |gain: f64| (gain - of.published_pct).abs();
     miss(of.simulated.one_minus).min(miss(of.simulated.t_over_t_minus_1))
