@@ -79,7 +79,6 @@ pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
     })
 }
 
-/// The prediction from parameters. Points of a run were not fitted, so all are left out.
 fn given_machine(given: &Parameters, curve: Option<&Curve<'_>>, range: Range) -> Prediction {
     let machine = parameters::machine(given, range.cores);
     let mut rng = Rng::new(range.seed);
@@ -161,7 +160,6 @@ fn fitted(prediction: &Prediction) -> Parameters {
     }
 }
 
-/// Measured points, and predictions for the numbers of jobs that were not measured.
 fn points(prediction: &Prediction, curve: Option<&Curve<'_>>) -> Vec<CurvePoint> {
     let cells = curve.map_or(&[][..], |curve| &curve.cells);
     let mut all: Vec<CurvePoint> = prediction.curve.clone();

@@ -40,7 +40,6 @@ impl Point {
 }
 
 impl Evidence {
-    /// Whether all I/Os of `jobs` jobs can have a request at once.
     pub(crate) fn tags_suffice(&self, jobs: u32) -> bool {
         self.tags.is_none_or(|tags| {
             let most = u64::from(jobs.div_ceil(tags.queues)) * u64::from(self.depth);

@@ -31,7 +31,6 @@ pub(crate) struct Fitted {
 }
 
 impl Structure {
-    /// What the points of `evidence` show.
     pub fn of(evidence: &Evidence) -> Structure {
         Structure {
             device: device::shows(evidence),
@@ -101,14 +100,12 @@ pub(crate) fn fit(
 /// A stage is not known better than this, whatever the fit says.
 const LEAST_NOISE: f64 = 0.003;
 
-/// The time on the core, without what is shared.
 fn on_core(rows: &[Row], lock: Option<Lock>, line_ns: f64) -> f64 {
     let first = &rows[0];
     let shared = lock.map_or(0.0, |lock| lock.hold_ns) + line_ns * f64::from(first.jobs - 1);
     (first.cpu_ns - shared).max(1.0)
 }
 
-/// Steps of the halving of a range: it ends at a millionth of the range.
 const HALVINGS: u32 = 20;
 
 /// The rest of an I/O's way is what the throughput asks for, on median. Where points are faster

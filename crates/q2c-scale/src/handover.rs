@@ -16,7 +16,6 @@ const NODES: [(f64, f64); 5] = [
     (1.355_626_179_974_266, 0.222_075_922_005_612_6),
     (2.856_970_013_872_806, 0.011_257_411_327_720_7),
 ];
-/// A probability that changes nothing.
 const NEGLIGIBLE: f64 = 1e-13;
 
 /// A lock that is handed on in the order of arrival.
@@ -85,7 +84,6 @@ impl Chain {
             if i > 0 {
                 let none = self.arrivals(lock, i).next(0);
                 if none < f64::MIN_POSITIVE || up[i - 1] / none > 1e250 {
-                    // From here on the chain does not come back.
                     left[..i].fill(0.0);
                     up.fill(0.0);
                     cycle_ns = 0.0;
@@ -101,7 +99,6 @@ impl Chain {
         left.iter().sum::<f64>() / cycle_ns
     }
 
-    /// Adds what goes up over each border from the state `i`.
     fn flow_up(&self, lock: &Lock, i: usize, share: f64, up: &mut [f64]) {
         let at = i.max(1);
         let mut beyond = 1.0;
@@ -120,7 +117,6 @@ impl Chain {
         }
     }
 
-    /// The arrivals while the lock is held by the next one after `i` were left.
     fn arrivals(&self, lock: &Lock, i: usize) -> Arrivals<'_> {
         let at = i.max(1);
         let outside = self.jobs - at;
@@ -145,7 +141,6 @@ struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// The probability of `arrived`, which is one more in each call.
     fn next(&mut self, arrived: usize) -> f64 {
         let outside = self.outside;
         if arrived > 0 {
@@ -161,7 +156,6 @@ impl Arrivals<'_> {
         self.now.iter().sum()
     }
 
-    /// Without the probability before, which may be too small for a number.
     fn directly(&self, node: usize, arrived: usize) -> f64 {
         let (log, outside) = (&self.chain.log_factorials, self.outside);
         let ways = log[outside] - log[arrived] - log[outside - arrived];

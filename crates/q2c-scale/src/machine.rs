@@ -72,7 +72,6 @@ impl Device {
         exponential * (1.0 + self.cv.min(1.0).powi(2)) / 2.0
     }
 
-    /// Its rate with `j` requests at it.
     pub(crate) fn rate(&self, j: f64) -> f64 {
         j.min(self.parallel.unwrap_or(f64::INFINITY)) / self.service_ns
     }
@@ -152,7 +151,6 @@ impl Machine {
         self.on_core_ns(jobs) + self.rest_ns + self.device.service_ns
     }
 
-    /// Throughput of `n` threads that are elsewhere for `other_ns` between two visits of the lock.
     fn with_lock(&self, n: usize, other_ns: f64) -> f64 {
         match self.lock {
             Some(lock) => lock.rate(n, other_ns),
@@ -160,7 +158,6 @@ impl Machine {
         }
     }
 
-    /// Whether a request may wait for the device or for a request of its queue.
     fn outside_waits(&self, jobs: u32) -> bool {
         let most = f64::from(jobs) * f64::from(self.depth);
         let short = |tags: Tags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
@@ -172,7 +169,6 @@ impl Machine {
         Station::of_rates(jobs as usize, |j| (j as f64).min(cores) / time)
     }
 
-    /// Rate of tags and device with `j` requests of `jobs` jobs behind the core.
     fn outside_rate(&self, jobs: u32, j: f64) -> f64 {
         let in_use = self.tags.map_or(j, |tags| tags.in_use(j, jobs));
         self.device.rate(in_use)
@@ -204,7 +200,6 @@ impl Machine {
         })
     }
 
-    /// Throughput of 1, 2, ... threads that always have a request.
     fn threads(&self, jobs: u32) -> Vec<f64> {
         let n = jobs as usize;
         let time = self.on_core_ns(jobs);
@@ -222,7 +217,6 @@ impl Machine {
     }
 }
 
-/// The lock in a product form, as if its time varied exponentially and grew while it is held.
 fn lock_station(lock: Lock, n: usize) -> Station {
     Station::of_rates(n, |j| 1.0 / lock.held_ns(j - 1))
 }
@@ -233,7 +227,6 @@ fn varied(lock: Lock, n: usize, other_ns: f64) -> f64 {
     lock.rate(n, other_ns) / product_form
 }
 
-/// The rate of `n` customers, which need not be a whole number; `rates` begins at 1.
 fn interpolated(rates: &[f64], n: f64) -> f64 {
     let below = n.floor().min((rates.len() - 1) as f64);
     let at = |n: f64| if n < 1.0 { 0.0 } else { rates[n as usize - 1] };

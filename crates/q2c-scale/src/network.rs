@@ -52,7 +52,6 @@ impl Station {
         self.0.len() - 1
     }
 
-    /// The logarithm of the sum over the ways in which `n` customers are at the two stations.
     fn joint(&self, other: &Station, n: usize) -> f64 {
         let term = |k: usize| self.0[k] + other.0[n - k];
         let most = (0..=n).map(term).fold(f64::NEG_INFINITY, f64::max);

@@ -124,7 +124,6 @@ fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
     within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }
 
-/// The machine of these parameters, each taken by `of`.
 fn machine_by(parameters: &Parameters, cores: u32, mut of: impl FnMut(Value) -> f64) -> Machine {
     let hold_ns = of(parameters.lock_ns);
     let growth = of(parameters.lock_growth);
@@ -155,7 +154,6 @@ pub fn machine(parameters: &Parameters, cores: u32) -> Machine {
     machine_by(parameters, cores, |value| value.value)
 }
 
-/// A machine whose parameters are anywhere in their intervals.
 pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> Machine {
     machine_by(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
 }

@@ -22,7 +22,6 @@ pub(crate) const REGULAR: f64 = 0.4;
 const TOO_LATE: f64 = 0.65;
 /// Of the solved network on simulated machines, beside the noise of the points (same entry).
 const MODEL_ERROR: f64 = 0.08;
-/// What is asked of more jobs is asked of this part more of them.
 const STEP: f64 = 8.0;
 /// What is compared with the resources' limits away: the throughput at so many times the end.
 const BEHIND: f64 = 1.3;
@@ -108,7 +107,6 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
     prediction
 }
 
-/// Whether the interval of the end says too little.
 fn wide(prediction: &Prediction) -> bool {
     prediction
         .ends_between
@@ -185,7 +183,6 @@ fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
     over.iter().copied().find(|n| pays(*n) == Some(false))
 }
 
-/// The 2.5th and the 97.5th percentile of the ends of the drawn curves.
 fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32>) {
     let end_of = |iops: &Vec<f64>| last_that_paid(over, iops).map_or(f64::INFINITY, f64::from);
     let mut ends: Vec<f64> = others.iter().map(end_of).collect();
@@ -225,7 +222,6 @@ fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Ve
     over.iter().zip(predicted).enumerate().map(point).collect()
 }
 
-/// What each resource costs behind the end, the dearest first.
 fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
     let jobs = ((f64::from(end) * BEHIND).ceil() as u32).min(most);
     let with = machine.iops(jobs);
@@ -240,7 +236,6 @@ fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
     all
 }
 
-/// Mean error of the prediction of each point from the others, percent.
 fn left_out(evidence: &Evidence, structure: &Structure, fitted: &Machine) -> Option<f64> {
     if evidence.points.len() < LEAST_POINTS {
         return None;

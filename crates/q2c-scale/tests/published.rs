@@ -39,7 +39,6 @@ fn end(machine: &Machine) -> Prediction {
     from_machine(machine, Vec::new(), 0.0, CORES)
 }
 
-/// The lock's time with which scaling ends at 75 cores with 20 queues.
 fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     let lock = |hold_ns| Lock {
         hold_ns,

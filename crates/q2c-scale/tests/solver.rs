@@ -67,7 +67,6 @@ proptest! {
         close(lock.rate(2, other), 1.0 / cycle);
     }
 
-    /// Throughput never exceeds what jobs reach without any wait, nor what the lock allows.
     #[test]
     fn a_lock_keeps_its_bounds(
         n in 1_usize..300, hold in 0.1_f64..50.0, growth in 0.0_f64..2.0, cv in 0.0_f64..1.0,
@@ -142,7 +141,6 @@ fn jobs_beyond_the_cores_share_them() {
     assert!((most / 2e6 - 1.0).abs() < 1e-3, "{most}");
 }
 
-/// Only a lock that grows makes throughput fall.
 #[test]
 fn fixed_rates_do_not_fall() {
     let lock = |growth| Machine {

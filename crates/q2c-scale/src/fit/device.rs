@@ -8,7 +8,6 @@ use crate::network::stay;
 /// Growth of D2C over the points from which on it may be more than noise.
 const GROWTH: f64 = 1.03;
 
-/// Whether D2C grows as it does where requests wait in the device.
 pub(super) fn shows(evidence: &Evidence) -> bool {
     let rows = evidence.rows(None);
     let all = || rows.iter().map(|row| row.d2c_ns);
@@ -24,7 +23,6 @@ pub(super) fn shows(evidence: &Evidence) -> bool {
     found.parallel.is_some() && gain(before, after, rows.len(), 2) > SEEN
 }
 
-/// A device that serves all requests at once, and how far D2C is from that.
 pub(super) fn without_limit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
     let device = Device {
         service_ns: mean(rows),
@@ -34,13 +32,11 @@ pub(super) fn without_limit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) 
     (device, deviation(squares_of_mean(rows), rows.len(), 1))
 }
 
-/// The device that explains D2C best, and how far D2C is from that.
 pub(super) fn fit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
     let (device, squares) = search(evidence, rows);
     (device, deviation(squares, rows.len(), 2))
 }
 
-/// The geometric mean of D2C.
 fn mean(rows: &[Row]) -> f64 {
     let sum: f64 = rows.iter().map(|row| row.d2c_ns.ln()).sum();
     (sum / rows.len() as f64).exp()
@@ -58,7 +54,6 @@ struct Place {
     d2c_ns: f64,
 }
 
-/// Tries what the device may serve at once, first coarsely, then around the best.
 fn search(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
     let places: Vec<Place> = rows.iter().map(|row| place(evidence, row)).collect();
     let most = places.iter().map(|p| p.requests).max().unwrap_or(1) as f64;

@@ -10,16 +10,12 @@ const GROWTH: f64 = 1.05;
 /// free.
 const ALL_PAY: f64 = 0.5;
 
-/// What makes a stage grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Some I/Os wait for others.
     Lock,
-    /// Every I/O takes longer.
     CacheLine,
 }
 
-/// The stage that shows a lock or a cache line, and which of them.
 pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
     let stage = growing(evidence)?;
     let rows = evidence.rows(Some(stage));
@@ -69,7 +65,6 @@ pub(super) struct FittedLock {
     pub error: f64,
 }
 
-/// The lock that explains the stage best, with a constant time beside it in the same stage.
 pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> FittedLock {
     let least = rows.iter().filter_map(|row| row.shared_ns);
     let least = least.fold(f64::INFINITY, f64::min);
@@ -117,14 +112,11 @@ pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> Fitte
     }
 }
 
-/// Most steps of the search, and the shortest one, as a share of the values.
 const MOST_STEPS: u32 = 100;
 const LEAST_STEP: f64 = 0.002;
-/// Bounds of the variation of a lock's time.
 const LEAST_CV: f64 = 0.05;
 const MOST_CV: f64 = 1.0;
 
-/// Growths of a lock's time that are tried first.
 const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 /// Squared relative deviations from what `lock` and a constant time explain.
@@ -144,7 +136,6 @@ fn squares(rows: &[Row], lock: Lock) -> f64 {
     places.iter().map(off).sum()
 }
 
-/// What each further job adds to the stage, 0 or above, and the deviation from it.
 pub(super) fn line(rows: &[Row]) -> (f64, f64) {
     let of = |row: &Row| Some((f64::from(row.jobs - 1), row.shared_ns?));
     let points: Vec<(f64, f64)> = rows.iter().filter_map(of).collect();

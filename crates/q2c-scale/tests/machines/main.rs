@@ -155,12 +155,10 @@ fn predicted(of: &Hidden, up_to: u32, seed: u64) -> Prediction {
 #[derive(Default)]
 struct Tally {
     machines: u32,
-    /// Machines for which an end was told.
     told: u32,
     right: u32,
     near: u32,
     covered: u32,
-    /// Uncertain answers, and those whose interval holds the end.
     uncertain: u32,
     uncertain_covered: u32,
     nothing_seen: u32,
@@ -236,14 +234,12 @@ impl Tally {
     }
 }
 
-/// The seeds of the machines; `Q2C_SEEDS` adds a number to look at others.
 fn seeds(of: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let add = std::env::var("Q2C_SEEDS").ok();
     let add: u64 = add.and_then(|add| add.parse().ok()).unwrap_or(0);
     of.start + add..of.end + add
 }
 
-/// A lock whose time varies as an exponential one, with points up to twelve jobs.
 #[test]
 fn a_lock_is_named_and_its_end_is_near() {
     let of = |rng: &mut Rng| Hidden {
@@ -278,14 +274,12 @@ fn requests_are_named_and_their_end_is_near() {
     tally(Resource::Tags, of, seeds(0..10), 8).is_good(10);
 }
 
-/// Half of these devices are so far from their limit that nothing is to be seen of it.
 #[test]
 fn a_device_is_named_and_its_end_is_near() {
     let of = |rng: &mut Rng| machine(Resource::Device, rng);
     tally(Resource::Device, of, seeds(0..20), 8).is_good(8);
 }
 
-/// Machines of which eight jobs show nothing: no end is told, whatever lies beyond.
 #[test]
 fn of_what_does_not_show_no_end_is_told() {
     for seed in 0..4 {

@@ -44,7 +44,6 @@ pub struct Seen {
     pub q2g: Stage,
     pub g2d: Stage,
     pub d2c: Stage,
-    /// Time of the threads at work or at the lock, per I/O.
     pub cpu_ns: f64,
 }
 
@@ -59,7 +58,6 @@ struct Event {
 #[derive(Clone, Copy, PartialEq)]
 enum What {
     Ready,
-    /// The thread has done its work after G.
     Dispatch,
     Unlock,
     Complete,
