@@ -4,7 +4,6 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Programs that are tried in this order when `CLANG` names none.
 const NAMES: [&str; 5] = ["clang-19", "clang-18", "clang-17", "clang-16", "clang"];
 /// The oldest version that keeps all bits of 64-bit enumerations.
 const OLDEST: u32 = 16;

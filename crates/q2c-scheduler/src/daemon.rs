@@ -31,7 +31,6 @@ struct Held {
     old: Vec<CpuId>,
     now: Vec<CpuId>,
     name: String,
-    /// Windows since it was active.
     silent: u32,
 }
 
@@ -235,7 +234,6 @@ impl Daemon {
         Ok(())
     }
 
-    /// Gives a task CPUs, of which its own are the last resort.
     fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), Fault> {
         let Some(task) = active.iter().find(|task| TaskId::of(&task.thread) == id) else {
             return Ok(());

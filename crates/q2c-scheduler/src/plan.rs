@@ -104,7 +104,6 @@ impl Movable for Places<'_> {
     }
 }
 
-/// The tasks that a move of the rules moves: from, to, class and reason.
 fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
     match next {
         Move::Steal(steal) => vec![(steal.from, steal.to, steal.class, MoveReason::Load)],

@@ -37,7 +37,6 @@ pub fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
     targets
 }
 
-/// The CPUs of `allowed` that have room; all of them where none has.
 fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
     let mut both = allowed.to_vec();
     both.retain(|cpu| room.contains(cpu));
@@ -92,7 +91,6 @@ mod tests {
     use q2c_host::tasks::list;
     use q2c_result::place_watch::Stays;
 
-    /// The CPUs of the tasks in the order in which they are made.
     fn of(cores: &[&str], stay: &[usize]) -> Vec<String> {
         let map = SmtMap::regular(cores.len(), 2, 1);
         let mut tasks = active(cores);

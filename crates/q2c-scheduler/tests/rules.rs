@@ -11,7 +11,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Machines that are compared.
 const MACHINES: usize = 5_000;
 
 #[derive(Debug)]

@@ -17,9 +17,7 @@ pub(super) struct Wishes {
 #[derive(Clone, Debug, Default)]
 struct Wish {
     cpus: Vec<CpuId>,
-    /// Windows in a row with these CPUs.
     steady: u32,
-    /// Windows in a row without any.
     missing: u32,
 }
 

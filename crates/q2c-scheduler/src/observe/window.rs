@@ -40,7 +40,6 @@ pub struct Observer {
     polls: Result<Polls, ProbeError>,
     known: HashMap<Id, Known>,
     window: u64,
-    /// Begin of the window, CLOCK_MONOTONIC.
     began_ns: u64,
     isolated: Vec<CpuId>,
     /// The process id that is left out.
@@ -176,7 +175,6 @@ impl Observer {
         }
     }
 
-    /// `None` for a thread that has ended since it was listed.
     fn seen(
         &mut self,
         thread: Thread,

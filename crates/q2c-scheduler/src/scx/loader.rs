@@ -63,7 +63,6 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Waits until the kernel says that the scheduler is in force.
     fn wait(&self) -> Result<(), ScxError> {
         let begun = Instant::now();
         while !in_force(&self.roots) {
@@ -121,7 +120,6 @@ fn types(roots: &Roots) -> Vec<u8> {
     std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default()
 }
 
-/// Whether the strings of the type information have this name.
 fn has_name(types: &[u8], name: &str) -> bool {
     let wanted = [b"\0", name.as_bytes(), b"\0"].concat();
     types.windows(wanted.len()).any(|window| window == wanted)
@@ -146,7 +144,6 @@ fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_
     Ok(())
 }
 
-/// Tells the known reasons of a failed load apart.
 fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
     let mut malformed = incompatible(words);
     // A weak function whose prototype does not fit counts as missing.

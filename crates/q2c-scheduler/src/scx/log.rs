@@ -58,7 +58,6 @@ pub(super) fn unresolved(words: &str) -> Vec<String> {
     names
 }
 
-/// The last words of the kernel's verifier, or else those of libbpf, that say what went wrong.
 pub(super) fn last_words(words: &str) -> String {
     let verifier = words.split("-- END PROG LOAD LOG --").next();
     let verifier = verifier.and_then(|before| before.rsplit_once("-- BEGIN PROG LOAD LOG --"));

@@ -80,7 +80,6 @@ impl Report {
     }
 }
 
-/// Text up to its first zero byte.
 fn text(bytes: &[u8]) -> String {
     let own = bytes.split(|byte| *byte == 0).next().unwrap_or(bytes);
     String::from_utf8_lossy(own).trim().to_owned()
