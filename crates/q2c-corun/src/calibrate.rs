@@ -54,7 +54,6 @@ pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Sib
     })
 }
 
-/// What is measured: a task, its neighbour, and whether both have the same CPU.
 type Cell = (Work, Option<Work>, bool);
 
 fn cells(polling: &[Work]) -> Vec<Cell> {
@@ -183,7 +182,6 @@ fn tell_apart(cells: &[Cell], speeds: &[Vec<f64>]) -> Result<(), Fault> {
     Err(Fault::new(Exit::Environment, text))
 }
 
-/// Means over classes of the medians over trials.
 fn table(pairs: &[Pair]) -> Speeds {
     let of = |polls: bool, beside: bool| {
         let fits = |pair: &&Pair| {

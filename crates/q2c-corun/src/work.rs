@@ -12,7 +12,6 @@ use std::io;
 const VECTOR: usize = 2_048;
 /// Bytes that [`Work::Memory`] walks through: more than last-level caches have for one core.
 const MEMORY: usize = 64 << 20;
-/// Time of an I/O that the polling tasks poll for, ns.
 const IO_NS: u64 = 10_000;
 
 /// A task with its data. It stays in the thread in which it was made.
@@ -153,7 +152,6 @@ fn vector(numbers: &mut [f32], other: &[f32]) {
     }
 }
 
-/// A random cycle through all places, so that every step depends on the one before.
 fn cycle(places: usize, rng: &mut Rng) -> Vec<u32> {
     let mut order: Vec<u32> = (0..places as u32).collect();
     // Sattolo's shuffle: the permutation is one cycle.
@@ -171,7 +169,6 @@ fn walk(chain: &[u32], from: u32) -> u32 {
     black_box(at)
 }
 
-/// Polls the clock until an I/O would be complete.
 fn poll(turn: impl Fn()) {
     let end = monotonic_ns() + IO_NS;
     while monotonic_ns() < end {

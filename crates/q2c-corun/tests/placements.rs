@@ -42,7 +42,6 @@ fn spec(tasks: u32) -> PlaceRunSettings {
     }
 }
 
-/// Journals that are left in a folder.
 fn journals(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).expect("the folder");
     let names = files.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

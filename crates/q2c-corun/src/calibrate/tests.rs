@@ -72,7 +72,6 @@ fn a_signal_ends_it() {
     assert_eq!(stopped.unwrap_err().exit(), Exit::Interrupted);
 }
 
-/// Two CPUs of this machine, whether siblings or not: the trial itself runs.
 #[test]
 fn a_pair_runs_on_this_machine() {
     let cpus = q2c_sys::thread::allowed_cpus().expect("CPUs");

@@ -97,7 +97,6 @@ fn own(
         .collect())
 }
 
-/// Works from now to the end of the counted time, and returns the blocks that ended within it.
 fn counted(
     mut task: Task,
     begin: u64,
@@ -174,7 +173,6 @@ fn again(
     result
 }
 
-/// Whether the program came to its end, which must be a success.
 fn once(command: &str, cpus: &[CpuId], over: &AtomicBool) -> io::Result<bool> {
     let mut shell = shell(command);
     shell.stdout(Stdio::null()).stderr(Stdio::null());

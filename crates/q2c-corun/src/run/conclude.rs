@@ -59,7 +59,6 @@ fn cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell
     trials.cells.iter().find(|runs| runs.plan.cell == *wanted)
 }
 
-/// The outcomes of a cell by the number of the trial, which is that of the round.
 fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTrial> {
     let trials = cell(trials, wanted)
         .into_iter()
@@ -68,7 +67,6 @@ fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTr
     done.collect()
 }
 
-/// Mean time of the C tasks of a placement over that alone, by round.
 fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
     let alone = outcomes(trials, &RunCell::ComputeAlone(task.clone()));
     let placed = outcomes(trials, &RunCell::Placed(policy, task.clone()));

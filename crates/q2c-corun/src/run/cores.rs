@@ -18,7 +18,6 @@ use q2c_workbench::workload::Workload;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Length of a window of the daemon.
 const WINDOW: Duration = Duration::from_millis(500);
 
 /// The cores of this machine.
@@ -132,7 +131,6 @@ fn wait_for(lengths: Lengths, window: &Window, context: &Context<'_>) {
     }
 }
 
-/// The daemon of `q2c place start`, beside a trial.
 struct Balancer {
     daemon: Daemon,
     next: Instant,
@@ -152,7 +150,6 @@ impl Balancer {
         Ok(())
     }
 
-    /// Gives all tasks their own CPUs back. Returns the number of moves.
     fn end(self) -> Result<u32, CellError> {
         let outcomes = self.daemon.end();
         match outcomes.iter().find(|(_, outcome)| !outcome.is_final()) {

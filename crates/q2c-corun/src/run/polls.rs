@@ -18,11 +18,9 @@ use std::{fs, io, thread};
 /// The name of the lanes' threads, by which the daemon knows them.
 pub(crate) const NAME: &str = "q2c-polls";
 
-/// Length of a slice of the lanes.
 const SLICE: Nanos = Nanos::from_millis(100);
 /// Samples of a lane that a slice has room for; I/Os beyond them are only counted.
 const SAMPLES: usize = 60_000;
-/// Time between two looks of the caller's.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The figures of the P tasks of a trial.
@@ -99,7 +97,6 @@ impl PollingLanes<'_> {
         }
     }
 
-    /// Gives the lanes' threads their names and CPUs.
     fn place(&self, live: &Live<'_>) -> io::Result<()> {
         let roots = &self.workload.site.roots;
         for (tid, cpus) in live.tids().iter().zip(self.cpus) {

@@ -99,7 +99,6 @@ pub struct PlaceRunSettings {
     pub json: bool,
 }
 
-/// A class of computing work by its name.
 fn compute_work(text: &str) -> Result<Work, String> {
     let known = Work::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
     match known {
@@ -110,7 +109,6 @@ fn compute_work(text: &str) -> Result<Work, String> {
     }
 }
 
-/// A placement that can be measured by its name.
 fn measured_policy(text: &str) -> Result<PolicyName, String> {
     let known = PolicyName::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
     match known {

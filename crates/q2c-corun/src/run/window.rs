@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Window {
     pub clock: Clock,
     begin: OnceLock<u64>,
-    /// 0 while it is not known.
     end: AtomicU64,
 }
 
