@@ -80,7 +80,6 @@ impl Tune<'_> {
         Ok(measured)
     }
 
-    /// Marks the stored calibrations that the trials contradict, so that no later run uses them.
     pub(super) fn discard_contradicted(
         &self,
         calibration: &[Calibration],
@@ -126,7 +125,6 @@ fn not_marked(error: &StoreError) -> Warning {
     )
 }
 
-/// Checks that machine and job of a resumed run are those that its calibration was measured with.
 fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), Fault> {
     let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
     let changed = then.differences(now);

@@ -8,7 +8,6 @@ use q2c_advice::COMPARED;
 use q2c_policy::LaneMethod;
 use q2c_workbench::calibrate;
 
-/// Runs for late time of a block size: polling, Linux's and the published rule, and the answer.
 const LATE_RUNS: f64 = 4.0;
 
 /// The time of a run's trials, seconds.

@@ -107,7 +107,6 @@ fn polled_disk<'a>(
     Ok((&target_disk.disk, journal.ok_or(nowhere)?))
 }
 
-/// Switches the kernel's polling on until the guard is dropped. The error is the reason in words.
 fn switch_on(site: &Site, journal: Option<&Path>) -> Result<Guard, String> {
     let (disk, journal) = polled_disk(site, journal)?;
     let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
@@ -199,7 +198,6 @@ pub(super) fn trial(
     let all = [&before, &outcome, &after].into_iter();
     let hidden_by = all.filter_map(|o| o.hidden_by).reduce(f64::max);
     let series = match probed {
-        // The run settles for as long as one interval.
         Some(probed) => {
             let seen = kernel_sleeps.series().get(1..);
             with_sleeps(probed.series, seen.unwrap_or_default())

@@ -24,7 +24,6 @@ use serde::{Deserialize, Serialize};
 
 /// File in the run folder with the late time of all cells, so that a resumed run has the same.
 const KEPT: &str = "late-time.json";
-/// Bounds on the length of a run.
 const SHORTEST: Nanos = Nanos::from_millis(500);
 const LONGEST: Nanos = Nanos::from_millis(2_000);
 /// Time before the run counts, for methods that learn nothing.
@@ -105,7 +104,6 @@ fn is_wanted(cell: &CellSpec, named: bool) -> bool {
     cell.method == Method::POLL || named || cell.method.sleeps() && standard
 }
 
-/// Of what counts of a run.
 pub(super) fn length(spec: &TuneSettings) -> Nanos {
     Nanos::from_secs_f64(spec.seconds).clamp(SHORTEST, LONGEST)
 }

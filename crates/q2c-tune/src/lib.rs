@@ -186,7 +186,6 @@ fn read_json<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// The fault of a file of the run folder that cannot be used.
 fn broken_file(path: &Path, problem: impl Display) -> Fault {
     let text = format!(
         "read {} of the run to be resumed: {problem}; start a new run instead",

@@ -7,7 +7,6 @@ use q2c_result::proof::Evidence;
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_watch::kernel::KernelSleeps;
 
-/// The effective mode of a cell. `others` says whether background jobs used the device, too.
 pub(super) fn effective_mode(runs: &Runs, others: bool) -> EffectiveMode {
     let method = &runs.plan.cell.method;
     let seen = counts(runs, others);

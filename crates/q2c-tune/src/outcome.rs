@@ -69,7 +69,6 @@ pub(crate) struct TrialOutcome {
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
-/// Counts of the windows for which a formula computed a sleep; each bucket has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Windows {
     pub all: u64,
@@ -88,7 +87,6 @@ impl Sum for Windows {
 }
 
 impl TrialOutcome {
-    /// Of the CPU time that polling should have had in the slices.
     pub(super) fn polling_got_pct(&self) -> f64 {
         self.poll_got_pct.unwrap_or(self.poll_cpu_pct)
     }
@@ -116,7 +114,6 @@ impl TrialOutcome {
     }
 }
 
-/// The figures of several stages of a run of `workload` as one trial, all lanes together.
 pub(super) fn measured(
     workload: &Workload,
     watched: &Watched,
@@ -224,7 +221,6 @@ fn interval_of(watched: &Watched, stages: &[StageId]) -> Nanos {
     shortest.map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
 }
 
-/// The intervals of one lane over several stages, as if the stages followed each other directly.
 fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
     let mut all = Vec::new();

@@ -16,7 +16,6 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sim::Recording;
 use q2c_workbench::workload::Watched;
 
-/// Time to set up and tear down threads and rings for a trial, seconds.
 pub(super) const OVERHEAD_S: f64 = 0.1;
 
 pub(super) struct RoundPlan<'a> {
@@ -48,7 +47,6 @@ impl TuneSettings {
 }
 
 impl Tune<'_> {
-    /// Expected length of a trial, seconds.
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         let seconds = match method.lane() {
             Some(method) => self.spec.timetable(method, lane_iops).stages.seconds(),
@@ -101,7 +99,6 @@ impl RoundPlan<'_> {
         }
     }
 
-    /// The paired prediction; `None` for classic polling, which the slices are already.
     fn predicted(
         &self,
         method: &LaneMethod,
@@ -238,7 +235,6 @@ mod tests {
         }
     }
 
-    /// Trials are told apart by their I/Os.
     #[test]
     fn the_less_disturbed_trial_counts() {
         let kept = |again| {

@@ -18,7 +18,6 @@ use q2c_sim::Recording;
 use q2c_steer::Steering;
 use q2c_workbench::RunnerClock;
 
-/// Most trials for each block size on average, as a multiple of the trials that an answer needs.
 pub(super) const TRIALS_PER_WANTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first recording.
 const LATER_RECORDING: f64 = 0.25;
@@ -116,7 +115,6 @@ pub(super) fn verify(
     Ok(verified)
 }
 
-/// Makes a further recording of every open block size after a round, for its referee.
 fn hear_again(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -218,7 +216,6 @@ fn repeats(tune: &Tune<'_>, sizes: &[Size], spent_s: f64) -> u32 {
     (left / (sum / all)).clamp(0.0, all) as u32
 }
 
-/// `trial_s` is the mean time of the trials so far.
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
     let left = tune.spec.budget_s.map(|budget| budget - spent_s);
@@ -251,7 +248,6 @@ fn size(
     }
 }
 
-/// Whether the trials of a cell's method so far show that further ones are of no use.
 fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
     let same = |of: &CellSpec| of.bs == cell.bs && of.method == cell.method;
     let mut of_method = ran.iter().filter(|runs| same(&runs.plan.cell));
@@ -260,7 +256,6 @@ fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
         .is_some_and(|runs| runs.hopeless().is_some())
 }
 
-/// The best rule by simulation, and the best that a daemon can carry out.
 fn proposal(case: &Case) -> KernelProposal {
     let sleeping = || {
         let all = case.referee.outlooks().iter();

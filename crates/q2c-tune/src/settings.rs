@@ -27,9 +27,7 @@ pub const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
 pub const TRIALS: RangeInclusive<u32> = 1..=1000;
 /// Range of a think time: with a longer one a trial has too few I/Os.
 pub const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
-/// Range of a part and of a polled slice, seconds: a trial has at most some 100,000 of them.
 const PART: RangeInclusive<f64> = 0.02..=3600.0;
-/// Any number that is not negative and can be a time in ns.
 const FINITE: RangeInclusive<f64> = 0.0..=1e19;
 /// Range of the budget, seconds: the longest duration of the command line are 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
@@ -39,7 +37,6 @@ const MOST_JOBS: u32 = 1024;
 const PART_S: f64 = 0.0613;
 const SLICE_S: f64 = 0.0417;
 const RECORD_TRIALS: f64 = 2.0;
-/// Size of the scratch file of a run for a program that names no target.
 const SCRATCH: Bytes = Bytes(1 << 30);
 
 /// Find the best way to wait for I/O.

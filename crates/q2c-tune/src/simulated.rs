@@ -12,7 +12,6 @@ use q2c_sim::{
 };
 use q2c_stats::{percentile, quantiles, sorted};
 
-/// Simulated time that is dropped: two of the longest periods in the grid.
 const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 

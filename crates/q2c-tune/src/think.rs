@@ -8,10 +8,8 @@ use q2c_result::tune::Calibration;
 use q2c_sim::Recording;
 use q2c_workbench::workload::Workload;
 
-/// The shortest sleep that is asked for.
 const LEAST: Nanos = Nanos::from_micros(1);
 
-/// The workload with the plan's think time, as far as sleeps can make it.
 pub(super) fn thinking(
     workload: &Workload,
     think: Option<Nanos>,
@@ -45,7 +43,6 @@ pub(super) fn with_cpu(lanes: Vec<Recording>, gap_cpu: Option<Nanos>) -> Vec<Rec
     lanes.into_iter().map(with).collect()
 }
 
-/// What the CPU time of the polled slices of a trial says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolledCpu {
     pub gap_cpu: Option<Nanos>,
@@ -126,7 +123,6 @@ mod tests {
         assert_eq!(of_50us, Some(Nanos(5_300)));
     }
 
-    /// A sleep ends 20 us and a tenth of its length late; the bookkeeping takes 1 us.
     #[test]
     fn the_sleep_is_shorter_than_the_think_time() {
         let mut cost = CostModel::delayed(Nanos::ZERO);

@@ -5,7 +5,6 @@ use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
 use q2c_workbench::workload::{StageId, Stages, Step};
 
-/// Time to settle for interrupts and polling. It is short, since these methods learn nothing.
 const SHORT: Nanos = Nanos::from_millis(100);
 /// I/Os of one lane that fit into a part at least.
 const IOS_PER_PART: f64 = 100.0;
@@ -34,7 +33,6 @@ impl Lengths {
     }
 }
 
-/// The stages of a trial: settling, then a slice, then parts and slices in turns.
 #[derive(Default)]
 pub(super) struct Timetable {
     pub stages: Stages,

@@ -15,7 +15,6 @@ use q2c_stats::{median, percentile, sorted};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
 use std::collections::BTreeSet;
 
-/// Share by which the bytes that the disk moved may differ from the bytes asked.
 const MISMATCH: f64 = 0.05;
 /// Thread CPU of polling, percent, below which it shared its CPU.
 const WHOLE_CPU_PCT: f64 = 97.0;
@@ -156,7 +155,6 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .collect()
 }
 
-/// Warns when the IOPS of the polled slices moved, once per block size.
 fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let of_size = |bs: &Bytes| {
         let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
@@ -196,7 +194,6 @@ fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
     })
 }
 
-/// Warns about I/Os for whose samples there was no memory: they are counted, but have no latency.
 fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     let outcomes = cells.iter().flat_map(CellRuns::outcomes);
     let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
@@ -335,7 +332,6 @@ mod tests {
         fixtures::runs(label, [outcome])
     }
 
-    /// Polling that thinks leaves its CPU on purpose; a whole CPU was there all the same.
     #[test]
     fn polling_that_thinks_shares_no_cpu() {
         let on = |cpus: &[CpuId], got| {
@@ -350,7 +346,6 @@ mod tests {
         assert_eq!(with(Some(99.0)), None);
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
-        // Jobs that outnumber their CPUs are the reason themselves.
         let told = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
         assert!(told.starts_with("3 jobs ran on 2 of the CPUs"), "{told}");
     }

@@ -32,7 +32,6 @@ fn over_decades(rng: &mut Rng, low: f64, high: f64) -> u64 {
     between(rng, low.ln(), high.ln()).exp() as u64
 }
 
-/// Wake-ups are 2 to 25 us late, as on the machines of earlier measurements.
 fn machine(rng: &mut Rng) -> SimMachine {
     let switch_ns = over_decades(rng, 500.0, 4e3);
     let (timer_ns, interrupt_ns) = (over_decades(rng, 200.0, 1e3), over_decades(rng, 500.0, 3e3));
@@ -50,7 +49,6 @@ fn machine(rng: &mut Rng) -> SimMachine {
     }
 }
 
-/// A device whose median latency is 10 to 400 us.
 fn device(rng: &mut Rng) -> (EngineSpec, Nanos) {
     let (median, sigma) = (over_decades(rng, 10e3, 400e3), between(rng, 0.05, 0.35));
     let engine = format!("sim:lognormal({median}ns,{sigma:.3})");
@@ -116,7 +114,6 @@ fn tune(workload: &Workload, seed: u64) -> TuneResult {
     tune.run(&mut folder, &mut SilentProgress).unwrap().0
 }
 
-/// What is measured of the machine, off by up to 12 % in wake-ups and 10 % in CPU.
 fn wrong_calibration(workload: &Workload, seed: u64) -> Vec<Calibration> {
     let mut rng = Rng::new(seed ^ 0x0ff5_0ff5);
     let stop = AtomicBool::new(false);
@@ -160,7 +157,6 @@ struct Score {
     verdict: Verdict,
     chosen: String,
     best_is: String,
-    /// Share of the IOPS per core that the answer lacks of the best method above the floor.
     regret: f64,
     iops: f64,
     has_room: bool,

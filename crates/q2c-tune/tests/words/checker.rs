@@ -37,9 +37,7 @@ fn pays(of: &Figures) -> bool {
 
 /// Within this factor a better method may lose to fewer misses, or to following the device.
 const ALIKE: f64 = 1.03;
-/// Trials that an answer needs.
 const ENOUGH: usize = 5;
-/// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
 /// Every claim of `text` that the figures contradict; `floor` is a share of polling's IOPS.
@@ -69,7 +67,6 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// The method that is to be used. The kept texts name it after "use".
 fn recommended(text: &str) -> Option<&str> {
     let verdicts = ["Use ", "Best so far: ", "use "];
     let name = verdicts.iter().find_map(|v| text.strip_prefix(v))?;
@@ -80,7 +77,6 @@ fn recommended(text: &str) -> Option<&str> {
     }
 }
 
-/// The number at the end of `text`, or at its begin, without what stands next to it.
 fn last_number(text: &str) -> Option<f64> {
     text.rsplit(' ').next()?.parse().ok()
 }
