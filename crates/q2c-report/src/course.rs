@@ -58,13 +58,15 @@ pub(crate) fn jobs(n: u32) -> String {
 mod tests {
     use super::*;
 
-    /// The course of a lead whose leaders are given by number of jobs, name and whether it is
-    /// clear; changes are given by their numbers of jobs. One that is not settled is named all the
-    /// same.
+    /// Leaders, by number of jobs, name and whether each is clear; changes, by their numbers of
+    /// jobs; and the words.
+    type Case<'a> = (&'a [(u32, &'a str, bool)], &'a [(u32, u32)], &'a str);
+
+    /// A leader that is not settled is named all the same.
     #[test]
     fn changes_are_told_by_their_numbers_of_jobs() {
         let (i, p) = ("interrupt", "poll");
-        let cases: [(&[(u32, &str, bool)], &[(u32, u32)], &str); 7] = [
+        let cases: [Case<'_>; 7] = [
             (
                 &[(4, i, true), (6, p, false), (8, p, true)],
                 &[(4, 8)],
