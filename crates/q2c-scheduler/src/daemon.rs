@@ -309,7 +309,7 @@ impl Daemon {
         self.wishes.forget(id);
         let outcome = self.guard.give_back(id)?;
         let outcome = outcome.unwrap_or(Outcome::AlreadyOld);
-        self.events.push(Event::freed(id, &held, why, outcome));
+        self.events.push(Event::freed(id, &held, why, &outcome));
         Ok(())
     }
 }

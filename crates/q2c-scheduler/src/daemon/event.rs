@@ -37,7 +37,7 @@ impl Event {
         Event::Moved(format!("{name} ({tid}): CPUs {before} -> {now}: {why}"))
     }
 
-    pub(super) fn freed(id: TaskId, held: &Held, why: Freed, outcome: Outcome) -> Event {
+    pub(super) fn freed(id: TaskId, held: &Held, why: Freed, outcome: &Outcome) -> Event {
         let (name, tid, cpus) = (&held.name, id.tid, list(&held.old));
         Event::Other(format!(
             "{name} ({tid}): CPUs {cpus} again: {why}; {outcome}"
