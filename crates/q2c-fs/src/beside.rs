@@ -22,9 +22,7 @@ const MEANS: &str = "the jobs shared CPUs with it, so the file system can do mor
 /// The figures of a trial, with what was seen beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside<T> {
-    /// The figures.
     pub figures: T,
-    /// Length of the trial with its preparation, seconds.
     pub wall_s: f64,
     /// CPUs on which other programs ran in user mode; `None` where that is not known.
     pub other_programs: Option<f64>,
@@ -32,10 +30,6 @@ pub struct Beside<T> {
     pub late_s: f64,
 }
 
-/// Runs a trial and looks at what is beside it.
-///
-/// # Errors
-/// Those of the trial, or the program stood still while it ran.
 pub(crate) fn watched<T>(
     roots: &Roots,
     trial: impl FnOnce() -> Result<T, CellError>,
@@ -62,8 +56,7 @@ pub(crate) fn watched<T>(
     })
 }
 
-/// Runs something beside a thread that is to wake up at each beat. Returns the longest delay of
-/// one.
+/// Runs something beside a thread that wakes at each beat; returns its longest delay.
 fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     thread::scope(|scope| {
         // Dropped when `run` ends in whatever way, which wakes the thread up.
@@ -84,9 +77,8 @@ fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     })
 }
 
-/// Warns of what was seen beside the trials of a plan: other work before it, on `idle` CPUs, else
-/// beside trials whose jobs could use as many CPUs as `own` says; and trials in which the program
-/// stood still.
+/// Other work before the plan on `idle` CPUs, else beside trials whose jobs could use as many CPUs
+/// as `own` says; and trials in which the program stood still.
 pub(crate) fn warnings<C, T>(
     idle: f64,
     runs: &[CellRuns<C, Beside<T>>],
@@ -125,62 +117,52 @@ pub(crate) fn warnings<C, T>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
-    fn runs(trials: &[(Option<f64>, f64)]) -> [CellRuns<u32, Beside<()>>; 1] {
-        let trial = |&(other_programs, late_s): &(Option<f64>, f64)| Trial {
+    pub(crate) fn runs<C, T>(cell: C, trials: Vec<Beside<T>>) -> CellRuns<C, Beside<T>> {
+        let trial = |beside| Trial {
             trial: 0,
             session: 1,
             ended_unix_s: 0.0,
             seconds: 1.0,
-            result: TrialResult::Ok(Beside {
+            result: TrialResult::Ok(beside),
+        };
+        CellRuns {
+            plan: CellPlan {
+                key: String::new(),
+                label: String::new(),
+                seconds: 1.0,
+                cell,
+            },
+            trials: trials.into_iter().map(trial).collect(),
+        }
+    }
+
+    /// Six busy loops take most of two CPUs; 0.1 CPUs beside two jobs are nothing.
+    #[test]
+    fn other_programs_and_stops_are_told() {
+        let told = |idle, trials: &[(Option<f64>, f64)]| {
+            let trial = |&(other_programs, late_s): &(_, _)| Beside {
                 figures: (),
                 wall_s: 1.0,
                 other_programs,
                 late_s,
-            }),
-        };
-        let label = "xfs read, 2 jobs".to_owned();
-        [CellRuns {
-            plan: CellPlan {
-                key: label.clone(),
-                label,
-                seconds: 1.0,
-                cell: 2,
-            },
-            trials: trials.iter().map(trial).collect(),
-        }]
-    }
-
-    /// Two jobs with 0.1 CPUs of other programs beside them are undisturbed; six busy loops take
-    /// most of two CPUs.
-    #[test]
-    fn other_programs_and_stops_are_told() {
-        let told = |idle, trials: &[(Option<f64>, f64)]| -> Vec<(String, String)> {
-            let all = warnings(idle, &runs(trials), |&jobs| jobs).into_iter();
-            all.map(|warning| (warning.id, warning.found)).collect()
+            };
+            let runs = runs(2, trials.iter().map(trial).collect());
+            warnings(idle, &[runs], |&jobs| jobs)
         };
         assert_eq!(told(0.1, &[(Some(0.1), 0.1), (None, 0.0)]), []);
         let beside = told(0.1, &[(Some(0.1), 0.0), (Some(1.5), 0.6)]);
-        let found = [
-            (
-                "others-ran",
-                "other programs used 1.50 CPUs (median, at most 1.50) during 1 of 2 trials",
-            ),
-            (
-                "stood-still",
-                "the program had no CPU for more than 0.25 s in 1 of 2 trials, the first of xfs read, 2 jobs",
-            ),
-        ];
-        assert_eq!(
-            beside,
-            found.map(|(id, found)| (id.to_owned(), found.to_owned()))
-        );
+        for (warning, id) in beside.iter().zip(["others-ran", "stood-still"]) {
+            assert_eq!(warning.id, id);
+            assert!(warning.found.contains("1 of 2 trials"), "{warning:?}");
+        }
+        assert_eq!(beside.len(), 2);
         let before = told(1.8, &[(Some(1.5), 0.0)]);
         assert_eq!(before.len(), 1);
-        assert_eq!(before[0].0, "busy-at-rest");
+        assert_eq!(before[0].id, "busy-at-rest");
     }
 
     /// The delay is real, so that a bound on its other side would fail on a busy machine.

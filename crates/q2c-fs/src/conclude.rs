@@ -8,25 +8,21 @@ use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
 
-/// The trials of all points.
 pub(crate) type Runs = [CellRuns<FsPoint, Beside<FsTrial>>];
 
-/// The figures of each point.
 pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
+    fn known(
+        runs: &CellRuns<FsPoint, Beside<FsTrial>>,
+        figure: fn(&FsTrial) -> Option<f64>,
+    ) -> Vec<f64> {
+        runs.outcomes().filter_map(|t| figure(&t.figures)).collect()
+    }
     let cell = |runs: &CellRuns<FsPoint, Beside<FsTrial>>| FsCell {
         point: runs.plan.cell.clone(),
         iops: runs.interval(|trial| trial.figures.iops),
-        in_flight: Interval::of(
-            &runs
-                .outcomes()
-                .filter_map(|t| t.figures.in_flight)
-                .collect::<Vec<_>>(),
-        ),
+        in_flight: Interval::of(&known(runs, |trial| trial.in_flight)),
         from_device: {
-            let shares: Vec<f64> = runs
-                .outcomes()
-                .filter_map(|t| t.figures.from_device)
-                .collect();
+            let shares = known(runs, |trial| trial.from_device);
             (!shares.is_empty()).then(|| Interval::of(&shares))
         },
         locks: None,
@@ -36,7 +32,6 @@ pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
     runs.iter().map(cell).collect()
 }
 
-/// The ratios of all points with a shared file.
 pub(crate) fn ratios(runs: &Runs, control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
     let shared = runs.iter().map(|runs| &runs.plan.cell);
     let shared = shared.filter(|point| point.sharing != Sharing::Private);
@@ -71,7 +66,6 @@ fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
     ratio_of_medians(&iops(shared), &iops(&private), seed)
 }
 
-/// What misleads.
 pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = cached(cells).into_iter().collect();
     if made.iter().any(|made| made.loop_direct == Some(false)) {
@@ -119,45 +113,32 @@ fn cached(cells: &[FsCell]) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::beside::tests;
     use crate::spec::tests::good;
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching};
-    use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
     fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> CellRuns<FsPoint, Beside<FsTrial>> {
-        let trial = |n: u32| Trial {
-            trial: n,
-            session: 1,
-            ended_unix_s: 0.0,
-            seconds: 1.0,
-            result: TrialResult::Ok(Beside {
-                figures: FsTrial {
-                    iops,
-                    in_flight: Some(0.5 * f64::from(n)),
-                    from_device: None,
-                },
-                wall_s: 1.0,
-                other_programs: None,
-                late_s: 0.0,
-            }),
+        let point = FsPoint {
+            fs,
+            sharing,
+            access: Access::Read,
+            caching: Caching::Direct,
+            jobs: 2,
+            bs: Bytes(4096),
+            readahead: None,
         };
-        CellRuns {
-            plan: CellPlan {
-                key: String::new(),
-                label: String::new(),
-                seconds: 1.0,
-                cell: FsPoint {
-                    fs,
-                    sharing,
-                    access: Access::Read,
-                    caching: Caching::Direct,
-                    jobs: 2,
-                    bs: Bytes(4096),
-                    readahead: None,
-                },
+        let trial = |n: u32| Beside {
+            figures: FsTrial {
+                iops,
+                in_flight: Some(0.5 * f64::from(n)),
+                from_device: None,
             },
-            trials: (0..3).map(trial).collect(),
-        }
+            wall_s: 1.0,
+            other_programs: None,
+            late_s: 0.0,
+        };
+        tests::runs(point, (0..3).map(trial).collect())
     }
 
     #[test]
@@ -171,16 +152,11 @@ mod tests {
             runs(Btrfs, Sharing::Same, 100.0),
         ];
         let ratios = ratios(&all, Some(Xfs), 1);
-        let told: Vec<_> = ratios
-            .iter()
-            .map(|r| {
-                (
-                    r.point.fs,
-                    r.shared_to_private.ratio,
-                    r.of_control.map(|c| c.ratio),
-                )
-            })
-            .collect();
+        let told = ratios.iter().map(|r| {
+            let of_control = r.of_control.map(|c| c.ratio);
+            (r.point.fs, r.shared_to_private.ratio, of_control)
+        });
+        let told: Vec<_> = told.collect();
         let wanted = [
             (Xfs, 0.9, None),
             (Btrfs, 0.25, Some(0.9)),

@@ -20,11 +20,7 @@ pub(crate) struct JobFile {
     pub span: Bytes,
 }
 
-/// Makes the files for up to `jobs` jobs, with `size` for each, full of data, and brings them to
-/// the device.
-///
-/// # Errors
-/// There is no room, or the file system fails.
+/// Makes full files for up to `jobs` jobs, and brings them to the device.
 pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), Fault> {
     let mut rng = Rng::new(seed);
     let mut chunk = vec![0u8; CHUNK];
@@ -57,11 +53,7 @@ fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Opens the files of a point, one description for each job. A file that is appended to is empty
-/// then.
-///
-/// # Errors
-/// A file cannot be opened, such as for direct I/O on a file system without it.
+/// One description for each job. A file that is appended to is empty then.
 pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
     (0..point.jobs)
         .map(|job| {
@@ -83,9 +75,6 @@ pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<Jo
 }
 
 /// Removes the files of a point that were appended to, which would leave no room for the next one.
-///
-/// # Errors
-/// A file cannot be removed.
 pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
     if point.access != Access::Append {
         return Ok(());
@@ -195,10 +184,8 @@ mod tests {
         assert_eq!((inodes(&private), private[2].base), (3, Bytes(0)));
         let blocks = opened(&point(Sharing::Blocks, Access::Write));
         assert_eq!(inodes(&blocks), 1);
-        assert_eq!(
-            places(&blocks),
-            [(0, SIZE.0), (SIZE.0, SIZE.0), (2 * SIZE.0, SIZE.0)]
-        );
+        let parts = [0, 1, 2].map(|n| (n * SIZE.0, SIZE.0));
+        assert_eq!(places(&blocks), parts);
         let length = blocks[0].file.metadata().unwrap().len();
         assert_eq!(length, 3 * SIZE.0);
         let same = opened(&point(Sharing::Same, Access::Read));

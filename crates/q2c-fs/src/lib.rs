@@ -1,7 +1,6 @@
-//! `q2c fs bench`: file systems that are made for the run, and jobs that share their files.
-//!
-//! The file systems are mounted where only the run sees them. Whatever ends it, the kernel takes
-//! their mounts away, with the loop devices below, whose files have no name.
+//! `q2c fs bench`: file systems that are made for the run, and jobs that share their files. They
+//! are mounted where only the run sees them, over files without a name: whatever ends the run, the
+//! kernel takes them away.
 #![forbid(unsafe_code)]
 
 mod beside;
@@ -21,7 +20,7 @@ mod spec;
 pub use made::Place;
 pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
-pub use spec::{FsSettings, ProgramSpec};
+pub use spec::FsSettings;
 
 use beside::Beside;
 use made::Made;
@@ -43,6 +42,7 @@ use q2c_run::run_dir::RunState;
 use q2c_run::runner::{Event, Progress, Runner, Settings, Summary, SystemClock};
 use q2c_sys::{Clock, mounts};
 use q2c_workbench::examine;
+use spec::ProgramSpec;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -79,7 +79,6 @@ impl MadeAll {
     }
 }
 
-/// What the trials gave.
 struct Figures {
     state: RunState,
     cells: Vec<FsCell>,
@@ -99,20 +98,12 @@ pub struct Done {
 }
 
 impl FsBench<'_> {
-    /// Makes the file systems and their files, the former on loop devices over files in `folder`
-    /// where the plan names no device. From here on the calling thread has mounts of its own.
-    ///
-    /// # Errors
-    /// The plan is wrong, or no file system can be made. Nothing was changed that the kernel does
-    /// not take away with the program, but for the content of a device that was named.
+    /// Makes the file systems and their files: on the plan's device, or on loop devices over files
+    /// in `folder`. From here on the calling thread has mounts of its own. After an error nothing
+    /// is left but the content of a device that was named.
     pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, Fault> {
         self.spec.check()?;
-        for &fs in self
-            .spec
-            .file_systems
-            .iter()
-            .filter(|_| self.spec.fs.is_some())
-        {
+        for &fs in self.spec.fs.iter().flatten() {
             Maker::of(fs).find()?;
         }
         mounts::own_mounts().or_fault(
@@ -166,9 +157,6 @@ impl FsBench<'_> {
     }
 
     /// Runs all trials, and makes the result.
-    ///
-    /// # Errors
-    /// The run's folder fails.
     pub fn run(
         &self,
         all: &MadeAll,
@@ -199,10 +187,8 @@ impl FsBench<'_> {
         let mut warnings = conclude::warnings(self.spec, &facts, &figures.cells);
         warnings.extend(self.of_machine());
         warnings.extend(figures.warnings);
-        let left_out = figures
-            .left_out
-            .into_iter()
-            .chain(all.left_out.iter().cloned());
+        let more = all.left_out.iter().cloned();
+        let left_out = figures.left_out.into_iter().chain(more);
         let result = FsResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -320,14 +306,8 @@ impl FsBench<'_> {
     ) -> Result<Figures, Fault> {
         let mut plan = ProgramPlan::new(self.spec, program, &all.made, self.roots)?;
         let summary = runner.run(&mut plan, folder)?;
-        Ok(Figures {
-            state: summary.state(),
-            cells: Vec::new(),
-            ratios: Vec::new(),
-            program: Some(program::conclude(program, &summary.cells)),
-            left_out: Vec::new(),
-            warnings: with_beside(idle, summary),
-        })
+        let figures = program::conclude(program, &summary.cells);
+        Ok(of_program(figures, idle, summary))
     }
 
     fn by_mix(
@@ -343,14 +323,7 @@ impl FsBench<'_> {
             roots: self.roots,
         };
         let summary = runner.run(&mut plan, folder)?;
-        Ok(Figures {
-            state: summary.state(),
-            cells: Vec::new(),
-            ratios: Vec::new(),
-            program: Some(mix::conclude(&summary.cells)),
-            left_out: Vec::new(),
-            warnings: with_beside(idle, summary),
-        })
+        Ok(of_program(mix::conclude(&summary.cells), idle, summary))
     }
 
     fn job(&self) -> FsJob {
@@ -364,8 +337,19 @@ impl FsBench<'_> {
     }
 }
 
-/// The warnings of a program's trials, with what was seen beside them.
-fn with_beside(idle: f64, summary: Summary<ProgramPoint, Beside<f64>>) -> Vec<Warning> {
+/// A program's figures, with the warnings of what was seen beside its trials.
+fn of_program(
+    program: FsProgram,
+    idle: f64,
+    summary: Summary<ProgramPoint, Beside<f64>>,
+) -> Figures {
     let beside = beside::warnings(idle, &summary.cells, |point| point.cpus);
-    beside.into_iter().chain(summary.warnings).collect()
+    Figures {
+        state: summary.state(),
+        cells: Vec::new(),
+        ratios: Vec::new(),
+        program: Some(program),
+        left_out: Vec::new(),
+        warnings: beside.into_iter().chain(summary.warnings).collect(),
+    }
 }

@@ -9,39 +9,12 @@ use std::collections::BTreeMap;
 
 /// Begins of the names of functions that tell of a wait. Above them is the probe itself, whose code
 /// has no name.
-const TELLING: [&str; 4] = [
-    "bpf_trace_",
-    "__bpf_trace_",
-    "__traceiter_",
-    "trace_contention_",
-];
+const TELLING: &str = "bpf_trace_ __bpf_trace_ __traceiter_ trace_contention_";
 
 /// Begins of the names of the functions of locks.
-const LOCKS: [&str; 23] = [
-    "_raw_",
-    "__raw_",
-    "queued_",
-    "native_queued_",
-    "__pv_queued_",
-    "pv_",
-    "do_raw_",
-    "mutex_",
-    "__mutex_",
-    "rwsem_",
-    "down_",
-    "__down_",
-    "up_",
-    "__up_",
-    "percpu_",
-    "__percpu_",
-    "rt_",
-    "__rt_",
-    "osq_",
-    "ww_",
-    "__ww_",
-    "__lock_",
-    "lock_acquire",
-];
+const LOCKS: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv_ do_raw_ mutex_ __mutex_ \
+                     rwsem_ down_ __down_ up_ __up_ percpu_ __percpu_ rt_ __rt_ osq_ ww_ __ww_ \
+                     __lock_ lock_acquire";
 
 /// Begins of the names of a layer's functions, where they are in the kernel itself.
 const LAYERS: [(&str, LockLayer); 34] = [
@@ -81,7 +54,6 @@ const LAYERS: [(&str, LockLayer); 34] = [
     ("touch_atime", LockLayer::Vfs),
 ];
 
-/// The layers of modules.
 const MODULES: [(&str, LockLayer); 9] = [
     ("ext4", LockLayer::Ext4),
     ("jbd2", LockLayer::Ext4),
@@ -134,14 +106,13 @@ fn layer(function: &Function) -> Option<LockLayer> {
 
 /// The functions from the one that wanted the lock on.
 fn below(stack: &[Function]) -> &[Function] {
-    let begins = |function: &Function, with: &[&str]| {
-        with.iter().any(|begin| function.name.starts_with(begin))
+    let begins = |function: &Function, with: &str| {
+        let mut with = with.split(' ');
+        with.any(|begin| function.name.starts_with(begin))
     };
-    let told = stack
-        .iter()
-        .rposition(|function| begins(function, &TELLING));
+    let told = stack.iter().rposition(|function| begins(function, TELLING));
     let stack = &stack[told.map_or(0, |at| at + 1)..];
-    let wanted = stack.iter().position(|function| !begins(function, &LOCKS));
+    let wanted = stack.iter().position(|function| !begins(function, LOCKS));
     &stack[wanted.unwrap_or(stack.len())..]
 }
 
@@ -209,21 +180,18 @@ pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
 mod tests {
     use super::*;
 
-    fn stack(names: &[&str]) -> Vec<Function> {
-        let function = |name: &&str| match name.split_once('@') {
-            Some((name, module)) => Function {
+    fn stack(names: &str) -> Vec<Function> {
+        let function = |name: &str| {
+            let (name, module) = name.split_once('@').unwrap_or((name, ""));
+            Function {
                 name: name.to_owned(),
-                module: Some(module.to_owned()),
-            },
-            None => Function {
-                name: (*name).to_owned(),
-                module: None,
-            },
+                module: (!module.is_empty()).then(|| module.to_owned()),
+            }
         };
-        names.iter().map(function).collect()
+        names.split_whitespace().map(function).collect()
     }
 
-    fn wait(names: &[&str], flags: u32, ns: u64) -> LockWait {
+    fn wait(names: &str, flags: u32, ns: u64) -> LockWait {
         LockWait {
             stack: stack(names),
             flags,
@@ -235,99 +203,60 @@ mod tests {
     /// Stacks as Linux 6.12 and 6.18 have them.
     #[test]
     fn a_wait_belongs_to_the_code_that_wanted_the_lock() {
-        let inode = [
-            "_einittext",
-            "bpf_trace_run2",
-            "__traceiter_contention_begin",
-            "trace_contention_begin",
-            "rwsem_down_write_slowpath",
-            "down_write",
-            "ext4_dio_write_iter@ext4",
-            "ext4_file_write_iter@ext4",
-            "do_iter_readv_writev",
-            "vfs_writev",
-        ];
+        let inode = "_einittext bpf_trace_run2 __traceiter_contention_begin
+            trace_contention_begin rwsem_down_write_slowpath down_write ext4_dio_write_iter@ext4
+            ext4_file_write_iter@ext4 do_iter_readv_writev vfs_writev";
         // The tree of extents has functions whose names do not begin with the file system's.
-        let extents = [
-            "bpf_trace_run2",
-            "__traceiter_contention_begin",
-            "native_queued_spin_lock_slowpath",
-            "_raw_spin_lock",
-            "lock_extent",
-            "btrfs_get_blocks_direct_read",
-            "iomap_iter",
-        ];
-        let tags = [
-            "trace_contention_begin",
-            "_raw_spin_lock_irqsave",
-            "sbitmap_get",
-            "blk_mq_get_tag",
-            "blk_mq_submit_bio",
-            "iomap_dio_bio_iter",
-            "ext4_file_read_iter",
-        ];
+        let extents = "bpf_trace_run2 __traceiter_contention_begin
+            native_queued_spin_lock_slowpath _raw_spin_lock lock_extent
+            btrfs_get_blocks_direct_read iomap_iter";
+        let tags = "trace_contention_begin _raw_spin_lock_irqsave sbitmap_get blk_mq_get_tag
+            blk_mq_submit_bio iomap_dio_bio_iter ext4_file_read_iter";
         let counts = LockWaitCounts {
             waits: vec![
-                wait(&inode, WRITE, 70),
-                wait(&extents, SPIN, 500),
-                wait(&inode, WRITE, 30),
-                wait(&tags, SPIN, 9),
-                wait(&[], MUTEX, 1),
+                wait(inode, WRITE, 70),
+                wait(extents, SPIN, 500),
+                wait(inode, WRITE, 30),
+                wait(tags, SPIN, 9),
+                wait("", MUTEX, 1),
             ],
             lost: 3,
         };
         let seen = attributed(&counts, 2.0);
-        let told: Vec<_> = seen
-            .sites
-            .iter()
-            .map(|s| (s.site.as_str(), s.layer, s.kind, s.waits, s.wait_ns))
-            .collect();
+        let told = |s: &LockSite| (s.site.clone(), s.layer, s.kind, s.waits, s.wait_ns);
+        let told: Vec<_> = seen.sites.iter().map(told).collect();
+        use LockKind::{Mutex, RwsemWrite, Spinlock};
+        use LockLayer::{Block, Btrfs, Ext4, Other};
         let wanted = [
-            ("lock_extent", LockLayer::Btrfs, LockKind::Spinlock, 1, 500),
-            (
-                "ext4_dio_write_iter",
-                LockLayer::Ext4,
-                LockKind::RwsemWrite,
-                2,
-                100,
-            ),
-            ("sbitmap_get", LockLayer::Block, LockKind::Spinlock, 1, 9),
-            ("unknown", LockLayer::Other, LockKind::Mutex, 1, 1),
+            ("lock_extent", Btrfs, Spinlock, 1, 500),
+            ("ext4_dio_write_iter", Ext4, RwsemWrite, 2, 100),
+            ("sbitmap_get", Block, Spinlock, 1, 9),
+            ("unknown", Other, Mutex, 1, 1),
         ];
+        let wanted = wanted.map(|(site, layer, kind, n, ns)| (site.to_owned(), layer, kind, n, ns));
         assert_eq!(told, wanted);
         assert_eq!((seen.lost, seen.thread_seconds), (3, 2.0));
     }
 
     #[test]
     fn samples_belong_to_the_function_and_to_the_layer_above_it() {
-        let at = |names: &[&str], samples| StackSamples {
+        let at = |names: &str, samples| StackSamples {
             stack: stack(names),
             samples,
         };
         let counts = CpuProfileCounts {
             by: SampledBy::CpuClock,
             kernel: vec![
-                at(
-                    &[
-                        "memcpy",
-                        "copy_page_to_iter",
-                        "filemap_read",
-                        "ext4_file_read_iter@ext4",
-                    ],
-                    4,
-                ),
-                at(&["down_read", "ext4_file_read_iter@ext4"], 3),
-                at(&["down_read", "ext4_dio_read_iter@ext4", "vfs_read"], 2),
+                at("memcpy copy_page_to_iter filemap_read read_iter@ext4", 4),
+                at("down_read ext4_file_read_iter@ext4", 3),
+                at("down_read ext4_dio_read_iter@ext4 vfs_read", 2),
             ],
             user: 10,
             lost: 1,
         };
         let seen = profiled(&counts);
-        let told: Vec<_> = seen
-            .functions
-            .iter()
-            .map(|f| (f.function.as_str(), f.layer, f.samples))
-            .collect();
+        let told = seen.functions.iter();
+        let told: Vec<_> = told.map(|f| (&*f.function, f.layer, f.samples)).collect();
         let wanted = [
             ("down_read", LockLayer::Ext4, 5),
             ("memcpy", LockLayer::PageCache, 4),

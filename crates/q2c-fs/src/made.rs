@@ -20,7 +20,6 @@ pub(crate) struct Made {
     pub facts: MadeFs,
     /// Folder with the device's statistics.
     pub statistics: PathBuf,
-    /// The setting of how far is read ahead.
     pub readahead: Option<PathBuf>,
     // Dropped in this order: the mount, its folder, the device.
     mounted: Mounted,
@@ -76,9 +75,6 @@ pub struct Place<'a> {
 
 impl Made {
     /// Makes the file system on a loop device over a file of `size` without a name in `folder`.
-    ///
-    /// # Errors
-    /// The file, the device, the file system or its mount cannot be made.
     pub fn on_loop(
         place: Place<'_>,
         fs: FileSystem,
@@ -99,10 +95,6 @@ impl Made {
     }
 
     /// Makes the file system on a block device that the user named twice.
-    ///
-    /// # Errors
-    /// The device may not be written, is in use, or is too small; or the file system or its mount
-    /// cannot be made.
     pub fn on_device(
         place: Place<'_>,
         fs: FileSystem,
@@ -119,10 +111,8 @@ impl Made {
         // Held exclusively while it is checked. The program that makes the file system holds it
         // next, and refuses a device that somebody took in between.
         let open = target::open(place.roots, &wanted, leave)?;
-        let is_device = open
-            .file
-            .metadata()
-            .map(|m| m.file_type().is_block_device());
+        let metadata = open.file.metadata();
+        let is_device = metadata.map(|m| m.file_type().is_block_device());
         if !is_device.or_fault(
             Exit::Environment,
             format_args!("ask about {}", device.display()),
@@ -181,23 +171,19 @@ impl Made {
         })
     }
 
-    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         self.mounted.path()
     }
 }
 
-/// `ENODEV`.
 const NO_FILE_SYSTEM: i32 = 19;
 
-/// The folder in sysfs of a block device or partition.
 fn statistics(roots: &Roots, device: &Path) -> std::io::Result<PathBuf> {
     let dev = fs::metadata(device)?.rdev();
     let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
     Ok(roots.sys(&format!("dev/block/{major}:{minor}")))
 }
 
-/// The options of the mount at `path`, as the kernel tells them.
 fn options(roots: &Roots, path: &Path) -> String {
     let text = fs::read_to_string(roots.proc("thread-self/mounts")).unwrap_or_default();
     let path = path.display().to_string();

@@ -5,7 +5,6 @@ use q2c_result::fs::FileSystem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How a file system is made.
 pub(crate) struct Maker {
     pub fs: FileSystem,
     pub program: &'static str,
@@ -20,57 +19,39 @@ pub(crate) struct Maker {
 
 /// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
 const MAKERS: [Maker; 4] = [
-    maker(
-        FileSystem::Ext4,
-        "mke2fs",
-        &["-q", "-F", "-t", "ext4"],
-        "-V",
-        "e2fsprogs",
-        16,
-    ),
-    maker(
-        FileSystem::Xfs,
-        "mkfs.xfs",
-        &["-q", "-f"],
-        "-V",
-        "xfsprogs",
-        300,
-    ),
-    maker(
-        FileSystem::Btrfs,
-        "mkfs.btrfs",
-        &["-q", "-f"],
-        "--version",
-        "btrfs-progs",
-        128,
-    ),
-    maker(
-        FileSystem::F2fs,
-        "mkfs.f2fs",
-        &["-q", "-f"],
-        "-V",
-        "f2fs-tools",
-        64,
-    ),
-];
-
-const fn maker(
-    fs: FileSystem,
-    program: &'static str,
-    options: &'static [&'static str],
-    version: &'static str,
-    package: &'static str,
-    least_mib: u64,
-) -> Maker {
     Maker {
-        fs,
-        program,
-        options,
-        version,
-        package,
-        least_mib,
-    }
-}
+        fs: FileSystem::Ext4,
+        program: "mke2fs",
+        options: &["-q", "-F", "-t", "ext4"],
+        version: "-V",
+        package: "e2fsprogs",
+        least_mib: 16,
+    },
+    Maker {
+        fs: FileSystem::Xfs,
+        program: "mkfs.xfs",
+        options: &["-q", "-f"],
+        version: "-V",
+        package: "xfsprogs",
+        least_mib: 300,
+    },
+    Maker {
+        fs: FileSystem::Btrfs,
+        program: "mkfs.btrfs",
+        options: &["-q", "-f"],
+        version: "--version",
+        package: "btrfs-progs",
+        least_mib: 128,
+    },
+    Maker {
+        fs: FileSystem::F2fs,
+        program: "mkfs.f2fs",
+        options: &["-q", "-f"],
+        version: "-V",
+        package: "f2fs-tools",
+        least_mib: 64,
+    },
+];
 
 /// Folders of programs for administrators, which a user's PATH may lack.
 const ALSO: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -81,10 +62,6 @@ impl Maker {
         maker.expect("each file system has a line")
     }
 
-    /// The program's path.
-    ///
-    /// # Errors
-    /// It is not installed.
     pub fn find(&self) -> Result<PathBuf, Fault> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
@@ -101,9 +78,6 @@ impl Maker {
     }
 
     /// Makes the file system on `device`, over whatever is there.
-    ///
-    /// # Errors
-    /// The program cannot be started, or it refuses.
     pub fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
         let mut command = Command::new(program);
         let output = command.args(self.options).arg(device).output();
@@ -127,7 +101,6 @@ impl Maker {
         Err(Fault::new(Exit::Environment, text))
     }
 
-    /// The program's name and what it tells of its version.
     pub fn version(&self, program: &Path) -> String {
         let output = Command::new(program).arg(self.version).output();
         let text = output.map_or_else(
@@ -154,7 +127,6 @@ pub struct MakerFound {
 }
 
 /// Looks for the programs of all file systems.
-#[must_use]
 pub fn makers() -> Vec<MakerFound> {
     let found = |maker: &Maker| MakerFound {
         fs: maker.fs,
@@ -177,13 +149,13 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_told_with_its_package() {
-        let none = maker(FileSystem::Xfs, "mkfs.of-nothing", &[], "-V", "xfsprogs", 1);
+        let none = Maker {
+            program: "mkfs.of-nothing",
+            ..*Maker::of(FileSystem::Xfs)
+        };
         let error = none.find().unwrap_err();
         let words = error.to_string();
-        assert!(
-            words.contains("mkfs.of-nothing is not installed"),
-            "{words}"
-        );
+        assert!(words.contains("mkfs.of-nothing is not"), "{words}");
         assert!(words.ends_with("Debian's package xfsprogs"), "{words}");
         assert_eq!(error.exit(), Exit::Environment);
     }

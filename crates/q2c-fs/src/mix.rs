@@ -1,7 +1,6 @@
-//! A mix of what programs do with files, in the spirit of AIM7's disk mixes: many small files and a
-//! large one are made, read, written, copied, brought to the disk and removed.
+//! A mix of what programs do with files, in the spirit of AIM7's disk mixes.
 //!
-//! A job is one pass through the list below, in a folder of its own. Each task does job after job,
+//! A job is one pass through the list below, in a folder of its own. Each task does job after job
 //! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
 //! off counts by its part.
 
@@ -40,7 +39,6 @@ const SYNC_EVERY: u32 = 5;
 /// of both.
 const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 
-/// The runner's plan: a cell for each file system and number of tasks.
 pub(crate) struct MixPlan<'a> {
     pub spec: &'a FsSettings,
     pub made: &'a [Made],
@@ -129,12 +127,10 @@ impl MixPlan<'_> {
     }
 }
 
-/// A task in its folder.
 struct Task {
     folder: PathBuf,
     rng: Rng,
     data: Vec<u8>,
-    /// Operations so far.
     done: u64,
     /// When the counted part begins, and the operations and the time at its begin.
     from: Instant,
@@ -160,8 +156,7 @@ impl Task {
         }
     }
 
-    /// Does job after job until `to`, and returns the jobs per minute from the first operation that
-    /// begins after `from` on.
+    /// Jobs per minute until `to`, from the first operation that begins after `from` on.
     fn until(mut self, from: Instant, to: Instant, stop: &AtomicBool) -> io::Result<f64> {
         (self.from, self.to) = (from, to);
         while self.job(stop)? {}
@@ -183,7 +178,7 @@ impl Task {
         };
         let steps: [fn(&mut Self, u32) -> io::Result<()>; 5] = [
             Self::create_small,
-            Self::read_small,
+            |task, n| fs::read(task.small(n)).map(drop),
             Self::overwrite_small,
             Self::copy_small,
             Self::remove_small,
@@ -199,7 +194,7 @@ impl Task {
         }
         let steps: [fn(&mut Self) -> io::Result<()>; 6] = [
             Self::create_large,
-            Self::sync_large,
+            |task| File::open(task.large(0))?.sync_all(),
             Self::read_large,
             Self::read_at_random,
             Self::copy_large,
@@ -230,10 +225,6 @@ impl Task {
         }
     }
 
-    fn read_small(&mut self, n: u32) -> io::Result<()> {
-        fs::read(self.small(n)).map(drop)
-    }
-
     fn overwrite_small(&mut self, n: u32) -> io::Result<()> {
         let mut file = File::options().write(true).open(self.small(n))?;
         let length = file.metadata()?.len();
@@ -260,10 +251,6 @@ impl Task {
         let mut file = File::create(self.large(0))?;
         let pieces = LARGE.0 as usize / PIECE;
         (0..pieces).try_for_each(|_| file.write_all(&self.data))
-    }
-
-    fn sync_large(&mut self) -> io::Result<()> {
-        File::open(self.large(0))?.sync_all()
     }
 
     fn read_large(&mut self) -> io::Result<()> {
@@ -304,7 +291,6 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
     }
 }
 
-/// The figures of the mix.
 pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> FsProgram {
     FsProgram {
         command: None,
@@ -323,7 +309,6 @@ mod tests {
         task
     }
 
-    /// A whole job has as many operations as its constant says, and leaves nothing.
     #[test]
     fn a_job_does_all_operations_and_removes_its_files() {
         let folder = tempfile::tempdir().unwrap();
@@ -337,23 +322,16 @@ mod tests {
     fn copies_and_overwritten_files_have_their_lengths() {
         let folder = tempfile::tempdir().unwrap();
         let mut task = task(folder.path());
+        let small = |n| fs::read(folder.path().join(format!("small-{n}"))).unwrap();
         for n in 0..SMALL {
             task.create_small(n).unwrap();
-            let length = |n| {
-                fs::metadata(folder.path().join(format!("small-{n}")))
-                    .unwrap()
-                    .len()
-            };
-            let made = length(n);
-            assert!(
-                (1 << 10..=1 << 16).contains(&made) && made.is_power_of_two(),
-                "{made}"
-            );
+            let made = small(n).len();
+            assert!((1 << 10..=1 << 16).contains(&made), "{made}");
+            assert!(made.is_power_of_two(), "{made}");
             task.overwrite_small(n).unwrap();
-            assert_eq!(length(n), made);
+            assert_eq!(small(n).len(), made);
             task.copy_small(n).unwrap();
-            let read = |n| fs::read(folder.path().join(format!("small-{n}"))).unwrap();
-            assert_eq!(read(n), read(SMALL + n));
+            assert_eq!(small(n), small(SMALL + n));
         }
         task.create_large().unwrap();
         task.copy_large().unwrap();
@@ -361,7 +339,6 @@ mod tests {
         assert_eq!(large, LARGE.0);
     }
 
-    /// A task that is stopped at once has counted nothing.
     #[test]
     fn a_task_that_is_stopped_does_nothing_more() {
         let folder = tempfile::tempdir().unwrap();

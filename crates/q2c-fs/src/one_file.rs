@@ -20,11 +20,7 @@ pub struct OneFile {
 
 impl OneFile {
     /// Makes the file system on a loop device over a file in `folder`, with a file of `size` full
-    /// of random data, and opens that past the page cache. From here on the calling thread has
-    /// mounts of its own.
-    ///
-    /// # Errors
-    /// The kernel has no such file system, its program is missing, or there is no room or right.
+    /// of random data. From here on the calling thread has mounts of its own.
     pub fn make(
         place: Place<'_>,
         fs: FileSystem,
@@ -59,7 +55,6 @@ impl OneFile {
     }
 
     /// The file, open past the page cache.
-    #[must_use]
     pub fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }

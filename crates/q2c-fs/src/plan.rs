@@ -29,19 +29,15 @@ const INTERVAL: Nanos = Nanos::from_millis(250);
 /// The system's words for a file system without room.
 const FULL: &str = "No space left on device";
 
-/// The figures of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsTrial {
-    /// I/Os per second of all jobs.
     pub iops: f64,
-    /// Requests in flight at the device, averaged over the counted time; `None` where its
-    /// statistics could not be read.
+    /// Requests in flight at the device; `None` where its statistics could not be read.
     pub in_flight: Option<f64>,
     /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
     pub from_device: Option<f64>,
 }
 
-/// The runner's plan.
 pub(crate) struct FsPlan<'a> {
     pub spec: &'a FsSettings,
     pub points: &'a [FsPoint],
@@ -202,7 +198,6 @@ impl FsPlan<'_> {
     }
 }
 
-/// The key and label of a point.
 pub(crate) fn label(point: &FsPoint) -> String {
     let FsPoint {
         fs,
@@ -235,7 +230,6 @@ fn iops(data: &RunData) -> Option<f64> {
     data.lanes.iter().map(of_lane).sum()
 }
 
-/// The time of all lanes together, both phases, seconds.
 fn thread_seconds(data: &RunData) -> f64 {
     let of_lane = |lane: &LaneData| {
         let (first, last) = (&lane.phases[0].begin, &lane.phases[1].end);
@@ -247,15 +241,13 @@ fn thread_seconds(data: &RunData) -> f64 {
 /// Keys of runs with the locks watched begin so; no trial's does.
 const LOCKS_OF: &str = "locks of ";
 
-/// What was seen of a point in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Watched {
     pub locks: FsLocks,
     pub profile: FsProfile,
 }
 
-/// The runner's plan of one run of each point with its waits for locks and its CPU time watched.
-/// Watching takes time at each wait, so it is never done in a trial.
+/// One run of each point with locks and CPU time watched, which takes time at each wait.
 pub(crate) struct LocksPlan<'p, 'a> {
     pub points: &'p FsPlan<'a>,
     pub roots: &'p Roots,
@@ -315,7 +307,6 @@ impl Plan for LocksPlan<'_, '_> {
     }
 }
 
-/// Reads the device's statistics at the boundaries of phases.
 struct Readings<'a> {
     statistics: &'a Path,
     clock: Clock,
@@ -335,10 +326,8 @@ impl Readings<'_> {
         let [.., (from, before), (to, after)] = self.all.as_slice() else {
             return None;
         };
-        let added = after
-            .as_ref()?
-            .queue_ms
-            .checked_sub(before.as_ref()?.queue_ms)?;
+        let (before, after) = (before.as_ref()?, after.as_ref()?);
+        let added = after.queue_ms.checked_sub(before.queue_ms)?;
         Some(added as f64 * 1e6 / (to - from) as f64)
     }
 }

@@ -8,7 +8,6 @@ use q2c_host::program::{shell, start_on, wait};
 use q2c_model::{CpuId, Exit, Fault};
 use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
-use q2c_stats::Interval;
 use regex_lite::Regex;
 use std::fs;
 use std::io::{self, Read, Seek};
@@ -48,9 +47,6 @@ impl<'a> ProgramPlan<'a> {
 }
 
 /// The expression, which must have a group.
-///
-/// # Errors
-/// It is none, or has no group.
 pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
     let wrong = |reason: String| {
         Fault::new(
@@ -122,10 +118,8 @@ impl Plan for ProgramPlan<'_> {
 
 /// The figure in the output of a program that ended with `status`: the last one that fits.
 fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
-    let lines: Vec<&str> = output
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines = output.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
     let last = match lines.is_empty() {
         true => "and it printed nothing".to_owned(),
         false => lines[lines.len().saturating_sub(LAST)..].join(" / "),
@@ -145,8 +139,7 @@ fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String>
         .ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
 }
 
-/// Runs a shell's command in `folder` on these CPUs. Returns its status with all that it printed;
-/// `None` when it was stopped.
+/// Returns the status with all that was printed; `None` when it was stopped.
 fn run(
     command: &str,
     folder: &Path,
@@ -171,7 +164,6 @@ fn run(
     Ok(Some((status, String::from_utf8_lossy(&text).into_owned())))
 }
 
-/// The program's figures.
 pub(crate) fn conclude(
     program: &ProgramSpec,
     runs: &[CellRuns<ProgramPoint, Beside<f64>>],
@@ -183,16 +175,10 @@ pub(crate) fn conclude(
     }
 }
 
-/// The figures of each point.
 pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> Vec<ProgramCell> {
     let cell = |runs: &CellRuns<ProgramPoint, Beside<f64>>| ProgramCell {
         point: runs.plan.cell.clone(),
-        value: Interval::of(
-            &runs
-                .outcomes()
-                .map(|trial| trial.figures)
-                .collect::<Vec<f64>>(),
-        ),
+        value: runs.interval(|trial| trial.figures),
         failures: runs.failures().map(str::to_owned).collect(),
     };
     runs.iter().map(cell).collect()
@@ -226,20 +212,13 @@ mod tests {
     #[test]
     fn what_went_wrong_is_told_with_the_last_lines() {
         let failed = ended("echo no space left >&2; exit 3").unwrap_err();
-        assert!(
-            failed.ends_with("no space left") && failed.contains("exit status: 3"),
-            "{failed}"
-        );
+        assert!(failed.contains("exit status: 3"), "{failed}");
+        assert!(failed.ends_with("no space left"), "{failed}");
         let silent = ended("echo finished").unwrap_err();
-        assert!(
-            silent.starts_with("find the metric") && silent.ends_with("finished"),
-            "{silent}"
-        );
-        assert!(
-            ended("echo Throughput ...")
-                .unwrap_err()
-                .contains("expected a number")
-        );
+        assert!(silent.starts_with("find the metric"), "{silent}");
+        assert!(silent.ends_with("finished"), "{silent}");
+        let none = ended("echo Throughput ...").unwrap_err();
+        assert!(none.contains("expected a number"), "{none}");
         assert!(metric("Throughput").is_err() && metric("(").is_err());
     }
 }

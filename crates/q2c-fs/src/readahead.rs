@@ -11,11 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct HeldReadahead(Option<Guard>);
 
 impl HeldReadahead {
-    /// Sets how far is read ahead, where a value is asked for. Files that are opened from then on
-    /// follow it.
-    ///
-    /// # Errors
-    /// There is no such setting, another run holds it, or the kernel takes another value; in words.
+    /// Sets how far is read ahead for files that are opened from then on.
     pub fn begin(
         roots: &Roots,
         journal: Option<&Path>,
@@ -37,26 +33,19 @@ impl HeldReadahead {
         Ok(HeldReadahead(Some(guard)))
     }
 
-    /// Puts the setting back.
-    ///
-    /// # Errors
-    /// It could not be put back; in words.
     pub fn end(self) -> Result<(), String> {
         let Some(mut guard) = self.0 else {
             return Ok(());
         };
-        let left = guard
-            .undo()
-            .into_iter()
-            .find(|(_, outcome)| !outcome.is_final());
+        let mut outcomes = guard.undo().into_iter();
+        let left = outcomes.find(|(_, outcome)| !outcome.is_final());
         left.map_or(Ok(()), |(file, outcome)| {
             Err(format!("put {} back: {outcome}", file.display()))
         })
     }
 }
 
-/// The setting's file for a file system on the device with this folder in sysfs. Btrfs, which may
-/// lie on several devices, has a setting of its own.
+/// The file for the device in sysfs; Btrfs, which may lie on several, has one of its own.
 pub(crate) fn setting(roots: &Roots, fs: FileSystem, device: &Path) -> Option<PathBuf> {
     let found = match fs {
         FileSystem::Btrfs => btrfs(roots, device)?,
@@ -96,10 +85,8 @@ mod tests {
         let found = setting(&roots, FileSystem::Xfs, &disk).unwrap();
         assert_eq!(found, disk.join("queue/read_ahead_kb"));
         let of_partition = setting(&roots, FileSystem::Ext4, &disk.join("loop3p1")).unwrap();
-        assert_eq!(
-            fs::canonicalize(of_partition).unwrap(),
-            fs::canonicalize(found).unwrap()
-        );
+        let real = |path| fs::canonicalize::<PathBuf>(path).unwrap();
+        assert_eq!(real(of_partition), real(found));
         assert_eq!(setting(&roots, FileSystem::Btrfs, &disk), None);
         let own = root.join("sys/fs/btrfs/an-id");
         put(&own.join("devices/loop3"));

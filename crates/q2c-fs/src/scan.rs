@@ -21,7 +21,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a sector in the kernel's statistics.
 const SECTOR: u64 = 512;
 
-/// The counted part of a trial.
 #[derive(Clone, Copy)]
 struct Times<'a> {
     from: Instant,
@@ -29,16 +28,12 @@ struct Times<'a> {
     stop: &'a AtomicBool,
 }
 
-/// What a job read in the counted part.
 struct Read {
     blocks: u64,
     seconds: f64,
 }
 
 /// One trial. `None` when it was stopped.
-///
-/// # Errors
-/// A file cannot be read, or a thread cannot be had on its CPU.
 pub(crate) fn trial(
     files: &[JobFile],
     bs: Bytes,
@@ -137,8 +132,8 @@ mod tests {
 
     fn file(blocks: u64) -> JobFile {
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&vec![1; 4096 * blocks as usize], 0)
-            .unwrap();
+        let ones = vec![1; 4096 * blocks as usize];
+        file.write_all_at(&ones, 0).unwrap();
         file.sync_all().unwrap();
         JobFile {
             file,
@@ -147,9 +142,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn jobs_read_for_the_counted_time() {
-        let files = [file(9), file(5)];
+    fn tried(files: &[JobFile], stopped: bool) -> io::Result<Option<FsTrial>> {
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
         let spec = FsSettings {
             seconds: 0.2,
@@ -157,29 +150,22 @@ mod tests {
             cpus: vec![cpus[0].0],
             ..good()
         };
-        let nowhere = Path::new("/nowhere");
-        let go_on = AtomicBool::new(false);
-        let trial = trial(&files, Bytes(4096), &spec, nowhere, &go_on)
-            .unwrap()
-            .unwrap();
+        let (nowhere, stop) = (Path::new("/nowhere"), AtomicBool::new(stopped));
+        trial(files, Bytes(4096), &spec, nowhere, &stop)
+    }
+
+    #[test]
+    fn jobs_read_for_the_counted_time() {
+        let trial = tried(&[file(9), file(5)], false).unwrap().unwrap();
         assert!(trial.iops > 10.0, "{trial:?}");
         assert_eq!((trial.in_flight, trial.from_device), (None, None));
     }
 
     #[test]
     fn a_stopped_trial_is_none_and_a_short_file_an_error() {
-        let cpus = q2c_sys::thread::allowed_cpus().unwrap();
-        let spec = FsSettings {
-            cpus: vec![cpus[0].0],
-            ..good()
-        };
-        let nowhere = Path::new("/nowhere");
-        let stopped = AtomicBool::new(true);
-        let none = trial(&[file(3)], Bytes(4096), &spec, nowhere, &stopped);
-        assert_eq!(none.unwrap(), None);
+        assert_eq!(tried(&[file(3)], true).unwrap(), None);
         let mut short = file(3);
         short.span = Bytes(4096 * 8);
-        let go_on = AtomicBool::new(false);
-        assert!(trial(&[short], Bytes(4096), &spec, nowhere, &go_on).is_err());
+        assert!(tried(&[short], false).is_err());
     }
 }

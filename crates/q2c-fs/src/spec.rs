@@ -124,7 +124,6 @@ fn warm_up(text: &str) -> Result<f64, String> {
     seconds_within(text, 0.0..=3600.0)
 }
 
-/// Reads a size, or 0.
 fn size_or_none(text: &str) -> Result<Bytes, String> {
     match text {
         "0" => Ok(Bytes(0)),
@@ -135,17 +134,13 @@ fn size_or_none(text: &str) -> Result<Bytes, String> {
 /// A program of the user's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramSpec {
-    /// The command, for a shell.
     pub command: String,
     /// Regular expression whose first group is the figure in what the program prints.
     pub metric: String,
 }
 
-/// The longest trial, seconds.
 const LONGEST: f64 = 3600.0;
-/// The most jobs.
 const JOBS: u32 = 1024;
-/// The most trials of a point.
 const TRIALS: u32 = 10_000;
 
 impl FsSettings {
@@ -164,13 +159,11 @@ impl FsSettings {
     }
 
     /// Numbers of jobs; for a program, of the CPUs on which it may run.
-    #[must_use]
     pub fn jobs(&self) -> &[u32] {
         self.jobs.as_deref().unwrap_or_default()
     }
 
     /// The program to run instead of the jobs of q2c.
-    #[must_use]
     pub fn program(&self) -> Option<ProgramSpec> {
         let command = self.program.clone()?;
         let metric = self.metric.clone().unwrap_or_default();
@@ -178,9 +171,6 @@ impl FsSettings {
     }
 
     /// Checks what was asked for.
-    ///
-    /// # Errors
-    /// A value that makes no sense, or a list that names something twice.
     pub fn check(&self) -> Result<(), Fault> {
         let wrong = |text: String| Err(Fault::new(Exit::Usage, format!("begin: {text}")));
         each_once("--fs", &self.file_systems)?;
@@ -256,7 +246,6 @@ impl FsSettings {
     }
 
     /// The largest number of jobs.
-    #[must_use]
     pub fn most_jobs(&self) -> u32 {
         self.jobs().iter().copied().max().unwrap_or(1)
     }
@@ -287,7 +276,6 @@ impl FsSettings {
         (points, left_out)
     }
 
-    /// The values of readahead of a kind of access.
     fn ahead(&self, access: Access, caching: Caching) -> Vec<Option<Bytes>> {
         let ahead = access == Access::Scan && caching == Caching::Buffered;
         match ahead && !self.readahead.is_empty() {
@@ -414,15 +402,9 @@ pub(crate) mod tests {
             (|s| s.seconds = 0.0, "0.05 to 3600 s"),
             (|s| s.seconds = f64::NAN, "0.05 to 3600 s"),
             (|s| s.trials = 0, "trials"),
-            (
-                |s| s.bs = vec![Bytes(32 << 20)],
-                "do not fit files of 16 MiB",
-            ),
+            (|s| s.bs = vec![Bytes(32 << 20)], "do not fit files"),
             (|s| s.jobs = Some(vec![64]), "need 2 GiB"),
-            (
-                |s| s.device = Some("/dev/x".to_owned()),
-                "one file system at a time",
-            ),
+            (|s| s.device = Some("/dev/x".into()), "one file system"),
         ];
         for (change, words) in wrong {
             let mut spec = good();
