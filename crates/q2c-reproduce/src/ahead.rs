@@ -1,5 +1,4 @@
-//! What can be judged of an experiment here, found out before it runs: its claims are judged by a
-//! made-up trial at each point, so that what takes a verdict away is the machine alone.
+//! Claims judged by a made-up trial at each point: what takes a verdict away is the machine.
 
 use crate::file::{Experiment, Needs};
 use crate::jobs::{At, cpu_use};
@@ -27,7 +26,6 @@ pub struct Ahead<'a> {
     pub trials: Option<u32>,
 }
 
-/// Whether a claim can be judged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Here {
     Yes,
@@ -37,13 +35,9 @@ enum Here {
 
 impl Ahead<'_> {
     /// An experiment as the list has it.
-    #[must_use]
     pub fn listed(&self, experiment: &Experiment) -> ListedExperiment {
-        let claims: Vec<Vec<ListedNeed>> = self
-            .claims(experiment)
-            .iter()
-            .map(|claim| self.needs(experiment, claim))
-            .collect();
+        let needs = |claim: &JudgedClaim| self.needs(experiment, claim);
+        let claims: Vec<_> = self.claims(experiment).iter().map(needs).collect();
         let count = |here: Here| claims.iter().filter(|needs| found(needs) == here).count() as u32;
         let trials = self.trials.unwrap_or(experiment.trials);
         ListedExperiment {
@@ -60,7 +54,6 @@ impl Ahead<'_> {
         }
     }
 
-    /// The claims, judged as if every point had run.
     fn claims(&self, experiment: &Experiment) -> Vec<JudgedClaim> {
         let about = About {
             present: self.present,
@@ -127,7 +120,6 @@ impl Ahead<'_> {
     }
 }
 
-/// What takes a verdict away beside the machine.
 fn beside(reason: &Reason) -> Option<ListedNeed> {
     let (needed, present) = match reason {
         Reason::ShortWindow(short) => (
@@ -178,8 +170,7 @@ fn merged(all: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
     each
 }
 
-/// Points at which every job did I/O in every phase in which it does not rest. No two figures are
-/// alike, so that no claim divides by a difference of nothing.
+/// Every job did I/O unless it rests. No two figures are alike: claims may divide by differences.
 fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
     let mut figure = Figure(0);
     let of_study = match experiment.study() {
@@ -214,20 +205,15 @@ impl Figure {
     }
 
     fn each(&mut self, names: &[String]) -> BTreeMap<String, f64> {
-        names
-            .iter()
-            .map(|name| (name.clone(), self.next()))
-            .collect()
+        let each = names.iter();
+        each.map(|name| (name.clone(), self.next())).collect()
     }
 }
 
 fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> Vec<PhaseTrial> {
     let full = experiment.full(at);
     let stages: Vec<String> = match experiment.capture {
-        true => crate::jobs::STAGE_FIGURES
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .collect(),
+        true => crate::jobs::STAGE_FIGURES.map(str::to_owned).to_vec(),
         false => Vec::new(),
     };
     let lengths = experiment.phases_at(scale).into_iter().enumerate();

@@ -35,7 +35,6 @@ pub struct About<'a> {
 }
 
 /// The result of all trials, with the CPUs that each point wants, phase by phase.
-#[must_use]
 pub fn answer(
     experiment: &Experiment,
     about: &About<'_>,
@@ -72,7 +71,6 @@ pub fn answer(
 }
 
 /// The result of points that were seen elsewhere, or by the runner.
-#[must_use]
 pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
     // Times of a simulation or of another command's result are not shortened.
     let scale = match experiment.study() {
@@ -135,7 +133,6 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
     }
 }
 
-/// The error that a study's model states of itself; `None` for a study that measures.
 fn model(study: StudyKind) -> Option<StatedError> {
     match study {
         StudyKind::Place => Some(place::stated()),
@@ -144,7 +141,6 @@ fn model(study: StudyKind) -> Option<StatedError> {
     }
 }
 
-/// A trial that did not go well.
 fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
     let why = match &trial.result {
         TrialResult::Ok(_) => return None,
@@ -156,7 +152,6 @@ fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
     })
 }
 
-/// Each reason once.
 fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut each: Vec<String> = Vec::new();
     for reason in all {
@@ -205,7 +200,6 @@ fn phases(experiment: &Experiment, scale: f64) -> Vec<PhaseAsRun> {
     experiment.phases.iter().map(phase).collect()
 }
 
-/// The windows, shortened as the phases are.
 fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
     let window = |window: &Window| Window {
         name: window.name.clone(),

@@ -1,8 +1,6 @@
-//! Devices that are made for a run. They are gone when it ends: simulated devices with the program,
-//! a loop device when nobody has it open any more, a module's device when the module is unloaded.
+//! Devices that are made for a run, and gone when it ends.
 
 use crate::file::{DeviceAsked, DeviceOf, RamDevice, filled};
-use q2c_bench::way::Abilities;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_fs::{OneFile, Place};
@@ -24,7 +22,6 @@ use std::sync::Arc;
 /// Makes devices.
 pub struct Maker {
     roots: Roots,
-    /// Folder for files below loop devices.
     folder: PathBuf,
     seed: u64,
     simulated: SimDevices,
@@ -36,15 +33,24 @@ pub struct Maker {
     files: RefCell<BTreeMap<(FileSystem, u64), Rc<OneFile>>>,
 }
 
-/// A device that was made.
 #[derive(Clone)]
 pub(crate) struct Made {
     pub medium: Medium,
     pub span: Bytes,
-    pub abilities: Abilities,
     /// The engine that it is, where it is simulated.
     pub engine: Option<EngineSpec>,
     _kept: Option<Rc<dyn Kept>>,
+}
+
+impl Made {
+    fn keeping(kept: Rc<dyn Kept>, medium: Medium, span: Bytes) -> Self {
+        Made {
+            medium,
+            span,
+            engine: None,
+            _kept: Some(kept),
+        }
+    }
 }
 
 /// What goes when the device goes.
@@ -72,7 +78,6 @@ impl Kept for Loaded {}
 
 impl Maker {
     /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
-    #[must_use]
     pub fn new(
         roots: Roots,
         folder: PathBuf,
@@ -92,9 +97,6 @@ impl Maker {
     }
 
     /// The devices of a file at a point of its axes.
-    ///
-    /// # Errors
-    /// A device cannot be made; in words.
     pub(crate) fn make(
         &self,
         devices: &[DeviceOf],
@@ -116,7 +118,6 @@ impl Maker {
             DeviceAsked::Simulated(engine) => Ok(Made {
                 medium: self.simulated.medium(engine).map_err(|e| e.to_string())?,
                 span: SIMULATED_SIZE,
-                abilities: Abilities::default(),
                 engine: Some(engine.clone()),
                 _kept: None,
             }),
@@ -154,13 +155,7 @@ impl Maker {
                 made
             }
         };
-        Ok(Made {
-            medium: made.medium.clone(),
-            span: size,
-            abilities: Abilities::default(),
-            engine: None,
-            _kept: Some(made),
-        })
+        Ok(Made::keeping(made.clone(), made.medium.clone(), size))
     }
 
     fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<Made, String> {
@@ -179,13 +174,7 @@ impl Maker {
                 made
             }
         };
-        Ok(Made {
-            medium: Medium::File(made.file()),
-            span: size,
-            abilities: Abilities::default(),
-            engine: None,
-            _kept: Some(made),
-        })
+        Ok(Made::keeping(made.clone(), Medium::File(made.file()), size))
     }
 
     fn open(&self, path: &Path) -> Result<File, String> {
@@ -228,20 +217,14 @@ impl Maker {
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
-        Ok(Made {
-            medium: Medium::File(Arc::clone(&file)),
-            span: ram.size,
-            abilities: Abilities::default(),
-            engine: None,
-            _kept: Some(Rc::new(Loaded {
-                _file: file,
-                _guard: guard,
-            })),
-        })
+        let loaded = Loaded {
+            _file: Arc::clone(&file),
+            _guard: guard,
+        };
+        Ok(Made::keeping(Rc::new(loaded), Medium::File(file), ram.size))
     }
 }
 
-/// Writes random data over a device that was made a moment ago.
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let mut rng = q2c_stats::Rng::new(seed);
@@ -303,13 +286,8 @@ mod tests {
     #[test]
     fn simulated_devices_are_the_same_at_every_trial_and_differ_by_axis() {
         let folder = tempfile::tempdir().unwrap();
-        let maker = Maker::new(
-            Roots::live(),
-            folder.path().into(),
-            None,
-            1,
-            SimDevices::default(),
-        );
+        let simulated = SimDevices::default();
+        let maker = Maker::new(Roots::live(), folder.path().into(), None, 1, simulated);
         let devices = [DeviceOf {
             name: "disk".to_owned(),
             make: "sim:50us,servers={n}".to_owned(),
@@ -319,10 +297,7 @@ mod tests {
         let engine = made["disk"].engine.as_ref().unwrap().to_string();
         assert!(engine.contains("servers=4"), "{engine}");
         let error = maker.make(&devices, &at("x")).err().unwrap();
-        assert!(
-            error.contains("failed to make sim:50us,servers=x"),
-            "{error}"
-        );
+        assert!(error.contains("make sim:50us,servers=x"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Published experiments from files: what they ran, what this machine gives, and each published
-//! claim judged.
+//! Published experiments from files: what they ran, what this machine gives, and verdicts.
 
 mod ahead;
 mod answer;
@@ -16,3 +15,12 @@ pub use answer::{About, answer, judged};
 pub use devices::Maker;
 pub use file::{Experiment, ExperimentError};
 pub use settings::ReproduceSettings;
+
+use std::collections::BTreeMap;
+
+/// The figures that are known, by their names.
+pub(crate) fn known<const N: usize>(all: [(&str, Option<f64>); N]) -> BTreeMap<String, f64> {
+    all.into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}

@@ -26,7 +26,6 @@ pub struct Present {
 
 impl Present {
     /// All needs of a claim, those of its experiment first.
-    #[must_use]
     pub fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
         let needs = experiment.and(claim);
         let mut all: Vec<Need> = self.counts(&needs);
@@ -131,7 +130,6 @@ fn known(count: Option<u32>) -> String {
 
 impl Needs {
     /// These needs and those of `other`, which go first where both say something.
-    #[must_use]
     pub fn and(&self, other: &Needs) -> Needs {
         let mut file_systems = self.file_systems.clone();
         for fs in &other.file_systems {
@@ -176,7 +174,6 @@ mod tests {
         }
     }
 
-    /// The need of a claim that has only one.
     fn only(change: impl FnOnce(&mut Needs)) -> Need {
         let mut needs = Needs::default();
         change(&mut needs);

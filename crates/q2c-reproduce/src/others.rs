@@ -2,32 +2,25 @@
 
 use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_result::Warning;
-use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point};
+use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point, PointTrial};
 use q2c_workbench::busy::Looked;
 
-/// A measured run.
 pub(crate) struct Load<'a> {
-    /// What was seen.
     pub points: &'a [Point],
-    /// The phases of every trial.
     pub phases: &'a [PhaseAsRun],
-    /// Whether the block layer was captured beside the jobs.
     pub captured: bool,
     /// CPUs that were busy before anything ran.
     pub idle: f64,
 }
 
-/// What other work before a run means for its figures.
 const AT_REST_MEANS: &str = "KIOPS per core takes that load off as if it stayed the same; latencies \
                              are disturbed";
 
-/// The warnings of a measured run.
 pub(crate) fn warnings(of: &Load<'_>) -> Vec<Warning> {
     let rest = busy_before(of.idle, "measured", AT_REST_MEANS);
     rest.into_iter().chain(beside(of)).collect()
 }
 
-/// A phase of a trial in which others used CPUs.
 struct Seen<'a> {
     cpus: f64,
     point: &'a Point,
@@ -60,27 +53,25 @@ fn beside(of: &Load<'_>) -> Option<Warning> {
 
 /// The phases of all trials in which others used more than a quiet machine's.
 fn seen<'a>(of: &Load<'a>) -> Vec<Seen<'a>> {
-    let trials = of.points.iter().flat_map(|point| {
-        let each = point.trials.iter();
-        each.map(move |trial| (point, trial))
-    });
-    let phases = trials.flat_map(|(point, trial)| {
-        let each = trial.phases.iter().enumerate();
-        each.map(move |(nth, phase)| (point, trial.trial, nth, phase))
-    });
-    let loud = phases.filter_map(|(point, trial, nth, phase)| {
-        let cpus = others(phase, of.idle)?;
-        (cpus > QUIET_CPUS + rounding(phase)).then_some(Seen {
-            cpus,
-            point,
-            trial,
-            phase: nth,
-        })
-    });
-    loud.collect()
+    let mut loud = Vec::new();
+    for point in of.points {
+        for PointTrial { trial, phases, .. } in &point.trials {
+            for (nth, phase) in phases.iter().enumerate() {
+                let cpus = others(phase, of.idle).unwrap_or_default();
+                if cpus > QUIET_CPUS + rounding(phase) {
+                    loud.push(Seen {
+                        cpus,
+                        point,
+                        trial: *trial,
+                        phase: nth,
+                    });
+                }
+            }
+        }
+    }
+    loud
 }
 
-/// Where others used most, in words.
 fn place(seen: &Seen<'_>, of: &Load<'_>) -> String {
     let at = seen.point.at.iter();
     let mut words: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
@@ -90,8 +81,7 @@ fn place(seen: &Seen<'_>, of: &Load<'_>) -> String {
     words.join(", ")
 }
 
-/// CPUs that were busy in a phase for something else than its jobs, and that were not busy at rest;
-/// `None` where the machine's counters could not be read.
+/// CPUs that were busy for something else, and not at rest; `None` without counters.
 fn others(phase: &PhaseTrial, idle: f64) -> Option<f64> {
     let own: f64 = phase.jobs.iter().map(own_cpus).sum();
     Some(phase.busy_cpus? - idle - own)
@@ -110,7 +100,6 @@ fn own_cpus(job: &JobSeries) -> f64 {
     }
 }
 
-/// CPUs by which the machine's counters may be wrong over a phase.
 fn rounding(phase: &PhaseTrial) -> f64 {
     Looked {
         wall_s: phase.seconds,
@@ -123,7 +112,7 @@ fn rounding(phase: &PhaseTrial) -> f64 {
 mod tests {
     use super::*;
     use q2c_model::Rates;
-    use q2c_result::reproduce::{PointTrial, Tick};
+    use q2c_result::reproduce::Tick;
 
     /// A phase of two jobs: two threads of 40 %, and one of 10 % in one second and 30 % in another.
     fn phase(busy_cpus: Option<f64>) -> PhaseTrial {
@@ -166,19 +155,18 @@ mod tests {
                 phases: busy.iter().map(|&busy| phase(Some(busy))).collect(),
                 ..PointTrial::default()
             };
-            let points = [Point {
+            let points = &[Point {
                 trials: vec![trial],
                 ..Point::default()
             }];
             let all = warnings(&Load {
-                points: &points,
+                points,
                 phases: &[],
                 captured: false,
                 idle,
             });
-            all.iter()
-                .map(|of| format!("{}: {}", of.id, of.found))
-                .collect()
+            let told = all.iter().map(|of| format!("{}: {}", of.id, of.found));
+            told.collect()
         };
         // The counters may be wrong by half a hundredth of a CPU over two seconds.
         assert_eq!(ids(&[1.0, 1.204], 0.0), Vec::<String>::new());
@@ -188,9 +176,7 @@ mod tests {
             assert!(told[0].contains(words), "{told:?}");
         }
         let told = ids(&[1.9], 0.9);
-        assert_eq!(
-            told,
-            ["busy-at-rest: 0.90 CPUs were busy with other work before anything was measured"]
-        );
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("busy-at-rest: 0.90 CPUs"), "{told:?}");
     }
 }

@@ -107,7 +107,6 @@ fn scale(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a factor from 0.001 to 1, such as 0.1 or 10%, or small".to_owned())
 }
 
-/// Which values a plan may have that is read back.
 impl CheckedPlan for ReproduceSettings {
     fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("scale", &self.scale, SCALES)?;
@@ -120,9 +119,7 @@ impl CheckedPlan for ReproduceSettings {
 }
 
 impl ReproduceSettings {
-    /// The plan for these experiments on this machine and in its time, on this target: of the
-    /// experiment that was named, else of all.
-    #[must_use]
+    /// The plan of the experiment that was named, else of all, on this machine and target.
     pub fn plan(&self, experiments: &[Experiment], target: Option<String>) -> Self {
         let named = experiments.first().filter(|_| self.name.is_some());
         ReproduceSettings {
@@ -134,7 +131,6 @@ impl ReproduceSettings {
     }
 
     /// Whether the target is simulated.
-    #[must_use]
     pub fn has_simulated_target(&self) -> bool {
         self.target
             .as_ref()
@@ -143,7 +139,6 @@ impl ReproduceSettings {
     }
 
     /// The same plan on the scratch file, if there is one.
-    #[must_use]
     pub fn on(self, scratch: Option<&Scratch>) -> Self {
         let path = scratch.map(|scratch| scratch.path().display().to_string());
         ReproduceSettings {
@@ -153,7 +148,6 @@ impl ReproduceSettings {
     }
 
     /// Whether the experiment runs on the simulated machine.
-    #[must_use]
     pub fn simulates(&self, experiment: &Experiment) -> bool {
         let target = self.has_simulated_target();
         self.machine.is_some() && experiment.needs_real_time(target).is_none()

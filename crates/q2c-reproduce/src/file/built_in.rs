@@ -2,7 +2,6 @@
 
 use super::{Experiment, ExperimentError};
 
-/// The texts of the experiments, in the order of the list.
 const TEXTS: [&str; 24] = [
     include_str!("../../../../experiments/miss-rate-interference.toml"),
     include_str!("../../../../experiments/miss-rate-interference-2cpu.toml"),
@@ -31,23 +30,14 @@ const TEXTS: [&str; 24] = [
 ];
 
 /// All built-in experiments.
-///
-/// # Errors
-/// One of them is wrong.
 pub fn all() -> Result<Vec<Experiment>, ExperimentError> {
     TEXTS.iter().map(|text| Experiment::parse(text)).collect()
 }
 
 /// The built-in experiment of this name.
-///
-/// # Errors
-/// None has this name, or one of them is wrong.
 pub fn named(name: &str) -> Result<Experiment, ExperimentError> {
     let all = all()?;
-    let known: Vec<String> = all
-        .iter()
-        .map(|experiment| experiment.name.clone())
-        .collect();
+    let known: Vec<String> = all.iter().map(|of| of.name.clone()).collect();
     let found = all.into_iter().find(|experiment| experiment.name == name);
     found.ok_or_else(|| ExperimentError::Unknown {
         name: name.to_owned(),

@@ -12,13 +12,10 @@ use std::ops::Range;
 
 /// Trials of an experiment that says nothing of them.
 const TRIALS: u32 = 5;
-/// The interval of one that says nothing of it.
 const INTERVAL: Nanos = Nanos::from_millis(100);
-/// The shortest interval.
 const LEAST_INTERVAL: Nanos = Nanos::from_millis(10);
 /// The longest phase, seconds.
 const LONGEST_S: f64 = 86_400.0;
-/// Most points of the axes.
 const MOST_POINTS: usize = 10_000;
 
 pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
@@ -111,7 +108,6 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a name that another one of the same kind has.
     fn once<'n>(
         &mut self,
         name: &At<String>,
@@ -154,7 +150,6 @@ impl Check<'_> {
         self.problems.ok(&text.span(), parsed)
     }
 
-    /// Windows as `FROM..TO` or `FROM..`.
     fn windows(&mut self, phases: &[Phase]) -> Vec<Window> {
         let mut windows = Vec::new();
         for (name, text) in &self.raw.windows {
@@ -174,10 +169,8 @@ impl Check<'_> {
                 self.problems.add(&raw.name.span(), words);
             }
             let values: Vec<String> = raw.values.get_ref().iter().map(|v| v.0.clone()).collect();
-            let twice = values
-                .iter()
-                .enumerate()
-                .find(|(n, v)| values[..*n].contains(v));
+            let mut each = values.iter().enumerate();
+            let twice = each.find(|(n, v)| values[..*n].contains(v));
             if let Some((_, value)) = twice {
                 let words = format!("`{value}` stands twice; write each value once");
                 self.problems.add(&raw.values.span(), words);
@@ -297,11 +290,8 @@ impl Check<'_> {
     }
 
     fn known_jobs(&mut self, phase: &RawPhase, experiment: &Experiment) {
-        let names: Vec<&str> = experiment
-            .jobs
-            .iter()
-            .map(|job| job.name.as_str())
-            .collect();
+        let names = experiment.jobs.iter().map(|job| job.name.as_str());
+        let names: Vec<&str> = names.collect();
         for (name, set) in &phase.set {
             if !names.contains(&name.as_str()) {
                 let words = format!("there is no job `{name}`; there are {}", names.join(", "));
@@ -310,8 +300,7 @@ impl Check<'_> {
         }
     }
 
-    /// A job's settings in a phase; `None` where it rests. `span` is where what has no place of its
-    /// own is told.
+    /// `None` where it rests. `span` is where what has no place of its own is told.
     fn settings(
         &mut self,
         raw: &RawSettings,
@@ -352,10 +341,8 @@ impl Check<'_> {
                 self.problems.add(&span, words);
                 break;
             }
-            let known = experiment
-                .devices
-                .iter()
-                .any(|device| device.name == at.device);
+            let mut devices = experiment.devices.iter();
+            let known = devices.any(|device| device.name == at.device);
             if at.device != TARGET && !known {
                 let span = raw.device.as_ref().map_or(span.clone(), At::span);
                 let words = format!(
@@ -406,17 +393,13 @@ impl Check<'_> {
         Some(rules::asked(raw, &mut self.problems))
     }
 
-    /// The axes of a comparison: its traces, devices and modes.
     fn compared(&mut self, experiment: &mut Experiment) {
         let Some(of) = &self.raw.compare else {
             return;
         };
         let known = ["timed", "outstanding", "closed"];
-        let other = of
-            .modes
-            .get_ref()
-            .iter()
-            .find(|mode| !known.contains(&mode.as_str()));
+        let mut modes = of.modes.get_ref().iter();
+        let other = modes.find(|mode| !known.contains(&mode.as_str()));
         if let Some(mode) = other {
             let words = format!("there is no mode `{mode}`; there are {}", known.join(", "));
             self.problems.add(&of.modes.span(), words);
@@ -433,7 +416,6 @@ impl Check<'_> {
         experiment.axes.extend(axes);
     }
 
-    /// Checks that the file is of one study, and has what that needs.
     fn kind(&mut self, experiment: &Experiment) {
         let name = self.raw.name.span();
         let jobs = !experiment.jobs.is_empty() || !experiment.phases.is_empty();
@@ -511,7 +493,6 @@ fn window(name: &str, text: &str) -> Result<Window, String> {
     }
 }
 
-/// A window that begins before the longest phase ends.
 fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {
     let lengths = phases.iter().map(|phase| phase.length.as_secs_f64());
     let Some(longest) = lengths.max_by(f64::total_cmp) else {

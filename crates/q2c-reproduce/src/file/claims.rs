@@ -8,7 +8,6 @@ use q2c_claim::parse;
 use q2c_claim::scope::{Context, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
 
-/// A claim, whose expressions may name what the experiment has, and what the claim needs.
 pub(super) fn claim(
     problems: &mut Problems<'_>,
     raw: &RawClaim,
@@ -72,7 +71,6 @@ fn known(
     all.first().cloned()
 }
 
-/// A chart of a figure over an axis, over time or over the phases.
 pub(super) fn chart(
     problems: &mut Problems<'_>,
     raw: &RawChart,
@@ -90,11 +88,8 @@ pub(super) fn chart(
     });
     let figure = problems.ok(&raw.figure.span(), figure);
     let mut known = |at: &At<String>, others: &[&str]| {
-        let mut all: Vec<&str> = experiment
-            .axes
-            .iter()
-            .map(|axis| axis.name.as_str())
-            .collect();
+        let axes = experiment.axes.iter();
+        let mut all: Vec<&str> = axes.map(|axis| axis.name.as_str()).collect();
         all.extend(others);
         if !all.contains(&at.get_ref().as_str()) {
             let words = format!(
@@ -125,7 +120,6 @@ pub(super) fn chart(
     }
 }
 
-/// What a file or a claim needs of the machine.
 pub(super) fn needs(problems: &mut Problems<'_>, raw: &RawNeeds) -> Needs {
     let count = |at: &Option<At<u32>>| at.as_ref().map(|at| *at.get_ref());
     let yes = |at: &Option<At<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());

@@ -20,11 +20,9 @@ const RAM_S: f64 = 0.02;
 const RULE_S: f64 = 0.000_3;
 
 impl Experiment {
-    /// Expected length with so many trials of each point, where all times of its phases are
-    /// multiplied by `scale`, seconds; `None` where it only reads the result of another command.
-    /// Where the machine lacks a module or a tool, the trials that need it fail at once, and it
+    /// Expected length with so many trials of each point and times multiplied by `scale`, seconds;
+    /// `None` where it only reads another command's result. Where a module or tool is missing, it
     /// takes less.
-    #[must_use]
     pub fn length_s(&self, scale: f64, trials: u32) -> Option<f64> {
         let trials = f64::from(trials);
         match self.study() {
@@ -42,20 +40,17 @@ impl Experiment {
     }
 
     /// The lengths of the phases where all times are multiplied by `scale`.
-    #[must_use]
     pub fn phases_at(&self, scale: f64) -> Vec<Nanos> {
         let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
         let phases = self.phases.iter();
         phases.map(|phase| scaled(phase).max(LEAST_SLICE)).collect()
     }
 
-    /// Expected length of a trial of a point, seconds.
     pub(crate) fn trial_of_point_s(&self, at: &BTreeMap<String, String>, scale: f64) -> f64 {
         let phases = self.phases_at(scale).into_iter();
         phases.map(Nanos::as_secs_f64).sum::<f64>() + self.begin_s(at)
     }
 
-    /// What a trial of a point takes beside its phases, seconds.
     fn begin_s(&self, at: &BTreeMap<String, String>) -> f64 {
         let full = self.full(at);
         let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());

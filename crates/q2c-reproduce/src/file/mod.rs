@@ -10,9 +10,9 @@ mod rules;
 mod settings;
 
 pub use built_in::{all, named};
-pub use problem::{ExperimentError, Problem};
+pub use problem::ExperimentError;
 pub use rules::RulesAsked;
-pub use settings::{DeviceAsked, RamDevice, Settings, SettingsText, TARGET};
+pub(crate) use settings::{DeviceAsked, RamDevice, Settings, SettingsText, TARGET};
 
 use q2c_claim::eval::FIGURES;
 use q2c_claim::judge::Claim;
@@ -22,89 +22,72 @@ use q2c_place::study::SetupOf;
 use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
 use std::collections::BTreeMap;
 
-/// The schema of experiment files.
-pub const SCHEMA: &str = "q2c.reproduce/2";
+pub(crate) const SCHEMA: &str = "q2c.reproduce/2";
 
 /// An experiment, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The text of its file.
     pub text: String,
-    /// Its name.
+    /// Its name, which is also that of its folder.
     pub name: String,
-    /// What it asks.
-    pub title: String,
+    pub(crate) title: String,
     /// How the published figures were measured.
-    pub setting: String,
+    pub(crate) setting: String,
     /// The experiment that it adapts.
     pub variant_of: Option<VariantOf>,
     /// Trials of each point.
     pub trials: u32,
-    /// Length of the intervals of its series.
-    pub interval: Nanos,
+    pub(crate) interval: Nanos,
     /// Whether the block layer is captured beside the jobs, for figures of stages and queues.
     pub capture: bool,
     /// Windows of a phase, at full length.
-    pub windows: Vec<Window>,
-    /// Devices that are made for the run.
-    pub devices: Vec<DeviceOf>,
-    /// The axes.
-    pub axes: Vec<Axis>,
-    /// What goes with the values of axes.
-    pub with: Vec<With>,
-    /// The phases.
-    pub phases: Vec<Phase>,
-    /// The jobs; none in studies without jobs.
-    pub jobs: Vec<Job>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) devices: Vec<DeviceOf>,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) with: Vec<With>,
+    pub(crate) phases: Vec<Phase>,
+    /// None in studies without jobs.
+    pub(crate) jobs: Vec<Job>,
     /// The machine and tasks of the simulator of placements.
     pub place: Option<SetupOf>,
     /// The command of the user's whose result is judged.
     pub compare: Option<String>,
     /// The sleep rules that compete over the library of patterns.
     pub rules: Option<RulesAsked>,
-    /// What all claims need.
-    pub needs: Needs,
+    pub(crate) needs: Needs,
     /// The claims, each with what it needs itself.
     pub claims: Vec<(Claim, Needs)>,
-    /// The charts.
-    pub charts: Vec<ChartAsked>,
+    pub(crate) charts: Vec<ChartAsked>,
 }
 
 /// Texts that go with the values of an axis: `{axis.name}` stands for the one of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct With {
-    /// The axis.
+pub(crate) struct With {
     pub axis: String,
-    /// The name behind the point.
     pub name: String,
-    /// A text for each value, in the order of the values.
+    /// In the order of the values.
     pub texts: Vec<String>,
 }
 
-/// A device that is made for the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceOf {
+pub(crate) struct DeviceOf {
     /// Its name in the file.
     pub name: String,
     /// What it is, as text, in which `{axis}` stands for the axis' value.
     pub make: String,
 }
 
-/// A phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// Its name.
+pub(crate) struct Phase {
     pub name: String,
-    /// Its label.
     pub label: String,
-    /// Its length at full scale.
+    /// At full scale.
     pub length: Nanos,
 }
 
-/// A job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
-    /// Its name.
+pub(crate) struct Job {
     pub name: String,
     /// Its settings in each phase; `None` where it rests.
     pub phases: Vec<Option<SettingsText>>,
@@ -113,48 +96,33 @@ pub struct Job {
 /// What is needed of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// CPUs.
-    pub cpus: Option<u32>,
-    /// Hardware threads of each core.
-    pub threads_per_core: Option<u32>,
-    /// NUMA nodes.
-    pub numa_nodes: Option<u32>,
-    /// Bounds of the kernel's version, such as `< 5.0`.
-    pub kernel: Option<KernelBound>,
-    /// Whether the target needs poll queues.
-    pub poll_queues: bool,
-    /// Hardware queues of the device.
-    pub hw_queues: Option<u32>,
-    /// A kernel module.
-    pub module: Option<String>,
-    /// File systems.
-    pub file_systems: Vec<String>,
-    /// Whether SPDK's tool and a controller are needed.
-    pub spdk: bool,
+    pub(crate) cpus: Option<u32>,
+    pub(crate) threads_per_core: Option<u32>,
+    pub(crate) numa_nodes: Option<u32>,
+    pub(crate) kernel: Option<KernelBound>,
+    pub(crate) poll_queues: bool,
+    pub(crate) hw_queues: Option<u32>,
+    pub(crate) module: Option<String>,
+    pub(crate) file_systems: Vec<String>,
+    pub(crate) spdk: bool,
     /// Devices in words, which this program cannot find out by itself.
-    pub devices: Option<String>,
+    pub(crate) devices: Option<String>,
 }
 
-/// A bound of the kernel's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelBound {
+pub(crate) struct KernelBound {
     /// Whether the kernel must be older than `version`; else it must be that one or newer.
     pub below: bool,
-    /// The version.
     pub version: (u32, u32),
 }
 
 impl Experiment {
-    /// Reads an experiment from the text of a file.
-    ///
-    /// # Errors
-    /// [`ExperimentError::Wrong`], with everything that is wrong by line.
+    /// Reads an experiment from the text of a file; the error has everything that is wrong by line.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
         check::checked(text)
     }
 
     /// The study that makes the figures.
-    #[must_use]
     pub fn study(&self) -> StudyKind {
         match (&self.place, &self.compare) {
             (Some(_), _) => StudyKind::Place,
@@ -166,7 +134,6 @@ impl Experiment {
     }
 
     /// The names that claims may use. The lengths of the phases are those of a run.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         let figures = match self.study() {
             StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
@@ -181,12 +148,11 @@ impl Experiment {
             lengths_s: Vec::new(),
             jobs: self.jobs.iter().map(|job| job.name.clone()).collect(),
             axes: self.axes.clone(),
-            figures: figures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            figures: figures.into_iter().map(str::to_owned).collect(),
         }
     }
 
     /// All points of the axes, in the order of the file.
-    #[must_use]
     pub fn points(&self) -> Vec<BTreeMap<String, String>> {
         let mut points = vec![BTreeMap::new()];
         for axis in &self.axes {
@@ -204,7 +170,6 @@ impl Experiment {
     }
 
     /// A point with what goes with its values.
-    #[must_use]
     pub fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let mut full = at.clone();
         for with in &self.with {
@@ -219,7 +184,6 @@ impl Experiment {
     }
 
     /// The settings of all jobs at all points that do their I/O on the user's target.
-    #[must_use]
     pub fn on_target(&self) -> Vec<Result<Settings, String>> {
         let points = self.points();
         let texts = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
@@ -229,7 +193,6 @@ impl Experiment {
     }
 
     /// The engines that jobs name, each once.
-    #[must_use]
     pub fn engines(&self) -> Vec<String> {
         let mut engines: Vec<String> = Vec::new();
         for settings in self.on_target().into_iter().flatten() {
@@ -240,13 +203,10 @@ impl Experiment {
     }
 
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
-    #[must_use]
     pub fn cpus(&self) -> Option<u32> {
         let of = |phase: usize, at: &BTreeMap<String, String>| -> u32 {
-            let jobs = self
-                .jobs
-                .iter()
-                .filter_map(|job| job.phases[phase].as_ref());
+            let jobs = self.jobs.iter();
+            let jobs = jobs.filter_map(|job| job.phases[phase].as_ref());
             let settings = jobs.filter_map(|settings| settings.at(&self.full(at)).ok());
             settings.map(|of| of.cpus).sum()
         };
@@ -256,9 +216,8 @@ impl Experiment {
         all.max().filter(|_| !self.jobs.is_empty())
     }
 
-    /// Why the experiment runs in real time; `None` where all its jobs work on simulated devices.
-    /// `target` tells whether the user's target is one.
-    #[must_use]
+    /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may
+    /// be.
     pub fn needs_real_time(&self, target: bool) -> Option<String> {
         let takes_target = self.takes_target();
         if self.jobs.is_empty() {
@@ -274,7 +233,6 @@ impl Experiment {
         }
     }
 
-    /// A device that is made and not simulated.
     fn real_device(&self) -> Option<String> {
         let points = self.points();
         let mut made = points.iter().flat_map(|at| {
@@ -286,7 +244,6 @@ impl Experiment {
     }
 
     /// Whether a job does its I/O on the user's target.
-    #[must_use]
     pub fn takes_target(&self) -> bool {
         let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
         settings.into_iter().any(|settings| settings.on_target())
@@ -294,8 +251,7 @@ impl Experiment {
 }
 
 /// Puts the values of a point in the place of the axes' names in braces.
-#[must_use]
-pub fn filled(text: &str, at: &BTreeMap<String, String>) -> String {
+pub(crate) fn filled(text: &str, at: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
     for (axis, value) in at {
         text = text.replace(&format!("{{{axis}}}"), value);

@@ -3,12 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Something that is wrong in a file, with its line and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
     pub words: String,
 }
 
@@ -40,7 +38,6 @@ fn shown(problems: &[Problem]) -> String {
     format!(":{}", each.collect::<String>())
 }
 
-/// The problems of a file, as they are found.
 pub(super) struct Problems<'a> {
     text: &'a str,
     pub all: Vec<Problem>,
@@ -65,7 +62,6 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// The value, or its error noted.
     pub fn ok<T>(&mut self, span: &Range<usize>, value: Result<T, String>) -> Option<T> {
         value.map_err(|words| self.add(span, words)).ok()
     }

@@ -9,7 +9,6 @@ use toml::Spanned;
 /// A value with its place in the file.
 pub type At<T> = Spanned<T>;
 
-/// The file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawFile {
@@ -81,7 +80,6 @@ pub struct RawSettings {
     pub rest: Option<bool>,
 }
 
-/// A job: its name and its settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawJob {
@@ -98,7 +96,6 @@ pub struct RawJob {
 }
 
 impl RawJob {
-    /// Its settings without its name.
     pub fn settings(&self) -> RawSettings {
         let own = self.clone();
         RawSettings {
@@ -116,8 +113,7 @@ impl RawJob {
 }
 
 impl RawSettings {
-    /// These settings, and those of `base` where these say nothing. A phase that sets anything ends
-    /// a rest, unless it says `rest` itself.
+    /// A phase that sets anything ends a rest of `base`, unless it says `rest` itself.
     pub fn over(&self, base: &RawSettings) -> RawSettings {
         let own = self.clone();
         let base = base.clone();
@@ -178,7 +174,6 @@ pub struct RawStudy {
     pub among: BTreeMap<String, At<Vec<String>>>,
 }
 
-/// Rules that stand together.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawGroup {
@@ -186,7 +181,6 @@ pub struct RawGroup {
     pub rules: At<OneOrMore>,
 }
 
-/// What is needed of the machine.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawNeeds {
@@ -238,11 +232,9 @@ pub struct RawCurve {
     pub points: Vec<(Text, f64)>,
 }
 
-/// A text, or a number as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Text(pub String);
 
-/// A text, or several of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneOrMore(pub Vec<String>);
 

@@ -30,7 +30,6 @@ pub struct RulesAsked {
 
 impl RulesAsked {
     /// The axes that the groups and the sets of them make.
-    #[must_use]
     pub fn axes(&self) -> [Axis; 2] {
         let names = |of: &[(String, Vec<usize>)]| of.iter().map(|(name, _)| name.clone()).collect();
         [(RULE, &self.groups), (AMONG, &self.among)].map(|(name, of)| Axis {
@@ -40,7 +39,6 @@ impl RulesAsked {
     }
 
     /// The point of a group in a set of them.
-    #[must_use]
     pub fn at(&self, group: usize, among: usize) -> BTreeMap<String, String> {
         BTreeMap::from([
             (RULE.to_owned(), self.groups[group].0.clone()),
@@ -65,7 +63,6 @@ impl RulesAsked {
     }
 }
 
-/// The rules that the section asks for.
 pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
     let mut asked = RulesAsked::default();
     for group in &raw.groups {
@@ -129,7 +126,6 @@ fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>
     asked.add(name, all);
 }
 
-/// The configurations of a family.
 fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
     let family = Family::parse(text).map_err(|error| format!("failed to {error}"))?;
     if family.count() > MOST {
@@ -185,7 +181,7 @@ fn add_among(
 #[cfg(test)]
 mod tests {
     use crate::file::Experiment;
-    use crate::file::check::tests::problems;
+    use crate::file::check::tests::told;
 
     const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "rules"
@@ -239,44 +235,23 @@ expect = "loss[rule=bold] < loss[rule=meek]"
 
     #[test]
     fn what_is_wrong_is_told_with_line_and_remedy() {
-        for (from, to, line, part) in [
-            ("only = false", "alone = true", 7, "unknown field `alone`"),
-            ("\"meek\"\nrules", "\"bold\"\nrules", 14, "another name"),
-            ("\"meek\"\nrules", "\"mean\"\nrules", 14, "only = true"),
-            ("\"min:30%,10ms\"", "[]", 15, "such as"),
-            ("min:30%", "median:30%", 15, "median"),
-            ("min:30%,10ms", "min:ratio=1%..9%/0%", 15, "write A..B/STEP"),
-            ("min:30%,10ms", "fixed:9us", 15, "does not follow"),
-            ("min:30%,10ms", "min:70%,10ms", 15, "stands twice"),
-            (
-                "\"bold\", \"meek\"]",
-                "\"bold\", \"mild\"]",
-                18,
-                "there are bold",
-            ),
-            ("\"bold\", \"meek\"]", "\"bold\"]", 18, "name another group"),
-            ("both = ", "all = ", 18, "write another name"),
-            (
-                "loss[rule=bold]",
-                "miss_rate[rule=bold]",
-                23,
-                "there are loss",
-            ),
-            ("loss[rule=bold]", "loss[rule=brave]", 23, "there are bold"),
-            (
-                "[study]",
-                "[[axis]]\nname = \"n\"\nvalues = [1]\n[study]",
-                7,
-                "leave [[axis]] out",
-            ),
-            ("[study]", "[[job]]\nname = \"j\"\n[study]", 2, "split it"),
-        ] {
-            let text = SOUND.replacen(from, to, 1);
-            assert_ne!(text, SOUND, "{from}");
-            let found = problems(&text);
-            let told = found.iter().find(|problem| problem.words.contains(part));
-            let told = told.unwrap_or_else(|| panic!("{part}: {found:?}"));
-            assert_eq!(told.line, line, "{told}");
-        }
+        let cases = r#"
+7 | only = false | alone = true | unknown field `alone`
+14 | "meek"\nrules | "bold"\nrules | another name
+14 | "meek"\nrules | "mean"\nrules | only = true
+15 | "min:30%,10ms" | [] | such as
+15 | min:30% | median:30% | median
+15 | min:30%,10ms | min:ratio=1%..9%/0% | write A..B/STEP
+15 | min:30%,10ms | fixed:9us | does not follow
+15 | min:30%,10ms | min:70%,10ms | stands twice
+18 | "bold", "meek"] | "bold", "mild"] | there are bold
+18 | "bold", "meek"] | "bold"] | name another group
+18 | both = [ | all = [ | write another name
+23 | loss[rule=bold] | miss_rate[rule=bold] | there are loss
+23 | loss[rule=bold] | loss[rule=brave] | there are bold
+7 | [study] | [[axis]]\nname = "n"\nvalues = [1]\n[study] | leave [[axis]] out
+2 | [study] | [[job]]\nname = "j"\n[study] | split it
+"#;
+        told(SOUND, cases);
     }
 }

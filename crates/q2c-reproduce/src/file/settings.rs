@@ -18,42 +18,28 @@ const NO_IO: &str = "null";
 /// The settings of a job as the file has them: `{axis}` stands for the axis' value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsText {
-    /// The device: `target`, or one that the file makes.
     pub device: String,
     /// The engine; `None` takes the device's own, or io_uring.
     pub engine: Option<String>,
     /// The methods, of which the first one that exists here is used.
     pub methods: Vec<String>,
-    /// Access pattern.
     pub pattern: String,
-    /// Block size.
     pub bs: String,
-    /// Requests in flight of each thread.
     pub depth: String,
-    /// Threads.
     pub threads: String,
     /// CPUs that the threads share; `None` for one each.
     pub cpus: Option<String>,
 }
 
-/// The settings of a job at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The device.
     pub device: String,
-    /// The engine.
     pub engine: Option<Interface>,
-    /// The methods, of which the first one that exists here is used.
     pub methods: Vec<Method>,
-    /// Access pattern.
     pub pattern: Pattern,
-    /// Block size.
     pub bs: Bytes,
-    /// Requests in flight of each thread.
     pub depth: u16,
-    /// Threads.
     pub threads: u32,
-    /// CPUs that they want.
     pub cpus: u32,
 }
 
@@ -61,10 +47,6 @@ pub struct Settings {
 const MOST: u32 = 1024;
 
 impl SettingsText {
-    /// The settings at a point of the axes.
-    ///
-    /// # Errors
-    /// A value that makes no sense; in words with what to write instead.
     pub fn at(&self, point: &BTreeMap<String, String>) -> Result<Settings, String> {
         let fill = |text: &String| filled(text, point);
         let number = |what: &str, text: &String| {
@@ -98,15 +80,12 @@ impl SettingsText {
         })
     }
 
-    /// Whether the I/O goes to the user's target.
-    #[must_use]
     pub fn on_target(&self) -> bool {
         let no_io = self.engine.as_deref() == Some(NO_IO);
         self.device == TARGET && !no_io
     }
 }
 
-/// In one line, for tables.
 impl fmt::Display for SettingsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = self.engine.as_deref().unwrap_or("engine of the device");
@@ -128,29 +107,23 @@ impl fmt::Display for SettingsText {
     }
 }
 
-/// A device as a file asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceAsked {
-    /// A simulated device.
     Simulated(EngineSpec),
     /// A loop device over a file without a name, of this size.
     Loop(Bytes),
     /// A file of this size on a file system that is made for it, which all threads share.
     FileOn(FileSystem, Bytes),
-    /// The module `ramdisk_mq`.
     RamdiskMq(RamDevice),
     /// The module `null_blk`, memory-backed.
     NullBlk(RamDevice),
 }
 
-/// A RAM device of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RamDevice {
-    /// Capacity.
     pub size: Bytes,
     /// Hardware queues; `None` for as many as there are CPUs.
     pub queues: Option<u32>,
-    /// Requests of each queue.
     pub depth: u32,
     /// Whether it takes bios, past the block layer's requests.
     pub bio: bool,

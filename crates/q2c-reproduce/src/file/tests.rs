@@ -1,6 +1,5 @@
 use super::*;
 
-/// A small sound file.
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "small"
 title = "Small"
@@ -44,17 +43,32 @@ pub fn problems(text: &str) -> Vec<Problem> {
     }
 }
 
+/// Checks that a sound file with one change has a problem. Each of the `cases` is a line with the
+/// problem's line, the old text, the new text (`\n` ends a line), and words of the problem.
+pub fn told(sound: &str, cases: &str) {
+    for case in cases.trim().lines() {
+        let case = case.replace("\\n", "\n");
+        let parts: Vec<&str> = case.split(" | ").collect();
+        let [line, from, to, words] = parts[..] else {
+            panic!("{case}");
+        };
+        let text = sound.replacen(from, to, 1);
+        assert_ne!(text, sound, "{from}");
+        let found = problems(&text);
+        let problem = found.iter().find(|problem| problem.words.contains(words));
+        let at = problem.map(|problem| problem.line);
+        assert_eq!(at, line.parse().ok(), "{words}: {found:?}");
+    }
+}
+
 #[test]
 fn a_sound_file_has_its_settings_by_phase_and_point() {
     let found = Experiment::parse(SOUND).unwrap();
     assert_eq!(found.points().len(), 2);
     let phases = &found.jobs[0].phases;
     let at = |phase: usize| {
-        phases[phase]
-            .as_ref()
-            .unwrap()
-            .at(&found.points()[0])
-            .unwrap()
+        let settings = phases[phase].as_ref().unwrap();
+        settings.at(&found.points()[0]).unwrap()
     };
     assert_eq!((at(0).depth, at(0).methods.len()), (1, 2));
     assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
@@ -67,90 +81,35 @@ fn a_sound_file_has_its_settings_by_phase_and_point() {
     assert!((half - (whole - 10.0)).abs() < 1e-9, "{half}");
 }
 
-/// One change for each kind of fault, with the line on which it is told and a part of the words.
 #[test]
 fn what_is_wrong_is_told_with_line_and_remedy() {
-    for (from, to, line, part) in [
-        (
-            "reproduce/2",
-            "reproduce/1",
-            1,
-            "write schema = \"q2c.reproduce/2\"",
-        ),
-        ("name = \"small\"", "name = \"Small one\"", 2, "lower-case"),
-        (
-            "steady = \"100ms..\"",
-            "steady = \"1s..0s\"",
-            7,
-            "ends before",
-        ),
-        (
-            "steady = \"100ms..\"",
-            "steady = \"1s..\"",
-            7,
-            "begins at 1 s, and the longest phase lasts 1 s",
-        ),
-        ("sim:50us", "sum:50us", 11, "sim:50us"),
-        (
-            "[[axis]]",
-            "[[device]]\nname = \"disk\"\nmake = \"sim:1us\"\n[[axis]]",
-            14,
-            "two devices `disk`",
-        ),
-        ("values = [1, 2]", "values = [1, 1]", 15, "twice"),
-        (
-            "values = [1, 2]",
-            "values = [1, true]",
-            15,
-            "a number, or a text",
-        ),
-        ("device = \"disk\"", "device = \"disc\"", 19, "[[device]]"),
-        ("hybrid:mean", "hybrid:median", 20, "median"),
-        (
-            "length = \"1s\"\n\n[[phase]]\nname = \"deep\"",
-            "length = \"1\"\n\n[[phase]]\nname = \"deep\"",
-            24,
-            "20s",
-        ),
-        ("depth = 4", "depth = 0", 29, "from 1 to 1024"),
-        (
-            "set.foreground",
-            "set.background",
-            29,
-            "no job `background`",
-        ),
-        (
-            "phase = \"alone\"",
-            "phase = \"lonely\"",
-            33,
-            "there are alone, deep",
-        ),
-        ("iops[n=1] > 0", "iops > 0", 34, "no value of `n`"),
-        ("iops[n=1] > 0", "speed[n=1] > 0", 34, "there are iops"),
-        (
-            "says = \"it works\"",
-            "say = \"it works\"",
-            32,
-            "unknown field `say`",
-        ),
-    ] {
-        let text = SOUND.replacen(from, to, 1);
-        assert_ne!(text, SOUND, "{from}");
-        let found = problems(&text);
-        let told = found.iter().find(|problem| problem.words.contains(part));
-        let told = told.unwrap_or_else(|| panic!("{part}: {found:?}"));
-        assert_eq!(told.line, line, "{told}");
-    }
+    let cases = r#"
+1 | reproduce/2 | reproduce/1 | write schema = "q2c.reproduce/2"
+2 | name = "small" | name = "Small one" | lower-case
+7 | steady = "100ms.." | steady = "1s..0s" | ends before
+7 | steady = "100ms.." | steady = "1s.." | begins at 1 s, and the longest phase lasts 1 s
+11 | sim:50us | sum:50us | sim:50us
+14 | [[axis]] | [[device]]\nname = "disk"\nmake = "sim:1us"\n[[axis]] | two devices `disk`
+15 | values = [1, 2] | values = [1, 1] | twice
+15 | values = [1, 2] | values = [1, true] | a number, or a text
+19 | device = "disk" | device = "disc" | [[device]]
+20 | hybrid:mean | hybrid:median | median
+24 | length = "1s"\n\n[[phase]]\nname = "deep" | length = "1"\n\n[[phase]]\nname = "deep" | 20s
+29 | depth = 4 | depth = 0 | from 1 to 1024
+29 | set.foreground | set.background | no job `background`
+33 | phase = "alone" | phase = "lonely" | there are alone, deep
+34 | iops[n=1] > 0 | iops > 0 | no value of `n`
+34 | iops[n=1] > 0 | speed[n=1] > 0 | there are iops
+32 | says = "it works" | say = "it works" | unknown field `say`
+"#;
+    told(SOUND, cases);
 }
 
 #[test]
 fn texts_go_with_the_values_of_an_axis() {
-    let text = SOUND
-        .replace(
-            "values = [1, 2]",
-            "values = [1, 2]\nwith.way = [\"poll\", \"interrupt\"]",
-        )
-        .replace("method = \"poll\"", "method = \"{n.way}\"");
+    let axis = "values = [1, 2]\nwith.way = [\"poll\", \"interrupt\"]";
+    let text = SOUND.replace("values = [1, 2]", axis);
+    let text = text.replace("method = \"poll\"", "method = \"{n.way}\"");
     let found = Experiment::parse(&text).unwrap();
     let deep = found.jobs[0].phases[1].as_ref().unwrap();
     let points = found.points();
@@ -159,15 +118,8 @@ fn texts_go_with_the_values_of_an_axis() {
         settings.methods[0].to_string()
     });
     assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);
-    let short = text.replace("[\"poll\", \"interrupt\"]", "[\"poll\"]");
-    let told = problems(&short);
-    assert!(
-        told.iter()
-            .any(|p| p.line == 16 && p.words.contains("write one for each")),
-        "{told:?}"
-    );
-    let kernel =
-        |method: &str| SOUND.replace("method = \"poll\"", &format!("method = \"{method}\""));
+    told(&text, "16 | , \"interrupt\"] | ] | write one for each");
+    let kernel = |method: &str| SOUND.replace("\"poll\" }", &format!("\"{method}\" }}"));
     let steered = kernel("hybrid-kernel:min:70%,10ms");
     assert!(problems(&steered)[0].words.contains("needs a daemon"));
     for method in ["hybrid-kernel", "hybrid-kernel:57us"] {
@@ -183,12 +135,9 @@ fn all_problems_are_told_in_order() {
     let lines = |text: &str| -> Vec<usize> { problems(text).iter().map(|p| p.line).collect() };
     assert_eq!(lines(&text), [1, 29]);
     // A wrong name beside an expression, and one in it, each where it stands.
-    let names = SOUND
-        .replace(
-            "phase = \"alone\"",
-            "phase = \"lonely\"\nwindow = \"stedy\"",
-        )
-        .replace("iops[n=1] > 0", "speed[n=1] > 0");
+    let places = "phase = \"lonely\"\nwindow = \"stedy\"";
+    let names = SOUND.replace("phase = \"alone\"", places);
+    let names = names.replace("iops[n=1] > 0", "speed[n=1] > 0");
     assert_eq!(lines(&names), [33, 34, 35]);
 }
 
@@ -196,16 +145,12 @@ fn all_problems_are_told_in_order() {
 fn built_in_experiments_are_sound_and_others_are_refused() {
     let all = crate::file::all().unwrap();
     for experiment in &all {
-        assert!(
-            experiment
-                .claims
-                .iter()
-                .all(|(claim, _)| !claim.expects.is_empty())
-        );
+        for (claim, _) in &experiment.claims {
+            assert!(!claim.expects.is_empty());
+        }
         if let Some(of) = &experiment.variant_of {
             let literal = all.iter().find(|other| other.name == of.name);
-            let literal =
-                literal.unwrap_or_else(|| panic!("{} adapts {}", experiment.name, of.name));
+            let literal = literal.expect(&of.name);
             assert!(literal.variant_of.is_none() && !of.reason.is_empty());
         }
     }

@@ -10,10 +10,8 @@ pub(crate) struct Wish {
     pub cpus: u32,
 }
 
-/// The CPUs of each job's threads in a phase, by `wishes`, of which `None` is a job that rests.
-///
-/// Jobs take CPUs in turn. Where there are too few, the first job keeps its own, and the others
-/// share what is left.
+/// `None` of `wishes` is a job that rests. Jobs take CPUs in turn; where there are too few, the
+/// first job keeps its own, and the others share what is left.
 pub(crate) fn placed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     let mut taken = 0;
     let mut first = 0;
@@ -39,7 +37,6 @@ pub(crate) fn placed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> Vec<Vec<CpuId>>
     wishes.iter().map(place).collect()
 }
 
-/// The CPUs that the jobs of a phase want, and those that there are.
 pub(crate) fn needed(wishes: &[Option<Wish>], present: u32) -> CpuUse {
     CpuUse {
         needed: wishes.iter().flatten().map(|wish| wish.cpus).sum(),

@@ -1,5 +1,4 @@
-//! What the jobs of an experiment run on: the user's target, the devices that the file makes, and
-//! the CPUs.
+//! What jobs run on: the user's target, the devices that the file makes, and the CPUs.
 
 use crate::devices::{Made, Maker};
 use crate::file::{Settings, TARGET};
@@ -19,8 +18,7 @@ pub struct OpenTarget<'a> {
     pub media: &'a Media,
     /// Bytes in use.
     pub span: Bytes,
-    /// The engine of jobs that name none: what a simulated target is, or what the user asked for.
-    /// `None` for io_uring.
+    /// Engine of jobs that name none: of a simulated target, or the user's. `None` for io_uring.
     pub engine: Option<EngineSpec>,
     /// What device and kernel can do.
     pub abilities: Abilities,
@@ -36,8 +34,7 @@ pub struct Ground<'a> {
     pub cpus: &'a [CpuId],
     /// Makes the devices of the file.
     pub maker: Maker,
-    /// Folder of the journal of changed settings; `None` where there is none, and no setting can be
-    /// changed.
+    /// Folder of the journal of changed settings; without it no setting can be changed.
     pub restore_dir: Option<PathBuf>,
 }
 
@@ -54,7 +51,6 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// The method by which completions are found.
     pub fn method(&self) -> Method {
         let lane = || self.waits.clone().into();
         self.kernel.clone().map_or_else(lane, Method::HybridKernel)
@@ -71,9 +67,6 @@ impl Ready {
 
 impl Ground<'_> {
     /// The settings on their device, by the first of their methods that exists here.
-    ///
-    /// # Errors
-    /// The device cannot be made, or no method exists; in words.
     pub(crate) fn ready(
         &self,
         settings: &Settings,
@@ -81,23 +74,19 @@ impl Ground<'_> {
     ) -> Result<Ready, String> {
         let null = Interface::Engine(EngineSpec::Null);
         if settings.engine.as_ref() == Some(&null) {
-            return self.by(
-                settings,
-                &null,
-                Abilities::default(),
-                |_| Medium::None,
-                NO_DEVICE,
-            );
+            let none = |_: &EngineSpec| Medium::None;
+            return self.by(settings, &null, Abilities::default(), none, NO_DEVICE);
         }
         if settings.device != TARGET {
             let made = made.get(&settings.device);
             let made = made.ok_or_else(|| format!("there is no device {}", settings.device))?;
             let interface = interface(settings, made.engine.as_ref())?;
+            let medium = |_: &EngineSpec| made.medium.clone();
             return self.by(
                 settings,
                 &interface,
-                made.abilities,
-                |_| made.medium.clone(),
+                Abilities::default(),
+                medium,
                 made.span,
             );
         }
@@ -152,8 +141,7 @@ impl Ground<'_> {
 /// Bytes of a job that does no I/O.
 const NO_DEVICE: Bytes = Bytes(1 << 30);
 
-/// The kernel sleeps only in the calls of pvsync2, so that is the interface of its own methods
-/// where the settings name none and the device is a real one.
+/// The kernel sleeps only in the calls of pvsync2, which its methods get on a real device.
 fn carrier(interface: &Interface, settings: &Settings, method: &Method) -> Interface {
     let real = interface.engine().is_some_and(EngineSpec::needs_file);
     let own = match (method, &settings.engine) {
@@ -163,8 +151,7 @@ fn carrier(interface: &Interface, settings: &Settings, method: &Method) -> Inter
     own.unwrap_or_else(|| interface.clone())
 }
 
-/// The interface of settings on a device whose own engine is `own`. A simulated device is its own
-/// engine.
+/// A simulated device (`own`) is its own engine.
 fn interface(settings: &Settings, own: Option<&EngineSpec>) -> Result<Interface, String> {
     match (&settings.engine, own) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),

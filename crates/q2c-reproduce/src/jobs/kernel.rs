@@ -1,5 +1,4 @@
-//! The kernel's own hybrid polling under the jobs: its sleep is set phase by phase, and a probe
-//! counts what the kernel does, since it sleeps inside the call where the thread does not see it.
+//! The kernel's hybrid polling under the jobs: set phase by phase, and counted by a probe.
 
 use super::ground::Ready;
 use super::lanes::Course;
@@ -23,7 +22,6 @@ pub(super) struct KernelPolling {
     sight: Option<Sight>,
 }
 
-/// What is seen of the kernel's sleeps.
 enum Sight {
     /// The probe, and its counts at the begin of each slice so far.
     Probe(Box<KernelHybrid>, Looks),
@@ -31,7 +29,6 @@ enum Sight {
     Unseen(String),
 }
 
-/// The probe's running counts at the cuts between slices.
 #[derive(Default)]
 struct Looks {
     /// When the next look is due, and the length of a slice, ns; `None` before the start.
@@ -40,11 +37,7 @@ struct Looks {
 }
 
 impl KernelPolling {
-    /// Locks the setting, and attaches the probe where a job leaves its sleep to the kernel. `None`
-    /// where no job polls in its calls, or the target has no such setting.
-    ///
-    /// # Errors
-    /// Two jobs of one phase need different settings, or the setting cannot be locked; in words.
+    /// Locks the setting; `None` where no job polls in its calls, or the target has none.
     pub fn begin(
         courses: &[Course],
         names: &[String],
@@ -71,10 +64,6 @@ impl KernelPolling {
         }))
     }
 
-    /// Sets the kernel's sleep as a phase needs it.
-    ///
-    /// # Errors
-    /// The kernel refuses the value; in words.
     pub fn enter(&mut self, phase: usize) -> Result<(), String> {
         let Some(Delay(value)) = self.delays[phase] else {
             return Ok(());
@@ -90,7 +79,6 @@ impl KernelPolling {
         }
     }
 
-    /// When the next look at the probe's counts is due, ns on the run's clock.
     pub fn due(&self) -> Option<u64> {
         match &self.sight {
             Some(Sight::Probe(_, looks)) => looks.next.map(|(at, _)| at),
@@ -98,7 +86,6 @@ impl KernelPolling {
         }
     }
 
-    /// Looks at the probe's counts, where that is due.
     pub fn look(&mut self, now: u64) {
         if self.due().is_none_or(|at| at > now) {
             return;
@@ -149,8 +136,7 @@ impl Sight {
 }
 
 impl Looks {
-    /// An interval between two looks has the polled requests that completed in it. One without a
-    /// look at its end has none.
+    /// An interval has what completed between two looks; one without a look at its end has none.
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
@@ -168,7 +154,6 @@ impl Looks {
     }
 }
 
-/// The job that leaves its sleep to the kernel in a phase.
 fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
     let sleeps = |course: &Course| {
         let placed = course[phase].as_ref();
@@ -177,14 +162,12 @@ fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
     courses.iter().position(sleeps)
 }
 
-/// `io_poll_delay` of the target in each phase.
 fn delays(courses: &[Course], names: &[String]) -> Result<Vec<Option<Delay>>, String> {
     let phases = courses.first().map_or(0, Vec::len);
     (0..phases).map(|n| delay(courses, names, n)).collect()
 }
 
-/// The setting holds for the whole device, and the probe does not tell jobs apart. So a job that
-/// leaves its sleep to the kernel is the only one that polls the device.
+/// A job that leaves its sleep to the kernel is the only one that polls: the probe sees no jobs.
 fn delay(courses: &[Course], names: &[String], phase: usize) -> Result<Option<Delay>, String> {
     let placed = courses.iter().map(|course| course[phase].as_ref());
     let ready = placed.map(|placed| placed.map(|placed| &placed.ready));
@@ -244,41 +227,36 @@ mod tests {
         assert!(why.starts_with("one and other poll the target"), "{why}");
     }
 
-    /// From 0.2 s to 0.3 s 10 requests completed, 4 of them missed, with 2000 ns asked; then none;
-    /// then the looks end. No slice ended at 0.2 s.
+    /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no
+    /// looks.
     #[test]
     fn intervals_get_what_completed_in_them() {
-        let at = |polled, missed, asked_ns| Counts {
+        let at = |(polled, missed, asked_ns)| Counts {
             polled,
             missed,
             asked_ns,
             ..Counts::default()
         };
-        let looks = Looks {
-            next: None,
-            counts: vec![
-                at(0, 0, 0),
-                at(3, 1, 50),
-                at(5, 1, 100),
-                at(15, 5, 2100),
-                at(15, 5, 2100),
-            ],
+        let counts = [
+            (0, 0, 0),
+            (3, 1, 50),
+            (5, 1, 100),
+            (15, 5, 2100),
+            (15, 5, 2100),
+        ];
+        let counts = counts.map(at).to_vec();
+        let looks = Looks { next: None, counts };
+        let tick = |end_s| Tick {
+            end_s,
+            ..Tick::default()
         };
         let mut series = JobSeries {
-            ticks: [0.2, 0.3, 0.4]
-                .map(|end_s| Tick {
-                    end_s,
-                    ..Tick::default()
-                })
-                .to_vec(),
+            ticks: [0.2, 0.3, 0.4].map(tick).to_vec(),
             ..JobSeries::default()
         };
         looks.tell(&mut series, 0.1, Nanos::from_millis(100));
-        let seen: Vec<(f64, f64, f64)> = series
-            .ticks
-            .iter()
-            .map(|t| (t.handled, t.rates.miss_rate, t.rates.effective_sleep_ns))
-            .collect();
+        let seen = |t: &Tick| (t.handled, t.rates.miss_rate, t.rates.effective_sleep_ns);
+        let seen: Vec<_> = series.ticks.iter().map(seen).collect();
         assert_eq!(seen, [(10.0, 0.4, 200.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]);
     }
 }

@@ -1,15 +1,12 @@
-//! The threads of a trial, and what each of them does in each phase.
-//!
-//! Where nothing but a job's method changes from one phase to the next, its threads and rings go
-//! on. For another engine, device, pattern, block size, depth or CPU another thread takes over: it
-//! has waited since the start of the run, with its ring open, so that the job goes on at once.
+//! The threads of a trial. Where nothing but a job's method changes from one phase to the next, its
+//! threads and rings go on. Otherwise another thread takes over, which has waited since the start
+//! of the run with its ring open.
 
 use super::ground::Ready;
 use q2c_engine::{Activity, JobPlan};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Wait;
 
-/// A job in a phase: its settings, and the CPU of each thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub ready: Ready,
@@ -19,24 +16,14 @@ pub(crate) struct Placed {
 /// A job, phase by phase; `None` where it rests.
 pub(crate) type Course = Vec<Option<Placed>>;
 
-/// A thread of the run.
 pub(crate) struct Strand {
-    /// Number of its job.
     pub job: usize,
     ready: Ready,
-    cpu: CpuId,
+    pub cpu: CpuId,
     /// The phases in which it works.
     pub works: Vec<bool>,
 }
 
-impl Strand {
-    /// Its CPU.
-    pub fn cpu(&self) -> CpuId {
-        self.cpu
-    }
-}
-
-/// The threads of all jobs.
 pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
     let mut all: Vec<Strand> = Vec::new();
     for (job, course) in courses.iter().enumerate() {
@@ -68,7 +55,6 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
     all
 }
 
-/// What every thread does in a phase: one activity for each.
 pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -> Vec<Activity> {
     let mut all: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
     for (job, course) in courses.iter().enumerate() {
@@ -99,7 +85,6 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
     all
 }
 
-/// The engine's plans of the threads, with their activities in the first phase.
 pub(crate) fn plans(
     strands: &[Strand],
     courses: &[Course],
@@ -175,11 +160,8 @@ pub(super) mod tests {
             Activity::Continue => 'c',
             Activity::Resume => 'r',
         };
-        let strands = strands(courses);
-        activities(&strands, courses, phase)
-            .into_iter()
-            .map(letter)
-            .collect()
+        let all = activities(&strands(courses), courses, phase);
+        all.into_iter().map(letter).collect()
     }
 
     #[test]

@@ -9,15 +9,10 @@ use q2c_workbench::workload::{Boundary, Site, first_fault};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A trial as it is to be run.
 pub(crate) struct Trial<'a> {
-    /// The courses of the jobs, phase by phase.
     pub courses: &'a [Course],
-    /// The names of the jobs.
     pub names: &'a [String],
-    /// The lengths of the phases.
     pub phases: &'a [Nanos],
-    /// Length of a slice.
     pub slice: Nanos,
     /// CPU of the thread that listens.
     pub listener: Option<CpuId>,
@@ -25,7 +20,6 @@ pub(crate) struct Trial<'a> {
     pub seed: u64,
 }
 
-/// What the listening thread minds beside the slices.
 struct Beside<'a> {
     kernel: Option<&'a mut KernelPolling>,
     stop: &'a AtomicBool,
@@ -51,21 +45,16 @@ impl Beside<'_> {
     }
 }
 
-/// What a trial gave.
 pub(crate) struct Ran {
-    /// The slices of all threads.
     pub heap: Heap,
     /// The machine's counters at the begin of each phase and at the end.
     pub boundaries: Vec<Boundary>,
     /// The order in force in each phase, as slices carry it.
     pub orders: Vec<u64>,
-    /// Text of the first I/O that failed.
     pub fault: Option<String>,
     /// Threads that handed over nothing of the last phase until well behind its end.
     pub unheard: usize,
-    /// Whether it was stopped before its end.
     pub stopped: bool,
-    /// Why the kernel's sleep could not be set for a phase.
     pub unset: Option<String>,
 }
 
@@ -79,17 +68,13 @@ const IOPS_PER_CPU: f64 = 600e3;
 const PATIENCE: u64 = 300_000_000;
 
 impl Trial<'_> {
-    /// Runs the trial.
-    ///
-    /// # Errors
-    /// A thread cannot be set up, or an engine breaks.
     pub fn run(
         &self,
         strands: &[Strand],
         kernel: Option<&mut KernelPolling>,
         stop: &AtomicBool,
     ) -> Result<Ran, RunError> {
-        let cpus: Vec<CpuId> = strands.iter().map(Strand::cpu).collect();
+        let cpus: Vec<CpuId> = strands.iter().map(|strand| strand.cpu).collect();
         let capacity = |cpu: CpuId| {
             let sharing = cpus.iter().filter(|&&other| other == cpu).count().max(1);
             let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing as f64;
@@ -112,7 +97,6 @@ impl Trial<'_> {
         Ok(ran)
     }
 
-    /// Length of a phase in slices, at least one.
     fn slices(&self, phase: usize) -> u64 {
         (self.phases[phase].0 + self.slice.0 / 2)
             .div_euclid(self.slice.0)
@@ -169,7 +153,7 @@ impl Trial<'_> {
             }
         }
         let late = start + end * self.slice.0 + PATIENCE;
-        while !ran.heap.all_reached(end) && self.site.time.now() < late {
+        while ran.heap.late(end) > 0 && self.site.time.now() < late {
             let time = self.site.time.now() + self.slice.0 / 4;
             if !self.hear_until(time, ears, &mut ran, &mut beside) {
                 break;

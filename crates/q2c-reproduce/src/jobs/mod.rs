@@ -9,7 +9,8 @@ mod series;
 mod stages;
 
 pub use ground::{Ground, OpenTarget};
-pub use stages::{STAGE_FIGURES, no_capture};
+pub(crate) use stages::STAGE_FIGURES;
+pub use stages::no_capture;
 
 use crate::devices::Made;
 use crate::file::Experiment;
@@ -47,14 +48,12 @@ pub(crate) const LEAST_SLICE: Nanos = Nanos::from_millis(10);
 
 impl JobsPlan<'_> {
     /// The lengths of the phases.
-    #[must_use]
     pub fn phases(&self) -> Vec<Nanos> {
         self.experiment.phases_at(self.scale)
     }
 
-    /// The length of the intervals: as the file says, or what gives the shortest phase ten of them
-    /// and the shortest window four, down to 10 ms.
-    #[must_use]
+    /// As the file says, or ten in the shortest phase and four in the shortest window; 10 ms at
+    /// least.
     pub fn slice(&self) -> Nanos {
         let phases = self.phases().into_iter();
         let of_phases = phases.map(|phase| phase.as_secs_f64() / LEAST_SLICES);
@@ -67,19 +66,15 @@ impl JobsPlan<'_> {
     }
 
     /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
-    #[must_use]
     pub fn cpus(&self, at: &At) -> Vec<CpuUse> {
         cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
 
-    /// What every job does in every phase.
     fn courses(&self, at: &At, made: &BTreeMap<String, Made>) -> Result<Vec<Course>, String> {
         let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
-        let cpus: Vec<Vec<Vec<CpuId>>> = wishes
-            .iter()
-            .map(|wishes| placed(wishes, self.ground.cpus))
-            .collect();
+        let of = |wishes: &Vec<_>| placed(wishes, self.ground.cpus);
+        let cpus: Vec<Vec<Vec<CpuId>>> = wishes.iter().map(of).collect();
         let course = |(n, job): (usize, &crate::file::Job)| {
             let phase = |(phase, settings): (usize, &Option<crate::file::SettingsText>)| {
                 let Some(settings) = settings else {
@@ -93,12 +88,8 @@ impl JobsPlan<'_> {
             };
             job.phases.iter().enumerate().map(phase).collect()
         };
-        self.experiment
-            .jobs
-            .iter()
-            .enumerate()
-            .map(course)
-            .collect()
+        let jobs = self.experiment.jobs.iter().enumerate();
+        jobs.map(course).collect()
     }
 
     /// A CPU for the thread that listens: one without a thread, else not the first job's.
@@ -124,12 +115,8 @@ impl JobsPlan<'_> {
         let made = self.ground.maker.make(&self.experiment.devices, &full);
         let made = made.map_err(CellError::Cell)?;
         let courses = self.courses(at, &made).map_err(CellError::Cell)?;
-        let names: Vec<String> = self
-            .experiment
-            .jobs
-            .iter()
-            .map(|job| job.name.clone())
-            .collect();
+        let jobs = self.experiment.jobs.iter();
+        let names: Vec<String> = jobs.map(|job| job.name.clone()).collect();
         let strands = strands(&courses);
         // Times of the kernel's capture are those of CLOCK_MONOTONIC.
         let mut site = self.ground.site.clone();
@@ -192,15 +179,13 @@ impl JobsPlan<'_> {
     }
 }
 
-/// The CPUs that a point wants, phase by phase, where there are `present`; empty where its settings
-/// make no sense.
+/// As [`JobsPlan::cpus`], where there are `present`.
 pub(crate) fn cpu_use(experiment: &Experiment, at: &At, present: u32) -> Vec<CpuUse> {
     let wishes = wishes(experiment, at).unwrap_or_default();
     let each = wishes.iter().map(|wishes| needed(wishes, present));
     each.collect()
 }
 
-/// The wishes of all jobs, phase by phase.
 fn wishes(experiment: &Experiment, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
     let (jobs, at) = (&experiment.jobs, &experiment.full(at));
     let wish = |job: &crate::file::Job, phase: usize| {
@@ -238,10 +223,8 @@ impl Plan for JobsPlan<'_> {
     }
 
     fn metric(&self, trial: &PointTrial) -> f64 {
-        let first = trial
-            .phases
-            .first()
-            .and_then(|phase| Some((phase, phase.jobs.first()?)));
+        let first = trial.phases.first();
+        let first = first.and_then(|phase| Some((phase, phase.jobs.first()?)));
         first.map_or(f64::NAN, |(phase, job)| {
             job.ticks.iter().map(|tick| tick.ios).sum::<f64>() / phase.seconds
         })

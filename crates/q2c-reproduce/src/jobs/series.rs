@@ -12,27 +12,22 @@ use q2c_workbench::busy::{Looked, Others, of_jobs};
 use q2c_workbench::workload::{Boundary, Site};
 use std::collections::BTreeMap;
 
-/// The slices of all threads of a run.
 pub(crate) struct Heap {
     /// The common start on the run's clock, ns.
     pub start_ns: u64,
-    /// Ids of the threads, as the kernel has them.
     pub tids: Vec<u32>,
     slice: Nanos,
     slices: Vec<Part>,
-    /// The number of the next slice of each thread.
     next: Vec<u64>,
     /// The number of slices of the run. Threads go on behind it until the slowest has reached it.
     end: u64,
 }
 
-/// What is kept of a slice.
 struct Part {
     lane: usize,
     /// The first and the last slice of time that it stands for.
     numbers: (u64, u64),
     order: u64,
-    /// Begin and end on the run's clock, ns.
     span: (u64, u64),
     wall_ns: f64,
     ios: f64,
@@ -64,10 +59,8 @@ impl Heap {
             return;
         }
         let stats = &slice.stats;
-        let latencies = stats
-            .latencies
-            .iter()
-            .map(|&ns| ns.min(f64::from(u32::MAX)) as u32);
+        let whole = |&ns: &f64| ns.min(f64::from(u32::MAX)) as u32;
+        let latencies = stats.latencies.iter().map(whole);
         self.slices.push(Part {
             lane: slice.lane,
             numbers: (first, slice.number),
@@ -100,26 +93,19 @@ impl Heap {
         mine.filter_map(span).collect()
     }
 
-    /// Whether every thread has handed over its slices before number `end`.
-    pub fn all_reached(&self, end: u64) -> bool {
-        self.late(end) == 0
-    }
-
     /// Number of threads that have not handed over their slices before number `end`.
     pub fn late(&self, end: u64) -> usize {
         self.next.iter().filter(|&&next| next < end).count()
     }
 
-    /// The phases of the run, as the orders cut them.
     pub fn phases(&self, run: &Run<'_>) -> Vec<PhaseTrial> {
         let each = run.orders.iter().enumerate();
         each.map(|(phase, &order)| self.phase(phase, order, run))
             .collect()
     }
 
-    /// The first and the last slice number of a phase. It begins where the first thread took its
-    /// order, and ends where the first took the next one: slices of threads that are late there
-    /// reach into the next phase, which does not make this one longer.
+    /// A phase begins where the first thread took its order, and ends where the first took the
+    /// next: slices of late threads reach into the next phase, which makes this one no longer.
     fn cut(&self, phase: usize, run: &Run<'_>) -> (u64, u64) {
         let of = |phase: usize| {
             let order = run.orders.get(phase);
@@ -135,11 +121,8 @@ impl Heap {
     }
 
     fn phase(&self, phase: usize, order: u64, run: &Run<'_>) -> PhaseTrial {
-        let parts: Vec<&Part> = self
-            .slices
-            .iter()
-            .filter(|part| part.order == order)
-            .collect();
+        let in_order = |part: &&Part| part.order == order;
+        let parts: Vec<&Part> = self.slices.iter().filter(in_order).collect();
         let (first, last) = self.cut(phase, run);
         let slice_s = self.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
@@ -192,8 +175,7 @@ impl Heap {
         }
     }
 
-    /// The intervals of a job. One in which none of its threads handed over anything is left out:
-    /// nothing is known of it.
+    /// One in which no thread handed over anything is left out: nothing is known of it.
     fn ticks(&self, parts: &[&Part], first: u64, last: u64) -> Vec<Tick> {
         let slice_s = self.slice.as_secs_f64();
         let numbered = |number: u64| {
@@ -206,19 +188,16 @@ impl Heap {
     }
 }
 
-/// The period of a job's sleep rule in a phase, seconds.
 fn rule_period_s(course: &Course, phase: usize) -> Option<f64> {
     let placed = course[phase].as_ref()?;
     placed.ready.method().period().map(Nanos::as_secs_f64)
 }
 
-/// CPUs that the threads of a job used.
 fn busy(parts: &[&Part], seconds: f64) -> f64 {
     parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
 }
 
-/// One interval of a job from its threads' slices. A slice that stands for several intervals gives
-/// each of them its rate.
+/// A slice that stands for several intervals gives each of them its rate.
 fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
     let mut sleeps = SleepCounts::default();
     let mut latencies = Vec::new();
@@ -253,7 +232,6 @@ fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
     }
 }
 
-/// What a run's slices are read with.
 pub(crate) struct Run<'a> {
     pub courses: &'a [Course],
     pub strands: &'a [Strand],
@@ -263,7 +241,7 @@ pub(crate) struct Run<'a> {
     pub site: &'a Site,
 }
 
-/// The machine's counters over a phase.
+#[derive(Default)]
 struct Counters {
     busy: Option<f64>,
     interrupts: Option<u64>,
@@ -274,11 +252,7 @@ impl Counters {
     fn between(run: &Run<'_>, phase: usize) -> Self {
         let begin = run.boundaries.get(phase);
         let Some((begin, end)) = begin.zip(run.boundaries.get(phase + 1)) else {
-            return Counters {
-                busy: None,
-                interrupts: None,
-                requests: None,
-            };
+            return Counters::default();
         };
         let cpu = begin.cpu.as_ref().zip(end.cpu.as_ref());
         let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
@@ -293,7 +267,6 @@ impl Counters {
         }
     }
 
-    /// The mode in which a job really waited.
     fn mode(
         &self,
         parts: &[&Part],
@@ -309,12 +282,8 @@ impl Counters {
             0 => ios,
             slept => slept as f64,
         };
-        let others = run
-            .courses
-            .iter()
-            .filter(|course| course[phase].is_some())
-            .count()
-            > 1;
+        let at_work = run.courses.iter().filter(|course| course[phase].is_some());
+        let others = at_work.count() > 1;
         let seen = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,

@@ -1,5 +1,4 @@
-//! The block layer captured beside a trial: where the jobs' I/Os spend their time, and which
-//! hardware queues take them.
+//! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
 use super::live::Trial;
 use super::series::{Heap, Run};
@@ -15,34 +14,23 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The figures of stages and queues, of a whole phase.
-pub const STAGE_FIGURES: [(&str, &str); 8] = [
-    ("q2g", "mean time from queued to a request, ns"),
-    ("g2i", "mean time from the request to its insertion, ns"),
-    ("i2d", "mean time from the insertion to its issue, ns"),
-    ("d2c", "mean time in driver and device, ns"),
-    ("q2c", "mean time from queued to complete, ns"),
-    ("q2g_share", "share of Q2C that is Q2G, 0..1"),
-    (
-        "queue_spread",
-        "reads of the fullest hardware queue less those of the emptiest, over the mean",
-    ),
-    (
-        "request_waits",
-        "sleeps of threads for a request or a tag, over the I/Os",
-    ),
+pub(crate) const STAGE_FIGURES: [&str; 8] = [
+    "q2g",           // mean time from queued to a request, ns
+    "g2i",           // mean time from the request to its insertion, ns
+    "i2d",           // mean time from the insertion to its issue, ns
+    "d2c",           // mean time in driver and device, ns
+    "q2c",           // mean time from queued to complete, ns
+    "q2g_share",     // share of Q2C that is Q2G, 0..1
+    "queue_spread", // reads of the fullest hardware queue less those of the emptiest, over the mean
+    "request_waits", // sleeps of threads for a request or a tag, over the I/Os
 ];
 
-/// A capture beside a trial, where the experiment asks for one.
 pub(super) struct Capture<'a> {
     capture: Option<StageCapture>,
     site: &'a Site,
 }
 
 impl<'a> Capture<'a> {
-    /// Begins to capture.
-    ///
-    /// # Errors
-    /// The block layer cannot be captured here.
     pub fn begin(wanted: bool, trial: &Trial<'a>) -> Result<Self, CellError> {
         let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
         let capture = wanted.then(begin).transpose();
@@ -53,9 +41,6 @@ impl<'a> Capture<'a> {
     }
 
     /// Ends the capture, and adds its figures to the jobs of each phase.
-    ///
-    /// # Errors
-    /// The capture could not be read to its end, or has none of the jobs' I/Os.
     pub fn end(
         self,
         phases: &mut [PhaseTrial],
@@ -91,7 +76,6 @@ impl<'a> Capture<'a> {
 }
 
 /// Why the block layer cannot be captured here; `None` where it can. This captures for a moment.
-#[must_use]
 pub fn no_capture(site: &Site) -> Option<String> {
     let begun = StageCapture::begin(site, None, Duration::ZERO);
     let ended = begun.and_then(|capture| capture.end(site));
@@ -122,7 +106,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     let waits = seen.tag_waits.as_ref().and_then(TagWaits::sum);
     let waits = waits.map(|(sleeps, _)| sleeps as f64 / seen.ios as f64);
     let reads = seen.queues.first().and_then(|device| device.reads.as_ref());
-    let all = [
+    let mut figures = crate::known([
         ("q2g", stage("Q2G")),
         ("g2i", stage("G2I")),
         ("i2d", stage("I2D")),
@@ -131,11 +115,9 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
         ("q2g_share", share),
         ("queue_spread", reads.and_then(spread)),
         ("request_waits", waits),
-    ];
-    let known = all
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    known.filter(|(_, value)| value.is_finite()).collect()
+    ]);
+    figures.retain(|_, value| value.is_finite());
+    figures
 }
 
 /// How far the fullest and the emptiest queue are apart; `None` with fewer than two queues.

@@ -1,5 +1,4 @@
-//! The study of comparisons: the result of `q2c compare`, read as points of traces, devices and
-//! modes.
+//! The result of `q2c compare`, read as points of traces, devices and modes.
 
 use crate::file::Experiment;
 use q2c_result::compare::{CompareResult, DeviceRun};
@@ -8,19 +7,14 @@ use q2c_result::reproduce::{FailedTrial, Point, PointTrial, WhyNot};
 use std::collections::BTreeMap;
 
 /// The figures of a replayed trace.
-pub const FIGURES: [(&str, &str); 3] = [
-    (
-        "completion",
-        "from the schedule's start to the last completion, ns",
-    ),
-    ("sum_q2c", "sum of Q2C over all requests, ns"),
-    ("sum_u2c", "sum of U2C over all requests, ns"),
+pub(crate) const FIGURES: [&str; 3] = [
+    "completion", // from the schedule's start to the last completion, ns
+    "sum_q2c",    // sum of Q2C over all requests, ns
+    "sum_u2c",    // sum of U2C over all requests, ns
 ];
 
-/// The points of an experiment's traces, devices and modes in a result. Traces are found by their
-/// names, which are part of the path, and devices by their order; without a result every point says
-/// which command makes one.
-#[must_use]
+/// The points of an experiment's traces, devices (by their order) and modes in a result. Without a
+/// result every point says which command makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
     let point = |at: BTreeMap<String, String>| {
         let found = match result {
@@ -43,7 +37,6 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
 }
 
 /// Trials of each replay that a result was asked for.
-#[must_use]
 pub fn trials_asked(result: &CompareResult) -> u32 {
     let asked = result.comparisons.iter().map(|one| one.job.trials);
     asked.max().unwrap_or(0)
@@ -71,21 +64,16 @@ fn run_of<'a>(
     })
 }
 
-/// The figures of a trial that says something.
 fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
-    let all = [
-        ("completion", Some(trial.completion_s)),
-        ("sum_q2c", trial.sum_q2c_s),
-        ("sum_u2c", Some(trial.sum_u2c_s)),
-    ];
-    let known = all
-        .into_iter()
-        .filter_map(|(name, s)| Some((name.to_owned(), s? * 1e9)));
-    known.collect()
+    let ns = |seconds: f64| seconds * 1e9;
+    crate::known([
+        ("completion", Some(ns(trial.completion_s))),
+        ("sum_q2c", trial.sum_q2c_s.map(ns)),
+        ("sum_u2c", Some(ns(trial.sum_u2c_s))),
+    ])
 }
 
-/// A point with its trials by the numbers that they have in the result. Trials in which the
-/// replayer was late by its own fault, and others of that kind, say nothing.
+/// Trials keep their numbers. Those in which the replayer was late by its own fault say nothing.
 fn seen(at: BTreeMap<String, String>, trials: &[ReplayTrial], failures: &[String]) -> Point {
     let mut point = Point {
         at,
@@ -116,28 +104,21 @@ mod tests {
     /// Of five trials the second and the fourth are invalid: the others keep their numbers.
     #[test]
     fn invalid_trials_are_named_and_the_others_keep_their_numbers() {
-        let trial = |completion_s: f64, invalid: &[Invalid]| ReplayTrial {
+        let bound = vec![Invalid::ReplayerBound];
+        let mut trials = [1.0, 2.0, 3.0, 4.0, 5.0].map(|completion_s| ReplayTrial {
             completion_s,
-            invalid: invalid.to_vec(),
             ..ReplayTrial::default()
-        };
-        let bound = [Invalid::ReplayerBound];
-        let trials = [
-            trial(1.0, &[]),
-            trial(2.0, &bound),
-            trial(3.0, &[]),
-            trial(4.0, &bound),
-            trial(5.0, &[]),
-        ];
+        });
+        trials[1].invalid.clone_from(&bound);
+        trials[3].invalid.clone_from(&bound);
         let point = seen(BTreeMap::new(), &trials, &[]);
-        let kept: Vec<(u32, f64)> = point
-            .trials
-            .iter()
+        let kept = point.trials.iter();
+        let kept: Vec<_> = kept
             .map(|of| (of.trial, of.figures["completion"]))
             .collect();
         assert_eq!(kept, [(0, 1e9), (2, 3e9), (4, 5e9)]);
         let failed: Vec<u32> = point.failed.iter().map(|of| of.trial).collect();
         assert_eq!(failed, [1, 3]);
-        assert_eq!(point.failed[0].why, WhyNot::Invalid(bound.to_vec()));
+        assert_eq!(point.failed[0].why, WhyNot::Invalid(bound));
     }
 }

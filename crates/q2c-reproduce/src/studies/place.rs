@@ -9,35 +9,14 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use std::collections::BTreeMap;
 
 /// The figures of placements. Gains are of the run time of computing tasks: `1 - T / T'`.
-pub const FIGURES: [(&str, &str); 7] = [
-    (
-        "scatter_over_bunch",
-        "gain of polling tasks on different cores over the same cores, 0..1",
-    ),
-    (
-        "colocate_over_spread",
-        "gain of polling tasks on one logical CPU of a core over both, 0..1",
-    ),
-    (
-        "over_free",
-        "gain of the proposed rules over a balancer that is blind to polling, 0..1",
-    ),
-    (
-        "over_worst",
-        "gain of the proposed rules over the worst placement, 0..1",
-    ),
-    (
-        "over_scatter",
-        "gain of scatter over the balancer that is blind to polling, 0..1",
-    ),
-    (
-        "from_best",
-        "run time under the proposed rules over the best placement, less 1",
-    ),
-    (
-        "polling_change",
-        "change of the polling tasks' I/Os under the proposed rules, as a share",
-    ),
+pub(crate) const FIGURES: [&str; 7] = [
+    "scatter_over_bunch", // gain of polling tasks on different cores over the same cores, 0..1
+    "colocate_over_spread", // gain of polling tasks on one logical CPU of a core over both, 0..1
+    "over_free", // gain of the proposed rules over a balancer that is blind to polling, 0..1
+    "over_worst", // gain of the proposed rules over the worst placement, 0..1
+    "over_scatter", // gain of scatter over the balancer that is blind to polling, 0..1
+    "from_best", // run time under the proposed rules over the best placement, less 1
+    "polling_change", // change of the polling tasks' I/Os under the proposed rules, as a share
 ];
 
 /// Time of a trial, seconds.
@@ -52,7 +31,6 @@ pub struct PlacePlan<'a> {
 }
 
 /// The error that the simulator states of itself.
-#[must_use]
 pub fn stated() -> StatedError {
     StatedError {
         model: "the simulator of placements".to_owned(),
@@ -63,7 +41,6 @@ pub fn stated() -> StatedError {
     }
 }
 
-/// The figures of a simulated set-up.
 fn figures(setup: &Setup) -> BTreeMap<String, f64> {
     let gain = |longer: f64, shorter: f64| 1.0 - shorter / longer;
     let time = &setup.c_time;
@@ -73,7 +50,7 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
             .map(|figures| figures.p_bandwidth)
     };
     let polling = of(PolicyName::Proposed).zip(of(PolicyName::Free));
-    let all = [
+    let mut figures = crate::known([
         ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
         (
             "colocate_over_spread",
@@ -93,14 +70,9 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
             "polling_change",
             polling.map(|(proposed, free)| (proposed / free - 1.0).abs()),
         ),
-    ];
-    let finite = all
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
-    finite
-        .filter(|(_, value)| value.is_finite())
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    ]);
+    figures.retain(|_, value| value.is_finite());
+    figures
 }
 
 impl Plan for PlacePlan<'_> {

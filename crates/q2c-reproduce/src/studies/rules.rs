@@ -1,5 +1,4 @@
-//! The study of sleep rules: groups of rules compete on the library of patterns, and on sets of its
-//! sources.
+//! Groups of sleep rules compete on the library of patterns, and on sets of its sources.
 
 use crate::file::{Experiment, RulesAsked};
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
@@ -11,15 +10,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// The figures of rules.
-pub const FIGURES: [(&str, &str); 2] = [
-    (
-        "loss",
-        "mean loss of the rule's configuration that is best on average, 0..1",
-    ),
-    (
-        "left_out",
-        "mean loss on each source of what is best on average on the others, 0..1",
-    ),
+pub(crate) const FIGURES: [&str; 2] = [
+    "loss",     // mean loss of the rule's configuration that is best on average, 0..1
+    "left_out", // mean loss on each source of what is best on average on the others, 0..1
 ];
 
 /// Simulated time before anything counts, as in `q2c poll study`.
@@ -28,7 +21,6 @@ const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEMORY: Bytes = Bytes(1 << 30);
 
 /// The error that the simulator states of itself.
-#[must_use]
 pub fn stated() -> StatedError {
     StatedError {
         model: "the simulator of sleep rules".to_owned(),
@@ -40,9 +32,6 @@ pub fn stated() -> StatedError {
 }
 
 /// The library of patterns, through files in `folder`.
-///
-/// # Errors
-/// A file cannot be written there, or a pattern cannot be read.
 pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     let options = SourceOptions::as_stated(Holding {
         memory: MEMORY,
@@ -61,11 +50,7 @@ pub struct Draw {
     pub seed: u64,
 }
 
-/// The points of an experiment's rules over patterns. `told` is called with the number of
-/// simulations that are done.
-///
-/// # Errors
-/// No I/O of a pattern counts, or `stop` is raised.
+/// `told` is called with the number of simulations that are done.
 pub fn points(
     rules: &RulesAsked,
     traces: &[Trace],
@@ -90,11 +75,8 @@ pub fn points(
         limits: Limits::default(),
         follow: None,
     };
-    let contests: Vec<Contest> = rules
-        .among
-        .iter()
-        .map(|(_, of)| contest(rules, of))
-        .collect();
+    let among = rules.among.iter();
+    let contests: Vec<Contest> = among.map(|(_, of)| contest(rules, of)).collect();
     let held = study.contests(&contests, draw.trials, stop, told)?;
     let each = rules.among.iter().zip(&held).enumerate();
     Ok(each
@@ -111,7 +93,6 @@ pub fn points(
 }
 
 /// The points without trials, of a run that was stopped.
-#[must_use]
 pub fn not_run(experiment: &Experiment) -> Vec<Point> {
     let point = |at: BTreeMap<String, String>| Point {
         at,
@@ -130,20 +111,15 @@ fn contest(rules: &RulesAsked, groups: &[usize]) -> Contest {
     }
 }
 
-/// What a group lost in each set.
 fn trials(sets: &[Vec<GroupLoss>], group: usize) -> Vec<PointTrial> {
     let trial = |(trial, set): (usize, &Vec<GroupLoss>)| {
         let found = set.get(group);
-        let all = [
-            ("loss", found.map(|of| of.on_average)),
-            ("left_out", found.and_then(|of| of.left_out)),
-        ];
-        let known = all
-            .into_iter()
-            .filter_map(|(name, loss)| Some((name.to_owned(), loss?)));
         PointTrial {
             trial: trial as u32,
-            figures: known.collect(),
+            figures: crate::known([
+                ("loss", found.map(|of| of.on_average)),
+                ("left_out", found.and_then(|of| of.left_out)),
+            ]),
             ..PointTrial::default()
         }
     };

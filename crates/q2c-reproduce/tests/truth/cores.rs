@@ -1,7 +1,6 @@
-//! Scaling over cores: devices whose number of servers says where it ends, and how many requests it
-//! does in a second.
+//! Scaling over cores, on devices whose number of servers says where it ends.
 
-use crate::harness::{changed, changed_text, only, run, verdicts, without_needs};
+use crate::harness::{all, changed, changed_text, only, run, verdicts, without_needs};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::ReproduceResult;
 use q2c_result::reproduce::Verdict::{DoesNotHold, Holds};
@@ -17,7 +16,6 @@ fn on_many(experiment: &Experiment) -> ReproduceResult {
     run(experiment, SCALES, CPUS, SCALE)
 }
 
-/// An experiment without its needs and with these changes.
 fn small(name: &str, changes: &[(&str, &str)]) -> Experiment {
     without_needs(&changed(name, changes))
 }
@@ -29,59 +27,38 @@ fn with_device(make: &str) -> String {
 
 #[test]
 fn interfaces() {
-    let with = |[libaio, pvsync2, io_uring, spdk]: [&str; 4]| {
+    let says = [
+        "libaio is flat",
+        "below libaio up to 8 jobs",
+        "maximum from 2 jobs",
+        "SPDK",
+    ];
+    let with = |devices: &str| {
+        let makes: Vec<String> = devices
+            .split(' ')
+            .map(|of| format!("\"sim:{of}\""))
+            .collect();
         let makes = format!(
             "with.method = [\"interrupt\", \"interrupt\", \"interrupt\", \"interrupt\"]\n\
-             with.make = [\"sim:{libaio}\", \"sim:{pvsync2}\", \"sim:{io_uring}\", \"sim:{spdk}\"]"
+             with.make = [{}]",
+            makes.join(", ")
         );
-        let kept = ["libaio is flat", "below libaio", "maximum from 2", "SPDK"];
+        let methods = "with.method = [\"interrupt\", \"poll\", \"poll\", \"poll\"]";
         let changes = [
-            (
-                "with.method = [\"interrupt\", \"poll\", \"poll\", \"poll\"]",
-                makes.as_str(),
-            ),
+            (methods, makes.as_str()),
             ("engine = \"{interface}\"", "device = \"disk\""),
             ("[[phase]]", &with_device("{interface.make}")),
             ("550 K +- 55 K", "800 +- 80"),
         ];
-        let text = only("interfaces-by-jobs", &kept);
-        on_many(&without_needs(&changed_text(
-            "interfaces-by-jobs",
-            text,
-            &changes,
-        )))
+        let text = only("interfaces-by-jobs", &says);
+        let experiment = changed_text("interfaces-by-jobs", text, &changes);
+        on_many(&without_needs(&experiment))
     };
     // 2 servers of 2.5 ms do 800 requests in a second; 45 of 15 ms do 3000, and 533 with 8 jobs.
-    let published = with([
-        "2500us,servers=2",
-        "15ms,servers=45",
-        "2ms,servers=1",
-        "4ms,servers=1",
-    ]);
-    verdicts(
-        &published,
-        &[
-            ("libaio is flat", Holds),
-            ("below libaio up to 8 jobs", Holds),
-            ("maximum from 2 jobs", Holds),
-            ("SPDK", Holds),
-        ],
-    );
-    let turned = with([
-        "15ms,servers=45",
-        "10ms,servers=8",
-        "10ms,servers=45",
-        "10ms,servers=30",
-    ]);
-    verdicts(
-        &turned,
-        &[
-            ("libaio is flat", DoesNotHold),
-            ("below libaio up to 8 jobs", DoesNotHold),
-            ("maximum from 2 jobs", DoesNotHold),
-            ("SPDK", DoesNotHold),
-        ],
-    );
+    let published = with("2500us,servers=2 15ms,servers=45 2ms,servers=1 4ms,servers=1");
+    all(&published, Holds, &says);
+    let turned = with("15ms,servers=45 10ms,servers=8 10ms,servers=45 10ms,servers=30");
+    all(&turned, DoesNotHold, &says);
 }
 
 /// Polling and interrupts have the same IOPS here. 30 servers that take 1 ms for each core do 1000
@@ -89,31 +66,17 @@ fn interfaces() {
 #[test]
 fn interrupts_and_polling() {
     let with = |make: &str| {
-        on_many(&small(
-            "irq-vs-poll-scaling",
-            &[
-                (
-                    "method = \"{method}\"",
-                    "method = \"interrupt\"\ndevice = \"disk\"",
-                ),
-                ("[[phase]]", &with_device(make)),
-            ],
-        ))
+        let on_disk = "method = \"interrupt\"\ndevice = \"disk\"";
+        let changes = [
+            ("method = \"{method}\"", on_disk),
+            ("[[phase]]", &with_device(make)),
+        ];
+        on_many(&small("irq-vs-poll-scaling", &changes))
     };
-    verdicts(
-        &with("sim:{cores}ms,servers=30"),
-        &[
-            ("interrupts then fall", Holds),
-            ("polling holds", DoesNotHold),
-        ],
-    );
-    verdicts(
-        &with(SCALES),
-        &[
-            ("interrupts then fall", DoesNotHold),
-            ("polling holds", Holds),
-        ],
-    );
+    let (fall, hold) = ("interrupts then fall", "polling holds");
+    let limited = with("sim:{cores}ms,servers=30");
+    verdicts(&limited, &[(fall, Holds), (hold, DoesNotHold)]);
+    verdicts(&with(SCALES), &[(fall, DoesNotHold), (hold, Holds)]);
 }
 
 /// Of 10 ms the one rule sleeps 6 and polls 4, the other sleeps 8 and polls 2: 20 points of CPU.
@@ -147,14 +110,10 @@ fn on_ram(name: &str, make: &str) -> ReproduceResult {
 #[test]
 fn kernel_versions() {
     let (until, from) = ("until 4.20", "from 5.0");
-    verdicts(
-        &on_ram("blkmq-kernel-version", "sim:5ms,servers=15"),
-        &[(until, Holds), (from, DoesNotHold)],
-    );
-    verdicts(
-        &on_ram("blkmq-kernel-version", SCALES),
-        &[(until, DoesNotHold), (from, Holds)],
-    );
+    let on = |make: &str| on_ram("blkmq-kernel-version", make);
+    let limited = on("sim:5ms,servers=15");
+    verdicts(&limited, &[(until, Holds), (from, DoesNotHold)]);
+    verdicts(&on(SCALES), &[(until, DoesNotHold), (from, Holds)]);
 }
 
 /// 15 servers that take 1 ms for each core do 1000 requests in a second on up to 15 cores, and 125
@@ -162,10 +121,8 @@ fn kernel_versions() {
 #[test]
 fn throughput_that_falls_beyond_15_cores() {
     for name in ["blkmq-core-scaling", "blkmq-macro-scaling"] {
-        verdicts(
-            &on_ram(name, "sim:{cores}ms,servers=15"),
-            &[("beyond 15 cores", Holds)],
-        );
+        let limited = on_ram(name, "sim:{cores}ms,servers=15");
+        verdicts(&limited, &[("beyond 15 cores", Holds)]);
         verdicts(&on_ram(name, SCALES), &[("beyond 15 cores", DoesNotHold)]);
     }
 }
@@ -182,28 +139,15 @@ const ONE_IN_FLIGHT: (&str, &str) = (
 fn hardware_queues() {
     let with = |make: &str| {
         let cores = "values = [4, 75, 120]\nwith.time = [\"50ms\", \"50ms\", \"65ms\"]";
-        on_many(&small(
-            "hwqueue-scaling",
-            &[
-                (
-                    "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]",
-                    cores,
-                ),
-                ONE_IN_FLIGHT,
-                ("ramdisk_mq:size=1g,queues={queues}", make),
-            ],
-        ))
+        let all = "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]";
+        let disk = ("ramdisk_mq:size=1g,queues={queues}", make);
+        let changes = [(all, cores), ONE_IN_FLIGHT, disk];
+        on_many(&small("hwqueue-scaling", &changes))
     };
-    let (ends, more) = ("with about 20 hardware queues", "more hardware queues move");
-    verdicts(
-        &with("sim:{cores.time},servers={queues}"),
-        &[(ends, Holds), (more, Holds)],
-    );
+    let says = ["with about 20 hardware queues", "more hardware queues move"];
+    all(&with("sim:{cores.time},servers={queues}"), Holds, &says);
     // All queues alike: the end does not move with their number.
-    verdicts(
-        &with("sim:50ms,servers=192"),
-        &[(ends, DoesNotHold), (more, DoesNotHold)],
-    );
+    all(&with("sim:50ms,servers=192"), DoesNotHold, &says);
 }
 
 #[test]
@@ -213,44 +157,25 @@ fn requests_of_queues() {
         on_many(&small("nr-requests-scaling", &[ONE_IN_FLIGHT, make]))
     };
     let helps = "more nr_requests helps";
-    verdicts(
-        &with("sim:10ms,servers={requests}"),
-        &[(helps, Holds), ("does not help", DoesNotHold)],
-    );
+    let own = with("sim:10ms,servers={requests}");
+    verdicts(&own, &[(helps, Holds), ("does not help", DoesNotHold)]);
     // Each request takes longer the more of them there are: 1.6 to 25.6 ms.
-    verdicts(
-        &with("sim:{requests}00us,servers={queues}"),
-        &[(helps, DoesNotHold)],
-    );
+    let slower = with("sim:{requests}00us,servers={queues}");
+    verdicts(&slower, &[(helps, DoesNotHold)]);
 }
 
 #[test]
 fn ram_disks() {
     let with = |[mq, bio, null]: [&str; 3]| {
-        on_many(&small(
-            "ramdisk-verification",
-            &[(
-                "\"ramdisk_mq:size=1g\", \"ramdisk_mq:size=1g,bio\", \"null_blk:size=1g\"",
-                &format!("\"sim:{mq}\", \"sim:{bio}\", \"sim:{null}\""),
-            )],
-        ))
+        let disks = "\"ramdisk_mq:size=1g\", \"ramdisk_mq:size=1g,bio\", \"null_blk:size=1g\"";
+        let makes = format!("\"sim:{mq}\", \"sim:{bio}\", \"sim:{null}\"");
+        on_many(&small("ramdisk-verification", &[(disks, &makes)]))
     };
+    let says = ["scales where null_blk", "what the layer costs"];
     let published = with(["5ms,servers=192", "3ms,servers=192", "5ms,servers=4"]);
-    verdicts(
-        &published,
-        &[
-            ("scales where null_blk", Holds),
-            ("what the layer costs", Holds),
-        ],
-    );
+    all(&published, Holds, &says);
     let turned = with(["3ms,servers=4", "5ms,servers=192", "5ms,servers=192"]);
-    verdicts(
-        &turned,
-        &[
-            ("scales where null_blk", DoesNotHold),
-            ("what the layer costs", DoesNotHold),
-        ],
-    );
+    all(&turned, DoesNotHold, &says);
 }
 
 /// Each file system has its own number of servers, and requests take longer at 120 cores: with 20
@@ -258,38 +183,23 @@ fn ram_disks() {
 #[test]
 fn file_systems() {
     let with = |ext4: u32, f2fs: u32, btrfs: u32| {
-        let servers = format!(
-            "values = [\"ext4\", \"f2fs\", \"btrfs\"]\nwith.servers = [{ext4}, {f2fs}, {btrfs}]"
-        );
+        let all = "values = [\"ext4\", \"f2fs\", \"btrfs\"]";
+        let servers = format!("{all}\nwith.servers = [{ext4}, {f2fs}, {btrfs}]");
         let cores = "values = [4, 20, 120]\nwith.time = [\"20ms\", \"20ms\", \"60ms\"]";
-        on_many(&small(
-            "fs-shared-file-scaling",
-            &[
-                ("values = [\"ext4\", \"f2fs\", \"btrfs\"]", servers.as_str()),
-                ("values = [1, 2, 4, 8, 20, 40, 80, 120]", cores),
-                ("{fs}:256m", "sim:{cores.time},servers={fs.servers}"),
-                ("engine = \"libaio\"\n", ""),
-            ],
-        ))
+        let changes = [
+            (all, servers.as_str()),
+            ("values = [1, 2, 4, 8, 20, 40, 80, 120]", cores),
+            ("{fs}:256m", "sim:{cores.time},servers={fs.servers}"),
+            ("engine = \"libaio\"\n", ""),
+        ];
+        on_many(&small("fs-shared-file-scaling", &changes))
     };
     let (before, from) = ("f2fs did not scale before", "from 5.7 f2fs equals");
     let (ext4, btrfs) = ("ext4 scales", "btrfs rises");
-    verdicts(
-        &with(192, 20, 20),
-        &[
-            (ext4, Holds),
-            (before, Holds),
-            (from, DoesNotHold),
-            (btrfs, Holds),
-        ],
-    );
-    verdicts(
-        &with(20, 20, 192),
-        &[
-            (ext4, DoesNotHold),
-            (before, DoesNotHold),
-            (from, Holds),
-            (btrfs, DoesNotHold),
-        ],
-    );
+    let published = with(192, 20, 20);
+    all(&published, Holds, &[ext4, before, btrfs]);
+    all(&published, DoesNotHold, &[from]);
+    let turned = with(20, 20, 192);
+    all(&turned, Holds, &[from]);
+    all(&turned, DoesNotHold, &[ext4, before, btrfs]);
 }

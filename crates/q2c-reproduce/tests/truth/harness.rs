@@ -28,7 +28,6 @@ pub fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
     changed_text(name, named(name).unwrap().text, changes)
 }
 
-/// A text with parts of it changed, as an experiment.
 pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
     for (from, to) in changes {
         assert!(text.contains(from), "{name} has no `{from}`");
@@ -37,8 +36,7 @@ pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> E
     Experiment::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The text of an experiment with only those of its claims that say one of these. Axes can then be
-/// left without the values that the others name.
+/// The text with only those claims that say one of these, and axes without others' values.
 pub fn only(name: &str, says: &[&str]) -> String {
     let text = named(name).unwrap().text;
     let mut parts = text.split("\n[[");
@@ -96,16 +94,8 @@ pub fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> Repr
         Some(setup) => trials(&mut PlacePlan { setup }, &clock, folder.path()),
         None => trials(&mut plan, &clock, folder.path()),
     };
-    let about = About {
-        present: &Present::default(),
-        target: None,
-        scale,
-        trials: TRIALS,
-        seed: 1,
-        started_unix_s: 0,
-        seconds: 0.0,
-        idle_busy_cpus: 0.0,
-    };
+    let present = Present::default();
+    let about = about(&present, scale, TRIALS);
     answer(experiment, &about, &summary, |at| plan.cpus(at))
 }
 
@@ -131,32 +121,44 @@ fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
     summary
 }
 
-/// The claim that says this.
 pub fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedClaim {
     let mut all = result.claims.iter();
     all.find(|claim| claim.says.contains(says))
         .unwrap_or_else(|| panic!("{}: no claim says `{says}`", result.name))
 }
 
-/// What a claim's verdict is to be.
 pub type Wanted<'a> = (&'a str, Verdict);
 
 /// The claims whose verdict is not the wanted one, with what was seen.
 pub fn others(result: &ReproduceResult, wanted: &[Wanted<'_>]) -> Vec<String> {
     let wrong = wanted.iter().filter_map(|(says, verdict)| {
         let found = claim(result, says);
-        let told = || {
-            format!(
-                "{}: {says}: {:?} {:#?}",
-                result.name, found.verdict, found.expects
-            )
-        };
+        let (name, expects) = (&result.name, &found.expects);
+        let told = || format!("{name}: {says}: {:?} {expects:#?}", found.verdict);
         (found.verdict != *verdict).then(told)
     });
     wrong.collect()
 }
 
-/// Checks verdicts.
+/// A run that has these trials of each point, and took no time.
+pub fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
+    About {
+        present,
+        target: None,
+        scale,
+        trials,
+        seed: 1,
+        started_unix_s: 0,
+        seconds: 0.0,
+        idle_busy_cpus: 0.0,
+    }
+}
+
+pub fn all(result: &ReproduceResult, verdict: Verdict, says: &[&str]) {
+    let wanted: Vec<Wanted<'_>> = says.iter().map(|says| (*says, verdict)).collect();
+    verdicts(result, &wanted);
+}
+
 pub fn verdicts(result: &ReproduceResult, wanted: &[Wanted<'_>]) {
     let others = others(result, wanted);
     assert!(others.is_empty(), "{}", others.join("\n"));

@@ -1,6 +1,6 @@
 //! Interference and the methods of one job, on devices whose queue is known.
 
-use crate::harness::{changed, changed_text, claim, only, run, verdicts};
+use crate::harness::{all, changed, changed_text, claim, only, run, verdicts};
 use q2c_result::reproduce::Reason;
 use q2c_result::reproduce::Verdict::{CannotJudge, DoesNotHold, Holds};
 
@@ -9,50 +9,37 @@ const WIDE: &str = "sim:10ms,servers=1000";
 /// A device that serves one request at a time, each in 10 ms.
 const NARROW: &str = "sim:10ms,servers=1";
 
-/// A sleep of half of 10 ms never ends late, whatever the background does on a device without a
-/// queue.
+const NEAR_0: &str = "no background: the miss rate is near 0";
+const RISES: &str = "rises for a short time";
+const ON_ONE_CORE: &str = "on one core: the miss rate is above 10 %";
+const FIRST: &str = "first above 80 %";
+
+/// Whatever the background does on a device without a queue, half of 10 ms is never late.
 #[test]
 fn misses_follow_the_sleep() {
     let experiment = changed("miss-rate-interference", &[]);
-    verdicts(
-        &run(&experiment, WIDE, 5, 1.0),
-        &[
-            ("no background: the miss rate is near 0", Holds),
-            ("rises for a short time", DoesNotHold),
-            ("on one core: the miss rate is above 10 %", DoesNotHold),
-            ("first above 80 %", DoesNotHold),
-            ("about a tenth", DoesNotHold),
-        ],
-    );
+    let wide = run(&experiment, WIDE, 5, 1.0);
+    all(&wide, Holds, &[NEAR_0]);
+    let says = [RISES, ON_ONE_CORE, FIRST, "about a tenth"];
+    all(&wide, DoesNotHold, &says);
     // The published load with a fixed sleep of 15 ms in the place of the rule: everything is missed
     // where requests take 10 ms.
     let rule = ("mean:ratio=50%,period=100ms", "fixed:15ms");
     let late = changed("miss-rate-interference", &[rule]);
-    verdicts(
-        &run(&late, WIDE, 5, 1.0),
-        &[
-            ("no background: the miss rate is near 0", DoesNotHold),
-            ("on one core: the miss rate is above 10 %", Holds),
-            ("first above 80 %", Holds),
-        ],
-    );
+    let late = run(&late, WIDE, 5, 1.0);
+    all(&late, DoesNotHold, &[NEAR_0]);
+    all(&late, Holds, &[ON_ONE_CORE, FIRST]);
 }
 
-/// The same with too few CPUs: the series is there, and the claims about more jobs than CPUs are
-/// not scored.
+/// The series is there, and claims about more jobs than CPUs are not scored.
 #[test]
 fn too_few_cpus_are_told_and_the_series_is_shown() {
     let experiment = changed("miss-rate-interference", &[]);
     let result = run(&experiment, WIDE, 2, 1.0);
-    verdicts(
-        &result,
-        &[
-            ("no background: the miss rate is near 0", Holds),
-            ("on one core", DoesNotHold),
-            ("first above 80 %", CannotJudge),
-        ],
-    );
-    let need = &claim(&result, "first above 80 %").needs[0];
+    all(&result, Holds, &[NEAR_0]);
+    all(&result, DoesNotHold, &["on one core"]);
+    all(&result, CannotJudge, &[FIRST]);
+    let need = &claim(&result, FIRST).needs[0];
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
     // 20 s in intervals of a tenth of a second, counted from the phase's begin.
     for phase in &result.points[0].trials[0].phases {
@@ -60,10 +47,8 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
             job.ticks.iter().map(|tick| tick.end_s).collect()
         };
         let wanted: Vec<f64> = (1..=200).map(|n| f64::from(n) * 0.1).collect();
-        assert!(
-            phase.jobs.iter().all(|job| ends(job) == wanted),
-            "{phase:?}"
-        );
+        let whole = phase.jobs.iter().all(|job| ends(job) == wanted);
+        assert!(whole, "{phase:?}");
     }
 }
 
@@ -73,9 +58,9 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
 fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
     let experiment = changed("miss-rate-interference", &[]);
     let result = run(&experiment, WIDE, 5, 0.05);
-    let steady = claim(&result, "no background: the miss rate is near 0");
+    let steady = claim(&result, NEAR_0);
     assert_eq!(steady.verdict, Holds, "{steady:#?}");
-    let first = claim(&result, "first above 80 %");
+    let first = claim(&result, FIRST);
     assert_eq!(first.verdict, CannotJudge, "{first:#?}");
     let Some(Reason::ShortWindow(short)) = first.reasons.first() else {
         panic!("{:?}", first.reasons);
@@ -92,31 +77,20 @@ fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
 fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
     let before = "[[phase]]\nname = \"before\"\nlength = \"20s\"\n\
                   set.background = { threads = 4 }\n\n[[phase]]\nname = \"none\"";
-    let experiment = changed(
-        "miss-rate-interference",
-        &[("[[phase]]\nname = \"none\"", before)],
-    );
-    verdicts(
-        &run(&experiment, NARROW, 5, 1.0),
-        &[
-            ("no background: the miss rate is near 0", Holds),
-            ("rises for a short time", Holds),
-        ],
-    );
+    let change = ("[[phase]]\nname = \"none\"", before);
+    let experiment = changed("miss-rate-interference", &[change]);
+    let narrow = run(&experiment, NARROW, 5, 1.0);
+    all(&narrow, Holds, &[NEAR_0, RISES]);
 }
 
 /// With one server and four background jobs the foreground gets a fifth of its IOPS.
 #[test]
 fn a_queue_that_is_shared_takes_its_share() {
     let says = "about a tenth";
-    let shared = changed_text(
-        "miss-rate-interference",
-        only("miss-rate-interference", &[says]),
-        &[(
-            "[\"steady.miss_rate ~ 30 % +- 10 %\", \"ratio(steady.iops, none) ~ 0.1 +- 0.05\"]",
-            "\"ratio(steady.iops, none) ~ 0.2 +- 0.001\"",
-        )],
-    );
+    let tenth = "[\"steady.miss_rate ~ 30 % +- 10 %\", \"ratio(steady.iops, none) ~ 0.1 +- 0.05\"]";
+    let change = (tenth, "\"ratio(steady.iops, none) ~ 0.2 +- 0.001\"");
+    let name = "miss-rate-interference";
+    let shared = changed_text(name, only(name, &[says]), &[change]);
     verdicts(&run(&shared, NARROW, 5, 1.0), &[(says, Holds)]);
     verdicts(&run(&shared, WIDE, 5, 1.0), &[(says, DoesNotHold)]);
 }
@@ -124,31 +98,18 @@ fn a_queue_that_is_shared_takes_its_share() {
 #[test]
 fn the_sleep_follows_the_ratio() {
     let experiment = changed("sleep-ratio-interference", &[]);
-    verdicts(
-        &run(&experiment, WIDE, 5, 1.0),
-        &[
-            ("the effective sleep falls", Holds),
-            ("considerable misses", DoesNotHold),
-            ("mean IOPS stay flat", Holds),
-        ],
-    );
+    let found = run(&experiment, WIDE, 5, 1.0);
+    let falls = "the effective sleep falls";
+    all(&found, Holds, &[falls, "mean IOPS stay flat"]);
+    all(&found, DoesNotHold, &["considerable misses"]);
     // The ratios in reverse order.
-    let turned = changed(
-        "sleep-ratio-interference",
-        &[
-            ("ratio=50%", "ratio=X"),
-            ("ratio=3%", "ratio=50%"),
-            ("ratio=X", "ratio=3%"),
-        ],
-    );
-    verdicts(
-        &run(&turned, WIDE, 5, 1.0),
-        &[("the effective sleep falls", DoesNotHold)],
-    );
+    let [last, first] = [("ratio=3%", "ratio=50%"), ("ratio=X", "ratio=3%")];
+    let changes = [("ratio=50%", "ratio=X"), last, first];
+    let turned = changed("sleep-ratio-interference", &changes);
+    verdicts(&run(&turned, WIDE, 5, 1.0), &[(falls, DoesNotHold)]);
 }
 
-/// A rule that sleeps 4 of 10 ms polls for the other 6. A sleep that is longer than the request
-/// takes IOPS away, and CPU.
+/// A rule that sleeps 4 of 10 ms polls for 6. A longer sleep takes IOPS away, and CPU.
 #[test]
 fn hybrid_polling_saves_cpu_where_it_sleeps() {
     let with = |rule: &str| {
@@ -156,13 +117,7 @@ fn hybrid_polling_saves_cpu_where_it_sleeps() {
         let experiment = changed("poll-vs-hybrid-cpu", &[rule]);
         run(&experiment, "sim:10ms,servers=8", 2, 1.0)
     };
-    let (iops, cpu) = ("has the IOPS of polling", "about 60 % CPU");
-    verdicts(
-        &with("mean:ratio=40%,period=100ms"),
-        &[(iops, Holds), (cpu, Holds)],
-    );
-    verdicts(
-        &with("fixed:20ms"),
-        &[(iops, DoesNotHold), (cpu, DoesNotHold)],
-    );
+    let says = ["has the IOPS of polling", "about 60 % CPU"];
+    all(&with("mean:ratio=40%,period=100ms"), Holds, &says);
+    all(&with("fixed:20ms"), DoesNotHold, &says);
 }

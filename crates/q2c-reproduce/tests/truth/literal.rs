@@ -1,11 +1,10 @@
-//! The claims of experiments on figures that are written down here: as published, and with the one
-//! figure changed that the statement speaks of. Nothing is run.
+//! Claims on figures written down here: as published, and with one changed. Nothing is run.
 
-use crate::harness::claim;
+use crate::harness::{about, all, verdicts};
 use q2c_model::Rates;
 use q2c_reproduce::file::named;
+use q2c_reproduce::judged;
 use q2c_reproduce::needs::Present;
-use q2c_reproduce::{About, judged};
 use q2c_result::reproduce::Verdict::{self, CannotJudge, DoesNotHold, Holds};
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Point, PointTrial, ReproduceResult, Tick};
 use std::collections::BTreeMap;
@@ -13,7 +12,6 @@ use std::collections::BTreeMap;
 /// Length of an interval, seconds.
 const TICK_S: f64 = 0.1;
 
-/// What a job gives in an interval.
 #[derive(Clone, Copy, Default)]
 struct Gives {
     iops: f64,
@@ -75,24 +73,7 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
         hw_queues: Some(8),
         ..Present::default()
     };
-    let about = About {
-        present: &present,
-        target: None,
-        scale: 1.0,
-        trials: 3,
-        seed: 1,
-        started_unix_s: 0,
-        seconds: 0.0,
-        idle_busy_cpus: 0.0,
-    };
-    judged(&named(name).unwrap(), &about, points)
-}
-
-fn expect(result: &ReproduceResult, wanted: &[(&str, Verdict)]) {
-    for (says, verdict) in wanted {
-        let found = claim(result, says);
-        assert_eq!(found.verdict, *verdict, "{says}: {:#?}", found.expects);
-    }
+    judged(&named(name).unwrap(), &about(&present, 1.0, 3), points)
 }
 
 fn missed(miss_rate: f64, iops: f64) -> Gives {
@@ -112,11 +93,8 @@ fn until(second: f64, early: f64, late: f64) -> impl Fn(f64) -> f64 {
 /// second beside four jobs has 85 %.
 #[test]
 fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
-    let (near, rises, first) = (
-        "no background: the miss rate is near 0",
-        "the miss rate rises for a short time",
-        "first above 80 %",
-    );
+    let near = "no background: the miss rate is near 0";
+    let (rises, first) = ("the miss rate rises for a short time", "first above 80 %");
     let rise = || until(0.45, 0.3, 0.0);
     let heavy = || until(0.95, 0.85, 0.3);
     let check = |none: &dyn Fn(f64) -> f64, four: &dyn Fn(f64) -> f64, wanted: [Verdict; 3]| {
@@ -127,7 +105,7 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
         for name in ["miss-rate-interference", "miss-rate-interference-2cpu"] {
             let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
-            expect(&result, &[(near, a), (rises, b), (first, c)]);
+            verdicts(&result, &[(near, a), (rises, b), (first, c)]);
         }
     };
     check(&rise(), &heavy(), [Holds, Holds, Holds]);
@@ -158,11 +136,8 @@ const RATIOS: [Ratio; 7] = [
 
 #[test]
 fn every_step_from_ratio_to_ratio_is_judged() {
-    let (sleep, misses, peaks) = (
-        "effective sleep falls",
-        "miss rate falls",
-        "peaks of IOPS rise",
-    );
+    let (sleep, misses) = ("effective sleep falls", "miss rate falls");
+    let peaks = "peaks of IOPS rise";
     let check = |all: &[Ratio], wanted: [Verdict; 3]| {
         let of = |&(_, sleep_ns, miss_rate, peak): &Ratio| {
             phase("foreground", 20.0, move |at| Gives {
@@ -181,7 +156,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
         for name in ["sleep-ratio-interference", "sleep-ratio-interference-2cpu"] {
             let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
-            expect(&result, &[(sleep, a), (misses, b), (peaks, c)]);
+            verdicts(&result, &[(sleep, a), (misses, b), (peaks, c)]);
         }
     };
     check(&RATIOS, [Holds, Holds, Holds]);
@@ -213,10 +188,8 @@ fn queues_are_even_at_every_number_of_jobs() {
             figures.insert("queue_spread".to_owned(), spread(jobs));
             point(&[("jobs", jobs)], &[phase])
         });
-        expect(
-            &judge("queue-balance", points.to_vec(), cpus),
-            &[(even, wanted)],
-        );
+        let result = judge("queue-balance", points.to_vec(), cpus);
+        all(&result, wanted, &[even]);
     };
     check(None, 120, Holds);
     for jobs in ["1", "16", "240"] {
@@ -288,14 +261,10 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
             true => changed,
             false => tuned_as_published(cores, method),
         });
-        for says in TUNED {
-            let wanted = match wrong.contains(&says) {
-                true => DoesNotHold,
-                false => Holds,
-            };
-            let found = claim(&result, says);
-            assert_eq!(found.verdict, wanted, "{at:?} {says}: {:#?}", found.expects);
-        }
+        let (wrong, right): (Vec<&str>, Vec<&str>) =
+            TUNED.into_iter().partition(|says| wrong.contains(says));
+        all(&result, DoesNotHold, &wrong);
+        all(&result, Holds, &right);
     };
     let [
         same_1,
@@ -314,11 +283,8 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     let poll = tuned_as_published("1", "poll");
     check(("1", "poll"), poll, &[]);
     // Polling is the slowest on one core, and so not what the tuned rule has.
-    check(
-        ("1", "poll"),
-        (70e3, 1.0, 100.0),
-        &[same_1, same_all, lowest_1, lowest_all],
-    );
+    let wrong = [same_1, same_all, lowest_1, lowest_all];
+    check(("1", "poll"), (70e3, 1.0, 100.0), &wrong);
     // The default has 10 % fewer IOPS at 16 cores only.
     check(("16", "default"), (90e3, 0.6, 150.0), &[same_all]);
     // The tuned rule saves nothing at 2, 16 or 96 cores.

@@ -1,6 +1,6 @@
 //! The placements: the simulator is the truth, and machines without its effects turn it round.
 
-use crate::harness::{changed, run, verdicts, without_needs};
+use crate::harness::{all, changed, run, verdicts, without_needs};
 use Verdict::{CannotJudge, DoesNotHold, Holds};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};
@@ -14,27 +14,16 @@ fn simulated(experiment: &Experiment) -> ReproduceResult {
 #[test]
 fn between_cores() {
     let literal = changed("placement-between-cores", &[]);
-    verdicts(
-        &simulated(&literal),
-        &[
-            ("scatter beats bunch", CannotJudge),
-            ("free balancer is behind", Holds),
-        ],
-    );
+    let found = simulated(&literal);
+    all(&found, CannotJudge, &["scatter beats bunch"]);
+    all(&found, Holds, &["free balancer is behind"]);
     // Without the fit that forbids it, the figure itself is judged: two on two cores gain 17 %.
     let judged = without_needs(&literal);
-    verdicts(
-        &simulated(&judged),
-        &[
-            ("scatter beats bunch", Holds),
-            ("differ by at most 2.4 %", Holds),
-        ],
-    );
+    let says = ["scatter beats bunch", "differ by at most 2.4 %"];
+    all(&simulated(&judged), Holds, &says);
     // Cores with one thread have no neighbours.
-    let alone = without_needs(&changed(
-        "placement-between-cores",
-        &[("threads = 2", "threads = 1")],
-    ));
+    let one = ("threads = 2", "threads = 1");
+    let alone = without_needs(&changed("placement-between-cores", &[one]));
     verdicts(&simulated(&alone), &[("scatter beats bunch", DoesNotHold)]);
     assert_eq!(simulated(&judged).claims[0].basis, Basis::Predicted);
 }
@@ -51,18 +40,11 @@ fn within_a_core() {
 #[test]
 fn balancer() {
     let literal = changed("placement-balancer", &[]);
-    verdicts(
-        &simulated(&literal),
-        &[
-            ("near the best placement", Holds),
-            // The model was fitted to these.
-            ("differ by at most", CannotJudge),
-            ("beat the worst placement", CannotJudge),
-        ],
-    );
+    let found = simulated(&literal);
+    all(&found, Holds, &["near the best placement"]);
+    // The model was fitted to these.
+    let fitted = ["differ by at most", "beat the worst placement"];
+    all(&found, CannotJudge, &fitted);
     let none = changed("placement-balancer", &[("polling = 8", "polling = 0")]);
-    verdicts(
-        &simulated(&none),
-        &[("beat the free balancer", DoesNotHold)],
-    );
+    all(&simulated(&none), DoesNotHold, &["beat the free balancer"]);
 }

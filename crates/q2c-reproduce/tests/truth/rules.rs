@@ -5,13 +5,13 @@
 //! sleeps longest has the least CPU. Where it is below 0 the rule oversleeps, hears its own
 //! oversleep, and sleeps still longer.
 
-use crate::harness::{changed, others};
+use crate::harness::{about, all, changed};
 use Verdict::{DoesNotHold, Holds, Undecided};
 use q2c_model::{Bytes, Direction, Nanos, TakenAs};
 use q2c_policy::Io;
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::studies::rules::{Draw, library, points};
-use q2c_reproduce::{About, Experiment, judged};
+use q2c_reproduce::{Experiment, judged};
 use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::Recording;
@@ -44,8 +44,7 @@ fn pattern(name: &str, us: f64) -> Trace {
     }
 }
 
-/// The experiment with one rule in each of its groups and no others: `named` for `min` with 70 to
-/// 90 %, and `other` for `min` with other ratios.
+/// `named` for `min` with 70 to 90 %, and `other` for `min` with other ratios.
 fn with_rules(named: &str, other: &str) -> Experiment {
     let periods = "1ms|2ms|5ms|10ms|20ms|50ms|100ms|200ms";
     let family = |text: &str| format!("{text},period={periods}");
@@ -66,31 +65,13 @@ fn studied(experiment: &Experiment, traces: &[Trace], trials: u32) -> ReproduceR
     let draw = Draw { trials, seed: 1 };
     let stop = AtomicBool::new(false);
     let points = points(rules, traces, draw, &stop, &mut |_| {}).unwrap();
-    let about = About {
-        present: &Present::default(),
-        target: None,
-        scale: 1.0,
-        trials,
-        seed: 1,
-        started_unix_s: 0,
-        seconds: 0.0,
-        idle_busy_cpus: 0.0,
-    };
-    judged(experiment, &about, points)
-}
-
-/// The claims, by a part of their words, all with this verdict.
-fn all(verdict: Verdict) -> [(&'static str, Verdict); 3] {
-    [
-        ("of the published rules", verdict),
-        ("sources that had no part", verdict),
-        ("of all rules", verdict),
-    ]
+    judged(experiment, &about(&Present::default(), 1.0, trials), points)
 }
 
 fn found(result: &ReproduceResult, verdict: Verdict) {
-    let others = others(result, &all(verdict));
-    assert!(others.is_empty(), "{}", others.join("\n"));
+    let rules = "of the published rules";
+    let says = [rules, "sources that had no part", "of all rules"];
+    all(result, verdict, &says);
 }
 
 fn slow() -> [Trace; 3] {
@@ -101,12 +82,8 @@ fn slow() -> [Trace; 3] {
 fn the_claims_hold_where_the_named_ratio_is_best_on_every_pattern() {
     let result = studied(&with_rules("min:90%,1ms", "min:50%,1ms"), &slow(), 40);
     found(&result, Holds);
-    assert!(
-        result
-            .claims
-            .iter()
-            .all(|claim| claim.basis == Basis::Predicted)
-    );
+    let mut claims = result.claims.iter();
+    assert!(claims.all(|claim| claim.basis == Basis::Predicted));
 }
 
 #[test]
@@ -127,8 +104,7 @@ fn they_are_undecided_where_it_depends_on_the_sources() {
     found(&one, Undecided);
 }
 
-/// Losses of the library as it is, the first trial, against those of `q2c poll study` in
-/// docs/journal/2026-11-25-rule-study.md, in percent.
+/// Against the losses of `q2c poll study` in docs/journal/2026-11-25-rule-study.md, percent.
 #[test]
 fn the_library_gives_the_losses_of_poll_study() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,8 +11,7 @@ fn placed(method: &str, cpus: &[u32]) -> Option<Placed> {
     lanes::tests::placed(method, 1, cpus)
 }
 
-/// A slice of a lane that ends with slice number `last`, and has done 10 I/Os in each of the
-/// slices of time from `first` on.
+/// A slice up to number `last` with 10 I/Os in each of the slices of time from `first` on.
 fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
     let many = last + 1 - first;
     LiveSlice {
@@ -83,10 +82,8 @@ fn phases_are_cut_at_the_order() {
         }
     }
     let periods = |phase: &PhaseTrial| phase.jobs[0].rule_period_s;
-    assert_eq!(
-        found.iter().map(periods).collect::<Vec<_>>(),
-        [None, Some(0.02)]
-    );
+    let periods: Vec<_> = found.iter().map(periods).collect();
+    assert_eq!(periods, [None, Some(0.02)]);
 }
 
 /// The first thread takes the order at slice 5. The other is in a slice that begins with 3 and ends
