@@ -14,8 +14,7 @@ use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::KernelPoint;
 use q2c_stats::{Shape, mean, median, percentile, sorted};
 
-/// Lengths of the sleeps that end before most completions, as shares of the 10th percentile of the
-/// latencies.
+/// Sleeps that end before most completions, as shares of the latencies' 10th percentile.
 const SHORTER: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
 /// Length of the sleep that outlives nearly every request, as a multiple of the 90th percentile. A
 /// much longer sleep would be later than those that rules ask for, because CPUs sleep deeper in it.
@@ -36,17 +35,14 @@ const CUTS: [f64; 2] = [0.005, 0.95];
 /// Most deviations that are kept: consecutive ones, so that bursts stay bursts.
 const KEPT: usize = 2_048;
 
-/// The points, and the costs that follow from them.
 pub(crate) struct Calibrated {
     pub points: Vec<KernelPoint>,
     pub cost: CostModel,
 }
 
-/// One fixed sleep, with classic polling before and after it.
 struct Point {
     asked: f64,
     slept: Stretch,
-    /// CPU and time of its requests.
     levels: Levels,
     /// Those of classic polling before and after it, in the mean.
     classic: Levels,
@@ -54,7 +50,6 @@ struct Point {
     classic_waits: Vec<f64>,
 }
 
-/// A stretch of classic polling.
 struct Classic {
     levels: Levels,
     waits: Vec<f64>,
@@ -72,13 +67,10 @@ impl Classic {
 /// CPU and time of one request in a stretch, ns.
 #[derive(Clone, Copy)]
 struct Levels {
-    /// Thread CPU.
     cpu: f64,
     /// Busy CPU of the machine beyond that of the threads.
     other_cpu: f64,
-    /// Mean of D2C.
     wait: f64,
-    /// Median of D2C.
     median: f64,
 }
 
@@ -184,7 +176,6 @@ impl Point {
         self.slept.total.rates.miss_rate.unwrap_or(0.0)
     }
 
-    /// Mean delay of the next look, ns.
     fn delay(&self) -> f64 {
         let slept = self.slept.total.slept_ns.unwrap_or(self.asked);
         (slept - self.asked).max(0.0)
@@ -266,13 +257,11 @@ fn fit(points: &[Point]) -> CostModel {
     }
 }
 
-/// Ascending points as a curve.
 fn curve(points: Vec<(f64, f64)>) -> Curve {
     let (x, y) = points.into_iter().unzip();
     Curve { x, y }
 }
 
-/// The lateness of wake-ups, ns.
 fn lateness(outlives: &Point) -> Shape {
     let late: Vec<f64> = outlives.late().into_iter().filter(|&l| l >= 0.0).collect();
     Shape::of(&late, CUTS, KEPT)
@@ -280,13 +269,10 @@ fn lateness(outlives: &Point) -> Shape {
 
 /// A delay with this median curve. The bounds of the lateness move with the curve.
 fn wake(late: &Shape, base: Curve) -> WakeDelay {
-    let moved = |bound: f64| Curve {
-        x: base.x.clone(),
-        y: base
-            .y
-            .iter()
-            .map(|y| (y + bound - late.middle).max(0.0))
-            .collect(),
+    let moved = |bound: f64| {
+        let y = base.y.iter().map(|y| (y + bound - late.middle).max(0.0));
+        let (x, y) = (base.x.clone(), y.collect());
+        Curve { x, y }
     };
     WakeDelay {
         least_ns: moved(late.least),

@@ -5,15 +5,10 @@ use q2c_policy::PolicySpec;
 use q2c_sim::Grid;
 use q2c_steer::Steering;
 
-/// The shortest window of a rule. The daemon looks every half window and not more often than every
-/// millisecond, so a shorter window would end unseen.
+/// The daemon looks every half window, and every millisecond at most.
 pub(crate) const SHORTEST_WINDOW: Nanos = Nanos::from_millis(2);
 
-/// The rules to simulate, and the number of those that the kernel cannot follow: the named ones, or
-/// without any the standard grid for this median latency.
-///
-/// # Errors
-/// The kernel can follow none of them.
+/// The named ones, or the standard grid; and the number of those that the kernel cannot follow.
 pub(crate) fn candidates(
     named: &[PolicySpec],
     p50: Nanos,

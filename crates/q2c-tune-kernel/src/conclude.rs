@@ -1,5 +1,4 @@
-//! The result of a run: medians over the trials, figures over those of classic polling, the
-//! verdict.
+//! Medians over the trials, figures over those of classic polling, the verdict.
 
 use super::calibrate::Calibrated;
 use super::tune::{Trial, Tried, TuneKernel};
@@ -15,7 +14,6 @@ use q2c_result::sweep::SweepInput;
 use q2c_result::tune::{PerCore, Relative, Verdict};
 use q2c_stats::{Interval, percentile, sorted};
 
-/// Everything that the phases found.
 pub(crate) struct Gathered {
     pub recorded: SweepInput,
     pub calibrated: Calibrated,
@@ -77,8 +75,7 @@ fn totals(tried: &Tried) -> impl Iterator<Item = &KernelInterval> {
     tried.trials.iter().map(|trial| &trial.stretch.total)
 }
 
-/// The method of a run. Each trial is compared with the mean of the classic polling before and
-/// after it.
+/// Each trial is compared with the mean of the classic polling before and after it.
 fn method(tried: &Tried) -> KernelMethod {
     let of = |value: &dyn Fn(&KernelInterval) -> f64| {
         Interval::of(&totals(tried).map(value).collect::<Vec<_>>())
@@ -135,7 +132,6 @@ fn method(tried: &Tried) -> KernelMethod {
     }
 }
 
-/// How far the predictions were off.
 fn off(tried: &Tried) -> Rates<Interval> {
     let over = |error: fn(&Rates<f64>, &Rates<f64>) -> f64| {
         let one = |trial: &Trial| {
@@ -169,7 +165,6 @@ fn series(tried: &Tried) -> Vec<KernelInterval> {
     middle.map_or_else(Vec::new, |trial| trial.stretch.series.clone())
 }
 
-/// The verdict over the methods, of which the first is classic polling.
 fn decide(methods: &[KernelMethod], floor: f64, goal: &Goal) -> (Verdict, Method) {
     let ways = methods[1..].iter().map(|m| KernelWay {
         method: &m.method,
@@ -207,11 +202,11 @@ fn warnings(of: &Gathered) -> Vec<Warning> {
     }
     let outlived = of.calibrated.points.last().map_or(1.0, |p| p.miss_rate);
     if outlived < 0.85 {
+        let percent = outlived * 100.0;
         warnings.push(Warning {
             id: "lateness-not-seen".to_owned(),
             found: format!(
-                "of the longest calibrated sleeps {:.0} % outlived their request",
-                outlived * 100.0
+                "of the longest calibrated sleeps {percent:.0} % outlived their request"
             ),
             means: "the lateness of wake-ups is known from these only, and predictions are worse"
                 .to_owned(),

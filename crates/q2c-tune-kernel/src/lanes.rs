@@ -12,15 +12,12 @@ const ANY: Io = Io {
     bytes: 4_096,
 };
 
-/// The polled reads and writes among these completions, as lanes of depth 1, and how they were
-/// taken: one lane or more for each thread, device time from the hand-over to the driver to the
-/// completion. Threads that poll are busy in their think time, too, so it costs CPU. Without a
-/// request there is no lane.
+/// The polled reads and writes as lanes of depth 1, and how they were taken: one lane or more for
+/// each thread, device time from the hand-over to the driver to the completion. Threads poll in
+/// their think time, too, so it costs CPU. Without a request there is no lane.
 pub(crate) fn lanes(completions: &[Completion]) -> (Vec<Recording>, TakenAs) {
-    let mut polled: Vec<&Completion> = completions
-        .iter()
-        .filter(|done| class_of(done).is_some())
-        .collect();
+    let is_polled = |done: &&Completion| class_of(done).is_some();
+    let mut polled: Vec<&Completion> = completions.iter().filter(is_polled).collect();
     polled.sort_by_key(|done| issued(done));
     let records: Vec<IoRecord> = polled.into_iter().map(record).collect();
     let mut taken = Recordings::new(Taking::default());
@@ -33,14 +30,8 @@ pub(crate) fn lanes(completions: &[Completion]) -> (Vec<Recording>, TakenAs) {
 }
 
 fn record(done: &Completion) -> IoRecord {
-    let mut record = IoRecord::new(
-        0,
-        Layer::Block,
-        DevId::default(),
-        done.op,
-        Sectors(0),
-        Bytes(done.bytes.into()),
-    );
+    let (device, bytes) = (DevId::default(), Bytes(done.bytes.into()));
+    let mut record = IoRecord::new(0, Layer::Block, device, done.op, Sectors(0), bytes);
     record.lane = done.tid;
     record.issue_ns = Some(Nanos(issued(done)));
     record.complete_ns = Some(done.at);
@@ -48,8 +39,7 @@ fn record(done: &Completion) -> IoRecord {
     record
 }
 
-/// The same lanes with every request of one class, as a rule sees them whose sleep is written to
-/// `io_poll_delay`.
+/// As a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
 pub(crate) fn of_one_class(lanes: &[Recording]) -> Vec<Recording> {
     let one = |lane: &Recording| {
         let mut same = Recording {
@@ -64,7 +54,6 @@ pub(crate) fn of_one_class(lanes: &[Recording]) -> Vec<Recording> {
     lanes.iter().map(one).collect()
 }
 
-/// When the request was handed to the driver, ns.
 fn issued(done: &Completion) -> u64 {
     done.at.0.saturating_sub(done.latency.0)
 }
@@ -86,8 +75,7 @@ mod tests {
         }
     }
 
-    /// Thread 8 has two requests in flight from 110 to 150, so it has two lanes. The trace ends at
-    /// 400, and every lane lasts until then.
+    /// Thread 8 has two requests in flight from 110 to 150. Every lane lasts until the end, 400.
     #[test]
     fn threads_are_lanes_and_overlaps_make_more() {
         let completions = [
@@ -99,18 +87,14 @@ mod tests {
             done(8, 160, 400),
         ];
         let (lanes, taken_as) = lanes(&completions);
-        let times: Vec<(Vec<f32>, Vec<f32>)> = lanes
-            .iter()
-            .map(|lane| (lane.wait.to_vec(), lane.gap.to_vec()))
-            .collect();
-        assert_eq!(
-            times,
-            [
-                (vec![100.0, 70.0], vec![30.0, 200.0]),
-                (vec![80.0, 200.0], vec![10.0, 100.0]),
-                (vec![40.0, 240.0], vec![10.0, 0.0]),
-            ]
-        );
+        let times = |lane: &Recording| (lane.wait.to_vec(), lane.gap.to_vec());
+        let times: Vec<(Vec<f32>, Vec<f32>)> = lanes.iter().map(times).collect();
+        let wanted = [
+            (vec![100.0, 70.0], vec![30.0, 200.0]),
+            (vec![80.0, 200.0], vec![10.0, 100.0]),
+            (vec![40.0, 240.0], vec![10.0, 0.0]),
+        ];
+        assert_eq!(times, wanted);
         assert!(lanes.iter().all(|lane| lane.gap_cpu.is_none()));
         assert_eq!((taken_as.owners, taken_as.polled), (2, Some(6)));
     }
@@ -133,8 +117,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every request is in one lane, and no lane has two requests in flight: waits and gaps of
-        /// a lane add up to the time from its first hand-over to its last completion.
+        /// Waits and gaps of a lane add up to the time from its first hand-over to its last
+        /// completion.
         #[test]
         fn lanes_have_depth_one(
             requests in proptest::collection::vec((0_u32..3, 0_u64..1_000, 1_u64..300), 1..60)

@@ -4,11 +4,9 @@ use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Token};
 use q2c_steer::look_time;
 
-/// A rule whose decision reaches the device only when the daemon looks at it, in whole
-/// microseconds.
+/// A rule whose decision reaches the device, in whole microseconds, when the daemon looks.
 struct Looked {
     rule: Box<dyn Lane>,
-    /// Time between two looks.
     every: Nanos,
     /// Number of the last look, and the decision that stands since.
     stands: Option<(u64, Decision)>,
@@ -64,8 +62,7 @@ mod tests {
         bytes: 4_096,
     };
 
-    /// The daemon looks every 5 ms. What a window of 10 ms gave stands from the first look after
-    /// its end.
+    /// The daemon looks every 5 ms; a window of 10 ms counts from the first look after its end.
     #[test]
     fn a_value_stands_until_the_next_look() {
         let policy: PolicySpec = "min:50%,10ms".parse().unwrap();

@@ -1,5 +1,4 @@
-//! The device under the load: the daemon that sets its sleep, and the watch of what the kernel
-//! does.
+//! The daemon that sets the device's sleep, and the watch of what the kernel does.
 
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
@@ -20,11 +19,8 @@ const ENOUGH: u64 = 10;
 
 /// One stretch of time in which the kernel polled by one method.
 pub(crate) struct Stretch {
-    /// The figures of the whole stretch.
     pub total: KernelInterval,
-    /// The figures by interval.
     pub series: Vec<KernelInterval>,
-    /// The polled requests that completed.
     pub completions: Vec<Completion>,
 }
 
@@ -36,10 +32,8 @@ impl Stretch {
     }
 }
 
-/// A device whose polling is set and watched. Its setting is put back when this value is dropped.
-///
-/// Probes are attached when the rig is made, before the load begins, and removed when it is
-/// dropped.
+/// A device whose polling is set, and watched from before the load begins until this is dropped.
+/// The setting is put back then.
 pub struct Rig<'a> {
     daemon: Daemon,
     watch: KernelWatch,
@@ -49,10 +43,6 @@ pub struct Rig<'a> {
 
 impl<'a> Rig<'a> {
     /// Attaches the probes and locks the setting. Raising `stop` ends every phase early.
-    ///
-    /// # Errors
-    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or another
-    /// run of q2c holds the setting.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -69,9 +59,6 @@ impl<'a> Rig<'a> {
     }
 
     /// Waits until the load polls the device, under classic polling.
-    ///
-    /// # Errors
-    /// There is no polled request within `patience`.
     pub fn wait_for_load(&mut self, patience: Nanos) -> Result<(), Fault> {
         self.set(&Method::POLL)?;
         let end = monotonic_ns() + patience.0;
@@ -85,8 +72,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Lets the kernel poll by `method`, for `settle` uncounted and then for `length`, which is cut
-    /// into `parts` intervals.
+    /// Polls by `method`, for `settle` uncounted and then for `length` in `parts` intervals.
     pub(crate) fn stretch(
         &mut self,
         method: &Method,
@@ -129,18 +115,16 @@ impl<'a> Rig<'a> {
         Ok(self.daemon.pulse()?.lost)
     }
 
-    /// From the next turn on the kernel polls by this method: classic polling for any method that
-    /// is not the kernel's own.
+    /// Classic polling for any method that is not the kernel's own.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
-        match method {
+        let delay = match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {
-                self.daemon.follow(&policy.fresh())?;
+                return self.daemon.follow(&policy.fresh());
             }
-            Method::HybridKernel(sleep) => {
-                self.daemon.hold(Delay::of(sleep).unwrap_or(Delay::CLASSIC));
-            }
-            _ => self.daemon.hold(Delay::CLASSIC),
-        }
+            Method::HybridKernel(sleep) => Delay::of(sleep).unwrap_or(Delay::CLASSIC),
+            _ => Delay::CLASSIC,
+        };
+        self.daemon.hold(delay);
         Ok(())
     }
 
@@ -152,10 +136,9 @@ impl<'a> Rig<'a> {
     }
 
     fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+        let stopped = "tune the kernel's polling: stopped by a signal";
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(Fault::stopped(
-                "tune the kernel's polling: stopped by a signal",
-            )),
+            true => Err(Fault::stopped(stopped)),
             false => self.daemon.turn_with(seen),
         }
     }

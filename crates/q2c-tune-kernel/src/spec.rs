@@ -17,8 +17,7 @@ pub struct TuneKernelSpec {
     pub trial: Nanos,
     /// Trials of each method.
     pub trials: u32,
-    /// Rules to simulate; empty for the standard grid. Those that the kernel cannot follow are left
-    /// out and counted.
+    /// Rules to simulate; empty for the standard grid. Those that do not fit are counted.
     pub policies: Vec<PolicySpec>,
     /// The figure by which the best rule is chosen.
     pub objective: Objective,

@@ -41,7 +41,6 @@ pub struct TuneKernel<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// A method under trial.
 pub(crate) struct Tried {
     pub method: Method,
     pub role: Role,
@@ -49,7 +48,6 @@ pub(crate) struct Tried {
     pub predicted_first: Simulated,
 }
 
-/// One trial of a method.
 pub(crate) struct Trial {
     pub stretch: Stretch,
     /// Classic polling right before it and right after it; of a trial of classic polling, itself.
@@ -58,13 +56,11 @@ pub(crate) struct Trial {
     pub predicted: Simulated,
 }
 
-/// A trial of classic polling, for the trials beside it.
 struct Classic {
     lanes: Vec<Recording>,
     total: KernelInterval,
 }
 
-/// The recording under classic polling.
 struct Recorded {
     lanes: Vec<Recording>,
     input: SweepInput,
@@ -72,12 +68,7 @@ struct Recorded {
 }
 
 impl TuneKernel<'_> {
-    /// Records, calibrates, simulates, steers and verifies. `told` is called with the name of each
-    /// phase.
-    ///
-    /// # Errors
-    /// The kernel's polling cannot be watched or steered, nobody polls the device, no rule can be
-    /// followed, or a signal came. The setting is put back when the rig ends.
+    /// `told` is called with the name of each phase.
     pub fn run(
         &self,
         rig: &mut Rig<'_>,
@@ -98,21 +89,19 @@ impl TuneKernel<'_> {
         let best = self.best(&recorded, &calibrated.cost, &policies)?;
         let mut tried = self.methods(&recorded, &calibrated.cost, best.as_ref());
         let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut tried, told)?;
-        Ok(conclude(
-            self,
-            Gathered {
-                recorded: recorded.input,
-                calibrated,
-                simulated: policies.len() as u64,
-                not_followed: not_followed as u64,
-                best: best.map(|policy| policy.to_string()),
-                tried,
-                own_cpu_pct,
-                lost: rig.take_lost()?,
-                started_unix_s: started.map_or(0, |t| t.as_secs()),
-                seconds: begun.elapsed().as_secs_f64(),
-            },
-        ))
+        let gathered = Gathered {
+            recorded: recorded.input,
+            calibrated,
+            simulated: policies.len() as u64,
+            not_followed: not_followed as u64,
+            best: best.map(|policy| policy.to_string()),
+            tried,
+            own_cpu_pct,
+            lost: rig.take_lost()?,
+            started_unix_s: started.map_or(0, |t| t.as_secs()),
+            seconds: begun.elapsed().as_secs_f64(),
+        };
+        Ok(conclude(self, gathered))
     }
 
     /// The best rule by simulation; `None` when none keeps the limits.
@@ -175,9 +164,9 @@ impl TuneKernel<'_> {
         methods.into_iter().map(tried).collect()
     }
 
-    /// Runs rounds of trials in an order that changes, with classic polling before and after each
-    /// of them: a device that gets slower or faster meanwhile does so for both. Returns the CPU of
-    /// this process in the trials with steering, percent of one CPU.
+    /// Trials in an order that changes, with classic polling before and after each: a device that
+    /// drifts does so for both. Returns the CPU of this process while it steered, percent of one
+    /// CPU.
     fn verify(
         &self,
         rig: &mut Rig<'_>,
@@ -213,7 +202,6 @@ impl TuneKernel<'_> {
         Ok(own / f64::from(steered.max(1)))
     }
 
-    /// A trial of classic polling.
     fn classic(
         &self,
         rig: &mut Rig<'_>,
@@ -236,7 +224,6 @@ impl TuneKernel<'_> {
         rig.stretch(method, settle, self.spec.trial, (INTERVALS, "verifying"))
     }
 
-    /// Simulates a method on recorded lanes.
     fn predict(&self, method: &Method, lanes: &[Recording], cost: &CostModel) -> Simulated {
         let one_class = of_one_class(lanes);
         let rule = rule_of(method);
@@ -280,11 +267,8 @@ fn recorded(disk: &str, stretch: &Stretch) -> Recorded {
     let (lanes, taken_as) = lanes(&stretch.completions);
     let waits = stretch.waits();
     let ascending = sorted(&waits);
-    let mut sizes: Vec<Bytes> = stretch
-        .completions
-        .iter()
-        .map(|done| Bytes(done.bytes.into()))
-        .collect();
+    let sizes = stretch.completions.iter();
+    let mut sizes: Vec<Bytes> = sizes.map(|done| Bytes(done.bytes.into())).collect();
     sizes.sort_unstable();
     sizes.dedup();
     Recorded {
