@@ -19,7 +19,6 @@ fn main() {
     }
 }
 
-/// Compiles the program of one probe.
 fn compile(folder: &Path, out: &Path) -> Result<(), String> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let source = folder.join(format!("{name}.bpf.c"));

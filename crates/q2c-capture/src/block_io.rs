@@ -9,6 +9,7 @@ mod raw;
 
 pub use counts::{Counts, Lost, Unfinished};
 
+use crate::error::Took;
 use crate::missing::Missing;
 use crate::object::Object;
 use crate::rings::{Drained, PATIENCE, ring_size};
@@ -26,7 +27,6 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
 
 /// Programs whose tracepoint passes a request: program and tracepoint. Programs are attached from
@@ -37,7 +37,6 @@ const OF_REQUESTS: [(&str, &str); 3] = [
     ("issue", "block_rq_issue"),
     ("insert", "block_rq_insert"),
 ];
-/// Programs whose tracepoint passes a bio: program and tracepoint.
 const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
 const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
 
@@ -67,10 +66,6 @@ struct Unqueued {
 
 impl BlockIo {
     /// Begins to record 1 to 8 disks.
-    ///
-    /// # Errors
-    /// There are more disks or none, or a disk has no device number; a permission is lacking, or
-    /// the kernel refuses.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let settings = Settings::new(disks, wanted, permission::release(roots))?;
@@ -96,9 +91,7 @@ impl BlockIo {
     }
 
     /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
-    ///
-    /// # Errors
-    /// The error of `take`; the record it was given is lost.
+    /// When `take` fails, the record it was given is lost.
     pub fn drain<E>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -119,14 +112,8 @@ impl BlockIo {
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 200 ms to
     /// complete. All remaining records are handed on. Afterwards [`BlockIo::lost`] says what the
-    /// recording lacks.
-    ///
-    /// # Errors
-    /// The outer error: a map cannot be read. The inner error is that of `take`.
-    pub fn end<E>(
-        &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    /// recording lacks. The inner error is that of `take`.
+    pub fn end<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
         self.end_beside(take, || {})
     }
 
@@ -135,7 +122,7 @@ impl BlockIo {
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
         mut meanwhile: impl FnMut(),
-    ) -> Result<Result<(), E>, ProbeError> {
+    ) -> Took<(), E> {
         self.missed = self.object.misses();
         self.unqueued.at_end = Some(self.counts()?.unqueued);
         self.object.unload(self.first);
@@ -159,9 +146,6 @@ impl BlockIo {
     }
 
     /// What the recording lacks so far.
-    ///
-    /// # Errors
-    /// A map cannot be read.
     pub fn lost(&self) -> Result<Lost, ProbeError> {
         Ok(Lost {
             counts: self.counts()?,
@@ -172,25 +156,16 @@ impl BlockIo {
 
     /// The program's counts since the queueing is watched.
     pub(crate) fn counts(&self) -> Result<Counts, ProbeError> {
-        let map = self
-            .object
-            .ebpf
-            .map("counted")
-            .expect("a map of the object");
+        let map = self.object.map("counted");
         let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
         let cpus = read().map_err(|error| self.object.unread(&error))?;
         let mut counts = Counts::of(&cpus);
-        counts.unqueued = self
-            .unqueued
-            .at_end
-            .unwrap_or(counts.unqueued - self.unqueued.before);
+        let until_now = counts.unqueued - self.unqueued.before;
+        counts.unqueued = self.unqueued.at_end.unwrap_or(until_now);
         Ok(counts)
     }
 
     /// What the recording lacks so far, with the reasons in words.
-    ///
-    /// # Errors
-    /// A map cannot be read.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.lost()?;
         Ok(Missing {
@@ -202,22 +177,13 @@ impl BlockIo {
     }
 
     /// How many I/Os were seen queued and are not complete.
-    ///
-    /// # Errors
-    /// A map cannot be read.
     pub fn in_flight_now(&self) -> Result<u64, ProbeError> {
-        let Unfinished {
-            queued,
-            requested,
-            issued,
-        } = self.in_flight()?;
-        Ok(queued + requested + issued)
+        let flying = self.in_flight()?;
+        Ok(flying.queued + flying.requested + flying.issued)
     }
 
-    /// The I/Os that were seen queued and are not complete, by how far they have come.
     fn in_flight(&self) -> Result<Unfinished, ProbeError> {
-        let map = self.object.ebpf.map("ios").expect("a map of the object");
-        let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(map);
+        let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(self.object.map("ios"));
         let ios = ios.map_err(|error| self.object.unread(&error))?;
         let mut unfinished = Unfinished::default();
         for (_, io) in ios.iter().filter_map(Result::ok) {
@@ -227,7 +193,6 @@ impl BlockIo {
     }
 }
 
-/// Values for the constants of the BPF program.
 struct Settings {
     devices: [u32; DISKS],
     ops: u32,
@@ -272,18 +237,21 @@ impl Settings {
     }
 
     fn set<'a>(&'a self, loader: &mut EbpfLoader<'a>) {
+        for (name, value) in [
+            ("ops", &self.ops),
+            ("least_bytes", &self.least_bytes),
+            ("most_bytes", &self.most_bytes),
+            ("wanted_pid", &self.pid),
+            ("all_have_requests", &self.all_have_requests),
+            ("flush_sequence", &self.flush_sequence),
+        ] {
+            loader.override_global(name, value, true);
+        }
         loader.override_global("devices", &self.devices, true);
-        loader.override_global("ops", &self.ops, true);
-        loader.override_global("least_bytes", &self.least_bytes, true);
-        loader.override_global("most_bytes", &self.most_bytes, true);
-        loader.override_global("wanted_pid", &self.pid, true);
         loader.override_global("latency_above", &self.latency_above, true);
-        loader.override_global("all_have_requests", &self.all_have_requests, true);
-        loader.override_global("flush_sequence", &self.flush_sequence, true);
     }
 }
 
-/// Makes one ring for each CPU and puts it into the program's table `rings`.
 fn make_rings(
     object: &mut Object,
     cpus: impl Iterator<Item = u32>,
@@ -302,8 +270,7 @@ fn make_rings(
         }
         Ok(rings)
     };
-    let made = make();
-    made.map_err(|error| object.refused("make the rings of the BPF program", &*error))
+    make().map_err(|error| object.refused("make the rings of the BPF program", &*error))
 }
 
 /// Puts the programs on their tracepoints. Returns the program that sees I/Os begin.

@@ -33,7 +33,6 @@ pub struct Collected<T> {
 
 impl<T> Collected<T> {
     /// CPU time of the thread that read the recording, percent of one CPU.
-    #[must_use]
     pub fn reader_cpu_pct(&self) -> f64 {
         self.cpu_ns as f64 / self.wall_ns.max(1) as f64 * 100.0
     }
@@ -47,7 +46,6 @@ struct Kept<T> {
 /// Makes of an I/O what is kept of it, or `None` when it is not wanted.
 type Keep<T> = Box<dyn FnMut(&Recorded) -> Option<T> + Send>;
 
-/// Keeps I/Os until they are taken out.
 struct Keeping<T> {
     shared: Arc<Mutex<Kept<T>>>,
     most: usize,
@@ -75,9 +73,6 @@ impl<T: Send + 'static> Collector<T> {
     /// Goes on with a recording that was attached. `keep` makes of an I/O what is kept of it, or
     /// `None` when it is not wanted. At most `most` I/Os are kept at a time. The thread calls
     /// `first` before it reads, for example to leave a CPU.
-    ///
-    /// # Errors
-    /// The machine gives no thread.
     pub fn begin(
         recorder: Recorder,
         most: usize,
@@ -102,14 +97,12 @@ impl<T: Send + 'static> Collector<T> {
     }
 
     /// The way in which the recording is made.
-    #[must_use]
     pub fn by(&self) -> CapturedBy {
         self.by
     }
 
     /// Takes out the I/Os that have come since the last call, and the number of those for which
     /// there was no room.
-    #[must_use]
     pub fn take(&self) -> (Vec<T>, u64) {
         let mut kept = kept(&self.shared);
         (take(&mut kept.ios), take(&mut kept.not_kept))
@@ -117,15 +110,11 @@ impl<T: Send + 'static> Collector<T> {
 
     /// Whether the thread has ended by itself: the recording cannot be read any more, and
     /// [`Collector::end`] tells why.
-    #[must_use]
     pub fn broken(&self) -> bool {
         self.following.broken()
     }
 
     /// Ends the recording. I/Os in flight get a moment to complete.
-    ///
-    /// # Errors
-    /// The recorder's buffers could not be read.
     pub fn end(self) -> Result<Collected<T>, ProbeError> {
         let ended = self.following.end()?;
         let mut kept = kept(&self.shared);

@@ -6,12 +6,9 @@ use crate::object::Object;
 use crate::symbols::Symbols;
 use crate::{ProbeError, permission};
 use aya::maps::{HashMap, MapData, PerCpuArray, StackTraceMap};
-use q2c_host::Roots;
-use q2c_host::machine;
-use q2c_model::CpuId;
+use q2c_host::{Roots, machine};
 use std::process;
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/cpu_profile.bpf.o"));
 
 /// Samples per second of CPU time: a prime number, so that it keeps no step with timers.
@@ -38,7 +35,7 @@ pub struct StackSamples {
 /// What the probe saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuProfileCounts {
-    /// What the samples were taken by.
+    /// What took the samples.
     pub by: SampledBy,
     /// Samples in the kernel, by stack.
     pub kernel: Vec<StackSamples>,
@@ -57,9 +54,6 @@ pub struct CpuProfile {
 
 impl CpuProfile {
     /// Begins to watch the threads of this process on all CPUs.
-    ///
-    /// # Errors
-    /// A permission is lacking, or the kernel refuses.
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let symbols = Symbols::read(roots)?;
@@ -67,7 +61,7 @@ impl CpuProfile {
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             loader.override_global("wanted_pid", &pid, true);
         })?;
-        let cpus: Vec<CpuId> = machine::online(roots);
+        let cpus = machine::online(roots);
         let by = match object.on_cycles("sample", &cpus, HERTZ)? {
             true => SampledBy::Cycles,
             false => {
@@ -83,11 +77,8 @@ impl CpuProfile {
     }
 
     /// What was counted since the probe was attached.
-    ///
-    /// # Errors
-    /// A map of the kernel cannot be read.
     pub fn read(&self) -> Result<CpuProfileCounts, ProbeError> {
-        let map = |name| self.object.ebpf.map(name).expect("a map of the object");
+        let map = |name| self.object.map(name);
         let sum = |name| {
             let counts = PerCpuArray::<&MapData, u64>::try_from(map(name))?.get(&0, 0)?;
             Ok::<u64, aya::maps::MapError>(counts.iter().sum())

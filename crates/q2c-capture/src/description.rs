@@ -22,7 +22,6 @@ pub struct Description {
 impl Description {
     /// Describes a recording that ends now. `filter` says in words which I/Os were wanted; it is
     /// `None` when all were. `missing` says what the recording lacks.
-    #[must_use]
     pub fn new(
         roots: &Roots,
         target: &CaptureTarget,
@@ -32,31 +31,23 @@ impl Description {
     ) -> Self {
         let machine = machine::read(roots);
         let unproved = &target.target_disk.unproved;
+        let unproved = (!unproved.is_empty()).then(|| unproved.join("; "));
+        let refused = recorder.refused().map(ToString::to_string);
         let facts = [
             ("kernel", Some(machine.kernel)),
             ("cpu_model", machine.cpu_model),
             ("target", Some(target.name.clone())),
             ("disks", Some(target.names())),
-            (
-                "unproved",
-                (!unproved.is_empty()).then(|| unproved.join("; ")),
-            ),
+            ("unproved", unproved),
             ("capture", Some(recorder.by().name().to_owned())),
-            (
-                "capture.bpf_refused",
-                recorder.refused().map(ToString::to_string),
-            ),
+            ("capture.bpf_refused", refused),
             ("filter", filter),
         ];
-        let told = facts
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let facts = facts.into_iter();
+        let told = facts.filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let mut facts: BTreeMap<String, String> = told.collect();
         facts.extend(missing.facts.clone());
-        target
-            .disks()
-            .iter()
-            .for_each(|disk| facts.extend(queue_facts(disk)));
+        facts.extend(target.disks().iter().flat_map(queue_facts));
         Description {
             missing,
             unix_of_zero: unix_of_zero(),
@@ -65,7 +56,6 @@ impl Description {
     }
 
     /// What the recording lacks.
-    #[must_use]
     pub fn missing(&self) -> &Missing {
         &self.missing
     }
@@ -87,7 +77,6 @@ impl Description {
     }
 
     /// The metadata of a trace whose first I/O began at `origin`, ns of CLOCK_MONOTONIC.
-    #[must_use]
     pub fn meta(self, origin: Option<u64>) -> TraceMeta {
         let zero = self.unix_of_zero.zip(origin);
         TraceMeta {
@@ -108,15 +97,13 @@ impl Description {
 pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<> {
     let map = hardware_queues(disk).map(|queues| show_hardware_queues(&queues));
     let delay = fs::read_to_string(disk.dir.join("queue/io_poll_delay")).ok();
+    let delay = delay.map(|text| text.trim().to_owned());
     let all = [
         (facts::queue_map(disk.dev), map),
-        (
-            facts::poll_delay(disk.dev),
-            delay.map(|text| text.trim().to_owned()),
-        ),
+        (facts::poll_delay(disk.dev), delay),
     ];
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+    let all = all.into_iter();
+    all.filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn unix_of_zero() -> Option<u64> {

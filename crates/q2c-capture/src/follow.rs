@@ -19,16 +19,10 @@ pub trait Follower {
     type Error: From<ProbeError>;
 
     /// Takes an I/O that was recorded.
-    ///
-    /// # Errors
-    /// When the I/O cannot be kept.
     fn take(&mut self, io: Recorded) -> Result<(), Self::Error>;
 
     /// Is called after each reading of the buffers. Breaks when the recording shall end; else
     /// continues with the longest time until the next reading.
-    ///
-    /// # Errors
-    /// When the recording cannot go on.
     fn look(
         &mut self,
         recorder: &Recorder,
@@ -75,9 +69,6 @@ impl Pace {
 impl Recorder {
     /// Hands the I/Os on to `follower` until it ends the recording, then ends the recording and
     /// hands on the last I/Os. Returns why the recording ended, and what it lacks.
-    ///
-    /// # Errors
-    /// An error of the follower; or the buffers or the kernel's counts cannot be read.
     pub fn follow<F: Follower>(
         &mut self,
         pace: Pace,

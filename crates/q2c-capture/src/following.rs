@@ -41,9 +41,6 @@ pub struct Followed<G> {
 impl<G: Gatherer> Following<G> {
     /// Goes on with a recording that was attached. The thread calls `first` before it reads, for
     /// example to leave a CPU.
-    ///
-    /// # Errors
-    /// The machine gives no thread.
     pub fn begin(
         mut recorder: Recorder,
         pace: Pace,
@@ -72,15 +69,11 @@ impl<G: Gatherer> Following<G> {
 
     /// Whether the thread has ended by itself: the recording cannot be read any more, and
     /// [`Following::end`] tells why.
-    #[must_use]
     pub fn broken(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// Ends the recording. I/Os in flight get a moment to complete.
-    ///
-    /// # Errors
-    /// The recorder's buffers cannot be read.
     pub fn end(self) -> Result<Followed<G>, ProbeError> {
         self.over.store(true, Ordering::Release);
         let ended = self.thread.join();
@@ -88,7 +81,6 @@ impl<G: Gatherer> Following<G> {
     }
 }
 
-/// Hands I/Os on until the recording is over.
 struct Gathering<G> {
     gatherer: G,
     over: Arc<AtomicBool>,

@@ -23,7 +23,6 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use std::collections::BTreeMap;
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/kernel_hybrid.bpf.o"));
 
@@ -64,10 +63,6 @@ pub struct KernelHybrid {
 
 impl KernelHybrid {
     /// Begins to watch a disk.
-    ///
-    /// # Errors
-    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or the
-    /// kernel refuses.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         check(roots, disk)?;
         permission::check(roots)?;
@@ -79,10 +74,8 @@ impl KernelHybrid {
         let drivers: Vec<&str> = DRIVERS.into_iter().filter(|d| symbols.has(d)).collect();
         let mut callers = [[0_u64; 2]; CALLERS];
         let code = symbols.code_of(&SLEEPERS)?;
-        callers
-            .iter_mut()
-            .zip(code)
-            .for_each(|(to, from)| *to = from);
+        let places = callers.iter_mut().zip(code);
+        places.for_each(|(to, from)| *to = from);
 
         let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
         object.on_known_tracepoint("complete", "block_rq_complete")?;
@@ -93,19 +86,9 @@ impl KernelHybrid {
     }
 
     /// The counts since the probe was attached, summed over all CPUs.
-    ///
-    /// # Errors
-    /// The kernel's map cannot be read.
     pub fn read(&self) -> Result<Counts, ProbeError> {
-        let map = self
-            .object
-            .ebpf
-            .map("counted")
-            .expect("a map of the object");
-        let read = || {
-            let counted = PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?;
-            counted.get(&0, 0)
-        };
+        let map = self.object.map("counted");
+        let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
         let cpus = read().map_err(|error| self.object.unread(&error))?;
         Ok(cpus.iter().copied().map(Counts::from).sum())
     }
@@ -113,12 +96,8 @@ impl KernelHybrid {
     /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
     /// those used least recently. A thread's value changes whenever it polls, so two equal values
     /// mean that it did not poll between.
-    ///
-    /// # Errors
-    /// The kernel's map cannot be read.
     pub fn threads(&self) -> Result<BTreeMap<u32, Polling>, ProbeError> {
-        let map = self.object.ebpf.map("tasks").expect("a map of the object");
-        let tasks = HashMap::<&MapData, u32, Polling>::try_from(map);
+        let tasks = HashMap::<&MapData, u32, Polling>::try_from(self.object.map("tasks"));
         let tasks = tasks.map_err(|error| self.object.unread(&error))?;
         Ok(tasks.iter().filter_map(Result::ok).collect())
     }

@@ -10,7 +10,6 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{DevId, Nanos, Op};
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
 
 /// A request that completed.
@@ -49,9 +48,6 @@ pub struct Latency {
 
 impl Latency {
     /// Begins to watch a disk.
-    ///
-    /// # Errors
-    /// A permission is lacking, or the kernel refuses.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load(roots, OBJECT, disk.dev, None)?;
@@ -68,9 +64,6 @@ impl Latency {
 
     /// Loads the probe's maps and a program, and removes them again: whether BPF can be used here
     /// at all.
-    ///
-    /// # Errors
-    /// A permission is lacking, or the kernel refuses.
     pub fn try_to_load(roots: &Roots) -> Result<(), ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load(roots, OBJECT, DevId::default(), None)?;
@@ -85,15 +78,9 @@ impl Latency {
     }
 
     /// Counts of requests that were not seen since the probe was attached.
-    ///
-    /// # Errors
-    /// The kernel's map cannot be read.
     pub fn lost(&self) -> Result<Lost, ProbeError> {
-        let map = self.object.ebpf.map("losses").expect("a map of the object");
-        let read = || {
-            let losses = PerCpuArray::<&MapData, [u64; 2]>::try_from(map)?;
-            losses.get(&0, 0)
-        };
+        let map = self.object.map("losses");
+        let read = || PerCpuArray::<&MapData, [u64; 2]>::try_from(map)?.get(&0, 0);
         let cpus = read().map_err(|error| self.object.unread(&error))?;
         let sum = |n: usize| cpus.iter().map(|cpu| cpu[n]).sum();
         Ok(Lost {
@@ -136,12 +123,8 @@ mod tests {
     #[test]
     fn a_record_of_the_ring() {
         let mut item = Vec::new();
-        item.extend(7_000_000_u64.to_ne_bytes());
-        item.extend(81_500_u64.to_ne_bytes());
-        item.extend(4_096_u32.to_ne_bytes());
-        item.extend(1_u32.to_ne_bytes());
-        item.extend(4_711_u32.to_ne_bytes());
-        item.extend(1_u32.to_ne_bytes());
+        item.extend([7_000_000_u64, 81_500].map(u64::to_ne_bytes).concat());
+        item.extend([4_096_u32, 1, 4_711, 1].map(u32::to_ne_bytes).concat());
         let wanted = Completion {
             at: Nanos(7_000_000),
             latency: Nanos(81_500),

@@ -9,7 +9,6 @@ use aya::maps::{HashMap, MapData, PerCpuArray, StackTraceMap};
 use q2c_host::Roots;
 use std::process;
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/lock_waits.bpf.o"));
 
 /// Waits for locks of one kind from one stack.
@@ -57,9 +56,6 @@ type Waited = [u64; 2];
 
 impl LockWaits {
     /// Begins to watch the threads of this process.
-    ///
-    /// # Errors
-    /// A permission is lacking, the kernel has no such tracepoints, or it refuses.
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let symbols = Symbols::read(roots)?;
@@ -73,11 +69,8 @@ impl LockWaits {
     }
 
     /// What was seen since the probe was attached. Waits that have not ended are not in it.
-    ///
-    /// # Errors
-    /// A map of the kernel cannot be read.
     pub fn read(&self) -> Result<LockWaitCounts, ProbeError> {
-        let map = |name| self.object.ebpf.map(name).expect("a map of the object");
+        let map = |name| self.object.map(name);
         let read = || {
             let waited = HashMap::<&MapData, Site, Waited>::try_from(map("waited"))?;
             let stacks = StackTraceMap::try_from(map("stacks"))?;

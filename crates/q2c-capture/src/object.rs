@@ -1,6 +1,7 @@
 //! Loads and attaches BPF programs, and puts their errors into words.
 
 use crate::{ProbeError, permission};
+use aya::maps::Map;
 use aya::programs::perf_event::{
     HardwareEvent, PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
@@ -47,15 +48,13 @@ impl Object {
         let mut loader = EbpfLoader::new();
         set(&mut loader);
         let ebpf = loader.load(bytes);
-        let ebpf =
-            ebpf.map_err(|error| refused(roots, "make the maps of a BPF program", &error))?;
+        let ebpf = ebpf.map_err(|e| refused(roots, "make the maps of a BPF program", &e))?;
         Ok(Object {
             ebpf,
             roots: roots.clone(),
         })
     }
 
-    /// Loads a program and puts it on kernel functions.
     pub fn on_functions(&mut self, program: &str, functions: &[&str]) -> Result<(), ProbeError> {
         let what = format!("load the BPF program {program}");
         let probe: &mut KProbe = found(&mut self.ebpf, program);
@@ -199,15 +198,11 @@ impl Object {
     /// already at work on that CPU. `None` where the kernel does not count skipped runs (until
     /// Linux 5.11).
     pub fn misses(&self) -> Option<u64> {
-        let loaded = self
-            .ebpf
-            .programs()
-            .filter_map(|(_, program)| program.fd().ok());
+        let programs = self.ebpf.programs();
+        let loaded = programs.filter_map(|(_, program)| program.fd().ok());
         let misses = loaded.map(|fd| {
-            let info = self
-                .roots
-                .proc(&format!("self/fdinfo/{}", fd.as_fd().as_raw_fd()));
-            misses(&fs::read_to_string(info).ok()?)
+            let file = format!("self/fdinfo/{}", fd.as_fd().as_raw_fd());
+            misses(&fs::read_to_string(self.roots.proc(&file)).ok()?)
         });
         misses.sum()
     }
@@ -216,6 +211,10 @@ impl Object {
     /// permission was denied.
     pub fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
         refused(&self.roots, what, error)
+    }
+
+    pub fn map(&self, name: &str) -> &Map {
+        self.ebpf.map(name).expect("a map of the object")
     }
 
     /// The error of a map that could not be read.
@@ -236,9 +235,8 @@ where
 
 /// Reads `recursion_misses:`, a tab and the number from a program's fdinfo.
 fn misses(info: &str) -> Option<u64> {
-    let value = info
-        .lines()
-        .find_map(|line| line.strip_prefix("recursion_misses:"));
+    let mut lines = info.lines();
+    let value = lines.find_map(|line| line.strip_prefix("recursion_misses:"));
     value?.trim().parse().ok()
 }
 
@@ -246,8 +244,8 @@ fn misses(info: &str) -> Option<u64> {
 fn has_no_counter(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let none = [Errno::NOENT, Errno::NODEV, Errno::OPNOTSUPP];
-    none.iter()
-        .any(|none| error.raw_os_error() == Some(none.raw_os_error()))
+    let none = none.map(|errno| Some(errno.raw_os_error()));
+    none.contains(&error.raw_os_error())
 }
 
 fn is_invalid(error: &std::io::Error) -> bool {

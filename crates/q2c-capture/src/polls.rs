@@ -10,7 +10,6 @@ use crate::permission;
 use aya::maps::{HashMap, MapData};
 use q2c_host::Roots;
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/polls.bpf.o"));
 
 /// The kernel functions that poll; a program of the same name is for each.
@@ -24,10 +23,6 @@ pub struct Polls {
 
 impl Polls {
     /// Begins to note which tasks poll.
-    ///
-    /// # Errors
-    /// A permission is lacking, the kernel's type information has none of the functions, or the
-    /// kernel refuses.
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load_with(roots, OBJECT, |_| ())?;
@@ -43,18 +38,14 @@ impl Polls {
     }
 
     /// The functions that are watched.
-    #[must_use]
     pub fn functions(&self) -> &[&'static str] {
         &self.functions
     }
 
     /// Tasks by thread id, with the last time at which each polled: ns of CLOCK_MONOTONIC, up to a
     /// tick of the kernel's timer (1 to 10 ms) before the true time.
-    ///
-    /// # Errors
-    /// The map of the kernel cannot be read.
     pub fn read(&self) -> Result<Vec<(u32, u64)>, ProbeError> {
-        let map = self.object.ebpf.map("polled").expect("a map of the object");
+        let map = self.object.map("polled");
         let polled = HashMap::<&MapData, u32, u64>::try_from(map);
         let polled = polled.map_err(|error| self.object.unread(&error))?;
         // An entry that is replaced while the map is walked is met again in the next walk.

@@ -1,6 +1,7 @@
 //! Recording by BPF, or by tracefs where BPF is refused or sees too little.
 
 use crate::block_io::{BlockIo, Counts};
+use crate::error::Took;
 use crate::tracefs::Tracefs;
 use crate::{Drained, Missing, ProbeError, Wanted};
 use q2c_host::Roots;
@@ -41,17 +42,12 @@ struct Other {
     disks: Vec<Disk>,
     wanted: Wanted,
     looked: Instant,
-    /// The counts of the first look.
     first: Option<Counts>,
 }
 
 impl Recorder {
     /// Begins to record 1 to 8 disks. `by` names the way; `None` takes BPF, and tracefs where BPF
-    /// is refused.
-    ///
-    /// # Errors
-    /// The disks cannot be recorded, or the named way is refused, or both ways are; the error gives
-    /// the reason for each.
+    /// is refused. When both ways are refused, the error gives the reason for each.
     pub fn attach(
         roots: &Roots,
         disks: &[Disk],
@@ -88,7 +84,6 @@ impl Recorder {
 
     /// Lets [`Recorder::follow`] go on by tracefs, with the same disks and I/Os, where the kernel
     /// hides many events from BPF.
-    #[must_use]
     pub fn or_on_by_tracefs(mut self, roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Recorder {
         self.other = Some(Box::new(Other {
             roots: roots.clone(),
@@ -104,7 +99,7 @@ impl Recorder {
     pub(crate) fn look_for_hidden<E>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    ) -> Took<(), E> {
         let (Kind::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
             return Ok(Ok(()));
         };
@@ -123,14 +118,11 @@ impl Recorder {
 
     /// Goes on by tracefs, with each I/O in one of the two parts: those queued from a moment on are
     /// taken from tracefs, those before from BPF. `why` is told by [`Recorder::refused`].
-    ///
-    /// # Errors
-    /// As [`Recorder::drain`].
     pub fn go_on_by_tracefs<E>(
         &mut self,
         why: ProbeError,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    ) -> Took<(), E> {
         let (Kind::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
             return Ok(Ok(()));
         };
@@ -139,12 +131,9 @@ impl Recorder {
         };
         let from_ns = kernel_ns();
         tracefs.leave_out_before(from_ns);
-        let of_before = |io: Recorded| {
-            if io.span.first_ns() < from_ns {
-                take(io)
-            } else {
-                Ok(())
-            }
+        let of_before = |io: Recorded| match io.span.first_ns() < from_ns {
+            true => take(io),
+            false => Ok(()),
         };
         let ended = probe.end_beside(of_before, || tracefs.keep_up())?;
         self.before = probe.missing()?;
@@ -158,7 +147,6 @@ impl Recorder {
     }
 
     /// The way in which this recording is made.
-    #[must_use]
     pub fn by(&self) -> CapturedBy {
         match self.kind {
             Kind::Bpf(_) => CapturedBy::Bpf,
@@ -168,21 +156,14 @@ impl Recorder {
 
     /// Why the recording is by tracefs, where [`Recorder::attach`] was free to choose: BPF was
     /// refused, or saw too little; else `None`.
-    #[must_use]
     pub fn refused(&self) -> Option<&ProbeError> {
         self.refused.as_ref()
     }
 
     /// Hands on completed I/Os that were not handed on before. [`Tracefs::drain`] holds an I/O back
-    /// until those queued before it have completed.
-    ///
-    /// # Errors
-    /// The outer error: the buffers cannot be read. The inner error is that of `take`; the record
+    /// until those queued before it have completed. The inner error is that of `take`; the record
     /// it was given is lost.
-    pub fn drain<E>(
-        &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<Drained, E>, ProbeError> {
+    pub fn drain<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<Drained, E> {
         match &mut self.kind {
             Kind::Bpf(probe) => Ok(probe.drain(take)),
             Kind::Tracefs(probe) => probe.drain(take),
@@ -190,13 +171,7 @@ impl Recorder {
     }
 
     /// Ends the recording and hands on the last I/Os. [`Recorder::missing`] is complete afterwards.
-    ///
-    /// # Errors
-    /// As [`Recorder::drain`].
-    pub fn end<E>(
-        &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    pub fn end<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
         match &mut self.kind {
             Kind::Bpf(probe) => probe.end(take),
             Kind::Tracefs(probe) => probe.end(take),
@@ -204,9 +179,6 @@ impl Recorder {
     }
 
     /// What the recording lacks so far.
-    ///
-    /// # Errors
-    /// The kernel's counts cannot be read.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
         let now = match &self.kind {
             Kind::Bpf(probe) => probe.missing(),
@@ -216,9 +188,6 @@ impl Recorder {
     }
 
     /// About how many I/Os are in flight now.
-    ///
-    /// # Errors
-    /// A map cannot be read.
     pub fn in_flight(&self) -> Result<u64, ProbeError> {
         match &self.kind {
             Kind::Bpf(probe) => probe.in_flight_now(),
@@ -232,11 +201,7 @@ impl Recorder {
 /// are wanted alone: the empty flush of a write has another operation at its end.
 fn hidden(first: &Counts, now: &Counts, all_are_wanted: bool) -> Option<ProbeError> {
     let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(first));
-    let unqueued = if all_are_wanted {
-        since(|counts| counts.unqueued)
-    } else {
-        0
-    };
+    let unqueued = since(|counts| counts.unqueued) * u64::from(all_are_wanted);
     let hidden = since(|counts| counts.unended) + unqueued;
     let ios = since(|counts| counts.records + counts.filtered) + hidden;
     let many = hidden >= LEAST_HIDDEN && hidden as f64 > HIDDEN * ios as f64;
@@ -256,10 +221,8 @@ mod tests {
             ..Counts::default()
         };
         let told = |unended: u64, unqueued: u64, records: u64| {
-            let (first, now) = (
-                counts(1_000, 1_000, 10),
-                counts(1_000 + unended, 1_000 + unqueued, 10 + records),
-            );
+            let first = counts(1_000, 1_000, 10);
+            let now = counts(1_000 + unended, 1_000 + unqueued, 10 + records);
             [true, false].map(|all| hidden(&first, &now, all).is_some())
         };
         assert_eq!(told(115, 0, 340), [true, true]);

@@ -11,13 +11,11 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use std::process;
 
-/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/tag_waits.bpf.o"));
 
 /// Length of the program's slices of time, ns.
 pub const SLICE_NS: u64 = 10_000_000;
 
-/// Programs and the kernel functions that they are on.
 const ON: [(&str, &str); 2] = [
     ("sleeps", "io_schedule"),
     ("look_for_tag", "blk_mq_get_tag"),
@@ -63,9 +61,6 @@ type Slept = [u64; 2];
 
 impl TagWaits {
     /// Begins to watch the threads of this process at one disk.
-    ///
-    /// # Errors
-    /// A permission or a kernel function is lacking, or the kernel refuses.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         need_kprobes(roots)?;
@@ -91,11 +86,8 @@ impl TagWaits {
     }
 
     /// What was counted since the probe was attached. Waits that have not ended are not in it.
-    ///
-    /// # Errors
-    /// A map of the kernel cannot be read.
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
-        let map = |name| self.object.ebpf.map(name).expect("a map of the object");
+        let map = |name| self.object.map(name);
         let read = || {
             let counted = HashMap::<&MapData, Place, Slept>::try_from(map("counted"))?;
             let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
@@ -108,7 +100,6 @@ impl TagWaits {
     }
 }
 
-/// A count of the program.
 fn wait(([place, slice], [sleeps, ns]): (Place, Slept)) -> TagWait {
     let queue = place & 0xffff_ffff;
     TagWait {

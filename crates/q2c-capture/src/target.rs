@@ -1,5 +1,3 @@
-//! The target of a capture.
-
 use q2c_host::Roots;
 use q2c_host::block::{Disk, NoDisk, TargetDisk, of_path_or_name};
 
@@ -14,9 +12,6 @@ pub struct CaptureTarget {
 
 impl CaptureTarget {
     /// Finds the disks of a device's path, of the file system of a file, or of a kernel name.
-    ///
-    /// # Errors
-    /// No disk was found.
     pub fn find(roots: &Roots, name: &str) -> Result<CaptureTarget, NoDisk> {
         Ok(CaptureTarget {
             name: name.to_owned(),
@@ -25,13 +20,11 @@ impl CaptureTarget {
     }
 
     /// The disks whose I/Os are recorded.
-    #[must_use]
     pub fn disks(&self) -> &[Disk] {
         self.target_disk.disks()
     }
 
     /// Names and numbers of the disks, separated by commas.
-    #[must_use]
     pub fn names(&self) -> String {
         let name = |disk: &Disk| format!("{} ({})", disk.name, disk.dev);
         self.disks().iter().map(name).collect::<Vec<_>>().join(", ")

@@ -13,6 +13,7 @@ mod page;
 mod sieve;
 mod source;
 
+use crate::error::Took;
 use crate::rings::{PATIENCE, ring_size};
 use crate::wanted::numbers;
 use crate::{Drained, Missing, ProbeError, Wanted};
@@ -55,7 +56,6 @@ pub struct Tracefs {
     points: Points,
     /// Matches events to I/Os; `None` after the end of the recording.
     matcher: Option<Matcher>,
-    /// The matcher's counts at the end of the recording.
     ended: Counts,
     sieve: Sieve,
     /// Events that were read and not matched yet. An older event may still come from another CPU.
@@ -71,10 +71,6 @@ pub struct Tracefs {
 
 impl Tracefs {
     /// Begins to record 1 to 8 disks.
-    ///
-    /// # Errors
-    /// There are more disks or none, or a disk has no device number; tracefs is not mounted, not
-    /// permitted, or lacks the block layer's events.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         numbers(disks)?;
         let cpus: Vec<u32> = machine::online(roots).iter().map(|cpu| cpu.0).collect();
@@ -101,7 +97,6 @@ impl Tracefs {
         })
     }
 
-    /// Leaves out I/Os that began before `from_ns` of the kernel's clock.
     pub(crate) fn leave_out_before(&mut self, from_ns: u64) {
         self.from_ns = from_ns;
     }
@@ -114,13 +109,10 @@ impl Tracefs {
 
     /// Hands on what there is now. Completions until now whose beginning was not seen are those of
     /// another recording.
-    ///
-    /// # Errors
-    /// As [`Tracefs::drain`].
     pub(crate) fn catch_up<E>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    ) -> Took<(), E> {
         let caught = self.drain_until(kernel_ns(), take)?;
         self.unqueued_before = self.unqueued();
         Ok(caught.map(|_| ()))
@@ -135,15 +127,8 @@ impl Tracefs {
 
     /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
     /// queued before it have completed too, and not before 100 ms have passed, after which no older
-    /// event is expected.
-    ///
-    /// # Errors
-    /// The outer error: the buffers cannot be read. The inner error is that of `take`; the record
-    /// it was given is lost.
-    pub fn drain<E>(
-        &mut self,
-        take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<Drained, E>, ProbeError> {
+    /// event is expected. The inner error is that of `take`; the record it was given is lost.
+    pub fn drain<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<Drained, E> {
         let known = kernel_ns().saturating_sub(LATE);
         self.drain_until(known, take)
     }
@@ -152,7 +137,7 @@ impl Tracefs {
         &mut self,
         known: u64,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<Drained, E>, ProbeError> {
+    ) -> Took<Drained, E> {
         let most = self.read()?;
         let mut matched = Vec::new();
         self.match_until(known, &mut matched);
@@ -181,9 +166,8 @@ impl Tracefs {
     fn match_until(&mut self, known: u64, matched: &mut Vec<Span>) {
         // The sort is stable, so that events of one CPU and one instant keep their order.
         self.waiting.sort_by_key(|seen| seen.event.time);
-        let ready = self
-            .waiting
-            .partition_point(|seen| seen.event.time <= known);
+        let is_known = |seen: &Seen| seen.event.time <= known;
+        let ready = self.waiting.partition_point(is_known);
         let Some(matcher) = &mut self.matcher else {
             return;
         };
@@ -210,14 +194,8 @@ impl Tracefs {
     }
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 300 ms to
-    /// complete. All remaining I/Os are handed on.
-    ///
-    /// # Errors
-    /// The outer error: the buffers cannot be read. The inner error is that of `take`.
-    pub fn end<E>(
-        &mut self,
-        mut take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ProbeError> {
+    /// complete. All remaining I/Os are handed on. The inner error is that of `take`.
+    pub fn end<E>(&mut self, mut take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
         let queue = "events/block/block_bio_queue/enable";
         self.instance.write(queue, "0").map_err(refused)?;
         let begun = Instant::now();
@@ -242,25 +220,20 @@ impl Tracefs {
     }
 
     /// About how many I/Os were seen and are not complete.
-    #[must_use]
     pub fn in_flight(&self) -> u64 {
         let counts = self.matcher.as_ref().map(Matcher::counts);
         counts.map_or(0, |counts| counts.ios.saturating_sub(counts.completed))
     }
 
     /// What the recording lacks so far.
-    ///
-    /// # Errors
-    /// The kernel's counts cannot be read.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.overruns()?;
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
         let unmatched = &counts.unmatched;
         let unqueued = self.unqueued();
-        let others = unmatched
-            .iter()
-            .filter(|(why, _)| !COUNTED_HERE.contains(*why))
-            .map(|(why, n)| (*why, *n));
+        let others = unmatched.iter().map(|(why, n)| (*why, *n));
+        let others = others.filter(|(why, _)| !COUNTED_HERE.contains(why));
+        let malformed = self.pipes.malformed;
         let own = [
             (
                 "process not known, as its thread was gone",
@@ -270,26 +243,14 @@ impl Tracefs {
             ("never completed", self.sieve.unfinished),
             ("never had a request", self.sieve.refused),
             ("lost: event overwritten in the kernel's buffer", lost),
-            (
-                "malformed page of the kernel's buffer",
-                self.pipes.malformed,
-            ),
+            ("malformed page of the kernel's buffer", malformed),
         ];
         let reasons = others.chain(own).filter(|(_, n)| *n > 0);
-        let mut facts = facts(counts);
-        for (name, count) in [
-            ("capture.filtered_out", self.sieve.filtered),
-            ("capture.process_unread", self.sieve.of_unread),
-        ] {
-            if count > 0 {
-                facts.insert(name.to_owned(), count.to_string());
-            }
-        }
         Ok(Missing {
             lost,
             unqueued,
             reasons: reasons.map(|(why, n)| (why.to_owned(), n)).collect(),
-            facts,
+            facts: facts(counts, &self.sieve),
         })
     }
 
@@ -320,8 +281,10 @@ fn overruns(stats: &str) -> u64 {
     lost.filter_map(|(_, n)| n.trim().parse::<u64>().ok()).sum()
 }
 
-fn facts(counts: &Counts) -> BTreeMap<String, String> {
+fn facts(counts: &Counts, sieve: &Sieve) -> BTreeMap<String, String> {
     let counts = [
+        ("capture.filtered_out", sieve.filtered),
+        ("capture.process_unread", sieve.of_unread),
         ("capture.merged", counts.merged),
         ("capture.splits", counts.splits),
         ("capture.requeues", counts.requeues),
@@ -329,8 +292,8 @@ fn facts(counts: &Counts) -> BTreeMap<String, String> {
         ("capture.internal_flushes", counts.internal_flushes),
     ];
     let any = counts.into_iter().filter(|(_, n)| *n > 0);
-    any.map(|(name, n)| (name.to_owned(), n.to_string()))
-        .collect()
+    let facts = any.map(|(name, n)| (name.to_owned(), n.to_string()));
+    facts.collect()
 }
 
 fn refused(failed: Failed) -> ProbeError {

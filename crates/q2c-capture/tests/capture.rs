@@ -47,13 +47,11 @@ impl Scene {
             Err(error) => return skipped(test, &error.to_string()),
         };
         let path = folder.path().join("blocks");
-        let data: Vec<u8> = (0..BLOCKS as usize * BLOCK)
-            .map(|n| ((n * 31) >> 3) as u8)
-            .collect();
+        let data = (0..BLOCKS as usize * BLOCK).map(|n| ((n * 31) >> 3) as u8);
+        let data: Vec<u8> = data.collect();
         std::fs::write(&path, data).expect("room on the disk");
-        File::open(&path)
-            .and_then(|file| file.sync_all())
-            .expect("a disk that takes it");
+        let synced = File::open(&path).and_then(|file| file.sync_all());
+        synced.expect("a disk that takes it");
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let file = match rustix::fs::open(&path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
@@ -90,7 +88,6 @@ impl Scene {
         }
     }
 
-    /// Writes the first blocks.
     fn write(&self, blocks: u64) {
         let mut room = vec![7; 2 * BLOCK];
         let from = room.as_ptr().align_offset(BLOCK);
@@ -102,6 +99,13 @@ impl Scene {
     }
 }
 
+/// Begins a recording by BPF.
+fn recording(test: &str, wanted: &Wanted) -> Option<(Scene, BlockIo)> {
+    let scene = Scene::new(test)?;
+    let probe = scene.begin(test, wanted)?;
+    Some((scene, probe))
+}
+
 fn skipped<T>(test: &str, why: &str) -> Option<T> {
     q2c_testkit::skip(test, why);
     None
@@ -110,22 +114,26 @@ fn skipped<T>(test: &str, why: &str) -> Option<T> {
 /// Ends the recording. Returns the I/Os of this process, and what the recording lacks.
 fn ended(mut probe: BlockIo) -> (Vec<Recorded>, Lost) {
     let mut all: Vec<Recorded> = Vec::new();
-    let took: Result<(), ()> = probe
-        .end(|io| {
-            all.push(io);
-            Ok(())
-        })
-        .expect("maps can be read");
-    took.expect("nothing refuses");
+    let took = probe.end(|io| {
+        all.push(io);
+        Ok::<(), ()>(())
+    });
+    took.expect("readable maps").expect("nothing refuses");
     all.retain(|io| io.span.pid == std::process::id());
     (all, probe.lost().expect("maps can be read"))
 }
 
-fn ours(wanted: Wanted) -> Wanted {
+/// The I/Os of this process.
+fn ours() -> Wanted {
     Wanted {
         pid: Some(std::process::id()),
-        ..wanted
+        ..Wanted::default()
     }
+}
+
+fn number(all: &[Recorded], op: Op, bytes: usize) -> usize {
+    let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == bytes as u64;
+    all.iter().filter(fits).count()
 }
 
 /// Checks that the times of an I/O are in the order of the block layer's events, and that all but I
@@ -148,21 +156,13 @@ fn in_order(span: &Span) {
 #[test]
 fn every_read_and_write_is_one_record() {
     let test = "every_read_and_write_is_one_record";
-    let Some(scene) = Scene::new(test) else {
-        return;
-    };
-    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+    let Some((scene, probe)) = recording(test, &ours()) else {
         return;
     };
     scene.read(0..500, BLOCK);
     scene.write(70);
     let (all, lost) = ended(probe);
-    let of = |op| {
-        all.iter()
-            .filter(|io| io.span.op == op && io.span.bytes == BLOCK as u64)
-            .count()
-    };
-    let (reads, writes) = (of(Op::Read), of(Op::Write));
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| number(&all, op, BLOCK));
     assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
     // The kernel may skip a program at some events; the I/Os that are missing then are counted.
     let all_of_them = (reads + writes) as u64 + lost.lost();
@@ -180,11 +180,7 @@ fn every_read_and_write_is_one_record() {
 /// blocks do on the disk.
 #[test]
 fn sectors_follow_the_file() {
-    let test = "sectors_follow_the_file";
-    let Some(scene) = Scene::new(test) else {
-        return;
-    };
-    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+    let Some((scene, probe)) = recording("sectors_follow_the_file", &ours()) else {
         return;
     };
     scene.read(0..64, BLOCK);
@@ -194,10 +190,8 @@ fn sectors_follow_the_file() {
     assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
     // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8
     // sectors further.
-    let follow = sectors
-        .windows(2)
-        .filter(|pair| pair[1] == pair[0] + 8)
-        .count();
+    let pairs = sectors.windows(2);
+    let follow = pairs.filter(|pair| pair[1] == pair[0] + 8).count();
     assert!(
         follow as u64 + 2 * lost.lost() >= 56,
         "{follow} of 63 follow: {sectors:?} of {}",
@@ -208,66 +202,30 @@ fn sectors_follow_the_file() {
 #[test]
 fn filters_are_in_the_kernel() {
     let test = "filters_are_in_the_kernel";
+    type Case = (fn(&mut Wanted), (usize, usize, usize));
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let cases = [
-        (
-            Wanted {
-                ops: vec![Op::Write],
-                ..Wanted::default()
-            },
-            (0, 0, 30),
-        ),
-        (
-            Wanted {
-                ops: vec![Op::Read, Op::Flush],
-                ..Wanted::default()
-            },
-            (100, 50, 0),
-        ),
-        (
-            Wanted {
-                min_size: Bytes(4097),
-                ..Wanted::default()
-            },
-            (0, 50, 0),
-        ),
-        (
-            Wanted {
-                max_size: Bytes(4096),
-                ..Wanted::default()
-            },
-            (100, 0, 30),
-        ),
-        (
-            Wanted {
-                latency_above: Nanos(3_600_000_000_000),
-                ..Wanted::default()
-            },
-            (0, 0, 0),
-        ),
-        (
-            Wanted {
-                latency_above: Nanos(1),
-                ..Wanted::default()
-            },
-            (100, 50, 30),
-        ),
+    let cases: [Case; 6] = [
+        (|w| w.ops = vec![Op::Write], (0, 0, 30)),
+        (|w| w.ops = vec![Op::Read, Op::Flush], (100, 50, 0)),
+        (|w| w.min_size = Bytes(4097), (0, 50, 0)),
+        (|w| w.max_size = Bytes(4096), (100, 0, 30)),
+        (|w| w.latency_above = Nanos(3_600_000_000_000), (0, 0, 0)),
+        (|w| w.latency_above = Nanos(1), (100, 50, 30)),
     ];
-    for (wanted, expected) in cases {
-        let Some(probe) = scene.begin(test, &ours(wanted.clone())) else {
+    for (change, expected) in cases {
+        let mut wanted = ours();
+        change(&mut wanted);
+        let Some(probe) = scene.begin(test, &wanted) else {
             return;
         };
         scene.read(0..100, BLOCK);
         scene.read(0..50, 2 * BLOCK);
         scene.write(30);
         let (all, lost) = ended(probe);
-        let of = |op, bytes| {
-            let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == bytes;
-            all.iter().filter(fits).count()
-        };
         // A read of 8 KiB is two I/Os when the file system put its two blocks apart.
+        let of = |op, bytes| number(&all, op, bytes);
         let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
         let fits = found.0 <= expected.0 && found.1 <= expected.1 && found.2 <= expected.2;
         let missing = expected.0 + expected.1 + expected.2 - found.0 - found.1 - found.2;
@@ -291,15 +249,9 @@ fn filters_are_in_the_kernel() {
 /// lost, and counted.
 #[test]
 fn what_is_lost_is_counted() {
-    let test = "what_is_lost_is_counted";
-    let Some(scene) = Scene::new(test) else {
-        return;
-    };
-    let wanted = ours(Wanted {
-        ring: Some(4096),
-        ..Wanted::default()
-    });
-    let Some(probe) = scene.begin(test, &wanted) else {
+    let mut wanted = ours();
+    wanted.ring = Some(4096);
+    let Some((scene, probe)) = recording("what_is_lost_is_counted", &wanted) else {
         return;
     };
     scene.read(0..400, BLOCK);
@@ -324,13 +276,11 @@ fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
 
 fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
     let mut all: Vec<Recorded> = Vec::new();
-    let took: Result<(), ()> = recorder
-        .end(|io| {
-            all.push(io);
-            Ok(())
-        })
-        .expect("the buffers can be read");
-    took.expect("nothing refuses");
+    let took = recorder.end(|io| {
+        all.push(io);
+        Ok::<(), ()>(())
+    });
+    took.expect("readable buffers").expect("nothing refuses");
     let missing = recorder.missing().expect("the counts can be read");
     all.sort_by_key(|io| io.span.begin_ns);
     (all, missing)
@@ -340,19 +290,14 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
 fn instances() -> usize {
     let ours = format!("q2c-{}-", std::process::id());
     let mount = q2c_sys::mounts::nowhere("tracefs").ok();
-    let of_mount = mount
-        .iter()
-        .map(|file| format!("/proc/self/fd/{}/instances", file.as_raw_fd()));
-    let folders: Vec<String> = ["tracing", "debug/tracing"]
-        .map(|f| format!("/sys/kernel/{f}/instances"))
-        .into_iter()
-        .chain(of_mount)
-        .collect();
-    let entries = folders.iter().filter_map(|f| std::fs::read_dir(f).ok());
+    let mount = mount.iter().map(|file| file.as_raw_fd());
+    let of_mount = mount.map(|fd| format!("/proc/self/fd/{fd}/instances"));
+    let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
+    let folders = folders.into_iter().chain(of_mount);
+    let entries = folders.filter_map(|f| std::fs::read_dir(f).ok());
     let names = entries.flatten().flatten().map(|entry| entry.file_name());
-    names
-        .filter(|name| name.to_string_lossy().starts_with(&ours))
-        .count()
+    let of_us = names.filter(|name| name.to_string_lossy().starts_with(&ours));
+    of_us.count()
 }
 
 #[test]
@@ -361,7 +306,7 @@ fn tracefs_has_every_read_and_write() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let Some(recorder) = by_tracefs(&scene, test, &ours(Wanted::default())) else {
+    let Some(recorder) = by_tracefs(&scene, test, &ours()) else {
         return;
     };
     assert!(instances() > 0);
@@ -369,15 +314,9 @@ fn tracefs_has_every_read_and_write() {
     scene.write(70);
     let (all, missing) = all_of(recorder);
     assert_eq!(instances(), 0);
-    let of = |op| {
-        let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == BLOCK as u64;
-        all.iter().filter(fits).count()
-    };
-    let found = (of(Op::Read), of(Op::Write));
-    assert!(
-        found == (500, 70) || missing.lost > 0,
-        "{found:?}: {missing:?}"
-    );
+    let found = [Op::Read, Op::Write].map(|op| number(&all, op, BLOCK));
+    let whole = found == [500, 70];
+    assert!(whole || missing.lost > 0, "{found:?}: {missing:?}");
     for io in all.iter().filter(|io| io.span.op == Op::Read) {
         in_order(&io.span);
         assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
@@ -395,10 +334,8 @@ fn what_tracefs_loses_is_counted() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let wanted = ours(Wanted {
-        ring: Some(4096),
-        ..Wanted::default()
-    });
+    let mut wanted = ours();
+    wanted.ring = Some(4096);
     let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
         return;
     };
@@ -407,11 +344,8 @@ fn what_tracefs_loses_is_counted() {
     assert!(!all.is_empty() && all.len() < 2000, "{}", all.len());
     // Each missing read lost at least its Q or its C.
     let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
-    assert!(
-        lost >= 2000 - all.len() as u64,
-        "{}: {missing:?}",
-        all.len()
-    );
+    let read = all.len() as u64;
+    assert!(lost >= 2000 - read, "{read}: {missing:?}");
     assert_eq!(missing.lost, lost);
 }
 
@@ -422,10 +356,8 @@ fn both_ways_agree() {
     let Some(scene) = Scene::new(test) else {
         return;
     };
-    let wanted = ours(Wanted {
-        ops: vec![Op::Read],
-        ..Wanted::default()
-    });
+    let mut wanted = ours();
+    wanted.ops = vec![Op::Read];
     let Some(probe) = scene.begin(test, &wanted) else {
         return;
     };
@@ -444,11 +376,8 @@ fn both_ways_agree() {
     let mut apart: Vec<u64> = Vec::new();
     for (one, two) in all.iter().zip(&other) {
         let (one, two) = (&one.span, &two.span);
-        assert_eq!(
-            (one.sector, one.bytes, one.pid),
-            (two.sector, two.bytes, two.pid)
-        );
-        assert_eq!((one.op, one.flags), (two.op, two.flags));
+        let what = |span: &Span| (span.sector, span.bytes, span.pid, span.op, span.flags);
+        assert_eq!(what(one), what(two));
         apart.push(one.begin_ns.abs_diff(two.begin_ns));
         apart.push(one.end_ns.abs_diff(two.end_ns));
     }
@@ -468,16 +397,11 @@ fn a_recording_goes_on_by_tracefs() {
         return;
     };
     let (roots, disks) = (Roots::live(), std::slice::from_ref(&scene.disk));
-    let wanted = ours(Wanted {
-        ops: vec![Op::Read],
-        ..Wanted::default()
-    });
+    let mut wanted = ours();
+    wanted.ops = vec![Op::Read];
     let recorder = match Recorder::attach(&roots, disks, &wanted, Some(CapturedBy::Bpf)) {
         Ok(recorder) => recorder,
-        Err(error) => {
-            q2c_testkit::skip(test, &error.to_string());
-            return;
-        }
+        Err(error) => return q2c_testkit::skip(test, &error.to_string()),
     };
     let mut recorder = recorder.or_on_by_tracefs(&roots, disks, &wanted);
     let mut first: Vec<Recorded> = Vec::new();
@@ -497,27 +421,23 @@ fn a_recording_goes_on_by_tracefs() {
             first.push(io);
             Ok::<(), ()>(())
         });
-        gone.expect("the buffers can be read")
-            .expect("nothing refuses");
+        gone.expect("readable buffers").expect("nothing refuses");
         std::thread::sleep(Duration::from_millis(300));
         over.store(true, Ordering::Release);
         reader.join().expect("it reads")
     });
     if recorder.by() == CapturedBy::Bpf {
-        q2c_testkit::skip(test, "no tracefs here");
-        return;
+        return q2c_testkit::skip(test, "no tracefs here");
     }
-    assert!(matches!(
-        recorder.refused(),
-        Some(ProbeError::Hidden { hidden: 1, ios: 2 })
-    ));
+    let refused = recorder.refused();
+    let Some(ProbeError::Hidden { hidden: 1, ios: 2 }) = refused else {
+        panic!("{refused:?}");
+    };
     let (second, missing) = all_of(recorder);
     assert!(!first.is_empty() && !second.is_empty(), "{reads} reads");
     let found = (first.len() + second.len()) as u64;
-    assert!(
-        found.abs_diff(reads) <= 1 || missing.lost > 0,
-        "{found} of {reads}: {missing:?}"
-    );
+    let whole = found.abs_diff(reads) <= 1;
+    assert!(whole || missing.lost > 0, "{found} of {reads}: {missing:?}");
     let last = first.iter().map(|io| io.span.begin_ns).max();
     assert!(last < second.iter().map(|io| io.span.begin_ns).min());
 }
@@ -552,9 +472,7 @@ fn what_completes_outside_the_recording_is_not_counted() {
         stop.store(true, Ordering::Relaxed);
         told
     });
-    let Some((all, lost)) = told else {
-        return;
-    };
+    let Some((all, lost)) = told else { return };
     assert!(all.len() > 20, "{} reads, {lost:?}", all.len());
     assert!(lost.counts.unqueued <= 2, "{lost:?}");
 }

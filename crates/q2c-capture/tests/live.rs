@@ -7,7 +7,7 @@ use q2c_capture::latency::Latency;
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::Op;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,17 +18,14 @@ const BLOCK: u32 = 256 << 10;
 /// disk.
 fn disk(test: &str, folder: &Path) -> Option<Disk> {
     match of_path(&Roots::live(), folder) {
-        Ok(target_disk) if target_disk.below.is_empty() => Some(target_disk.disk),
+        Ok(target_disk) if target_disk.below.is_empty() => return Some(target_disk.disk),
         Ok(target_disk) => {
             let why = format!("{} stands on other disks", target_disk.disk.name);
             q2c_testkit::skip(test, &why);
-            None
         }
-        Err(error) => {
-            q2c_testkit::skip(test, &error.to_string());
-            None
-        }
+        Err(error) => q2c_testkit::skip(test, &error.to_string()),
     }
+    None
 }
 
 /// Writes blocks to the file, each followed by a sync, so that they reach the device. Returns how
@@ -57,21 +54,14 @@ fn latencies_of_what_was_written() {
         }
         Err(error) => panic!("failed to {error}"),
     };
-    let path = folder.path().join("written");
-    let file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .open(path);
+    let file = File::create(folder.path().join("written"));
     let took = write(&mut file.expect("a file"), 8);
     let mut bytes = 0;
     while let Some(done) = probe.completed() {
         assert!(done.latency.0 > 0, "{done:?}");
         if done.op == Op::Write {
-            assert!(
-                u128::from(done.latency.0) <= took.as_nanos() * 2,
-                "{done:?} in {took:?}"
-            );
+            let most = took.as_nanos() * 2;
+            assert!(u128::from(done.latency.0) <= most, "{done:?} in {took:?}");
             bytes += u64::from(done.bytes);
         }
     }
@@ -94,10 +84,8 @@ fn hybrid_polling_of_the_kernel_or_the_reason() {
     match KernelHybrid::attach(&Roots::live(), &disk) {
         Ok(probe) => assert_eq!(probe.read().expect("a map").not_kept, 0),
         Err(ProbeError::NoHybrid { reason, .. }) => {
-            assert!(
-                reason.contains("Linux") || reason.contains("poll queues"),
-                "{reason}"
-            );
+            let known = reason.contains("Linux") || reason.contains("poll queues");
+            assert!(known, "{reason}");
         }
         Err(error) => q2c_testkit::skip(test, &error.to_string()),
     }

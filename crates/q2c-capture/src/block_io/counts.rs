@@ -102,7 +102,6 @@ impl Lost {
     /// I/Os that were seen queued and should be in the trace, but are not: there was no room for
     /// them, or their end was not seen. An end that was not seen shows when the bio is used again
     /// or when the recording ends, so that each I/O counts once.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         let counts = &self.counts;
         counts.ring_full + counts.map_full + counts.unended + self.unfinished.issued
@@ -110,7 +109,6 @@ impl Lost {
 
     /// Counts by reason of everything that is in no record; the lost I/Os are among them. Reasons
     /// that did not occur are left out.
-    #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, u64> {
         let counts = &self.counts;
         let reasons = [
@@ -133,7 +131,6 @@ impl Lost {
     }
 
     /// Other counts, by their name in the trace. Those that are zero are left out.
-    #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let counts = &self.counts;
         let mut facts = BTreeMap::from([

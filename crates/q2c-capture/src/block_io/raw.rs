@@ -54,7 +54,6 @@ pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
     })
 }
 
-/// The operation of a code of `enum op` in `record.h`.
 const fn op(code: u8) -> Op {
     match code {
         0 => Op::Read,

@@ -30,25 +30,15 @@ pub struct Counts {
 
 impl From<[u64; FIELDS]> for Counts {
     fn from(of: [u64; FIELDS]) -> Self {
-        let [
-            polled,
-            slept,
-            missed,
-            unknown,
-            asked_ns,
-            timed,
-            slept_ns,
-            not_kept,
-        ] = of;
         Counts {
-            polled,
-            slept,
-            missed,
-            unknown,
-            asked_ns,
-            timed,
-            slept_ns,
-            not_kept,
+            polled: of[0],
+            slept: of[1],
+            missed: of[2],
+            unknown: of[3],
+            asked_ns: of[4],
+            timed: of[5],
+            slept_ns: of[6],
+            not_kept: of[7],
         }
     }
 }
@@ -88,33 +78,28 @@ impl Counts {
     }
 
     /// Miss rate, 0 to 1: misses / polled requests. `None` without a polled request.
-    #[must_use]
     pub fn miss_rate(self) -> Option<f64> {
         ratio(self.missed, self.polled)
     }
 
     /// Share of the polled requests that were slept for, 0 to 1. `None` without a polled request.
-    #[must_use]
     pub fn slept_share(self) -> Option<f64> {
         ratio(self.slept, self.polled)
     }
 
     /// Effective sleep, ns: sum of the sleeps asked / polled requests. `None` without a polled
     /// request.
-    #[must_use]
     pub fn effective_sleep_ns(self) -> Option<f64> {
         ratio(self.asked_ns, self.polled)
     }
 
     /// Mean sleep asked, ns, over the requests that were slept for. `None` without such a request.
-    #[must_use]
     pub fn mean_asked_ns(self) -> Option<f64> {
         ratio(self.asked_ns, self.slept)
     }
 
     /// Mean length of a sleep, ns, from the timer's start to the next call of the poll function.
     /// `None` when no sleep's end was seen.
-    #[must_use]
     pub fn mean_slept_ns(self) -> Option<f64> {
         ratio(self.slept_ns, self.timed)
     }

@@ -31,32 +31,28 @@ impl Delay {
     }
 
     /// The file `queue/io_poll_delay` of a disk.
-    #[must_use]
     pub fn path(disk: &Disk) -> PathBuf {
         disk.dir.join("queue/io_poll_delay")
     }
 
     /// The value that is set now; `None` when the file is gone or holds no number.
-    #[must_use]
     pub fn read(disk: &Disk) -> Option<Delay> {
         let text = fs::read_to_string(Delay::path(disk)).ok()?;
         text.trim().parse().ok().map(Delay)
     }
 }
 
-/// Checks that the kernel does hybrid polling on this disk, which can be watched and steered.
-///
-/// # Errors
-/// [`ProbeError::NoHybrid`] with the reason when it does not.
+/// Checks that the kernel does hybrid polling on this disk, which can be watched and steered. The
+/// error gives the reason when it does not.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-    let reason = of_kernel(release.trim()).or_else(|| of_disk(disk));
-    reason.map_or(Ok(()), |reason| {
-        Err(ProbeError::NoHybrid {
+    match of_kernel(release.trim()).or_else(|| of_disk(disk)) {
+        None => Ok(()),
+        Some(reason) => Err(ProbeError::NoHybrid {
             disk: disk.name.clone(),
             reason,
-        })
-    })
+        }),
+    }
 }
 
 /// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.

@@ -26,7 +26,6 @@ impl Field {
     }
 }
 
-/// The fields of an event's records, or of a page's head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
     /// The number by which records name the event; 0 for a page's head.

@@ -126,7 +126,6 @@ fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), Failed> {
     Ok((path, Some(mount)))
 }
 
-/// Removes the instances of q2c processes that are gone.
 fn sweep(roots: &Roots, instances: &Path) {
     let Ok(now) = Owner::current(roots) else {
         return;

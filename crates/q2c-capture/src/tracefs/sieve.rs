@@ -19,7 +19,6 @@ struct Thread {
     comm: [u8; 16],
 }
 
-/// Makes records of the wanted I/Os and counts the others.
 pub(super) struct Sieve {
     roots: Roots,
     wanted: Wanted,
@@ -28,7 +27,6 @@ pub(super) struct Sieve {
     pub(super) filtered: u64,
     /// I/Os that completed without having been seen queued.
     pub(super) unqueued: u64,
-    /// I/Os that never completed.
     pub(super) unfinished: u64,
     /// I/Os that ended without a request, because they may not wait.
     pub(super) refused: u64,

@@ -12,7 +12,6 @@ use q2c_trace::blktrace::{Event, TRACEPOINTS};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-/// An event that waits to be matched.
 pub(super) struct Seen {
     pub(super) event: Event,
     /// Whether the kernel lost events of this CPU just before it.
@@ -22,7 +21,6 @@ pub(super) struct Seen {
 /// The tracepoints that are recorded: those of [`TRACEPOINTS`] that this kernel has and that the
 /// disks need.
 pub(super) struct Points {
-    /// Name and fields of each tracepoint.
     points: Vec<(&'static str, Point)>,
 }
 
@@ -90,7 +88,6 @@ fn unknown(file: &str) -> ProbeError {
     }
 }
 
-/// The open `trace_pipe_raw` files of all CPUs.
 pub(super) struct Pipes {
     pipes: Vec<(u32, File)>,
     layout: Layout,
