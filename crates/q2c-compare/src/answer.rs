@@ -11,7 +11,6 @@ use q2c_result::Warning;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Length of a look at the machine before a run.
 const REST: Duration = Duration::from_millis(200);
 
 /// The begin of a command that replays.
@@ -19,15 +18,12 @@ const REST: Duration = Duration::from_millis(200);
 pub struct Begin {
     /// When it began.
     pub at: Instant,
-    /// CPUs that were busy with other work before anything was replayed; `None` where that could
-    /// not be read.
+    /// CPUs busy with other work before; `None` where that could not be read.
     pub busy_cpus: Option<f64>,
 }
 
 impl Begin {
-    /// The begin of a command that has run since `at` and replays nothing yet. Looks at the CPUs
-    /// for 0.2 s on a quiet machine, for a second on a busy one.
-    #[must_use]
+    /// A command that has run since `at`. Looks at the CPUs for 0.2 s, on a busy machine for 1 s.
     pub fn look(at: Instant, roots: &Roots) -> Self {
         Begin {
             at,
@@ -36,7 +32,6 @@ impl Begin {
     }
 
     /// The busy CPUs where they are more than a quiet machine has.
-    #[must_use]
     pub fn disturbing_cpus(&self) -> Option<f64> {
         self.busy_cpus.filter(|cpus| *cpus > cpu_time::QUIET_CPUS)
     }
@@ -58,7 +53,6 @@ pub struct RunStart {
 
 impl RunStart {
     /// Facts of a run of the command that began so.
-    #[must_use]
     pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, begin: Begin) -> Self {
         RunStart {
             job,
@@ -69,14 +63,12 @@ impl RunStart {
         }
     }
 
-    /// Begin of the command, Unix time in seconds.
     pub(super) fn started_unix_s(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = now.unwrap_or_default();
         since.saturating_sub(self.begin.at.elapsed()).as_secs()
     }
 
-    /// Seconds since the begin of the command.
     pub(super) fn seconds(&self) -> f64 {
         self.begin.at.elapsed().as_secs_f64()
     }
@@ -86,9 +78,7 @@ impl RunStart {
     }
 }
 
-/// Makes the result of a variant on its one site; `None` when there is no trial with figures. The
-/// trial with the median sum of U2C is the one that is shown.
-#[must_use]
+/// The result of a variant on its one site, which shows its median trial; `None` without one.
 pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<ReplayResult> {
     let site = variant.sites.first()?;
     let facts = variant.facts;
@@ -117,7 +107,6 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<Repl
     })
 }
 
-/// Warns when CPUs were busy before anything was replayed.
 pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
     const MEANS: &str =
         "latencies are disturbed, and the replayer may be late where it waits for a CPU";
@@ -125,46 +114,38 @@ pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
 }
 
 fn failed(why: &str) -> Warning {
-    Warning::new(
-        "trial-failed",
-        format!("a trial {why}"),
-        "it is not among the figures",
-        "",
-    )
+    let found = format!("a trial {why}");
+    Warning::new("trial-failed", found, "it is not among the figures", "")
 }
 
-/// Warnings about changes of the trace and losses that make a trial's figures misleading.
 pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    for (change, count) in &trial.changed {
-        warnings.extend(less_work(*change, *count));
-    }
-    if facts.timeless > 0 {
-        warnings.push(Warning::new(
+    let changes = trial.changed.iter();
+    let changes = changes.filter_map(|(change, count)| less_work(*change, *count));
+    let excess = trial.q2c_excess;
+    let counted = [
+        (
+            facts.timeless,
             "without-time",
             format!("{} requests have no time", facts.timeless),
             "they are not replayed",
             "",
-        ));
-    }
-    if facts.doubled > 0 {
-        warnings.push(Warning::new(
+        ),
+        (
+            facts.doubled,
             "duplicate",
             format!("{} records were there twice", facts.doubled),
             "each is replayed once",
             "",
-        ));
-    }
-    if facts.untimed > 0 {
-        warnings.push(Warning::new(
+        ),
+        (
+            facts.untimed,
             "times-fall",
             format!("the recorded times of {} requests fall", facts.untimed),
             "they are replayed in the order of the trace; their recorded latencies are in no figure",
             "",
-        ));
-    }
-    if facts.back_in_time > 0 {
-        warnings.push(Warning::new(
+        ),
+        (
+            facts.back_in_time,
             "back-in-time",
             format!(
                 "{} requests lie before the one before them",
@@ -172,24 +153,20 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             ),
             "they are submitted together with it, in the order of the trace",
             "q2c trace import --sort sorts them",
-        ));
-    }
-    if trial.q2c_excess > 0 {
-        warnings.push(Warning::new(
+        ),
+        (
+            excess.max(0).unsigned_abs(),
             "not-by-request",
-            format!(
-                "the sum of Q2C has {} I/Os more than reads and writes were submitted",
-                trial.q2c_excess
-            ),
+            format!("the sum of Q2C has {excess} I/Os more than reads and writes were submitted"),
             "requests were several I/Os before they were queued, and each has its own term",
             "compare sums of U2C, or name whole devices of which requests are one I/O each",
-        ));
-    }
-    warnings.extend(capture_lost(trial));
-    warnings
+        ),
+    ];
+    let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
+    let counted = counted.map(|(_, id, found, means, todo)| Warning::new(id, found, means, todo));
+    changes.chain(counted).chain(capture_lost(trial)).collect()
 }
 
-/// The warning that the capture lost I/Os; `None` where it lost none.
 fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
     let lost = trial.q2c_lost;
     let are = if lost == 1 { "I/O is" } else { "I/Os are" };
@@ -197,22 +174,13 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
         Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
         _ => format!("with --capture {BY_TRACEFS}, or go by the sum of U2C, which has all"),
     };
-    let warning = || {
-        Warning::new(
-            "capture-lost",
-            format!(
-                "{lost} {are} missing from the sum of Q2C, which has {}",
-                trial.q2c_ios
-            ),
-            "the sum is too low by these",
-            &todo,
-        )
-    };
-    (lost > 0).then(warning)
+    let ios = trial.q2c_ios;
+    let found = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
+    let means = "the sum is too low by these";
+    (lost > 0).then(|| Warning::new("capture-lost", found, means, &todo))
 }
 
-/// The warning about a change by which the device does less work than the trace asks for; `None`
-/// for other changes.
+/// `None` for changes by which the device does no less work than the trace asks for.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
     const LEFT_OUT: (&str, &str) = ("requests-left-out", "");
     const SHORTENED: (&str, &str) = (

@@ -22,9 +22,7 @@ pub enum Capturing {
     Not(NotCaptured),
 }
 
-/// Decides whether a run on these sites captures the block layer. Where it is wanted as far as it
-/// is permitted, a recorder is attached for a moment to each site's disks.
-#[must_use]
+/// Decides whether a run on these sites is captured; where it may be, a recorder is tried.
 pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Capturing {
     match wish {
         CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
@@ -36,7 +34,6 @@ pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Captur
     }
 }
 
-/// The reason why a site cannot be captured; `None` when it can.
 fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
     if site.disks.is_empty() {
         return Some(NotCaptured::NoDisk(site.name.clone()));
@@ -46,7 +43,6 @@ fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
     Some(NotCaptured::Refused(format!("failed to {error}")))
 }
 
-/// The I/Os that this process queues.
 fn own() -> Wanted {
     Wanted {
         pid: Some(std::process::id()),
@@ -54,8 +50,7 @@ fn own() -> Wanted {
     }
 }
 
-/// The figures of a finished capture. An I/O is what was queued: the parts of a split one count as
-/// one, from its Q to the C of its last part.
+/// The figures of a finished capture; an I/O is what was queued, with all its parts.
 #[derive(Default)]
 pub struct Captured {
     /// The means; `None` before the recorder is attached.
@@ -82,7 +77,6 @@ impl Captured {
     }
 }
 
-/// Sums up the I/Os of a capture.
 #[derive(Default)]
 struct Summing {
     captured: Captured,
@@ -90,15 +84,10 @@ struct Summing {
 }
 
 impl Summing {
-    /// The figures of the finished capture.
-    fn close(self) -> Captured {
-        let Summing {
-            mut captured,
-            wholes,
-        } = self;
-        captured.parts = wholes.parts();
-        wholes.finish(&mut |io| captured.add(io));
-        captured
+    fn close(mut self) -> Captured {
+        self.captured.parts = self.wholes.parts();
+        self.wholes.finish(&mut |io| self.captured.add(io));
+        self.captured
     }
 }
 
@@ -117,9 +106,6 @@ pub struct Capture {
 
 impl Capture {
     /// Begins to capture the I/Os that this process queues on these disks.
-    ///
-    /// # Errors
-    /// The kernel refuses it, or there are too many disks.
     pub fn begin(
         roots: &Roots,
         disks: &[Disk],
@@ -137,9 +123,6 @@ impl Capture {
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
-    ///
-    /// # Errors
-    /// The recorder's buffers cannot be read.
     pub fn end(self) -> Result<Captured, ProbeError> {
         let ended = self.following.end()?;
         Ok(Captured {
@@ -160,14 +143,8 @@ mod tests {
 
     /// A read of 1 MiB, from 1 us to `end_us`, or the part of one.
     fn read(begin_us: u64, end_us: u64, flags: OpFlags) -> Recorded {
-        let bare = IoRecord::new(
-            0,
-            Layer::Block,
-            DevId::default(),
-            Op::Read,
-            Sectors(0),
-            Bytes(1 << 20),
-        );
+        let (device, bytes) = (DevId::default(), Bytes(1 << 20));
+        let bare = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), bytes);
         Recorded {
             span: Span {
                 begin_ns: begin_us * 1000,
@@ -183,45 +160,38 @@ mod tests {
         }
     }
 
-    fn captured(ios: &[Recorded]) -> Captured {
-        let mut summing = Summing::default();
-        ios.iter().for_each(|io| summing.take(*io));
-        summing.close()
-    }
-
     #[test]
     fn a_simulated_device_leaves_nothing_to_capture() {
         let roots = Roots::live();
         let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
-        let site = OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap();
-        let sites = [site];
-        let decided = |wish| capturing(&roots, wish, &sites);
-        let no_disk = NotCaptured::NoDisk("null".to_owned());
-        assert_eq!(
-            decided(CaptureWish::WherePermitted),
-            Capturing::Not(no_disk)
+        let sites = [OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap()];
+        let (by, no_disk) = (
+            Some(CapturedBy::Tracefs),
+            NotCaptured::NoDisk("null".to_owned()),
         );
-        assert_eq!(
-            decided(CaptureWish::Off),
-            Capturing::Not(NotCaptured::NotAsked)
-        );
-        let by = Some(CapturedBy::Tracefs);
-        assert_eq!(decided(CaptureWish::By(by)), Capturing::By(by));
+        for (wish, decided) in [
+            (CaptureWish::WherePermitted, Capturing::Not(no_disk)),
+            (CaptureWish::Off, Capturing::Not(NotCaptured::NotAsked)),
+            (CaptureWish::By(by), Capturing::By(by)),
+        ] {
+            assert_eq!(capturing(&roots, wish, &sites), decided);
+        }
     }
 
-    /// Ten reads of 100 us each, of which one device takes each in one, and the other in four
-    /// parts, of which the last one ends with the read.
+    /// Ten reads of 100 us each, which the other device takes in four parts each.
     #[test]
     fn a_device_with_smaller_requests_has_the_same_sum() {
-        let whole: Vec<Recorded> = (0..10)
-            .map(|n| read(1000 * n + 1, 1000 * n + 101, OpFlags::default()))
-            .collect();
-        let cut: Vec<Recorded> = (0..10)
-            .flat_map(|n| [25, 50, 100, 75].map(|took| (1000 * n + 1, 1000 * n + 1 + took)))
-            .map(|(begin, end)| read(begin, end, OpFlags::SPLIT))
-            .collect();
-        for (ios, parts) in [(whole, 10), (cut, 40)] {
-            let captured = captured(&ios);
+        for (flags, took_us) in [
+            (OpFlags::default(), &[100][..]),
+            (OpFlags::SPLIT, &[25, 50, 100, 75]),
+        ] {
+            let mut summing = Summing::default();
+            for begin_us in (0..10).map(|n| 1000 * n + 1) {
+                for took_us in took_us {
+                    summing.take(read(begin_us, begin_us + took_us, flags));
+                }
+            }
+            let (captured, parts) = (summing.close(), 10 * took_us.len() as u64);
             assert_eq!(captured.sum, 1_000_000, "{parts} parts");
             assert_eq!((captured.q2c.count(), captured.transfers), (10, 10));
             assert_eq!(captured.parts, parts);

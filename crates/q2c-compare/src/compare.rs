@@ -13,6 +13,7 @@ use q2c_result::compare::{
     Profile, SCHEMA, Separation,
 };
 use q2c_result::replay::ReplayTrial;
+use q2c_run::runner::End;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
 use std::cmp::Ordering;
 
@@ -23,37 +24,25 @@ const SAME: f64 = 0.01;
 pub struct Compared<'a> {
     /// How the trace is replayed, and where it comes from.
     pub start: RunStart,
-    /// The trace in its mode, on all sites. Each site has one target; the first site is the one
-    /// that the others are compared with.
+    /// The trace in its mode, on all sites: one target each, compared with the first.
     pub variant: &'a Variant<'a>,
     /// The replay that gave the trace its completions; `None` when there was none.
     pub profile: Option<Profile>,
 }
 
-/// Makes the result of a run from all its variants, of which there is at least one. `not_captured`
-/// is the reason why the run captured nothing; `None` when it did.
-#[must_use]
+/// The result of all variants; `not_captured` says why nothing was captured.
 pub fn compare(
     all: &[Compared<'_>],
     ran: &Ran,
     not_captured: Option<&NotCaptured>,
 ) -> CompareResult {
-    let comparisons: Vec<Comparison> = all
-        .iter()
-        .map(|compared| comparison(compared, ran, not_captured))
-        .collect();
+    let comparisons = all.iter().map(|of| comparison(of, ran, not_captured));
+    let comparisons: Vec<Comparison> = comparisons.collect();
     let start = all.first().map(|compared| &compared.start);
     let busy = start.and_then(|start| busy_at_rest(&start.begin));
     let mut warned: Vec<Warning> = busy.into_iter().collect();
-    let sites = all
-        .first()
-        .map_or(&[][..], |compared| &compared.variant.sites);
-    warned.extend(
-        sites
-            .iter()
-            .flat_map(|site| &site.facts)
-            .filter_map(never_written),
-    );
+    let sites = all.first().into_iter().flat_map(|of| &of.variant.sites);
+    warned.extend(sites.flat_map(|site| &site.facts).filter_map(never_written));
     warned.extend(named(of_shown(all, &comparisons)));
     warned.extend(ran.left_out());
     CompareResult {
@@ -61,8 +50,7 @@ pub fn compare(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: start.map_or(0, RunStart::started_unix_s),
         seconds: start.map_or(0.0, RunStart::seconds),
-        complete: ran.partial.is_none()
-            && matches!(ran.summary.end, q2c_run::runner::End::Complete),
+        complete: ran.partial.is_none() && matches!(ran.summary.end, End::Complete),
         machine: start.map_or_else(Default::default, |start| machine::read(&start.roots)),
         overall: overall(&comparisons),
         comparisons,
@@ -70,7 +58,6 @@ pub fn compare(
     }
 }
 
-/// The warnings of each shown trial, by the trace, mode and device that it replays.
 fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Vec<Warning>)> {
     let of_one = |(compared, comparison): (&Compared<'_>, &Comparison)| {
         let variant = compared.variant;
@@ -91,10 +78,10 @@ fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
             let kind = kinds
                 .iter()
                 .position(|(known, _)| is_alike(known, &warning));
-            let at = kind.unwrap_or(kinds.len());
-            if kind.is_none() {
+            let at = kind.unwrap_or_else(|| {
                 kinds.push((warning.clone(), Vec::new()));
-            }
+                kinds.len() - 1
+            });
             let of_kind = &mut kinds[at].1;
             match of_kind.iter_mut().find(|known| known.what == warning.found) {
                 Some(known) => known.whose.push(key.clone()),
@@ -113,28 +100,24 @@ fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
     kinds.into_iter().map(worded).collect()
 }
 
-/// What a warning found, and for which trials.
 struct Found {
     what: String,
     whose: Vec<String>,
 }
 
 impl Found {
-    /// In words, among the warnings of so many trials.
     fn of(self, all: usize) -> String {
-        match self.whose.len() < all {
-            true => format!("{}: {}", self.whose.join(" and "), self.what),
-            false => self.what,
+        if self.whose.len() == all {
+            return self.what;
         }
+        format!("{}: {}", self.whose.join(" and "), self.what)
     }
 }
 
-/// Whether two warnings say the same but for what was found.
 fn is_alike(a: &Warning, b: &Warning) -> bool {
     (&a.id, &a.means, &a.todo) == (&b.id, &b.means, &b.todo)
 }
 
-/// Compares the devices by one trace and mode.
 fn comparison(
     compared: &Compared<'_>,
     ran: &Ran,
@@ -148,9 +131,10 @@ fn comparison(
     let sites = variant.sites.iter();
     let runs: Vec<DeviceRun> = sites.map(|site| device(variant, site, ran)).collect();
     let by_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
-    let sum = match by_q2c {
-        true => CompareMetric::SumQ2c,
-        false => CompareMetric::SumU2c,
+    let sum = if by_q2c {
+        CompareMetric::SumQ2c
+    } else {
+        CompareMetric::SumU2c
     };
     let separations = separations(&runs, sum, start.job.seed);
     let facts = variant.facts;
@@ -169,20 +153,16 @@ fn comparison(
 
 /// Counts over all comparisons how each device did against the first; empty for one comparison.
 fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
-    let Some((first, _)) = comparisons
-        .split_first()
-        .filter(|(_, more)| !more.is_empty())
-    else {
+    let [first, _, ..] = comparisons else {
         return Vec::new();
     };
-    let (with, others) = match first.devices.split_first() {
-        Some((with, others)) => (with.target.path.clone(), others),
-        None => return Vec::new(),
+    let Some((with, others)) = first.devices.split_first() else {
+        return Vec::new();
     };
     let count = |(at, run): (usize, &DeviceRun)| {
         let mut over = Overall {
             device: run.target.path.clone(),
-            with: with.clone(),
+            with: with.target.path.clone(),
             ..Overall::default()
         };
         for comparison in comparisons {
@@ -208,37 +188,33 @@ fn answer(comparison: &Comparison, at: usize) -> Option<Ordering> {
     let by_sum = comparison.separations.get(2 * (at - 1))?;
     let ratio = by_sum.ratio?.ratio;
     let same_work = different_work(run, first).is_none();
-    same_work.then(|| match by_sum.separates {
-        true => ratio.total_cmp(&1.0),
-        false => Ordering::Equal,
-    })
+    let answer = if by_sum.separates {
+        ratio.total_cmp(&1.0)
+    } else {
+        Ordering::Equal
+    };
+    same_work.then_some(answer)
 }
 
 fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &Ran) -> DeviceRun {
     let (trials, failures) = ran.of(&variant.key(site));
     let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
     let interval = |number: fn(&ReplayTrial) -> f64| {
-        Interval::of(
-            &valid
-                .iter()
-                .map(|trial| number(trial))
-                .collect::<Vec<f64>>(),
-        )
+        let numbers: Vec<f64> = valid.iter().map(|trial| number(trial)).collect();
+        Interval::of(&numbers)
     };
     let q2c: Option<Vec<f64>> = valid.iter().map(|trial| trial.sum_q2c_s).collect();
+    let q2c = q2c.filter(|sums| !sums.is_empty());
     let saturated = valid.iter().filter(|trial| trial.saturated).count();
+    let shown = median(&trials, |trial| trial.sum_q2c_s.unwrap_or(trial.sum_u2c_s));
     DeviceRun {
         target: site.facts.first().cloned().unwrap_or_default(),
         completion_s: interval(|trial| trial.completion_s),
         sum_u2c_s: interval(|trial| trial.sum_u2c_s),
         sum_u2c_intended_s: interval(|trial| trial.sum_u2c_intended_s),
-        sum_q2c_s: q2c
-            .filter(|sums| !sums.is_empty())
-            .map(|sums| Interval::of(&sums)),
+        sum_q2c_s: q2c.map(|sums| Interval::of(&sums)),
         saturated: 2 * saturated > valid.len(),
-        shown: median(&trials, |trial| trial.sum_q2c_s.unwrap_or(trial.sum_u2c_s))
-            .filter(|trial| trial.valid)
-            .cloned(),
+        shown: shown.filter(|trial| trial.valid).cloned(),
         trials,
         failures,
     }
@@ -248,17 +224,14 @@ fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &Ran) -> DeviceRun {
 fn slim(mut run: DeviceRun) -> DeviceRun {
     for trial in &mut run.trials {
         trial.windows.clear();
-        trial.u2c_ns.curve.clear();
-        trial.u2c_intended_ns.curve.clear();
-        trial
-            .q2c_ns
-            .iter_mut()
-            .for_each(|spread| spread.curve.clear());
+        let spreads = [&mut trial.u2c_ns, &mut trial.u2c_intended_ns];
+        for spread in spreads.into_iter().chain(&mut trial.q2c_ns) {
+            spread.curve.clear();
+        }
     }
     run
 }
 
-/// The metric's value in each valid trial.
 fn values(run: &DeviceRun, metric: CompareMetric) -> Vec<f64> {
     let valid = run.trials.iter().filter(|trial| trial.valid);
     let value = |trial: &ReplayTrial| match metric {

@@ -5,14 +5,11 @@ use q2c_model::Bytes;
 use q2c_replay::{Idle, Mode};
 use q2c_run::runner::spoken;
 
-/// Time of a trial beside the requests, seconds: threads, rings and buffers are made, and the
-/// schedule begins 20 ms later.
+/// Seconds of a trial beside its requests: threads, buffers, and 20 ms before the start.
 const AROUND_S: f64 = 0.03;
 
 impl Variant<'_> {
-    /// Expected length of one trial, seconds. In the modes that do not keep the recorded times, the
-    /// device is taken to be as fast as the recorded one.
-    #[must_use]
+    /// Expected length of a trial, seconds, on a device as fast as the recorded one.
     pub fn expected_s(&self) -> f64 {
         let whole = self.facts.whole().as_secs_f64();
         let replayed = match self.plan.mode {
@@ -28,13 +25,11 @@ impl Variant<'_> {
 }
 
 impl Replaying<'_> {
-    /// What makes a run longer than the sum of its trials, in sentences: trials that are repeated,
-    /// devices that are slower than the recorded one, and targets that are written before each
-    /// trial.
-    #[must_use]
+    /// What makes a run longer than the sum of its trials, in sentences: repeated trials, slower
+    /// devices, and targets that are written before each trial.
     pub fn beyond_estimate(&self) -> Vec<String> {
-        let all_s: f64 = self.variants.iter().map(Variant::all_s).sum();
-        let all_s = all_s * f64::from(self.trials);
+        let each_s = |variant: &Variant<'_>| variant.expected_s() * variant.sites.len() as f64;
+        let all_s = self.variants.iter().map(each_s).sum::<f64>() * f64::from(self.trials);
         let mut told = Vec::new();
         if self.repeats > 0 {
             told.push(format!(
@@ -52,7 +47,6 @@ impl Replaying<'_> {
         told
     }
 
-    /// Bytes that are written to the targets before the trials; `None` where none are.
     fn written(&self) -> Option<Bytes> {
         let precondition = self.precondition?;
         let sites = self.variants.iter().flat_map(|variant| &variant.sites);
@@ -61,13 +55,6 @@ impl Replaying<'_> {
             .map(|target| precondition.bytes(target.size).0)
             .sum();
         Some(Bytes(each.saturating_mul(self.trials.into())))
-    }
-}
-
-impl Variant<'_> {
-    /// Expected length of a trial on each site, seconds.
-    fn all_s(&self) -> f64 {
-        self.expected_s() * self.sites.len() as f64
     }
 }
 

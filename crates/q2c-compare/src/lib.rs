@@ -35,7 +35,7 @@ pub use trial::median;
 use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_model::{Bytes, Fault, Nanos, TraceMeta};
+use q2c_model::{Bytes, Fault, Nanos};
 use q2c_replay::ReplayFacts;
 use q2c_result::replay::ReplayTrial;
 use q2c_result::{Target, Warning};
@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A set of targets that the trace is replayed on: one cell of the runner.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ReplaySite {
     /// Unique name among the sites, such as the path of the device.
     pub name: String,
@@ -69,8 +69,7 @@ pub struct ReplaySite {
 pub struct Variant<'a> {
     /// Unique name among the variants; empty when there is one.
     pub name: String,
-    /// How the trace is replayed. Each trial puts the targets of its site in place of the plan's,
-    /// and its own seed in place of the plan's.
+    /// How it is replayed; each trial has its site's targets and its own seed instead.
     pub plan: q2c_replay::Plan,
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
@@ -80,7 +79,6 @@ pub struct Variant<'a> {
 
 impl Variant<'_> {
     /// The key of the cell that replays this variant on a site.
-    #[must_use]
     pub fn key(&self, site: &ReplaySite) -> String {
         match self.name.as_str() {
             "" => site.name.clone(),
@@ -99,16 +97,13 @@ pub struct Replaying<'a> {
     pub all_trials: bool,
     /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
-    /// The cells whose trial stayed late through all repeats: their further trials are not
-    /// repeated. Begins empty.
+    /// Cells that stayed late through all repeats and are not repeated again. Begins empty.
     pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// CPUs that were busy with other work before the run, where they are more than a quiet machine
-    /// has; `None` otherwise.
+    /// CPUs busy with other work before the run, if more than on a quiet machine.
     pub busy_cpus: Option<f64>,
-    /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
-    /// takes the first means that this machine has.
+    /// Whether and how the block layer is captured; `Some(None)` by the first means there is.
     pub capture: Option<Option<CapturedBy>>,
     /// How targets are written before each trial; `None` when they are not.
     pub precondition: Option<Precondition>,
@@ -124,8 +119,7 @@ pub struct Replaying<'a> {
     pub clock: Clock,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
-    /// The figures of the trial that was stopped, with the key of its cell. Begins as `None`;
-    /// [`Replaying::run`] sets it.
+    /// The stopped trial with its cell's key. Begins as `None`; [`Replaying::run`] sets it.
     pub partial: Option<(String, ReplayTrial)>,
     /// The first error for which a trial could not be run. Begins empty.
     pub failed: OnceCell<Fault>,
@@ -143,13 +137,11 @@ pub struct Ran {
 
 impl Ran {
     /// The state to note in the run's folder.
-    #[must_use]
     pub fn state(&self) -> RunState {
         self.summary.state()
     }
 
     /// The error that ended the run early; `None` when it was complete or was stopped.
-    #[must_use]
     pub fn aborted(&self) -> Option<String> {
         match &self.summary.end {
             End::Aborted { label, error, .. } => Some(format!("{label}: {error}")),
@@ -163,9 +155,7 @@ impl Ran {
         all.filter(|warning| warning.id == TRIALS_LEFT_OUT).cloned()
     }
 
-    /// The trials of a cell in the order in which they ran, the stopped one included, and the
-    /// reasons of those that failed. [`Variant::key`] is the cell's key.
-    #[must_use]
+    /// A cell's trials as they ran, the stopped one included, and the reasons of the failed.
     pub fn of(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let runs = self
             .summary
@@ -186,9 +176,6 @@ impl Ran {
 
 impl Replaying<'_> {
     /// Runs the trials that the folder's journal does not have yet.
-    ///
-    /// # Errors
-    /// The runner or its folder failed.
     pub fn run(
         mut self,
         seed: u64,
@@ -229,7 +216,6 @@ impl Replaying<'_> {
         self.trial(variant, site, variant.plan.seed)
     }
 
-    /// Runs one trial on a site: precondition, then the replay with its capture.
     fn trial(
         &self,
         variant: &Variant<'_>,
@@ -242,9 +228,8 @@ impl Replaying<'_> {
             ..variant.plan.clone()
         };
         if let Some(precondition) = &self.precondition {
-            precondition
-                .run(&site.targets, self.stop)
-                .map_err(|e| self.cell(e))?;
+            let written = precondition.run(&site.targets, self.stop);
+            written.map_err(|e| self.cell(e))?;
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
@@ -266,7 +251,6 @@ impl Replaying<'_> {
         Ok(trial::trial(&inputs, &outcome, captured, stopped))
     }
 
-    /// Replays the trace, and records the replay if `record` is set.
     fn replay(
         &self,
         variant: &Variant<'_>,
@@ -278,22 +262,20 @@ impl Replaying<'_> {
             return go(None).map_err(|e| self.cell(e));
         };
         let failed = |e: q2c_trace::TraceError| self.cell(e);
-        let mut writer =
-            TraceWriter::create(path, words::recording(variant, &self.clock)).map_err(failed)?;
+        let writer = TraceWriter::create(path, words::recording(variant, &self.clock));
+        let mut writer = writer.map_err(failed)?;
         let into = q2c_replay::RecordTo {
             sink: &mut writer,
             memory: self.memory,
             folder: &self.spill,
         };
         let outcome = go(Some(into)).map_err(|e| self.cell(e))?;
-        let meta: &mut TraceMeta = writer.meta_mut();
-        meta.lost = outcome.rows_lost;
+        writer.meta_mut().lost = outcome.rows_lost;
         writer.finish().map_err(failed)?;
         Ok(outcome)
     }
 
-    /// Makes a replay's error one that ends the whole cell: an engine that is not available, or a
-    /// trace that lacks needed facts, would fail in the next trial again. The first one is kept.
+    /// Ends the whole cell if the next trial would fail likewise. The first error is kept.
     fn cell(&self, error: impl Into<Fault>) -> CellError {
         let fault = error.into();
         let reason = format!("failed to {fault}");
@@ -302,17 +284,13 @@ impl Replaying<'_> {
     }
 }
 
-/// The note on a trial that is repeated because the replayer was late by its own fault.
-/// `busy_cpus` had other work.
+/// On a trial repeated because of own lateness, while `busy_cpus` had other work.
 fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
-    let whose = match busy_cpus {
-        None => "the replayer was late by its own fault".to_owned(),
-        Some(cpus) => format!(
-            "the replayer was late ({cpus:.2} CPUs were busy with other work before the run)"
-        ),
-    };
+    let whose = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
+        format!("({cpus:.2} CPUs were busy with other work before the run)")
+    });
     format!(
-        "repeated: {whose}: {} at the 99th percentile, where --max-lateness allows {allowed}",
+        "repeated: the replayer was late {whose}: {} at the 99th percentile, where --max-lateness allows {allowed}",
         Nanos(late_ns as u64)
     )
 }
@@ -361,18 +339,14 @@ impl Plan for Replaying<'_> {
         let (variant, site) = found?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
-        let repeats = match self.stayed_late.contains(&plan.cell) {
-            true => 0,
-            false => self.repeats,
-        };
-        for _ in 0..repeats {
+        let stays_late = self.stayed_late.contains(&plan.cell);
+        for _ in 0..if stays_late { 0 } else { self.repeats } {
             let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else {
                 break;
             };
-            context
-                .notes
-                .push(repeated(late_ns, self.max_lateness, self.busy_cpus));
+            let note = repeated(late_ns, self.max_lateness, self.busy_cpus);
+            context.notes.push(note);
             trial = self.trial(variant, site, seed)?;
         }
         if validity::only_late(&trial).is_some() {

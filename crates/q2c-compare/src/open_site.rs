@@ -14,13 +14,11 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The block size with which targets are checked.
 const BLOCK: Bytes = Bytes(4096);
-/// Block size of simulated devices.
 const SECTOR: Bytes = Bytes(512);
 
 /// A site whose targets are open.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OpenSite {
     /// The site.
     pub site: ReplaySite,
@@ -41,17 +39,8 @@ pub struct DeviceMap {
     pub target: String,
 }
 
-fn list(devices: &[DevId]) -> String {
-    let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
-    devices.join(", ")
-}
-
 impl OpenSite {
-    /// Puts all devices of the trace on one target. `before` says how often the target was named
-    /// before: later ones get a number in their name.
-    ///
-    /// # Errors
-    /// The target is unfit, or its engine cannot replay.
+    /// All devices on one target; if it was named `before`, the name gets a number.
     pub fn of_one(
         roots: &Roots,
         request: &ReplayRequest,
@@ -59,7 +48,7 @@ impl OpenSite {
         facts: &ReplayFacts,
         before: usize,
     ) -> Result<Self, Fault> {
-        let mut open = OpenSite::empty(target.to_owned());
+        let mut open = OpenSite::named(target.to_owned());
         let devices = (0..facts.devices.len()).collect();
         open.add(roots, request, target, devices, facts)?;
         if before > 0 {
@@ -82,16 +71,14 @@ impl OpenSite {
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
         let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
-        let mut open = OpenSite::empty(names.join(", "));
+        let mut open = OpenSite::named(names.join(", "));
         for (target, devices) in targets {
             open.add(roots, request, target, devices, facts)?;
         }
         Ok(open)
     }
 
-    /// The same site for another trace, all devices of which go to its one target. The first site
-    /// holds the block devices open for both.
-    #[must_use]
+    /// The same one target for another trace; this site holds the block devices open for both.
     pub fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
         let mut site = self.site.clone();
         for (target, told) in site.targets.iter_mut().zip(&mut site.facts) {
@@ -109,18 +96,10 @@ impl OpenSite {
         }
     }
 
-    fn empty(name: String) -> Self {
-        OpenSite {
-            site: ReplaySite {
-                name,
-                targets: Vec::new(),
-                facts: Vec::new(),
-                disks: Vec::new(),
-            },
-            target_disks: Vec::new(),
-            id: String::new(),
-            held_open: Vec::new(),
-        }
+    fn named(name: String) -> Self {
+        let mut open = OpenSite::default();
+        open.site.name = name;
+        open
     }
 
     fn add(
@@ -131,8 +110,8 @@ impl OpenSite {
         devices: Vec<usize>,
         facts: &ReplayFacts,
     ) -> Result<(), Fault> {
-        let engine =
-            EngineSpec::for_target(request.engine.as_ref(), target).or_exit(Exit::Usage)?;
+        let engine = EngineSpec::for_target(request.engine.as_ref(), target);
+        let engine = engine.or_exit(Exit::Usage)?;
         keeps_schedule(&engine).or_exit(Exit::Usage)?;
         if !engine.needs_file() {
             // Another target has devices of its own, even under the same name.
@@ -179,8 +158,7 @@ impl OpenSite {
     }
 }
 
-/// The targets in the order in which they were first named, each with its devices by their index in
-/// the trace.
+/// The targets as first named, each with the indices of its devices in the trace.
 fn devices_by_target<'a>(
     maps: &'a [DeviceMap],
     facts: &ReplayFacts,
@@ -189,11 +167,9 @@ fn devices_by_target<'a>(
     for DeviceMap { device, target } in maps {
         let mut known = facts.devices.iter().map(|known| known.dev);
         let Some(index) = known.position(|dev| dev == *device) else {
-            let known: Vec<DevId> = facts.devices.iter().map(|known| known.dev).collect();
-            let text = format!(
-                "map {device}: the trace's devices are {}; name one of them",
-                list(&known)
-            );
+            let known = facts.devices.iter().map(|known| known.dev.to_string());
+            let known = known.collect::<Vec<_>>().join(", ");
+            let text = format!("map {device}: the trace's devices are {known}; name one of them");
             return Err(Fault::new(Exit::Usage, text));
         };
         if targets.iter().any(|(_, devices)| devices.contains(&index)) {
@@ -208,7 +184,6 @@ fn devices_by_target<'a>(
     Ok(targets)
 }
 
-/// Opens a file or device for the replay.
 fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
@@ -226,19 +201,16 @@ fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTa
         blocks: 1,
     };
     let opened = open(roots, &wanted, &leave)?;
-    match opened.facts.kind {
-        TargetKind::NvmeGeneric => {
-            let text = format!(
-                "replay on {target}: it takes NVMe commands alone; name the namespace's block device"
-            );
-            Err(Fault::new(Exit::Target, text))
-        }
-        _ => Ok(opened),
+    if opened.facts.kind == TargetKind::NvmeGeneric {
+        let text = format!(
+            "replay on {target}: it takes NVMe commands alone; name the namespace's block device"
+        );
+        return Err(Fault::new(Exit::Target, text));
     }
+    Ok(opened)
 }
 
-/// Size of a simulated target that has room for all devices of the trace, so that no offset begins
-/// again at its start.
+/// Room for all devices of the trace, so that no offset begins again.
 fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
     let spans = facts.devices.iter();
     let spans = spans.map(|device| device.span.next_multiple_of(align.0));

@@ -12,11 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How a target is written before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// The given number of passes over the whole target in order, with writes of 128 KiB and 32 in
-    /// flight. A rest of the target below 128 KiB is not written.
+    /// The given number of passes in order, with writes of 128 KiB and 32 in flight, but no rest.
     Sequential(u32),
-    /// One sequential pass, then as many bytes as the target has in writes of 4 KiB at random
-    /// places, 32 in flight.
+    /// One sequential pass, then as many bytes as the target has in random 4 KiB writes.
     Random,
 }
 
@@ -54,9 +52,6 @@ const SMALL: u32 = 4 << 10;
 
 impl Precondition {
     /// Writes the targets one after the other until all are done or `stop` is set.
-    ///
-    /// # Errors
-    /// A write fails.
     pub fn run(self, targets: &[Target], stop: &AtomicBool) -> Result<(), ReplayError> {
         for target in targets {
             let (size, large) = (target.size.0, u64::from(LARGE));
@@ -65,17 +60,13 @@ impl Precondition {
             }
             if self == Precondition::Random {
                 let (mut rng, places) = (Rng::new(1), size / u64::from(SMALL));
-                write(target, SMALL, places, stop, |_| {
-                    rng.below(places) * u64::from(SMALL)
-                })?;
+                let place = |_| rng.below(places) * u64::from(SMALL);
+                write(target, SMALL, places, stop, place)?;
             }
         }
         Ok(())
     }
-}
 
-impl Precondition {
-    /// How often the target is written from end to end.
     fn passes(self) -> u32 {
         match self {
             Precondition::Sequential(times) => times,
@@ -84,7 +75,6 @@ impl Precondition {
     }
 
     /// Bytes that are written to a target of this size before a trial.
-    #[must_use]
     pub fn bytes(self, size: Bytes) -> Bytes {
         let at_random = u64::from(self == Precondition::Random);
         Bytes(size.0.saturating_mul(u64::from(self.passes()) + at_random))
@@ -113,10 +103,9 @@ fn write(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let slot = match free.pop() {
-            Some(slot) => slot,
-            None => written(engine.as_mut(), length)?,
-        };
+        let slot = free
+            .pop()
+            .map_or_else(|| written(engine.as_mut(), length), Ok)?;
         let request = Request {
             operation: Operation::Write,
             offset: place(nth),
@@ -133,12 +122,11 @@ fn write(
 
 fn written(engine: &mut dyn Engine, length: u32) -> Result<u16, EngineError> {
     let done = engine.wait()?;
-    match done.result == length as i32 {
-        true => Ok(done.slot),
-        false => Err(EngineError::Precondition {
-            source: std::io::Error::from_raw_os_error(done.result.min(0).saturating_neg()),
-        }),
+    if done.result == length as i32 {
+        return Ok(done.slot);
     }
+    let source = std::io::Error::from_raw_os_error(done.result.min(0).saturating_neg());
+    Err(EngineError::Precondition { source })
 }
 
 #[cfg(test)]

@@ -9,14 +9,13 @@ use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, UnnamedCpus, interrupted_cpus};
 use q2c_model::{CpuId, Fault};
 use q2c_replay::{Permits, Plan, ReplayFacts, Writes};
-use q2c_result::TargetKind;
 use q2c_result::replay::ReplayJob;
+use q2c_result::{Target, TargetKind};
 use q2c_run::Identity;
 
 /// The largest request that there is memory for, bytes. Longer ones are shortened, and counted.
 const LARGEST: u64 = 16 << 20;
-/// Memory of a thread's buffers in each direction, bytes, and the least and the largest number of
-/// these buffers.
+/// Bytes of a thread's buffers in each direction, and their least and largest number.
 const POOL: usize = 2 << 20;
 const LEAST: usize = 2;
 const MOST: usize = 256;
@@ -35,12 +34,8 @@ pub struct PreparedReplay {
 }
 
 impl PreparedReplay {
-    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards on these
-    /// sites. `trials` are run on each site; `facts` are those of the trace, `roots` those of the
-    /// machine.
-    ///
-    /// # Errors
-    /// A CPU was named that may not be used.
+    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards.
+    /// `trials` are run on each site; `facts` are those of the trace.
     pub fn new(
         roots: &Roots,
         request: &ReplayRequest,
@@ -77,11 +72,7 @@ pub struct PreparedVariant<'a> {
 }
 
 impl<'a> PreparedVariant<'a> {
-    /// Places the trace on the sites and makes its plan, under this name, for so many trials on
-    /// each site.
-    ///
-    /// # Errors
-    /// A CPU was named that may not be used.
+    /// Places the trace on the sites and makes its plan, for so many trials on each.
     pub fn new(
         name: String,
         trace: &'a TraceSource,
@@ -107,17 +98,17 @@ impl<'a> PreparedVariant<'a> {
     }
 }
 
-/// The treatment of writes that was asked for. Where nothing was asked for, they are written if
-/// every target is simulated or may be written, and are read otherwise.
+/// As asked, else written if every target is simulated or may be written, else read.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();
-    let all = targets
-        .all(|target| target.kind == TargetKind::Simulated || request.allows_writing(&target.path));
-    request.writes.unwrap_or(match all && some {
-        true => Writes::Allow,
-        false => Writes::AsReads,
-    })
+    let may = |of: &Target| of.kind == TargetKind::Simulated || request.allows_writing(&of.path);
+    let otherwise = if some && targets.all(may) {
+        Writes::Allow
+    } else {
+        Writes::AsReads
+    };
+    request.writes.unwrap_or(otherwise)
 }
 
 fn plan(

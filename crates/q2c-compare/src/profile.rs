@@ -43,10 +43,7 @@ pub struct Profiled {
 }
 
 impl TraceSource {
-    /// Whether the trace lacks completions that one of the requests needs.
-    ///
-    /// # Errors
-    /// It lacks something that no replay of it can give.
+    /// Whether it lacks completions for a request; an error if a replay cannot give what it lacks.
     pub fn lacks_completions(&self, requests: &[ReplayRequest]) -> Result<bool, Fault> {
         let mut lacks = false;
         for request in requests {
@@ -61,7 +58,6 @@ impl TraceSource {
 
 impl Profiling<'_> {
     /// Name of the device that gives this trace its completions.
-    #[must_use]
     pub fn device(&self, source: &TraceSource) -> String {
         self.first.for_trace(&source.facts).site.name
     }
@@ -80,14 +76,13 @@ impl Profiling<'_> {
         let sites = std::slice::from_ref(&site);
         let ready = PreparedVariant::new(String::new(), source, &request, sites, 1)?;
         let variants = [ready.variant];
-        let mut told = self.recorded(source, &variants)?;
+        let (mut trace, mut trial) = self.recorded(source, &variants)?;
         for _ in 0..REPEATS {
-            if told.1.valid {
+            if trial.valid {
                 break;
             }
-            told = self.recorded(source, &variants)?;
+            (trace, trial) = self.recorded(source, &variants)?;
         }
-        let (trace, trial) = told;
         Ok(Profiled {
             trace,
             told: Profile {
@@ -98,7 +93,6 @@ impl Profiling<'_> {
         })
     }
 
-    /// Replays the one variant once, and records it.
     fn recorded(
         &self,
         source: &TraceSource,
@@ -106,15 +100,12 @@ impl Profiling<'_> {
     ) -> Result<(TraceSource, ReplayTrial), Fault> {
         let recording = self.new_name();
         let replaying = self.replaying(variants, &recording);
-        let trial = replaying.once();
-        let trial = trial.map_err(|error| match replaying.failed.into_inner() {
-            Some(fault) => fault,
-            None => {
-                let reason = error.to_string();
-                // The reason begins with "failed to" itself.
-                let reason = reason.strip_prefix("failed to ").unwrap_or(&reason);
-                Fault::new(Exit::Environment, reason)
-            }
+        let trial = replaying.once().map_err(|error| {
+            let reason = error.to_string();
+            // The reason begins with "failed to" itself.
+            let reason = reason.strip_prefix("failed to ").unwrap_or(&reason);
+            let fault = replaying.failed.into_inner();
+            fault.unwrap_or_else(|| Fault::new(Exit::Environment, reason))
         })?;
         // From here on the recording is removed, whatever is wrong with it.
         let trace = source.recorded(&recording, self.stop);
@@ -151,16 +142,14 @@ impl Profiling<'_> {
     }
 }
 
-/// Checks that the replay went to its end.
 fn whole(trial: &ReplayTrial, device: &str) -> Result<(), Fault> {
-    match (trial.whole, &trial.first_error) {
-        (true, _) => Ok(()),
-        (false, Some(reason)) => {
-            let text = format!("replay on {device} for the trace's completions: {reason}");
-            Err(Fault::new(Exit::Device, text))
-        }
-        (false, None) => Err(Fault::stopped(
-            "replay: stopped by a signal while the completions were recorded",
-        )),
+    if trial.whole {
+        return Ok(());
     }
+    let Some(reason) = &trial.first_error else {
+        let text = "replay: stopped by a signal while the completions were recorded";
+        return Err(Fault::stopped(text));
+    };
+    let text = format!("replay on {device} for the trace's completions: {reason}");
+    Err(Fault::new(Exit::Device, text))
 }

@@ -22,8 +22,7 @@ pub enum CaptureWish {
     /// It is captured if every target stands on disks that can be captured and the kernel permits
     /// it.
     WherePermitted,
-    /// It is captured, by these means; `None` takes the first means that this machine has. A replay
-    /// that cannot be captured fails.
+    /// It is captured, by these means or `None` for the first that works, or the replay fails.
     By(Option<CapturedBy>),
 }
 
@@ -177,16 +176,13 @@ fn percent(text: &str) -> Result<u8, String> {
     value.ok_or_else(|| "expected a whole percentage from 0 to 100".to_owned())
 }
 
-/// The CPUs that are named; none for `auto`.
 fn cpus(text: &str) -> Result<List<CpuId>, String> {
     let cpus = parse_cpus(text)?;
     Ok(cpus.into_iter().map(CpuId).collect())
 }
 
 impl ReplayRequest {
-    /// This replay in a mode, with the options that the mode has. Options of other modes mean
-    /// nothing.
-    #[must_use]
+    /// This replay in a mode, with those options that the mode has.
     pub fn in_mode(&self, mode: ModeName) -> ReplayRequest {
         let mode = match mode {
             ModeName::Timed => Mode::Timed { speed: self.speed },
@@ -208,13 +204,11 @@ impl ReplayRequest {
         }
     }
 
-    /// Whether `target` may be written.
     pub(crate) fn allows_writing(&self, target: &str) -> bool {
         let mut allowed = self.allow_write.iter();
         allowed.any(|path| path == Path::new(target))
     }
 
-    /// Whether `target` has to be opened for writing.
     pub(crate) fn opens_for_writing(&self, target: &str) -> bool {
         match self.writes {
             Some(Writes::Allow) => true,
@@ -223,18 +217,14 @@ impl ReplayRequest {
         }
     }
 
-    /// The treatment of discards that was asked for. Where nothing was asked for, it depends on
-    /// `writes`, the treatment of writes. An engine that has none leaves them out in any case.
+    /// Discards as asked for, else as `writes` are; never by an engine that has none.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
-        let engine = self.engine.as_ref();
-        let has = engine.is_none_or(EngineSpec::has_discards);
-        let asked = self.discards.unwrap_or(match writes {
-            Writes::Allow => Discards::Allow,
-            _ => Discards::Skip,
-        });
-        match has {
-            true => asked,
-            false => Discards::Skip,
+        let has = self.engine.as_ref().is_none_or(EngineSpec::has_discards);
+        match self.discards {
+            _ if !has => Discards::Skip,
+            Some(asked) => asked,
+            None if writes == Writes::Allow => Discards::Allow,
+            None => Discards::Skip,
         }
     }
 }
@@ -244,7 +234,6 @@ pub(crate) mod tests {
     use super::*;
     use q2c_run::arguments::from_words;
 
-    /// A timed replay with defaults.
     pub(crate) fn request() -> ReplayRequest {
         ReplayRequest {
             seed: 1,

@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Requests read per second, or a little less than that. The user is told how long a long reading
-/// will take.
+/// Requests read per second, or a little less, for telling how long a reading will take.
 const PER_SECOND: f64 = 2e6;
 /// A reading that is expected to be shorter than this, seconds, is not announced.
 const SOON: f64 = 5.0;
@@ -44,18 +43,15 @@ pub struct SourceRequest<'a> {
     pub temporary: &'a Path,
 }
 
-/// A trace of this process in a file without a name, so that no end of the process leaves it
-/// behind.
+/// A file without a name, so that no end of the process leaves it behind.
 #[derive(Debug)]
 struct ImportedTrace(File);
 
 impl ImportedTrace {
-    /// The name by which this process can open the file.
     fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    /// Takes the file at `path`, and its name from it.
     fn taken(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         remove_file(path)?;
@@ -63,7 +59,6 @@ impl ImportedTrace {
     }
 }
 
-/// Writes imported records, until a signal came.
 struct UntilStopped<'a> {
     writer: TraceWriter,
     stop: &'a AtomicBool,
@@ -71,22 +66,18 @@ struct UntilStopped<'a> {
 
 impl RecordSink for UntilStopped<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(TraceError::Stopped {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped {
                 doing: "import trace",
                 path: PathBuf::new(),
-            }),
-            false => self.writer.push(records),
+            });
         }
+        self.writer.push(records)
     }
 }
 
 impl TraceSource {
-    /// Opens the trace, after an import where it is not q2c's own, and reads it once for its facts.
-    /// `tell` is given a message for the user at each step that may take long.
-    ///
-    /// # Errors
-    /// The trace cannot be read or imported, or has no wanted request.
+    /// Opens the trace, after an import if need be, for its facts; `tell` says what takes long.
     pub fn open(
         asked: &SourceRequest<'_>,
         wanted: &Wanted,
@@ -103,11 +94,11 @@ impl TraceSource {
         let trace = imported.as_ref().map(ImportedTrace::path);
         let trace = trace.as_deref().unwrap_or(path);
         let reader = TraceReader::open(trace).map_err(TraceError::unread)?;
-        let expected = reader.rows() as f64 / PER_SECOND;
+        let rows = reader.rows();
+        let expected = rows as f64 / PER_SECOND;
         if expected > SOON {
             tell(&format!(
-                "reading {} requests once before the replay: about {expected:.0} s",
-                reader.rows()
+                "reading {rows} requests once before the replay: about {expected:.0} s"
             ));
         }
         let begun = Instant::now();
@@ -120,13 +111,8 @@ impl TraceSource {
             _imported: imported,
         })
     }
-}
 
-impl TraceSource {
     /// Whether the trace has the facts that the mode and the threads' sharing need.
-    ///
-    /// # Errors
-    /// It lacks one.
     pub fn fits(&self, request: &ReplayRequest) -> Result<(), ReplayError> {
         check(&request.mode, &self.facts)?;
         let lacks = match request.share {
@@ -137,11 +123,7 @@ impl TraceSource {
         lacks.map_or(Ok(()), |key| Err(ReplayError::NoKey(key)))
     }
 
-    /// The recording of a replay of this trace, as the source of another replay. The file is
-    /// gone when the source is dropped.
-    ///
-    /// # Errors
-    /// The recording cannot be read, or is empty.
+    /// A recording of this trace's replay as a source; its file goes with the source.
     pub fn recorded(&self, recording: &Path, stop: &AtomicBool) -> Result<TraceSource, Fault> {
         let imported = ImportedTrace::taken(recording).map_err(|source| {
             let error = TraceError::Io {
@@ -191,15 +173,12 @@ fn facts(
 
 /// The fault of a trace, or of a part of one, without a request that has a time.
 fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
-    let (within, instead) = match part {
-        Some((from, to)) => (
-            format!(" between {from} and {to}"),
-            "give another --part, in times from the trace's first request",
-        ),
-        None => (
-            String::new(),
-            "record one with times, as q2c trace record does",
-        ),
+    let within = part.map_or_else(String::new, |(from, to)| {
+        format!(" between {from} and {to}")
+    });
+    let instead = match part {
+        Some(_) => "give another --part, in times from the trace's first request",
+        None => "record one with times, as q2c trace record does",
     };
     let text = format!(
         "replay {}: expected at least one request with a time{within}, found none; {instead}",
@@ -216,10 +195,8 @@ fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
     let idle = facts.idle_share().map_or(String::new(), |share| {
         format!(", nothing in flight {:.0} % of the time", share * 100.0)
     });
-    let took = match seconds > 1.0 {
-        true => format!("; read in {seconds:.1} s"),
-        false => String::new(),
-    };
+    let slow = (seconds > 1.0).then(|| format!("; read in {seconds:.1} s"));
+    let took = slow.unwrap_or_default();
     let devices = match facts.devices.len() {
         1 => "1 device".to_owned(),
         n => format!("{n} devices"),

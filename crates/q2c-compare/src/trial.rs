@@ -7,8 +7,7 @@ use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
 use q2c_result::replay::{InFlight, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
-/// A timed replay shows a saturated device when it ends later than the trace by more than this
-/// share of the trace's length and by more than `BEHIND_S` seconds.
+/// A timed replay that ends later by this share and `BEHIND_S` shows a saturated device.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
 
@@ -33,43 +32,44 @@ pub fn trial(
     let own = lateness(&outcome.counts.own_lateness_ns);
     let invalid = invalid(run, outcome, &own, captured.as_ref(), stopped);
     let timed = matches!(run.plan.mode, Mode::Timed { .. });
+    let counts = &outcome.counts;
+    let is_captured = captured.is_some();
+    let captured = captured.unwrap_or_default();
+    let excess = captured.transfers.cast_signed() - counts.transfers.cast_signed();
+    let reader_cpu_ns = u128::from(outcome.reader_cpu_ns) + u128::from(captured.cpu_ns);
     ReplayTrial {
         completion_s,
-        sum_u2c_s: seconds(outcome.counts.sum_u2c_ns),
-        sum_u2c_intended_s: seconds(outcome.counts.sum_u2c_intended_ns),
-        sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
-        q2c_source: captured.as_ref().and_then(|captured| captured.by),
-        q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
-        q2c_parts: captured.as_ref().map_or(0, |captured| captured.parts),
-        q2c_excess: captured.as_ref().map_or(0, |captured| {
-            captured.transfers.cast_signed() - outcome.counts.transfers.cast_signed()
-        }),
-        q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
+        sum_u2c_s: seconds(counts.sum_u2c_ns),
+        sum_u2c_intended_s: seconds(counts.sum_u2c_intended_ns),
+        sum_q2c_s: is_captured.then(|| seconds(captured.sum)),
+        q2c_source: captured.by,
+        q2c_ios: captured.q2c.count(),
+        q2c_parts: captured.parts,
+        q2c_excess: if is_captured { excess } else { 0 },
+        q2c_lost: captured.lost,
         saturated: saturated(run, outcome),
-        stalled: outcome.counts.held_up,
-        stalled_s: seconds(outcome.counts.held_up_ns),
-        lateness_ns: lateness(&outcome.counts.lateness_ns),
+        stalled: counts.held_up,
+        stalled_s: seconds(counts.held_up_ns),
+        lateness_ns: lateness(&counts.lateness_ns),
         own_lateness_ns: own,
         end_drift_ns: if timed { outcome.end_drift_ns() } else { 0 },
-        issued: outcome.counts.issued,
-        errors: outcome.counts.errors,
+        issued: counts.issued,
+        errors: counts.errors,
         first_error: outcome.first_error().map(str::to_owned),
-        bytes: outcome.counts.bytes,
+        bytes: counts.bytes,
         valid: invalid.is_empty(),
         invalid,
         whole: outcome.complete && !stopped,
-        u2c_ns: spread(&outcome.counts.u2c_ns),
-        u2c_intended_ns: spread(&outcome.counts.u2c_intended_ns),
-        q2c_ns: captured.as_ref().map(|captured| spread(&captured.q2c)),
+        u2c_ns: spread(&counts.u2c_ns),
+        u2c_intended_ns: spread(&counts.u2c_intended_ns),
+        q2c_ns: is_captured.then(|| spread(&captured.q2c)),
         idle_share: share(outcome.idle_ns as f64 / 1e9, completion_s),
         in_flight: in_flight(run, outcome, completion_s),
-        order_inversions: outcome.counts.inversions,
+        order_inversions: counts.inversions,
         changed: outcome.changed.clone(),
-        submission_s: seconds(outcome.counts.submission_ns.into()),
-        submitter_cpu_s: seconds(outcome.counts.cpu_ns.into()),
-        reader_cpu_s: seconds(
-            u128::from(outcome.reader_cpu_ns) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
-        ),
+        submission_s: seconds(counts.submission_ns.into()),
+        submitter_cpu_s: seconds(counts.cpu_ns.into()),
+        reader_cpu_s: seconds(reader_cpu_ns),
         windows: outcome.windows.iter().map(window).collect(),
     }
 }
@@ -112,7 +112,6 @@ fn lateness(histogram: &Histogram) -> Lateness {
     }
 }
 
-/// Quantiles that the curve of a distribution is given at.
 fn shares() -> impl Iterator<Item = f64> {
     let low = [0.0, 0.001, 0.01, 0.02];
     let middle = (1..20).map(|n| f64::from(n) * 0.05);
@@ -133,11 +132,7 @@ fn spread(histogram: &Histogram) -> Spread {
         p99: at(0.99),
         p999: at(0.999),
         max: histogram.greatest() as f64,
-        curve: if histogram.count() > 0 {
-            curve.collect()
-        } else {
-            Vec::new()
-        },
+        curve: curve.filter(|_| histogram.count() > 0).collect(),
     }
 }
 
@@ -145,11 +140,14 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     let facts = run.facts;
     let whole = facts.whole().as_secs_f64();
     let recorded = facts.latency_sum_ns as f64 / 1e9;
+    let sum_s = seconds(outcome.counts.sum_u2c_ns);
+    let mean = if completion_s > 0.0 {
+        sum_s / completion_s
+    } else {
+        0.0
+    };
     InFlight {
-        mean: match completion_s > 0.0 {
-            true => seconds(outcome.counts.sum_u2c_ns) / completion_s,
-            false => 0.0,
-        },
+        mean,
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
         recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)
@@ -171,18 +169,14 @@ fn window(sum: &WindowSum) -> Window {
     }
 }
 
-/// The trial with the median of a number, among the valid trials if there are any, else among all;
-/// `None` without trials.
-#[must_use]
+/// The trial with the median number, of the valid ones if there are any.
 pub fn median(
     trials: &[ReplayTrial],
     number: impl Fn(&ReplayTrial) -> f64,
 ) -> Option<&ReplayTrial> {
-    let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
-    let mut some = match valid.is_empty() {
-        true => trials.iter().collect(),
-        false => valid,
-    };
+    let any_valid = trials.iter().any(|trial| trial.valid);
+    let some = trials.iter().filter(|trial| trial.valid || !any_valid);
+    let mut some: Vec<&ReplayTrial> = some.collect();
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
     // An even count has two middle trials; the lower one is taken.
     some.get(some.len().saturating_sub(1) / 2).copied()

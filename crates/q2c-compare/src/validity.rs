@@ -5,8 +5,7 @@ use super::trial::TrialInputs;
 use q2c_replay::{Mode, ReplayOutcome};
 use q2c_result::replay::{Invalid, Lateness, ReplayTrial};
 
-/// The reasons why a trial cannot be compared; empty when it can. `own` is the replayer's own
-/// lateness, `stopped` says whether the run was stopped.
+/// Empty when the trial can be compared. `own` is the replayer's own lateness.
 pub(super) fn invalid(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
@@ -55,25 +54,21 @@ fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
         && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
-/// The reason that the capture saw fewer reads and writes than were submitted; `None` when it saw
-/// all but a hundredth. Flushes and discards are not expected, because the block layer may never
-/// see them.
+/// `None` when the capture saw 99 % of reads and writes; other requests it may never see.
 fn partly_seen(outcome: &ReplayOutcome, captured: &Captured) -> Option<Invalid> {
     let expected = outcome.counts.transfers;
     let seen = captured.transfers + captured.lost;
     (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
 }
 
-/// The reason that the capture lost I/Os; `None` while at most a hundredth is missing, since the
-/// sum counts as correct then.
+/// `None` while the capture lost at most a hundredth of the I/Os: the sum counts as correct then.
 fn lost(captured: &Captured) -> Option<Invalid> {
     let (lost, kept) = (captured.lost, captured.q2c.count());
     let seen = lost + kept;
     (lost * 100 > kept).then_some(Invalid::CaptureLost { lost, seen })
 }
 
-/// The replayer's own lateness at the 99th percentile, ns, where it is the only reason why a trial
-/// is invalid.
+/// Own lateness at p99, ns, where it is the only reason why a trial is invalid.
 pub(super) fn only_late(trial: &ReplayTrial) -> Option<f64> {
     match trial.invalid.as_slice() {
         [Invalid::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),

@@ -8,8 +8,7 @@ use q2c_result::compare::{
 use q2c_result::replay::{ReplayJob, ReplayTrial};
 use q2c_stats::{CLEAR_TRIALS, Ratio};
 
-/// The findings in the order in which they are told. `separations` holds two entries for each
-/// device behind the first: by the `sum` and by the completion time.
+/// The findings in order. `separations` has two for each further device: by `sum` and by time.
 pub(super) fn verdict(
     job: &ReplayJob,
     facts: &ReplayFacts,
@@ -53,7 +52,6 @@ pub(super) fn verdict(
     found
 }
 
-/// The finding that two targets lie on one disk; `None` where they do not, or nobody knows.
 fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     let disk = |run: &DeviceRun| Some(run.target.device.as_ref()?.name.clone());
     let on = disk(run).filter(|on| disk(first).as_ref() == Some(on))?;
@@ -64,8 +62,7 @@ fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     })
 }
 
-/// The finding that what separates the devices stands on few trials; `None` where nothing does, or
-/// where there are enough.
+/// `None` where nothing separates the devices, or where there are enough trials.
 fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
     let valid = runs.iter().map(|run| run.completion_s);
     let compared = valid.filter(|of| of.trials > 1);
@@ -77,8 +74,7 @@ fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<Comp
     })
 }
 
-/// The finding that a device's sum of Q2C has not one term for each request, by more than a
-/// hundredth; `None` when it has.
+/// If the sum of Q2C has not one term for each request, by more than a hundredth.
 fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
     let shown = run.shown.as_ref()?;
     let excess = shown.q2c_excess;
@@ -90,8 +86,7 @@ fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
     })
 }
 
-/// The finding that the trace's writes were not written on some device, so that the answer is on
-/// reads alone. `profile` is what the replay that gave the completions changed.
+/// The finding that writes were not written on some device, so the answer is on reads alone.
 pub(super) fn reads_only(
     job: &ReplayJob,
     runs: &[DeviceRun],
@@ -110,8 +105,7 @@ pub(super) fn reads_only(
     })
 }
 
-/// The finding that two devices did not do the same work; `None` when they did. Requests and bytes
-/// may differ by a hundredth, which alignment can cause.
+/// `None` when both did the same work, to a hundredth, which alignment can cause.
 pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     let work = |trial: &ReplayTrial| WorkDone {
         requests: trial.issued,
@@ -148,7 +142,6 @@ fn of_sum(by: &Separation) -> CompareFinding {
     }
 }
 
-/// The ratio of the second device to the first from that of the first to the second.
 fn inverse(of: Ratio) -> Ratio {
     Ratio {
         ratio: 1.0 / of.ratio,
@@ -157,7 +150,6 @@ fn inverse(of: Ratio) -> Ratio {
     }
 }
 
-/// The finding of a metric that does not separate two devices.
 fn undecided(by: &Separation) -> CompareFinding {
     let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
     match by.ratio {
@@ -187,17 +179,14 @@ fn of_time(
         let shown = run.and_then(|run| run.shown.as_ref());
         shown.map_or(0.0, |trial| trial.idle_share)
     };
+    let overloaded = runs.iter().filter(|run| run.saturated);
     match by.ratio {
         Some(ratio) if by.separates => CompareFinding::TimeSeparates {
             device,
             with,
             ratio,
             sum_separates: by_sum.separates,
-            overloaded: runs
-                .iter()
-                .filter(|run| run.saturated)
-                .map(|run| run.target.path.clone())
-                .collect(),
+            overloaded: overloaded.map(|run| run.target.path.clone()).collect(),
         },
         Some(ratio) if timed => CompareFinding::TimeCannotTell {
             device_idle: idle(&device),
@@ -210,7 +199,6 @@ fn of_time(
     }
 }
 
-/// The first reason why no trial of a device is valid.
 fn none_valid(run: &DeviceRun) -> NoneValid {
     let mut invalid = run.trials.iter().flat_map(|trial| &trial.invalid);
     match (invalid.next(), run.failures.first()) {
@@ -221,4 +209,4 @@ fn none_valid(run: &DeviceRun) -> NoneValid {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

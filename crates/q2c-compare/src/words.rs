@@ -7,27 +7,22 @@ use q2c_result::replay::TraceFacts;
 use q2c_sys::Clock;
 use std::collections::BTreeMap;
 
-/// The trace's facts for a result. `path` is the name that the user gave, `source` the tool that
-/// made the trace.
+/// `path` is the name that the user gave, `source` the tool that made the trace.
 pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts {
     let known = facts.has_completions();
-    let device = |device: &q2c_replay::TraceDevice| (device.dev.to_string(), device.requests);
+    let devices = facts.devices.iter();
+    let spans = devices.clone().map(|device| device.span);
     TraceFacts {
         path: path.to_owned(),
         source: source.to_owned(),
         requests: facts.requests,
         ops: facts.ops.clone(),
-        devices: facts.devices.iter().map(device).collect(),
+        devices: devices
+            .map(|of| (of.dev.to_string(), of.requests))
+            .collect(),
         bytes: facts.bytes,
         largest: facts.largest,
-        span: Bytes(
-            facts
-                .devices
-                .iter()
-                .map(|device| device.span)
-                .max()
-                .unwrap_or(0),
-        ),
+        span: Bytes(spans.max().unwrap_or(0)),
         length_s: facts.length().as_secs_f64(),
         completed: facts.completed,
         idle_share: facts.idle_share(),
@@ -37,16 +32,11 @@ pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts
     }
 }
 
-/// The metadata of a recording of the replay.
 pub(super) fn recording(variant: &Variant<'_>, clock: &Clock) -> TraceMeta {
     let sites = variant.sites.iter();
     let targets: Vec<&str> = sites.map(|site| site.name.as_str()).collect();
-    let name = variant
-        .facts
-        .path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let name = variant.facts.path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
     TraceMeta {
         clock: clock.source().to_owned(),
         source: "q2c replay".to_owned(),

@@ -1,29 +1,9 @@
 use super::*;
+use crate::verdict::tests::device;
 use q2c_model::replay::Writes;
-use q2c_result::Target;
 
 /// A comparison of `b` with `a` by the sum, with this ratio; `None` for too few trials.
 fn one(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Comparison {
-    let device = |path: &str, issued| {
-        let trial = ReplayTrial {
-            issued,
-            ..ReplayTrial::default()
-        };
-        DeviceRun {
-            target: Target {
-                path: path.to_owned(),
-                ..Target::default()
-            },
-            completion_s: Interval::default(),
-            sum_u2c_s: Interval::default(),
-            sum_u2c_intended_s: Interval::default(),
-            sum_q2c_s: None,
-            saturated: false,
-            shown: Some(trial),
-            trials: Vec::new(),
-            failures: Vec::new(),
-        }
-    };
     let by = |metric, ratio: Option<f64>| Separation {
         device: "b".to_owned(),
         with: "a".to_owned(),
@@ -89,11 +69,8 @@ fn comparisons_are_counted_by_the_answer_of_their_sums() {
 #[test]
 fn warnings_name_the_trials_that_they_hold_for() {
     let warning = |found: &str| {
-        let id = if found == "of the trace" {
-            "taken"
-        } else {
-            "capture-lost"
-        };
+        let is_of_trace = found == "of the trace";
+        let id = if is_of_trace { "taken" } else { "capture-lost" };
         Warning::new(id, found.to_owned(), "", "")
     };
     let trial = |key: &str, found: [&str; 2]| (key.to_owned(), found.map(warning).to_vec());

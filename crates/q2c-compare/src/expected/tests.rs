@@ -22,7 +22,6 @@ fn facts() -> ReplayFacts {
     }
 }
 
-/// The trace on targets of 1 MiB.
 fn variant(facts: &ReplayFacts, mode: Mode, sites: usize) -> Variant<'_> {
     let asked = ReplayRequest { mode, ..request() };
     let open = |nth| OpenSite::of_one(&Roots::live(), &asked, "null", facts, nth).unwrap();
@@ -45,28 +44,22 @@ const TIMED: Mode = Mode::Timed { speed: 1.0 };
 #[test]
 fn a_trial_takes_what_its_mode_takes() {
     let facts = facts();
+    let outstanding = Mode::Outstanding {
+        count: Count::Requests,
+        idle: Idle::Squeeze,
+    };
     for (mode, replayed_s) in [
         (TIMED, 2.0),
         (Mode::Timed { speed: 4.0 }, 0.5),
         (Mode::Closed { lane: LaneBy::Pid }, 2.0),
-        (
-            Mode::Outstanding {
-                count: Count::Requests,
-                idle: Idle::Squeeze,
-            },
-            0.5,
-        ),
+        (outstanding, 0.5),
     ] {
-        let expected_s = variant(&facts, mode, 1).expected_s();
-        assert!(
-            (expected_s - replayed_s - AROUND_S).abs() < 1e-9,
-            "{mode:?}"
-        );
+        let off = variant(&facts, mode, 1).expected_s() - replayed_s - AROUND_S;
+        assert!(off.abs() < 1e-9, "{mode:?}");
     }
 }
 
-/// Three trials of 2.03 s on two devices, of which each may be run four times; before each of the
-/// six trials 3 MiB are written.
+/// Three trials of 2.03 s, maybe four, on two devices; 3 MiB are written before each.
 #[test]
 fn what_makes_a_run_longer_is_told() {
     let facts = facts();
@@ -96,15 +89,8 @@ fn what_makes_a_run_longer_is_told() {
     };
     assert_eq!(told(0, None), Vec::<String>::new());
     let both = told(3, Some("sequential:3"));
-    assert!(
-        both[0].starts_with("at most 49 s if devices keep up"),
-        "{both:?}"
-    );
-    assert!(both[0].ends_with("repeated, 3 times at most"), "{both:?}");
-    assert!(
-        both[1].contains("before each trial, 18 MiB in all"),
-        "{both:?}"
-    );
+    assert!(both[0].contains("49 s") && both[0].contains("3 times"));
+    assert!(both[1].contains("18 MiB in all"), "{both:?}");
 }
 
 #[test]

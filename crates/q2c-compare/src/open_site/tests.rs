@@ -23,6 +23,10 @@ fn trace(devices: u32) -> ReplayFacts {
     }
 }
 
+fn open(asked: &ReplayRequest, target: &str, devices: u32, nth: usize) -> Result<OpenSite, Fault> {
+    OpenSite::of_one(&Roots::live(), asked, target, &trace(devices), nth)
+}
+
 fn map(minor: u32, target: &str) -> DeviceMap {
     DeviceMap {
         device: dev(minor),
@@ -32,15 +36,14 @@ fn map(minor: u32, target: &str) -> DeviceMap {
 
 #[test]
 fn one_target_takes_all_devices() {
-    let open = OpenSite::of_one(&Roots::live(), &request(), "null", &trace(3), 0).unwrap();
-    assert_eq!(open.site.name, "null");
-    assert_eq!(open.site.targets[0].devices, [0, 1, 2]);
-    assert_eq!(open.site.targets[0].size, q2c_host::target::SIMULATED_SIZE);
-    let again = OpenSite::of_one(&Roots::live(), &request(), "null", &trace(3), 1).unwrap();
+    let first = open(&request(), "null", 3, 0).unwrap();
+    assert_eq!(first.site.name, "null");
+    assert_eq!(first.site.targets[0].devices, [0, 1, 2]);
+    assert_eq!(first.site.targets[0].size, q2c_host::target::SIMULATED_SIZE);
+    let again = open(&request(), "null", 3, 1).unwrap();
     assert_eq!(again.site.name, "null (2)");
 }
 
-/// The simulated device behind the only target of a site.
 fn device(open: &OpenSite) -> Arc<SimDevice> {
     let target = &open.site.targets[0];
     let Medium::Simulated(devices) = &target.medium else {
@@ -49,23 +52,18 @@ fn device(open: &OpenSite) -> Arc<SimDevice> {
     devices.of(target.engine.simulates().unwrap()).unwrap()
 }
 
-/// Submitting threads open the target's medium, so they share its device; a comparison of a device
-/// with itself compares two.
+/// Submitting threads of a target share its device; a device compared with itself is two.
 #[test]
 fn each_target_has_a_simulated_device_of_its_own() {
-    let open = |before| {
-        let name = "fault:eio@9:sim:50us,servers=2";
-        OpenSite::of_one(&Roots::live(), &request(), name, &trace(1), before).unwrap()
-    };
-    let (first, second) = (open(0), open(1));
+    let name = "fault:eio@9:sim:50us,servers=2";
+    let [first, second] = [0, 1].map(|nth| open(&request(), name, 1, nth).unwrap());
     assert!(Arc::ptr_eq(&device(&first), &device(&first)));
     assert!(!Arc::ptr_eq(&device(&first), &device(&second)));
 }
 
-/// A device that takes its times from the given file.
 fn recorded(path: &Path) -> Result<OpenSite, Fault> {
     let name = format!("sim:trace={},unit=us", path.display());
-    OpenSite::of_one(&Roots::live(), &request(), &name, &trace(1), 0)
+    open(&request(), &name, 1, 0)
 }
 
 #[test]
@@ -75,10 +73,8 @@ fn a_device_tells_the_times_that_it_was_given() {
     std::fs::write(&path, "70\n90\n80\n").unwrap();
     let open = recorded(&path).unwrap();
     let times = open.site.facts[0].service_times.clone().unwrap();
-    assert_eq!(
-        (times.classes[0].recorded, times.classes[0].median),
-        (3, Nanos(80_000))
-    );
+    let class = &times.classes[0];
+    assert_eq!((class.recorded, class.median), (3, Nanos(80_000)));
     let error = recorded(&folder.path().join("nowhere")).unwrap_err();
     assert_eq!(error.exit(), Exit::Input, "{error}");
     assert!(error.to_string().contains("nowhere"), "{error}");
@@ -99,37 +95,26 @@ fn wrong_maps_and_engines_are_refused() {
         let error = OpenSite::of_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
         (error.exit(), error.to_string())
     };
-    assert_eq!(
-        refused(&[map(7, "null")]),
-        (
-            Exit::Usage,
-            "map 8:7: the trace's devices are 8:0, 8:1; name one of them".to_owned()
-        )
-    );
+    let (exit, text) = refused(&[map(7, "null")]);
+    assert_eq!(exit, Exit::Usage);
+    assert!(text.contains("devices are 8:0, 8:1;"), "{text}");
     let twice = refused(&[map(0, "null"), map(0, "sim:50us")]);
     assert_eq!(twice.1, "map 8:0 twice: expected each device once");
     let mut waits = request();
     waits.engine = Some("pvsync2".parse().unwrap());
-    let error = OpenSite::of_one(&Roots::live(), &waits, "/dev/null", &trace(1), 0).unwrap_err();
+    let error = open(&waits, "/dev/null", 1, 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.to_string().contains("io_uring or libaio"), "{error}");
     let mut discards = request();
     discards.discards = Some(Discards::Allow);
-    let error = OpenSite::of_one(&Roots::live(), &discards, "/dev/null", &trace(1), 0).unwrap_err();
+    let error = open(&discards, "/dev/null", 1, 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.message().starts_with("discard blocks"), "{error}");
 }
 
 #[test]
 fn a_missing_target_has_the_exit_code_of_targets() {
-    let error = OpenSite::of_one(
-        &Roots::live(),
-        &request(),
-        "/dev/is/not/there",
-        &trace(1),
-        0,
-    )
-    .unwrap_err();
+    let error = open(&request(), "/dev/is/not/there", 1, 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Target, "{error}");
 }
 
@@ -147,7 +132,7 @@ fn the_largest_blocks_hold_for_all() {
 }
 
 fn site(align: Bytes) -> OpenSite {
-    let mut open = OpenSite::empty("null".to_owned());
+    let mut open = OpenSite::named("null".to_owned());
     let facts = Target {
         size: Bytes(1 << 20),
         ..simulated("null")

@@ -56,7 +56,6 @@ fn buffers_have_room_for_the_largest_request_and_a_block() {
     assert_eq!(size(1 << 40), (16 << 20) + 4096);
 }
 
-/// Its settings are those that are used, also where none was asked for.
 #[test]
 fn a_job_has_the_settings_of_its_plan() {
     let asked = ReplayRequest {
@@ -69,11 +68,8 @@ fn a_job_has_the_settings_of_its_plan() {
     let (job, plan) = (ready.job, ready.plan);
     assert_eq!((job.mode, plan.mode), (asked.mode, asked.mode));
     assert_eq!((job.writes, job.discards), (Writes::Allow, Discards::Allow));
-    let permits = plan.permits;
-    assert_eq!(
-        (permits.writes, permits.discards),
-        (job.writes, job.discards)
-    );
+    let Permits { writes, discards } = plan.permits;
+    assert_eq!((writes, discards), (job.writes, job.discards));
     assert_eq!((job.offsets, job.by), (plan.fit, plan.share));
     assert_eq!((job.compressible_pct, job.trials), (30, 3));
 }

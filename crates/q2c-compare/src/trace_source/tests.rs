@@ -75,10 +75,7 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
     };
     let empty = opened(folder.path(), name, &later).unwrap_err();
     assert_eq!(empty.exit(), Exit::Input);
-    assert!(
-        empty.to_string().contains(" between 5.00 s and 6.00 s"),
-        "{empty}"
-    );
+    assert!(empty.message().contains(" between 5.00 s and 6.00 s"));
     let by_cpu = ReplayRequest {
         share: ShareBy::Cpu,
         ..request()

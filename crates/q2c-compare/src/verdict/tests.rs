@@ -4,8 +4,7 @@ use q2c_result::Target;
 use q2c_result::replay::Invalid;
 use q2c_stats::Interval;
 
-/// A device of this path whose trials issued this number of requests.
-fn device(path: &str, issued: u64) -> DeviceRun {
+pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
     let trial = ReplayTrial {
         issued,
         bytes: issued * 4096,
@@ -39,6 +38,9 @@ fn separation(metric: CompareMetric, ratio: Option<[f64; 3]>, separates: bool) -
     }
 }
 
+const NEAR: Option<[f64; 3]> = Some([1.0, 0.9, 1.1]);
+const FAR: Option<[f64; 3]> = Some([2.0, 1.5, 2.5]);
+
 fn by_sum(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
     separation(CompareMetric::SumQ2c, ratio, separates)
 }
@@ -47,30 +49,17 @@ fn by_time(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
     separation(CompareMetric::CompletionTime, ratio, separates)
 }
 
-/// The findings of a timed replay on the devices a and b.
 fn findings(runs: &[DeviceRun], separations: &[Separation]) -> Vec<CompareFinding> {
     let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
     verdict(&job, &facts, runs, separations, CompareMetric::SumQ2c, None)
 }
 
-/// The kind of each finding.
-fn kinds(found: &[CompareFinding]) -> Vec<&'static str> {
-    let kind = |finding: &CompareFinding| match finding {
-        CompareFinding::WorkDiffers { .. } => "work differs",
-        CompareFinding::Better { .. } => "better",
-        CompareFinding::Alike { .. } => "alike",
-        CompareFinding::FewTrials { .. } => "few trials",
-        CompareFinding::TimeSeparates { .. } => "time separates",
-        CompareFinding::TimeCannotTell { .. } => "time cannot tell",
-        CompareFinding::FewToBeSure { .. } => "few to be sure",
-        CompareFinding::OneDisk { .. } => "one disk",
-        CompareFinding::TraceIdles { .. } => "trace idles",
-        CompareFinding::SumsOfU2c { .. } => "sums of U2C",
-        CompareFinding::ReadsOnly { .. } => "reads only",
-        CompareFinding::TermsDiffer { .. } => "terms differ",
-        CompareFinding::NoValidTrial { .. } => "no valid trial",
-    };
-    found.iter().map(kind).collect()
+fn kinds(found: &[CompareFinding]) -> Vec<String> {
+    let kind = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+    found
+        .iter()
+        .map(|finding| kind(format!("{finding:?}")))
+        .collect()
 }
 
 #[test]
@@ -94,20 +83,18 @@ fn the_better_device_is_the_one_with_the_smaller_sum() {
 #[test]
 fn metrics_that_do_not_separate_say_why() {
     let runs = [device("a", 100), device("b", 100)];
-    let near = Some([1.0, 0.9, 1.1]);
-    let found = findings(&runs, &[by_sum(near, false), by_time(near, false)]);
-    assert_eq!(kinds(&found), ["alike", "time cannot tell"]);
-    let idle = match found[1] {
-        CompareFinding::TimeCannotTell {
-            device_idle,
-            with_idle,
-            ..
-        } => [device_idle, with_idle],
-        _ => unreachable!("it is the kind above"),
+    let found = findings(&runs, &[by_sum(NEAR, false), by_time(NEAR, false)]);
+    assert_eq!(kinds(&found), ["Alike", "TimeCannotTell"]);
+    let halves = CompareFinding::TimeCannotTell {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        ratio: by_time(NEAR, false).ratio.unwrap(),
+        device_idle: 0.5,
+        with_idle: 0.5,
     };
-    assert_eq!(idle, [0.5, 0.5]);
+    assert_eq!(found[1], halves);
     let found = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
-    assert_eq!(kinds(&found), ["few trials", "few trials"]);
+    assert_eq!(kinds(&found), ["FewTrials", "FewTrials"]);
 }
 
 /// With two trials each, 2 of the 6 orders of equal devices separate them.
@@ -120,20 +107,18 @@ fn few_trials_and_one_disk_are_told_beside_the_answer() {
             ..q2c_result::Device::default()
         });
     }
-    let far = [2.0, 1.5, 2.5];
-    let apart = [by_sum(Some(far), true), by_time(Some(far), true)];
+    let apart = [by_sum(FAR, true), by_time(FAR, true)];
     let found = findings(&runs, &apart);
-    assert_eq!(kinds(&found), ["better", "time separates", "one disk"]);
+    assert_eq!(kinds(&found), ["Better", "TimeSeparates", "OneDisk"]);
     runs[1].completion_s = Interval::of(&[1.0; 2]);
     runs[1].target.device = None;
     let found = findings(&runs, &apart);
-    assert_eq!(kinds(&found)[2..], ["few to be sure"]);
+    assert_eq!(kinds(&found)[2..], ["FewToBeSure"]);
     let CompareFinding::FewToBeSure { trials, chance } = found[2] else {
         unreachable!("it is the kind above");
     };
     assert_eq!((trials, (chance * 3.0).round()), (2, 1.0));
-    let near = [1.0, 0.9, 1.1];
-    let alike = [by_sum(Some(near), false), by_time(Some(near), false)];
+    let alike = [by_sum(NEAR, false), by_time(NEAR, false)];
     assert_eq!(findings(&runs, &alike).len(), 2);
 }
 
@@ -141,18 +126,13 @@ fn few_trials_and_one_disk_are_told_beside_the_answer() {
 fn completion_time_names_the_devices_that_the_trace_overloads() {
     let mut runs = [device("a", 100), device("b", 100)];
     runs[0].saturated = true;
-    let far = [2.0, 1.5, 2.5];
-    let pair = [by_sum(Some(far), true), by_time(Some(far), true)];
+    let pair = [by_sum(FAR, true), by_time(FAR, true)];
     let found = findings(&runs, &pair);
-    assert_eq!(kinds(&found), ["better", "time separates"]);
+    assert_eq!(kinds(&found), ["Better", "TimeSeparates"]);
     let separates = CompareFinding::TimeSeparates {
         device: "b".to_owned(),
         with: "a".to_owned(),
-        ratio: Ratio {
-            ratio: 2.0,
-            low: 1.5,
-            high: 2.5,
-        },
+        ratio: pair[1].ratio.unwrap(),
         sum_separates: true,
         overloaded: vec!["a".to_owned()],
     };
@@ -161,10 +141,7 @@ fn completion_time_names_the_devices_that_the_trace_overloads() {
 
 #[test]
 fn devices_that_did_other_work_are_not_compared() {
-    let pair = [
-        by_sum(Some([0.5, 0.4, 0.8]), true),
-        by_time(Some([0.5, 0.4, 0.8]), true),
-    ];
+    let pair = [by_sum(FAR, true), by_time(FAR, true)];
     let found = findings(&[device("a", 200), device("b", 100)], &pair);
     let work = |requests| WorkDone {
         requests,
@@ -191,22 +168,11 @@ fn an_outstanding_replay_tells_the_idle_time() {
         ..ReplayJob::default()
     };
     let runs = [device("a", 100), device("b", 100)];
-    let near = Some([1.0, 0.9, 1.1]);
-    let pair = [by_sum(near, false), by_time(near, false)];
-    let facts = ReplayFacts::default();
-    let off = NotCaptured::NotAsked;
-    let found = verdict(
-        &job,
-        &facts,
-        &runs,
-        &pair,
-        CompareMetric::SumU2c,
-        Some(&off),
-    );
-    assert_eq!(
-        kinds(&found),
-        ["alike", "alike", "trace idles", "sums of U2C"]
-    );
+    let pair = [by_sum(NEAR, false), by_time(NEAR, false)];
+    let (facts, off) = (ReplayFacts::default(), NotCaptured::NotAsked);
+    let sum = CompareMetric::SumU2c;
+    let found = verdict(&job, &facts, &runs, &pair, sum, Some(&off));
+    assert_eq!(kinds(&found)[..2], ["Alike", "Alike"]);
     let idles = CompareFinding::TraceIdles {
         share: 0.0,
         idle: Idle::Keep,
@@ -242,9 +208,9 @@ fn a_sum_with_more_terms_than_requests_is_told() {
         run.shown.as_mut().unwrap().q2c_excess = excess;
         kinds(&findings(&[device("a", 400), run], &[]))
     };
-    assert_eq!(with(4), [""; 0]);
-    assert_eq!(with(5), ["terms differ"]);
-    assert_eq!(with(-5), ["terms differ"]);
+    assert!(with(4).is_empty());
+    assert_eq!(with(5), ["TermsDiffer"]);
+    assert_eq!(with(-5), ["TermsDiffer"]);
 }
 
 #[test]
