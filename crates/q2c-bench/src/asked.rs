@@ -61,9 +61,6 @@ fn list(remarks: &[Remark]) -> String {
 
 impl BenchSettings {
     /// Takes from the file the settings that were not typed.
-    ///
-    /// # Errors
-    /// The file asks for an option that q2c does not have, or its jobs are no list of points.
     pub fn fill_from(&mut self, file: &JobFile) -> Result<JobFileExtras, NotRunnable> {
         let settled = self.settled_topics();
         let open = |remark: &&Remark| remark.about.is_none_or(|about| !settled.contains(&about));
@@ -105,7 +102,6 @@ impl BenchSettings {
         settled.map(|(topic, _)| *topic).collect()
     }
 
-    /// Joins equal jobs that run at the same time into one point with more jobs.
     fn groups(&self, jobs: &[Job]) -> Result<Vec<Axes>, NotRunnable> {
         let mut groups: Vec<(&Job, Axes, u32)> = Vec::new();
         for job in jobs {
@@ -138,8 +134,7 @@ impl BenchSettings {
         of_file.map_or_else(|| own.to_vec(), |value| vec![value])
     }
 
-    /// The axes of a job, whose number of threads does not count. A job file knows no background:
-    /// jobs that run at once are points.
+    /// The number of threads does not count. Jobs that run at once are points: none is background.
     fn axes_of(&self, job: &Job) -> Axes {
         let axes = &self.axes;
         let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
@@ -153,7 +148,6 @@ impl BenchSettings {
         }
     }
 
-    /// Takes the options that all jobs of a run must have in common.
     fn take_common(&mut self, jobs: &[Job]) -> Result<JobFileExtras, NotRunnable> {
         let mut extras = JobFileExtras::default();
         if self.scratch.is_none() {
@@ -182,8 +176,7 @@ impl BenchSettings {
         Ok(extras)
     }
 
-    /// Sets each axis to the values that occur in the file. Sets the points as well when they are
-    /// fewer than the axes make together.
+    /// Sets the axes to the file's values, and the points where the axes make more.
     fn take_points(&mut self, groups: &[Axes]) {
         fn distinct_values<T: Clone + PartialEq>(groups: &[Axes], of: fn(&Axes) -> &[T]) -> Vec<T> {
             distinct(groups.iter().flat_map(of).cloned())
@@ -204,9 +197,6 @@ impl BenchSettings {
     }
 
     /// Checks the times of a job file: those of options are checked where they are parsed.
-    ///
-    /// # Errors
-    /// Which option of the file is wrong.
     pub fn check_times(&self) -> Result<(), String> {
         let times = [("runtime", self.seconds), ("ramp_time", self.warm_up)];
         let wrong = |(_, time): &(_, f64)| *time > 0.0 && !SECONDS.contains(time);
@@ -220,7 +210,7 @@ impl BenchSettings {
     }
 }
 
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for item in items {
         if !all.contains(&item) {

@@ -12,16 +12,12 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// The figures of background jobs in one phase of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundTrial {
-    /// CPU of each background job.
     pub cpus: Vec<CpuId>,
     /// Whether a background job has the CPU of a job or of its helper thread.
     pub shares_cpus: bool,
-    /// I/Os of all background jobs in the counted part.
     pub ios: u64,
-    /// I/Os per second of all background jobs in the counted part.
     pub iops: f64,
     /// I/Os per second of all background jobs alone, before the trial.
     pub alone_iops: f64,
@@ -33,7 +29,6 @@ pub struct BackgroundTrial {
     pub alone_cpus: f64,
 }
 
-/// The backgrounds of the phases of a run.
 pub(super) struct Beside<'a> {
     place: &'a Place<'a>,
     spot: &'a Spot,
@@ -42,13 +37,11 @@ pub(super) struct Beside<'a> {
     phases: Vec<Option<Placed>>,
 }
 
-/// A background with CPUs.
 struct Placed {
     background: Background,
     cpus: Vec<CpuId>,
 }
 
-/// The figures of a background while the measured jobs rest.
 pub(super) struct Alone {
     iops: f64,
     busy_cpus: Option<f64>,
@@ -61,7 +54,6 @@ impl Alone {
 }
 
 impl<'a> Beside<'a> {
-    /// Chooses the CPUs of the background jobs.
     pub fn of(place: &'a Place<'a>, spot: &'a Spot, seed: u64) -> Result<Self, NoTrial> {
         let phases = spot.phases.iter().map(|phase| placed(place, spot, phase));
         Ok(Beside {
@@ -72,7 +64,6 @@ impl<'a> Beside<'a> {
         })
     }
 
-    /// Runs each background alone; `None` for a phase without background jobs.
     pub fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<Alone>>, NoTrial> {
         let each = self.phases.iter().map(|placed| {
             let placed = placed.as_ref();
@@ -100,7 +91,6 @@ impl<'a> Beside<'a> {
         })
     }
 
-    /// The plans of the background jobs of all phases.
     pub fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
         let phases = self.phases.iter().enumerate();
         let there = phases.filter_map(|(n, placed)| Some((n, placed.as_ref()?)));
@@ -119,15 +109,13 @@ impl<'a> Beside<'a> {
         background.plans(&place, &|job| times.background_job(n, job.at_work()))
     }
 
-    /// The lanes of phase `n` among those of all background jobs.
     pub fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
         let lanes = |placed: &Option<Placed>| placed.as_ref().map_or(0, |own| own.cpus.len());
         let before: usize = self.phases[..n].iter().map(lanes).sum();
         &all[before..before + lanes(&self.phases[n])]
     }
 
-    /// The figures of phase `n`, whose background jobs have `lanes` and did alone what `alone`
-    /// says; `None` without a background.
+    /// The figures of phase `n`; `None` without a background.
     pub fn figures(
         &self,
         n: usize,
@@ -171,7 +159,6 @@ fn mean_iops(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
     sum / slices.len() as f64
 }
 
-/// CPU time of the threads of all `lanes` in these slices, CPUs.
 fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
     let of = |lane: &LaneData| {
         let phases = &lane.phases[slices.clone()];
@@ -182,8 +169,7 @@ fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
     lanes.iter().map(of).sum()
 }
 
-/// The course of a phase: each of its `slices`, with what the jobs' lanes and the background's did.
-/// The jobs began with slice `first`.
+/// Each of a phase's slices with what the jobs' lanes and the background's did, from `first` on.
 pub(super) fn slices_of(
     own: &[LaneData],
     background: &[LaneData],
@@ -214,7 +200,6 @@ pub(super) fn slices_of(
     slices.map(slice).collect()
 }
 
-/// The sleeps of all `lanes` in slice `n`.
 fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
     let mut all = SleepCounts::default();
     let tallies = lanes
@@ -237,8 +222,7 @@ mod tests {
     use q2c_sys::Clock;
     use q2c_workbench::workload::Site;
 
-    /// The engine of the background job `job` beside points of `engine`, on a device that can be
-    /// polled or not, and with each of two methods.
+    /// The engine of `job` beside points of `engine`, with each of two methods.
     fn engines(engine: &str, job: &str, polled: bool) -> Vec<String> {
         let media = Media::plain(Medium::None);
         let can = Abilities {
@@ -267,8 +251,7 @@ mod tests {
         spots.iter().map(engine).collect()
     }
 
-    /// A background job takes the path of the point's interface, whatever the point's method. The
-    /// paths are those of the table in docs/engines.md.
+    /// As in the table in docs/engines.md, whatever the point's method.
     #[test]
     fn background_jobs_take_the_interfaces_path() {
         let (own, named) = ("bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0");

@@ -9,9 +9,6 @@ use q2c_workbench::workload::Site;
 
 impl BenchSettings {
     /// Refuses `--stages` where none of the interfaces can ever be seen in the block layer.
-    ///
-    /// # Errors
-    /// Why they cannot.
     pub fn check_stages(&self, site: &Site) -> Result<(), String> {
         let engines = self.axes.engines().iter();
         let reasons = engines.map(|name| never_seen(&name.parse().ok()?, site));
@@ -33,11 +30,7 @@ impl BenchSettings {
         ))
     }
 
-    /// Checks that no interface needs a file where the target is a simulated device, which is an
-    /// engine itself.
-    ///
-    /// # Errors
-    /// The interface that does.
+    /// Refuses interfaces that need a file where the target is simulated.
     pub fn check_simulated(&self, target: &Target) -> Result<(), String> {
         let wrong = |name: &&String| match name.parse() {
             Ok(Interface::Engine(engine)) => engine.needs_file(),
@@ -63,10 +56,10 @@ pub(crate) mod tests {
     use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::DevId;
     use q2c_policy::Method;
+    use q2c_result::bench::BenchPoint;
     use q2c_run::arguments::from_words;
     use q2c_run::run_dir::CheckedPlan;
 
-    /// The settings of these words, which name interfaces, on the first CPU where they name none.
     pub(crate) fn settings(words: &str) -> BenchSettings {
         let mut settings: BenchSettings = from_words(words).unwrap();
         if settings.cpus.is_empty() {
@@ -111,7 +104,11 @@ pub(crate) mod tests {
         }
     }
 
-    fn site(disk: Option<&str>) -> Site {
+    pub(crate) fn point(words: &str) -> BenchPoint {
+        settings(words).axes.points().remove(0)
+    }
+
+    pub(crate) fn site(disk: Option<&str>) -> Site {
         let disk = disk.map(|name| Disk {
             name: name.to_owned(),
             dev: DevId::default(),
@@ -133,31 +130,19 @@ pub(crate) mod tests {
     /// Where one of the interfaces can be seen, the others say at their points why they cannot.
     #[test]
     fn stages_are_refused_where_no_interface_can_be_seen() {
-        let check = |words: &str, disk| {
-            let engines = if words.contains("--engine") {
-                ""
-            } else {
-                " --engine io_uring,libaio"
-            };
-            settings(&format!("{words}{engines}")).check_stages(&site(disk))
-        };
+        let check = |words: &str, disk| settings(words).check_stages(&site(disk));
         let disk = Some("vda");
-        assert_eq!(check("d --stages", disk), Ok(()));
-        assert_eq!(check("d", None), Ok(()));
-        let without = check("d --stages", None).unwrap_err();
-        assert!(
-            without.contains("no block device stands under it"),
-            "{without}"
-        );
-        let mixed = "d --stages --engine io_uring_cmd,libaio,null";
+        let two = "d --stages -e io_uring,libaio";
+        assert_eq!(check(two, disk), Ok(()));
+        assert_eq!(check("d -e io_uring,libaio", None), Ok(()));
+        let without = check(two, None).unwrap_err();
+        assert!(without.contains("no block device"), "{without}");
+        let mixed = "d --stages -e io_uring_cmd,libaio,null";
         assert_eq!(check(mixed, disk), Ok(()));
         for engines in ["io_uring_cmd,null", "spdk", "sim:50us"] {
-            let words = format!("d --stages --engine {engines}");
+            let words = format!("d --stages -e {engines}");
             let past = check(&words, disk).unwrap_err();
-            assert!(
-                past.contains("does not go through the block layer"),
-                "{past}"
-            );
+            assert!(past.contains("through the block layer"), "{past}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Which numbers of jobs to measure where there are too many: a coarse grid first, then the middle
-//! of each gap beside knee, peak and collapse, until no gap is left there.
-//!
-//! The choice depends on the measured figures alone, so a run that goes on makes the same one.
+//! of each gap beside knee, peak and collapse. The choice depends on the measured figures alone, so
+//! a run that goes on makes the same one.
 
 use q2c_stats::scaling::{Point, Shape};
 use std::collections::BTreeSet;
@@ -21,8 +20,7 @@ pub(super) fn first(all: &[u32]) -> BTreeSet<u32> {
     }
 }
 
-/// The numbers of jobs to measure next, among `all`, which ascends; empty when nothing is left to
-/// find out. `measured` holds the points so far.
+/// The next numbers of jobs among `all`, which ascends; empty when nothing is left to find out.
 pub(super) fn next(all: &[u32], measured: &[Point]) -> BTreeSet<u32> {
     let Ok(shape) = Shape::of(measured) else {
         return BTreeSet::new();
@@ -41,11 +39,8 @@ pub(super) fn next(all: &[u32], measured: &[Point]) -> BTreeSet<u32> {
     let gaps: BTreeSet<usize> = beside.flatten().collect();
     let middle = |at: usize| {
         let (from, to) = (*steps.get(at)?, *steps.get(at + 1)?);
-        let inside: Vec<u32> = all
-            .iter()
-            .copied()
-            .filter(|&n| from < n && n < to)
-            .collect();
+        let inside = all.iter().copied().filter(|&n| from < n && n < to);
+        let inside: Vec<u32> = inside.collect();
         inside.get(inside.len() / 2).copied()
     };
     gaps.into_iter().filter_map(middle).collect()
@@ -56,7 +51,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Measures until nothing is left, and returns the shape and the number of points.
     fn found(all: &[u32], x: impl Fn(u32) -> f64) -> (Shape, usize) {
         let point = |&jobs: &u32| Point::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
         let mut measured: Vec<Point> = first(all).iter().map(point).collect();
@@ -74,7 +68,6 @@ mod tests {
         Shape::of(&all.iter().map(point).collect::<Vec<_>>()).unwrap()
     }
 
-    /// Whether two marks are at most one place of the grid apart.
     fn near(all: &[u32], a: Option<u32>, b: Option<u32>) -> bool {
         let place = |n: Option<u32>| n.and_then(|n| all.iter().position(|&x| x == n));
         match (place(a), place(b)) {

@@ -14,7 +14,6 @@ use q2c_stats::Interval;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
 
-/// The cells of all points, in the order of `measured`.
 pub(super) fn cells(
     spec: &BenchSettings,
     measured: &[Measured<'_>],
@@ -22,8 +21,7 @@ pub(super) fn cells(
 ) -> Vec<BenchCell> {
     let trials = measured.iter().flat_map(|runs| &runs.trials);
     let rest = beside(trials.copied(), idle_cpus);
-    let each = measured.iter();
-    let mut cells: Vec<BenchCell> = each.map(|runs| cell(spec, runs, rest)).collect();
+    let mut cells: Vec<BenchCell> = measured.iter().map(|runs| cell(spec, runs, rest)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
@@ -72,8 +70,7 @@ fn cell(spec: &BenchSettings, runs: &Measured<'_>, rest: Others) -> BenchCell {
     }
 }
 
-/// A figure of the kernel's own sleeps, which the thread does not see, over the trials whose probe
-/// has it; `None` where none has.
+/// A figure of the kernel's own sleeps, which the thread does not see.
 fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Option<Interval> {
     let figures = trials
         .iter()
@@ -82,7 +79,6 @@ fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Op
     (!values.is_empty()).then(|| Interval::of(&values))
 }
 
-/// The background of a point; `None` without one, or without a trial.
 fn background_jobs(runs: &Measured<'_>) -> Option<BackgroundJobs> {
     let first = runs.trials.first()?.background.as_ref()?;
     let over = |of: fn(&BackgroundTrial) -> f64| {
@@ -102,14 +98,12 @@ fn courses(trials: &[&BenchTrial]) -> Vec<Vec<q2c_result::bench::Slice>> {
     courses.filter(|course| !course.is_empty()).collect()
 }
 
-/// Thousand I/Os per second and busy CPU. It is NaN where busy CPUs are not known; intervals leave
-/// out NaN.
+/// NaN where the busy CPUs are not known; intervals leave NaN out.
 fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
     let busy = busy(trial, rest).map_or(f64::NAN, |busy| busy.cpus);
     trial.ios as f64 / trial.wall_s / 1e3 / busy
 }
 
-/// CPU seconds of helper threads. It is NaN where they could not be read; intervals leave out NaN.
 fn helper_cpu_s(trial: &BenchTrial) -> f64 {
     match trial.helpers_unread {
         true => f64::NAN,
@@ -117,7 +111,6 @@ fn helper_cpu_s(trial: &BenchTrial) -> f64 {
     }
 }
 
-/// The CPU time that KIOPS/core divides by in most trials.
 fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     let busy = trials.iter().filter_map(|trial| busy(trial, rest));
     let threads = busy.filter(|busy| busy.of == PerCore::Threads).count();
@@ -157,11 +150,9 @@ fn flag_too_good(spec: &BenchSettings, cells: &mut [BenchCell]) {
     let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone(), settings(p));
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
     // Points without a trial say nothing; a run of very many points that was stopped has many.
-    let peaks: Vec<(String, BenchPoint, f64)> = cells
-        .iter()
-        .filter(|cell| cell.iops.trials > 0)
-        .map(|c| (c.point.engine.clone(), c.point.clone(), c.iops.median))
-        .collect();
+    let seen = cells.iter().filter(|cell| cell.iops.trials > 0);
+    let peak = |c: &BenchCell| (c.point.engine.clone(), c.point.clone(), c.iops.median);
+    let peaks: Vec<(String, BenchPoint, f64)> = seen.map(peak).collect();
     for cell in cells.iter_mut().filter(|cell| cell.iops.trials > 0) {
         let others = peaks.iter().filter(|(engine, point, _)| {
             *engine != cell.point.engine

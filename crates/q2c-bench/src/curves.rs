@@ -35,14 +35,10 @@ pub(super) fn curves(
     curves
 }
 
-/// Whether two points differ in nothing but the number of jobs.
 fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
-    BenchPoint {
-        jobs: 0,
+    *b == BenchPoint {
+        jobs: b.jobs,
         ..a.clone()
-    } == BenchPoint {
-        jobs: 0,
-        ..b.clone()
     }
 }
 
@@ -56,10 +52,8 @@ fn curve(
         let trials = measured[i].trials.iter();
         trials.map(|t| t.ios as f64 / t.wall_s).collect()
     };
-    let points: Vec<Point> = along
-        .iter()
-        .map(|&i| Point::new(cells[i].point.jobs, &iops(i)))
-        .collect();
+    let point = |&i: &usize| Point::new(cells[i].point.jobs, &iops(i));
+    let points: Vec<Point> = along.iter().map(point).collect();
     let border = bench.borders.first().map(|border| border.jobs);
     let mut curve = Curve {
         first: cells[along[0]].point.clone(),
@@ -85,23 +79,17 @@ fn curve(
             return curve;
         }
     };
-    let evidence: Vec<Evidence> = along
-        .iter()
-        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials))
-        .collect();
+    let of = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
+    let evidence: Vec<Evidence> = along.iter().map(of).collect();
     let named = suspects(&shape, &site(bench, cells, &curve.first), &evidence);
-    curve.suspects = named
-        .named
-        .into_iter()
-        .map(|s| format!("{}: {}", s.id, s.why))
-        .collect();
+    let suspects = named.named.into_iter();
+    curve.suspects = suspects.map(|s| format!("{}: {}", s.id, s.why)).collect();
     curve.not_looked_at = named.not_looked_at;
     (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
     (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
     curve
 }
 
-/// The growth over the points of a curve whose stages are known.
 fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth> {
     let run = |cell: &'a BenchCell| -> Option<(u32, &'a StageRun)> {
         match cell.stages.as_ref()? {

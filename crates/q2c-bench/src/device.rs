@@ -1,5 +1,4 @@
-//! The block device of a point: its settings, held for as long as a trial lasts, and warnings where
-//! the kernel took something else than what was asked.
+//! A point's block device: its settings during a trial, and warnings of what the kernel cut.
 
 use super::measured::Measured;
 use super::plan::label;
@@ -14,11 +13,7 @@ use std::path::Path;
 pub(super) struct HeldDevice(Option<Guard>);
 
 impl HeldDevice {
-    /// Sets the device's hardware queues, then its requests, as the point asks. The other way
-    /// round new queues would have the driver's number of requests.
-    ///
-    /// # Errors
-    /// There is no such setting, another run holds it, or the kernel refuses the value; in words.
+    /// Queues first: new queues would have the driver's number of requests.
     pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
         if point.hw_queues.is_none() && point.nr_requests.is_none() {
             return Ok(HeldDevice(None));
@@ -47,18 +42,12 @@ impl HeldDevice {
         Ok(HeldDevice(Some(guard)))
     }
 
-    /// Puts the settings back.
-    ///
-    /// # Errors
-    /// A setting could not be put back; in words.
     pub fn end(self) -> Result<(), String> {
         let Some(mut guard) = self.0 else {
             return Ok(());
         };
-        let left = guard
-            .undo()
-            .into_iter()
-            .find(|(_, outcome)| !outcome.is_final());
+        let mut outcomes = guard.undo().into_iter();
+        let left = outcomes.find(|(_, outcome)| !outcome.is_final());
         left.map_or(Ok(()), |(file, outcome)| {
             Err(format!("put {} back: {outcome}", file.display()))
         })
@@ -71,16 +60,12 @@ fn disk(site: &Site) -> Result<&Disk, String> {
     disk.ok_or_else(|| "set the device: no block device is known under the target".to_owned())
 }
 
-/// The facts of the device now; `None` where the target is on none.
 pub(super) fn facts(site: &Site) -> Option<PointDevice> {
     let target = site.target_disk.as_ref()?;
     Some(point_device(&site.roots, &target.disk))
 }
 
-/// Checks that the device has the settings which the axes ask for, before anything is measured.
-///
-/// # Errors
-/// A setting that the device does not have; in words.
+/// Checks before the run that the device has the settings which the axes ask for.
 pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), String> {
     if queues.is_empty() && requests.is_empty() {
         return Ok(());
@@ -99,7 +84,6 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
     }
 }
 
-/// What the kernel made of a point's settings without an error.
 pub(super) fn warnings(measured: &[Measured<'_>]) -> Vec<Warning> {
     let mut found: [Vec<Hit>; 5] = Default::default();
     let mut points = 0;
@@ -131,8 +115,7 @@ pub(super) fn warnings(measured: &[Measured<'_>]) -> Vec<Warning> {
     all.map(warning).collect()
 }
 
-/// A point that a warning is about, and what was found there; empty where the warning's meaning
-/// says it.
+/// A point that a warning is about, and what was found where the meaning does not say it.
 type Hit = (String, String);
 
 /// What was found, each once with the points where it was; `all` is how many points there are.
@@ -165,8 +148,7 @@ fn named(hits: &[Hit], all: usize) -> String {
 /// Most points that a warning names for each thing found.
 const SHOWN: usize = 4;
 
-/// Name, meaning and advice of each warning, in the order of [`cuts`]; the last one is of devices
-/// that changed between trials.
+/// Name, meaning and advice by [`cuts`]; the last is of devices that changed between trials.
 const MEANINGS: [[&str; 3]; 5] = [
     [
         "hw-queues-cut",
@@ -221,16 +203,9 @@ pub(super) fn device_of<'a>(runs: &Measured<'a>) -> Option<&'a PointDevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checked::tests::settings;
-    use q2c_host::Roots;
-    use q2c_host::block::TargetDisk;
-    use q2c_model::DevId;
+    use crate::checked::tests::{point, site};
     use q2c_result::bench::{DeviceKind, QueueTypes};
     use std::fs;
-
-    fn point() -> BenchPoint {
-        settings("d -e spdk").axes.points().remove(0)
-    }
 
     fn device(queues: u32, requests: u64, scheduler: &str) -> PointDevice {
         PointDevice {
@@ -250,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_cut_is_told_and_nothing_else() {
-        let mut point = point();
+        let mut point = point("d -e spdk");
         point.depth = 8;
         assert!(told(&point, &device(4, 8, "none")).is_empty());
         assert!(told(&point, &device(2, 64, "mq-deadline")).is_empty());
@@ -282,7 +257,7 @@ mod tests {
     /// Poll queues are among the hardware queues of sysfs, and are not asked for.
     #[test]
     fn queues_that_are_polled_are_not_counted() {
-        let mut point = point();
+        let mut point = point("d -e spdk");
         point.hw_queues = Some(2);
         let mut now = device(4, 64, "none");
         now.queue_types = Some(QueueTypes {
@@ -303,24 +278,10 @@ mod tests {
         let file = folder.path().join("queue/nr_requests");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "64\n").unwrap();
-        let disk = Disk {
-            name: "rdmq0".to_owned(),
-            dev: DevId::default(),
-            dir: folder.path().into(),
-        };
-        let site = Site {
-            roots: Roots::live(),
-            target_disk: Some(TargetDisk {
-                disk,
-                partition: None,
-                below: Vec::new(),
-                unproved: Vec::new(),
-            }),
-            idle_busy_cpus: 0.0,
-            time: Default::default(),
-        };
+        let mut site = site(Some("rdmq0"));
+        site.target_disk.as_mut().unwrap().disk.dir = folder.path().into();
         let read = || fs::read_to_string(&file).unwrap().trim().to_owned();
-        let mut point = point();
+        let mut point = point("d -e spdk");
         let as_found = HeldDevice::begin(&site, None, &point).unwrap();
         as_found.end().unwrap();
         point.nr_requests = Some(7);

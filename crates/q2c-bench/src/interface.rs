@@ -17,16 +17,14 @@ pub enum Interface {
 const SPDK: &str = "spdk";
 
 impl Interface {
-    /// Whether a text begins with the name of an interface. In a list, a comma before such a text
-    /// separates interfaces; any other comma belongs to the options of an interface.
-    #[must_use]
+    /// Whether a text begins with an interface's name: only a comma before one separates
+    /// interfaces.
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or(text);
         name == SPDK || ENGINES.iter().any(|kind| kind.name == name)
     }
 
     /// The engine; `None` for SPDK's tool.
-    #[must_use]
     pub fn engine(&self) -> Option<&EngineSpec> {
         match self {
             Interface::Engine(engine) => Some(engine),
@@ -35,14 +33,12 @@ impl Interface {
     }
 
     /// Whether the interface sends NVMe commands through the kernel's driver, past the block layer.
-    #[must_use]
     pub fn sends_commands(&self) -> bool {
         self.engine()
             .is_some_and(EngineSpec::needs_character_device)
     }
 
     /// Whether a kernel thread works for each job.
-    #[must_use]
     pub fn has_helper(&self) -> bool {
         self.engine().is_some_and(EngineSpec::has_helper)
     }

@@ -1,6 +1,6 @@
-//! Tells which method leads at each number of jobs, and where the lead changes hands.
+//! Finds the method that leads at each number of jobs, and where the lead changes hands.
 
-use q2c_policy::Method;
+use super::asked::distinct;
 use q2c_result::bench::{BenchCell, BenchPoint, Lead, Measure};
 use q2c_result::lead::{Change, Leader};
 use q2c_stats::CLEAR_TRIALS;
@@ -9,10 +9,8 @@ use std::collections::BTreeSet;
 /// Least number of methods at a number of jobs, and of such numbers of jobs.
 const LEAST: usize = 2;
 
-/// The leads of all groups of `cells` that differ in nothing but the method and the number of
-/// jobs: first in IOPS, then in KIOPS/core. A group in which two methods do not meet at two
-/// numbers of jobs has none.
-#[must_use]
+/// The leads in IOPS, then in KIOPS/core, of all groups that differ in nothing but method and
+/// number of jobs. A group in which two methods do not meet at two numbers of jobs has none.
 pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     let mut seen: Vec<&BenchPoint> = Vec::new();
     // Without a trial no method leads.
@@ -28,19 +26,12 @@ pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     seen.into_iter().flat_map(lead).flatten().collect()
 }
 
-/// Whether two points differ in nothing but the method and the number of jobs.
 fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
-    let key = |p: &BenchPoint| {
-        (
-            p.engine.clone(),
-            p.depth,
-            p.bs,
-            p.rw.clone(),
-            p.background.clone(),
-            (p.hw_queues, p.nr_requests),
-        )
-    };
-    key(a) == key(b)
+    *b == BenchPoint {
+        method: b.method.clone(),
+        jobs: b.jobs,
+        ..a.clone()
+    }
 }
 
 fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
@@ -52,7 +43,7 @@ fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
         own.filter(|cell| cell.point.jobs == jobs).collect()
     };
     // A method that is missing at one number of jobs may have led there.
-    let methods = distinct(&compared);
+    let methods = distinct(compared.iter().map(|cell| &cell.point.method));
     let leader = |jobs| {
         let own = at(jobs);
         leader(jobs, &own, measure).map(|leader| Leader {
@@ -82,22 +73,10 @@ fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
         measure,
         changes: Change::among(&leaders, |a, b| a == b),
         leaders,
-        not_compared: distinct(&others),
+        not_compared: distinct(others.iter().map(|cell| cell.point.method.clone())),
     })
 }
 
-/// The methods of these points, each once, in their order.
-fn distinct(cells: &[&BenchCell]) -> Vec<Method> {
-    let mut methods: Vec<Method> = Vec::new();
-    for cell in cells {
-        if !methods.contains(&cell.point.method) {
-            methods.push(cell.point.method.clone());
-        }
-    }
-    methods
-}
-
-/// The leader among methods at one number of jobs; `None` for fewer than two that have the figure.
 fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
     let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
     let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
@@ -129,6 +108,7 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use q2c_policy::Method;
     use q2c_stats::Interval;
 
     fn method(text: &str) -> Method {
@@ -163,6 +143,19 @@ mod tests {
         medians.iter().enumerate().map(at).collect()
     }
 
+    /// Methods with these medians at 1 and at 2 jobs.
+    fn two_jobs(medians: &[f64]) -> Vec<BenchCell> {
+        let names = ["interrupt", "poll", "hybrid:mean:50%,100ms"];
+        let lines = names.iter().zip(medians);
+        lines
+            .flat_map(|(name, &m)| line(name, 0.0, &[m, m]))
+            .collect()
+    }
+
+    fn clear(lead: &Lead) -> Vec<bool> {
+        lead.leaders.iter().map(|leader| leader.clear).collect()
+    }
+
     fn per_core(cells: &[BenchCell]) -> Lead {
         let all = leads(cells);
         assert_eq!(all[0].measure, Measure::Iops);
@@ -170,18 +163,14 @@ mod tests {
         all[1].clone()
     }
 
-    /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too near to
-    /// tell, so the lead changes between 2 and 8.
+    /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too near.
     #[test]
     fn the_lead_changes_between_the_numbers_of_jobs_where_it_is_clear() {
         let falls = line("interrupt", 0.5, &[9.0, 8.0, 6.2, 3.0]);
         let holds = line("hybrid:min:70%,10ms", 0.5, &[6.0, 6.0, 6.0, 6.0]);
         let lead = per_core(&[falls, holds].concat());
-        let told: Vec<(u32, &str, bool)> = lead
-            .leaders
-            .iter()
-            .map(|l| (l.jobs, l.method.name(), l.clear))
-            .collect();
+        let told = lead.leaders.iter();
+        let told: Vec<_> = told.map(|l| (l.jobs, l.method.name(), l.clear)).collect();
         let wanted = [
             (1, "interrupt", true),
             (2, "interrupt", true),
@@ -200,37 +189,23 @@ mod tests {
 
     #[test]
     fn few_trials_lead_and_are_not_clear() {
-        let mut cells = [
-            line("poll", 0.0, &[1.0, 1.0]),
-            line("interrupt", 0.0, &[2.0, 2.0]),
-        ];
-        cells[0][0].kiops_per_core.trials = 3;
-        let lead = per_core(&cells.concat());
-        assert_eq!(
-            (lead.leaders[0].clear, lead.leaders[1].clear),
-            (false, true)
-        );
+        let mut cells = two_jobs(&[2.0, 1.0]);
+        cells[2].kiops_per_core.trials = 3;
+        let lead = per_core(&cells);
+        assert_eq!(clear(&lead), [false, true]);
         assert_eq!(lead.leaders[0].method, Method::INTERRUPT);
     }
 
     #[test]
     fn only_what_was_asked_and_can_be_trusted_is_compared() {
-        let mut cells = [
-            line("interrupt", 0.0, &[1.0, 1.0]),
-            line("poll", 0.0, &[2.0, 2.0]),
-            line("hybrid:mean:50%,100ms", 0.0, &[3.0, 3.0]),
-        ]
-        .concat();
+        let mut cells = two_jobs(&[1.0, 2.0, 3.0]);
         cells[4].too_good = Some("a cache".to_owned());
         let mut lead = per_core(&cells);
         assert_eq!(lead.leaders[0].method, Method::POLL);
         assert_eq!(lead.leaders[1].method.name(), "hybrid");
         assert_eq!(lead.not_compared, [method("hybrid:mean:50%,100ms")]);
         // Hybrid polling is missing at one job, so nobody knows who leads there.
-        assert_eq!(
-            (lead.leaders[0].clear, lead.leaders[1].clear),
-            (false, true)
-        );
+        assert_eq!(clear(&lead), [false, true]);
         assert_eq!(lead.changes, []);
         cells[2].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
         cells[2].iops.trials = 5;
@@ -241,15 +216,9 @@ mod tests {
         assert_eq!(lead.not_compared, [Method::POLL]);
     }
 
-    /// Polling leads at one job, where all trials of interrupts failed.
     #[test]
     fn a_method_that_failed_is_missing() {
-        let mut cells = [
-            line("interrupt", 0.0, &[9.0, 9.0]),
-            line("poll", 0.0, &[2.0, 2.0]),
-            line("hybrid:mean:50%,100ms", 0.0, &[1.0, 1.0]),
-        ]
-        .concat();
+        let mut cells = two_jobs(&[9.0, 2.0, 1.0]);
         cells[0].iops.trials = 0;
         let lead = per_core(&cells);
         assert_eq!(lead.not_compared, [Method::INTERRUPT]);
@@ -257,47 +226,32 @@ mod tests {
         assert!(!lead.leaders[0].clear && lead.changes.is_empty());
     }
 
-    /// At each number of jobs another of three methods failed, so two are compared at both, and
-    /// nobody knows who leads.
+    /// At each number of jobs another of three methods failed, so nobody knows who leads.
     #[test]
     fn as_many_methods_are_not_the_same_methods() {
-        let mut cells = [
-            line("interrupt", 0.0, &[9.0, 9.0]),
-            line("poll", 0.0, &[2.0, 2.0]),
-            line("hybrid:mean:50%,100ms", 0.0, &[1.0, 1.0]),
-        ]
-        .concat();
+        let mut cells = two_jobs(&[9.0, 2.0, 1.0]);
         cells[0].iops.trials = 0;
         cells[3].iops.trials = 0;
         let lead = per_core(&cells);
         assert_eq!(lead.not_compared, [Method::INTERRUPT, Method::POLL]);
-        assert!(lead.leaders.iter().all(|leader| !leader.clear));
+        assert_eq!(clear(&lead), [false, false]);
         assert_eq!(lead.changes, []);
     }
 
-    /// The CPU time of threads is another divisor than the machine's busy CPUs.
     #[test]
     fn figures_of_two_sources_have_no_clear_leader() {
-        let mut cells = [
-            line("interrupt", 0.0, &[9.0, 9.0]),
-            line("poll", 0.0, &[2.0, 2.0]),
-        ]
-        .concat();
+        let mut cells = two_jobs(&[9.0, 2.0]);
         cells[1].per_core = q2c_result::tune::PerCore::Threads;
         let lead = per_core(&cells);
-        assert_eq!(
-            (lead.leaders[0].clear, lead.leaders[1].clear),
-            (true, false)
-        );
+        assert_eq!(clear(&lead), [true, false]);
     }
 
     #[test]
     fn backgrounds_are_compared_apart() {
-        let mut cells = line("interrupt", 0.0, &[1.0, 1.0]);
-        cells.extend(line("poll", 0.0, &[2.0, 2.0]));
-        cells[2..]
-            .iter_mut()
-            .for_each(|c| c.point.background = "bs=4k".to_owned());
+        let mut cells = two_jobs(&[1.0, 2.0]);
+        for cell in &mut cells[2..] {
+            cell.point.background = "bs=4k".to_owned();
+        }
         assert!(leads(&cells).is_empty());
     }
 

@@ -8,7 +8,6 @@ mod coarse;
 mod conclude;
 mod curves;
 pub mod device;
-mod gone;
 pub mod interface;
 mod lead;
 mod measured;
@@ -22,20 +21,17 @@ pub mod settings;
 mod sound;
 mod spdk;
 mod spec;
-pub mod stages;
+mod stages;
 mod steady;
-pub mod suspects;
+mod suspects;
 mod timetable;
 mod trial;
 pub mod tuned;
 mod warn;
 pub mod way;
 
-pub use beside::BackgroundTrial;
-pub use measured::PhasedTrial;
 pub use settings::{BenchSettings, SECONDS, TRIALS};
 pub use spec::Axes;
-pub use trial::BenchTrial;
 
 use media::Media;
 use plan::BenchPlan;
@@ -73,8 +69,7 @@ pub struct Bench<'a> {
     pub borders: &'a [Border],
     /// Abilities of the device and the kernel that methods need.
     pub abilities: Abilities,
-    /// Folder of the journal of changed settings; `None` where there is none, and points that need
-    /// a changed setting fail.
+    /// Folder of the journal of changed settings; without it, points that change one fail.
     pub restore_dir: Option<&'a Path>,
     /// Facts of the machine, for the result.
     pub machine: &'a Machine,
@@ -97,8 +92,7 @@ pub struct Done {
     pub result: BenchResult,
     /// The state to note in the run's folder.
     pub state: RunState,
-    /// The error that ended the run early, such as a target that is gone; `None` when the run was
-    /// complete or was stopped.
+    /// The error that ended the run early, such as a target that is gone.
     pub aborted: Option<String>,
     /// The exit code of a run without any figure: whether the machine or the device failed first.
     pub blamed: Exit,
@@ -106,10 +100,6 @@ pub struct Done {
 
 impl Bench<'_> {
     /// Runs the trials that the folder's journal does not have yet, and makes the result.
-    ///
-    /// # Errors
-    /// A name on an axis is not known, no point of the axes exists here, or the runner or its
-    /// folder failed.
     pub fn run(&self, folder: &mut RunDir, progress: &mut dyn Progress) -> Result<Done, Fault> {
         let begun = Instant::now();
         let spots = spec::spots(self.spec, self.abilities, self.media);
@@ -184,8 +174,6 @@ impl Bench<'_> {
         })
     }
 
-    /// What to say before the trials when stages are asked for and the block layer cannot be
-    /// captured.
     fn no_capture(&self, spots: &[spec::Spot]) -> Option<String> {
         let asked = self.spec.stages.then_some(spots)?;
         let why = stages::refused(asked, self.site)?;
@@ -194,8 +182,7 @@ impl Bench<'_> {
         ))
     }
 
-    /// What to say before the first trial where not all points are measured: the time that all of
-    /// them would take. `None` where all are; the runner tells their time.
+    /// What to say before the first trial where not all points are measured: the time of all.
     fn budget(&self, spots: &[spec::Spot]) -> Option<String> {
         let place = self.place(&[]);
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
@@ -210,9 +197,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Expected length of all trials and of the runs for stages, seconds; `None` when a name on an
-    /// axis is not known.
-    #[must_use]
+    /// Expected length of all runs, seconds; `None` when a name on an axis is not known.
     pub fn expected_s(&self) -> Option<f64> {
         let (spots, _) = spec::spots(self.spec, self.abilities, self.media).ok()?;
         let place = self.place(&[]);

@@ -8,34 +8,29 @@ use q2c_run::runner::{CellRuns, Summary};
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
-/// One trial as the run's journal keeps it, with the figures of each of its phases.
+/// One trial as the run's journal keeps it: its phases in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhasedTrial {
-    /// The phases in order of time; one where backgrounds are no phases.
     pub phases: Vec<BenchTrial>,
 }
 
-/// A point with its trials that went well.
 pub(super) struct Measured<'a> {
     pub spot: &'a Spot,
     pub point: BenchPoint,
     pub trials: Vec<&'a BenchTrial>,
-    /// Reasons of the trials that failed.
     pub failures: Vec<String>,
     /// The stages in the block layer; `None` where they were not asked for.
     pub stages: Option<PointStages>,
 }
 
 impl Measured<'_> {
-    /// Median and range of `number` over the trials.
     pub fn interval(&self, number: impl Fn(&BenchTrial) -> f64) -> Interval {
         let numbers = self.trials.iter().map(|&trial| number(trial));
         Interval::of(&numbers.collect::<Vec<f64>>())
     }
 }
 
-/// All points in the order of the plan; those of one spot in the order of its phases. `stages` is
-/// `None` where they were not asked for.
+/// In the order of the plan, then of the phases. `stages` is `None` where not asked for.
 pub(super) fn measured<'a>(
     spots: &'a [Spot],
     summary: &'a Summary<BenchPoint, PhasedTrial>,

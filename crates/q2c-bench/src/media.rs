@@ -1,5 +1,4 @@
-//! The media that each interface's I/O can go to on this machine: a file or block device, a
-//! namespace's character device, or a controller in user space.
+//! The media that each interface's I/O can go to: block, character or user-space device.
 
 use super::interface::Interface;
 use q2c_engine::engines::SimDevices;
@@ -73,7 +72,6 @@ pub enum NoCommands {
 
 impl Media {
     /// Media of a target that is not an NVMe device: a file, a block device, or nothing.
-    #[must_use]
     pub fn plain(medium: Medium) -> Self {
         let nothing = "there is no NVMe controller behind the target";
         Media {
@@ -88,7 +86,6 @@ impl Media {
     }
 
     /// Why `interface` cannot be used here; `None` where it can.
-    #[must_use]
     pub fn absent(&self, interface: &Interface) -> Option<String> {
         let why = match interface {
             Interface::Spdk => self.spdk.as_ref().err(),
@@ -100,7 +97,6 @@ impl Media {
     }
 
     /// The medium that an engine's I/O goes to.
-    #[must_use]
     pub fn of(&self, engine: &EngineSpec) -> Medium {
         let found = match engine.needs_character_device() {
             true => self.commands.as_ref().map(|commands| &commands.medium),
@@ -110,9 +106,7 @@ impl Media {
         self.simulated.beside(target, engine)
     }
 
-    /// Where the I/O goes when it does not go through the target's block device, in words; `None`
-    /// when it does.
-    #[must_use]
+    /// Where the I/O goes when it does not go through the target's block device.
     pub fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
             (Interface::Spdk, Ok(site), _) => Some(format!(
@@ -130,11 +124,7 @@ impl Media {
 }
 
 impl Commands {
-    /// Reads the first `block` bytes by a command with interrupts and, where the device has poll
-    /// queues, once more with polling.
-    ///
-    /// # Errors
-    /// The kernel refuses the command with interrupts, or the device fails it.
+    /// Reads the first `block` bytes by a command, and once more with polling where that exists.
     pub fn probe(
         medium: Medium,
         name: String,
@@ -185,11 +175,7 @@ fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
 }
 
 impl SpdkSite {
-    /// Finds the controller at the PCI address `address`, and the program. `None` as address means
-    /// that the target is no PCI device.
-    ///
-    /// # Errors
-    /// All that is missing, in words: a controller on a user-space driver, the program, or both.
+    /// `address` is `None` where the target is no PCI device. The error names all that is missing.
     pub fn find(roots: &Roots, address: Option<&str>) -> Result<Self, String> {
         let driver = match address {
             Some(address) => user_driver(&roots.sys, address).map_err(|e| match e {

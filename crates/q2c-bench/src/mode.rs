@@ -7,7 +7,6 @@ use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
 use q2c_result::proof::Proof;
 use q2c_result::waits::{Switches, WaitCounts};
 
-/// The effective mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     let asked = spot.point.method.clone();
     if trials.is_empty() {
@@ -34,8 +33,7 @@ fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
     sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs)
 }
 
-/// The counts summed over the trials of a point. Facts about the engine are those of its first
-/// trial.
+/// Sums over the trials of a point. Facts about the engine are those of its first trial.
 fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
     // Trials whose interrupts were not counted say nothing of them.
     let counted = trials.iter().copied().filter(|t| t.interrupts.is_some());
@@ -78,12 +76,10 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checked::tests::point;
     use crate::way::{Abilities, Way};
     use q2c_engine::EngineSpec;
-    use q2c_model::Bytes;
-    use q2c_policy::Method;
     use q2c_report::mode::words;
-    use q2c_result::bench::BenchPoint;
     use q2c_result::proof::Evidence;
 
     fn spot(engine: &str, method: &str) -> Spot {
@@ -93,23 +89,13 @@ mod tests {
             polled_commands: true,
             ..Abilities::default()
         };
-        let asked: Method = method.parse().unwrap();
+        let point = point(&format!("d -e {engine} -m {method}"));
         Spot {
-            way: Way::of(&engine.parse().unwrap(), &asked, 1, can).unwrap(),
+            way: Way::of(&engine.parse().unwrap(), &point.method, 1, can).unwrap(),
             beside: EngineSpec::RING,
             pattern: "randread".parse().unwrap(),
             detour: Some("/dev/ng0n1, past the block layer".to_owned()),
-            point: BenchPoint {
-                engine: engine.to_owned(),
-                method: asked,
-                jobs: 1,
-                depth: 1,
-                bs: Bytes(4096),
-                rw: "randread".to_owned(),
-                background: String::new(),
-                hw_queues: None,
-                nr_requests: None,
-            },
+            point,
             phases: Vec::new(),
         }
     }
@@ -124,100 +110,68 @@ mod tests {
         }
     }
 
-    fn seen(spot: &Spot, trial: &BenchTrial) -> Vec<Evidence> {
-        effective(spot, &[trial]).proof
-    }
-
-    /// Kernels treat the same request differently: Linux 5.10 polls, Linux 6.1 waits for interrupts
-    /// without an error.
-    #[test]
-    fn hipri_is_told_by_what_it_did() {
-        let hipri = spot("pvsync2", "poll");
-        let was = |trial: BenchTrial| words(&effective(&hipri, &[&trial]).was);
-        assert_eq!(was(trial(Some(2), 5, "call")), "poll (call)");
-        let ignored = was(trial(Some(1_000), 1_000, "call"));
-        assert!(ignored.starts_with("interrupt"), "{ignored}");
-        let quick = was(trial(Some(999), 477, "call"));
-        assert!(quick.starts_with("interrupt"), "{quick}");
-        let shared = was(trial(Some(310), 990, "call"));
-        assert!(shared.starts_with("interrupt"), "{shared}");
-        let unclear = was(trial(None, 990, "call"));
-        assert!(unclear.starts_with("not proved"), "{unclear}");
-    }
+    /// Interface, method, interrupts, switches and means, and what it was; texts that go on end in
+    /// dots. For the same request of pvsync2 Linux 5.10 polls, and 6.1 waits for interrupts.
+    const CASES: &str = "
+pvsync2 poll 2 5 call | poll (call)
+pvsync2 poll 1000 1000 call | interrupt...
+pvsync2 poll 999 477 call | interrupt...
+pvsync2 poll 310 990 call | interrupt...
+pvsync2 poll - 990 call | not proved...
+pvsync2 hybrid-kernel 0 950 call | hybrid-kernel (call)
+pvsync2 hybrid-kernel 0 3 call | poll (call), no sleep
+io_uring poll 0 0 iopoll | poll (iopoll)
+io_uring poll 900 0 iopoll | poll (memory; the device raised interrupts...
+io_uring hybrid:fixed:1us 990 0 ring | poll (ring), no sleep
+io_uring_cmd poll 0 0 iopoll | poll (iopoll)
+io_uring_cmd poll 1000 0 iopoll | poll (memory; the device raised interrupts...
+io_uring_cmd poll 1000 900 iopoll | interrupt...
+io_uring_cmd interrupt 1000 990 ring | interrupt
+";
 
     #[test]
-    fn a_kernel_that_sleeps_leaves_its_cpu_without_interrupts() {
-        let kernel = spot("pvsync2", "hybrid-kernel");
-        let was = |trial: BenchTrial| words(&effective(&kernel, &[&trial]).was);
-        assert_eq!(was(trial(Some(0), 950, "call")), "hybrid-kernel (call)");
-        assert_eq!(was(trial(Some(0), 3, "call")), "poll (call), no sleep");
-    }
-
-    #[test]
-    fn a_submitting_thread_is_part_of_the_method() {
-        let sqpoll = spot("io_uring", "sqpoll");
-        let with = |helpers| BenchTrial {
+    fn modes_are_told_by_what_was_done() {
+        let was = |engine: &str, method: &str, trial: &BenchTrial| {
+            words(&effective(&spot(engine, method), &[trial]).was)
+        };
+        for case in CASES.trim().lines() {
+            let (of, wanted) = case.split_once(" | ").unwrap();
+            let of: Vec<&str> = of.split(' ').collect();
+            let trial = trial(of[2].parse().ok(), of[3].parse().unwrap(), of[4]);
+            let was = was(of[0], of[1], &trial);
+            match wanted.strip_suffix("...") {
+                Some(begin) => assert!(was.starts_with(begin), "{case}: {was}"),
+                None => assert_eq!(was, wanted, "{case}"),
+            }
+        }
+        let sqpoll = |helpers| BenchTrial {
             helpers: (helpers, 0),
             ..trial(Some(990), 0, "ring")
         };
-        let was = |helpers| words(&effective(&sqpoll, &[&with(helpers)]).was);
-        assert_eq!(was(1), "sqpoll (ring)");
-        assert_eq!(was(0), "poll (ring) without its kernel thread");
-    }
-
-    #[test]
-    fn a_ring_that_raises_interrupts_was_not_asked() {
-        let iopoll = spot("io_uring", "poll");
-        let was = |trial: BenchTrial| words(&effective(&iopoll, &[&trial]).was);
-        assert_eq!(was(trial(Some(0), 0, "iopoll")), "poll (iopoll)");
-        assert!(was(trial(Some(900), 0, "iopoll")).contains("ignored"));
-        let proof = seen(&iopoll, &trial(Some(900), 0, "iopoll"));
-        assert!(proof.contains(&Evidence::InterruptsPerIo(Some(0.9))));
-    }
-
-    /// The same counters show the mode of commands: polled ones raise no interrupt, others raise
-    /// one each.
-    #[test]
-    fn commands_are_told_by_what_they_did() {
-        let (polled, waited) = (
-            spot("io_uring_cmd", "poll"),
-            spot("io_uring_cmd", "interrupt"),
-        );
-        let was = |spot: &Spot, trial: BenchTrial| words(&effective(spot, &[&trial]).was);
-        assert_eq!(was(&polled, trial(Some(0), 0, "iopoll")), "poll (iopoll)");
-        let spun = was(&polled, trial(Some(1_000), 0, "iopoll"));
-        assert!(spun.contains("ignored"), "{spun}");
-        let slept = was(&polled, trial(Some(1_000), 900, "iopoll"));
-        assert!(slept.starts_with("interrupt"), "{slept}");
-        assert_eq!(was(&waited, trial(Some(1_000), 990, "ring")), "interrupt");
-        let proof = seen(&polled, &trial(Some(0), 0, "iopoll"));
-        let through = "/dev/ng0n1, past the block layer".to_owned();
-        assert!(proof.contains(&Evidence::Through(through)));
-        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:iopoll".to_owned())));
-        let proof = seen(&waited, &trial(Some(1_000), 990, "ring"));
-        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:ring".to_owned())));
-        assert!(proof.contains(&Evidence::RequestsPerIo(None)));
-    }
-
-    #[test]
-    fn a_program_polls_when_its_threads_take_their_cpus() {
-        let spdk = spot("spdk", "poll");
-        let with = |job_cpu_s| BenchTrial {
+        assert_eq!(was("io_uring", "sqpoll", &sqpoll(1)), "sqpoll (ring)");
+        let without = was("io_uring", "sqpoll", &sqpoll(0));
+        assert_eq!(without, "poll (ring) without its kernel thread");
+        let program = |job_cpu_s| BenchTrial {
             wall_s: 2.0,
             job_cpu_s,
             ..trial(None, 0, "user-space driver")
         };
-        let was = |cpu| words(&effective(&spdk, &[&with(cpu)]).was);
-        assert_eq!(was(1.98), "poll (user-space driver)");
-        assert!(was(0.9).starts_with("not proved"));
+        let polls = was("spdk", "poll", &program(1.98));
+        assert_eq!(polls, "poll (user-space driver)");
+        assert!(was("spdk", "poll", &program(0.9)).starts_with("not proved"));
     }
 
     #[test]
-    fn a_rule_that_never_slept_is_said_to() {
-        let rule = spot("io_uring", "hybrid:fixed:1us");
-        assert_eq!(
-            words(&effective(&rule, &[&trial(Some(990), 0, "ring")]).was),
-            "poll (ring), no sleep"
-        );
+    fn the_proof_has_the_way_and_the_counts() {
+        let seen = |engine, method, trial| effective(&spot(engine, method), &[&trial]).proof;
+        let proof = seen("io_uring", "poll", trial(Some(900), 0, "iopoll"));
+        assert!(proof.contains(&Evidence::InterruptsPerIo(Some(0.9))));
+        let proof = seen("io_uring_cmd", "poll", trial(Some(0), 0, "iopoll"));
+        let through = "/dev/ng0n1, past the block layer".to_owned();
+        assert!(proof.contains(&Evidence::Through(through)));
+        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:iopoll".to_owned())));
+        let proof = seen("io_uring_cmd", "interrupt", trial(Some(1_000), 990, "ring"));
+        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:ring".to_owned())));
+        assert!(proof.contains(&Evidence::RequestsPerIo(None)));
     }
 }

@@ -4,9 +4,8 @@ use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
 use q2c_workbench::busy::{Busy, Looked, Others, of_jobs};
 
-/// What else is taken to be at work beside each trial of a run, on a machine that had `idle_cpus`
-/// busy at rest. Where other programs ran beside most trials, they count as there all the time, so
-/// that all points divide by the same.
+/// What else is at work beside each trial, `idle_cpus` of it at rest. Other programs beside most
+/// trials count all the time, so that all points divide by the same.
 pub(super) fn beside<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle_cpus: f64) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
@@ -17,7 +16,6 @@ pub(super) fn beside<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle_cpus
     }
 }
 
-/// Busy CPUs of the jobs of a trial; `None` where the machine's busy CPUs are not known.
 pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<Busy> {
     let others = Others {
         known: match &trial.background {
@@ -31,7 +29,6 @@ pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<Busy> {
     Some(of_jobs(machine, others, own(trial), looked(trial)))
 }
 
-/// The CPUs of other programs beside a trial, where they hide what its jobs took.
 pub(super) fn hidden_by(trial: &BenchTrial) -> Option<f64> {
     let others = Others {
         programs: trial.other_programs,
@@ -40,7 +37,6 @@ pub(super) fn hidden_by(trial: &BenchTrial) -> Option<f64> {
     others.hiding(own(trial), looked(trial))
 }
 
-/// CPUs that the threads of the jobs used, and the kernel's threads that work for them.
 fn own(trial: &BenchTrial) -> f64 {
     (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s
 }

@@ -1,31 +1,30 @@
 //! Makes the points a plan of the runner.
 
 use super::device::{HeldDevice, facts};
-use super::gone::gone;
 use super::measured::PhasedTrial;
+use super::media::Media;
 use super::spec::Spot;
 use super::stages::StagesPlan;
 use super::trial::{NoTrial, Place};
 use q2c_capture::kernel_hybrid::Delay;
-use q2c_engine::EngineSpec;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_steer::HeldPolling;
+use q2c_workbench::workload::Site;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The runner's plan: each point is a cell, and the runner makes one trial at a time.
 pub(super) struct BenchPlan<'a> {
     pub spots: &'a [Spot],
     /// The places in `spots` of the cells that the runner is to run now.
     pub chosen: BTreeSet<usize>,
     pub place: Place<'a>,
-    /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
-    /// Where the fault of the first trial that failed lies: in the machine or in the device. Begins
-    /// empty.
+    /// Where the first failed trial's fault lies: in the machine or the device.
     pub blamed: OnceCell<Exit>,
 }
 
@@ -43,9 +42,8 @@ impl BenchPlan<'_> {
         }
     }
 
-    /// Sets the kernel's polling (`io_poll_delay`) as this point needs it: the kernel's own sleep
-    /// (0), a fixed one, none (-1), or whatever a daemon writes that follows a rule. `None` where
-    /// it is as wanted, or does not matter.
+    /// Sets `io_poll_delay` as this point needs it: the kernel's own sleep (0), a fixed one, none
+    /// (-1), or what a daemon writes. `None` where it is as wanted, or does not matter.
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<HeldPolling>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();
@@ -68,8 +66,6 @@ impl BenchPlan<'_> {
     }
 }
 
-/// The delay of the kernel's polling that `file` (`queue/io_poll_delay`) has now. The error says in
-/// words why it cannot be told.
 fn delay_now(file: &Path) -> Result<Delay, String> {
     let unread = |found: &str| {
         format!(
@@ -85,9 +81,28 @@ fn delay_now(file: &Path) -> Result<Delay, String> {
         .map_err(|_| unread(&format!("`{}`", text.trim())))
 }
 
+/// Why the target cannot be measured any more; `None` when it is as it was.
+fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
+    if let Some(target_disk) = &site.target_disk
+        && !target_disk.disk.dir.exists()
+    {
+        return Some(format!("the device {} is gone", target_disk.disk.name));
+    }
+    let Ok(Medium::File(file)) = &media.plain else {
+        return None;
+    };
+    let facts = file.metadata().ok()?;
+    (facts.is_file() && facts.len() < span.0).then(|| {
+        format!(
+            "the target has become shorter: {} bytes are left of the {} in use",
+            facts.len(),
+            span.0
+        )
+    })
+}
+
 impl BenchPlan<'_> {
-    /// Runs a trial, or another run of its kind, with the device's settings and the kernel's
-    /// polling as the point needs them.
+    /// Runs a trial with the settings of the device and of the kernel's polling.
     pub fn held<T>(
         &self,
         point: &BenchPoint,
@@ -161,10 +176,8 @@ impl Plan for BenchPlan<'_> {
             seconds: self.place.expected_s(spot),
             cell: spot.point.clone(),
         };
-        self.chosen
-            .iter()
-            .map(|&at| cell(&self.spots[at]))
-            .collect()
+        let chosen = self.chosen.iter();
+        chosen.map(|&at| cell(&self.spots[at])).collect()
     }
 
     fn owns(&self, key: &str) -> bool {
@@ -178,10 +191,8 @@ impl Plan for BenchPlan<'_> {
     }
 
     fn metric(&self, trial: &PhasedTrial) -> f64 {
-        let iops = trial
-            .phases
-            .iter()
-            .map(|phase| phase.ios as f64 / phase.wall_s);
+        let phases = trial.phases.iter();
+        let iops = phases.map(|phase| phase.ios as f64 / phase.wall_s);
         iops.sum::<f64>() / trial.phases.len() as f64
     }
 

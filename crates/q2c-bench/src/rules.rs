@@ -27,8 +27,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("thermal", thermal),
 ];
 
-/// A scheduler has locks that all jobs share. When the scheduler changes between two points, the
-/// points belong to two curves.
+/// A scheduler has locks that all jobs share. One that changes makes two curves.
 fn scheduler(bend: &Bend) -> Says {
     let Some(bad) = bend.bad.scheduler.as_deref() else {
         return Says::NotLooked;
@@ -86,8 +85,7 @@ fn workers(bend: &Bend) -> Says {
     }
 }
 
-/// Whether a condition that first holds at `first` can explain the bend. A condition that held well
-/// before the bend did no harm there.
+/// A condition that held well before the bend did no harm there.
 fn within(bend: &Bend, first: &Evidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
@@ -95,8 +93,7 @@ fn within(bend: &Bend, first: &Evidence) -> bool {
 /// Jobs that use a smaller share of their CPUs than this are not limited by them.
 const BUSY_SHARE: f64 = 0.9;
 
-/// With more runnable threads than CPUs, polling threads take CPU time from each other. Jobs that
-/// sleep share CPUs without harm.
+/// More runnable threads than CPUs take time from each other if they poll, not if they sleep.
 fn oversubscribed(bend: &Bend) -> Says {
     let Some(cpus) = bend.site.cpus else {
         return Says::NotLooked;

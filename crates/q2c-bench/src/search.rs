@@ -13,17 +13,14 @@ use q2c_stats::scaling::Point;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-/// The trials of a run.
 pub(super) struct Searched {
     /// The trials of `spots`, in their order.
     pub summary: Summary<BenchPoint, PhasedTrial>,
     /// The spots that were chosen, in the order of the plan.
     pub spots: Vec<Spot>,
-    /// All points that were not chosen.
     pub not_measured: Vec<BenchPoint>,
 }
 
-/// Whether there are so many points that not all are measured.
 pub(super) fn is_coarse(spots: &[Spot]) -> bool {
     spots.len() > ALL
         && rows(spots)
@@ -31,7 +28,6 @@ pub(super) fn is_coarse(spots: &[Spot]) -> bool {
             .any(|row| first(&jobs(spots, row)).len() < row.len())
 }
 
-/// Runs the points of `plan`. Where there are many, it chooses them in rounds.
 pub(super) fn run(
     plan: &mut BenchPlan<'_>,
     runner: &mut Runner<'_>,
@@ -64,7 +60,6 @@ pub(super) fn run(
     }
 }
 
-/// The rounds of a search so far.
 struct Search<'s> {
     spots: &'s [Spot],
     /// Places of the spots of each curve.
@@ -86,13 +81,11 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The places of the coarse grid.
     fn first(&self) -> BTreeSet<usize> {
         let of = |row: &Vec<usize>| chosen(self.spots, row, &first(&jobs(self.spots, row)));
         self.rows.iter().flat_map(of).collect()
     }
 
-    /// The places to measure next; none when nothing is left to find out.
     fn further(&self) -> BTreeSet<usize> {
         let of = |row: &Vec<usize>| {
             let done = row.iter().filter_map(|at| point(self.done.get(at)?));
@@ -109,9 +102,8 @@ impl<'s> Search<'s> {
         self.warnings.append(&mut summary.warnings);
     }
 
-    /// Whether all trials of the next round fit what is left of the budget, and a warning if they
-    /// do not. The first round has the budget as it was asked for; the later ones have none, since
-    /// they are begun only when they fit.
+    /// Whether the next round fits what is left of the budget, and a warning if not. The first
+    /// round has the whole budget; later ones are begun only when they fit.
     fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
         let spent = self.done.values().flat_map(|runs| &runs.trials);
         let spent: f64 = spent.map(|trial| trial.seconds).sum();
@@ -148,7 +140,6 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Warns that the search ended because of the budget.
 fn cut(points: usize, budget_s: f64) -> Warning {
     Warning::new(
         "search-cut",
@@ -180,7 +171,6 @@ fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
     rows
 }
 
-/// The numbers of jobs of a row, ascending.
 fn jobs(spots: &[Spot], row: &[usize]) -> Vec<u32> {
     let all: BTreeSet<u32> = row.iter().map(|&at| spots[at].point.jobs).collect();
     all.into_iter().collect()
@@ -191,7 +181,6 @@ fn chosen(spots: &[Spot], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
     row.iter().copied().filter(is).collect()
 }
 
-/// The throughput of a spot's trials in their first phase; `None` without a trial.
 fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<Point> {
     let iops = runs.outcomes().filter_map(|trial| trial.phases.first());
     let iops: Vec<f64> = iops.map(|phase| phase.ios as f64 / phase.wall_s).collect();
@@ -215,7 +204,6 @@ mod tests {
         spec::spots(&spec, Abilities::default(), &media).unwrap().0
     }
 
-    /// The trial of a spot on a device that serves twelve requests at once.
     fn trial(spot: &Spot) -> CellRuns<BenchPoint, PhasedTrial> {
         let phase = BenchTrial {
             ios: 1000 * u64::from(spot.point.jobs.min(12)),
@@ -257,8 +245,7 @@ mod tests {
         assert!(is_coarse(&spots(101)));
     }
 
-    /// Both curves have their knee at twelve jobs. All numbers beside it are measured in the end,
-    /// each once, and most others never are.
+    /// Both knees are at twelve jobs. All numbers beside them are measured, and most others never.
     #[test]
     fn every_point_is_measured_once_or_named() {
         let all = spots(120);

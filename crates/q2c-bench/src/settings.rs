@@ -175,13 +175,11 @@ fn percent(text: &str) -> Result<f64, String> {
 
 impl BenchSettings {
     /// The target; empty until it has a name.
-    #[must_use]
     pub fn target(&self) -> &str {
         self.target.as_deref().unwrap_or_default()
     }
 
     /// The workload with which the target is opened: for a pattern that writes, if there is one.
-    #[must_use]
     pub fn request(&self) -> WorkloadRequest {
         let writes = self.axes.rw.iter().find(|pattern| pattern.write);
         let read = Pattern {
@@ -219,7 +217,6 @@ impl BenchSettings {
     }
 
     /// These settings, which are those of a plan, in a session that has arguments of its own.
-    #[must_use]
     pub fn resumed_by(self, session: &BenchSettings) -> BenchSettings {
         BenchSettings {
             all_trials: session.all_trials,
@@ -229,11 +226,7 @@ impl BenchSettings {
         }
     }
 
-    /// The part of the target that `size` of a job file asks for; `None` for all of it. The target
-    /// has `whole` bytes, and the part must hold [`LEAST_BLOCKS`] of the largest blocks.
-    ///
-    /// # Errors
-    /// It does not fit.
+    /// All for `None`. The part must hold [`LEAST_BLOCKS`] of the largest blocks.
     pub fn part_of(
         &self,
         size: Option<q2c_fio::Size>,
@@ -258,16 +251,10 @@ impl BenchSettings {
         })
     }
 
-    /// The interfaces, each of which has a name.
-    ///
-    /// # Errors
-    /// A name is not known.
+    /// The interfaces by their names on the axis.
     pub fn interfaces(&self) -> Result<Vec<Interface>, String> {
-        self.axes
-            .engines()
-            .iter()
-            .map(|name| name.parse())
-            .collect()
+        let names = self.axes.engines().iter();
+        names.map(|name| name.parse()).collect()
     }
 }
 

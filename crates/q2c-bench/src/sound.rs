@@ -16,67 +16,39 @@ const COMMON: f64 = 0.5;
 const BUSY: f64 = 1.5;
 /// The most I/O for each that the device did, as bytes.
 const COUNTED: f64 = 1.25;
-/// The longest delay of a boundary between slices with which a trial counts. The thread that reads
-/// the counters there does no I/O, so it is late only where the program or the machine stood still,
-/// or where others left it no CPU, which a busy machine may do for a second.
+/// The longest delay of a boundary between slices. The thread that reads the counters does no I/O,
+/// so it is late only where the machine stood still, or a busy one left it no CPU.
 const LATE: Nanos = Nanos::from_millis(2_000);
 
 /// Why a trial's figures are none. The text reads well after "failed to".
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(super) enum Unsound {
-    /// No request completed.
     #[error(
         "complete a request in the {asked_s:.2} s that count: ask for longer trials (--seconds), or look at the device"
     )]
-    Nothing {
-        /// The counted time asked for, seconds.
-        asked_s: f64,
-    },
-    /// The jobs were at work together for too short a time.
+    Nothing { asked_s: f64 },
     #[error(
         "keep all jobs at work together for the {asked_s:.2} s that count: they were for {common_s:.3} s, as jobs were cut off late; \
          ask for longer trials (--seconds), fewer jobs or less depth"
     )]
-    Apart {
-        /// Time in which all jobs were in their counted part, seconds.
-        common_s: f64,
-        /// The counted time asked for, seconds.
-        asked_s: f64,
-    },
-    /// More CPUs were busy than there are.
+    Apart { common_s: f64, asked_s: f64 },
     #[error(
         "count busy CPUs: {busy:.1} of {cpus} were busy in the counted time, so the counters and the jobs' I/O are not of one time; \
          ask for longer trials (--seconds), fewer jobs or less depth"
     )]
-    Busy {
-        /// Busy CPUs.
-        busy: f64,
-        /// CPUs of the machine.
-        cpus: usize,
-    },
-    /// The jobs reaped much more I/O in the counted time than the device did in it.
+    Busy { busy: f64, cpus: usize },
     #[error(
         "count I/O in time: the jobs reaped {counted} in the counted time and the device moved {moved} in it, so requests of before were \
          reaped late; ask for longer trials (--seconds), fewer jobs or less depth"
     )]
-    Reaped {
-        /// Bytes of the jobs' I/Os.
-        counted: Bytes,
-        /// Bytes that the device moved.
-        moved: Bytes,
-    },
-    /// The program or the machine stood still.
+    Reaped { counted: Bytes, moved: Bytes },
     #[error(
         "run all the time: a reading of the counters was {late_s:.1} s late, so the program or the machine stood still (stopped by \
          a signal, a paused virtual machine, or no CPU left for it); run again while nothing stops it"
     )]
-    Stood {
-        /// The longest delay of a boundary, seconds.
-        late_s: f64,
-    },
+    Stood { late_s: f64 },
 }
 
-/// The longest delay with which a boundary was read.
 pub(super) fn longest_delay(start_ns: u64, moments: &[Moment]) -> Nanos {
     let planned = |n: usize| start_ns + n as u64 * SLICE.0;
     let read = moments.iter().enumerate();
@@ -84,19 +56,16 @@ pub(super) fn longest_delay(start_ns: u64, moments: &[Moment]) -> Nanos {
     Nanos(late.max().unwrap_or(0))
 }
 
-/// Checks that every boundary was read in time.
 pub(super) fn ran(data: &RunData, moments: &[Moment]) -> Result<(), Unsound> {
     let late = longest_delay(data.start_ns, moments);
-    match late > LATE {
-        true => Err(Unsound::Stood {
-            late_s: late.as_secs_f64(),
-        }),
-        false => Ok(()),
+    if late > LATE {
+        let late_s = late.as_secs_f64();
+        return Err(Unsound::Stood { late_s });
     }
+    Ok(())
 }
 
-/// Checks the counted part of a trial. `in_flight` is the most requests that the jobs have in
-/// flight together, and `bs` their size.
+/// `in_flight` is the most requests that the jobs have in flight together, and `bs` their size.
 pub(super) fn sound(
     lanes: &[LaneData],
     moments: &[Moment],
@@ -121,7 +90,6 @@ pub(super) fn sound(
     }
 }
 
-/// The counted time that was asked for, seconds.
 fn asked_s(window: &Window) -> f64 {
     window.slices.len() as f64 * SLICE.as_secs_f64()
 }
@@ -155,9 +123,8 @@ fn moved(begin: &DiskStats, end: &DiskStats) -> Bytes {
     Bytes((done.read.sectors.0 + done.write.sectors.0) * 512)
 }
 
-/// Compares bytes, which stay the same where requests are split or merged. What is missing counts
-/// as reaped late only where the requests in flight suffice to explain it: I/O that never reaches
-/// this disk (holes, other disks of a set) is another matter, which a warning tells.
+/// Compares bytes: requests may be split or merged. What is missing counts as reaped late only
+/// where requests in flight explain it; I/O that never reaches the disk is told by a warning.
 fn in_time(ios: u64, in_flight: u64, bs: Bytes, moved: Bytes) -> Result<(), Unsound> {
     let counted = Bytes(ios * bs.0);
     let too_much = counted.0 as f64 > COUNTED * moved.0 as f64;
@@ -199,21 +166,14 @@ mod tests {
         }
     }
 
-    /// The second job was busy with its first fill until 1.24 s, so that its counted slices are the
-    /// 12 ms that are left; the mean of the two lengths would be half a second.
+    /// The first fill of the second job left 12 ms in which both worked; the mean is half a second.
     #[test]
     fn jobs_that_were_not_at_work_together_are_no_trial() {
         let prompt = || lane(&[0, 250, 500, 750, 1000, 1250]);
         let late = lane(&[0, 1240, 1240, 1241, 1242, 1252]);
-        let both = [prompt(), late];
-        let why = together(&both, &window(1..5)).unwrap_err();
-        assert_eq!(
-            why,
-            Unsound::Apart {
-                common_s: 0.010,
-                asked_s: 1.0
-            }
-        );
+        let why = together(&[prompt(), late], &window(1..5)).unwrap_err();
+        let (common_s, asked_s) = (0.010, 1.0);
+        assert_eq!(why, Unsound::Apart { common_s, asked_s });
         assert!(why.to_string().contains("0.010 s"), "{why}");
         // An I/O of 200 ms at a cut moves it, and what is common is 0.8 of 1 s.
         let slow = lane(&[0, 450, 500, 750, 1000, 1250]);
@@ -237,8 +197,7 @@ mod tests {
         assert_eq!(busy(&trial(Some(4.0), 0.9), 0), Ok(()));
     }
 
-    /// 64 jobs of depth 1024 have 65,536 requests in flight: 142,000 reaped of which the device did
-    /// 80,000 in the time are explained by those, and 200,000 are not.
+    /// 65,536 requests in flight explain 142,000 beside 80,000, but not 200,000.
     #[test]
     fn requests_that_were_reaped_late_are_told_from_those_that_never_came() {
         let (bs, flight) = (Bytes(4096), 64 * 1024);

@@ -1,9 +1,7 @@
-//! A trial by `spdk_nvme_perf`: the program measures I/O, and q2c watches the CPU time of the
-//! program and of the machine from outside.
+//! A trial by `spdk_nvme_perf`, whose CPU time and the machine's q2c watches from outside.
 //!
-//! The program attaches its controller and sets up memory before it measures, and it does not
-//! report when it begins to measure. So its CPU time is taken over a stretch of four fifths of the
-//! measured time: the one in which its threads used most. Where the threads poll, that stretch lies
+//! The program does not report when it begins to measure. So its CPU time is taken over the stretch
+//! of four fifths of the measured time in which its threads used most; where they poll, that lies
 //! in the measured time.
 
 use super::media::SpdkSite;
@@ -22,10 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Least length of the stretch, as a share of the measured time.
 const STRETCH: f64 = 0.8;
 
-/// CPU times of the machine and of the program at one moment.
 struct Look {
     at: Instant,
-    /// CPU time of all threads of the program.
     own: Nanos,
     cpu: Option<CpuTimes>,
 }
@@ -45,9 +41,12 @@ pub(super) fn trial(
         seconds,
         cpus: place.cpus[..spot.point.jobs as usize].to_vec(),
     };
-    let mut looks = Looks::new(&place.site.roots);
-    let sys = &place.site.roots.sys;
-    let done = site.perf.run(sys, &args, &mut |pid| looks.look(pid), stop);
+    let roots = &place.site.roots;
+    let all = Vec::new();
+    let mut looks = Looks { roots, all };
+    let done = site
+        .perf
+        .run(&roots.sys, &args, &mut |pid| looks.look(pid), stop);
     let result = done.map_err(|error| match error {
         SpdkError::Stopped(_) => NoTrial::Stopped,
         error => NoTrial::Program(error.to_string()),
@@ -60,14 +59,7 @@ struct Looks<'a> {
     all: Vec<Look>,
 }
 
-impl<'a> Looks<'a> {
-    fn new(roots: &'a Roots) -> Self {
-        Looks {
-            roots,
-            all: Vec::new(),
-        }
-    }
-
+impl Looks<'_> {
     fn look(&mut self, pid: u32) {
         let at = Instant::now();
         if self.all.last().is_some_and(|last| at - last.at < LOOK) {
@@ -118,8 +110,7 @@ fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial,
     })
 }
 
-/// The begin and end of the stretch of at least `length` seconds in which the program used most CPU
-/// per second.
+/// Where the program used most CPU per second for at least `length` seconds.
 fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
     let pairs = looks.iter().enumerate().filter_map(|(n, begin)| {
         let mut later = looks[n..].iter();

@@ -1,7 +1,5 @@
-//! The stages of each point in the block layer, from a run of its own with the capture beside it.
-//!
-//! The capture takes CPU time at each I/O, so it never runs in a trial. These runs come after all
-//! trials, one for each point. They have the warm-up of a trial, and count for two seconds at most.
+//! The stages of each point in the block layer, from runs after all trials: the capture takes CPU
+//! time at each I/O. They have a trial's warm-up, and count for two seconds at most.
 
 use super::beside::Beside;
 use super::interface::Interface;
@@ -33,8 +31,6 @@ const LONGEST: usize = 8;
 /// Keys of these runs in the journal begin so; no trial's does.
 const KEYS: &str = "stages of ";
 
-/// Why the I/O of an interface is never seen in the block layer; `None` where it can be.
-#[must_use]
 pub fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
     let engine = interface.engine().filter(|engine| engine.needs_file());
     match engine {
@@ -45,8 +41,7 @@ pub fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
     }
 }
 
-/// The reason why the block layer cannot be captured here. It is told before the trials, which may
-/// take long. `None` where a capture can begin, and where no spot can have stages anyway.
+/// Why the block layer cannot be captured; `None` as well where no spot can have stages.
 pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
     let seen = |spot: &Spot| never_seen(&spot.way.interface, site).is_none();
     if !spots.iter().any(seen) {
@@ -65,7 +60,6 @@ pub(super) struct PhasedStages {
     phases: Vec<PointStages>,
 }
 
-/// The runs of all spots.
 #[derive(Default)]
 pub(super) struct StageRuns {
     runs: Vec<CellRuns<BenchPoint, PhasedStages>>,
@@ -75,7 +69,6 @@ pub(super) struct StageRuns {
 }
 
 impl StageRuns {
-    /// Makes the runs that the folder's journal does not have yet.
     pub fn run(
         points: &BenchPlan<'_>,
         seed: u64,
@@ -108,7 +101,6 @@ impl StageRuns {
         })
     }
 
-    /// The stages of phase `n` of the spot with this number.
     pub fn of(&self, spot: usize, n: usize) -> PointStages {
         let runs = self.runs.get(spot);
         let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
@@ -120,7 +112,6 @@ impl StageRuns {
     }
 }
 
-/// The runner's plan of these runs.
 pub(super) struct StagesPlan<'p, 'a>(&'p BenchPlan<'a>);
 
 impl StagesPlan<'_, '_> {
@@ -149,7 +140,6 @@ impl Plan for StagesPlan<'_, '_> {
         Self::is_key(key)
     }
 
-    /// I/Os per second of the first phase; NaN without stages.
     fn metric(&self, run: &PhasedStages) -> f64 {
         match run.phases.first() {
             Some(PointStages::Seen(run)) => run.ios as f64 / run.seconds,
@@ -179,7 +169,6 @@ impl Place<'_> {
         }
     }
 
-    /// Expected length of the run of a spot, seconds.
     pub fn stages_s(&self, spot: &Spot) -> f64 {
         match never_seen(&spot.way.interface, self.site) {
             Some(_) => 0.0,
@@ -187,7 +176,6 @@ impl Place<'_> {
         }
     }
 
-    /// Runs a spot with the block layer captured. One entry for each of its phases.
     fn stages(
         &self,
         spot: &Spot,
@@ -256,7 +244,6 @@ fn helpers_of<'h>(
     all.filter(|tid| !is_lane(*tid)).collect()
 }
 
-/// The part of a run that lies in `slices`. `own` are the lanes of the jobs.
 fn part(
     time: &TimeSource,
     own: &[LaneData],
@@ -286,79 +273,28 @@ fn part(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_host::Roots;
-    use q2c_host::block::{Disk, TargetDisk};
-    use q2c_host::cpu_time::{HelperKind, TaskTimes};
-    use q2c_model::{Bytes, DevId, Nanos};
-    use q2c_policy::Method;
+    use crate::checked::tests::{point, site};
     use q2c_run::runner::{Trial, TrialResult};
-
-    fn site(with_disk: bool) -> Site {
-        let disk = Disk {
-            name: "nvme0n1".to_owned(),
-            dev: DevId::default(),
-            dir: "/nowhere".into(),
-        };
-        let target_disk = TargetDisk {
-            disk,
-            partition: None,
-            below: Vec::new(),
-            unproved: Vec::new(),
-        };
-        Site {
-            roots: Roots::live(),
-            target_disk: with_disk.then_some(target_disk),
-            idle_busy_cpus: 0.0,
-            time: Default::default(),
-        }
-    }
 
     #[test]
     fn interfaces_that_the_block_layer_never_sees() {
-        for (interface, on_disk, without) in [
-            ("io_uring", None, Some(Unseen::NoDevice)),
-            ("libaio", None, Some(Unseen::NoDevice)),
-            ("fault:eio@5:pvsync2", None, Some(Unseen::NoDevice)),
-            (
-                "io_uring_cmd",
-                Some(Unseen::PastBlockLayer),
-                Some(Unseen::PastBlockLayer),
-            ),
-            (
-                "sim:50us",
-                Some(Unseen::PastBlockLayer),
-                Some(Unseen::PastBlockLayer),
-            ),
-            (
-                "null",
-                Some(Unseen::PastBlockLayer),
-                Some(Unseen::PastBlockLayer),
-            ),
-            (
-                "spdk",
-                Some(Unseen::PastBlockLayer),
-                Some(Unseen::PastBlockLayer),
-            ),
-        ] {
-            let interface: Interface = interface.parse().unwrap();
-            assert_eq!(never_seen(&interface, &site(true)), on_disk, "{interface}");
-            assert_eq!(never_seen(&interface, &site(false)), without, "{interface}");
+        let reasons = |name: &str| {
+            let interface: Interface = name.parse().unwrap();
+            [Some("nvme0n1"), None].map(|disk| never_seen(&interface, &site(disk)))
+        };
+        for name in ["io_uring", "libaio", "fault:eio@5:pvsync2"] {
+            assert_eq!(reasons(name), [None, Some(Unseen::NoDevice)], "{name}");
+        }
+        for name in ["io_uring_cmd", "sim:50us", "null", "spdk"] {
+            let past = Some(Unseen::PastBlockLayer);
+            assert_eq!(reasons(name), [past.clone(), past], "{name}");
         }
     }
 
     fn helper(tid: u32, owner: Option<u32>) -> Helper {
         Helper {
-            kind: HelperKind::Worker,
             owner,
-            times: TaskTimes {
-                tid,
-                comm: String::new(),
-                cpu: Nanos::ZERO,
-                run_delay: Nanos::ZERO,
-                voluntary: 0,
-                involuntary: 0,
-                coarse: false,
-            },
+            ..crate::trial::tests::worker(tid, 0)
         }
     }
 
@@ -388,7 +324,7 @@ mod tests {
                 key: format!("{KEYS}a point"),
                 label: String::new(),
                 seconds: 1.0,
-                cell: point(),
+                cell: point("d -e io_uring -m poll"),
             },
             trials: Vec::from_iter(result.map(|result| Trial {
                 trial: 0,
@@ -417,19 +353,5 @@ mod tests {
         assert_eq!(runs.of(2, 0), failed("make a ring"));
         assert_eq!(runs.of(3, 0), PointStages::Unseen(Unseen::Stopped));
         assert_eq!(runs.of(4, 0), PointStages::Unseen(Unseen::Stopped));
-    }
-
-    fn point() -> BenchPoint {
-        BenchPoint {
-            engine: "io_uring".to_owned(),
-            method: Method::POLL,
-            jobs: 1,
-            depth: 1,
-            bs: Bytes(4096),
-            rw: "randread".to_owned(),
-            background: String::new(),
-            hw_queues: None,
-            nr_requests: None,
-        }
     }
 }

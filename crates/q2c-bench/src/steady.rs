@@ -17,7 +17,6 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The same window of slices that begin with slice `begin`.
     pub fn after(self, begin: usize) -> Self {
         Window {
             begin: self.begin + begin,
@@ -27,9 +26,8 @@ impl Window {
     }
 }
 
-/// Selects `measured` slices that begin where the throughput has no trend any more, after `warm_up`
-/// slices at the latest. The least-squares line over four slices decides, as in fio's steady state
-/// with `iops_slope`.
+/// `measured` slices that begin where the throughput has no trend any more, after `warm_up` slices
+/// at the latest: by the least-squares line over four, as fio's steady state with `iops_slope`.
 pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     let steady = |from: &usize| {
         iops.get(*from..*from + LOOK)
@@ -45,18 +43,14 @@ pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     }
 }
 
-/// The change from the first to the last value along the least-squares line, as a share of the
-/// mean.
+/// Change from first to last along the least-squares line, as a share of the mean.
 fn trend(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let middle = (n - 1.0) / 2.0;
     let x = |i: usize| i as f64 - middle;
-    let along: f64 = values
-        .iter()
-        .enumerate()
-        .map(|(i, v)| x(i) * (v - mean))
-        .sum();
+    let along = values.iter().enumerate();
+    let along: f64 = along.map(|(i, v)| x(i) * (v - mean)).sum();
     let square: f64 = (0..values.len()).map(|i| x(i) * x(i)).sum();
     along / square * (n - 1.0) / mean
 }

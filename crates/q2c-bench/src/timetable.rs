@@ -3,40 +3,31 @@
 use q2c_engine::{Activity, Wait};
 use std::ops::Range;
 
-/// The slices of a trial in order of time: those in which the first background runs alone, then
-/// those of each phase.
+/// The slices in which the first background runs alone, then those of each phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timetable {
-    /// Slices in which the first background runs before the jobs do.
     pub before: usize,
-    /// The most slices of warm-up in each phase.
     pub warm_up: usize,
-    /// The number of slices that count in each phase.
     pub measured: usize,
-    /// Number of phases, from 1.
     pub phases: usize,
 }
 
 impl Timetable {
-    /// Number of slices.
     pub fn slices(&self) -> usize {
         self.before + self.phases * (self.warm_up + self.measured)
     }
 
-    /// The slices of phase `n`.
     pub fn phase(&self, n: usize) -> Range<usize> {
         let length = self.warm_up + self.measured;
         let begin = self.before + n * length;
         begin..begin + length
     }
 
-    /// The activities of a measured job: it begins with the first phase, and runs through all.
     pub fn measured_job(&self, wait: Wait) -> Vec<Activity> {
         self.in_slices(self.before..self.slices(), Activity::Start(wait))
     }
 
-    /// The activities of a background job of phase `n`, which begins its work with `at_work`. The
-    /// background of the first phase runs before it, too.
+    /// Of a job of phase `n`, which begins with `at_work`. The first background runs before, too.
     pub fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
         let Range { start, end } = self.phase(n);
         let start = if n == 0 { 0 } else { start };
@@ -67,8 +58,7 @@ mod tests {
         activities.iter().map(mark).collect()
     }
 
-    /// Two phases of one slice of warm-up and two that count: jobs run through both, and each
-    /// background in its own.
+    /// Two phases of one slice of warm-up and two that count.
     #[test]
     fn jobs_run_on_while_the_background_changes() {
         let times = Timetable {

@@ -26,80 +26,60 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Length of a slice.
 pub(super) const SLICE: Nanos = Nanos::from_millis(250);
 /// Least number of measured slices: the search for a trend looks at four of them.
 const LEAST: usize = 4;
 
-/// The figures of one phase of a trial, as the run's journal keeps them; a trial has one phase
-/// where backgrounds are no phases. All figures but `warm_up_s` and `course` are of the counted
-/// part, which comes after the warm-up.
+/// One phase of a trial, as the run's journal keeps it. All figures but `warm_up_s` and `course`
+/// are of the counted part, which comes after the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchTrial {
-    /// Length of the counted part, seconds.
     pub wall_s: f64,
-    /// Length of the warm-up before it, seconds.
     pub warm_up_s: f64,
     /// Whether throughput had no trend any more when the counted part began.
     pub steady: bool,
-    /// I/Os of all jobs.
     pub ios: u64,
     /// Latency: mean, p50, p99, p99.9, ns.
     pub lat_ns: [f64; 4],
-    /// CPU seconds of the jobs' threads.
     pub job_cpu_s: f64,
-    /// CPU seconds of the kernel threads that work for the jobs, where they could be read.
     pub helper_cpu_s: f64,
-    /// Whether the kernel threads that work for the jobs could not be read at a boundary of a
-    /// slice: their CPU time and their number are too low then.
+    /// Helper threads could not be read at some boundary: their CPU time and number are too low.
     pub helpers_unread: bool,
-    /// Number of these kernel threads: SQPOLL threads, and workers (io-wq).
     pub helpers: (u32, u32),
-    /// Busy CPU seconds of the machine; `None` when they cannot be read.
     pub busy_s: Option<f64>,
-    /// CPUs on which other programs ran in user mode; `None` when that is not known.
+    /// CPUs on which other programs ran in user mode.
     pub other_programs: Option<f64>,
-    /// Interrupt and softirq seconds of the machine, as the kernel's tick accounting has them;
-    /// `None` when they cannot be read.
+    /// Interrupt and softirq seconds of the machine, by the kernel's tick accounting.
     pub softirq_s: Option<f64>,
-    /// Softirq time over busy time, 0..1; `None` when it cannot be read.
+    /// Softirq time over busy time, 0..1.
     pub softirq_share: Option<f64>,
-    /// Time stolen by the hypervisor over all CPU time, 0..1; `None` when it cannot be read.
+    /// Time stolen by the hypervisor over all CPU time, 0..1.
     pub steal_share: Option<f64>,
-    /// Interrupts of the device; `None` when they cannot be counted.
     pub interrupts: Option<u64>,
-    /// The longest delay with which the machine's counters were read, seconds. The thread that
-    /// reads them does no I/O.
+    /// The longest delay with which a thread without I/O read the machine's counters, seconds.
     pub late_s: f64,
-    /// Requests that the device completed, by the disk's statistics; `None` when they are not
-    /// counted there.
+    /// Requests that the device completed, by the disk's statistics.
     pub requests: Option<u64>,
-    /// Voluntary context switches of the jobs' threads.
     pub switches: u64,
     /// I/Os handled by a sleep rule, I/Os that slept, and misses.
     pub slept: [u64; 3],
     /// I/Os that a sleep rule left to the interrupt.
     pub left_to_interrupt: u64,
-    /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
     /// Sum of sleeps from call to return, ns.
     pub slept_ns: u64,
-    /// The sleeps of the kernel's own hybrid polling, as a probe counted them in a run of its own
-    /// after the trial; `None` for every other method.
+    /// Counted by a probe in a run of its own after the trial; `None` for every other method.
     pub kernel_sleeps: Option<KernelSleeps>,
     /// What ran beside the jobs; `None` without a background.
     pub background: Option<BackgroundTrial>,
     /// The slices of the phase, warm-up included, where backgrounds are phases; empty elsewhere.
     pub course: Vec<Slice>,
-    /// Where the engine looked for completions.
     pub polls_by: Option<Means>,
-    /// Ring flags in force.
     pub flags: String,
     /// The block device as the kernel had it when the trial began; `None` without one.
     pub device: Option<PointDevice>,
 }
 
-/// Where and how all trials of a run are made.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub media: &'a Media,
@@ -115,7 +95,6 @@ pub(super) struct Place<'a> {
 /// shares hold for any part.
 const LEAST_SEEN: f64 = 0.9;
 
-/// Why a trial has no figures.
 pub(super) enum NoTrial {
     /// The engine or a thread failed: this point cannot run.
     Run(RunError),
@@ -125,17 +104,14 @@ pub(super) enum NoTrial {
     Cpus(String),
     /// The device failed a request.
     Fault(String),
-    /// The trial did not measure what it was to measure. Beside the reason it has its raw numbers,
-    /// in words; empty where it has none.
+    /// The trial did not measure what it was to; with its raw numbers in words, if any.
     Unsound(Unsound, String),
-    /// The run was stopped.
     Stopped,
 }
 
 impl NoTrial {
-    /// The exit code of a run in which this is the first failure, and nothing was measured; `None`
-    /// for one that was stopped. What cannot be set up is refused by the machine: by a limit on
-    /// locked memory, on open files, on contexts of AIO or on threads.
+    /// The exit code where nothing was measured; `None` for one that was stopped. What cannot be
+    /// set up is refused by the machine: by a limit on memory, files, contexts of AIO or threads.
     pub fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
@@ -147,8 +123,7 @@ impl NoTrial {
     }
 }
 
-/// Whether an error number among the causes is one of those that a failing device gives: EIO,
-/// ENXIO, ENODEV, ENODATA, EREMOTEIO.
+/// EIO, ENXIO, ENODEV, ENODATA and EREMOTEIO are those of a failing device.
 fn of_device(error: &RunError) -> bool {
     let first: &dyn std::error::Error = error;
     let mut causes = std::iter::successors(Some(first), |cause| cause.source());
@@ -159,10 +134,8 @@ fn of_device(error: &RunError) -> bool {
     })
 }
 
-/// The machine's counters at one moment.
 #[derive(Default)]
 pub(super) struct Moment {
-    /// The time on the run's clock.
     pub t_ns: u64,
     pub cpu: Option<CpuTimes>,
     pub interrupts: Option<Interrupts>,
@@ -203,7 +176,6 @@ impl Place<'_> {
         }
     }
 
-    /// Expected length of a trial, seconds.
     pub fn expected_s(&self, spot: &Spot) -> f64 {
         let backgrounds = spot.phases.iter();
         let alone = backgrounds.filter(|phase| !phase.background.0.is_empty());
@@ -213,7 +185,6 @@ impl Place<'_> {
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    /// One trial, with the figures of each of its phases.
     pub fn trial(
         &self,
         spot: &Spot,
@@ -270,8 +241,7 @@ impl Place<'_> {
         (0..times.phases).map(phase).collect()
     }
 
-    /// The kernel's own sleeps in a second run of the trial, which has the probe beside it; `None`
-    /// for methods by which the kernel does not sleep.
+    /// In a second run with the probe beside it; `None` for methods without the kernel's sleep.
     fn seen_in_kernel(
         &self,
         spot: &Spot,
@@ -290,7 +260,6 @@ impl Place<'_> {
         Ok(Some(seen.0))
     }
 
-    /// Runs `jobs` for `slices` slices, and reads the machine's counters at each boundary.
     pub(super) fn run(
         &self,
         spot: &Spot,
@@ -356,7 +325,6 @@ impl Place<'_> {
         waits.into_iter().enumerate().map(plan).collect()
     }
 
-    /// The CPUs of the jobs and their helper threads.
     pub(super) fn taken(&self, spot: &Spot) -> &[CpuId] {
         &self.cpus[..threads(spot).min(self.cpus.len())]
     }
@@ -381,20 +349,17 @@ fn raw(trial: &BenchTrial) -> String {
     )
 }
 
-/// Number of jobs and helper threads of a point.
 fn threads(spot: &Spot) -> usize {
     let each = 1 + usize::from(spot.way.interface.has_helper());
     spot.point.jobs as usize * each
 }
 
-/// A remark when the engine's own options explain the first failed request, else nothing.
 fn cause(data: &RunData) -> String {
     let lane = data.lanes.iter().find(|lane| lane.first_fault.is_some());
     let known = lane.and_then(|lane| lane.facts.cause(lane.first_fault?.result));
     known.map_or(String::new(), |cause| format!("; {cause}"))
 }
 
-/// I/Os per second of all `lanes` in a slice.
 pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
     let of_lane = |lane: &LaneData| {
         let phase = &lane.phases[slice];
@@ -448,11 +413,8 @@ fn gathered(
         (trial.busy_s, trial.softirq_s) = (None, None);
         (trial.interrupts, trial.requests) = (None, None);
     }
-    let helpers = |moment: &Moment| moment.helpers.clone();
-    let seen: Vec<Option<Vec<Helper>>> = moments[slices.start..=slices.end]
-        .iter()
-        .map(helpers)
-        .collect();
+    let counted = moments[slices.start..=slices.end].iter();
+    let seen: Vec<_> = counted.map(|moment| moment.helpers.clone()).collect();
     helped(&mut trial, &seen);
     trial
 }
@@ -465,11 +427,9 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
     trial.requests = done.map(|d| d.read.requests + d.write.requests);
     if let Some((begin, end)) = begin.cpu.as_ref().zip(end.cpu.as_ref()) {
         let busy = end.busy_since(begin);
-        let seconds = |of: fn(&CpuBusy) -> Nanos| {
-            busy.cpus
-                .iter()
-                .map(|cpu| of(cpu).as_secs_f64())
-                .sum::<f64>()
+        let seconds = |of: fn(&CpuBusy) -> Nanos| -> f64 {
+            let each = busy.cpus.iter();
+            each.map(|cpu| of(cpu).as_secs_f64()).sum()
         };
         trial.busy_s = (busy.window > Nanos::ZERO).then(|| seconds(|cpu| cpu.busy));
         trial.softirq_s = Some(seconds(|cpu| cpu.irq) + seconds(|cpu| cpu.softirq));
@@ -479,8 +439,7 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
     }
 }
 
-/// Adds up the CPU time of helper threads from slice to slice, since they come and go. The CPU time
-/// of a helper in the slice in which it ends is not seen.
+/// Helper threads come and go: the CPU time of one in the slice in which it ends is not seen.
 fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
     let mut kinds = BTreeMap::new();
     trial.helpers_unread = seen.iter().any(Option::is_none);
@@ -504,11 +463,11 @@ fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use q2c_host::cpu_time::TaskTimes;
 
-    fn worker(tid: u32, cpu_ms: u64) -> Helper {
+    pub(crate) fn worker(tid: u32, cpu_ms: u64) -> Helper {
         Helper {
             kind: HelperKind::Worker,
             owner: None,
@@ -533,10 +492,7 @@ mod tests {
             ..BenchTrial::default()
         };
         let told = raw(&trial);
-        assert!(
-            told.contains("invalid: 500 I/Os in 0.250 s, 2000 IOPS"),
-            "{told}"
-        );
+        assert!(told.contains("500 I/Os in 0.250 s, 2000 IOPS"), "{told}");
         assert_eq!(raw(&BenchTrial::default()), "");
     }
 

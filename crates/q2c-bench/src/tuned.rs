@@ -8,11 +8,7 @@ use q2c_run::whole_file;
 use serde::Deserialize;
 use std::path::Path;
 
-/// The recommended method for each of `sizes` from a run's folder or its `result.json`; from a run
-/// over several numbers of jobs for each of `jobs`, too.
-///
-/// # Errors
-/// What is missing, in words.
+/// From a run's folder or its `result.json`; from a run over several numbers of jobs for each.
 pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
     let file = if run.is_dir() {
         run.join("result.json")
@@ -36,9 +32,8 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
     })
 }
 
-/// The target that was tuned, and the methods. The error says what was found instead.
+/// The target that was tuned, and the methods; the error says what was found instead.
 fn read(text: &str, sizes: &[Bytes], jobs: &[u32]) -> Result<(String, Vec<TunedMethod>), String> {
-    /// The field that every result has.
     #[derive(Deserialize)]
     struct Head {
         schema: String,
@@ -59,7 +54,6 @@ fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|e| e.to_string())
 }
 
-/// The methods of a run over several numbers of jobs.
 fn over_jobs(
     result: &TuneJobsResult,
     sizes: &[Bytes],
@@ -98,7 +92,6 @@ fn methods(
     sizes.iter().map(method).collect()
 }
 
-/// The block sizes that a run has answers for, in words.
 fn answers(result: &TuneResult) -> String {
     let sizes = result.recommendation.iter();
     let sizes: Vec<String> = sizes.map(|answer| answer.bs.to_string()).collect();
@@ -113,9 +106,7 @@ mod tests {
     use super::*;
 
     fn kept(name: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../q2c/tests/kept")
-            .join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../q2c/tests/kept/{name}"))
     }
 
     /// The kept run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
@@ -129,10 +120,7 @@ mod tests {
             assert_eq!(method.to_string(), "hybrid:uring");
         }
         let missing = tuned(&kept("tune-4.json"), &[Bytes(4096), Bytes(8192)], &[1]).unwrap_err();
-        assert!(
-            missing.contains("no answer for 8 KiB, but for 4 KiB"),
-            "{missing}"
-        );
+        assert!(missing.contains("for 8 KiB, but for 4 KiB"), "{missing}");
     }
 
     /// The kept run at 1 job, and the same with polling recommended at 4 jobs.
@@ -149,10 +137,7 @@ mod tests {
         std::fs::write(&file, serde_json::to_string(&both).unwrap()).unwrap();
 
         let found = tuned(folder.path(), &[Bytes(4096)], &[4, 1]).unwrap();
-        assert_eq!(
-            (found.target.as_str(), found.methods.len()),
-            ("sim:200us", 2)
-        );
+        assert_eq!((&*found.target, found.methods.len()), ("sim:200us", 2));
         for (jobs, text) in [(1, "hybrid:uring"), (4, "poll")] {
             let method = found.method(Bytes(4096), jobs).unwrap();
             assert_eq!(method.to_string(), text);

@@ -1,6 +1,7 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
 use super::Bench;
+use super::asked::distinct;
 use super::device;
 use super::measured::Measured;
 use super::per_core::hidden_by;
@@ -43,23 +44,18 @@ pub(super) fn warnings(
         .collect()
 }
 
-/// Warns of other work on the machine: before the trials, else beside some.
 fn busy_with_others(idle_cpus: f64, measured: &[Measured<'_>]) -> Option<Warning> {
     let trials = || measured.iter().flat_map(|runs| &runs.trials);
     let hiding: Vec<f64> = trials().filter_map(|trial| hidden_by(trial)).collect();
     at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
 }
 
-/// Interfaces and methods of the cells for which `holds` is true, each once; `None` when there is
-/// no such cell.
+/// Interfaces and methods of the cells for which `holds` is true, each once.
 fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<String> {
-    let mut names: Vec<String> = Vec::new();
-    for cell in cells {
-        let name = format!("{} {}", cell.point.engine, cell.point.method);
-        if cell.iops.trials > 0 && holds(cell) && !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let held = cells
+        .iter()
+        .filter(|cell| cell.iops.trials > 0 && holds(cell));
+    let names = distinct(held.map(|cell| format!("{} {}", cell.point.engine, cell.point.method)));
     (!names.is_empty()).then(|| names.join(", "))
 }
 
@@ -81,9 +77,8 @@ fn modes(cells: &[BenchCell]) -> Vec<Named<'_>> {
         .collect()
 }
 
-/// Warns about interfaces whose polling methods looked for completions in different ways: by asking
-/// the device, and on the ring while the device interrupts. Nobody asked for that, since the name
-/// of the interface is one.
+/// Warns where polling methods of one interface asked the device and others looked at the ring
+/// while the device interrupts: nobody asked for that.
 fn two_paths(engines: &[String], modes: &[Named<'_>]) -> Vec<Warning> {
     let of_engine = |engine: &String| {
         let its = modes.iter().filter(|(name, _)| name == engine);
@@ -147,17 +142,13 @@ fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
-/// The points of which a trial `holds`; `None` when there is none.
 fn points(measured: &[Measured<'_>], holds: impl Fn(&BenchTrial) -> bool) -> Option<String> {
-    let labels: Vec<String> = measured
-        .iter()
-        .filter(|runs| runs.trials.iter().any(|trial| holds(trial)))
-        .map(|runs| label(&runs.point))
-        .collect();
+    let any = |runs: &&Measured<'_>| runs.trials.iter().any(|trial| holds(trial));
+    let found = measured.iter().filter(any);
+    let labels: Vec<String> = found.map(|runs| label(&runs.point)).collect();
     (!labels.is_empty()).then(|| some(&labels))
 }
 
-/// The first three labels, and how many more there are.
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 3;
     let first = &labels[..labels.len().min(SHOWN)];
@@ -167,7 +158,6 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-/// Trials whose counters were read late, by less than makes them invalid.
 fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
     points(measured, |trial| trial.late_s > LATE_S).map(|names| Warning {
         id: "stood-still".to_owned(),
@@ -177,7 +167,6 @@ fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
-/// Trials whose I/Os were done by kernel workers (io-wq) in the place of the job's thread.
 fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
     let handed_over = |trial: &BenchTrial| {
         let (sqpoll_threads, workers) = trial.helpers;
@@ -197,7 +186,6 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
-/// Trials whose helper threads could not be read.
 fn helpers_unread(measured: &[Measured<'_>]) -> Option<Warning> {
     points(measured, |trial| trial.helpers_unread).map(|names| Warning {
         id: "helpers-unread".to_owned(),
@@ -243,51 +231,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_program_that_had_no_cpu_for_a_while_is_told() {
-        let told = |late_s| {
-            let late = BenchTrial {
-                late_s,
-                ..BenchTrial::default()
-            };
-            of_one(&late, stood_still)
-        };
-        assert_eq!(told(0.1), None);
-        assert!(told(0.9).unwrap().contains("0.25 s of a trial"));
-    }
-
-    #[test]
-    fn helpers_that_could_not_be_read_are_told() {
-        let told = |helpers_unread| {
-            let trial = BenchTrial {
-                helpers_unread,
-                ..BenchTrial::default()
-            };
-            of_one(&trial, super::helpers_unread)
-        };
-        assert_eq!(told(false), None);
-        assert!(told(true).unwrap().contains("could not be read"));
-    }
-
-    #[test]
-    fn kernel_workers_that_do_the_ios_are_told() {
-        let told = |helper_cpu_s, helpers| {
-            let trial = BenchTrial {
-                job_cpu_s: 0.4,
-                helper_cpu_s,
-                helpers,
-                ..BenchTrial::default()
-            };
-            of_one(&trial, by_workers)
-        };
-        assert!(told(0.6, (0, 1)).unwrap().contains("io-wq"));
-        // A worker that did next to nothing, and the thread that SQPOLL is asked for.
-        assert_eq!(told(0.05, (0, 1)), None);
-        assert_eq!(told(0.6, (1, 0)), None);
-    }
-
-    /// What a warning finds in one point with this trial.
-    fn of_one(trial: &BenchTrial, warns: fn(&[Measured<'_>]) -> Option<Warning>) -> Option<String> {
+    /// Whether this warns of one point with this trial.
+    fn warns(warning: fn(&[Measured<'_>]) -> Option<Warning>, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
@@ -299,7 +244,31 @@ mod tests {
             failures: Vec::new(),
             stages: None,
         };
-        warns(&[measured]).map(|warning| warning.found)
+        warning(&[measured]).is_some()
+    }
+
+    #[test]
+    fn trials_that_were_disturbed_are_told() {
+        let late = |late_s| BenchTrial {
+            late_s,
+            ..BenchTrial::default()
+        };
+        assert!(warns(stood_still, &late(0.9)) && !warns(stood_still, &late(0.1)));
+        let unread = |helpers_unread| BenchTrial {
+            helpers_unread,
+            ..BenchTrial::default()
+        };
+        assert!(warns(helpers_unread, &unread(true)) && !warns(helpers_unread, &unread(false)));
+        let helped = |helper_cpu_s, helpers| BenchTrial {
+            job_cpu_s: 0.4,
+            helper_cpu_s,
+            helpers,
+            ..BenchTrial::default()
+        };
+        assert!(warns(by_workers, &helped(0.6, (0, 1))));
+        // A worker that did next to nothing, and the thread that SQPOLL is asked for.
+        assert!(!warns(by_workers, &helped(0.05, (0, 1))));
+        assert!(!warns(by_workers, &helped(0.6, (1, 0))));
     }
 
     #[test]

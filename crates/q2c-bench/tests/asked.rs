@@ -7,7 +7,6 @@ use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_run::arguments::from_words;
 
-/// The settings of these words, which the job file fills.
 fn filled(text: &str, words: &str) -> Result<BenchSettings, NotRunnable> {
     filled_with_extras(text, words).map(|(settings, _)| settings)
 }
@@ -20,20 +19,6 @@ fn filled_with_extras(
     let mut settings: BenchSettings = from_words(words).expect("arguments");
     let extras = settings.fill_from(&file)?;
     Ok((settings, extras))
-}
-
-fn points(settings: &BenchSettings) -> Vec<(String, Method, u32, u16, u64, String)> {
-    let point = |p: &q2c_result::bench::BenchPoint| {
-        (
-            p.engine.clone(),
-            p.method.clone(),
-            p.jobs,
-            p.depth,
-            p.bs.0,
-            p.rw.clone(),
-        )
-    };
-    settings.points.iter().map(point).collect()
 }
 
 const TWO: &str = "\
@@ -55,32 +40,17 @@ numjobs=2
 #[test]
 fn sections_are_points() {
     let settings = filled(TWO, "").expect("runnable");
-    let interrupt = || Method::INTERRUPT;
-    assert_eq!(
-        points(&settings),
-        [
-            (
-                "libaio".to_owned(),
-                interrupt(),
-                1,
-                32,
-                4096,
-                "randread".to_owned()
-            ),
-            (
-                "io_uring".to_owned(),
-                interrupt(),
-                2,
-                1,
-                4096,
-                "randread".to_owned()
-            ),
-        ]
-    );
-    assert_eq!(
-        (settings.target.as_deref(), settings.seconds),
-        (Some("/dev/a"), 7.0)
-    );
+    let points = settings.points.iter();
+    let found: Vec<_> = points
+        .map(|p| (p.engine.as_str(), p.jobs, p.depth))
+        .collect();
+    assert_eq!(found, [("libaio", 1, 32), ("io_uring", 2, 1)]);
+    for p in &settings.points {
+        let common = (&p.method, p.bs, p.rw.as_str());
+        assert_eq!(common, (&Method::INTERRUPT, Bytes(4096), "randread"));
+    }
+    assert_eq!(settings.target.as_deref(), Some("/dev/a"));
+    assert_eq!(settings.seconds, 7.0);
     assert_eq!((settings.rate, settings.warm_up), (None, 1.0));
 }
 
@@ -94,17 +64,12 @@ fn options_win() {
     let axes = &settings.axes;
     assert_eq!(axes.engines(), ["pvsync2"]);
     assert_eq!((&axes.jobs, &axes.depth), (&vec![1, 4], &vec![1]));
-    assert_eq!(
-        (settings.target.as_deref(), settings.seconds),
-        (Some("/dev/b"), 2.0)
-    );
+    assert_eq!(settings.target.as_deref(), Some("/dev/b"));
+    assert_eq!(settings.seconds, 2.0);
     // An option takes the place of an option of the file that q2c does not have.
     let psync = TWO.replace("ioengine=libaio", "ioengine=psync");
     let refused = filled(&psync, "").expect_err("no psync");
-    assert!(
-        refused.to_string().starts_with("line 7: ioengine"),
-        "{refused}"
-    );
+    assert!(matches!(&refused, NotRunnable::Refused(all) if all[0].line == 7));
     assert!(filled(&psync, "--engine libaio").is_ok());
 }
 
@@ -121,27 +86,22 @@ fn jobs_at_once_are_one_point_only_when_they_are_alike() {
         line: 5,
     };
     assert_eq!(error, expected);
-    assert!(error.to_string().contains("stonewall"));
 }
 
 #[test]
 fn a_run_has_one_target_and_one_runtime() {
     let text = TWO.replace("[two]", "[two]\nruntime=8");
     let error = filled(&text, "").expect_err("two runtimes");
-    assert!(
-        matches!(
-            error,
-            NotRunnable::Differs {
-                what: "runtime",
-                line: 9,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let NotRunnable::Differs { what, line, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!((what, line), ("runtime", 9));
     let text = TWO.replace("[two]", "[two]\nfilename=/dev/c");
     let error = filled(&text, "").expect_err("two targets");
-    assert!(error.to_string().contains("another filename"), "{error}");
+    let NotRunnable::Differs { what, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(what, "filename");
     let settings = filled(&text, "--scratch 1g").expect("a scratch file stands for both");
     assert_eq!(settings.target, None);
 }
@@ -164,8 +124,5 @@ fn times_of_a_job_file_have_the_bounds_of_options() {
     assert_eq!(checked("runtime=1\nramp_time=0\n"), Ok(()));
     assert_eq!(checked(""), Ok(()));
     let wrong = checked("runtime=1\nramp_time=9999\n").unwrap_err();
-    assert_eq!(
-        wrong,
-        "ramp_time is 9999 s, and q2c bench has 0.2 to 3600 s"
-    );
+    assert!(wrong.starts_with("ramp_time is 9999 s"), "{wrong}");
 }

@@ -1,5 +1,4 @@
-//! Tests of the program's figures and of its CPU time. A shell script takes the place of the
-//! program, so that no SPDK device is needed.
+//! A shell script takes the place of the program, so that no SPDK device is needed.
 
 use super::*;
 use crate::checked::tests::settings;
@@ -25,8 +24,7 @@ fn core(percentiles: &[(f64, f64)]) -> Latency {
     }
 }
 
-/// Looks at a program that sets up for a second at half a CPU, then polls for a second on a whole
-/// CPU.
+/// Sets up for a second at half a CPU, then polls for a second on a whole one.
 fn life() -> Vec<Look> {
     let start = Instant::now();
     let own = |n: u64| {
@@ -66,8 +64,7 @@ fn its_cpu_is_that_of_the_time_in_which_it_polls() {
     assert_eq!((trial.busy_s, trial.interrupts), (None, None));
 }
 
-/// The shell script sleeps, spins for the time asked, and prints a table of one core. The trial has
-/// the figures of the table and the CPU time of the script.
+/// The trial has the figures of the table and the CPU time of the script.
 #[test]
 fn a_program_is_run_watched_and_read() {
     let dir = tempfile::tempdir().unwrap();
