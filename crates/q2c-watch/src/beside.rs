@@ -19,14 +19,7 @@ where
     T: Send + 'static,
     E: Send + 'static,
 {
-    /// Makes the worker in a thread and lets it work there until the flag that it is given is
-    /// raised. Returns once the worker is made.
-    ///
-    /// # Errors
-    /// That of `make`, or what `refused` makes of a thread that the machine does not give.
-    ///
-    /// # Panics
-    /// When `make` panics.
+    /// Makes the worker in a thread, and lets it work until the flag that it is given is raised.
     pub fn begin<W>(
         make: impl FnOnce() -> Result<W, E> + Send + 'static,
         work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
@@ -56,12 +49,6 @@ where
     }
 
     /// Ends the work, and returns what came of it.
-    ///
-    /// # Errors
-    /// The work had ended by an error before.
-    ///
-    /// # Panics
-    /// When the work panicked.
     pub fn end(mut self) -> Result<T, E> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("the thread is joined once");

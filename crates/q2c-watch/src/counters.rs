@@ -3,8 +3,7 @@
 use super::WatchInterval;
 use q2c_workbench::workload::{Boundary, Site};
 
-/// Reads the counters whenever an interval is complete. They are read some time after the
-/// interval's end, when its last slice has been heard of; that is short against an interval.
+/// They are read some time after an interval's end, which is short against an interval.
 pub(super) struct Counters<'a> {
     site: &'a Site,
     last: Boundary,
@@ -25,8 +24,7 @@ impl<'a> Counters<'a> {
         self.heard = true;
     }
 
-    /// Notes the counts in an interval that is complete now. When several are complete at once
-    /// (`more` says that another one is), the counts of each are not known.
+    /// Of several intervals that are complete at once (`more`) the counts of each are not known.
     pub fn note(&mut self, interval: &mut WatchInterval, more: bool) {
         let now = Boundary::read(self.site);
         if std::mem::take(&mut self.heard) && !more {

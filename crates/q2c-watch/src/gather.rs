@@ -11,34 +11,28 @@ use q2c_engine::{LiveSlice, Sample};
 use q2c_policy::method::Means;
 use std::collections::VecDeque;
 
-/// The slices taken in so far, and the intervals made of them.
 pub(super) struct Gather {
     /// Slices of each lane that are in no step yet, in order.
     waiting: Vec<VecDeque<LiveSlice>>,
     /// Number of foreground lanes; they come before the background's.
     foreground: usize,
-    /// Number of slices in an interval.
     count: u64,
     start_ns: u64,
     open: Option<Open>,
-    ready: VecDeque<WatchInterval>,
+    pub ready: VecDeque<WatchInterval>,
 }
 
-/// The interval that is being joined.
 struct Open {
     /// Number of the slice with which the interval began.
     first: u64,
     order: Option<u64>,
     span: (u64, u64),
-    /// Statistics of the slices of each lane.
     parts: Vec<Vec<PhaseStats>>,
-    /// Samples of each lane, where the slices have them.
     samples: Vec<Vec<Sample>>,
     polls_by: Option<Means>,
 }
 
-/// The slices of all lanes up to one instant. `first` and `last` are numbers of slices; `order` is
-/// `None` when the lanes had different orders.
+/// `first` and `last` are numbers of slices; `order` is `None` when lanes had different ones.
 struct Step {
     first: u64,
     last: u64,
@@ -58,14 +52,8 @@ impl Gather {
         }
     }
 
-    /// Takes out the next complete interval.
     pub fn interval(&mut self) -> Option<WatchInterval> {
         self.ready.pop_front()
-    }
-
-    /// Whether a complete interval is there.
-    pub fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
     }
 
     pub fn take(&mut self, slice: LiveSlice) {
@@ -188,8 +176,7 @@ mod tests {
     /// Begin, end, order, I/Os of the foreground, I/Os of the background.
     type Row = (u64, u64, Option<u64>, u64, u64);
 
-    /// The intervals made of slices of two lanes, with three slices per interval. The second lane
-    /// is the background.
+    /// Of two lanes, the second of which is the background, with three slices per interval.
     fn rows(slices: Vec<LiveSlice>) -> Vec<Row> {
         let mut gather = Gather::new(2, 1, 3, 1_000);
         slices.into_iter().for_each(|slice| gather.take(slice));
@@ -210,11 +197,7 @@ mod tests {
         assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
         let turns = one(1).zip(one(0)).flat_map(|(a, b)| [a, b]).collect();
         assert_eq!(rows(turns), wanted);
-        assert_eq!(
-            rows(one(0).collect()),
-            [],
-            "the other lane is not there yet"
-        );
+        assert_eq!(rows(one(0).collect()), [], "the other lane is missing");
     }
 
     #[test]
@@ -230,17 +213,11 @@ mod tests {
         assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
     }
 
-    /// The background was busy with one I/O from slice 1 to slice 3, so the interval ends with
-    /// slice 3.
+    /// The background was busy with one I/O from slice 1 to 3, so the interval ends with 3.
     #[test]
     fn a_late_lane_makes_a_longer_interval() {
         let front = (0..6).map(|n| slice(0, n..=n, 0));
-        let back = [
-            slice(1, 0..=0, 0),
-            slice(1, 1..=3, 0),
-            slice(1, 4..=4, 0),
-            slice(1, 5..=5, 0),
-        ];
+        let back = [0..=0, 1..=3, 4..=4, 5..=5].map(|of| slice(1, of, 0));
         let wanted = [(0, 40, Some(0), 40, 40), (40, 60, Some(0), 20, 20)];
         assert_eq!(rows(front.chain(back).collect()), wanted);
     }

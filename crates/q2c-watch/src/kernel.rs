@@ -1,5 +1,4 @@
-//! Watches the kernel's own hybrid polling of a device interval by interval, whichever processes
-//! use it.
+//! Watches the kernel's own hybrid polling of a device, whichever processes use it.
 
 mod cpu;
 mod sleeps;
@@ -15,8 +14,7 @@ use q2c_result::kernel_watch::KernelInterval;
 pub use sleeps::{KernelSleeps, SleepFigures, seen_beside};
 use std::time::Instant;
 
-/// A running watch of one disk. [`KernelWatch::begin`] attaches the probe; each call of
-/// [`KernelWatch::interval`] ends an interval.
+/// A running watch of one disk; each call of [`KernelWatch::interval`] ends an interval.
 pub struct KernelWatch {
     probe: KernelHybrid,
     roots: Roots,
@@ -24,8 +22,7 @@ pub struct KernelWatch {
     begun: Instant,
     first: Reading,
     last: Reading,
-    /// Threads and their CPU over all intervals. They are summed interval by interval, since
-    /// threads come and go.
+    /// Summed interval by interval, since threads come and go.
     threads: ThreadTime,
 }
 
@@ -60,9 +57,6 @@ struct Reading {
 
 impl KernelWatch {
     /// Attaches the probe and begins the first interval.
-    ///
-    /// # Errors
-    /// The errors of [`KernelHybrid::attach`].
     pub fn begin(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         let probe = KernelHybrid::attach(roots, disk)?;
         let begun = Instant::now();
@@ -79,9 +73,6 @@ impl KernelWatch {
     }
 
     /// Ends an interval: the figures since the last call, or since the begin of the watch.
-    ///
-    /// # Errors
-    /// The kernel's counters cannot be read.
     pub fn interval(&mut self) -> Result<KernelInterval, ProbeError> {
         let now = Reading::take(&self.probe, &self.roots, self.begun)?;
         let interval = self.between(&self.last, &now);
@@ -91,9 +82,6 @@ impl KernelWatch {
     }
 
     /// Forgets all intervals so far, and begins the first interval now.
-    ///
-    /// # Errors
-    /// The kernel's counters cannot be read.
     pub fn restart(&mut self) -> Result<(), ProbeError> {
         self.begun = Instant::now();
         self.first = Reading::take(&self.probe, &self.roots, self.begun)?;
@@ -103,7 +91,6 @@ impl KernelWatch {
     }
 
     /// All intervals so far as one. Its number of threads is the largest of any interval.
-    #[must_use]
     pub fn total(&self) -> KernelInterval {
         let total = self.between(&self.first, &self.last);
         KernelInterval {
@@ -117,7 +104,6 @@ impl KernelWatch {
     }
 
     /// Whether the device still exists.
-    #[must_use]
     pub fn is_there(&self) -> bool {
         Delay::path(&self.disk).exists()
     }
@@ -148,8 +134,7 @@ impl Reading {
     }
 }
 
-/// The figures of an interval that are made from the probe's counts. `cpu_pct` is the CPU time of
-/// the threads that polled.
+/// `cpu_pct` is the CPU time of the threads that polled.
 fn of_counts(counts: Counts, length_s: f64, cpu_pct: Option<f64>) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,
@@ -211,9 +196,7 @@ mod tests {
         assert_eq!((seen.rates.iops, seen.unknown), (Some(2_000.0), 3));
         assert_eq!(seen.rates.miss_rate, Some(0.05));
         assert_eq!(seen.rates.effective_sleep_ns, Some(16_000.0));
-        assert_eq!(
-            (seen.asked_ns, seen.slept_ns),
-            (Some(20_000.0), Some(35_000.0))
-        );
+        assert_eq!(seen.asked_ns, Some(20_000.0));
+        assert_eq!(seen.slept_ns, Some(35_000.0));
     }
 }

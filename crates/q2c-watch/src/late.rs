@@ -20,12 +20,11 @@ pub(super) struct LateView {
     capture: LateCapture,
     requests: Vec<DeviceRequest>,
     not_kept: u64,
-    held: VecDeque<(Instant, WatchInterval)>,
-    /// Of each lane, the time of its last reaping in the intervals that were joined. Its later I/Os
-    /// were submitted behind it.
+    pub held: VecDeque<(Instant, WatchInterval)>,
+    /// Of each lane the last reaping among joined I/Os; later I/Os were submitted behind it.
     reaped: Vec<u64>,
     /// The common start of the lanes, ns of CLOCK_MONOTONIC.
-    begin_ns: u64,
+    pub begin_ns: u64,
 }
 
 /// Misses that an interval keeps one by one at most.
@@ -43,22 +42,12 @@ impl LateView {
         }
     }
 
-    /// Counts the times of misses from here, ns of CLOCK_MONOTONIC.
-    pub fn begin(&mut self, begin_ns: u64) {
-        self.begin_ns = begin_ns;
-    }
-
-    /// Takes the requests that have completed since the last call.
     pub fn take(&mut self) {
         let (requests, not_kept) = self.capture.take();
         let room = MOST_REQUESTS.saturating_sub(self.requests.len());
         let too_many = requests.len().saturating_sub(room);
         self.requests.extend(requests.into_iter().take(room));
         self.not_kept += not_kept + too_many as u64;
-    }
-
-    pub fn hold(&mut self, interval: WatchInterval) {
-        self.held.push_back((Instant::now(), interval));
     }
 
     /// The oldest interval, joined, when it has been held long enough. `tids` are the lanes'
@@ -85,14 +74,10 @@ impl LateView {
             lateness,
             kept: tally.misses_kept(MISSES),
         });
-        self.forget();
-        Some(interval)
-    }
-
-    /// Drops the requests that completed before any I/O that is still to be joined was submitted.
-    fn forget(&mut self) {
+        // What completed before that is beside no I/O that is still to be joined.
         let from = self.reaped.iter().copied().min().unwrap_or(0);
         self.requests.retain(|request| request.end_ns >= from);
+        Some(interval)
     }
 
     pub fn end(self) -> LateWatch {

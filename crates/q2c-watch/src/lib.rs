@@ -30,7 +30,7 @@ use q2c_result::late::{LateMisses, LateNumbers, LateWatch};
 use q2c_workbench::late::LateCapture;
 use q2c_workbench::workload::{BackgroundSpec, Stages, Step, Workload, first_fault};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One interval over all lanes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,11 +48,9 @@ pub struct WatchInterval {
     pub polls_by: Option<Means>,
     /// Interrupts of the device, background included; `None` when they could not be read.
     pub interrupts: Option<u64>,
-    /// Requests that the device completed, background included; `None` when they could not be
-    /// read.
+    /// Requests that the device completed, background included; `None` when they could not be read.
     pub requests: Option<u64>,
-    /// Samples of each foreground lane, until they are joined with the block layer's requests;
-    /// empty without a capture.
+    /// Samples of each foreground lane until they are joined; empty without a capture.
     pub samples: Vec<Vec<Sample>>,
     /// The parts of U2C of the foreground; `None` without a capture.
     pub late: Option<LateNumbers>,
@@ -106,26 +104,19 @@ pub struct WatchEnd {
     pub late: Option<LateWatch>,
 }
 
-/// The longest slice. Lanes take up orders and hand over buffers at the end of each slice, so at
-/// least this often.
+/// Lanes take up orders and hand over buffers at the end of each slice.
 const LONGEST_SLICE: Nanos = Nanos::from_millis(250);
-/// Most samples that are kept per second and lane. On a faster device all I/Os are counted, but
-/// only some of their latencies are known.
+/// Most samples per second and lane: on a faster device only some latencies are known.
 const MOST_IOPS: f64 = 400e3;
 
-/// The length of a slice for intervals of length `interval`, and the number of slices in an
-/// interval.
+/// The length of a slice, and the number of slices in an interval.
 fn slices(interval: Nanos) -> (Nanos, u64) {
     let count = interval.0.div_ceil(LONGEST_SLICE.0).max(1);
     (Nanos(interval.0 / count), count)
 }
 
-/// Runs the workload until `see` returns, and returns its value. The foreground waits by the plan's
-/// first method and the background works, until `see` orders a change. A workload without
-/// background jobs has no background lanes.
-///
-/// # Errors
-/// When a lane cannot be set up or an engine breaks.
+/// Runs the workload until `see` returns. The foreground waits by the plan's first method and the
+/// background works, until `see` orders a change.
 pub fn watch<T: Send>(
     workload: &Workload,
     plan: WatchPlan<'_>,
@@ -151,7 +142,7 @@ pub fn watch<T: Send>(
     let (value, data) = live(live_plan, stop, |live| {
         let start_ns = live.start_ns();
         if let Some(late) = &mut late {
-            late.begin(workload.site.time.since_boot(start_ns).unwrap_or(start_ns));
+            late.begin_ns = workload.site.time.since_boot(start_ns).unwrap_or(start_ns);
         }
         see(&mut Watch {
             workload,
@@ -196,7 +187,7 @@ impl Watch<'_, '_> {
         };
         late.take();
         while let Some(interval) = self.gathered() {
-            late.hold(interval);
+            late.held.push_back((Instant::now(), interval));
         }
         let next = late.next(self.workload, self.live.tids());
         self.late = Some(late);
@@ -206,14 +197,12 @@ impl Watch<'_, '_> {
     /// The next complete interval with the device's counts, before its requests have come.
     fn gathered(&mut self) -> Option<WatchInterval> {
         let mut interval = self.gather.interval()?;
-        self.counters.note(&mut interval, self.gather.is_ready());
+        let more = !self.gather.ready.is_empty();
+        self.counters.note(&mut interval, more);
         Some(interval)
     }
 
     /// Lets the foreground go on by `method`. Returns the number of the order.
-    ///
-    /// # Errors
-    /// None is expected, since the foreground can do every method.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
         let mut all = Step::By(method.clone()).activities(&self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
@@ -222,9 +211,6 @@ impl Watch<'_, '_> {
     }
 
     /// Lets the background work or rest. Returns the number of the order.
-    ///
-    /// # Errors
-    /// None is expected, since the background can do both.
     pub fn switch_background(&mut self, on: bool) -> Result<u64, RunError> {
         let foreground = self.workload.cpus.iter().map(|_| Activity::Continue);
         let background = self.background().map(|job| match on {
@@ -235,16 +221,13 @@ impl Watch<'_, '_> {
         self.live.order(all)
     }
 
-    /// The job of each background lane.
     fn background(&self) -> impl Iterator<Item = &BackgroundSpec> {
         let jobs = self.workload.background.iter();
         jobs.flat_map(|job| (0..job.jobs).map(move |_| job))
     }
 }
 
-/// Time from the begin of a method until its figures count: for a rule two periods of its windows,
-/// and at least 250 ms; for other methods 0.
-#[must_use]
+/// Until a method's figures count: two periods of a rule's windows, 250 ms at least; else 0.
 pub fn settling(method: &LaneMethod) -> Nanos {
     method.policy().map_or(Nanos::ZERO, q2c_advice::settling)
 }

@@ -6,7 +6,6 @@ use q2c_host::cpu_time::{CpuTimes, TaskTimes, tasks};
 use q2c_model::Nanos;
 use std::collections::BTreeMap;
 
-/// CPU counters at one moment.
 #[derive(Clone)]
 pub struct Cpu {
     /// By thread id: the counters of the thread's polls, and the CPU that it has used.
@@ -16,15 +15,12 @@ pub struct Cpu {
     own: Nanos,
 }
 
-/// CPU used between two readings.
 pub struct Used {
     /// Number of threads that exist in both readings and polled between them.
     pub threads: u64,
     /// CPU of those threads, percent of one CPU each; `None` when there are none.
     pub pct: Option<f64>,
-    /// Busy CPUs of the whole machine; `None` when they are not known.
     pub busy: Option<f64>,
-    /// CPU of this process, percent of one CPU.
     pub own_pct: f64,
 }
 
@@ -43,8 +39,7 @@ impl Cpu {
         }
     }
 
-    /// The CPU used since the reading `earlier`, which was taken `length_s` seconds before this
-    /// one.
+    /// The CPU used since `earlier`, which was read `length_s` seconds before.
     pub fn since(&self, earlier: &Cpu, length_s: f64) -> Used {
         let of = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
         let both = self.threads.iter().filter_map(|(tid, (polling, now))| {
@@ -84,18 +79,15 @@ mod tests {
         };
         // Thread 6 polled before the first reading and only computes since.
         let before = at(&[(6, 3, 20), (7, 5, 100), (8, 9, 50)], 10);
-        let after = at(
-            &[(6, 3, 950), (7, 40, 900), (9, 70, 5_000), (8, 10, 450)],
-            30,
-        );
+        let used = [(6, 3, 950), (7, 40, 900), (9, 70, 5_000), (8, 10, 450)];
+        let after = at(&used, 30);
         let used = after.since(&before, 1.0);
         assert_eq!((used.threads, used.pct, used.busy), (2, Some(60.0), None));
         assert_eq!(used.own_pct, 2.0);
         assert_eq!(before.since(&at(&[], 0), 1.0).pct, None);
     }
 
-    /// A thread that is not the first of its process is found by its own id, and the CPU read is
-    /// that of this thread alone.
+    /// A thread that is not the first of its process: the CPU is that of this thread alone.
     #[test]
     fn cpu_of_one_thread() {
         let roots = Roots::live();

@@ -1,7 +1,5 @@
-//! The sleeps of the kernel's own hybrid polling during a run of q2c's own threads.
-//!
-//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. The probe counts
-//! them, but takes CPU time at each turn of the driver's poll; so it belongs in a run of its own.
+//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. The probe that
+//! counts them takes CPU time at each turn of the driver's poll: it belongs in a run of its own.
 
 use super::KernelWatch;
 use crate::Beside;
@@ -28,8 +26,8 @@ pub enum KernelSleeps {
         miss_rate: f64,
         /// Sum of sleeps asked / polled requests, ns.
         effective_sleep_ns: f64,
-        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no
-        /// sleep was seen.
+        /// Mean sleep from the timer's start to the next poll call, ns; `None` when no end was
+        /// seen.
         slept_ns: Option<f64>,
         /// The figures by interval, from the first in which a polled request completed.
         series: Vec<KernelInterval>,
@@ -45,13 +43,11 @@ pub struct SleepFigures {
     pub miss_rate: f64,
     /// Sum of sleeps asked / polled requests, ns.
     pub effective_sleep_ns: f64,
-    /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no sleep
-    /// was seen.
+    /// Mean sleep from the timer's start to the next poll call, ns; `None` when no end was seen.
     pub slept_ns: Option<f64>,
 }
 
 impl KernelSleeps {
-    /// The figures of a watch: all intervals as one, and each.
     fn of(total: &KernelInterval, mut series: Vec<KernelInterval>) -> KernelSleeps {
         let first = series.iter().position(|interval| interval.polled > 0);
         series.drain(..first.unwrap_or(series.len()));
@@ -69,7 +65,6 @@ impl KernelSleeps {
     }
 
     /// Misses and sleeps; `None` without counts.
-    #[must_use]
     pub fn figures(&self) -> Option<SleepFigures> {
         match *self {
             KernelSleeps::Seen {
@@ -87,7 +82,6 @@ impl KernelSleeps {
     }
 
     /// The figures by interval; empty without counts.
-    #[must_use]
     pub fn series(&self) -> &[KernelInterval] {
         match self {
             KernelSleeps::Seen { series, .. } => series,
@@ -96,11 +90,7 @@ impl KernelSleeps {
     }
 }
 
-/// Makes a run while a probe counts the kernel's sleeps on `disk`, in intervals of this length.
-/// Without a probe there is no run, and the reason is the answer.
-///
-/// # Errors
-/// That of the run.
+/// Makes a run while a probe counts the kernel's sleeps. Without a probe there is no run.
 pub fn seen_beside<T, E>(
     roots: &Roots,
     disk: &Disk,
@@ -122,7 +112,6 @@ pub fn seen_beside<T, E>(
     Ok((beside.end().unwrap_or_else(unseen), Some(ran)))
 }
 
-/// Reads the probe's counts at each interval's end.
 fn follow(
     mut watch: KernelWatch,
     interval: Duration,
@@ -169,19 +158,10 @@ mod tests {
         ];
         let seen = KernelSleeps::of(&interval(200, 20, 2_000.0), series);
         let figures = seen.figures().expect("counted");
-        assert_eq!(
-            (
-                figures.miss_rate,
-                figures.effective_sleep_ns,
-                figures.slept_ns
-            ),
-            (0.1, 10.0, Some(60.0))
-        );
-        assert_eq!(
-            seen.series().len(),
-            2,
-            "what was before the first request is left out"
-        );
+        let sleep = (figures.effective_sleep_ns, figures.slept_ns);
+        assert_eq!((figures.miss_rate, sleep), (0.1, (10.0, Some(60.0))));
+        // What was before the first request is left out.
+        assert_eq!(seen.series().len(), 2);
         let text = serde_json::to_string(&seen).unwrap();
         assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);
         let nothing = KernelSleeps::of(&interval(0, 0, 0.0), Vec::new());
