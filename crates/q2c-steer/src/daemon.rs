@@ -18,11 +18,9 @@ use std::time::Duration;
 /// Bounds of the time that the daemon sleeps between two looks, which is half the rule's period.
 const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
 const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
-/// Time between two looks while one value is held: short enough that the probe's ring of 1 MiB does
-/// not fill at two million completions per second.
+/// While one value is held: the probe's ring of 1 MiB does not fill at 2 M completions a second.
 const FIXED_LOOK: Duration = Duration::from_millis(5);
 
-/// What is tried when a line of the log is written.
 const LOG: &str = "write the log";
 
 /// The daemon's activity since the pulse before.
@@ -48,18 +46,15 @@ pub struct Pulse {
 
 impl Pulse {
     /// Whether at least two classes had 1 % of the completions or more each.
-    #[must_use]
     pub fn is_mixed(&self) -> bool {
         let least = (self.completions / 100).max(1);
         self.classes.iter().filter(|&&n| n >= least).count() > 1
     }
 }
 
-/// A device that is being steered. Its setting is put back when this value is dropped.
-///
-/// After [`Daemon::begin`] the caller calls [`Daemon::turn`] again and again, [`Daemon::pulse`]
-/// when it wants the figures, and [`Daemon::end`] at the end. Meanwhile [`Daemon::follow`] and
-/// [`Daemon::hold`] give it another rule or a fixed value, and the probe stays where it is.
+/// A device that is being steered by [`Daemon::turn`] again and again. Its setting is put back when
+/// this value is dropped; [`Daemon::follow`] and [`Daemon::hold`] change the rule, and the probe
+/// stays.
 pub struct Daemon {
     course: Course,
     probe: Latency,
@@ -94,12 +89,7 @@ impl Course {
 }
 
 impl Daemon {
-    /// Begins to follow a disk. Its setting is locked from now on, and changed from the first turn
-    /// on.
-    ///
-    /// # Errors
-    /// The rule does not fit, the kernel or the disk has no hybrid polling of its own, a permission
-    /// is lacking, or another run of q2c holds the setting.
+    /// The setting is locked from now on, and changed from the first turn on.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -107,19 +97,11 @@ impl Daemon {
         journal: &Path,
         log: Log,
     ) -> Result<Daemon, Fault> {
-        Daemon::on(
-            roots,
-            disk,
-            Course::of(policy).or_exit(Exit::Usage)?,
-            journal,
-            log,
-        )
+        let course = Course::of(policy).or_exit(Exit::Usage)?;
+        Daemon::on(roots, disk, course, journal, log)
     }
 
     /// As [`Daemon::begin`], with one value in place of a rule.
-    ///
-    /// # Errors
-    /// As [`Daemon::begin`], but for the rule.
     pub fn begin_at(
         roots: &Roots,
         disk: &Disk,
@@ -157,9 +139,6 @@ impl Daemon {
     }
 
     /// Follows this rule from the next turn on. The rule has seen no completion yet.
-    ///
-    /// # Errors
-    /// The setting cannot carry the rule out.
     pub fn follow(&mut self, policy: &PolicySpec) -> Result<(), Fault> {
         self.course = Course::of(policy).or_exit(Exit::Usage)?;
         Ok(())
@@ -170,21 +149,12 @@ impl Daemon {
         self.course = Course::Value(delay);
     }
 
-    /// Sleeps until the next look, gives the new completions to the rule, and writes the rule's
-    /// value when it has changed.
-    ///
-    /// # Errors
-    /// The setting or the log cannot be written, another program changed the setting, or the device
-    /// is gone.
+    /// Sleeps until the next look, and writes the rule's value when it has changed.
     pub fn turn(&mut self) -> Result<(), Fault> {
         self.turn_with(&mut |_| ())
     }
 
-    /// As [`Daemon::turn`], and gives each new completion to `seen`, whether it counts for a rule
-    /// or not.
-    ///
-    /// # Errors
-    /// As [`Daemon::turn`].
+    /// As [`Daemon::turn`], and gives each new completion to `seen`, counted by a rule or not.
     pub fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         sleep(match &self.course {
             Course::Rule(_, look) => Duration::from_nanos(look.0),
@@ -234,10 +204,6 @@ impl Daemon {
     }
 
     /// The daemon's activity since the last pulse.
-    ///
-    /// # Errors
-    /// Another program changed the setting, the device is gone, the log cannot be written, or the
-    /// kernel's counters cannot be read.
     pub fn pulse(&mut self) -> Result<Pulse, Fault> {
         let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
         let lost = self.probe.lost()?.no_room;
@@ -278,8 +244,7 @@ impl Daemon {
     }
 }
 
-/// Checks that the value found is the one that was written last. Before the first decision every
-/// value is accepted.
+/// Checks that the value found was written last; before the first decision every one is ours.
 fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
     match (found, written) {
         (None, _) => {
@@ -296,14 +261,10 @@ fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), 
     }
 }
 
-/// The time between two looks of the daemon at a rule: half the rule's period, or 10 ms for a rule
-/// without one, from 1 to 20 ms. The setting follows the rule that late at most.
-#[must_use]
+/// Half the rule's period, or 10 ms without one, from 1 to 20 ms: the setting is that late.
 pub fn look_time(policy: &PolicySpec) -> Nanos {
-    let period = policy
-        .params()
-        .into_iter()
-        .find(|(name, _)| *name == "period");
+    let mut params = policy.params().into_iter();
+    let period = params.find(|(name, _)| *name == "period");
     let period = period.map_or(20e6, |(_, ns)| ns);
     Nanos((period / 2.0) as u64).clamp(SHORTEST_LOOK, LONGEST_LOOK)
 }
@@ -329,10 +290,8 @@ mod tests {
         assert!(of(Some(25), None).is_ok(), "nothing is ours yet");
         assert!(of(Some(57), Some(57)).is_ok());
         let foreign = of(Some(0), Some(57)).expect_err("theirs").to_string();
-        assert!(
-            foreign.contains("to 0 where 57") && foreign.contains("nvme0n1"),
-            "{foreign}"
-        );
+        let named = foreign.contains("to 0 where 57") && foreign.contains("nvme0n1");
+        assert!(named, "{foreign}");
         for written in [None, Some(57)] {
             let gone = of(None, written).expect_err("nothing there");
             assert_eq!(gone.exit(), Exit::Device, "{gone}");

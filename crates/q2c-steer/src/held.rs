@@ -1,6 +1,7 @@
 //! The kernel's polling of a disk, set for as long as a trial lasts.
 
-use super::{Steered, steer_beside};
+use super::{Daemon, Log};
+use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -9,25 +10,18 @@ use q2c_model::Fault;
 use q2c_policy::KernelSleep;
 use q2c_watch::Beside;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `io_poll_delay` of a disk as a method needs it. The old value is put back when this value is
-/// dropped.
+/// `io_poll_delay` of a disk as a method needs it, until this value is dropped.
 pub struct HeldPolling(Held);
 
 enum Held {
-    /// One value was set.
     Value(#[expect(dead_code, reason = "it puts the setting back when it is dropped")] Box<Guard>),
-    /// A daemon writes one value after another.
-    Daemon(Beside<Steered, Fault>),
+    Daemon(Beside<(), Fault>),
 }
 
 impl HeldPolling {
-    /// Sets the kernel's own sleep, a fixed one, none (`None`: classic polling), or lets a daemon
-    /// follow a rule.
-    ///
-    /// # Errors
-    /// Another run of q2c holds the setting, the kernel does not keep the value, or the rule cannot
-    /// be followed here.
+    /// Sets the kernel's own sleep, a fixed one, none (`None`), or lets a daemon follow a rule.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -35,9 +29,14 @@ impl HeldPolling {
         sleep: Option<&KernelSleep>,
     ) -> Result<Self, Fault> {
         if let Some(KernelSleep::Steered(policy)) = sleep {
-            return Ok(HeldPolling(Held::Daemon(steer_beside(
-                roots, disk, policy, journal,
-            )?)));
+            let (roots, disk) = (roots.clone(), disk.clone());
+            let (policy, journal) = (policy.fresh(), journal.to_owned());
+            let daemon = Beside::begin(
+                move || Daemon::begin(&roots, &disk, &policy, &journal, Log::none()),
+                turn,
+                |source| ProbeError::Thread { source }.into(),
+            )?;
+            return Ok(HeldPolling(Held::Daemon(daemon)));
         }
         let wanted = sleep.and_then(Delay::of).unwrap_or(Delay::CLASSIC);
         let mut guard = Guard::new(roots, journal)?;
@@ -46,15 +45,22 @@ impl HeldPolling {
     }
 
     /// Puts the setting back.
-    ///
-    /// # Errors
-    /// The daemon had ended by an error before.
     pub fn end(self) -> Result<(), Fault> {
         match self.0 {
             Held::Value(_) => Ok(()),
-            Held::Daemon(daemon) => daemon.end().map(drop),
+            Held::Daemon(daemon) => daemon.end(),
         }
     }
+}
+
+/// Steers until the flag is raised, and puts the setting back.
+fn turn(mut daemon: Daemon, stop: &AtomicBool) -> Result<(), Fault> {
+    while !stop.load(Ordering::Acquire) {
+        daemon.turn()?;
+    }
+    daemon.pulse()?;
+    daemon.end();
+    Ok(())
 }
 
 #[cfg(test)]

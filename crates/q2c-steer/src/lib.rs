@@ -8,14 +8,12 @@
 //! hand-over to the driver to the completion. They contain oversleep, as the kernel's own
 //! statistics do.
 
-mod beside;
 mod daemon;
 mod held;
 mod log;
 mod steering;
 
-pub use beside::{Steered, steer_beside};
 pub use daemon::{Daemon, Pulse, look_time};
 pub use held::HeldPolling;
-pub use log::{Entry, Log};
-pub use steering::{Steering, Unfit, class_of, delay_of};
+pub use log::Log;
+pub use steering::{Steering, class_of};

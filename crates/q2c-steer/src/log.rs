@@ -52,21 +52,16 @@ pub struct Log(Option<Box<dyn Write>>);
 
 impl Log {
     /// A log that writes nothing.
-    #[must_use]
     pub fn none() -> Log {
         Log(None)
     }
 
     /// A log into `out`. The first line, with the device and the rule, is written at once.
-    ///
-    /// # Errors
-    /// The first line cannot be written.
     pub fn to(mut out: Box<dyn Write>, policy: &str, disk: &str) -> io::Result<Log> {
         writeln!(out, "q2c.steer-log/1,{disk},{policy}")?;
         Ok(Log(Some(out)))
     }
 
-    /// Writes one line.
     pub(super) fn line(&mut self, entry: &Entry) -> io::Result<()> {
         match &mut self.0 {
             Some(out) => writeln!(out, "{entry}"),
@@ -74,7 +69,6 @@ impl Log {
         }
     }
 
-    /// Flushes the lines written so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.0.as_mut().map_or(Ok(()), |out| out.flush())
     }
@@ -95,20 +89,14 @@ mod tests {
             tid: 1,
             polled: true,
         };
-        let of = |entry: Entry| entry.to_string();
-        assert_eq!(
-            of(Entry::Complete(Nanos(7), done)),
-            "complete,7,81500,write,4096"
-        );
+        let complete = Entry::Complete(Nanos(7), done).to_string();
+        assert_eq!(complete, "complete,7,81500,write,4096");
+        let write =
+            |at, decision, delay| Entry::Write(Nanos(at), decision, Delay(delay)).to_string();
         let sleep = Decision::Sleep(Nanos(57_050));
-        assert_eq!(
-            of(Entry::Write(Nanos(8), sleep, Delay(57))),
-            "write,8,57050,57"
-        );
-        assert_eq!(
-            of(Entry::Write(Nanos(9), Decision::Poll, Delay(-1))),
-            "write,9,poll,-1"
-        );
-        assert_eq!(of(Entry::Lost(Nanos(10), 3)), "lost,10,3");
+        assert_eq!(write(8, sleep, 57), "write,8,57050,57");
+        assert_eq!(write(9, Decision::Poll, -1), "write,9,poll,-1");
+        let lost = Entry::Lost(Nanos(10), 3).to_string();
+        assert_eq!(lost, "lost,10,3");
     }
 }

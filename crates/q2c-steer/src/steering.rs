@@ -7,11 +7,9 @@ use q2c_policy::{
     BUCKETS, Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Statistic, bucket_of,
 };
 
-/// Rules that need nothing but the times of a window, so that the file's one value can carry them
-/// out.
+/// Rules that need nothing but the times of a window, as the file's one value can carry out.
 const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
-/// The request that the rule is given in place of every real one. All requests are one class for
-/// the rule, because the file has one value; which class it is does not matter.
+/// Given to the rule in place of every request: the file has one value, so there is one class.
 const ANY: Io = Io {
     direction: q2c_model::Direction::Read,
     bytes: 4_096,
@@ -21,28 +19,22 @@ const ANY: Io = Io {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("steer by {policy}: {why}; rules that do: {}", FITTING.join(", "))]
 pub struct Unfit {
-    /// Text of the rule.
     pub policy: String,
-    /// The reason, as a clause.
     pub why: &'static str,
 }
 
-/// A running rule. [`Steering::complete`] gives it each completion, and [`Steering::decide`] asks
-/// it for the sleep.
+/// A running rule, which [`Steering::complete`] tells of each completion.
 pub struct Steering {
     lane: Box<dyn Lane>,
     /// The latest time that the rule was given. Times given to the rule never go back.
     now: Nanos,
-    /// Number of requests of each class of the kernel since the last call of
-    /// [`Steering::take_classes`].
+    /// Requests of each of the kernel's classes since the last [`Steering::take_classes`].
     classes: [u64; BUCKETS],
-    /// Number of reads and writes that nobody polled for, since the last call of
-    /// [`Steering::take_unpolled`].
+    /// Reads and writes that nobody polled for since the last [`Steering::take_unpolled`].
     unpolled: u64,
 }
 
 /// The class of a request that the kernel's hybrid polling handles: a polled read or write.
-#[must_use]
 pub fn class_of(done: &Completion) -> Option<usize> {
     transfer(done).filter(|_| done.polled)
 }
@@ -58,9 +50,6 @@ fn transfer(done: &Completion) -> Option<usize> {
 
 impl Steering {
     /// A rule that has seen no completion yet.
-    ///
-    /// # Errors
-    /// The rule needs facts that are not known here.
     pub fn new(policy: &PolicySpec) -> Result<Steering, Unfit> {
         let unfit = |why| {
             let policy = policy.to_string();
@@ -87,10 +76,9 @@ impl Steering {
         })
     }
 
-    /// Gives a completion to the rule. Returns the time under which the rule counts it; `None` when
-    /// it does not count, since only reads and writes do that were polled: the sleep is for them,
-    /// and others beside them, of other sizes perhaps, would make it too long or too short. A time
-    /// before the latest one is taken as the latest.
+    /// Returns the time under which the rule counts a completion (never before the latest one);
+    /// `None` for all but polled reads and writes: the sleep is for those, and others, of other
+    /// sizes perhaps, would make it too long or too short.
     pub fn complete(&mut self, done: &Completion) -> Option<Nanos> {
         if !done.polled {
             self.unpolled += u64::from(transfer(done).is_some());
@@ -124,9 +112,7 @@ impl Steering {
     }
 }
 
-/// The value that carries a decision out: -1 for no sleep, else the nearest whole microsecond and
-/// at least 1.
-#[must_use]
+/// -1 for no sleep, else the nearest whole microsecond and at least 1.
 pub fn delay_of(decision: Decision) -> Delay {
     match decision {
         Decision::Poll | Decision::Interrupt => Delay::CLASSIC,
@@ -154,8 +140,7 @@ mod tests {
         }
     }
 
-    /// The value in force at `at_us` after these completions, each given by its time in us and its
-    /// latency in ns.
+    /// The value in force at `at_us` after completions at some us with a latency in ns.
     fn value(steering: &mut Steering, done: &[(u64, u64)], at_us: u64) -> i64 {
         for &(at, latency) in done {
             steering.complete(&read(at, latency));
@@ -180,15 +165,9 @@ mod tests {
     #[test]
     fn a_sleep_is_a_whole_microsecond_at_least() {
         let of = |ns| delay_of(Decision::Sleep(Nanos(ns))).0;
-        assert_eq!(
-            [of(1), of(499), of(500), of(1_499), of(1_500)],
-            [1, 1, 1, 1, 2]
-        );
-        assert_eq!(
-            of(10_000_000_000),
-            2_147_483,
-            "an int holds the nanoseconds"
-        );
+        assert_eq!([1, 499, 500, 1_499, 1_500].map(of), [1, 1, 1, 1, 2]);
+        // An int holds the nanoseconds.
+        assert_eq!(of(10_000_000_000), 2_147_483);
         assert_eq!(delay_of(Decision::Poll), Delay(-1));
     }
 
@@ -214,11 +193,8 @@ mod tests {
         }
         assert_eq!(value(&mut steering, &[(1_000, 10_000)], 12_000), 7);
         let classes = steering.take_classes();
-        assert_eq!(
-            (classes[6], classes.iter().sum::<u64>()),
-            (1, 1),
-            "4 KiB reads"
-        );
+        let all: u64 = classes.iter().sum();
+        assert_eq!((classes[6], all), (1, 1), "4 KiB reads");
     }
 
     #[test]
@@ -271,8 +247,7 @@ mod tests {
         }
     }
 
-    /// Reads by interrupts take 500 us beside polled ones of 100 us. The sleep is made from the
-    /// polled ones, and the others are counted.
+    /// Reads by interrupts take 500 us beside polled ones of 100 us.
     #[test]
     fn only_polled_requests_make_the_sleep() {
         let mut steering = steering("mean:50%,10ms");
@@ -286,9 +261,7 @@ mod tests {
             assert_eq!(steering.complete(&beside), None);
         }
         assert_eq!(value(&mut steering, &[], 12_000), 50);
-        assert_eq!(
-            (steering.take_unpolled(), steering.take_unpolled()),
-            (100, 0)
-        );
+        assert_eq!(steering.take_unpolled(), 100);
+        assert_eq!(steering.take_unpolled(), 0);
     }
 }
