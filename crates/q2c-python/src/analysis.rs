@@ -62,15 +62,11 @@ fn of_table(
     analysis.finish(meta.map_err(ImportError::BadTrace)?)
 }
 
-/// A part of a trace, in time from its first start.
 fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {
     let (from, to) = (duration("window", from)?, duration("window", to)?);
-    match from < to {
-        true => Ok(from..to),
-        false => {
-            let why =
-                format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
-            Err(Failed::new(Exit::Usage, why).into())
-        }
+    if from < to {
+        return Ok(from..to);
     }
+    let why = format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
+    Err(Failed::new(Exit::Usage, why).into())
 }

@@ -150,7 +150,6 @@ impl RecordSink for UntilStopped<'_> {
     }
 }
 
-/// Hands all I/Os of a source on.
 type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), ImportError> + Send>;
 
 fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {

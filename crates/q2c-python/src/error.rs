@@ -43,7 +43,6 @@ create_exception!(
     "A disk failed, or is full (exit code 6)."
 );
 
-/// Adds the exceptions to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let all = [
@@ -95,9 +94,7 @@ impl From<Failed> for PyErr {
     }
 }
 
-/// Turns an error of a library into a failure.
 pub trait Fails<T> {
-    /// Gives the failure the exit code `exit`.
     fn or_exit(self, exit: Exit) -> Result<T, Failed>;
 }
 

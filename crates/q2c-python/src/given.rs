@@ -33,7 +33,6 @@ impl<'py> Given<'py> {
         Ok(value)
     }
 
-    /// The option as a value of Python.
     pub fn value<T: FromPyObjectOwned<'py>>(&self, name: &str) -> PyResult<Option<T>> {
         let value = self.take(name)?;
         let value = value.map(|value| value.extract::<T>().map_err(Into::into));
@@ -66,7 +65,6 @@ impl<'py> Given<'py> {
         Ok(Some(size))
     }
 
-    /// Refuses options that nobody took.
     pub fn end(self, function: &str) -> PyResult<()> {
         match self.0.keys().iter().next() {
             None => Ok(()),
@@ -86,7 +84,6 @@ pub fn duration(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     parse_duration(&text).map_err(|why| wrong(name, &text, why))
 }
 
-/// The exception for an option that the program would not understand.
 pub fn wrong(name: &str, found: &str, why: impl Display) -> PyErr {
     let option = name.replace('_', "-");
     Failed::new(Exit::Usage, format!("use `{found}` for {option}: {why}")).into()

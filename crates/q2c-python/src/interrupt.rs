@@ -14,10 +14,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Stack of the thread that works: what the program's main thread has.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` in a thread of its own, without holding the interpreter. When a signal's handler
-/// raises an exception, as that of Ctrl-C does, the flag that `work` got is set, `work` is waited
-/// for, and the exception is returned. Handlers run in Python's main thread alone, so elsewhere
-/// nothing interrupts.
+/// Runs `work` in a thread, without holding the interpreter. When a signal's handler raises an
+/// exception (Ctrl-C), the flag is set, `work` is waited for, and the exception is returned.
+/// Handlers run in Python's main thread alone.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send,

@@ -1,9 +1,6 @@
-//! The native part of the Python package `q2c`, which is in the folder `python`: traces as Arrow
-//! streams, analyses, sleep rules and their simulation, and kept results.
-//!
-//! The functions here are thin: they read Python's arguments, call a library crate without holding
-//! the interpreter, and give its result back. The Python part adds the types of results and the
-//! signatures; docs and stubs are there.
+//! The native part of the Python package `q2c`. The functions are thin: they read arguments, call a
+//! library crate without holding the interpreter, and give its result back. Types of results,
+//! signatures, docs and stubs are in the folder `python`.
 
 #![expect(
     clippy::needless_pass_by_value,

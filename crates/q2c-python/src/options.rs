@@ -1,5 +1,4 @@
-//! Options that several functions share: how a recording is read, what is taken of it, how long it
-//! is simulated, and at which costs.
+//! Options that several functions share: reading, selection, length and costs.
 
 use crate::error::Failed;
 use crate::given::{Given, wrong};
@@ -17,14 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// The format of a recording, and what it does not say itself.
 pub struct Recording {
-    /// Its format; `None` recognises it.
     pub format: Option<String>,
-    /// What it does not say itself.
     pub import: ImportOptions,
 }
 
 impl Recording {
-    /// Takes the options of a recording.
     pub fn take(given: &Given<'_>) -> PyResult<Self> {
         let sort = given.value::<bool>("sort")?.unwrap_or(false);
         let columns = given.value::<BTreeMap<String, String>>("columns")?;
@@ -73,20 +69,15 @@ fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-/// How traces are simulated.
 pub struct Simulated {
-    /// How each trace is read, and what is taken of it.
     pub source: SourceOptions,
-    /// How long it is simulated.
     pub timing: Timing,
-    /// When submissions come.
     pub arrival: Arrival,
     /// `None` where nothing was asked for.
     costs: Option<Costs>,
 }
 
 impl Simulated {
-    /// Takes the options of a simulation.
     pub fn take(given: &Given<'_>) -> PyResult<Self> {
         let Recording { format, import } = Recording::take(given)?;
         let millis = Nanos::from_millis;
@@ -114,30 +105,25 @@ impl Simulated {
         })
     }
 
-    /// The costs for traces of these block sizes: those asked for, else those of the run whose
-    /// folder the recordings lie in, else assumed ones.
+    /// For these block sizes: those asked for, else of the recordings' run, else assumed ones.
     pub fn costs(&self, sizes: &[Bytes], traces: &[Trace]) -> Result<ChosenCosts, Failed> {
         let bs = self.source.import.bytes;
-        match &self.costs {
-            Some(asked) => Ok(asked.choose(bs, sizes)?),
-            None => {
-                let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
-                let Some(path) = Costs::of_run(&paths) else {
-                    return Ok(Costs::unasked(None, &[], bs, sizes));
-                };
-                let disturbed = disturbances(&path)?;
-                let run = calibrated(path)?;
-                Ok(Costs::unasked(Some(run), &disturbed, bs, sizes))
-            }
+        if let Some(asked) = &self.costs {
+            return Ok(asked.choose(bs, sizes)?);
         }
+        let paths: Vec<&Path> = traces.iter().map(|t| Path::new(&t.input.path)).collect();
+        let Some(path) = Costs::of_run(&paths) else {
+            return Ok(Costs::unasked(None, &[], bs, sizes));
+        };
+        let disturbed = disturbances(&path)?;
+        let run = calibrated(path)?;
+        Ok(Costs::unasked(Some(run), &disturbed, bs, sizes))
     }
 }
 
 fn costs(given: &Given<'_>) -> PyResult<Option<Costs>> {
-    let (delay, path) = (
-        given.duration("wake_delay")?,
-        given.value::<PathBuf>("cost")?,
-    );
+    let delay = given.duration("wake_delay")?;
+    let path = given.value::<PathBuf>("cost")?;
     Ok(match (delay, path) {
         (Some(_), Some(path)) => {
             let why = "expected it without wake_delay, which says all costs";
@@ -149,20 +135,21 @@ fn costs(given: &Given<'_>) -> PyResult<Option<Costs>> {
     })
 }
 
+fn text_of(path: &Path) -> Result<String, Failed> {
+    let text = whole_file::read_named_text(path, whole_file::RESULT);
+    text.map_err(|e| Failed::new(Exit::Input, format!("read {}: {e}", path.display())))
+}
+
 /// What disturbed the run with the file `costs`.
 fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failed> {
     let Some(path) = Costs::result_beside(costs) else {
         return Ok(Vec::new());
     };
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
-    Ok(Costs::disturbances(&path, &text.map_err(bad)?)?)
+    Ok(Costs::disturbances(&path, &text_of(&path)?)?)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Failed> {
-    let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let bad = |e| Failed::new(Exit::Input, format!("read {}: {e}", path.display()));
-    let text = text.map_err(bad)?;
+    let text = text_of(&path)?;
     Ok(Costs::Calibrated { path, text })
 }
 

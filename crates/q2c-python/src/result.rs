@@ -12,7 +12,6 @@ use serde::Serialize;
 pub struct Made(Box<dyn Shown>);
 
 impl Made {
-    /// Holds a result that was just made.
     pub fn new(result: impl Reported + Serialize + Send + Sync + 'static) -> Self {
         Made(Box::new(result))
     }

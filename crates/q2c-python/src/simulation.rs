@@ -54,7 +54,6 @@ pub fn simulate(
     Ok(Made::new(result))
 }
 
-/// Reads a source into lanes.
 pub fn taken(
     source: Source,
     name: &str,

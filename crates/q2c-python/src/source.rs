@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// A table of another program, as a stream of Arrow batches, which can be read once.
 pub struct Table(RecordBatchStreamReader);
 
-/// What there is to be read.
 pub enum Source {
     /// The path of a recording, or of a trace.
     Path(PathBuf),
@@ -25,7 +24,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// Recognises a Python object.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Source> {
         if let Ok(trace) = object.cast::<Trace>() {
             return Ok(Source::Path(trace.get().path.clone()));
@@ -48,15 +46,13 @@ impl Source {
     }
 }
 
-/// The exception where records are expected and latencies were given.
 pub fn not_numbers() -> PyErr {
     let why = "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
     PyTypeError::new_err(why)
 }
 
 impl Table {
-    /// Hands the records of the table on, which is called `name` in messages. Returns its
-    /// description.
+    /// Hands the records on; `name` is what messages call the table. Returns its description.
     pub fn read(self, name: &Path, sink: &mut dyn RecordSink) -> Result<TraceMeta, TraceError> {
         let frame = Frame::new(name, &self.0.schema())?;
         for batch in self.0 {

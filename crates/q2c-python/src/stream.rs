@@ -45,7 +45,6 @@ impl RecordBatchReader for Stream {
     }
 }
 
-/// A capsule `arrow_array_stream` of the batches of a scan.
 pub fn stream_capsule<'py>(
     py: Python<'py>,
     batches: Batches,
@@ -55,7 +54,6 @@ pub fn stream_capsule<'py>(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// A capsule `arrow_schema`.
 pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema);
     let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -19,13 +19,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// What is swept, and what counts as best.
 struct Asked {
     families: Vec<Family>,
     objective: Objective,
     limits: Limits,
     follow: Option<PolicySpec>,
-    /// Whether it may take long.
     long: bool,
     simulated: Simulated,
 }
@@ -40,16 +38,14 @@ pub fn sweep(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
     let given = Given::new(options)?;
+    let follow = given.value::<Bound<'_, PyAny>>("follow")?;
     let asked = Asked {
         families: policies.iter().map(family).collect::<PyResult<_>>()?,
         objective: given
             .parsed("objective")?
             .unwrap_or(Objective::KiopsPerCore),
         limits: limits(&given)?,
-        follow: given
-            .value::<Bound<'_, PyAny>>("follow")?
-            .map(|f| rule(&f))
-            .transpose()?,
+        follow: follow.as_ref().map(rule).transpose()?,
         long: given.value("long")?.unwrap_or(false),
         simulated: Simulated::take(&given)?,
     };
@@ -99,7 +95,6 @@ fn swept(
     Ok(result)
 }
 
-/// The limits of the best rule.
 pub fn limits(given: &Given<'_>) -> PyResult<Limits> {
     let max_cpu = given.value::<f64>("max_cpu")?;
     if let Some(percent) = max_cpu.filter(|percent| !(*percent > 0.0 && *percent <= 1e6)) {

@@ -123,8 +123,7 @@ impl SweepState {
     /// The configurations.
     #[getter]
     fn policies(&self) -> Vec<String> {
-        let policies = self.0.policies();
-        policies.iter().map(ToString::to_string).collect()
+        self.0.policies().iter().map(ToString::to_string).collect()
     }
 }
 
@@ -157,7 +156,6 @@ pub fn choose(
     Ok(Made::new(chosen.map_err(Failed::from)?))
 }
 
-/// The one lane of a stretch of I/Os.
 fn one<'a>(lanes: &'a [Recording], name: &str) -> Result<&'a Recording, Failed> {
     match lanes {
         [lane] => Ok(lane),

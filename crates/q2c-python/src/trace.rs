@@ -68,20 +68,14 @@ pub fn import_(
     let given = Given::new(options)?;
     let Recording { format, import } = Recording::take(&given)?;
     given.end("import_")?;
+    let format = format.as_deref();
     interruptible(py, |stop| {
-        Ok(to_trace(
-            &recordings,
-            format.as_deref(),
-            &import,
-            &out,
-            stop,
-        )?)
+        Ok(to_trace(&recordings, format, &import, &out, stop)?)
     })?;
     read(py, out, None)
 }
 
 impl Trace {
-    /// The description of the trace.
     pub fn meta(&self) -> &TraceMeta {
         self.reader.meta()
     }
