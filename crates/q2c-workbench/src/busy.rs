@@ -34,9 +34,7 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// Busy CPUs by which the counters' ticks can move the sum: the errors of stretches are not of
-    /// one sign.
-    #[must_use]
+    /// Busy CPUs by which ticks can move the sum; errors of stretches are not of one sign.
     pub fn rounding(self) -> f64 {
         TICK_S * (self.stretches as f64).sqrt() / self.wall_s
     }
@@ -47,17 +45,14 @@ impl Looked {
 pub struct Others {
     /// Busy CPUs that are taken off: those of a background, or those at rest.
     pub known: f64,
-    /// Whether other work kept CPUs busy at rest. It takes the CPU that the jobs leave, so that the
-    /// machine is as busy however little they use.
+    /// Whether other work kept CPUs busy at rest, which takes what the jobs leave.
     pub at_rest: bool,
-    /// CPUs on which other programs ran in user mode beside the jobs; `None` where that is not
-    /// known.
+    /// CPUs of other programs in user mode beside the jobs; `None` where not known.
     pub programs: Option<f64>,
 }
 
 impl Others {
     /// What is known of a machine on which `cpus` were busy at rest, for nothing of this process.
-    #[must_use]
     pub fn on(cpus: f64) -> Self {
         Others {
             known: cpus,
@@ -66,52 +61,39 @@ impl Others {
         }
     }
 
-    /// The CPUs of other programs beside jobs whose threads used `own` CPUs, where they are so many
-    /// that the machine's busy CPUs say nothing of the jobs.
-    #[must_use]
+    /// CPUs of other programs, if so many that the machine's say nothing of the jobs (`own`).
     pub fn hiding(self, own: f64, looked: Looked) -> Option<f64> {
         let quiet = QUIET_CPUS + BY_TICKS * own + looked.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
-/// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used `own` CPUs, which were
-/// busy for sure.
-#[must_use]
+/// Busy CPUs of jobs while `machine` were busy; the jobs' threads used `own` for sure.
 pub fn of_jobs(machine: f64, others: Others, own: f64, looked: Looked) -> Busy {
     let left = machine - others.known;
     let hidden = others.at_rest || others.hiding(own, looked).is_some();
-    match hidden || left < COVERS * own - looked.rounding() {
-        true => Busy {
-            cpus: own,
-            of: PerCore::Threads,
-        },
-        false => Busy {
-            cpus: left.max(own),
-            of: PerCore::Machine,
-        },
-    }
+    let (cpus, of) = if hidden || left < COVERS * own - looked.rounding() {
+        (own, PerCore::Threads)
+    } else {
+        (left.max(own), PerCore::Machine)
+    };
+    Busy { cpus, of }
 }
 
-/// What other work means for a run's figures.
 const MEANS: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
 
 /// Warns of a run before which `cpus` were busy; `None` for a quiet machine.
-#[must_use]
 pub fn at_rest(cpus: f64) -> Option<Warning> {
     busy_before(cpus, "measured", MEANS)
 }
 
-/// Warns of a run of `trials` trials, of which some had other programs beside them: `hiding` has
-/// their CPUs in each of these. `None` when there was none.
-#[must_use]
+/// Warns of trials with other programs beside them; `hiding` has their CPUs in each of these.
 pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
     let means = format!("{MEANS}; if those are most trials of one method, all methods count so");
     others_ran_beside(hiding, trials, &means)
 }
 
 /// As [`others_ran`], of figures for which that `means` something else.
-#[must_use]
 pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
     let found = format!(
@@ -137,8 +119,11 @@ mod tests {
         programs: None,
     };
 
-    /// Work at idle priority takes the CPU that an interrupted thread leaves: two CPUs are busy,
-    /// whether the thread uses 0.45 of one or all of it.
+    fn known(known: f64) -> Others {
+        Others { known, ..QUIET }
+    }
+
+    /// Two CPUs are busy by work at idle priority, whether the thread uses 0.45 of one or all.
     #[test]
     fn other_work_leaves_the_threads_alone() {
         for (programs, cpus, of) in [
@@ -174,27 +159,17 @@ mod tests {
         assert_eq!(told.found, found);
     }
 
-    /// Others took the CPUs that are left after them: what the jobs' threads used is all that is
-    /// known.
+    /// What the jobs' threads used is all that is known.
     #[test]
     fn the_threads_are_a_lower_bound() {
-        let seen = of_jobs(
-            1.98,
-            Others {
-                known: 1.99,
-                ..QUIET
-            },
-            0.265,
-            SECOND,
-        );
+        let seen = of_jobs(1.98, known(1.99), 0.265, SECOND);
         assert_eq!((seen.cpus, seen.of), (0.265, PerCore::Threads));
         // The machine's counters are coarse: 2 % below is no sign of others.
         let seen = of_jobs(0.98, QUIET, 1.0, SECOND);
         assert_eq!((seen.cpus, seen.of), (1.0, PerCore::Machine));
     }
 
-    /// Threads that use 0.05 CPUs for a second use five ticks, and the counters may lack one of
-    /// them; over sixteen stretches they may lack four.
+    /// Five ticks of a second, of which the counters may lack one; over sixteen stretches four.
     #[test]
     fn a_tick_is_no_sign_of_others() {
         let sixteen = Looked {
@@ -207,15 +182,7 @@ mod tests {
             (0.01, sixteen, PerCore::Machine),
             (0.0, sixteen, PerCore::Threads),
         ] {
-            let seen = of_jobs(
-                0.3 + left,
-                Others {
-                    known: 0.3,
-                    ..QUIET
-                },
-                0.05,
-                looked,
-            );
+            let seen = of_jobs(0.3 + left, known(0.3), 0.05, looked);
             assert_eq!((seen.cpus, seen.of), (0.05, of), "{left} {looked:?}");
         }
     }

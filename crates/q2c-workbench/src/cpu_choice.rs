@@ -18,7 +18,6 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A choice of the first job's CPU by trials of this workload.
 pub(crate) struct CpuChoice<'a> {
     /// The ring on the path that the device gives it.
     pub(crate) path: EngineSpec,
@@ -29,8 +28,7 @@ pub(crate) struct CpuChoice<'a> {
 }
 
 impl CpuChoice<'_> {
-    /// Tries the target from the candidates, and notes in its facts what each gave and which one is
-    /// chosen. Nothing is tried without a device, or without a choice.
+    /// Tries the target from the candidates, if there is a device and a choice, and notes it.
     pub(crate) fn note(&self, candidates: &[CpuId], target: &mut Target, stop: &AtomicBool) {
         let (Some(bs), true) = (self.bs, target.device.is_some() && candidates.len() > 1) else {
             return;
@@ -77,12 +75,8 @@ pub(crate) fn path_of(
     }
 }
 
-/// Reads an open target from several CPUs for a moment each, and notes in its facts what each gave.
-/// Targets that are too small to be read from the device, and those that take NVMe commands alone,
-/// are not tried.
-///
-/// # Errors
-/// The CPUs that this process may use cannot be read.
+/// Reads an open target from several CPUs for a moment each, and notes what each gave, unless it is
+/// too small or takes NVMe commands alone.
 pub fn try_cpus(
     roots: &Roots,
     file: File,
@@ -90,15 +84,19 @@ pub fn try_cpus(
     target_disk: Option<TargetDisk>,
     stop: &AtomicBool,
 ) -> Result<(), Fault> {
-    let bs = facts
+    let block = facts
         .device
         .as_ref()
         .and_then(|device| device.logical_block);
-    let bs = bs.map_or(LEAST_READ, |block| block.max(LEAST_READ));
+    let bs = block.map_or(LEAST_READ, |block| block.max(LEAST_READ));
     if facts.kind == TargetKind::NvmeGeneric || facts.size.0 < bs.0 * LEAST_BLOCKS {
         return Ok(());
     }
-    let request = reads(facts, bs);
+    let pattern = Pattern {
+        random: true,
+        write: false,
+    };
+    let request = WorkloadRequest::new(&facts.path, pattern, bs);
     let cpus = WorkloadCpus::choose(&request, roots, target_disk.as_ref(), None)?;
     let medium = Medium::File(Arc::new(file));
     let polling = polling(RingKind::File, &medium, facts);
@@ -127,24 +125,4 @@ pub fn try_cpus(
     Ok(())
 }
 
-/// The least length of a read.
 const LEAST_READ: Bytes = Bytes(4096);
-
-/// Random reads of the target by one job.
-fn reads(target: &Target, bs: Bytes) -> WorkloadRequest {
-    WorkloadRequest {
-        target: target.path.clone(),
-        engine: None,
-        pattern: Pattern {
-            random: true,
-            write: false,
-        },
-        sizes: vec![bs],
-        jobs: 1,
-        cpus: Vec::new(),
-        background: Vec::new(),
-        allow_write: Vec::new(),
-        seed: 1,
-        machine: None,
-    }
-}

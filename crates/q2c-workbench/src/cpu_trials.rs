@@ -18,12 +18,8 @@ const WARM_UP: Nanos = Nanos::from_millis(10);
 /// A CPU is chosen over the first candidate where it reaches more than this share of its IOPS.
 const CLEARLY: f64 = 1.05;
 
-/// Runs one job of depth 1 on each of the candidates in turn, by interrupts and by polling, and
-/// chooses one: the first, unless another one is clearly faster over both. Returns nothing where
-/// the run is stopped or an I/O fails.
-///
-/// # Errors
-/// A lane cannot be set up, or an engine breaks.
+/// Runs one job of depth 1 on each candidate by interrupts and by polling, and chooses the first,
+/// unless another is clearly faster. Nothing when the run is stopped or an I/O fails.
 pub fn cpu_trials(
     workload: &Workload,
     bs: Bytes,
@@ -50,8 +46,7 @@ pub fn cpu_trials(
     Ok(trials)
 }
 
-/// One round on the CPU of the trial, which keeps the best of all rounds; false where it was
-/// stopped or an I/O failed.
+/// One round, of which the trial keeps the best; false where it was stopped or an I/O failed.
 fn once(
     workload: &Workload,
     bs: Bytes,
@@ -84,20 +79,22 @@ fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
     stages.then(Step::Same, PART)
 }
 
-/// The place of the best trial: the geometric mean over both methods decides, and the first one
-/// stays unless another is clearly better. `None` without trials.
+/// The place of the best trial by the geometric mean over both methods. `None` without trials.
 fn best(trials: &[CpuTrial]) -> Option<usize> {
-    let score = |trial: &CpuTrial| match trial.poll_iops {
-        Some(poll) => (trial.interrupt_iops * poll).sqrt(),
-        None => trial.interrupt_iops,
+    let score = |trial: &CpuTrial| {
+        let interrupt = trial.interrupt_iops;
+        trial
+            .poll_iops
+            .map_or(interrupt, |poll| (interrupt * poll).sqrt())
     };
     let scores: Vec<f64> = trials.iter().map(score).collect();
     let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]);
     let most = (0..scores.len()).max_by(by_score)?;
-    match scores[most] > scores[0] * CLEARLY {
-        true => Some(most),
-        false => Some(0),
-    }
+    Some(if scores[most] > scores[0] * CLEARLY {
+        most
+    } else {
+        0
+    })
 }
 
 #[cfg(test)]

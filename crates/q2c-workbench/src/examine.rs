@@ -9,27 +9,24 @@ use q2c_result::doctor::SCHEMA;
 use q2c_result::{DoctorReport, Target};
 use q2c_sys::{Buffers, Ring};
 
-/// Runs the doctor's checks. A ring is really set up, and q2c's own costs are measured on the CPU
-/// of the first job, or on the last allowed CPU when there are no jobs. A simulated machine has
-/// nothing to be examined.
-#[must_use]
+/// Runs the doctor's checks; a ring is set up and q2c's own costs are measured on the CPU of the
+/// first job, or the last allowed one. A simulated machine is not examined.
 pub fn examine(
     roots: &Roots,
     target: Option<&Target>,
     jobs: &[CpuId],
     time: &TimeSource,
 ) -> DoctorReport {
-    match time.world() {
-        Some(_) => DoctorReport {
-            schema: SCHEMA.to_owned(),
-            ..DoctorReport::default()
-        },
-        None => doctor::run(&facts(roots, target, jobs, time)),
+    if time.world().is_none() {
+        return doctor::run(&facts(roots, target, jobs, time));
+    }
+    DoctorReport {
+        schema: SCHEMA.to_owned(),
+        ..DoctorReport::default()
     }
 }
 
 /// The facts that [`examine`] looks at, for callers that add some or ask for more than a report.
-#[must_use]
 pub fn facts<'a>(
     roots: &'a Roots,
     target: Option<&'a Target>,
@@ -46,19 +43,14 @@ pub fn facts<'a>(
 }
 
 fn ring() -> RingProbe {
-    let tried = Buffers::new(1, 4096)
-        .map_err(|e| e.to_string())
-        .and_then(|buffers| {
-            let file = std::fs::File::open("/dev/null").map_err(|e| e.to_string())?;
-            Ring::new(file, buffers).map_err(|e| e.to_string())
-        });
-    match tried {
-        Ok(_) => RingProbe::Works,
-        Err(error) => RingProbe::Refused(error),
-    }
+    let tried = || {
+        let buffers = Buffers::new(1, 4096).map_err(|e| e.to_string())?;
+        let file = std::fs::File::open("/dev/null").map_err(|e| e.to_string())?;
+        Ring::new(file, buffers).map_err(|e| e.to_string())
+    };
+    tried().map_or_else(RingProbe::Refused, |_| RingProbe::Works)
 }
 
-/// q2c's own costs; `None` where they cannot be measured.
 fn costs(jobs: &[CpuId], time: &TimeSource) -> Option<ToolCosts> {
     let last = || AllowedCpus::read().ok()?.spare(&[], &[]);
     let cpu = jobs.first().copied().or_else(last)?;

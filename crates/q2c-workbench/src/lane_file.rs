@@ -15,11 +15,7 @@ struct Columns {
     gap: Spill<f32>,
 }
 
-/// Makes a file for the recording of one lane. The file has no name, so its space is free again
-/// when the process ends.
-///
-/// # Errors
-/// When no file can be made in `folder`.
+/// A file without a name for one lane; its space is free again when the process ends.
 pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
     Ok(Box::new(Columns {
         ios: Spill::new_in(folder)?,

@@ -24,11 +24,7 @@ pub struct LateCapture {
 }
 
 impl LateCapture {
-    /// Begins to capture all I/Os of the target's disks. The thread that reads the capture goes to
-    /// `cpu`, best one without a lane.
-    ///
-    /// # Errors
-    /// Why there can be no late time.
+    /// Captures all I/Os of the target's disks; the reader goes to `cpu`, best without a lane.
     pub fn begin(site: &Site, cpu: Option<CpuId>) -> Result<Self, Unseen> {
         let keep = |io: &Recorded| Some(DeviceRequest::from(io));
         let collector = begin(site, cpu, MOST_REQUESTS, keep)?;
@@ -36,48 +32,37 @@ impl LateCapture {
     }
 
     /// The way in which the block layer is captured.
-    #[must_use]
     pub fn by(&self) -> CapturedBy {
         self.collector.by()
     }
 
-    /// Takes out the requests that have completed since the last call, and the number of those for
-    /// which there was no memory.
-    #[must_use]
+    /// The requests completed since the last call, and how many there was no memory for.
     pub fn take(&self) -> (Vec<DeviceRequest>, u64) {
         self.collector.take()
     }
 
     /// Whether the capture has broken off; [`LateCapture::close`] tells why.
-    #[must_use]
     pub fn broken(&self) -> bool {
         self.collector.broken()
     }
 
     /// Ends the capture without late time.
-    ///
-    /// # Errors
-    /// The capture could not be read to its end.
     pub fn close(self) -> Result<Collected<DeviceRequest>, Unseen> {
         self.collector.end().map_err(|error| refused(&error))
     }
 
     /// Ends the capture, and joins it with one stage of the run that it stood beside.
-    #[must_use]
     pub fn end(self, workload: &Workload, watched: &Watched, stage: StageId) -> LateTime {
         let by = self.by();
-        match self.close() {
-            Ok(collected) => {
-                let run = joined(workload, watched, stage, by, &collected);
-                LateTime::Seen(Box::new(run))
-            }
-            Err(unseen) => LateTime::Unseen(unseen),
-        }
+        let joined = |collected| joined(workload, watched, stage, by, &collected);
+        let seen = self
+            .close()
+            .map(|collected| LateTime::Seen(Box::new(joined(collected))));
+        seen.unwrap_or_else(LateTime::Unseen)
     }
 }
 
-/// Begins to capture all I/Os of the target's disks. The thread that reads the capture goes to
-/// `cpu`.
+/// Captures all I/Os of the target's disks; the reader goes to `cpu`, best without a lane.
 pub(crate) fn begin<T: Send + 'static>(
     site: &Site,
     cpu: Option<CpuId>,
@@ -89,8 +74,7 @@ pub(crate) fn begin<T: Send + 'static>(
     let recorder = recorder.map_err(|error| refused(&error))?;
     let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {
-            // If pinning fails, the reader may cost the lanes a little, but no number changes its
-            // meaning.
+            // If pinning fails, the reader may cost the lanes a little; no number lies.
             pin(cpu).ok();
         }
     });
@@ -102,9 +86,7 @@ pub(crate) fn refused(error: &ProbeError) -> Unseen {
 }
 
 impl Workload {
-    /// The same workload with times that can be set beside those of the kernel. A time stamp costs
-    /// more than with the clock of a trial.
-    #[must_use]
+    /// The same with times like the kernel's, whose stamps cost more than a trial's.
     pub fn beside_the_kernel(&self) -> Workload {
         Workload {
             site: Site {
@@ -115,19 +97,16 @@ impl Workload {
         }
     }
 
-    /// A sample of a foreground lane in the thread's own view.
-    ///
-    /// # Panics
-    /// The workload's clock is not that of [`Workload::beside_the_kernel`].
-    #[must_use]
+    /// A foreground sample in the thread's view. Panics without [`Workload::beside_the_kernel`].
     pub fn user_io(&self, sample: &Sample) -> UserIo {
         let at = |ns| self.site.time.since_boot(ns).expect("CLOCK_MONOTONIC");
         let submitted = at(sample.submit_ns) + u64::from(sample.submit_len_ns);
         let after = |ns: u32| submitted + u64::from(ns);
         UserIo {
-            op: match self.pattern.write {
-                true => Op::Write,
-                false => Op::Read,
+            op: if self.pattern.write {
+                Op::Write
+            } else {
+                Op::Read
             },
             bytes: u64::try_from(sample.result).unwrap_or(0),
             submit_ns: at(sample.submit_ns),

@@ -9,11 +9,10 @@ use q2c_result::Target;
 use std::io;
 use thiserror::Error;
 
-/// The least length of the read that shows whether a device can be polled, bytes.
+/// Bytes.
 const LEAST_READ: u32 = 4096;
 
-/// Whether io_uring can poll the device. The reason against it reads well behind "IOPOLL cannot be
-/// had: ".
+/// Whether io_uring can poll the device; the reason follows "IOPOLL cannot be had: ".
 pub type Polling = Result<(), String>;
 
 /// Why one read by an engine gave no data.
@@ -35,9 +34,6 @@ pub enum NoRead {
 }
 
 /// Reads the first `length` bytes of the medium by an engine, on the path on which it polls.
-///
-/// # Errors
-/// The engine cannot be opened, or the read fails.
 pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), NoRead> {
     let mut open = engine.open(medium, 1, length as usize, 1)?;
     let read = Request {
@@ -81,8 +77,7 @@ pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Polli
     read.map_err(|why| format!("{name} has poll queues, but {asking} failed to {why}"))
 }
 
-/// The engine on the path that the device gives it. An engine that was asked for by its path is
-/// refused where the device cannot be polled.
+/// The engine on the device's path; refused where it asks for polling that cannot be had.
 pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec, Fault> {
     match polling {
         Err(reason) if engine.needs_poll_queues() => {
@@ -101,7 +96,6 @@ pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec
 /// The block layer does not poll for the parts of a request that it splits. They complete by
 /// interrupts; from Linux 6.2 on, and 6.1.7, it refuses to split the request, and io_uring's
 /// workers try again for ever (`bio_split_rw` in block/blk-merge.c).
-#[must_use]
 pub fn too_large(engine: &EngineSpec, bs: Bytes, unsplit: Option<Bytes>) -> Option<String> {
     let most = unsplit.filter(|&most| bs > most && engine.needs_poll_queues())?;
     Some(format!(
@@ -133,18 +127,14 @@ mod tests {
 
     #[test]
     fn a_device_without_poll_queues_is_not_polled_and_the_reason_is_told() {
-        let of = |target: &Target| polling(RingKind::File, &Medium::None, target);
         for (target, words) in [
             (Target::default(), "no device of the kernel"),
             (target(Some(false)), "io_poll of nvme0n1 is 0"),
             (target(None), "no queue/io_poll"),
             // It says that it can be polled, and the read by IOPOLL fails.
-            (
-                target(Some(true)),
-                "has poll queues, but io_uring:iopoll failed to",
-            ),
+            (target(Some(true)), "io_uring:iopoll failed to"),
         ] {
-            let why = of(&target).unwrap_err();
+            let why = polling(RingKind::File, &Medium::None, &target).unwrap_err();
             assert!(why.contains(words), "{why}");
         }
     }

@@ -12,7 +12,6 @@ pub struct RunnerClock {
 
 impl RunnerClock {
     /// The clock of a run whose trials take their times from `time`.
-    #[must_use]
     pub fn new(time: &TimeSource) -> Self {
         RunnerClock {
             time: time.clone(),

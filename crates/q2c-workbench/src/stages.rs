@@ -29,7 +29,6 @@ const MOST_IOS: usize = 2_000_000;
 /// A capture of the block layer beside a run of jobs.
 pub struct StageCapture {
     collector: Collector<CapturedIo>,
-    /// A probe of each disk.
     tag_waits: Result<Vec<(DevId, Probe)>, ProbeError>,
 }
 
@@ -40,16 +39,14 @@ pub struct CapturedRun {
     collected: Collected<CapturedIo>,
     /// Facts of the disks' queues, as a trace has them.
     facts: BTreeMap<String, String>,
-    /// What was counted at each disk.
     tag_waits: Result<Vec<(DevId, TagWaitCounts)>, ProbeError>,
 }
 
 /// The part of a run whose I/Os count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The jobs' threads, and the kernel's that work for them. Of each, the I/Os count that it
-    /// queued in this time, ns of CLOCK_MONOTONIC. A job that waits for its CPU begins and ends its
-    /// part later than others.
+    /// The jobs' threads and the kernel's that work for them, and when the I/Os of each count, ns
+    /// of CLOCK_MONOTONIC: a job that waits for its CPU begins and ends later.
     pub threads: BTreeMap<u32, Range<u64>>,
     /// The I/Os that the jobs counted in this part.
     pub ios: u64,
@@ -58,7 +55,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// The time from the first thread's begin to the last one's end.
     fn whole(&self) -> Range<u64> {
         let spans = self.threads.values();
         let begin = spans.clone().map(|span| span.start).min();
@@ -71,9 +67,6 @@ impl StageCapture {
     /// Begins to capture all I/Os of the target's disks, before the run starts. I/Os that are
     /// queued within `before` from now are not kept: the run's warm-up lasts at least as long. The
     /// thread that reads the capture goes to `cpu`, best one without a job.
-    ///
-    /// # Errors
-    /// Why there can be no stages.
     pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, Unseen> {
         let from_ns = kernel_ns() + before.as_nanos() as u64;
         let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
@@ -88,9 +81,6 @@ impl StageCapture {
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
-    ///
-    /// # Errors
-    /// The capture could not be read to its end.
     pub fn end(self, site: &Site) -> Result<CapturedRun, Unseen> {
         let by = self.collector.by();
         let counts = |(device, probe): (DevId, Probe)| Ok((device, probe.read()?));
@@ -109,7 +99,6 @@ impl StageCapture {
 
 impl CapturedRun {
     /// The figures of the I/Os of one part of the run.
-    #[must_use]
     pub fn stages(&self, part: &Part) -> PointStages {
         let whole = part.whole();
         let (mut spans, mut others): (Vec<Span>, u64) = (Vec::new(), 0);
@@ -182,49 +171,33 @@ impl CapturedRun {
 mod tests {
     use super::*;
     use q2c_capture::Missing;
-    use q2c_model::{DevId, Layer, Op, OpFlags, facts};
+    use q2c_model::{Bytes, IoRecord, Layer, Op, Sectors, facts};
     use q2c_result::analyze::MapVerdict;
-    use q2c_trace::span::NONE;
 
     const DISK: DevId = DevId {
         major: 254,
         minor: 16,
     };
 
-    /// A read by the thread `tid` on the CPU and in the queue `place`, with these times of Q, G, I,
-    /// D and C.
+    /// A read by `tid` on the CPU and queue `place`, with these times of Q, G, I, D and C.
     fn io(tid: u32, place: u32, times: [u64; 5]) -> CapturedIo {
         let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] = times;
+        let io = IoRecord::new(0, Layer::Block, DISK, Op::Read, Sectors(0), Bytes(4096));
         let span = Span {
-            id: 0,
-            layer: Layer::Block,
-            device: DISK,
-            op: Op::Read,
-            flags: OpFlags(0),
-            sector: 0,
-            bytes: 4096,
             begin_ns,
-            submit_end_ns: NONE,
             getrq_ns,
             insert_ns,
             issue_ns,
             end_ns,
-            merged_into: NONE,
-            cgroup: 0,
-            lane: 0,
-            depth_at_submit: 1,
-            pid: 1,
             cpu_submit: place,
             cpu_complete: place,
             hctx: place,
-            tag: 0,
-            error: 0,
+            ..Span::of(&io)
         };
         CapturedIo { span, tid }
     }
 
-    /// Jobs in the threads 11 and 12, another program in 99. The first part lasts from 1000 to
-    /// 2000, the second to 3000.
+    /// Jobs in the threads 11 and 12, another program in 99; parts of 1000 to 2000 and to 3000.
     fn run() -> CapturedRun {
         let ios = vec![
             io(11, 0, [999, 999, 999, 999, 1500]),
@@ -255,7 +228,7 @@ mod tests {
 
     /// Job 11 sleeps in the second and the fourth slice, and another program in the third.
     fn tag_waits() -> TagWaitCounts {
-        let wait = |tid, slice: u64, queue| TagWait {
+        let wait = |(tid, slice, queue)| TagWait {
             tid,
             slice_ns: slice * SLICE_NS,
             queue,
@@ -265,15 +238,12 @@ mod tests {
         };
         let waits = [(11, 1, 0), (99, 2, 0), (11, 3, 0), (11, 3, 1), (12, 4, 1)];
         TagWaitCounts {
-            waits: waits
-                .map(|(tid, slice, queue)| wait(tid, slice, queue))
-                .into(),
+            waits: waits.map(wait).into(),
             lost: 1,
         }
     }
 
-    /// The time that counts begins within the second slice, behind its middle, and lasts to the
-    /// fifth.
+    /// What counts lasts from behind the middle of the second slice to the fifth.
     #[test]
     fn sleeps_for_a_request_are_those_of_the_jobs_in_the_time_that_counts() {
         let window = SLICE_NS * 8 / 5..SLICE_NS * 5;
@@ -319,11 +289,7 @@ mod tests {
         // No stage before the driver takes a fifth.
         let found = run.bottleneck.expect("completed I/Os");
         assert_eq!(found.stage, "D2C");
-        assert!(
-            (found.share - 250.0 / 360.0).abs() < 1e-12,
-            "{}",
-            found.share
-        );
+        assert!((found.share - 250.0 / 360.0).abs() < 1e-12);
         assert!(found.over_time.is_empty() && !found.over_load.is_empty());
     }
 
@@ -350,8 +316,7 @@ mod tests {
         assert_eq!(run.others, 2);
     }
 
-    /// Job 11 got its CPU late, so that its part begins and ends later than that of job 12. Others
-    /// count from the first begin to the last end.
+    /// Job 11 got its CPU late. Others than jobs count from the first begin to the last end.
     #[test]
     fn each_job_has_a_time_of_its_own() {
         let late = Part {

@@ -26,9 +26,8 @@ use std::sync::atomic::AtomicBool;
 pub use crate::cpu_choice::try_cpus;
 pub use crate::workload_request::WorkloadRequest;
 
-/// Everything that a measuring command needs: the workload, the facts of machine and target, and
-/// the doctor's report. The scratch file, if there is one, is removed with the workbench, unless
-/// [`Workbench::keep_scratch`] is called.
+/// What a measuring command needs: workload, facts, the doctor's report. The scratch file is
+/// removed with it, unless [`Workbench::keep_scratch`] is called.
 #[derive(Debug)]
 pub struct Workbench {
     /// The workload. Its `site.idle_busy_cpus` is 0 until [`Workbench::watch_at_rest`].
@@ -41,11 +40,9 @@ pub struct Workbench {
     pub doctor: DoctorReport,
     /// Tells this target from another one of the same name.
     pub target_id: String,
-    /// The target's name in stored calibrations. Scratch files of one size on one disk have one
-    /// name.
+    /// Its name in stored calibrations; scratch files of one size on one disk share one.
     pub calibration_target: String,
-    /// The namespace's character device, when the engine's commands go there instead of to the
-    /// target that was named.
+    /// Where the engine's commands go instead of to the target that was named.
     pub character_device: Option<PathBuf>,
     /// Whether io_uring can poll the target's device, or why not.
     pub polling: Polling,
@@ -58,15 +55,10 @@ pub struct Workbench {
     _orderly: Orderly,
 }
 
-/// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
 
 impl Workbench {
-    /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the
-    /// machine from `roots`.
-    ///
-    /// # Errors
-    /// The target is unfit, or CPUs were named that may not be used.
+    /// Opens the target, chooses the CPUs, and reads the facts of the machine.
     pub fn open(
         roots: &Roots,
         request: &WorkloadRequest,
@@ -76,12 +68,10 @@ impl Workbench {
         let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target);
         let engine = engine.or_exit(Exit::Usage)?;
         let devices = SimDevices::new(q2c_study::service_times);
-        let target = match engine.needs_file() {
-            true => WorkloadTarget::open(roots, request, scratch.as_ref())?
-                .for_engine(roots, &engine)?,
-            false => {
-                WorkloadTarget::simulated(&request.target, &engine, &devices).map_err(no_device)?
-            }
+        let target = if engine.needs_file() {
+            WorkloadTarget::open(roots, request, scratch.as_ref())?.for_engine(roots, &engine)?
+        } else {
+            WorkloadTarget::simulated(&request.target, &engine, &devices).map_err(no_device)?
         };
         Self::around(request, engine, target, devices, roots, scratch, stop)
     }
@@ -90,9 +80,6 @@ impl Workbench {
     /// target may also be a namespace's character device, or a controller's PCI address. It is
     /// opened for the request's background jobs, too, but the workload has none: they belong to
     /// some of the command's points.
-    ///
-    /// # Errors
-    /// As [`Workbench::open`].
     pub fn for_interfaces(
         roots: &Roots,
         request: &WorkloadRequest,
@@ -113,9 +100,10 @@ impl Workbench {
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
         // that the command was asked for are not.
-        let engine = match engine.needs_file() {
-            true => EngineSpec::Null,
-            false => engine,
+        let engine = if engine.needs_file() {
+            EngineSpec::Null
+        } else {
+            engine
         };
         let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
         bench.workload.background.clear();
@@ -132,10 +120,7 @@ impl Workbench {
         stop: &AtomicBool,
     ) -> Result<Self, Fault> {
         // Their recordings are read now, and not when the first trial has begun.
-        let mut others = request
-            .background
-            .iter()
-            .filter_map(|job| job.engine.as_ref());
+        let mut others = engines_of(&request.background);
         let read = others.try_for_each(|engine| simulated.medium(engine).map(drop));
         read.map_err(no_device)?;
         let time = time_of(request, &engine).map_err(no_device)?;
@@ -143,13 +128,16 @@ impl Workbench {
         let cpus = WorkloadCpus::choose(request, roots, disk, time.world())?;
         let takes_commands =
             target.character_device.is_some() || target.facts.kind == TargetKind::NvmeGeneric;
-        let kind = match takes_commands {
-            true => RingKind::Commands,
-            false => RingKind::File,
+        let kind = if takes_commands {
+            RingKind::Commands
+        } else {
+            RingKind::File
         };
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
-        usable(&request.background, &polling)?;
+        // No background job polls the device by name where it cannot be polled.
+        engines_of(&request.background)
+            .try_for_each(|of| settle(of.clone(), &polling).map(drop))?;
         refuse_too_large(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
@@ -203,12 +191,8 @@ impl Workbench {
         })
     }
 
-    /// Watches the machine at rest for 1 to 5 s, and notes in the workload how many CPUs are busy:
-    /// the least of several looks, since something short may happen to run now. With background
-    /// jobs there is one look.
-    ///
-    /// # Errors
-    /// The background jobs cannot be run.
+    /// Watches the machine at rest for 1 to 5 s, and notes how many CPUs are busy: the least of
+    /// several looks, or with background jobs that of one.
     pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
         let mut least = f64::INFINITY;
         for _ in 0..REST_LOOKS {
@@ -234,7 +218,7 @@ impl Workbench {
     ) -> Result<(), EngineError> {
         const SIZE: usize = 4096;
         let commands_alone = self.target.kind == TargetKind::NvmeGeneric;
-        let mut first = None;
+        let mut first = Ok(());
         for engine in engines {
             let elsewhere = commands_alone || engine.needs_character_device();
             if elsewhere || !engine.needs_file() {
@@ -242,14 +226,13 @@ impl Workbench {
             }
             match engine.open(&self.workload.medium, 1, SIZE, self.seed) {
                 Ok(_) => return Ok(()),
-                Err(error) => first = first.or(Some(error)),
+                Err(error) => first = first.and(Err(error)),
             }
         }
-        first.map_or(Ok(()), Err)
+        first
     }
 
-    /// Says that the target is a scratch file of this session or of an earlier one. Calibrations
-    /// hold as they did then.
+    /// Says that the target is a scratch file, now or before: calibrations hold as then.
     pub fn on_scratch(&mut self) {
         if self.scratch.is_none() {
             self.kept_scratch = Some(PathBuf::from(&self.target.path));
@@ -258,9 +241,6 @@ impl Workbench {
     }
 
     /// Opens the character device of the NVMe namespace that the target is.
-    ///
-    /// # Errors
-    /// The target is not a whole namespace, or its character device cannot be opened.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
         let Site {
             roots, target_disk, ..
@@ -296,9 +276,7 @@ impl Workbench {
         allowed_cpus(time.world())?.choose(named, order)
     }
 
-    /// The facts in which two sessions must agree for their trials to belong to one run. `program`
-    /// tells one build of q2c from another.
-    #[must_use]
+    /// What two sessions of one run must share. `program` tells builds of q2c apart.
     pub fn identity(&self, cpus: &[CpuId], program: &str) -> Identity {
         let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         Identity::default()
@@ -307,46 +285,34 @@ impl Workbench {
             .with("kernel", &self.machine.kernel)
             .with(
                 "cpu_model",
-                self.machine.cpu_model.clone().unwrap_or_default(),
+                self.machine.cpu_model.as_deref().unwrap_or_default(),
             )
             .with("cpus", cpus.join(","))
             .with("q2c", program)
     }
 
     /// Keeps the scratch file for a later session, and returns its path; `None` if there is none.
-    #[must_use]
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
     }
 }
 
-/// Checks that no background job polls the device by name where it cannot be polled.
-fn usable(jobs: &[BackgroundSpec], polling: &Polling) -> Result<(), Fault> {
-    let mut engines = jobs.iter().filter_map(|job| job.engine.clone());
-    engines.try_for_each(|engine| settle(engine, polling).map(drop))
+fn engines_of(jobs: &[BackgroundSpec]) -> impl Iterator<Item = &EngineSpec> {
+    jobs.iter().filter_map(|job| job.engine.as_ref())
 }
 
-/// The time of a workload: a new world where its target is simulated on a machine of the request,
-/// else a clock. In a world there is no kernel, so that its background jobs are simulated, too.
+/// The clock of a workload: that of a new simulated world, background jobs included, or ours.
 fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
-    let Some(machine) = request
-        .machine
-        .clone()
-        .filter(|_| engine.simulates().is_some())
-    else {
+    let simulated = engine.simulates().is_some();
+    let Some(machine) = request.machine.clone().filter(|_| simulated) else {
         return Ok(Clock::new().into());
     };
-    let mut engines = request
-        .background
-        .iter()
-        .filter_map(|job| job.engine.as_ref());
-    match engines.find(|engine| engine.needs_file()) {
+    match engines_of(&request.background).find(|engine| engine.needs_file()) {
         Some(engine) => Err(EngineError::NotSimulated(engine.to_string())),
         None => Ok(World::new(machine).into()),
     }
 }
 
-/// The fault of a simulated device that cannot be made.
 fn no_device(error: EngineError) -> Fault {
     let exit = match error {
         EngineError::NotSimulated(_) => Exit::Usage,
@@ -355,7 +321,6 @@ fn no_device(error: EngineError) -> Fault {
     Fault::from_error(exit, error)
 }
 
-/// Facts of the machine that a workload runs on.
 fn machine_of(site: &Site) -> Machine {
     match site.time.world() {
         Some(world) => q2c_host::machine::simulated(world.machine(), world.cpus()),
@@ -373,14 +338,13 @@ fn refuse_too_large(
     let own = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();
     let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
-    let refused = |(engine, bs)| too_large(&engine, bs, most);
-    match own.chain(beside).find_map(refused) {
-        Some(reason) => {
-            let text = format!("use these block sizes: {reason}");
-            Err(Fault::new(Exit::Target, text))
-        }
-        None => Ok(()),
-    }
+    let mut refused = own
+        .chain(beside)
+        .filter_map(|(engine, bs)| too_large(&engine, bs, most));
+    refused.next().map_or(Ok(()), |reason| {
+        let text = format!("use these block sizes: {reason}");
+        Err(Fault::new(Exit::Target, text))
+    })
 }
 
 fn calibration_target(target: &Target, scratch: bool) -> String {

@@ -9,8 +9,7 @@ use q2c_host::block::TargetDisk;
 use q2c_host::topology::{AllowedCpus, ChosenCpus, Topology, UnnamedCpus, interrupted_cpus};
 use q2c_model::{CpuId, Fault};
 
-/// The CPUs that lanes may run on: those of the world, or those of this machine that the kernel
-/// lets this process have.
+/// The CPUs of the world, or those that the kernel lets this process have.
 pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> {
     match world {
         Some(world) => Ok(AllowedCpus::of(world.cpus())),
@@ -18,16 +17,12 @@ pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> 
     }
 }
 
-/// The CPUs of a workload.
 pub(crate) struct WorkloadCpus {
-    /// CPU of each foreground job.
     pub(crate) foreground: Vec<CpuId>,
-    /// A CPU without a foreground job, for the sampler and for background jobs that name no CPU.
-    /// A CPU without a background job is preferred. `None` when every allowed CPU has a foreground
-    /// job.
+    /// A CPU without a foreground job, best without any, for the sampler and background jobs that
+    /// name none. `None` when every allowed CPU has a foreground job.
     pub(crate) spare: Option<CpuId>,
-    /// The CPUs that are worth a short trial, that of the first job before the others; empty where
-    /// the user named the CPUs.
+    /// CPUs worth a short trial, the first job's before the others; empty where CPUs were named.
     pub(crate) candidates: Vec<CpuId>,
     allowed: AllowedCpus,
     order: ChosenCpus,
@@ -75,13 +70,11 @@ impl WorkloadCpus {
         }
     }
 
-    /// The same choice, with `first` as the CPU of the first job.
     pub(crate) fn beginning_with(self, first: CpuId, request: &WorkloadRequest) -> Self {
         let order = self.order.beginning_with(first);
         WorkloadCpus::of(request, self.allowed, order, self.candidates)
     }
 
-    /// The background jobs, each with CPUs.
     pub(crate) fn background(&self, request: &WorkloadRequest) -> Vec<BackgroundSpec> {
         let background = Background(request.background.clone());
         let cpu = self.spare.unwrap_or(self.foreground[0]);
@@ -90,12 +83,8 @@ impl WorkloadCpus {
 }
 
 impl Background {
-    /// The same jobs, each with CPUs, beside foreground threads on the CPUs `foreground`: jobs that
-    /// name no CPU get an allowed one that no foreground thread and no other job has, else the
-    /// first of the foreground's. `foreground` must not be empty.
-    ///
-    /// # Errors
-    /// The CPUs that this process may use cannot be read.
+    /// The same jobs, each with CPUs: if it names none, an allowed one that is still free, else the
+    /// first of `foreground`, which must not be empty.
     pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, Fault> {
         let named: Vec<CpuId> = self.0.iter().flat_map(|job| &job.cpus).copied().collect();
         let spare = AllowedCpus::read()?.spare(foreground, &named);

@@ -7,9 +7,6 @@ use q2c_run::run_dir::PlanFault;
 use std::path::PathBuf;
 
 /// Checks the simulated machine of a plan that is read back.
-///
-/// # Errors
-/// A value is out of its range.
 pub fn check_machine(machine: Option<&SimMachine>) -> Result<(), PlanFault> {
     let checked = machine.map_or(Ok(()), SimMachine::check);
     checked.map_err(|error| PlanFault::new("machine", "values in their ranges", error))
@@ -20,8 +17,7 @@ pub fn check_machine(machine: Option<&SimMachine>) -> Result<(), PlanFault> {
 pub struct WorkloadRequest {
     /// The path of a file or device, or the text of a simulated device.
     pub target: String,
-    /// Engine of the foreground jobs; `None` takes the one that the target's text names, else
-    /// io_uring.
+    /// Engine of the foreground; `None` takes the target's, else io_uring.
     pub engine: Option<EngineSpec>,
     /// Access pattern of the foreground jobs.
     pub pattern: Pattern,
@@ -37,7 +33,24 @@ pub struct WorkloadRequest {
     pub allow_write: Vec<PathBuf>,
     /// Seed of the offsets.
     pub seed: u64,
-    /// The machine on which a simulated target is measured, in simulated time; `None` for this
-    /// machine and its time.
+    /// The machine of a simulated target, in simulated time; `None` for this one.
     pub machine: Option<SimMachine>,
+}
+
+impl WorkloadRequest {
+    /// One job without a background on this machine, with the seed 1.
+    pub fn new(target: &str, pattern: Pattern, bs: Bytes) -> Self {
+        WorkloadRequest {
+            target: target.to_owned(),
+            engine: None,
+            pattern,
+            sizes: vec![bs],
+            jobs: 1,
+            cpus: Vec::new(),
+            background: Vec::new(),
+            allow_write: Vec::new(),
+            seed: 1,
+            machine: None,
+        }
+    }
 }

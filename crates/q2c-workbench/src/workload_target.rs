@@ -17,12 +17,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A target must hold this many of the largest blocks. A smaller one would be read from the
-/// device's cache.
+/// Least number of the largest blocks: less would be read from the device's cache.
 pub const LEAST_BLOCKS: u64 = 64;
 
-/// The file behind a target. It must live as long as the target is in use, and it is needed to open
-/// the namespace's character device later. The default is for targets without a file.
+/// The file behind a target, if it has one; it must live as long as the target is in use.
 #[derive(Debug, Default)]
 pub(crate) struct FileBehind {
     id: Option<FileId>,
@@ -31,23 +29,19 @@ pub(crate) struct FileBehind {
     _held_device: Option<File>,
 }
 
-/// An open target, with the facts that are known of it.
 #[derive(Debug)]
 pub(crate) struct WorkloadTarget {
     pub(crate) medium: Medium,
     pub(crate) facts: Target,
-    /// Bytes of the target that the workload uses.
     pub(crate) span: Bytes,
     pub(crate) target_disk: Option<TargetDisk>,
     /// Tells the target from another one of the same name.
     pub(crate) id: String,
     pub(crate) file: FileBehind,
-    /// The namespace's character device, when the engine's commands go there instead of to the
-    /// target that was named.
+    /// Where the engine's commands go instead of to the target that was named.
     pub(crate) character_device: Option<PathBuf>,
 }
 
-/// Opens the character device of the NVMe namespace that the target is.
 pub(crate) fn open_character_device(
     roots: &Roots,
     target: &Target,
@@ -64,17 +58,16 @@ pub(crate) fn open_character_device(
 }
 
 impl WorkloadTarget {
-    /// Opens the file or device that is the request's target. Writing needs leave: the request
-    /// names the target once more, or it is the scratch file.
+    /// Writing needs leave: the request names the target once more, or it is the scratch file.
     pub(crate) fn open(
         roots: &Roots,
         request: &WorkloadRequest,
         scratch: Option<&Scratch>,
     ) -> Result<Self, TargetError> {
-        let mut leave = match request.allow_write.is_empty() {
-            true => WriteLeave::none(),
-            false => WriteLeave::for_paths(&request.allow_write)?,
-        };
+        let mut leave = WriteLeave::none();
+        if !request.allow_write.is_empty() {
+            leave = WriteLeave::for_paths(&request.allow_write)?;
+        }
         scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
         let wanted = wanted(request);
         let target = open(roots, &wanted, &leave)?;
@@ -93,8 +86,7 @@ impl WorkloadTarget {
         })
     }
 
-    /// Fits the target to `engine`: an engine that sends NVMe commands gets the namespace's
-    /// character device. A target that takes nothing but commands is refused to all other engines.
+    /// Fits the target to `engine`: NVMe commands go, and alone go, to a character device.
     pub(crate) fn for_engine(mut self, roots: &Roots, engine: &EngineSpec) -> Result<Self, Fault> {
         let Target { kind, path, .. } = &self.facts;
         match (
@@ -123,8 +115,7 @@ impl WorkloadTarget {
         }
     }
 
-    /// A controller that the kernel does not drive: only its PCI address is known. It gets the size
-    /// of a simulated target, as its own size is not known.
+    /// Only its PCI address is known; it gets the size of a simulated target.
     pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
         let path = PathBuf::from(&request.target);
         if request.pattern.write && !request.allow_write.contains(&path) {
@@ -171,7 +162,6 @@ impl WorkloadTarget {
     }
 }
 
-/// What the request needs of its target.
 pub(crate) fn wanted(request: &WorkloadRequest) -> Wanted {
     let background = request.background.iter();
     let blocks = || request.sizes.iter().copied();

@@ -20,22 +20,14 @@ const BS: Bytes = Bytes(4096);
 /// Much longer than a read of 4 KiB takes.
 const LONG_NS: f64 = 5e6;
 
-/// Random reads of 4 KiB by one job on `target`.
 fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workbench {
+    let pattern = Pattern {
+        random: true,
+        write: false,
+    };
     let request = WorkloadRequest {
-        machine: None,
-        target: target.to_owned(),
-        engine: None,
-        pattern: Pattern {
-            random: true,
-            write: false,
-        },
-        sizes: vec![BS],
-        jobs: 1,
-        cpus: Vec::new(),
         background: background.iter().map(|job| job.parse().unwrap()).collect(),
-        allow_write: Vec::new(),
-        seed: 1,
+        ..WorkloadRequest::new(target, pattern, BS)
     };
     Workbench::open(&Roots::live(), &request, scratch, &GO).unwrap()
 }
@@ -54,8 +46,7 @@ fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
     let mut stages = Stages::default();
     stages.then(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
     let stage = stages.then(Step::Same, Nanos::from_millis(ms));
-    let stop = AtomicBool::new(false);
-    let watched = workload.run(BS, &stages, 1, Some(20e3), &stop).unwrap();
+    let watched = workload.run(BS, &stages, 1, Some(20e3), &GO).unwrap();
     assert_eq!(watched.fault, None);
     (watched, stage)
 }
@@ -82,18 +73,11 @@ fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
 fn adds_up(run: &LateRun) {
     let all = &run.all;
     let ios = all.matched + all.unmatched.total();
-    assert!(
-        all.unmatched.total() <= run.lost,
-        "{} lost: {all:?}",
-        run.lost
-    );
+    assert!(all.unmatched.total() <= run.lost, "{run:?}");
     assert!(all.matched as f64 >= 0.9 * ios as f64, "{all:?}");
     let parts = all.parts.expect("matched");
     let (sum, alone) = (parts.u2c_ns(), run.u2c_mean_ns);
-    assert!(
-        (sum / alone - 1.0).abs() < 0.02,
-        "{sum} of {alone}: {run:?}"
-    );
+    assert!((sum / alone - 1.0).abs() < 0.02, "{sum}: {run:?}");
 }
 
 /// A sleep that is far too long: the oversleep is the sleep without the time that polling waits for
@@ -118,10 +102,8 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     assert!(over > least, "{over} of {least}, polling waited {wait}");
     assert!(over < LONG_NS, "{all:?}");
     let told = run.lateness_of_misses.expect("misses");
-    assert!(
-        told.p50_ns > least && told.max_ns >= told.p99_ns,
-        "{told:?}"
-    );
+    assert!(told.p50_ns > least, "{told:?}");
+    assert!(told.max_ns >= told.p99_ns, "{told:?}");
     assert!(run.intervals.len() >= 9, "{}", run.intervals.len());
     let in_intervals: u64 = run.intervals.iter().map(|i| i.numbers.matched).sum();
     assert!(in_intervals as f64 > 0.85 * all.matched as f64);
@@ -153,10 +135,7 @@ fn what_else_was_on_the_device_is_counted() {
     adds_up(&run);
     let beside = run.all.beside_misses.or(run.all.beside_others);
     let beside = beside.expect("I/Os");
-    assert!(
-        beside.requests > 0.5 && beside.requests < 32.0,
-        "{beside:?}"
-    );
+    assert!((0.5..32.0).contains(&beside.requests), "{beside:?}");
     // Another program's requests may be among them, so the mean need not be 64 KiB exactly.
     let each = beside.bytes / beside.requests;
     assert!((32e3..1e6).contains(&each), "{beside:?}");

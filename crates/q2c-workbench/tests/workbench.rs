@@ -10,7 +10,7 @@ use q2c_model::{Bytes, CpuId, Fault, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
-use q2c_workbench::workload::{Stages, Step};
+use q2c_workbench::workload::{Stages, Step, Workload};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,21 +19,19 @@ static GO: AtomicBool = AtomicBool::new(false);
 
 /// Random reads of 4 KiB by one job.
 fn reads(target: &str) -> WorkloadRequest {
+    let pattern = Pattern {
+        random: true,
+        write: false,
+    };
     WorkloadRequest {
-        target: target.to_owned(),
-        engine: None,
-        pattern: Pattern {
-            random: true,
-            write: false,
-        },
-        sizes: vec![Bytes(4096)],
-        jobs: 1,
-        cpus: Vec::new(),
-        background: Vec::new(),
-        allow_write: Vec::new(),
-        seed: 1,
         machine: Some(SimMachine::default()),
+        ..WorkloadRequest::new(target, pattern, Bytes(4096))
     }
+}
+
+fn workload(request: &WorkloadRequest) -> Workload {
+    let bench = Workbench::open(&Roots::live(), request, None, &GO);
+    bench.expect("a workbench").workload
 }
 
 fn refused(request: &WorkloadRequest) -> Fault {
@@ -47,10 +45,8 @@ fn a_simulated_device_needs_no_file() {
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
     assert_eq!(bench.target.kind, TargetKind::Simulated);
-    assert_eq!(
-        (bench.target_id.as_str(), bench.calibration_target.as_str()),
-        ("sim:50us", "sim:50us")
-    );
+    let names = [bench.target_id.as_str(), &bench.calibration_target];
+    assert_eq!(names, ["sim:50us"; 2]);
     assert!(bench.namespace().is_err());
     assert_eq!(bench.keep_scratch(), None);
 }
@@ -66,9 +62,7 @@ fn foreground_and_background_share_the_device() {
             .to_vec(),
         ..reads("sim:1ms")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
-        .unwrap()
-        .workload;
+    let workload = workload(&request);
     let stages = Stages::default();
     let mut jobs = workload.foreground(Bytes(4096), &stages, 1, 0);
     jobs.extend(workload.background_jobs(&stages, 1));
@@ -91,9 +85,7 @@ fn a_background_has_a_device_beside_any_target() {
         background: vec!["engine=sim:2ms,bs=4k,jobs=2,cpus=0".parse().unwrap()],
         ..reads("null")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
-        .unwrap()
-        .workload;
+    let workload = workload(&request);
     let jobs = workload.background_jobs(&Stages::default(), 1);
     let mut media = jobs.iter().map(|job| &job.medium);
     assert!(media.all(|medium| matches!(medium, Medium::Simulated(_))));
@@ -123,10 +115,8 @@ fn a_stages_counters_are_those_of_its_jobs() {
         (poll, 0, 1.0),
     ] {
         let span = watched.span(stage);
-        assert!(
-            span.interrupts.unwrap().abs_diff(interrupts) <= 1,
-            "{span:?}"
-        );
+        let seen = span.interrupts.unwrap();
+        assert!(seen.abs_diff(interrupts) <= 1, "{span:?}");
         let off = span.busy_cpus.unwrap() - busy;
         assert!(off.abs() < 2e-4, "{off} beside {busy}");
         assert_eq!(span.other_programs, Some(0.0));
@@ -142,9 +132,7 @@ fn jobs_without_named_cpus_get_allowed_ones_and_background_a_spare_one() {
         background: vec!["rw=randread,bs=32k".parse().unwrap()],
         ..reads("null")
     };
-    let workload = Workbench::open(&Roots::live(), &request, None, &GO)
-        .unwrap()
-        .workload;
+    let workload = workload(&request);
     assert_eq!(workload.cpus.len(), 3);
     assert!(workload.cpus.iter().all(|cpu| allowed.check(*cpu).is_ok()));
     assert_eq!(workload.sampler_cpu, allowed.spare(&workload.cpus, &[]));
@@ -165,11 +153,8 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     assert!(matches!(bench.workload.medium, Medium::File(_)));
     assert_eq!(bench.workload.engine, EngineSpec::RING);
     assert_eq!(bench.workload.span, Bytes(1 << 20));
-    assert!(
-        bench.target_id.starts_with("File { dev: "),
-        "{}",
-        bench.target_id
-    );
+    let id = &bench.target_id;
+    assert!(id.starts_with("File { dev: "), "{id}");
     assert!(path.exists());
     drop(bench);
     assert!(!path.exists());
@@ -194,17 +179,10 @@ fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
     let identity = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abc");
     let fact = |name: &str| identity.0[name].clone();
     assert_eq!(fact("cpus"), "1,0");
-    assert_eq!(
-        (fact("target"), fact("target_id")),
-        ("null".to_owned(), "null".to_owned())
-    );
+    assert_eq!([fact("target"), fact("target_id")], ["null", "null"]);
     let other = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abd");
-    let names: Vec<String> = identity
-        .differences(&other)
-        .into_iter()
-        .map(|d| d.key)
-        .collect();
-    assert_eq!(names, ["q2c"]);
+    let names = identity.differences(&other).into_iter().map(|d| d.key);
+    assert_eq!(names.collect::<Vec<_>>(), ["q2c"]);
 }
 
 #[test]
@@ -222,13 +200,11 @@ fn the_machine_is_the_one_that_the_roots_show() {
 fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let mut request = reads("0000:ff:1f.7");
     let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &GO).unwrap();
-    assert_eq!(
-        (&bench.target.kind, &bench.workload.engine),
-        (&TargetKind::Pci, &EngineSpec::Null)
-    );
+    assert_eq!(bench.target.kind, TargetKind::Pci);
+    assert_eq!(bench.workload.engine, EngineSpec::Null);
     request.pattern.write = true;
-    let error = Workbench::for_interfaces(&Roots::live(), &request, None, &GO)
-        .expect_err("no leave to write");
+    let bench = Workbench::for_interfaces(&Roots::live(), &request, None, &GO);
+    let error = bench.expect_err("no leave to write");
     assert_eq!(error.exit(), Exit::Target, "{error}");
     request.allow_write = vec!["0000:ff:1f.7".into()];
     assert!(Workbench::for_interfaces(&Roots::live(), &request, None, &GO).is_ok());

@@ -10,11 +10,9 @@ const ENOUGH: usize = 30;
 const CLEAR: f64 = 0.10;
 /// A point is hit when at least this share of its I/Os missed.
 const HIT: f64 = 0.90;
-/// Most deviations kept of each point: consecutive ones from the middle of its I/Os. The limit is
-/// the same for all points, so that they weigh the same.
+/// Most deviations of each point, from the middle of its I/Os; the same for all, as weights.
 const KEPT: usize = 128;
-/// Delays are clamped at these percentiles. Beyond them lie stalls of the machine, which the
-/// recordings contain already.
+/// Delays are clamped at these percentiles: recordings contain the machine's stalls already.
 const CUTS: [f64; 2] = [0.005, 0.995];
 
 /// The cost model at `bs`. `shared` holds the points of a larger block size. They tell the cost of
@@ -31,8 +29,7 @@ pub(super) fn fit(
     let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
     // The few hit I/Os of a clear point count too: they are the tail of its delays.
     let wake_clear = wake(&clear, |p| p.asked, |_| true);
-    // The curve has one value, because the device's drift between slices moves the points by more
-    // than the sleep does.
+    // One value, because the device's drift between slices moves points more than the sleep.
     let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
     let submit_ns = middle(&all, |p| Some(p.poll.submit));
     let hit_lead_ns = hit_lead(&all, &wake_clear, &added_latency_ns);
@@ -48,8 +45,7 @@ pub(super) fn fit(
         added_latency_ns,
         added_submit_ns: straight(&all, |p| p.submit_p50 - p.poll.submit),
         interrupt_cpu_ns: interrupt.cpu,
-        // None of these costs can be negative. A value below 0 comes from the device's drift, or
-        // from another load that ended.
+        // No cost can be negative: a value below 0 is the device's drift, or a load that ended.
         interrupt_latency_ns: interrupt.latency.max(0.0),
         other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll).max(0.0),
         other_cpu_sleep_ns: middle(&all, |p| p.other_cpu).max(0.0),
@@ -62,31 +58,25 @@ fn is_clear(point: &Point) -> bool {
     point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
 }
 
-/// The clear points of this block size, and those of `shared`. When neither has any, every point
-/// with enough I/Os is taken, since no better one was measured.
+/// The clear points of this block size and `shared`; without any, all with enough I/Os.
 fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> {
     let own: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
     let clear: Vec<&Point> = shared.iter().filter(|p| is_clear(p)).chain(own).collect();
-    match clear.is_empty() {
-        true => shared
-            .iter()
-            .chain(points)
-            .filter(|p| p.ios as usize >= ENOUGH)
-            .collect(),
-        false => clear,
+    if !clear.is_empty() {
+        return clear;
     }
+    let all = shared.iter().chain(points);
+    all.filter(|p| p.ios as usize >= ENOUGH).collect()
 }
 
-/// The shape of the wake delays of one point, ns. `counts` says whether an I/O counts, given
-/// whether it was a hit.
+/// Wake delays of one point, ns. `counts` says whether an I/O counts that was a hit, or not.
 fn delays(point: &Point, counts: impl Fn(bool) -> bool) -> Shape {
     let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
     let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
     Shape::of(&ordered, CUTS, KEPT)
 }
 
-/// The curves of a wake delay over `x`, from `points`. `counts` says whether an I/O counts, given
-/// whether it was a hit.
+/// Curves of a wake delay over `x`; `counts` as in [`delays`].
 fn wake(
     points: &[&Point],
     x: impl Fn(&Point) -> f64,
@@ -110,76 +100,61 @@ const LEAD_STEP_NS: f64 = 1_000.0;
 /// The lead that explains the measured miss rates best, by least squares over all points.
 fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
     let predicted = |p: &Point, lead: f64| {
-        let met = |&z: &f64| {
-            p.poll
-                .share_below(p.asked + clear.at(p.asked, z) + lead - added.at(p.asked))
-        };
-        mean(&clear.z.iter().map(met).collect::<Vec<_>>())
+        let end = |z: f64| p.asked + clear.at(p.asked, z) + lead - added.at(p.asked);
+        let met = clear.z.iter().map(|&z| p.poll.share_below(end(z)));
+        mean(&met.collect::<Vec<_>>())
     };
     let misfit = |lead: f64| {
-        points
-            .iter()
-            .map(|p| (predicted(p, lead) - p.miss_rate).powi(2))
-            .sum::<f64>()
+        let errors = points.iter().map(|p| predicted(p, lead) - p.miss_rate);
+        errors.map(|error| error.powi(2)).sum::<f64>()
     };
     let leads = LEADS.map(|step| f64::from(step) * LEAD_STEP_NS);
-    let best = leads
-        .map(|lead| (misfit(lead), lead))
-        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let misfits = leads.map(|lead| (misfit(lead), lead));
+    let best = misfits.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     best.map_or(0.0, |(_, lead)| lead)
 }
 
-/// The delay of a hit wake-up, over the sleep asked less the latency. The latency of an I/O whose
-/// sleep was hit is unknown. It is taken as the mean of the latencies in the polling beside it that
-/// this sleep would have hit.
+/// The delay of a hit wake-up, over the sleep asked less the latency: the mean of the latencies in
+/// the polling beside it that this sleep would have hit, since its own is unknown.
 fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
     if points.is_empty() {
         return clear.clone();
     }
     let met = |p: &Point| {
-        let wake = p.asked + clear.base_ns.at(p.asked) + lead;
-        p.poll
-            .mean_wait_below(wake)
-            .unwrap_or_else(|| p.poll.wait(0.05))
+        let below = p
+            .poll
+            .mean_wait_below(p.asked + clear.base_ns.at(p.asked) + lead);
+        below.unwrap_or_else(|| p.poll.wait(0.05))
     };
     wake(points, |p| p.asked - met(p), |hit| hit)
 }
 
-/// Thread CPU of a hit sleep. When no point was hit nearly throughout, it is taken to be that of a
-/// clear sleep.
+/// Thread CPU of a hit sleep; that of a clear one when no point was hit nearly throughout.
 fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
     let cost = |p: &Point| (p.asked, p.sleep_cpu.max(0.0));
-    let hit: Vec<(f64, f64)> = points
-        .iter()
-        .filter(|p| p.miss_rate >= HIT)
-        .map(cost)
-        .collect();
-    match hit.is_empty() {
-        true => curve(clear.iter().map(|p| cost(p))),
-        false => curve(hit.into_iter()),
+    let mut hit = points.iter().filter(|p| p.miss_rate >= HIT).peekable();
+    if hit.peek().is_none() {
+        return curve(clear.iter().map(|p| cost(p)));
     }
+    curve(hit.map(cost))
 }
 
-/// A curve through points in any order. Points with the same x become one with their mean, and
-/// values that are not finite are left out.
+/// Through points in any order: equal x become their mean, non-finite values go.
 fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
     let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
     let mut points: Vec<(f64, f64)> = points.filter(finite).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let join = |group: &[(f64, f64)]| {
-        (
-            group[0].0,
-            mean(&group.iter().map(|p| p.1).collect::<Vec<_>>()),
-        )
+        let values: Vec<f64> = group.iter().map(|p| p.1).collect();
+        (group[0].0, mean(&values))
     };
     let (x, y) = points.chunk_by(|a, b| a.0 == b.0).map(join).unzip();
     Curve { x, y }
 }
 
 /// The straight line through a value over the sleep, by Theil (1950) and Sen (1968): the slope is
-/// the median of the slopes between pairs, and the offset is the median of the remainders. No other
-/// shape can be told where the device's drift between slices moves the value by more than the sleep
-/// does.
+/// the median of those between pairs, the offset that of the remainders. The device's drift hides
+/// any other shape.
 fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
     let at: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
     let mut slopes = Vec::new();
@@ -194,9 +169,8 @@ fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
 
 /// The median over the points that have the value; 0 when none has it.
 fn middle(points: &[&Point], value: impl Fn(&Point) -> Option<f64>) -> f64 {
-    median(&sorted(
-        &points.iter().filter_map(|p| value(p)).collect::<Vec<_>>(),
-    ))
+    let values: Vec<f64> = points.iter().filter_map(|p| value(p)).collect();
+    median(&sorted(&values))
 }
 
 #[cfg(test)]
@@ -207,17 +181,10 @@ mod tests {
     #[test]
     fn a_curve_takes_points_in_any_order_and_joins_equals() {
         let curve = curve([(3.0, 1.0), (1.0, 5.0), (3.0, 3.0), (2.0, f64::NAN)].into_iter());
-        assert_eq!(
-            curve,
-            Curve {
-                x: vec![1.0, 3.0],
-                y: vec![5.0, 2.0]
-            }
-        );
+        assert_eq!((curve.x, curve.y), (vec![1.0, 3.0], vec![5.0, 2.0]));
     }
 
-    /// The value is 1 us and a tenth of the sleep. One point of eight is 30 us off, as by drift,
-    /// and does not move the line.
+    /// The value is 1 us and a tenth of the sleep, but for one of eight points, off by 30 us.
     #[test]
     fn a_line_stands_against_one_bad_point() {
         let point = |n: u32| Point {
@@ -231,16 +198,13 @@ mod tests {
         assert!((line.at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
     }
 
-    /// Wake-ups come at 10 us after the sleep asked, latencies are 40 to 60 us, and the misses are
-    /// those of completions that come 15 us before they are seen.
+    /// Wake-ups come 10 us after the sleep asked, completions 15 us before they are seen.
     #[test]
     fn the_lead_explains_the_misses() {
         let waits: Vec<f64> = (0..=200).map(|n| 40_000.0 + 100.0 * f64::from(n)).collect();
         let point = |asked: f64| {
-            let missed = waits
-                .iter()
-                .filter(|&&w| w - 15_000.0 <= asked + 10_000.0)
-                .count();
+            let missed = waits.iter().filter(|&&w| w - 15_000.0 <= asked + 10_000.0);
+            let missed = missed.count();
             let poll = Levels {
                 waits: waits.clone(),
                 ..Levels::default()
@@ -258,18 +222,11 @@ mod tests {
             z: vec![0.0],
             ..WakeDelay::default()
         };
-        assert_eq!(
-            hit_lead(
-                &points.iter().collect::<Vec<_>>(),
-                &clear,
-                &Curve::default()
-            ),
-            15_000.0
-        );
+        let points: Vec<&Point> = points.iter().collect();
+        assert_eq!(hit_lead(&points, &clear, &Curve::default()), 15_000.0);
     }
 
-    /// 1000 delays fall by 1 us at I/O 500. The middle 128 are kept in order, so the fall lies in
-    /// their middle.
+    /// 1000 delays fall by 1 us at I/O 500, which is within the middle 128 that are kept.
     #[test]
     fn deviations_keep_their_order() {
         let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));
@@ -284,8 +241,7 @@ mod tests {
         }
     }
 
-    /// A wake delay of 10 us plus a tenth of the sleep and 5 us of CPU per sleep are put in, and
-    /// the fit finds them again.
+    /// A wake delay of 10 us plus a tenth of the sleep, and 5 us of CPU per sleep.
     #[test]
     fn known_costs_are_found_again() {
         let point = |asked: f64| {

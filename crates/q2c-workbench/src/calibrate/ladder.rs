@@ -14,16 +14,12 @@ const CLEAR_US: [u64; 14] = [1, 2, 5, 8, 12, 17, 25, 35, 50, 70, 100, 150, 250, 
 const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
 
 impl Ladder {
-    /// Sleeps that end well before a latency of `p10` ns: at most half of it. The shortest sleep is
-    /// always taken.
+    /// Sleeps of at most half a latency of `p10` ns; the shortest sleep is always taken.
     pub fn clear(p10: f64) -> Self {
         let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
+        let sleeps = CLEAR_US.into_iter().filter(fits).map(|us| us * 1000);
         Ladder {
-            sleeps: CLEAR_US
-                .into_iter()
-                .filter(fits)
-                .map(|us| us * 1000)
-                .collect(),
+            sleeps: sleeps.collect(),
         }
     }
 
@@ -36,10 +32,9 @@ impl Ladder {
     }
 }
 
-/// The policy that sleeps `ns` (at least 1 us) before every completion.
 pub(super) fn fixed(ns: u64) -> PolicySpec {
-    format!("fixed:{ns}ns")
-        .parse()
+    let text = format!("fixed:{ns}ns");
+    text.parse()
         .expect("a fixed sleep of at least 1 us is valid")
 }
 
@@ -52,10 +47,7 @@ mod tests {
         let clear = Ladder::clear(40_000.0).sleeps;
         assert_eq!(clear, [1_000, 2_000, 5_000, 8_000, 12_000, 17_000]);
         let around = Ladder::around(5_000.0).sleeps;
-        assert!(
-            around.is_sorted() && around.first() == Some(&1_000),
-            "{around:?}"
-        );
-        assert_eq!(around.last(), Some(&10_000));
+        assert!(around.is_sorted(), "{around:?}");
+        assert_eq!((around[0], around.last()), (1_000, Some(&10_000)));
     }
 }

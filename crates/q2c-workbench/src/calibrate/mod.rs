@@ -29,11 +29,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const POLL_SLICE: Nanos = Nanos::from_millis(30);
 /// Length of one fixed sleep's stage in one pass.
 const POINT_SLICE: Nanos = Nanos::from_millis(60);
-/// Passes over the ladder, upwards and downwards in turn. A short disturbance spoils one pass only,
-/// and the medians over the passes do not show it.
+/// Passes over the ladder, up and down; the medians do not show what disturbs one alone.
 const PASSES: usize = 4;
-/// Length of the stage that waits for interrupts. It is long enough for CPU times that the kernel
-/// prints in steps of 10 ms.
+/// Length of the stage of interrupts: enough for CPU times in steps of 10 ms.
 const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
 /// Length of the first look at a block size, and of the polling around the stage of interrupts.
 const LOOK: Nanos = Nanos::from_millis(150);
@@ -84,23 +82,19 @@ pub fn calibrate(
     sizes.iter().enumerate().map(one).collect()
 }
 
-/// Expected length of the calibration of `sizes` block sizes, seconds; at most so long, where the
-/// target is fast.
-#[must_use]
+/// Expected length for `sizes` block sizes, seconds; on a fast target at most.
 pub fn expected_s(sizes: usize) -> f64 {
     let looks = ROOMY_BLOCKS.len() as f64 * (LOOK.as_secs_f64() + OVERHEAD_S);
     let clear = Ladder::clear(f64::INFINITY).seconds() + OVERHEAD_S;
     looks + clear + sizes as f64 * of_size_s()
 }
 
-/// Expected length of the runs of one block size, seconds.
 fn of_size_s() -> f64 {
     let around = Ladder::around(1e6).seconds();
     let interrupt = interrupt_stages().0.seconds();
     LOOK.as_secs_f64() + around + interrupt + 3.0 * OVERHEAD_S
 }
 
-/// The stages of interrupts, with the polling beside them.
 fn interrupt_stages() -> (Stages, BesidePolling) {
     let mut stages = Stages::default();
     let beside = BesidePolling {
@@ -112,7 +106,6 @@ fn interrupt_stages() -> (Stages, BesidePolling) {
 }
 
 impl Ladder {
-    /// Length of the run of all passes, seconds.
     fn seconds(&self) -> f64 {
         self.stages().0.seconds()
     }
@@ -154,7 +147,6 @@ struct Bench<'a> {
 const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
 const ROOM: Nanos = Nanos::from_micros(140);
 
-/// The block sizes to try when the block layer splits requests above `most` bytes.
 fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
     let limited = |block: u64| most.map_or(block, |most| block.min(most));
     let mut blocks = ROOMY_BLOCKS.map(limited).to_vec();
@@ -162,8 +154,7 @@ fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
     blocks
 }
 
-/// The largest request that is polled for as one, bytes; `None` where the workload does not poll
-/// the device, or the limits cannot be read.
+/// Bytes of the largest request polled as one; `None` without polling or limits.
 fn unsplit(workload: &Workload) -> Option<u64> {
     let polls = workload.engine.needs_poll_queues();
     let disk = workload.site.target_disk.as_ref().filter(|_| polls)?;
@@ -171,8 +162,7 @@ fn unsplit(workload: &Workload) -> Option<u64> {
 }
 
 impl Bench<'_> {
-    /// The block size for the points in which the completion comes after the wake-up, and their
-    /// sleeps: the first block size that is slow enough, else the largest that fits the target.
+    /// The first block size slow enough for clear sleeps, else the largest that fits; the sleeps.
     fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, Fault> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
         blocks.retain(|&block| block <= self.workload.span.0);
@@ -218,9 +208,8 @@ impl Bench<'_> {
         let others = self.workload.others();
         let of_sleep = |asked: u64| {
             let of_it = passes.iter().filter(|(each, _)| *each == asked);
-            let points =
-                of_it.map(|(_, beside)| Point::of(&watched, *beside, asked as f64, others));
-            Point::joined(points.collect())
+            let of = |(_, beside): &(_, _)| Point::of(&watched, *beside, asked as f64, others);
+            Point::joined(of_it.map(of).collect())
         };
         Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
     }
@@ -249,18 +238,15 @@ impl Bench<'_> {
 mod tests {
     use super::*;
 
-    /// Ten sleeps of 60 ms in four passes, each with 30 ms of polling behind it and the first one
-    /// before it, a look of 150 ms, 1 s for interrupts, and three runs to set up: 5.08 s. All 14
-    /// clear sleeps take 5.07 s.
+    /// Ten sleeps of 60 ms in four passes with 30 ms of polling around each, a look of 150 ms, 1 s
+    /// for interrupts and three set-ups: 5.08 s. All 14 clear sleeps take 5.07 s.
     #[test]
     fn the_length_is_that_of_the_stages() {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
         near(Ladder::around(50_000.0).seconds(), 0.03 + 40.0 * 0.09);
         near(of_size_s(), 0.15 + 3.63 + 1.0 + 0.3);
-        near(
-            expected_s(2),
-            3.0 * 0.25 + (0.03 + 56.0 * 0.09) + 0.1 + 2.0 * 5.08,
-        );
+        let clear_s = 0.03 + 56.0 * 0.09 + 0.1;
+        near(expected_s(2), 3.0 * 0.25 + clear_s + 2.0 * 5.08);
     }
 
     #[test]

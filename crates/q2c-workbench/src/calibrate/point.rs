@@ -17,8 +17,7 @@ pub(super) struct BesidePolling {
     pub after: StageId,
 }
 
-/// Share of the largest values that means leave out. They are stalls of the whole machine and no
-/// costs of a sleep.
+/// Share of the largest values that means leave out: stalls of the machine.
 const TRIM: f64 = 0.01;
 
 /// Latencies and overheads of polled stages. All times are in ns.
@@ -41,7 +40,6 @@ impl Levels {
         Levels::with_stats(watched, stage, &watched.stats(stage))
     }
 
-    /// As [`Levels::of`], with the statistics of the stage.
     fn with_stats(watched: &Watched, stage: StageId, stats: &PhaseStats) -> Self {
         let samples = samples(watched, stage);
         Levels {
@@ -53,8 +51,7 @@ impl Levels {
         }
     }
 
-    /// The levels of two polled stages: their latencies pooled, and the means of their other
-    /// figures.
+    /// Two polled stages: latencies pooled, other figures averaged.
     fn with(mut self, other: &Levels) -> Self {
         self.waits = sorted(&[&self.waits[..], &other.waits].concat());
         Levels {
@@ -107,8 +104,7 @@ pub(super) struct Point {
     pub other_cpu: Option<f64>,
     /// The polled stages before and after the sleep.
     pub poll: Levels,
-    /// Median wait above the median wait of polling. Only a joined point has it: it is the median
-    /// over its passes.
+    /// Median wait above that of polling; only a joined point has it.
     pub added_latency: f64,
     /// Busy CPU beyond the threads' own, per I/O, in the polled stage after the sleep.
     pub other_cpu_poll: Option<f64>,
@@ -158,9 +154,8 @@ impl Point {
         }
     }
 
-    /// Joins the passes of one sleep, of which there is at least one: distributions are pooled, and
-    /// other figures become their medians. Busy CPU becomes its mean, since it is read in steps of
-    /// 10 ms, whose errors the mean evens out.
+    /// Joins the passes of one sleep, at least one: distributions are pooled, other figures become
+    /// medians, and busy CPU, read in steps of 10 ms, its mean.
     pub fn joined(passes: Vec<Point>) -> Self {
         let over = |value: fn(&Point) -> f64| middle(passes.iter().map(value));
         let told = |value: fn(&Point) -> Option<f64>| {
@@ -210,7 +205,6 @@ impl Point {
     }
 }
 
-/// The polling between all points, as a point that asks for no sleep.
 pub(super) fn polled(points: &[Point]) -> CalibrationPoint {
     let over = |value: fn(&Point) -> f64| middle(points.iter().map(value));
     CalibrationPoint {
@@ -239,12 +233,7 @@ impl Interrupted {
         let [before, after] = [beside.before, beside.after].map(|s| Levels::of(watched, s));
         let busy = watched.span(beside.stage).busy_cpus;
         let at = beside.stage.index();
-        let irqs = |n: usize| {
-            watched
-                .boundaries
-                .get(n)
-                .and_then(|b| b.interrupts.as_ref())
-        };
+        let irqs = |n: usize| watched.boundaries.get(n)?.interrupts.as_ref();
         let taken = irqs(at)
             .zip(irqs(at + 1))
             .map(|(begin, end)| end.since(begin));
@@ -257,7 +246,6 @@ impl Interrupted {
     }
 }
 
-/// The values of all passes, ascending.
 fn pooled(passes: &[Point], values: impl Fn(&Point) -> &Vec<f64>) -> Vec<f64> {
     sorted(&passes.iter().flat_map(&values).copied().collect::<Vec<_>>())
 }
@@ -272,10 +260,8 @@ fn cpu_per_io(stats: &PhaseStats) -> f64 {
 }
 
 fn samples(watched: &Watched, stage: StageId) -> Vec<Sample> {
-    watched
-        .data
-        .lanes
-        .iter()
+    let lanes = watched.data.lanes.iter();
+    lanes
         .flat_map(|lane| lane.phase_samples(stage.index()))
         .copied()
         .collect()
@@ -289,8 +275,7 @@ fn gap(watched: &Watched, stage: StageId) -> f64 {
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-/// Busy CPU of the machine beyond the threads' own, ns per I/O; `None` when it cannot be read, or
-/// other work took what the threads left.
+/// Busy CPU beyond the threads', ns per I/O; `None` if unread, or other work took the rest.
 fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Option<f64> {
     let busy = busy_cpus.filter(|_| !others.at_rest)? - others.known;
     let busy = busy * stats.wall_ns;
@@ -298,12 +283,8 @@ fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Opti
 }
 
 fn sorted_by<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> Vec<f64> {
-    sorted(
-        &samples
-            .iter()
-            .map(|s| value(s.borrow()))
-            .collect::<Vec<_>>(),
-    )
+    let values: Vec<f64> = samples.iter().map(|s| value(s.borrow())).collect();
+    sorted(&values)
 }
 
 fn median_of<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {

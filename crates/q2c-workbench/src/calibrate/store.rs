@@ -61,8 +61,7 @@ pub struct Kept {
 }
 
 impl Stored {
-    /// Reads a file of the store. One that cannot be read, or whose costs no machine has, counts as
-    /// absent.
+    /// A file of the store; absent if unreadable, or with costs that no machine has.
     fn read(path: &Path) -> Option<Self> {
         let text = whole_file::read_text(path, whole_file::SMALL).ok()?;
         let stored: Stored = serde_json::from_str(&text).ok()?;
@@ -86,13 +85,12 @@ fn machine_facts(machine: &Machine) -> Identity {
 }
 
 /// The facts that must be equal for a stored calibration to hold.
-#[must_use]
 pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identity {
     let cpus: Vec<String> = workload.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
     let background: Vec<String> = workload
         .background
         .iter()
-        .map(ToString::to_string)
+        .map(|job| job.to_string())
         .collect();
     let or_none = |fact: &Option<String>| fact.clone().unwrap_or_default();
     machine_facts(machine)
@@ -107,16 +105,13 @@ pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identit
 
 impl Store {
     /// A store in `folder`, which is made when first written to.
-    #[must_use]
     pub fn new(folder: &Path) -> Self {
         Store {
             folder: folder.to_owned(),
         }
     }
 
-    /// The stored calibration for exactly this identity and block size. One that cannot be read, or
-    /// that another user may have written, is measured anew.
-    #[must_use]
+    /// The calibration for exactly this; absent if unreadable, or others may have written it.
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Kept> {
         own_folder::check(&self.folder).ok()?;
         let stored = Stored::read(&self.path(identity, bs))?;
@@ -131,43 +126,35 @@ impl Store {
     }
 
     /// The newest usable calibration of this machine, and its target.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn newest(&self, machine: &Machine) -> Result<(String, Calibration), NoCalibration> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let stored: Vec<(SystemTime, Stored)> = files
-            .filter_map(|file| {
-                Some((
-                    file.metadata().ok()?.modified().ok()?,
-                    Stored::read(&file.path())?,
-                ))
-            })
-            .collect();
+        let read = |file: fs::DirEntry| {
+            let changed = file.metadata().ok()?.modified().ok()?;
+            Some((changed, Stored::read(&file.path())?))
+        };
+        let stored: Vec<(SystemTime, Stored)> = files.filter_map(read).collect();
         let none = || NoCalibration {
             folder: self.folder.display().to_string(),
             found: stored.len(),
         };
         let Identity(facts) = machine_facts(machine);
-        let is_of_machine = |Identity(other): &Identity| {
-            facts
-                .iter()
-                .all(|(name, fact)| other.get(name) == Some(fact))
+        let is_usable = |(_, stored): &&(SystemTime, Stored)| {
+            let other = &stored.identity.0;
+            stored.unfit.is_none()
+                && facts
+                    .iter()
+                    .all(|(name, fact)| other.get(name) == Some(fact))
         };
-        let (_, newest) = stored
+        let newest = stored
             .iter()
-            .filter(|(_, stored)| stored.unfit.is_none() && is_of_machine(&stored.identity))
-            .max_by_key(|(changed, _)| *changed)
-            .ok_or_else(none)?;
+            .filter(is_usable)
+            .max_by_key(|(changed, _)| *changed);
+        let (_, newest) = newest.ok_or_else(none)?;
         let target = newest.identity.0.get("target").cloned();
         Ok((target.unwrap_or_default(), newest.calibration.clone()))
     }
 
-    /// Stores a calibration, and why it must not be used again where there is a reason. The file
-    /// appears whole or not at all.
-    ///
-    /// # Errors
-    /// When the folder or file cannot be written, or others can change the folder.
+    /// Stores it whole or not at all, with the reason not to use it again, if any.
     pub fn save(
         &self,
         identity: &Identity,
@@ -194,8 +181,7 @@ impl Store {
         })
     }
 
-    /// Path of a calibration. The name has a hash of the identity only; loading compares the whole
-    /// identity.
+    /// The name has a hash of the identity only; loading compares the whole identity.
     fn path(&self, identity: &Identity, bs: Bytes) -> PathBuf {
         let words: Vec<_> = identity.0.iter().collect();
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(words);
@@ -244,7 +230,6 @@ mod tests {
         store.save(&id, &calibration(), None).unwrap_err();
     }
 
-    /// The mark of a calibration is kept with it, and the next calibration takes it away.
     #[test]
     fn a_calibration_is_stored_with_the_reason_not_to_use_it() {
         let own = tempfile::tempdir().unwrap();
@@ -257,8 +242,6 @@ mod tests {
         }
     }
 
-    /// Of another version's fit, of another kernel and of costs that no machine has nothing is
-    /// taken.
     #[test]
     fn the_newest_calibration_of_this_machine_is_found() {
         let own = tempfile::tempdir().unwrap();
@@ -272,17 +255,12 @@ mod tests {
             let id = id.with("kernel", kernel).with("cpu_model", "");
             id.with("cpus_online", "0").with("target", target)
         };
-        store
-            .save(&id(FIT - 1, "6.1.0", "old"), &calibration(), None)
-            .unwrap();
-        store
-            .save(&id(FIT, "5.10.0", "other"), &calibration(), None)
-            .unwrap();
+        let save = |id: Identity| store.save(&id, &calibration(), None).unwrap();
+        save(id(FIT - 1, "6.1.0", "old"));
+        save(id(FIT, "5.10.0", "other"));
         let none = store.newest(&here).unwrap_err().to_string();
         assert!(none.contains("found 2 of another"), "{none}");
-        store
-            .save(&id(FIT, "6.1.0", "mine"), &calibration(), None)
-            .unwrap();
+        save(id(FIT, "6.1.0", "mine"));
         let mut bad = calibration();
         bad.cost.submit_ns = -1e6;
         store.save(&id(FIT, "6.1.0", "bad"), &bad, None).unwrap();

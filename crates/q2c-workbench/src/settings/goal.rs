@@ -27,7 +27,6 @@ pub struct GoalArgs {
 
 impl GoalArgs {
     /// The limits that the chosen rule must keep.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
             min_iops: self.min_iops,

@@ -34,9 +34,6 @@ pub struct RuleArgs {
 }
 
 /// Parses a period, and refuses one that windows cannot have.
-///
-/// # Errors
-/// It is no duration, or none that windows can have.
 pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
@@ -54,9 +51,6 @@ fn ios(text: &str) -> Result<u32, String> {
 
 impl RuleArgs {
     /// The formulas as policies, in the order in which they were given.
-    ///
-    /// # Errors
-    /// A formula cannot have these windows.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
         let policy = |formula: &Formula| match self.ios {
             Some(ios) => PolicySpec::of_last_ios(formula.clone(), ios),

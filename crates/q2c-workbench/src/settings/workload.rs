@@ -48,14 +48,12 @@ pub struct WorkloadArgs {
 
 impl WorkloadArgs {
     /// All background jobs: those of one value run beside those of the others.
-    #[must_use]
     pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
         let all = self.background.iter().flat_map(|some| &some.0);
         all.cloned().collect()
     }
 
     /// The workload with `jobs` foreground jobs on `target`.
-    #[must_use]
     pub fn request(&self, jobs: u32, target: String) -> WorkloadRequest {
         WorkloadRequest {
             target,

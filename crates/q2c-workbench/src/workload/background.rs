@@ -46,10 +46,8 @@ pub struct ParseBackgroundError {
 const MOST: u16 = 1024;
 
 impl BackgroundSpec {
-    /// The engine of the jobs beside this foreground: their own, else that of the foreground. A
-    /// name that leaves the path open takes the foreground's. Beside a foreground that polls within
-    /// its calls, which no other job can do by interrupts, it is io_uring.
-    #[must_use]
+    /// The engine of the jobs: their own, with the foreground's path if it leaves that open, else
+    /// the foreground's, or io_uring where that polls within its calls.
     pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
         match &self.engine {
             Some(own) => own.clone().settled(foreground.needs_poll_queues()),
@@ -58,23 +56,18 @@ impl BackgroundSpec {
         }
     }
 
-    /// One job of random reads of 32 KiB at depth 1 that waits for interrupts, as in the published
-    /// tuning run.
-    #[must_use]
+    /// As in the published tuning run: random 32 KiB reads at depth 1 by interrupts.
     pub fn on(cpu: CpuId) -> Self {
-        let pattern = Pattern {
-            random: true,
-            write: false,
-        };
-        let bs = Bytes(32 << 10);
-        let cpus = vec![cpu];
         BackgroundSpec {
             engine: None,
-            pattern,
-            bs,
+            pattern: Pattern {
+                random: true,
+                write: false,
+            },
+            bs: Bytes(32 << 10),
             depth: 1,
             jobs: 1,
-            cpus,
+            cpus: vec![cpu],
             poll: false,
             stages: Vec::new(),
         }
@@ -95,32 +88,29 @@ impl BackgroundSpec {
     }
 
     /// The activity with which the jobs begin their work.
-    #[must_use]
     pub fn at_work(&self) -> Activity {
-        Activity::Start(match self.poll {
-            true => Wait::Poll,
-            false => Wait::Interrupt,
+        Activity::Start(if self.poll {
+            Wait::Poll
+        } else {
+            Wait::Interrupt
         })
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let words = |e: &dyn fmt::Display| e.to_string();
         let count = || {
             let n: Option<u16> = value.parse().ok();
             n.filter(|n| (1..=MOST).contains(n))
                 .ok_or(format!("{key} must be a whole number from 1 to {MOST}"))
         };
         match key {
-            "engine" => self.engine = Some(value.parse().map_err(|e| words(&e))?),
-            "rw" => self.pattern = value.parse().map_err(|e| words(&e))?,
-            "bs" => self.bs = parse_size(value).map_err(|e| words(&e))?,
+            "engine" => self.engine = Some(value.parse().map_err(in_words)?),
+            "rw" => self.pattern = value.parse().map_err(in_words)?,
+            "bs" => self.bs = parse_size(value).map_err(in_words)?,
             "depth" => self.depth = count()?,
             "jobs" => self.jobs = count()?.into(),
             "cpus" => {
-                let cpus: Option<Vec<CpuId>> = value
-                    .split('+')
-                    .map(|c| c.parse().ok().map(CpuId))
-                    .collect();
+                let cpus = value.split('+').map(|cpu| cpu.parse().ok().map(CpuId));
+                let cpus: Option<Vec<CpuId>> = cpus.collect();
                 self.cpus = cpus.ok_or("cpus are numbers joined by +, such as 1 or 1+3")?;
             }
             "wait" if value == "poll" => self.poll = true,
@@ -131,18 +121,14 @@ impl BackgroundSpec {
     }
 }
 
-/// The keys of a background job.
 const KEYS: [&str; 7] = ["engine", "rw", "bs", "depth", "jobs", "cpus", "wait"];
 
-/// The parts of a job's text. What follows an engine and has no key of a job is the engine's own,
-/// as in `engine=sim:lognormal(50us,0.3),servers=4`.
+/// Parts of a job's text. An engine's own, as `sim:exp(20us),servers=4`, stay with it.
 fn parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
-        let is_of_job = KEYS.iter().any(|key| {
-            part.strip_prefix(key)
-                .is_some_and(|rest| rest.starts_with('='))
-        });
+        let key = part.split_once('=').map(|(key, _)| key);
+        let is_of_job = key.is_some_and(|key| KEYS.contains(&key));
         match parts.last_mut() {
             Some(engine) if !is_of_job && engine.starts_with("engine=") => {
                 engine.push(',');
@@ -152,6 +138,10 @@ fn parts(text: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+fn in_words(error: impl fmt::Display) -> String {
+    error.to_string()
 }
 
 impl FromStr for BackgroundSpec {
@@ -164,9 +154,8 @@ impl FromStr for BackgroundSpec {
         let mut spec = BackgroundSpec::on(CpuId(0));
         spec.cpus.clear();
         for part in parts(text) {
-            let (key, value) = part
-                .split_once('=')
-                .ok_or_else(|| wrong(format!("`{part}` has no `=`")))?;
+            let pair = part.split_once('=');
+            let (key, value) = pair.ok_or_else(|| wrong(format!("`{part}` has no `=`")))?;
             spec.set(key, value).map_err(wrong)?;
         }
         Ok(spec)
@@ -211,7 +200,6 @@ pub struct Background(pub Vec<BackgroundSpec>);
 
 q2c_model::kept_as_text!(BackgroundSpec, Background);
 
-/// Text of a background without jobs.
 const NONE: &str = "none";
 
 /// Where the lanes of background jobs do their I/O.
@@ -228,7 +216,6 @@ pub struct BackgroundPlace<'a> {
 
 impl Background {
     /// The same jobs; those that name no CPU get `cpu`.
-    #[must_use]
     pub fn placed_on(&self, cpu: CpuId) -> Self {
         let placed = self.0.iter().cloned().map(|mut job| {
             if job.cpus.is_empty() {
@@ -240,15 +227,12 @@ impl Background {
     }
 
     /// The CPU of each lane. Every job must have CPUs.
-    #[must_use]
     pub fn cpus(&self) -> Vec<CpuId> {
         let lanes = self.lanes().enumerate();
         lanes.map(|(n, job)| job.cpus[n % job.cpus.len()]).collect()
     }
 
-    /// One plan for each lane, with the activities that `activities` gives its job. Every job must
-    /// have CPUs.
-    #[must_use]
+    /// A plan for each lane, with its job's `activities`. Every job must have CPUs.
     pub fn plans(
         &self,
         place: &BackgroundPlace<'_>,
@@ -279,7 +263,6 @@ impl Background {
         lanes.map(plan).collect()
     }
 
-    /// The job of each lane.
     fn lanes(&self) -> impl Iterator<Item = &BackgroundSpec> {
         let jobs = self.0.iter();
         jobs.flat_map(|job| std::iter::repeat_n(job, job.jobs as usize))
@@ -319,10 +302,8 @@ mod tests {
         assert_eq!(beside("bs=4k", "libaio"), "libaio");
         assert_eq!(beside("bs=4k", "pvsync2:hipri"), "io_uring:ring");
         assert_eq!(beside("engine=null,bs=4k", "pvsync2:hipri"), "null");
-        assert_eq!(
-            beside("engine=io_uring,bs=4k", "io_uring:iopoll"),
-            "io_uring:iopoll"
-        );
+        let iopoll = "io_uring:iopoll";
+        assert_eq!(beside("engine=io_uring,bs=4k", iopoll), iopoll);
     }
 
     #[test]
@@ -336,9 +317,7 @@ mod tests {
             "sim:exp(20us)",
         ] {
             let job: BackgroundSpec = format!("engine={engine},bs=4k").parse().unwrap();
-            let text = job.to_string();
-            let again = text.parse::<BackgroundSpec>().unwrap();
-            assert_eq!(again, job, "{text}");
+            assert_eq!(job.to_string().parse(), Ok(job), "{engine}");
         }
     }
 

@@ -26,8 +26,7 @@ pub struct Workload {
     pub engine: EngineSpec,
     /// The file or device that the I/O goes to.
     pub medium: Medium,
-    /// The simulated devices of jobs whose engine simulates: those of the target, or devices beside
-    /// it.
+    /// Devices of jobs whose engine simulates: the target's, or devices beside it.
     pub simulated: SimDevices,
     /// Access pattern of the foreground lanes.
     pub pattern: Pattern,
@@ -53,11 +52,7 @@ const SMALL: u64 = 4096;
 const UNKNOWN_IOPS: f64 = 400e3;
 
 impl Workload {
-    /// Runs the stages at block size `bs`. `iops_hint`, in IOPS per lane, sizes the memory for
-    /// samples. `stop` ends the run early.
-    ///
-    /// # Errors
-    /// When a lane cannot be set up or an engine breaks.
+    /// Runs the stages. `iops_hint`, per lane, sizes the memory for samples.
     pub fn run(
         &self,
         bs: Bytes,
@@ -89,11 +84,7 @@ impl Workload {
         })
     }
 
-    /// Number of busy CPUs while the foreground rests and the background runs; `None` when it
-    /// cannot be read.
-    ///
-    /// # Errors
-    /// When a lane cannot be set up or an engine breaks.
+    /// Busy CPUs while only the background runs; `None` when they cannot be read.
     pub fn busy_at_rest(
         &self,
         length: Nanos,
@@ -108,7 +99,6 @@ impl Workload {
     }
 
     /// What else keeps CPUs busy, as it was seen at rest. Background jobs do on purpose.
-    #[must_use]
     pub fn others(&self) -> Others {
         let others = Others::on(self.site.idle_busy_cpus);
         Others {
@@ -118,7 +108,6 @@ impl Workload {
     }
 
     /// One job per foreground lane, with one activity per stage and room for `capacity` samples.
-    #[must_use]
     pub fn foreground(
         &self,
         bs: Bytes,
@@ -129,10 +118,9 @@ impl Workload {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for (_, stage) in stages.iter() {
             let activities = stage.step.activities(&self.cpus);
-            columns
-                .iter_mut()
-                .zip(activities)
-                .for_each(|(lane, activity)| lane.push(activity));
+            for (lane, activity) in columns.iter_mut().zip(activities) {
+                lane.push(activity);
+            }
         }
         let lanes = self.cpus.iter().zip(columns).enumerate();
         lanes
@@ -158,7 +146,6 @@ impl Workload {
     }
 
     /// One job per background lane, with an activity for each stage.
-    #[must_use]
     pub fn background_jobs(&self, stages: &Stages, seed: u64) -> Vec<JobPlan> {
         let place = BackgroundPlace {
             engine: &self.engine,

@@ -21,9 +21,7 @@ impl Step {
     /// Classic polling.
     pub const POLL: Step = Step::By(LaneMethod::Poll);
 
-    /// One activity per lane. A rule of scope per device is shared among all lanes, a rule of scope
-    /// per CPU among the lanes of one CPU.
-    #[must_use]
+    /// One per lane. Rules of a device are shared by all, rules of a CPU by those on it.
     pub fn activities(&self, cpus: &[CpuId]) -> Vec<Activity> {
         let each = |activity: fn() -> Activity| cpus.iter().map(|_| activity()).collect();
         match self {
@@ -53,14 +51,12 @@ pub struct StageId(usize);
 
 impl StageId {
     /// The number of the stage, from 0. It is also the number of the engine's phase.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0
     }
 }
 
-/// The stages of a run in order of time. Whoever adds a stage keeps its id, and asks for its
-/// figures by it.
+/// The stages of a run in order of time; figures are asked for by the stages' ids.
 #[derive(Clone, Debug, Default)]
 pub struct Stages {
     all: Vec<Stage>,
@@ -80,7 +76,6 @@ impl Stages {
     }
 
     /// Length of all stages together, seconds, when nothing is late.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.all.iter().map(|s| s.length.as_secs_f64()).sum()
     }

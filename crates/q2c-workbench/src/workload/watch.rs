@@ -9,8 +9,7 @@ use q2c_host::cpu_time::{Busy, CpuTimes};
 use q2c_model::Nanos;
 use q2c_stats::mean;
 
-/// The machine that a workload runs on: its clock, the places where its counters are read, and its
-/// idle baseline.
+/// A machine: its clock, where its counters are read, and its idle baseline.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Root folders of sysfs and procfs.
@@ -25,7 +24,6 @@ pub struct Site {
 
 impl Site {
     /// A machine without a disk under the target, and with nothing else to do.
-    #[must_use]
     pub fn without_disk(roots: Roots, time: impl Into<TimeSource>) -> Self {
         Site {
             roots,
@@ -36,7 +34,6 @@ impl Site {
     }
 
     /// Busy and idle times of every CPU now; `None` where they cannot be read.
-    #[must_use]
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let Some(world) = self.time.world() else {
             return CpuTimes::read(&self.roots).ok();
@@ -49,7 +46,6 @@ impl Site {
     }
 
     /// Counts of the device's interrupts now; `None` where they cannot be read.
-    #[must_use]
     pub fn interrupts(&self) -> Option<Interrupts> {
         match (self.time.world(), &self.target_disk) {
             (Some(world), _) => {
@@ -62,8 +58,7 @@ impl Site {
     }
 }
 
-/// The machine's counters at one moment. A counter that cannot be read is `None`, and the figures
-/// that need it are reported as unknown.
+/// The machine's counters at one moment; `None` where one cannot be read.
 #[derive(Clone, Debug)]
 pub struct Boundary {
     /// Busy and idle times of every CPU.
@@ -76,7 +71,6 @@ pub struct Boundary {
 
 impl Boundary {
     /// Reads the counters now.
-    #[must_use]
     pub fn read(site: &Site) -> Self {
         let target_disk = site.target_disk.as_ref();
         Boundary {
@@ -87,7 +81,6 @@ impl Boundary {
     }
 }
 
-/// Reads the counters at each boundary between stages.
 pub(super) struct Watcher<'a> {
     site: &'a Site,
     pub boundaries: Vec<Boundary>,
@@ -135,20 +128,12 @@ pub struct Span {
 }
 
 impl Watched {
-    /// Statistics of one stage, over all foreground lanes together.
-    ///
-    /// # Panics
-    /// When the run was stopped before that stage.
-    #[must_use]
+    /// Statistics of one stage over all foreground lanes. Panics if the run did not reach it.
     pub fn stats(&self, stage: StageId) -> PhaseStats {
         self.stats_over(&[stage])
     }
 
-    /// Wall time of one stage, ns, as a mean over the foreground lanes.
-    ///
-    /// # Panics
-    /// When the run was stopped before that stage.
-    #[must_use]
+    /// Mean wall time of a stage over foreground lanes, ns. Panics if the run did not reach it.
     pub fn wall_ns(&self, stage: StageId) -> f64 {
         let phases = self
             .data
@@ -159,12 +144,7 @@ impl Watched {
         mean(&walls)
     }
 
-    /// Statistics of several stages as one: joined over time within each lane, then over all
-    /// foreground lanes.
-    ///
-    /// # Panics
-    /// When the run was stopped before one of those stages.
-    #[must_use]
+    /// As [`Watched::stats`], of several stages joined over time within each lane.
     pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
         let of_lane = |lane| {
             let each = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
@@ -173,14 +153,12 @@ impl Watched {
         combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
     }
 
-    /// The machine's activity in several stages together: busy CPUs are averaged by the stages'
-    /// lengths, counts are summed. A figure that is unknown in one stage is unknown.
-    #[must_use]
+    /// Several stages together: the mean of busy CPUs by length, and sums of counts, if all known.
     pub fn span_over(&self, stages: &[StageId]) -> Span {
-        let spans: Vec<(Span, f64)> = stages
+        let spans = stages
             .iter()
-            .map(|&stage| (self.span(stage), self.wall_ns(stage)))
-            .collect();
+            .map(|&stage| (self.span(stage), self.wall_ns(stage)));
+        let spans: Vec<(Span, f64)> = spans.collect();
         let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
         let sum = |count: fn(&Span) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
         let average = |cpus: fn(&Span) -> Option<f64>| {
@@ -197,15 +175,12 @@ impl Watched {
     }
 
     /// Number of I/Os whose samples did not fit into memory.
-    #[must_use]
     pub fn unrecorded(&self) -> u64 {
         let lanes = self.data.lanes.iter();
         lanes.map(|lane| lane.ios - lane.samples.len() as u64).sum()
     }
 
-    /// The machine's activity in one stage; all figures are unknown when the run was stopped before
-    /// its end.
-    #[must_use]
+    /// The machine's activity in one stage; nothing is known if the run did not end it.
     pub fn span(&self, stage: StageId) -> Span {
         let boundary = |n: usize| self.boundaries.get(n);
         let (Some(begin), Some(end)) = (boundary(stage.index()), boundary(stage.index() + 1))
@@ -215,30 +190,22 @@ impl Watched {
         let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
         let busy = cpus.map(|(b, e)| e.busy_since(b));
         let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-        let disk = begin
-            .disk
-            .as_ref()
-            .zip(end.disk.as_ref())
-            .map(|(b, e)| e.since(b));
+        let disk = begin.disk.as_ref().zip(end.disk.as_ref());
+        let disk = disk.map(|(b, e)| e.since(b));
         Span {
             busy_cpus: busy.as_ref().and_then(Busy::cpus_busy),
             other_programs: busy.as_ref().and_then(Busy::other_programs),
             interrupts: irqs.map(|(b, e)| e.since(b).total()),
             requests: disk.as_ref().map(|d| d.read.requests + d.write.requests),
-            bytes: disk
-                .as_ref()
-                .map(|d| (d.read.sectors.bytes().0) + d.write.sectors.bytes().0),
+            bytes: disk.map(|d| d.read.sectors.bytes().0 + d.write.sectors.bytes().0),
         }
     }
 }
 
 /// Text of an I/O that failed or was short, of the first lane that has one.
-#[must_use]
 pub fn first_fault(data: &RunData) -> Option<String> {
-    let (lane, fault) = data
-        .lanes
-        .iter()
-        .find_map(|lane| Some((lane, lane.first_fault?)))?;
+    let mut lanes = data.lanes.iter();
+    let (lane, fault) = lanes.find_map(|lane| Some((lane, lane.first_fault?)))?;
     let FailedIo {
         nth,
         offset,
