@@ -5,17 +5,19 @@ use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
+use q2c_run::whole_file;
 use q2c_service::RecordedFacts;
 use q2c_trace::Temporary;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most characters of a message.
 const MOST: usize = 4_000;
 
 /// Prints a message to stderr. A closed stderr is no reason to stop. Messages have names and texts
@@ -37,22 +39,21 @@ pub fn say_fault(fault: &Fault) -> ExitCode {
 /// A message in lines that fit the terminal which stderr is. For a file or a pipe it stays as it
 /// is, because programs read it by lines.
 pub fn fitted(message: String) -> String {
-    match stderr().is_terminal() {
-        true => Screen::new(width_of(stderr()), false).message(&message),
-        false => message,
+    if !stderr().is_terminal() {
+        return message;
     }
+    Screen::new(width_of(stderr()), false).message(&message)
 }
 
 /// A message whose control characters are shown, but for the ends of its lines, and that is cut
 /// where it is very long.
 fn shown(message: &str) -> String {
     let mut chars = message.chars();
-    let mut shown = visible(chars.by_ref().take(MOST));
+    let shown = visible(chars.by_ref().take(MOST));
     match chars.count() {
-        0 => {}
-        more => shown.push_str(&format!("... ({more} more characters)")),
+        0 => shown,
+        more => format!("{shown}... ({more} more characters)"),
     }
-    shown
 }
 
 /// A text whose control characters are shown, but for the ends of its lines and columns.
@@ -90,9 +91,8 @@ pub fn escaped(json: &str) -> String {
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
 pub fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
-    if let Some(times) = times {
-        let told = q2c_report::service_times(times);
-        say(&format!("{device}: service times: {told}"));
+    if let Some(times) = times.map(q2c_report::service_times) {
+        say(&format!("{device}: service times: {times}"));
     }
 }
 
@@ -112,18 +112,16 @@ pub fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Fault::new(
-            Exit::Device,
-            format!("write the result: {error}"),
-        )),
+        Err(error) => {
+            let why = format!("write the result: {error}");
+            Err(Fault::new(Exit::Device, why))
+        }
     }
 }
 
-/// Prints a result to stdout as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Fault> {
-    print(&escaped(
-        &serde_json::to_string_pretty(value).or_exit(Exit::Internal)?,
-    ))
+    let json = serde_json::to_string_pretty(value).or_exit(Exit::Internal)?;
+    print(&escaped(&json))
 }
 
 /// Prints a result to stdout, for programs if `as_json` is set, else for people.
@@ -153,30 +151,22 @@ pub fn print_csv(table: &str) -> Result<(), Fault> {
 /// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
 pub fn height() -> u16 {
     const HEIGHT: u16 = 24;
-    let lines = std::env::var("LINES").ok().and_then(|c| c.parse().ok());
-    let size = rustix::termios::tcgetwinsize(stdout())
-        .ok()
-        .map(|size| size.ws_row);
-    lines.or(size.filter(|&h| h > 0)).unwrap_or(HEIGHT)
+    let size = rustix::termios::tcgetwinsize(stdout()).map_or(0, |size| size.ws_row);
+    variable("LINES").unwrap_or(if size > 0 { size } else { HEIGHT })
 }
 
 /// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
 /// where `NO_COLOR` is set.
 pub fn screen() -> Screen {
-    let terminal = stdout().is_terminal();
+    let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     Screen {
         verbose: VERBOSE.load(Relaxed),
-        ..Screen::new(
-            width_of(stdout()),
-            terminal && std::env::var_os("NO_COLOR").is_none(),
-        )
+        ..Screen::new(width_of(stdout()), colour)
     }
 }
 
-/// Whether reports show what stands behind their answers.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Makes reports show what stands behind their answers, if `is_asked` is set.
 pub fn be_verbose(is_asked: bool) {
     VERBOSE.store(is_asked, Relaxed);
 }
@@ -185,11 +175,27 @@ pub fn be_verbose(is_asked: bool) {
 /// columns.
 fn width_of(output: impl AsFd) -> u16 {
     const WIDTH: u16 = 120;
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let size = rustix::termios::tcgetwinsize(output)
-        .ok()
-        .map(|size| size.ws_col);
-    columns.or(size.filter(|&w| w > 0)).unwrap_or(WIDTH)
+    let size = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
+    variable("COLUMNS").unwrap_or(if size > 0 { size } else { WIDTH })
+}
+
+fn variable(name: &str) -> Option<u16> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// The time of day, which a result has as its start.
+pub fn unix_s() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
+}
+
+pub fn unread(path: &Path, why: impl Display) -> Fault {
+    Fault::new(Exit::Input, format!("read {}: {why}", path.display()))
+}
+
+/// Reads a file that somebody wrote by hand and named on the command line.
+pub fn text_of(path: &Path) -> Result<String, Fault> {
+    whole_file::read_named_text(path, whole_file::BY_HAND).map_err(|error| unread(path, error))
 }
 
 /// Writes a new file. An existing file is never written over, since it may be anything.
@@ -206,10 +212,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Makes the file. An existing file is never written over, since it may be anything.
+    /// An existing file is never written over, since it may be anything.
     pub fn make(path: &Path) -> Result<Self, Fault> {
         if path.symlink_metadata().is_ok() {
-            return Err(taken(path));
+            let why = "expected a new name, found an existing file; remove it or name another";
+            return Err(unwritten(Exit::Usage, path, why));
         }
         let file = Temporary::beside(path).map_err(|e| {
             let why = format!("{e}; name a file in another folder");
@@ -221,24 +228,29 @@ impl NewFile {
         })
     }
 
-    /// The file of an option that may not be given.
     pub fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Fault> {
         path.map(|path| NewFile::make(path)).transpose()
     }
 
-    /// The path as it was given.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn write_page(self, result: &impl Reported) -> Result<(), Fault> {
+        let page = result.document().page().or_exit(Exit::Internal)?;
+        self.write_and_say("report:", page.as_bytes())
+    }
+
+    /// Writes the file, and says behind the word where it is.
+    pub fn write_and_say(self, word: &str, bytes: &[u8]) -> Result<(), Fault> {
+        let path = self.path.clone();
+        self.write(bytes)?;
+        say(&format!("{word} {}", path.display()));
+        Ok(())
     }
 
     /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
     pub fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let written = self
-            .file
-            .write_all(bytes)
-            .and_then(|()| self.file.as_file().sync_all());
-        let failed = |e: io::Error| unwritten(Exit::Device, &self.path, &e.to_string());
-        written.map_err(failed)?;
+        let written = self.file.write_all(bytes);
+        written
+            .and_then(|()| self.file.as_file().sync_all())
+            .map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
         let named = self.file.name_or_keep(&self.path);
         named.map_err(|(error, kept)| {
             let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
@@ -246,11 +258,6 @@ impl NewFile {
             unwritten(Exit::of_output(&error), &self.path, &why)
         })
     }
-}
-
-fn taken(path: &Path) -> Fault {
-    let why = "expected a new name, found an existing file; remove it or name another";
-    unwritten(Exit::Usage, path, why)
 }
 
 fn unwritten(exit: Exit, path: &Path, why: &str) -> Fault {

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 /// The line that is shown now, so that messages are written above it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
-/// How often the line is drawn again.
 const EVERY: Duration = Duration::from_millis(250);
 /// What ends sooner shows no line.
 const SOON: Duration = Duration::from_secs(1);
@@ -70,7 +69,6 @@ impl Line {
         Line::new(ProgressBar::new(size.0), &style)
     }
 
-    /// Moves the bar.
     pub fn set(&self, done: u64) {
         self.0.set_position(done);
     }

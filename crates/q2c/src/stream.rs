@@ -10,7 +10,6 @@ use q2c_result::live::{IntervalLine, SummaryLine};
 use serde::Serialize;
 use std::net::SocketAddr;
 
-/// The path of the metrics.
 const PATH: &str = "/metrics";
 
 /// Listens for those who ask for metrics, if an address is named, and says on stderr where. They
@@ -24,7 +23,6 @@ pub fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     Ok(Some(endpoint))
 }
 
-/// What is handed over of each interval.
 pub struct Stream<M: Metrics> {
     device: String,
     /// The schema of the lines of JSON; `None` where there are none.
@@ -56,7 +54,6 @@ impl<M: Metrics> Stream<M> {
         })
     }
 
-    /// Whether anybody wants the intervals.
     pub fn wants(&self) -> bool {
         self.schema.is_some() || self.metrics.is_some()
     }

@@ -2,12 +2,13 @@
 //! the user about it.
 
 use crate::commands::tune::store;
-use crate::output::{say, say_service_times};
+use crate::output::{say, say_service_times, unix_s};
 use crate::progress::Line;
-use q2c_engine::{EngineSpec, SimMachine};
+use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
-use q2c_model::{Bytes, Fault, OrFault};
+use q2c_host::topology::{AllowedCpus, ChosenCpus, Topology, UnnamedCpus};
+use q2c_model::{Bytes, CpuId, Fault, OrFault};
 use q2c_result::Exit;
 use q2c_run::arguments::RunArgs;
 use q2c_run::whole_file;
@@ -15,7 +16,6 @@ use q2c_workbench::settings::{MachineArgs, MachineName, WorkloadArgs};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is shown while a target is opened. A block device is read from some CPUs for a moment each.
 const OPENING: &str = "looking at the target and the machine, for up to 3 s";
@@ -107,22 +107,19 @@ pub fn machine_unless(
     real: Option<String>,
     args: &MachineArgs,
 ) -> Result<Option<SimMachine>, Fault> {
-    match (&args.machine, real) {
+    Ok(match (&args.machine, real) {
         (Some(_), Some(why)) => {
             let why = format!("use --machine with {why}");
-            Err(Fault::new(Exit::Usage, why))
+            return Err(Fault::new(Exit::Usage, why));
         }
-        (Some(MachineName::Here), None) => here().map(Some),
+        (Some(MachineName::Here), None) => Some(here()?),
         (Some(MachineName::File(path)), None) => {
-            let unread = |e| format!("read the simulated machine {}: {e}", path.display());
-            let text = whole_file::read_named_text(path, whole_file::BY_HAND);
-            let text = text.map_err(unread).or_exit(Exit::Input)?;
-            SimMachine::parse(&text, path)
-                .map(Some)
-                .or_exit(Exit::Input)
+            let text = whole_file::read_named_text(path, whole_file::BY_HAND)
+                .map_err(|e| format!("read the simulated machine {}: {e}", path.display()));
+            Some(SimMachine::parse(&text.or_exit(Exit::Input)?, path).or_exit(Exit::Input)?)
         }
-        (None, real) => Ok((real.is_none() && !args.real_time).then(SimMachine::default)),
-    }
+        (None, real) => (real.is_none() && !args.real_time).then(SimMachine::default),
+    })
 }
 
 /// This machine with the costs of its newest calibration.
@@ -141,20 +138,19 @@ fn here() -> Result<SimMachine, Fault> {
 
 /// Refuses an engine that needs a file for a target that is a simulated device.
 fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
-    let simulated = request.target.parse::<EngineSpec>();
-    let simulated = simulated.is_ok_and(|target| !target.needs_file());
+    let target = &request.target;
+    let simulated = target
+        .parse()
+        .is_ok_and(|target: EngineSpec| !target.needs_file());
     let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
-    match needing.filter(|_| simulated && !Path::new(&request.target).exists()) {
-        None => Ok(()),
-        Some(engine) => Err(Fault::new(
-            Exit::Usage,
-            format!(
-                "use {} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave --engine \
-                 out, or name another target",
-                request.target
-            ),
-        )),
-    }
+    let Some(engine) = needing.filter(|_| simulated && !Path::new(target).exists()) else {
+        return Ok(());
+    };
+    let why = format!(
+        "use {target} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave \
+         --engine out, or name another target"
+    );
+    Err(Fault::new(Exit::Usage, why))
 }
 
 /// As [`open_without_rest`], for a command that makes no scratch file.
@@ -199,21 +195,17 @@ pub fn tell_place(bench: &Workbench) {
             "simulated, on {cpus} CPUs of {name}: no time below is one of this machine"
         ));
     }
-    if let Some(words) = q2c_report::cpu_trials::words(&bench.target) {
-        say(&words);
-    }
+    q2c_report::cpu_trials::words(&bench.target)
+        .iter()
+        .for_each(|words| say(words));
 }
 
 /// Tells the recorded service times of the target and of the background's simulated devices.
 fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
-    let target = &bench.target;
+    let (target, workload) = (&bench.target, &bench.workload);
     say_service_times(&target.path, target.service_times.as_ref());
-    let workload = &bench.workload;
-    for engine in workload
-        .background
-        .iter()
-        .filter_map(|job| job.engine.as_ref())
-    {
+    let jobs = workload.background.iter();
+    for engine in jobs.filter_map(|job| job.engine.as_ref()) {
         let times = workload.simulated.recorded_facts(engine);
         say_service_times(&engine.to_string(), times.or_exit(Exit::Input)?.as_ref());
     }
@@ -242,28 +234,22 @@ pub fn scratch(
     let Some(size) = size else {
         return Ok(None);
     };
+    let out = run.out.display();
     if run.out.to_str().is_none() {
         let why = format!(
-            "make the scratch file in {}: expected a folder whose name is UTF-8, found another; name one with --out",
-            run.out.display()
+            "make the scratch file in {out}: expected a folder whose name is UTF-8, found another; name one with --out"
         );
         return Err(Fault::new(Exit::Usage, why));
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
-        let why = format!(
-            "make the folder {}: {e}; name another place with --out",
-            run.out.display()
-        );
+        let why = format!("make the folder {out}: {e}; name another place with --out");
         Fault::new(Exit::of_output(&e), why)
     })?;
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    let name = format!("scratch-{now}-{}.bin", std::process::id());
+    let name = format!("scratch-{}-{}.bin", unix_s(), std::process::id());
     let path = run.out.join(name);
+    let shown = path.display();
     say(&format!(
-        "filling the scratch file {} with {size} of random data",
-        path.display()
+        "filling the scratch file {shown} with {size} of random data"
     ));
     let line = Line::of_bytes("filled", size);
     let mut go_on = |written: Bytes| {
@@ -273,12 +259,32 @@ pub fn scratch(
     let made = Scratch::create(&path, size, run.seed, &mut go_on);
     drop(line);
     if stop.load(Ordering::Relaxed) {
-        return Err(Fault::new(
-            Exit::Interrupted,
-            "fill the scratch file: stopped by a signal; it was removed",
-        ));
+        let why = "fill the scratch file: stopped by a signal; it was removed";
+        return Err(Fault::new(Exit::Interrupted, why));
     }
     made.map(Some).map_err(not_made)
+}
+
+/// CPUs by their numbers; `None` where none is named, for the order of the machine.
+pub fn named_cpus(cpus: &[u32]) -> Option<Vec<CpuId>> {
+    (!cpus.is_empty()).then(|| cpus.iter().copied().map(CpuId).collect())
+}
+
+/// The CPUs of this machine, or of a simulated one, in the order in which jobs take them.
+pub fn cpus_without_target(
+    world: Option<&World>,
+    named: Option<&[CpuId]>,
+) -> Result<ChosenCpus, Fault> {
+    let (topology, allowed) = match world.map(World::cpus) {
+        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
+        None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
+    };
+    let order = UnnamedCpus::ByTopology {
+        topology: &topology,
+        node: None,
+        first: None,
+    };
+    allowed.choose(named, order)
 }
 
 /// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
@@ -301,12 +307,10 @@ pub fn target(
     let made = scratch.map(|scratch| scratch.path().display().to_string());
     let target = made.or_else(|| named.map(str::to_owned));
     target.ok_or_else(|| {
-        Fault::new(
-            Exit::Usage,
-            format!(
-                "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
-            ),
-        )
+        let why = format!(
+            "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
+        );
+        Fault::new(Exit::Usage, why)
     })
 }
 

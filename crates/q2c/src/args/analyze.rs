@@ -74,15 +74,12 @@ impl AnalyzeArgs {
             (_, false) => Some("a command behind --"),
             _ => self.metrics.prometheus.map(|_| "--prometheus"),
         };
-        match other.or(self.capture.given()) {
-            Some(option) if !self.live => {
-                let why = format!(
-                    "analyze a trace: {option} is for a capture; add --live, or leave it out"
-                );
-                Err(Fault::new(Exit::Usage, why))
-            }
-            _ => Ok(()),
-        }
+        let Some(option) = other.or(self.capture.given()).filter(|_| !self.live) else {
+            return Ok(());
+        };
+        let why =
+            format!("analyze a trace: {option} is for a capture; add --live, or leave it out");
+        Err(Fault::new(Exit::Usage, why))
     }
 }
 
@@ -90,10 +87,8 @@ impl AnalyzeArgs {
 const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    time_within(
-        text,
-        Nanos::from_millis(10)..=Nanos::from_millis(86_400_000),
-    )
+    let ms = Nanos::from_millis;
+    time_within(text, ms(10)..=ms(86_400_000))
 }
 
 /// A part of a trace, in times from the start of its first I/O.

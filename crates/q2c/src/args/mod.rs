@@ -41,7 +41,7 @@ pub use place::{
     PlaceWatchArgs,
 };
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
-pub use ramdisk::{CreateArgs, ListArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
+pub use ramdisk::{CreateArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use replay::{CompareArgs, HowArgs, ReplayArgs};
@@ -151,11 +151,12 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     if let Err(failure) = arrived(error.print()) {
         return say_fault(&failure);
     }
-    ExitCode::from(if error.use_stderr() {
-        Exit::Usage.code()
+    let exit = if help_instead {
+        Exit::Usage
     } else {
-        Exit::Done.code()
-    })
+        Exit::Done
+    };
+    ExitCode::from(exit.code())
 }
 
 /// The parser's message in one line, without its usage lines, and the help that tells more.
@@ -179,13 +180,11 @@ fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
 /// What the parser does not know about its own message.
 fn more_of(told: &str) -> &'static str {
     if told.contains("--resume") && told.contains("cannot be used with") {
-        return "; a resumed run keeps its own settings";
-    }
-    match told.starts_with("unexpected argument '--scratch'") {
-        true => {
-            "; this command makes no scratch file: name a file, a block device or a simulated device such as sim:50us"
-        }
-        false => "",
+        "; a resumed run keeps its own settings"
+    } else if told.starts_with("unexpected argument '--scratch'") {
+        "; this command makes no scratch file: name a file, a block device or a simulated device such as sim:50us"
+    } else {
+        ""
     }
 }
 

@@ -41,12 +41,8 @@ pub struct PlaceCalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub speeds: Option<PathBuf>,
     /// Trials of each pair
-    #[arg(
-        long,
-        default_value_t = 5,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(3..=100)
-    )]
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(3..=100))]
     pub trials: u32,
     /// Length of a trial
     #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
@@ -135,44 +131,24 @@ pub struct PlaceSimArgs {
     ])]
     pub published: bool,
     /// Physical cores
-    #[arg(
-        long,
-        default_value_t = 4,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub cores: u32,
     /// Logical CPUs of each core
-    #[arg(
-        long,
-        default_value_t = 2,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=8)
-    )]
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=8))]
     pub threads: u32,
     /// Last-level caches that the cores share
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub caches: u32,
     /// Computing tasks
-    #[arg(
-        long,
-        default_value_t = 8,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
-    )]
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub compute: u32,
     /// Polling tasks
-    #[arg(
-        long,
-        default_value_t = 8,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(0..=10_000)
-    )]
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub polling: u32,
     /// Time that a computing task needs alone
     #[arg(long, default_value = "20s", value_parser = parse_time)]

@@ -98,9 +98,8 @@ impl CaptureArgs {
             ("--memory", self.memory.is_some()),
             ("--spill", self.spill.is_some()),
         ];
-        options
-            .into_iter()
-            .find_map(|(name, given)| given.then_some(name))
+        let mut options = options.into_iter();
+        options.find_map(|(name, given)| given.then_some(name))
     }
 
     /// The filter in words, such as `read, 8 KiB or longer`; `None` when all is recorded.

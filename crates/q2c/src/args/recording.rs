@@ -24,12 +24,8 @@ pub struct RecordingArgs {
     offset_unit: Option<Bytes>,
     /// disksim: the lowest bit of the flags of reads [default: 1]; csv: the number of a read where
     /// operations are 0 and 1
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "BIT",
-        value_parser = clap::value_parser!(u8).range(0..=1)
-    )]
+    #[arg(long, hide_short_help = true, value_name = "BIT")]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
     read_flag: Option<u8>,
     /// csv: which header holds which field, such as submit_ns=start,latency=took, with a unit where
     /// needed (bytes=length:KB)

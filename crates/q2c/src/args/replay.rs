@@ -129,14 +129,13 @@ impl CompareArgs {
                 modes.push(*mode);
             }
         }
-        let in_mode = |mode| {
-            let mut request = self.how.request(mode);
-            if !self.no_capture && !self.how.replay.capture {
+        let mut requests: Vec<_> = modes.into_iter().map(|m| self.how.request(m)).collect();
+        if !self.no_capture && !self.how.replay.capture {
+            for request in &mut requests {
                 request.wish = CaptureWish::WherePermitted;
             }
-            request
-        };
-        modes.into_iter().map(in_mode).collect()
+        }
+        requests
     }
 
     /// The traces and the targets of a comparison. The words begin with the first trace; words
@@ -292,10 +291,8 @@ mod tests {
         let (traces, targets) = split(&format!("{trace} {file} {a} {b}"));
         assert_eq!((traces.len(), targets.len()), (1, 3));
         let (traces, targets) = split(&format!("{trace} {other} {file}"));
-        assert_eq!(
-            (traces.len(), targets),
-            (1, vec![other.clone(), file.clone()])
-        );
+        assert_eq!(traces.len(), 1);
+        assert_eq!(targets, vec![other.clone(), file.clone()]);
         let (traces, targets) = split(&format!("{trace} {a} {b} --trace {other} --trace {file}"));
         assert_eq!((traces, targets.len()), (vec![trace, other, file], 2));
     }

@@ -70,8 +70,8 @@ impl SteerArgs {
                 "steer by {policy} with --period: that is for formulas; say the rule's own, as in min:70%,10ms"
             )),
             (RuleArg::Formula(formula), period) => {
-                PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD))
-                    .map_err(|error| error.to_string())
+                let policy = PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD));
+                policy.map_err(|error| error.to_string())
             }
         }
     }

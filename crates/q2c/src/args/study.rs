@@ -70,11 +70,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "SOURCE")]
     pub hold_out: Vec<String>,
     /// A known rule that a new one has to beat, beside those of --rule (may be given again)
-    #[arg(
-        long,
-        value_name = "POLICY",
-        default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"]
-    )]
+    #[arg(long, value_name = "POLICY", default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"])]
     pub reference: Vec<PolicySpec>,
     /// Rounds: the first tries points anywhere, the others near the best
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]

@@ -29,10 +29,9 @@ pub struct TimingArgs {
 impl TimingArgs {
     /// When submissions come: as recorded with `--open`, else after the recorded think time.
     pub fn arrival(&self) -> Arrival {
-        if self.open {
-            Arrival::Recorded
-        } else {
-            Arrival::Think
+        match self.open {
+            true => Arrival::Recorded,
+            false => Arrival::Think,
         }
     }
 

@@ -154,20 +154,18 @@ pub struct ColumnsArgs {
 }
 
 fn export_formats() -> String {
-    let line = |format: &export::ExportFormat| format!("  {:<13} {}", format.name, format.help);
-    let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
-    format!(
-        "Formats:\n{}\n\nThe columns of a trace: q2c trace columns",
-        lines.join("\n")
-    )
+    let formats = list(export::FORMATS.iter().map(|f| (f.name, f.help)));
+    format!("{formats}\nThe columns of a trace: q2c trace columns")
+}
+
+fn list<'a>(formats: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let lines = formats.map(|(name, help)| format!("  {name:<13} {help}\n"));
+    format!("Formats:\n{}", lines.collect::<String>())
 }
 
 fn formats() -> String {
-    let line =
-        |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
-    let lines: Vec<String> = FORMATS.iter().map(line).collect();
+    let formats = list(FORMATS.iter().map(|f| (f.name, f.help)));
     format!(
-        "Formats:\n{}\n\nInputs packed with gzip, Zstandard, xz, bzip2, LZ4 or zip are unpacked as they are read, and a tar or\nzip archive of one file is read as that file.\nThe fields that --columns of csv may name: q2c trace columns",
-        lines.join("\n")
+        "{formats}\nInputs packed with gzip, Zstandard, xz, bzip2, LZ4 or zip are unpacked as they are read, and a tar or\nzip archive of one file is read as that file.\nThe fields that --columns of csv may name: q2c trace columns"
     )
 }

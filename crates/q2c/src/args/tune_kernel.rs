@@ -3,7 +3,7 @@
 use clap::Args;
 use q2c_model::{Nanos, parse_time};
 use q2c_policy::PolicySpec;
-use q2c_sim::Limits;
+
 use q2c_tune_kernel::TuneKernelSpec;
 use q2c_workbench::settings::{GoalArgs, RuleArgs};
 use std::ffi::OsString;
@@ -61,7 +61,6 @@ pub struct TuneKernelArgs {
 impl TuneKernelArgs {
     /// The plan, with these rules.
     pub fn spec(&self, own: Vec<PolicySpec>) -> TuneKernelSpec {
-        let limits: Limits = self.goal.limits();
         TuneKernelSpec {
             patience: self.patience,
             record: self.record,
@@ -70,7 +69,7 @@ impl TuneKernelArgs {
             trials: self.trials,
             policies: [self.policy.clone(), own].concat(),
             objective: self.goal.objective,
-            limits,
+            limits: self.goal.limits(),
             seed: self.seed,
         }
     }

@@ -109,10 +109,8 @@ fn interval(text: &str) -> Result<Nanos, String> {
 }
 
 fn each(text: &str) -> Result<Nanos, String> {
-    time_within(
-        text,
-        Nanos::from_millis(100)..=Nanos::from_millis(86_400_000),
-    )
+    let ms = Nanos::from_millis;
+    time_within(text, ms(100)..=ms(86_400_000))
 }
 
 /// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).

@@ -3,17 +3,16 @@
 mod live;
 
 use crate::args::AnalyzeArgs;
-use crate::output::{NewFile, print, print_json, say, screen};
+use crate::output::{NewFile, print, print_json, screen};
 use crate::progress::Line;
 use crate::stream::print_summary;
 use q2c_analyze::Options;
-use q2c_model::{Fault, OrFault};
+use q2c_model::Fault;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
 use std::sync::atomic::AtomicBool;
 
-/// Analyses a recording, or with `--live` a capture, and prints the result.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.check()?;
     let page = NewFile::if_named(args.html.as_ref())?;
@@ -33,13 +32,9 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// Writes the page, if there is to be one, and prints the result in the form that was asked for.
 fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Result<(), Fault> {
     if let Some(file) = page {
-        let path = file.path().to_owned();
-        let page = result.document().page().or_exit(Exit::Internal)?;
-        file.write(page.as_bytes())?;
-        say(&format!("report: {}", path.display()));
+        file.write_page(result)?;
     }
     match (args.json, args.btt) {
         (true, _) if args.live => print_summary(result),

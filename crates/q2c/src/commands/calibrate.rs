@@ -15,44 +15,32 @@ use q2c_workbench::calibrate::{Unfit, calibrate, identity};
 use q2c_workbench::workbench::Workbench;
 use std::sync::atomic::AtomicBool;
 
-/// Calibrates, keeps the calibrations for later runs, and prints them.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let bench = open_new(
-        "calibrate",
-        &args.workload,
-        &args.machine,
-        args.jobs.jobs,
-        stop,
-    )?;
+    let CalibrateArgs {
+        workload,
+        machine,
+        jobs,
+    } = args;
+    let bench = open_new("calibrate", workload, machine, jobs.jobs, stop)?;
     tell_place(&bench);
     let mut progress = of_trials();
-    let calibrations = calibrate(
-        &bench.workload,
-        &args.workload.bs,
-        args.workload.run.seed,
-        progress.as_mut(),
-        stop,
-    );
+    let seed = workload.run.seed;
+    let calibrations = calibrate(&bench.workload, &workload.bs, seed, progress.as_mut(), stop);
     drop(progress);
     let calibrations = calibrations?;
     match bench.workload.site.time.world() {
         Some(world) => keep_simulated(args, &bench, world.machine(), &calibrations)?,
         None => store_for_later(&bench, &calibrations),
     }
-    match args.workload.run.json {
-        true => print_json(&calibrations)?,
-        false => print(
-            &calibrations
-                .iter()
-                .map(in_words)
-                .collect::<Vec<_>>()
-                .join("\n\n"),
-        )?,
+    if workload.run.json {
+        print_json(&calibrations)?;
+    } else {
+        let words: Vec<String> = calibrations.iter().map(in_words).collect();
+        print(&words.join("\n\n"))?;
     }
     Ok(Exit::Done)
 }
 
-/// Keeps calibrations for later runs on this machine.
 fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
     let unfit = Unfit::now(&bench.workload);
     if let Some(why) = unfit {
@@ -78,11 +66,9 @@ fn keep_simulated(
     calibrations: &[Calibration],
 ) -> Result<(), Fault> {
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
-    let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity);
-    let folder = folder?;
-    let kept = folder.publish_json("calibration.json", &calibrations);
-    kept?;
-    say(&format!("run folder {}", folder.path().display()));
+    let folder = RunDir::create(&args.workload.run.out, "calibrate", machine, &identity)?;
+    folder.publish_json("calibration.json", &calibrations)?;
+    run_folder::announce(&folder);
     folder.finish(RunState::Complete).map_err(Fault::from)
 }
 
@@ -104,10 +90,9 @@ fn in_words(calibration: &Calibration) -> String {
     ];
     lines.extend(calibration.points.iter().map(|p| {
         let late = format!("{} / {}", ns(p.delay_p50_ns), ns(p.delay_p99_ns));
-        let asked = if p.asked_ns == 0.0 {
-            "polling".to_owned()
-        } else {
-            ns(p.asked_ns).to_string()
+        let asked = match p.asked_ns {
+            0.0 => "polling".to_owned(),
+            asked => ns(asked).to_string(),
         };
         format!(
             "  {asked:>10}  {:>8.1} %  {late:>22}  {:>14}  {:>12}",

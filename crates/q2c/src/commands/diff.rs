@@ -2,7 +2,7 @@
 
 use super::limits;
 use crate::args::{DiffArgs, DiffForm};
-use crate::output::{print, print_json, screen};
+use crate::output::{print, print_json, screen, unread};
 use crate::progress::Line;
 use q2c_analyze::Options;
 use q2c_diff::Measured;
@@ -14,7 +14,6 @@ use q2c_run::kept_text;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Compares two results, and says whether a limit is broken.
 pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
     if a.schema != b.schema {
@@ -30,8 +29,12 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
     let result = q2c_diff::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
     let result = result.or_exit(Exit::Usage)?;
-    match args.format {
-        _ if args.json => print_json(&result)?,
+    let form = if args.json {
+        DiffForm::Json
+    } else {
+        args.format
+    };
+    match form {
         DiffForm::Json => print_json(&result)?,
         DiffForm::Md => print(&result.document().markdown())?,
         DiffForm::Table => {
@@ -53,8 +56,7 @@ fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Fault> {
         }
         false => kept_text(path)?.1,
     };
-    let bad = |why| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
-    q2c_diff::read(&path.display().to_string(), &text).map_err(bad)
+    q2c_diff::read(&path.display().to_string(), &text).map_err(|why| unread(path, why))
 }
 
 /// Whether a file is a trace: a result is JSON.

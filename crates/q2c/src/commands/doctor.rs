@@ -23,7 +23,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Length of a look at the machine at rest.
 const REST: Duration = Duration::from_millis(500);
 
 /// Examines the machine, and the target when one is named; or changes its settings. Returns the
@@ -33,8 +32,7 @@ pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<
     let named = args.target.as_deref();
     if args.fix {
         let target = named.map(|path| opened(&roots, path)).transpose()?;
-        let target = target.map(|open| open.facts);
-        let facts = facts(&roots, target.as_ref(), args);
+        let facts = facts(&roots, target.as_ref().map(|open| &open.facts), args);
         return fix::run(args, &roots, &facts, signals);
     }
     let stop = signals.stop();
@@ -89,16 +87,9 @@ fn configuration(args: &ConfigArgs) -> Check {
     }
 }
 
-/// The file, and what it sets.
 fn in_force(config: &Config) -> String {
-    let targets = config.targets.iter();
-    let targets = targets.map(|(name, target)| format!("@{name} = {target}"));
-    let settings = config.settings.iter().map(config::in_words);
-    let told: Vec<String> = targets.chain(settings).collect();
-    let told = match told.is_empty() {
-        true => "nothing".to_owned(),
-        false => told.join(", "),
-    };
+    let told = config::what_it_sets(&config.targets, config.settings.iter());
+    let told = if told.is_empty() { "nothing" } else { &told };
     format!("{}: {told}", config.path.display())
 }
 

@@ -9,14 +9,8 @@ use q2c_run::runner::spoken;
 use q2c_run::whole_file;
 use std::path::Path;
 
-/// Runs the command that was asked for.
 pub fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
-    match &args.command {
-        ExperimentCommand::Check { file } => check(file),
-    }
-}
-
-fn check(file: &Path) -> Result<Exit, Fault> {
+    let ExperimentCommand::Check { file } = &args.command;
     let experiment = read(file)?;
     let points = experiment.points().len();
     let length = experiment.length_s(1.0, experiment.trials);
@@ -35,29 +29,20 @@ fn check(file: &Path) -> Result<Exit, Fault> {
 pub fn read(file: &Path) -> Result<Experiment, Fault> {
     let name = file.display();
     let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
-        Fault::new(
-            Exit::Input,
-            format!(
-                "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
-            ),
-        )
+        let why = format!(
+            "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
+        );
+        Fault::new(Exit::Input, why)
     })?;
-    Experiment::parse(&text).map_err(|error| match &error {
-        ExperimentError::Wrong(problems) => {
-            problems
-                .iter()
-                .for_each(|problem| say(&format!("{name}: {problem}")));
-            let count = problems.len();
-            let them = if count == 1 {
-                "the line above"
-            } else {
-                "the lines above"
-            };
-            Fault::new(
-                Exit::Input,
-                format!("understand the experiment {name}: see {them}"),
-            )
+    Experiment::parse(&text).map_err(|error| {
+        let ExperimentError::Wrong(problems) = &error else {
+            return Fault::new(Exit::Input, error);
+        };
+        for problem in problems {
+            say(&format!("{name}: {problem}"));
         }
-        other => Fault::new(Exit::Input, other),
+        let lines = if problems.len() == 1 { "line" } else { "lines" };
+        let why = format!("understand the experiment {name}: see the {lines} above");
+        Fault::new(Exit::Input, why)
     })
 }

@@ -10,7 +10,6 @@ use q2c_run::kept_text;
 use serde::Serialize;
 use std::path::Path;
 
-/// The limits of a run.
 pub struct Limits<'a> {
     limits: &'a [Limit],
     baseline: Option<Measured>,
@@ -52,14 +51,14 @@ impl<'a> Limits<'a> {
             return Ok(exit);
         }
         let value = serde_json::to_value(result).or_exit(Exit::Internal)?;
-        let measured = q2c_diff::measured(&folder.display().to_string(), &value);
-        let measured = measured.or_exit(Exit::Internal)?;
+        let name = folder.display().to_string();
+        let measured = q2c_diff::measured(&name, &value).or_exit(Exit::Internal)?;
         let judged = q2c_diff::judge(self.limits, &measured, self.baseline.as_ref());
         let judged = judged.or_exit(Exit::Usage)?;
         for limit in &judged {
             say(&format!("limit {}", q2c_report::diff::limit(limit)));
         }
-        end(&folder.display().to_string(), &judged, self.junit)
+        end(&name, &judged, self.junit)
     }
 }
 
@@ -71,9 +70,9 @@ pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<E
         write_new(file, xml.as_bytes())?;
     }
     if std::env::var("GITHUB_ACTIONS").is_ok_and(|set| set == "true") {
-        q2c_report::limits::annotations(judged)
-            .iter()
-            .for_each(|line| say(line));
+        for line in q2c_report::limits::annotations(judged) {
+            say(&line);
+        }
     }
     let kept = judged.iter().all(|limit| limit.broken.is_empty());
     Ok(if kept { Exit::Done } else { Exit::Requirements })
@@ -81,20 +80,15 @@ pub fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<E
 
 /// The run to compare with, whose result has this schema.
 fn read(run: &Path, schema: &str) -> Result<Measured, Fault> {
-    let bad = |why: String| {
-        Fault::new(
-            Exit::Input,
-            format!("compare with {}: {why}", run.display()),
-        )
-    };
     let (path, text) = kept_text(run)?;
-    let read = q2c_diff::read(&path.display().to_string(), &text);
-    let read = read.map_err(|error| bad(error.to_string()))?;
-    match read.schema == schema {
-        true => Ok(read),
-        false => Err(bad(format!(
+    let why = match q2c_diff::read(&path.display().to_string(), &text) {
+        Ok(read) if read.schema == schema => return Ok(read),
+        Ok(read) => format!(
             "expected a result of {schema}, found {}; a run is compared with one of the same command",
             read.schema
-        ))),
-    }
+        ),
+        Err(error) => error.to_string(),
+    };
+    let why = format!("compare with {}: {why}", run.display());
+    Err(Fault::new(Exit::Input, why))
 }

@@ -17,9 +17,8 @@ use q2c_compare::{
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::target::TargetError;
-use q2c_model::{Bytes, Fault, OrFault};
+use q2c_model::{Bytes, Fault};
 use q2c_replay::ReplayFacts;
-use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::replay::{ReplayTrial, SCHEMA};
 use q2c_run::{RunDir, RunState};
@@ -33,26 +32,10 @@ use std::time::Instant;
 /// Memory for the rows of `--record`; the rest is held in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
-/// Replays a trace on a target.
 pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
-    if args.record.is_some() && args.trials > 1 {
-        let why = format!(
-            "record the replay: expected one trial, found {}; a trace holds one",
-            args.trials
-        );
-        return Err(Fault::new(Exit::Usage, why));
-    }
-    if let Some(taken) = args
-        .record
-        .as_deref()
-        .filter(|path| path.symlink_metadata().is_ok())
-    {
-        let why = format!(
-            "record the replay in {}: expected a new name, found an existing file; remove it or name another",
-            taken.display()
-        );
-        return Err(Fault::new(Exit::Usage, why));
+    if let Some(record) = &args.record {
+        can_record(record, args.trials)?;
     }
     let limits = Limits::new(&args.limits, SCHEMA)?;
     let request = args.how.request(args.mode);
@@ -61,8 +44,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let open = site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&open);
-    let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials);
-    let ready = ready?;
+    let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
     let begin = Begin::look(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
     let created = RunDir::create(&args.how.run.out, "replay", &start.job, &ready.identity);
@@ -89,12 +71,10 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let _orderly = Orderly::begin();
     let ran = run.go(&variants, &mut folder, stop)?;
     let path = folder.path().to_owned();
-    let result = q2c_compare::replay(&start, &variants[0], &ran);
-    let Some(result) = result else {
+    let Some(result) = q2c_compare::replay(&start, &variants[0], &ran) else {
         return Err(nothing(&ran, &variants));
     };
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(folder, ran.state(), &result, &page)?;
+    run_folder::publish(folder, ran.state(), &result)?;
     show(&result, args.how.run.json)?;
     if let Some(record) = &args.record {
         say(&format!("recorded: {}", record.display()));
@@ -103,26 +83,33 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     limits.end(exit(ran.state(), result.trials.iter()), &path, &result)
 }
 
+fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
+    let why = if trials > 1 {
+        format!("record the replay: expected one trial, found {trials}; a trace holds one")
+    } else if path.symlink_metadata().is_ok() {
+        let path = path.display();
+        format!(
+            "record the replay in {path}: expected a new name, found an existing file; remove it or name another"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new(Exit::Usage, why))
+}
+
 /// The reason why there is no number at all, as a failure.
 fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Fault {
     if let Some(why) = ran.aborted() {
         return Fault::new(Exit::Device, format!("replay on {why}"));
     }
-    let first = keys(variants).find_map(|key| ran.of(&key).1.into_iter().next());
-    match first {
-        // The reason begins with "failed to" itself.
-        Some(why) => Fault::new(
-            ran.failed.as_ref().map_or(Exit::Environment, Fault::exit),
-            why.strip_prefix("failed to ").unwrap_or(&why),
-        ),
-        None => Fault::new(
-            Exit::Interrupted,
-            "replay: stopped by a signal before the first request",
-        ),
-    }
+    let Some(why) = keys(variants).find_map(|key| ran.of(&key).1.into_iter().next()) else {
+        return Fault::stopped("replay: stopped by a signal before the first request");
+    };
+    let exit = ran.failed.as_ref().map_or(Exit::Environment, Fault::exit);
+    // The reason begins with "failed to" itself.
+    Fault::new(exit, why.strip_prefix("failed to ").unwrap_or(&why))
 }
 
-/// The keys of all cells.
 fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
     let of = |variant: &'a Variant<'_>| variant.sites.iter().map(move |site| variant.key(site));
     variants.iter().flat_map(of)
@@ -131,8 +118,7 @@ fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
 /// The exit code: a device that failed counts before a replayer that was late. A run that is not
 /// complete was stopped by a signal, or failed in between.
 fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> Exit {
-    let mut valid = true;
-    let mut failed = false;
+    let (mut valid, mut failed) = (true, false);
     for trial in trials {
         valid &= trial.valid;
         failed |= trial.errors > 0;
@@ -162,24 +148,21 @@ fn source<P: AsRef<Path>>(
     TraceSource::open(&asked, &how.wanted(), stop, &say)
 }
 
-/// Opens the one target, or the targets of `--map`.
 fn site(
     args: &ReplayArgs,
     request: &ReplayRequest,
     facts: &ReplayFacts,
 ) -> Result<OpenSite, Fault> {
     let roots = Roots::live();
+    let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
     let open = match &args.target {
         Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
-        None if args.map.is_empty() => {
+        None if maps.is_empty() => {
             let why = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
             return Err(Fault::new(Exit::Usage, why));
         }
-        None => {
-            let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
-            OpenSite::of_maps(&roots, request, &maps, facts)
-        }
+        None => OpenSite::of_maps(&roots, request, &maps, facts),
     };
     let open = open.map_err(not_opened)?;
     say_simulated(&open);
@@ -195,14 +178,12 @@ fn not_opened(fault: Fault) -> Fault {
     Fault::new(fault.exit(), text)
 }
 
-/// Says of each simulated target what its service times are.
 fn say_simulated(open: &OpenSite) {
     for target in &open.site.facts {
         say_service_times(&target.path, target.service_times.as_ref());
     }
 }
 
-/// The part of a replay that both commands share.
 struct Run<'a> {
     request: &'a ReplayRequest,
     trials: u32,
@@ -222,7 +203,7 @@ impl Run<'_> {
         folder: &mut RunDir,
         stop: &AtomicBool,
     ) -> Result<Ran, Fault> {
-        say(&format!("run folder {}", folder.path().display()));
+        run_folder::announce(folder);
         let replaying = self.replaying(variants, stop);
         replaying
             .beyond_estimate()

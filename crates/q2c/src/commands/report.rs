@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::commands::runs::latest;
-use crate::output::{escaped, print, print_csv, say, screen, write_new};
+use crate::output::{escaped, print, print_csv, say, screen, unread, write_new};
 use q2c_model::Fault;
 use q2c_report::kept::{self, Kept};
 use q2c_result::Exit;
@@ -33,6 +33,5 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Fault> {
 
 fn result(run: &Path) -> Result<Box<dyn Kept>, Fault> {
     let (path, text) = kept_text(run)?;
-    let bad = |why| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
-    kept::read(&text).map_err(bad)
+    kept::read(&text).map_err(|why| unread(&path, why))
 }

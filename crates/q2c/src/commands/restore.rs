@@ -20,17 +20,16 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     }
     let report = restore_all(&roots, &folder).or_exit(Exit::Environment)?;
     let items = report.items.iter();
-    told(
-        items.map(|item| format!("{}: {}", item.change, item.outcome)),
-        &report.faults,
-    )?;
+    let items = items.map(|item| format!("{}: {}", item.change, item.outcome));
+    told(items, &report.faults)?;
     Ok(done(report.is_complete()))
 }
 
 /// Prints what there is to restore or was restored, and the lines of journals that were no use.
 fn told(changes: impl Iterator<Item = String>, faults: &[DamagedLine]) -> Result<(), Fault> {
-    let faults = faults.iter();
-    let faults = faults.map(|fault| format!("damaged journal: {fault}"));
+    let faults = faults
+        .iter()
+        .map(|fault| format!("damaged journal: {fault}"));
     let lines: Vec<String> = changes.chain(faults).collect();
     print(&match lines.is_empty() {
         true => "nothing to restore".to_owned(),
@@ -39,9 +38,10 @@ fn told(changes: impl Iterator<Item = String>, faults: &[DamagedLine]) -> Result
 }
 
 fn done(complete: bool) -> Exit {
-    match complete {
-        true => Exit::Done,
-        false => Exit::Requirements,
+    if complete {
+        Exit::Done
+    } else {
+        Exit::Requirements
     }
 }
 
@@ -51,16 +51,11 @@ pub fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
         return Ok(named.to_owned());
     }
     let root = rustix::process::geteuid().is_root();
-    let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-    let folder = default_folder(
-        root,
-        state.as_deref().map(Path::new),
-        home.as_deref().map(Path::new),
-    );
-    folder.ok_or_else(|| {
-        Fault::new(
-            Exit::Usage,
-            "find the journals: neither XDG_STATE_HOME nor HOME is set; name them with --journal",
-        )
+    let [state, home] =
+        ["XDG_STATE_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    default_folder(root, state.as_deref(), home.as_deref()).ok_or_else(|| {
+        let why =
+            "find the journals: neither XDG_STATE_HOME nor HOME is set; name them with --journal";
+        Fault::new(Exit::Usage, why)
     })
 }

@@ -2,16 +2,18 @@
 //! folder, and the end of a run.
 
 use crate::config;
-use crate::output::say;
+use crate::output::{say, unread};
 use q2c_engine::TimeSource;
 use q2c_engine::floor;
 use q2c_model::{CpuId, Fault, OrFault};
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,6 @@ pub fn program() -> String {
 
 /// The result of a command in a run folder or a file, if it has this schema.
 pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> Result<T, Fault> {
-    /// The field that every result has.
     #[derive(Deserialize)]
     struct Head {
         schema: String,
@@ -40,16 +41,30 @@ pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> R
         true => run.join("result.json"),
         false => run.to_owned(),
     };
-    let bad = |why: String| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let text = text.map_err(|e| bad(e.to_string()))?;
-    let no_result = |e| bad(format!("expected a result of {command}, found {e}"));
+    let text = text.map_err(|error| unread(&path, error))?;
+    let no_result = |e| unread(&path, format!("expected a result of {command}, found {e}"));
     let head: Head = serde_json::from_str(&text).map_err(no_result)?;
     if head.schema != schema {
         let found = head.schema.escape_debug();
-        return Err(bad(format!("expected schema {schema}, found `{found}`")));
+        let why = format!("expected schema {schema}, found `{found}`");
+        return Err(unread(&path, why));
     }
     serde_json::from_str(&text).map_err(no_result)
+}
+
+/// Says on stderr which folder a run has, and returns its path.
+pub fn announce(folder: &RunDir) -> PathBuf {
+    say(&format!("run folder {}", folder.path().display()));
+    folder.path().to_owned()
+}
+
+/// The words of a command, as plans and results have them.
+pub fn in_words(command: &[OsString]) -> Vec<String> {
+    let words = command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    words.collect()
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
@@ -64,9 +79,9 @@ pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
 pub fn publish(
     folder: RunDir,
     state: RunState,
-    result: &impl Serialize,
-    page: &str,
+    result: &(impl Serialize + Reported),
 ) -> Result<(), Fault> {
+    let page = result.document().page().or_exit(Exit::Internal)?;
     folder.publish_json("result.json", result)?;
     folder.publish("report.html", |out| out.write_all(page.as_bytes()))?;
     if let Some(taken) = config::taken() {
@@ -75,7 +90,6 @@ pub fn publish(
     folder.finish(state).map_err(Fault::from)
 }
 
-/// Says where the report is.
 pub fn tell_report(folder: &Path) {
     say(&format!("report: {}", folder.join("report.html").display()));
 }
@@ -96,19 +110,16 @@ pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
 
 /// Says that a run was stopped after some of its trials, and how to go on.
 pub fn tell_stopped(folder: &Path) {
+    let resume = resume(folder);
     say(&format!(
-        "stopped: the finished trials are in the report; {} goes on",
-        resume(folder)
+        "stopped: the finished trials are in the report; {resume} goes on"
     ));
 }
 
 /// The command line that goes on with the run in `folder`.
 pub fn resume(folder: &Path) -> String {
-    let command = RunDir::inspect(folder).map_or_else(
-        |_| "q2c COMMAND".to_owned(),
-        |(record, _)| format!("q2c {}", record.name),
-    );
-    format!("{command} --resume {}", quoted(folder))
+    let name = RunDir::inspect(folder).map_or("COMMAND".to_owned(), |(record, _)| record.name);
+    format!("q2c {name} --resume {}", quoted(folder))
 }
 
 /// A path as one word of a shell.
@@ -129,19 +140,18 @@ pub fn keep_for_resume(bench: Workbench, folder: &Path) {
 /// Names the scratch file that an earlier session left for a run that is complete now. It is not
 /// removed: a later run may have it as its target.
 pub fn tell_no_longer_needed(scratch: &Path) {
+    let scratch = scratch.display();
     say(&format!(
-        "the run is complete and does not need {} any more: remove it when it is not wanted",
-        scratch.display()
+        "the run is complete and does not need {scratch} any more: remove it when it is not wanted"
     ));
 }
 
 /// Names the scratch file that was kept for the run in `folder`, if there is one.
 pub fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
     if let Some(scratch) = scratch {
+        let (scratch, resume) = (scratch.display(), resume(folder));
         say(&format!(
-            "kept {} for {}; remove it when it is not wanted",
-            scratch.display(),
-            resume(folder)
+            "kept {scratch} for {resume}; remove it when it is not wanted"
         ));
     }
 }

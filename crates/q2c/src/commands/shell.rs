@@ -10,7 +10,6 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Prints the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "q2c", &mut script);
@@ -22,19 +21,15 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
 /// are there are replaced.
 pub fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let folder = &args.folder;
-    let bad = |e: std::io::Error| {
-        format!(
-            "write the man pages into {}: {e}; name a folder",
-            folder.display()
-        )
-    };
-    fs::create_dir_all(folder)
-        .map_err(bad)
-        .or_exit(Exit::Usage)?;
     // Building gives commands of commands their whole names.
     let mut program = Cli::command();
     program.build();
-    pages(&program, folder).map_err(bad).or_exit(Exit::Usage)?;
+    let written = fs::create_dir_all(folder).and_then(|()| pages(&program, folder));
+    written.map_err(|error| {
+        let folder = folder.display();
+        let why = format!("write the man pages into {folder}: {error}; name a folder");
+        Fault::new(Exit::Usage, why)
+    })?;
     Ok(Exit::Done)
 }
 

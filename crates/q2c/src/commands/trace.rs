@@ -16,7 +16,6 @@ use q2c_trace::{Counting, SCHEMA_VERSION, Scan, TraceReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs the command that was asked for.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
@@ -28,7 +27,6 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
 }
 
-/// Prints what the trace at `path` holds.
 pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Fault> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let (mut counting, mut ids, mut doubled) = (Counting::default(), Ids::default(), 0);

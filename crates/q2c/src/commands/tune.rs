@@ -23,7 +23,6 @@ use q2c_workbench::calibrate::Store;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Tunes: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.program.check().or_exit(Exit::Usage)?;
     start_threads().or_exit(Exit::Environment)?;
@@ -36,21 +35,18 @@ pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
         }
         return tuned(one::tune(Job::resumed(plan, folder), stop)?, &limits);
     }
-    match program::recorded(args, stop)? {
-        Some(program) => {
-            let settings = args.for_program(&program.program.copied);
-            begin(settings, Some(program), stop)
-        }
-        None => begin(args.clone(), None, stop),
-    }
+    let program = program::recorded(args, stop)?;
+    let settings = match &program {
+        Some(recorded) => args.for_program(&recorded.program.copied),
+        None => args.clone(),
+    };
+    begin(settings, program, stop)
 }
 
-/// The limits of a run over so many numbers of jobs.
 fn limits(args: &TuneSettings, numbers: usize) -> Result<Limits<'_>, Fault> {
-    let schema = if numbers > 1 {
-        tune_jobs::SCHEMA
-    } else {
-        SCHEMA
+    let schema = match numbers {
+        0 | 1 => SCHEMA,
+        _ => tune_jobs::SCHEMA,
     };
     Limits::new(&args.limits, schema)
 }
@@ -109,7 +105,6 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
     Err(Fault::new(Exit::Usage, why))
 }
 
-/// Tells the result of a run of one number of jobs, and ends it.
 fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Fault> {
     let told = ran.outcome.and_then(|(result, state)| {
         show(&result, ran.json)?;

@@ -24,6 +24,8 @@ pub(super) fn with(command: Command, words: &[&str], settings: &[&Setting]) -> C
 }
 
 fn with_default(arg: Arg, setting: &Setting) -> Arg {
+    // Defaults live as long as the program.
+    let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let texts: Vec<&str> = typed(&arg, setting).into_iter().map(kept).collect();
     arg.default_values(texts)
 }
@@ -38,19 +40,14 @@ fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
     }
 }
 
-/// Defaults live as long as the program.
-fn kept(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
-}
-
 /// The settings whose values do not fit the options that they set.
 pub(super) fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
-    let settings = config.settings.iter();
-    let faults = settings.filter_map(|setting| {
-        let mut commands = COMMANDS.iter();
-        commands.find_map(|known| fault(setting, known, program))
-    });
-    faults.collect()
+    let fault = |setting| {
+        COMMANDS
+            .iter()
+            .find_map(|known| fault(setting, known, program))
+    };
+    config.settings.iter().filter_map(fault).collect()
 }
 
 fn fault(setting: &Setting, known: &Known, program: &Command) -> Option<WrongSetting> {

@@ -4,17 +4,13 @@
 use q2c_config::{DEFAULTS, Key, Table};
 
 const fn key(name: &'static str) -> Key {
-    Key {
-        name,
-        is_path: false,
-    }
+    let is_path = false;
+    Key { name, is_path }
 }
 
 const fn path(name: &'static str) -> Key {
-    Key {
-        name,
-        is_path: true,
-    }
+    let is_path = true;
+    Key { name, is_path }
 }
 
 const OUT: Key = path("out");
@@ -30,12 +26,10 @@ const JOBS: Key = key("jobs");
 const SUBMITTERS: Key = key("submitters");
 const MAX_LATENESS: Key = key("max-lateness");
 
-/// The keys of the table for all commands.
 const SHARED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET];
 
 /// What commands that measure cells of a workload in trials have in common.
 const MEASURED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET, TRIALS, JOBS];
-/// What commands that replay a trace have in common.
 const REPLAYED: &[Key] = &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS];
 /// What commands have whose result can be held against limits.
 const LIMITS: &[Key] = &[FAIL_IF, BASELINE];
@@ -90,76 +84,44 @@ pub(super) const IN_JOB_FILES: [&str; 7] = [
     "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
 ];
 
-/// A command with the keys that hold for it.
 pub(super) struct Known {
     /// Its words: `poll tune-kernel`.
     pub command: &'static str,
     pub keys: &'static [Key],
 }
 
+const fn known(command: &'static str, keys: &'static [Key]) -> Known {
+    Known { command, keys }
+}
+
 /// The commands. Those of one word have a table of that name.
 pub(super) const COMMANDS: &[Known] = &[
-    Known {
-        command: "tune",
-        keys: &TUNE,
-    },
-    Known {
-        command: "bench",
-        keys: &BENCH,
-    },
-    Known {
-        command: "calibrate",
-        keys: &[OUT, CPUS, SEED, BS, JOBS],
-    },
-    Known {
-        command: "replay",
-        keys: &REPLAY,
-    },
-    Known {
-        command: "compare",
-        keys: REPLAYED,
-    },
-    Known {
-        command: "diff",
-        keys: &[FAIL_IF],
-    },
-    Known {
-        command: "fs bench",
-        keys: &[OUT, SEED],
-    },
-    Known {
-        command: "place run",
-        keys: &[OUT],
-    },
-    Known {
-        command: "poll tune-kernel",
-        keys: &[OUT],
-    },
-    Known {
-        command: "reproduce",
-        keys: &[OUT, SEED],
-    },
-    Known {
-        command: "runs",
-        keys: &[OUT],
-    },
-    Known {
-        command: "report",
-        keys: &[OUT],
-    },
+    known("tune", &TUNE),
+    known("bench", &BENCH),
+    known("calibrate", &[OUT, CPUS, SEED, BS, JOBS]),
+    known("replay", &REPLAY),
+    known("compare", REPLAYED),
+    known("diff", &[FAIL_IF]),
+    known("fs bench", &[OUT, SEED]),
+    known("place run", &[OUT]),
+    known("poll tune-kernel", &[OUT]),
+    known("reproduce", &[OUT, SEED]),
+    known("runs", &[OUT]),
+    known("report", &[OUT]),
 ];
 
-/// The tables that the file may have.
 pub(super) fn tables() -> Vec<Table<'static>> {
     let shared = Table {
         name: DEFAULTS,
         keys: SHARED,
     };
-    let own = COMMANDS.iter().filter(|of| of.has_table());
-    let own = own.map(|of| Table {
-        name: of.command,
-        keys: of.keys,
-    });
+    let own = COMMANDS.iter().filter(|known| known.has_table());
+    let own = own.map(
+        |&Known {
+             command: name,
+             keys,
+         }| Table { name, keys },
+    );
     std::iter::once(shared).chain(own).collect()
 }
 
@@ -178,7 +140,6 @@ impl Known {
     }
 }
 
-/// Whether a key may stand in the table for all commands.
 pub(super) fn is_shared(key: &str) -> bool {
     SHARED.iter().any(|of| of.name == key)
 }

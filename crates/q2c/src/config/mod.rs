@@ -7,7 +7,7 @@ mod keys;
 mod tests;
 
 use crate::args::{Cli, ConfigArgs};
-use crate::output::say;
+use crate::output::{say, unread};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
@@ -31,7 +31,6 @@ pub fn taken() -> Option<&'static str> {
     TAKEN.get().map(String::as_str)
 }
 
-/// A command line that cannot be carried out.
 #[derive(Debug)]
 pub enum Refused {
     /// The words themselves are wrong, or ask for help.
@@ -52,26 +51,19 @@ impl From<Fault> for Refused {
     }
 }
 
-/// A file that was looked for.
 pub enum Found {
-    /// There is none, or it is left out.
     None,
-    /// There is one without a fault.
     Sound(Config),
-    /// There is one with these faults.
     Faulty(PathBuf, Vec<WrongSetting>),
 }
 
-/// Reads a command line, with what the file says about it.
 pub fn read(mut words: Vec<OsString>) -> Result<Cli, Refused> {
     let typed = Cli::command().try_get_matches_from(&words)?;
     let cli = Cli::from_arg_matches(&typed)?;
     let (command, options) = innermost(&typed);
     let known = COMMANDS.iter().find(|known| known.command == command);
-    let before_own = words.iter().take_while(|word| *word != "--");
-    let names = before_own
-        .filter_map(|word| word.to_str())
-        .any(|word| named(word).is_some());
+    let mut before_own = words.iter().take_while(|word| *word != "--");
+    let names = before_own.any(|word| word.to_str().is_some_and(|word| named(word).is_some()));
     if known.is_none() && !names {
         return Ok(cli);
     }
@@ -84,11 +76,8 @@ pub fn read(mut words: Vec<OsString>) -> Result<Cli, Refused> {
     let file = config.path.display().to_string();
     let targets = q2c_config::replace(&mut words, &config.targets, &file).or_exit(Exit::Usage)?;
     let settings = known.map_or(Vec::new(), |known| held(&config, known, options));
-    let program = defaults::with(
-        Cli::command(),
-        &command.split(' ').collect::<Vec<_>>(),
-        &settings,
-    );
+    let typed: Vec<&str> = command.split(' ').collect();
+    let program = defaults::with(Cli::command(), &typed, &settings);
     let cli = Cli::from_arg_matches(&program.try_get_matches_from(&words)?)?;
     tell(&config, &targets, &settings);
     let sets_something = !(targets.is_empty() && settings.is_empty());
@@ -118,8 +107,7 @@ fn held<'a>(config: &'a Config, known: &Known, options: &ArgMatches) -> Vec<&'a 
         !(typed || resumed || in_job_file)
     };
     let keys = known.keys.iter().map(|key| key.name);
-    let settings = keys.filter(|key| holds(key));
-    settings
+    keys.filter(|key| holds(key))
         .filter_map(|key| config.setting(known.command, key, is_shared(key)))
         .collect()
 }
@@ -128,34 +116,35 @@ fn goes_on(options: &ArgMatches) -> bool {
     is_given(options, "resume")
 }
 
-/// Whether an option that not every command has was given.
 fn is_given(options: &ArgMatches, id: &str) -> bool {
     options.try_contains_id(id).unwrap_or(false)
 }
 
 /// Says what holds by the file, so that nothing in a run is a surprise.
 fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Setting]) {
-    let targets = targets
-        .iter()
-        .map(|(name, target)| format!("@{name} = {target}"));
-    let settings = settings.iter().map(|setting| in_words(setting));
-    let told: Vec<String> = targets.chain(settings).collect();
+    let told = what_it_sets(targets, settings.iter().copied());
     if !told.is_empty() {
-        say(&format!(
-            "from {}: {}",
-            config.path.display(),
-            told.join(", ")
-        ));
+        say(&format!("from {}: {told}", config.path.display()));
     }
 }
 
-/// A setting in words: `tune.seconds = 2s`.
-pub fn in_words(setting: &Setting) -> String {
+/// Targets and settings in words: `@disk = sim:50us, tune.seconds = 2s`.
+pub fn what_it_sets<'a>(
+    targets: &BTreeMap<String, String>,
+    settings: impl Iterator<Item = &'a Setting>,
+) -> String {
+    let targets = targets
+        .iter()
+        .map(|(name, target)| format!("@{name} = {target}"));
+    let all: Vec<String> = targets.chain(settings.map(in_words)).collect();
+    all.join(", ")
+}
+
+fn in_words(setting: &Setting) -> String {
     let texts: Vec<&str> = setting.texts().collect();
     format!("{} = {}", setting.name(), texts.join(" and "))
 }
 
-/// The file that holds for this command line, if there is one.
 fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     match look(args)? {
         Found::None => Ok(None),
@@ -164,29 +153,28 @@ fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     }
 }
 
-/// Looks for the file, and reads it.
 pub fn look(args: &ConfigArgs) -> Result<Found, Fault> {
     match located(args)? {
         None => Ok(Found::None),
         Some(path) => {
             let text = whole_file::read_text(&path, whole_file::BY_HAND);
-            let text = text.map_err(|error| format!("read {}: {error}", path.display()));
-            parsed(path, &text.or_exit(Exit::Input)?)
+            let text = text.map_err(|error| unread(&path, error))?;
+            Ok(parsed(path, &text))
         }
     }
 }
 
-fn parsed(path: PathBuf, text: &str) -> Result<Found, Fault> {
+fn parsed(path: PathBuf, text: &str) -> Found {
     let config = match q2c_config::parse(&path, text, &keys::tables()) {
         Ok(config) => config,
-        Err(faults) => return Ok(Found::Faulty(path, faults)),
+        Err(faults) => return Found::Faulty(path, faults),
     };
     let mut faults = defaults::faults(&config, &Cli::command());
     faults.sort_by_key(|fault| fault.place);
-    Ok(match faults.is_empty() {
+    match faults.is_empty() {
         true => Found::Sound(config),
         false => Found::Faulty(path, faults),
-    })
+    }
 }
 
 /// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
@@ -223,21 +211,17 @@ fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
         0 | 1 => String::new(),
         n => format!("; {} more are told by q2c doctor", n - 1),
     };
-    let first = first.unwrap_or_default();
-    Fault::new(
-        Exit::Input,
-        format!("read {}: {first}{more}", path.display()),
-    )
+    unread(path, first.unwrap_or_default() + &more)
 }
 
-/// The failure of a name where there is no file.
 fn no_names(args: &ConfigArgs, words: &[OsString]) -> Fault {
     let mut words = words.iter().filter_map(|word| word.to_str());
     let name = words.find_map(|word| named(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
-    let found = match args.no_config {
-        true => "--no-config",
-        false => "none",
+    let found = if args.no_config {
+        "--no-config"
+    } else {
+        "none"
     };
     let why = format!(
         "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {found}; a file of \

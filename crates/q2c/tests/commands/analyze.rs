@@ -1,7 +1,7 @@
 //! Tests of `q2c analyze`.
 
 use crate::blktrace::Event;
-use crate::program::{number, q2c};
+use crate::program::{has_words, number, q2c, run_q2c, split};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
 use serde_json::{Value, json};
@@ -48,10 +48,9 @@ fn two_files(folder: &Path) {
 fn check(result: &Value) {
     let of = |pointer: &str| number(result, pointer);
     assert_eq!(result["schema"], "q2c.analyze/1");
-    assert_eq!(
-        (of("/requests"), of("/completed"), of("/issued")),
-        (10.0, 10.0, 10.0)
-    );
+    assert_eq!(of("/requests"), 10.0);
+    assert_eq!(of("/completed"), 10.0);
+    assert_eq!(of("/issued"), 10.0);
     for (stage, ns) in [
         ("Q2G", 10_000.0),
         ("G2D", 20_000.0),
@@ -69,14 +68,10 @@ fn check(result: &Value) {
     }
     assert_eq!(of("/stages/Q2Q/mean_ns"), 50_000.0);
     // The reads last from 0 to 550 us: ten of 100 us each, at most two in flight at a time.
-    assert_eq!(
-        (of("/span_ns"), of("/in_flight/sum_q2c_ns")),
-        (550_000.0, 1_000_000.0)
-    );
-    assert_eq!(
-        (of("/in_flight/integral_ns"), of("/in_flight/most")),
-        (1_000_000.0, 2.0)
-    );
+    assert_eq!(of("/span_ns"), 550_000.0);
+    assert_eq!(of("/in_flight/sum_q2c_ns"), 1_000_000.0);
+    assert_eq!(of("/in_flight/integral_ns"), 1_000_000.0);
+    assert_eq!(of("/in_flight/most"), 2.0);
     assert_eq!(result["groups"]["process"][0]["key"], "db (42)");
     // Each read starts 56 sectors behind the end of the one before.
     assert_eq!(of("/seeks/0/mean_sectors"), 56.0);
@@ -94,20 +89,9 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     check(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
-    let import = [
-        "trace",
-        "import",
-        "nvme0n1",
-        "--format",
-        "blktrace",
-        "--out",
-        "t.parquet",
-    ];
+    let import = split("trace import nvme0n1 --format blktrace --out t.parquet");
     let info = q2c(folder.path(), &import).done();
-    assert!(
-        info.contains("10 records") && info.contains("259:0 (10)"),
-        "{info}"
-    );
+    has_words(&info, &["10 records", "259:0 (10)"]);
     let imported = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
     check(&imported);
     for part in [
@@ -120,26 +104,6 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
         "unmatched",
     ] {
         assert_eq!(imported[part], direct[part], "{part}");
-    }
-}
-
-#[test]
-fn the_table_names_stages_rates_and_the_largest_stages() {
-    let folder = tempfile::tempdir().unwrap();
-    two_files(folder.path());
-    let said = q2c(folder.path(), &["analyze", "nvme0n1"]).done();
-    for words in [
-        "nvme0n1 · 10 I/Os in 550 us · block layer",
-        "D2C",
-        "70.0 us",
-        "most time: D2C, 70.0 % of the time from queued to complete (Q2C): ",
-        "before the device: most in G2D, 20.0 % of Q2C: ",
-        "rate: 18.2 K I/Os and ",
-        "over the 550 us from the trace's first event to its last",
-        "of the I/Os 100 % are reads and 0 % writes; of the bytes 100 % were read",
-        "warning missing-cpu-files",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
     }
 }
 
@@ -247,27 +211,10 @@ fn what_cannot_be_analysed_is_said() {
 fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let folder = tempfile::tempdir().unwrap();
     two_files(folder.path());
-    let arguments = [
-        "analyze",
-        "nvme0n1",
-        "--json",
-        "--html",
-        "a.html",
-        "--window",
-        "120us..130us",
-    ];
+    let arguments = split("analyze nvme0n1 --json --html a.html --window 120us..130us");
     let run = q2c(folder.path(), &arguments);
     let result = run.json();
     let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
-    for words in [
-        "Where does the time between Q and C go?",
-        "<p class=\"of\">most time</p>",
-        "most in G2D, 20.0 % of Q2C",
-        "of the I/Os 100 % are reads",
-        "What happens to single I/Os?",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
     // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
     let window = result["excerpts"]
         .as_array()
@@ -284,11 +231,8 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     assert_eq!(queued, [50_000.0, 100_000.0]);
     q2c(folder.path(), &["analyze", "nvme0n1", "--html", "a.html"])
         .refused(2, &["a.html", "existing file"]);
-    q2c(
-        folder.path(),
-        &["analyze", "nvme0n1", "--window", "2ms..1ms"],
-    )
-    .refused(2, &["the first the smaller"]);
+    run_q2c(folder.path(), "analyze nvme0n1 --window 2ms..1ms")
+        .refused(2, &["the first the smaller"]);
     fs::write(folder.path().join("result.json"), result.to_string()).unwrap();
     let again = ["report", "result.json", "--html", "b.html"];
     q2c(folder.path(), &again).done();
@@ -297,10 +241,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
         page
     );
     let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
-    assert!(
-        table.contains("all,,D2C,,,70000,70000,70000,70000,10,"),
-        "{table}"
-    );
+    has_words(&table, &["all,,D2C,,,70000,70000,70000,70000,10,"]);
 }
 
 /// Writes a trace of 259:0, which had four queues of two CPUs each while it was recorded, and of
@@ -358,40 +299,21 @@ fn queues_by_device_and_direction() {
             .unwrap()
     };
     let (known, unknown) = (of("259:0"), of("8:0"));
-    assert_eq!(
-        (&known["queues"], &unknown["queues"]),
-        (&json!(4), &Value::Null)
-    );
+    assert_eq!(known["queues"], json!(4));
+    assert_eq!(unknown["queues"], Value::Null);
     let (reads, writes) = (&known["reads"], &known["writes"]);
-    assert_eq!(
-        (&reads["unused"], &writes["unused"]),
-        (&json!([2, 3]), &json!([0, 1]))
-    );
-    assert_eq!(
-        (&reads["even"]["verdict"], &reads["map"]["verdict"]),
-        (&json!("uneven"), &json!("as-mapped"))
-    );
+    assert_eq!(reads["unused"], json!([2, 3]));
+    assert_eq!(writes["unused"], json!([0, 1]));
+    assert_eq!(reads["even"]["verdict"], json!("uneven"));
+    assert_eq!(reads["map"]["verdict"], json!("as-mapped"));
     assert_eq!(number(reads, "/queues/0/expected"), 0.75);
     assert_eq!(number(reads, "/even/queues"), 4.0);
     assert_eq!(number(writes, "/map/misplaced"), 0.25);
     assert_eq!(number(writes, "/map/off_map"), 15.0);
     assert_eq!(writes["map"]["verdict"], "otherwise");
     assert_eq!(number(known, "/all/requests"), 460.0);
-    assert_eq!(
-        (&unknown["all"]["unused"], &unknown["writes"]),
-        (&Value::Null, &Value::Null)
-    );
-    fs::write(folder.path().join("r.json"), result.to_string()).unwrap();
-    let again = q2c(folder.path(), &["report", "r.json"]).done();
-    let said = again.replace("\n  ", " ");
-    for words in [
-        "reads by queue of 259:0: 400 in 2 of 4 queues (unused: 2-3); over all queues uneven",
-        "writes by queue of 259:0: 60 in 2 of 4 queues (unused: 0-1)",
-        "not spread as the map from CPUs to queues has it (25.0 % in other queues than expected)",
-        "reads by queue of 8:0: 10 in 1 queue; how many the device has, the trace does not tell",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
+    assert_eq!(unknown["all"]["unused"], Value::Null);
+    assert_eq!(unknown["writes"], Value::Null);
 }
 
 /// A table of starts and latencies is analysed as that: Q2C, and no stage, bottleneck or seek is

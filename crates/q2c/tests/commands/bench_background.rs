@@ -1,6 +1,6 @@
 //! Tests of background jobs, sleeps and leads of `q2c bench` on devices whose speed is known.
 
-use crate::program::{number, q2c, run_in};
+use crate::program::{has_words, number, q2c, run_in, split, texts, within};
 use serde_json::Value;
 
 /// A device that serves one request of 5 ms at a time: 200 per second, for all jobs together.
@@ -20,10 +20,7 @@ fn result(words: &[&str]) -> Value {
 /// Checks a figure up to the I/Os at the edges of a trial.
 #[track_caller]
 fn about(value: f64, wanted: f64) {
-    assert!(
-        (value / wanted - 1.0).abs() < 0.005,
-        "{value}, expected {wanted}"
-    );
+    within(value, wanted, 0.005);
 }
 
 /// The one server is shared fairly: a job has all 200 requests per second alone, 100 beside one
@@ -69,10 +66,8 @@ fn phases_are_parts_of_one_trial() {
         assert_eq!(courses.len(), 2, "{cell:#}");
         let course = courses[0].as_array().unwrap();
         assert_eq!(course.len(), 5);
-        assert_eq!(
-            (&course[0]["counted"], &course[1]["counted"]),
-            (&false.into(), &true.into())
-        );
+        assert_eq!(course[0]["counted"], false);
+        assert_eq!(course[1]["counted"], true);
         // A slice ends with the I/O that is in flight at its end.
         let at = course[0]["begin_s"].as_f64().unwrap();
         assert!((begin..begin + 0.005).contains(&at), "{at} {begin}");
@@ -89,21 +84,11 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
-    let device = [
-        "bench",
-        "sim:5ms,servers=2",
-        "--method",
-        methods,
-        "--jobs",
-        "1,2",
-    ];
-    let printed = q2c(folder, &[&device[..], &SHORT].concat()).done();
+    let device = ["bench", "sim:5ms,servers=2", "--method", methods];
+    let printed = q2c(folder, &[&device[..], &["--jobs", "1,2"], &SHORT].concat()).done();
     let words: Vec<&str> = printed.split_whitespace().collect();
     let words = words.join(" ");
-    assert!(
-        words.contains("effective sleep 2.00 ms, slept"),
-        "{printed}"
-    );
+    has_words(&words, &["effective sleep 2.00 ms, slept"]);
     assert!(printed.contains("lead:"), "{printed}");
     let run = run_in(folder);
     let run = run.to_str().unwrap();
@@ -119,13 +104,11 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     }
     assert_eq!(cells(&result)[0]["effective_sleep_ns"], Value::Null);
     assert_eq!(number(&cells(&result)[4], "/miss_rate/median"), 1.0);
-    let leads = result["leads"].as_array().unwrap();
-    let measures: Vec<&str> = leads
-        .iter()
-        .map(|l| l["measure"].as_str().unwrap())
-        .collect();
-    assert_eq!(measures, ["iops", "kiops-per-core"]);
-    for leader in leads[0]["leaders"].as_array().unwrap() {
+    assert_eq!(
+        texts(&result, "leads", "measure"),
+        ["iops", "kiops-per-core"]
+    );
+    for leader in result["leads"][0]["leaders"].as_array().unwrap() {
         assert_ne!(leader["method"], "hybrid:fixed:9ms", "{leader}");
     }
     let csv = q2c(folder, &["report", run, "--csv"]).done();
@@ -165,21 +148,13 @@ fn a_background_that_cannot_run_is_told() {
 fn a_tuned_method_is_measured_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-4.json");
-    let words = [
-        "bench",
-        "sim:5ms",
-        "--method",
-        "interrupt",
-        "--tuned",
-        run,
-        "--json",
-    ];
+    let words = format!("bench sim:5ms --method interrupt --tuned {run} --json");
+    let words = split(&words);
     let result = q2c(folder.path(), &[&words[..], &SHORT].concat()).json();
-    let methods: Vec<&str> = cells(&result)
-        .iter()
-        .map(|c| c["method"].as_str().unwrap())
-        .collect();
-    assert_eq!(methods, ["interrupt", "hybrid:uring"]);
+    assert_eq!(
+        texts(&result, "cells", "method"),
+        ["interrupt", "hybrid:uring"]
+    );
     assert_eq!(
         result["job"]["tuned"]["methods"][0]["method"],
         "hybrid:uring"

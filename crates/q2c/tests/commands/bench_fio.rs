@@ -1,6 +1,6 @@
 //! Tests of `q2c bench --fio`.
 
-use crate::program::{number, q2c};
+use crate::program::{has_words, number, q2c, run_in, within};
 use q2c_testkit::random_mib;
 use std::fs;
 use std::path::Path;
@@ -23,12 +23,9 @@ fn sections_are_the_points_and_flags_win() {
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2, "{result:#}");
     for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
-        assert_eq!(
-            (&cell["jobs"], &cell["depth"]),
-            (&jobs.into(), &depth.into())
-        );
-        let iops = number(cell, "/iops/median");
-        assert!((iops / wanted - 1.0).abs() < 0.003, "{iops}");
+        assert_eq!(cell["jobs"], jobs);
+        assert_eq!(cell["depth"], depth);
+        within(number(cell, "/iops/median"), wanted, 0.003);
     }
     assert_eq!(number(&result, "/job/trial_seconds"), 1.0);
     assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);
@@ -38,35 +35,27 @@ fn sections_are_the_points_and_flags_win() {
 fn a_file_with_a_real_target() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("target"), random_mib()).unwrap();
-    fs::File::open(folder.path().join("target"))
-        .unwrap()
-        .sync_all()
-        .unwrap();
+    let target = fs::File::open(folder.path().join("target"));
+    target.unwrap().sync_all().unwrap();
     let job = "[j]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=target\nbs=8k\niodepth=4\nsize=75%\nruntime=1\n\
                cpus_allowed=0\ngroup_reporting\n";
     let ended = with(folder.path(), job, &["--json"]);
-    for said in [
-        "job.fio, line 11: group_reporting",
-        "job.fio, line 10: cpus_allowed",
-    ] {
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
-    }
+    has_words(
+        &ended.stderr,
+        &[
+            "job.fio, line 11: group_reporting",
+            "job.fio, line 10: cpus_allowed",
+        ],
+    );
     let result = ended.json();
     let cell = &result["cells"][0];
-    assert_eq!(
-        (&cell["engine"], &cell["method"]),
-        (&"libaio".into(), &"interrupt".into())
-    );
+    assert_eq!(cell["engine"], "libaio");
+    assert_eq!(cell["method"], "interrupt");
     assert_eq!((&cell["bs"], &cell["depth"]), (&8192.into(), &4.into()));
     assert_eq!(result["job"]["cpus"], serde_json::json!([0]));
     assert_eq!(result["job"]["span"], 786_432, "three quarters of 1 MiB");
-    let mut runs = fs::read_dir(folder.path().join("runs")).unwrap();
-    let run = runs.next().unwrap().unwrap().path();
-    assert_eq!(
-        fs::read_to_string(run.join("job.fio")).unwrap(),
-        job,
-        "the file is kept"
-    );
+    let kept = fs::read_to_string(run_in(folder.path()).join("job.fio"));
+    assert_eq!(kept.unwrap(), job, "the file is kept");
     let job = job.replace("75%", "2m");
     with(folder.path(), &job, &[]).refused(5, &["2097152 bytes", "1048576"]);
 }

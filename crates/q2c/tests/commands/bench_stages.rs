@@ -1,7 +1,7 @@
 //! Tests of `q2c bench --stages`. Refusals are tested everywhere. A capture is tested on this
 //! machine's disk where it is permitted, and is a counted skip elsewhere.
 
-use crate::program::{number, q2c, run_in};
+use crate::program::{has_words, number, q2c, run_in, run_q2c, split};
 use q2c_testkit::skip;
 use q2c_testkit::strict_json;
 use serde_json::Value;
@@ -9,20 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const POINTS: [&str; 12] = [
-    "--engine",
-    "io_uring,null",
-    "--method",
-    "interrupt",
-    "--jobs",
-    "1,2",
-    "--trials",
-    "1",
-    "--seconds",
-    "0.5",
-    "--warm-up",
-    "0.25",
-];
+const POINTS: &str =
+    "--engine io_uring,null --method interrupt --jobs 1,2 --trials 1 --seconds 0.5 --warm-up 0.25";
 
 /// Another program that reads a file of the disk all the time; it ends with this value.
 struct Reader(Child);
@@ -33,13 +21,7 @@ impl Reader {
         let file = fs::File::open(folder.join("other")).unwrap();
         file.sync_all().unwrap();
         // A few reads at a time: other tests that run meanwhile need the CPUs.
-        let words = [
-            "if=other",
-            "of=/dev/null",
-            "bs=4k",
-            "iflag=direct",
-            "count=20",
-        ];
+        let words = split("if=other of=/dev/null bs=4k iflag=direct count=20");
         let again = "while :; do dd \"$@\" 2>/dev/null || exit; sleep 0.05; done";
         let child = Command::new("timeout")
             .args(["60", "sh", "-c", again, "sh"])
@@ -60,7 +42,6 @@ impl Drop for Reader {
     }
 }
 
-/// The stages of the point with this engine and number of jobs.
 fn stages<'a>(result: &'a Value, engine: &str, jobs: u64) -> &'a Value {
     let mut cells = result["cells"].as_array().unwrap().iter();
     let found = cells.find(|cell| cell["engine"] == engine && cell["jobs"] == jobs);
@@ -134,8 +115,10 @@ fn each_number_of_jobs_has_its_stages() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = folder.path();
     let reader = Reader::start(folder);
-    let words = ["bench", "--scratch", "16m", "--stages", "--json"];
-    let ended = q2c(folder, &[&words[..], &POINTS].concat());
+    let ended = run_q2c(
+        folder,
+        &format!("bench --scratch 16m --stages --json {POINTS}"),
+    );
     drop(reader);
     let result = ended.json();
     assert_eq!(result["job"]["stages"], true);
@@ -168,13 +151,14 @@ fn is_read_back(folder: &Path) {
     let run = run_in(folder);
     let run = run.to_str().unwrap();
     let table = q2c(folder, &["report", run]).done();
-    for words in [
-        "stage",
-        "bottleneck of io_uring interrupt over the jobs:",
-        "with the capture beside it",
-    ] {
-        assert!(table.contains(words), "{words}: {table}");
-    }
+    has_words(
+        &table,
+        &[
+            "stage",
+            "bottleneck of io_uring interrupt over the jobs:",
+            "with the capture beside it",
+        ],
+    );
     let json = q2c(folder, &["report", run, "--json"]).json();
     let kept = fs::read_to_string(Path::new(run).join("result.json")).unwrap();
     let kept: Value = strict_json(&kept);
@@ -193,8 +177,7 @@ fn a_background_is_not_in_the_stages() {
     let words = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
                  --trials 1 --seconds 0.5 --warm-up 0.25 --phases --background none \
                  --background rw=randread,bs=16k,depth=2";
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let result = q2c(folder.path(), &words).json();
+    let result = run_q2c(folder.path(), words).json();
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2);
     if let Some(why) = cells[0]["stages"]["unseen"].as_object() {
@@ -220,14 +203,9 @@ fn a_background_is_not_in_the_stages() {
 fn a_target_without_a_block_layer_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for target in ["sim:50us", "sim:lognormal(50us,0.3)"] {
-        let ended = q2c(
-            folder.path(),
-            &["bench", target, "--stages", "--seconds", "0.5"],
-        );
-        ended.refused(
-            5,
-            &[target, "--stages", "does not go through the block layer"],
-        );
+        let line = format!("bench {target} --stages --seconds 0.5");
+        let words = [target, "--stages", "does not go through the block layer"];
+        run_q2c(folder.path(), &line).refused(5, &words);
     }
     assert!(!folder.path().join("runs").exists());
 }

@@ -1,6 +1,5 @@
 //! Makes blktrace records of version 7, little-endian, as its format is documented.
 
-/// An event of process 42.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub ns: u64,
@@ -11,7 +10,6 @@ pub struct Event {
     pub category: u32,
     pub sector: u64,
     pub bytes: u32,
-    /// Major and minor number.
     pub device: (u32, u32),
 }
 

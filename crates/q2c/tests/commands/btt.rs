@@ -2,10 +2,9 @@
 //! which overlaps another.
 
 use crate::blktrace::{Event, file};
-use crate::program::{number, q2c};
+use crate::program::{number, put, q2c};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -105,11 +104,10 @@ fn means_extremes_and_counts_agree_with_btt() {
     let folder = tempfile::tempdir().unwrap();
     let events = trace();
     for cpu in 0..2 {
-        fs::write(
-            folder.path().join(format!("sda.blktrace.{cpu}")),
+        put(
+            &folder.path().join(format!("sda.blktrace.{cpu}")),
             file(&events, cpu),
-        )
-        .unwrap();
+        );
     }
     let theirs = by_btt(folder.path());
     let ours: Value = q2c(folder.path(), &["analyze", "sda", "--json"]).json();

@@ -1,6 +1,6 @@
 //! Tests of the configuration file.
 
-use crate::program::{q2c, q2c_command};
+use crate::program::{has_words, only_in, q2c, q2c_command, run_q2c};
 use q2c_testkit::waiting;
 use std::fs;
 use std::os::unix::fs::chown;
@@ -27,11 +27,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
             );
             let said = q2c(&below, &["bench", "@slow", "--trials", "2"]);
             assert_eq!(said.code, 7, "{}", said.stderr);
-            assert!(
-                said.stderr.contains("limit iops>1: broken by"),
-                "{}",
-                said.stderr
-            );
+            has_words(&said.stderr, &["limit iops>1: broken by"]);
             let told = said
                 .stderr
                 .lines()
@@ -45,17 +41,17 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
             ] {
                 assert_eq!(told.contains(word), there, "{word}: {told}");
             }
-            let mut runs = fs::read_dir(folder.path().join("kept")).unwrap();
-            let run = runs.next().unwrap().unwrap().path();
+            let run = only_in(&folder.path().join("kept"));
             let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
-            for line in [
-                "target = \"sim:1ms\"",
-                "seconds = 0.2",
-                "trials = 2",
-                "method = [\"poll\"]",
-            ] {
-                assert!(plan.contains(line), "{line}: {plan}");
-            }
+            has_words(
+                &plan,
+                &[
+                    "target = \"sim:1ms\"",
+                    "seconds = 0.2",
+                    "trials = 2",
+                    "method = [\"poll\"]",
+                ],
+            );
             let kept = run.join("config.toml");
             let text = fs::read_to_string(&kept).unwrap();
             assert!(
@@ -70,17 +66,8 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
 
             let elsewhere = tempfile::tempdir().unwrap();
             let kept = kept.to_str().unwrap();
-            let words = [
-                "bench",
-                "@slow",
-                "--trials",
-                "2",
-                "--config",
-                kept,
-                "--fail-if",
-                "iops>2000",
-            ];
-            let again = q2c(elsewhere.path(), &words);
+            let words = format!("bench @slow --trials 2 --config {kept} --fail-if iops>2000");
+            let again = run_q2c(elsewhere.path(), &words);
             assert_eq!(again.code, 0, "{}", again.stderr);
             assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
         },
@@ -114,17 +101,16 @@ fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
     write(folder.path(), "[tune]\ntrals = 3\nseconds = \"0\"\n");
     let (verdict, found) = check(&[]);
     assert_eq!(verdict, "warn");
-    assert!(
-        found.contains("line 2, column 1: expected a key of [tune]"),
-        "{found}"
-    );
+    has_words(&found, &["line 2, column 1: expected a key of [tune]"]);
     assert!(found.contains("did you mean `trials`?"), "{found}");
     write(folder.path(), "[tune]\ntrials = 0\nseconds = \"0\"\n");
     let (_, found) = check(&[]);
-    assert!(
-        found.contains("line 2, column 10: tune.trials: ")
-            && found.contains("line 3, column 11: tune.seconds: "),
-        "{found}"
+    has_words(
+        &found,
+        &[
+            "line 2, column 10: tune.trials: ",
+            "line 3, column 11: tune.seconds: ",
+        ],
     );
 }
 
@@ -154,7 +140,6 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
     assert_eq!(stdout, format!("no runs in {}\n", there.display()));
 }
 
-/// Leave to write is never taken from a file, neither as a setting nor by a name.
 #[test]
 fn no_file_allows_writing() {
     let folder = tempfile::tempdir().unwrap();

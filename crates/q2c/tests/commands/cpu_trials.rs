@@ -1,25 +1,16 @@
 //! The choice of CPUs on this machine's disk, where it has several CPUs and a device is known.
 
-use crate::program::q2c;
+use crate::program::{q2c, run_q2c};
 use q2c_testkit::skip;
 use serde_json::Value;
 
-const SHORT: [&str; 8] = [
-    "--seconds",
-    "0.2",
-    "--warm-up",
-    "0.25",
-    "--trials",
-    "1",
-    "--method",
-    "interrupt",
-];
+const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt";
 
-fn bench(cpus: &[&str]) -> (Value, String) {
+fn bench(cpus: &str) -> (Value, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let target = ["bench", "--scratch", "8m", "--json"];
-    let result = q2c(folder, &[&target[..], &SHORT, cpus].concat()).json();
+    let words = format!("bench --scratch 8m --json {SHORT} {cpus}");
+    let result = run_q2c(folder, &words).json();
     let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
     let run = runs
         .flatten()
@@ -33,7 +24,7 @@ fn bench(cpus: &[&str]) -> (Value, String) {
 #[test]
 fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
     let several = std::thread::available_parallelism().unwrap().get() > 1;
-    for auto in [&[][..], &["--cpus", "auto"]] {
+    for auto in ["", "--cpus auto"] {
         let (result, told) = bench(auto);
         if !several || result["target"]["device"].is_null() {
             let why = "it needs two CPUs and a target whose device is known";
@@ -57,7 +48,7 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         let shown = found.is_empty() || found.contains("no interrupt line");
         assert!(shown || found.contains("a job at depth 1"), "{found}");
     }
-    let (named, told) = bench(&["--cpus", "0"]);
+    let (named, told) = bench("--cpus 0");
     assert!(named["target"].get("cpu_trials").is_none(), "{named:#}");
     assert!(!told.contains("tried from"), "{told}");
 }

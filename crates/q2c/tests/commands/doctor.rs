@@ -1,6 +1,6 @@
 //! `q2c doctor` by use, and `--fix` on a loop device of the test's own.
 
-use crate::program::{Finished, q2c, q2c_command, refuses};
+use crate::program::{Finished, has_words, q2c, q2c_command, refuses, texts};
 use q2c_testkit::{busily, random_mib, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -26,7 +26,7 @@ const USES: [(&str, &str); 9] = [
 fn checks_are_sorted_by_use() {
     let folder = tempfile::tempdir().unwrap();
     let report = q2c(folder.path(), &["doctor", "--json"]).json();
-    let uses: Vec<&str> = list(&report, "uses", "use");
+    let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
     let first = |check: &Value| {
         let of = check["uses"][0].as_str().unwrap().to_owned();
@@ -34,7 +34,7 @@ fn checks_are_sorted_by_use() {
     };
     let checks = report["checks"].as_array().unwrap();
     assert!(checks.is_sorted_by_key(first));
-    let ids = list(&report, "checks", "id");
+    let ids = texts(&report, "checks", "id");
     for id in [
         "bpf",
         "btf",
@@ -97,11 +97,6 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     assert!(!text.contains(none), "{text}");
 }
 
-fn list<'a>(report: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
-    let all = report[list].as_array().unwrap().iter();
-    all.map(|one| one[key].as_str().unwrap()).collect()
-}
-
 #[test]
 fn hints_are_those_of_the_user() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,12 +115,12 @@ fn hints_are_those_of_the_user() {
 #[test]
 fn wrong_use_is_refused() {
     refuses(&[
-        (2, "doctor --dry-run", "--fix"),
-        (2, "doctor --only nomerges", "--fix"),
-        (2, "doctor --fix --json -- true", "--json"),
-        (2, "doctor --fix --dry-run -- true", "--dry-run"),
-        (2, "doctor --fix --only nothing", "no check nothing"),
-        (2, "doctor -- true", "--fix"),
+        "2 | doctor --dry-run | --fix",
+        "2 | doctor --only nomerges | --fix",
+        "2 | doctor --fix --json -- true | --json",
+        "2 | doctor --fix --dry-run -- true | --dry-run",
+        "2 | doctor --fix --only nothing | no check nothing",
+        "2 | doctor -- true | --fix",
     ]);
     let folder = tempfile::tempdir().unwrap();
     let gone = q2c(folder.path(), &["doctor", "--fix", "no-such-file"]);
@@ -215,16 +210,8 @@ impl Loop {
     fn words(&self) -> Vec<String> {
         let journal = self.journal().display().to_string();
         let device = format!("/dev/{}", self.name);
-        let words = [
-            "doctor",
-            "--fix",
-            "--only",
-            ONLY,
-            &device,
-            "--journal",
-            &journal,
-        ];
-        words.map(str::to_owned).to_vec()
+        let words = format!("doctor --fix --only {ONLY} {device} --journal {journal}");
+        words.split(' ').map(str::to_owned).collect()
     }
 
     fn fix(&self, more: &[&str]) -> Finished {
@@ -335,11 +322,7 @@ fn settings_stay_until_they_are_restored() {
     };
     let before = device.state();
     let fix = device.fix(&["--json"]);
-    assert!(
-        fix.stderr.contains("q2c restore --journal"),
-        "{}",
-        fix.stderr
-    );
+    has_words(&fix.stderr, &["q2c restore --journal"]);
     let fix = fix.json();
     let changed = |change: &Value| change["state"] == "changed";
     assert!(fix["changes"].as_array().unwrap().iter().all(changed));

@@ -1,155 +1,38 @@
 //! Errors name the next command, and that command is one that there is.
 
-use crate::program::{q2c, q2c_command};
+use crate::program::{q2c_command, refusal, run_q2c, split};
 use std::fs;
 use std::path::Path;
 
-/// A command line that is refused.
-struct Refused {
-    /// The words behind `q2c`.
-    line: &'static str,
-    code: i32,
-    /// What the message says, among other words.
-    says: &'static [&'static str],
-    /// The command that the message names, as it stands there; empty where it names none.
-    names: &'static str,
-}
-
-const fn refused(
-    line: &'static str,
-    code: i32,
-    says: &'static [&'static str],
-    names: &'static str,
-) -> Refused {
-    Refused {
-        line,
-        code,
-        says,
-        names,
-    }
-}
-
-const ALL: &[Refused] = &[
-    refused(
-        "tune",
-        2,
-        &["name a file or a block device"],
-        "q2c tune --scratch 1g",
-    ),
-    refused(
-        "calibrate",
-        2,
-        &["name a file or a block device"],
-        "q2c calibrate --scratch 1g",
-    ),
-    refused(
-        "bench",
-        2,
-        &["name a file or a block device"],
-        "q2c bench --scratch 1g",
-    ),
-    refused(
-        "tune sim:50us --engine libaio",
-        2,
-        &["its own engine", "leave --engine out"],
-        "",
-    ),
-    refused("tune none.bin", 5, &["none.bin", "--scratch 1g"], ""),
-    refused("bench none.bin", 5, &["none.bin", "--scratch 1g"], ""),
-    refused(
-        "replay trace.parquet none.bin",
-        5,
-        &["none.bin", "such as sim:50us"],
-        "",
-    ),
-    refused(
-        "compare trace.parquet none.bin sim:50us",
-        5,
-        &["none.bin", "such as sim:50us"],
-        "",
-    ),
-    refused("replay trace.parquet", 2, &["name a target", "--map"], ""),
-    refused(
-        "replay trace.parquet --scratch 1g",
-        2,
-        &["no scratch file"],
-        "q2c replay --help",
-    ),
-    refused(
-        "compare trace.parquet --scratch 1g",
-        2,
-        &["no scratch file"],
-        "q2c compare --help",
-    ),
-    refused(
-        "trace import x.csv --nothing",
-        2,
-        &["--nothing"],
-        "q2c trace import --help",
-    ),
-    refused(
-        "trace info x.csv",
-        3,
-        &["PAR1"],
-        "q2c trace import x.csv --output NEW.parquet",
-    ),
-    refused(
-        "trace import trace.parquet -o y",
-        3,
-        &["no import"],
-        "q2c trace info trace.parquet",
-    ),
-    refused(
-        "analyze garbage.bin",
-        3,
-        &["--format"],
-        "q2c trace import --help",
-    ),
-    refused("analyze none", 3, &["name a q2c trace"], ""),
-    refused("report garbage.bin", 3, &["garbage.bin"], ""),
-    refused(
-        "tune sim:50us --cpus 4095",
-        2,
-        &["name some of them with --cpus"],
-        "",
-    ),
-    refused(
-        "experiment check none",
-        3,
-        &["none"],
-        "q2c reproduce --list",
-    ),
-    refused(
-        "poll sim trace.parquet --policy mean --cost x.csv",
-        3,
-        &["x.csv"],
-        "q2c calibrate --json",
-    ),
-    refused(
-        "replay trace.parquet sim:50us --part 50s..90s",
-        3,
-        &["another --part"],
-        "",
-    ),
-    refused(
-        "replay trace.parquet --map 9:9=sim:50us",
-        2,
-        &["0:0; name one of them"],
-        "",
-    ),
-    refused("report none", 3, &["none"], "q2c runs"),
-    refused("report .", 3, &["found none"], "q2c runs"),
-    refused(
-        "poll sim trace.parquet --policy nothing",
-        2,
-        &["unknown rule"],
-        "q2c poll sim --help",
-    ),
+/// Command lines that are refused, as [`refusal`] takes them. What begins with `q2c` is a command
+/// that the message names.
+const ALL: &[&str] = &[
+    "2 | tune | name a file or a block device | q2c tune --scratch 1g",
+    "2 | calibrate | name a file or a block device | q2c calibrate --scratch 1g",
+    "2 | bench | name a file or a block device | q2c bench --scratch 1g",
+    "2 | tune sim:50us --engine libaio | its own engine | leave --engine out",
+    "5 | tune none.bin | none.bin | --scratch 1g",
+    "5 | bench none.bin | none.bin | --scratch 1g",
+    "5 | replay trace.parquet none.bin | none.bin | such as sim:50us",
+    "5 | compare trace.parquet none.bin sim:50us | none.bin | such as sim:50us",
+    "2 | replay trace.parquet | name a target | --map",
+    "2 | replay trace.parquet --scratch 1g | no scratch file | q2c replay --help",
+    "2 | compare trace.parquet --scratch 1g | no scratch file | q2c compare --help",
+    "2 | trace import x.csv --nothing | --nothing | q2c trace import --help",
+    "3 | trace info x.csv | PAR1 | q2c trace import x.csv --output NEW.parquet",
+    "3 | trace import trace.parquet -o y | no import | q2c trace info trace.parquet",
+    "3 | analyze garbage.bin | --format | q2c trace import --help",
+    "3 | analyze none | name a q2c trace",
+    "3 | report garbage.bin | garbage.bin",
+    "2 | tune sim:50us --cpus 4095 | name some of them with --cpus",
+    "3 | experiment check none | none | q2c reproduce --list",
+    "3 | poll sim trace.parquet --policy mean --cost x.csv | x.csv | q2c calibrate --json",
+    "3 | replay trace.parquet sim:50us --part 50s..90s | another --part",
+    "2 | replay trace.parquet --map 9:9=sim:50us | 0:0; name one of them",
+    "3 | report none | none | q2c runs",
+    "3 | report . | found none | q2c runs",
+    "2 | poll sim trace.parquet --policy nothing | unknown rule | q2c poll sim --help",
 ];
-
-fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
 
 /// A trace of 100 reads of 80 us each.
 fn make_files(folder: &Path) {
@@ -158,7 +41,7 @@ fn make_files(folder: &Path) {
     let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
     fs::write(folder.join("latencies.txt"), latencies).unwrap();
     let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
-    q2c(folder, &words(import)).done();
+    run_q2c(folder, import).done();
 }
 
 #[test]
@@ -166,11 +49,12 @@ fn every_error_says_what_to_do_next() {
     let folder = tempfile::tempdir().unwrap();
     make_files(folder.path());
     for case in ALL {
-        let ended = q2c(folder.path(), &words(case.line));
+        let (code, line, says) = refusal(case);
+        let ended = run_q2c(folder.path(), line);
         let told = &ended.stderr;
-        assert_eq!(ended.code, case.code, "{}: {told}", case.line);
-        for said in case.says.iter().chain([&case.names]) {
-            assert!(told.contains(said), "{}: `{said}` in {told}", case.line);
+        assert_eq!(ended.code, code, "{line}: {told}");
+        for said in says {
+            assert!(told.contains(said), "{line}: `{said}` in {told}");
         }
         assert!(told.starts_with("q2c: failed to ") || told.contains("\nq2c: failed to "));
         assert!(!told.contains("failed to failed"), "{told}");
@@ -181,12 +65,9 @@ fn every_error_says_what_to_do_next() {
 #[test]
 fn the_commands_that_errors_name_are_there() {
     let folder = tempfile::tempdir().unwrap();
-    for named in ALL
-        .iter()
-        .map(|case| case.names)
-        .filter(|named| !named.is_empty())
-    {
-        let mut line = words(named);
+    let says = ALL.iter().flat_map(|case| refusal(case).2);
+    for named in says.filter(|said| said.starts_with("q2c ")) {
+        let mut line = split(named);
         line.push("--help");
         let output = q2c_command(folder.path(), &line[1..]).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,6 +1,6 @@
 //! Tests of `q2c fs bench` on file systems that it makes on loop devices.
 
-use crate::program::{q2c, q2c_command};
+use crate::program::{has_words, q2c, q2c_command, refuses, run_in, run_q2c, split};
 use q2c_testkit::skip;
 use serde_json::Value;
 use std::fs;
@@ -26,21 +26,7 @@ fn unable() -> Option<&'static str> {
     none.then_some("mke2fs is not installed")
 }
 
-/// A small run on ext4.
-const SMALL: [&str; 12] = [
-    "fs",
-    "bench",
-    "--fs",
-    "ext4",
-    "--size",
-    "256m",
-    "--file",
-    "1m",
-    "--seconds",
-    "0.1",
-    "--warm-up",
-    "0.05",
-];
+const SMALL: &str = "fs bench --fs ext4 --size 256m --file 1m --seconds 0.1 --warm-up 0.05";
 
 /// Loop devices that read and write a file in `folder`.
 fn loops_on(folder: &Path) -> usize {
@@ -58,18 +44,8 @@ fn points_ratios_and_all_reports() {
         return skip("points_ratios_and_all_reports", why);
     }
     let folder = tempfile::tempdir().unwrap();
-    let axes = [
-        "--rw",
-        "read,append",
-        "--io",
-        "direct,buffered",
-        "--jobs",
-        "1,2",
-        "--trials",
-        "2",
-        "--json",
-    ];
-    let result = q2c(folder.path(), &[&SMALL[..], &axes].concat()).json();
+    let axes = "--rw read,append --io direct,buffered --jobs 1,2 --trials 2 --json";
+    let result = run_q2c(folder.path(), &format!("{SMALL} {axes}")).json();
     assert_eq!(result["schema"], "q2c.fs/1");
     let cells = result["cells"].as_array().unwrap();
     // Reads at three levels, appends at two; direct and buffered; one and two jobs.
@@ -91,22 +67,15 @@ fn points_ratios_and_all_reports() {
     assert_eq!(ratios.len(), (2 + 1) * 2 * 2);
     assert_eq!(result["left_out"][0]["what"], "append blocks");
     let made = &result["file_systems"][0];
-    assert_eq!(
-        (&made["fs"], &made["size_bytes"]),
-        (&"ext4".into(), &(256 << 20).into())
-    );
+    assert_eq!(made["fs"], "ext4");
+    assert_eq!(made["size_bytes"], (256 << 20));
     read_back(folder.path(), &result);
     assert_eq!(loops_on(folder.path()), 0);
 }
 
 /// `q2c report` has the same figures in every form.
 fn read_back(folder: &Path, result: &Value) {
-    let run = fs::read_dir(folder.join("runs"))
-        .unwrap()
-        .last()
-        .unwrap()
-        .unwrap();
-    let run = run.path().to_str().unwrap().to_owned();
+    let run = run_in(folder).display().to_string();
     let again = q2c(folder, &["report", &run, "--json"]).json();
     assert_eq!(again, *result);
     let csv = q2c(folder, &["report", &run, "--csv"]).done();
@@ -137,12 +106,10 @@ fn a_program_has_its_figures() {
         "3",
         "--json",
     ];
-    let result = q2c(folder.path(), &[&SMALL[..], &program].concat()).json();
+    let result = q2c(folder.path(), &[&split(SMALL), &program[..]].concat()).json();
     let cell = &result["program"]["cells"][0];
-    assert_eq!(
-        (&cell["cpus"], &cell["value"]["median"]),
-        (&1.into(), &1.0.into())
-    );
+    assert_eq!(cell["cpus"], 1);
+    assert_eq!(cell["value"]["median"], 1.0);
     assert_eq!(cell["value"]["trials"], 3);
     let program = [
         "--macro",
@@ -154,13 +121,9 @@ fn a_program_has_its_figures() {
         "--trials",
         "1",
     ];
-    let failed = q2c(folder.path(), &[&SMALL[..], &program].concat());
+    let failed = q2c(folder.path(), &[&split(SMALL), &program[..]].concat());
     assert_eq!(failed.code, 6);
-    assert!(
-        failed.stderr.contains("find the metric"),
-        "{}",
-        failed.stderr
-    );
+    has_words(&failed.stderr, &["find the metric"]);
     assert!(failed.stderr.contains("made none"), "{}", failed.stderr);
 }
 
@@ -171,18 +134,8 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
         return skip("scans_read_from_the_device_as_far_ahead_as_asked", why);
     }
     let folder = tempfile::tempdir().unwrap();
-    let axes = [
-        "--rw",
-        "scan",
-        "--io",
-        "buffered",
-        "--readahead",
-        "0,1m",
-        "--jobs",
-        "1",
-    ];
-    let more = ["--sharing", "private", "--trials", "2", "--json"];
-    let result = q2c(folder.path(), &[&SMALL[..], &axes, &more].concat()).json();
+    let axes = "--rw scan --io buffered --readahead 0,1m --jobs 1 --sharing private --trials 2";
+    let result = run_q2c(folder.path(), &format!("{SMALL} {axes} --json")).json();
     let cells = result["cells"].as_array().unwrap();
     let ahead: Vec<_> = cells
         .iter()
@@ -197,11 +150,7 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
     assert!(iops(1) > 2.0 * iops(0), "{} against {}", iops(1), iops(0));
     let wrong = q2c(folder.path(), &["fs", "bench", "--readahead", "1m"]);
     assert_eq!(wrong.code, 2);
-    assert!(
-        wrong.stderr.contains("--rw scan --io buffered"),
-        "{}",
-        wrong.stderr
-    );
+    has_words(&wrong.stderr, &["--rw scan --io buffered"]);
 }
 
 #[test]
@@ -210,8 +159,8 @@ fn the_built_in_mix_has_jobs_per_minute() {
         return skip("the_built_in_mix_has_jobs_per_minute", why);
     }
     let folder = tempfile::tempdir().unwrap();
-    let mix = ["--mix", "--jobs", "1,2", "--trials", "2", "--json"];
-    let result = q2c(folder.path(), &[&SMALL[..], &mix].concat()).json();
+    let mix = format!("{SMALL} --mix --jobs 1,2 --trials 2 --json");
+    let result = run_q2c(folder.path(), &mix).json();
     let program = &result["program"];
     assert_eq!(program["command"], Value::Null);
     assert_eq!(program["metric"], "jobs per minute");
@@ -220,48 +169,26 @@ fn the_built_in_mix_has_jobs_per_minute() {
     for cell in cells {
         assert!(cell["value"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
-    let run = fs::read_dir(folder.path().join("runs")).unwrap();
-    let run = run.last().unwrap().unwrap().path();
+    let run = run_in(folder.path());
     let table = q2c(folder.path(), &["report", run.to_str().unwrap()]).done();
-    assert!(
-        table.contains("jobs per minute of the built-in mix"),
-        "{table}"
-    );
+    has_words(&table, &["jobs per minute of the built-in mix"]);
     assert!(table.contains("2 tasks"), "{table}");
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    for (more, code, words) in [
-        (
-            vec!["--fs", "fat"],
-            2,
-            "expected one of ext4, xfs, btrfs, f2fs",
-        ),
-        (vec!["--jobs", "200"], 2, "raise --size or lower --file"),
-        (vec!["--bs", "32m"], 2, "do not fit files of 16 MiB"),
-        (
-            vec!["--rw", "append", "--sharing", "blocks"],
-            2,
-            "no blocks of their own in a shared file",
-        ),
-        (vec!["--rw", "scan", "--sharing", "same"], 2, "--sharing"),
-        (vec!["--macro", "x"], 2, "--metric"),
-        (vec!["--macro", "x", "--metric", "y"], 2, "expected a group"),
-        (
-            vec!["/dev/null", "--fs", "ext4,xfs"],
-            2,
-            "one file system at a time",
-        ),
-    ] {
-        let done = q2c(folder.path(), &[&["fs", "bench"], &more[..]].concat());
-        assert_eq!(done.code, code, "{more:?}: {}", done.stderr);
-        assert!(done.stderr.contains(words), "{more:?}: {}", done.stderr);
-    }
+    refuses(&[
+        "2 | fs bench --fs fat | expected one of ext4, xfs, btrfs, f2fs",
+        "2 | fs bench --jobs 200 | raise --size or lower --file",
+        "2 | fs bench --bs 32m | do not fit files of 16 MiB",
+        "2 | fs bench --rw append --sharing blocks | no blocks of their own in a shared file",
+        "2 | fs bench --rw scan --sharing same | --sharing",
+        "2 | fs bench --macro x | --metric",
+        "2 | fs bench --macro x --metric y | expected a group",
+        "2 | fs bench /dev/null --fs ext4,xfs | one file system at a time",
+    ]);
 }
 
-/// A device is never written without leave.
 #[test]
 fn a_device_must_be_named_twice() {
     if let Some(why) = unable() {
@@ -280,28 +207,16 @@ fn a_device_must_be_named_twice() {
         Err(error) => return skip("a_device_must_be_named_twice", &error.to_string()),
     };
     let name = device.path.to_str().unwrap().to_owned();
-    let options = [
-        "--file",
-        "1m",
-        "--seconds",
-        "0.1",
-        "--trials",
-        "1",
-        "--jobs",
-        "1",
-    ];
-    let first = q2c(
+    let options = "--file 1m --seconds 0.1 --trials 1 --jobs 1";
+    let first = run_q2c(
         folder.path(),
-        &[&["fs", "bench", &name, "--fs", "ext4"], &options[..]].concat(),
+        &format!("fs bench {name} --fs ext4 {options}"),
     );
     assert_eq!(first.code, 5, "{}", first.stderr);
     assert!(first.stderr.contains("--allow-write"), "{}", first.stderr);
     assert!(!first.stderr.contains("making"), "{}", first.stderr);
     // Without a named file system it is the same.
-    let unnamed = q2c(
-        folder.path(),
-        &[&["fs", "bench", &name], &options[..]].concat(),
-    );
+    let unnamed = run_q2c(folder.path(), &format!("fs bench {name} {options}"));
     assert_eq!(unnamed.code, 5, "{}", unnamed.stderr);
     assert!(fs::read(&backing).unwrap().iter().all(|&byte| byte == 7));
 }
@@ -313,8 +228,8 @@ fn a_killed_run_leaves_no_device_and_no_mount() {
         return skip("a_killed_run_leaves_no_device_and_no_mount", why);
     }
     let folder = tempfile::tempdir().unwrap();
-    let long = ["--jobs", "1", "--trials", "500"];
-    let mut child = q2c_command(folder.path(), &[&SMALL[..], &long].concat());
+    let long = format!("{SMALL} --jobs 1 --trials 500");
+    let mut child = q2c_command(folder.path(), &split(&long));
     let child = child.stderr(Stdio::null()).env("TMPDIR", folder.path());
     let mut child = child.spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);

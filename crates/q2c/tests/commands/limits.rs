@@ -1,6 +1,6 @@
 //! Tests of `--fail-if` and `--baseline` of the commands that measure, and of limits of `q2c diff`.
 
-use crate::program::{Finished, q2c, run_in};
+use crate::program::{Finished, has_words, only_in, put, refuses_in, run_in, run_q2c};
 use q2c_testkit::waiting;
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,7 @@ use std::path::Path;
 const SHORT: &str = "--method poll --jobs 1 --depth 1 --seconds 200ms --warm-up 200ms --trials 3";
 
 fn bench(folder: &Path, words: &str) -> Finished {
-    let words = format!("bench {words} {SHORT}");
-    q2c(folder, &words.split_whitespace().collect::<Vec<_>>())
+    run_q2c(folder, &format!("bench {words} {SHORT}"))
 }
 
 /// A device of 1 ms serves at most 1000 I/Os per second at a depth of 1, and one of 4 ms a quarter.
@@ -21,11 +20,7 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
         "sim:1ms --fail-if iops>1100 --fail-if p50<0.9ms",
     );
     assert_eq!(kept.code, 0, "{}", kept.stderr);
-    assert!(
-        kept.stderr.contains("limit iops>1100: kept by 1 figures"),
-        "{}",
-        kept.stderr
-    );
+    has_words(&kept.stderr, &["limit iops>1100: kept by 1 figures"]);
     let early = run_in(folder.path());
 
     let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
@@ -47,9 +42,9 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     };
     // The value, the ratio and the baseline's value.
     let change = told("p50>+100%");
-    assert!(
-        change.contains(": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms"),
-        "{change}"
+    has_words(
+        &change,
+        &[": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms"],
     );
     assert!(change.ends_with(" times 1.00 ms)"), "{change}");
     assert!(told("p50>2ms").contains("broken by"), "{}", told("p50>2ms"));
@@ -65,14 +60,9 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     );
 
     // The folder has the result, and diff says the same of it in the same words.
-    let late = fs::read_dir(folder.path().join("late"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let late = only_in(&folder.path().join("late"));
     let words = format!("diff {} {} {limits}", early.display(), late.display());
-    let diff = q2c(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
+    let diff = run_q2c(folder.path(), &words);
     assert_eq!(diff.code, 7, "{}", diff.stderr);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -82,60 +72,25 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     );
 }
 
-/// A limit that cannot be judged is told before anything is measured.
 #[test]
 fn a_limit_that_cannot_be_judged_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("other.json"),
+    put(
+        &folder.path().join("other.json"),
         r#"{"schema": "q2c.poll-sim/1"}"#,
-    )
-    .unwrap();
-    for (words, code, said) in [
-        (
-            "bench sim:1ms --fail-if p99>+5%",
-            2,
-            "name one with --baseline RUN",
-        ),
-        (
-            "bench sim:1ms --fail-if p98>5us",
-            2,
-            "found iops, kiops_per_core, busy, mean, p50, p99, p99.9, miss_rate",
-        ),
-        (
-            "tune sim:1ms --fail-if p99>5",
-            2,
-            "expected a time, as in p99>200us",
-        ),
-        (
-            "tune sim:1ms --jobs 1,2 --fail-if in_flight>5",
-            2,
-            "found iops, kiops_per_core, cpu",
-        ),
-        (
-            "replay none.parquet sim:1ms --fail-if iops<5",
-            2,
-            "found completion, sum_u2c",
-        ),
-        (
-            "replay none.parquet sim:1ms --fail-if p99+5%",
-            2,
-            "such as p99>+5%, iops<-3%",
-        ),
-        (
-            "tune sim:1ms --baseline gone --fail-if p99>+5%",
-            3,
-            "read gone",
-        ),
-        ("tune sim:1ms --baseline gone", 3, "read gone"),
-        (
-            "tune sim:1ms --baseline other.json --fail-if p99>+5%",
-            3,
-            "compare with other.json: expected a result of q2c tune, q2c bench",
-        ),
-    ] {
-        q2c(folder.path(), &words.split(' ').collect::<Vec<_>>()).refused(code, &[said]);
-    }
+    );
+    let cases = [
+        "2 | bench sim:1ms --fail-if p99>+5% | name one with --baseline RUN",
+        "2 | bench sim:1ms --fail-if p98>5us | found iops, kiops_per_core, busy, mean, p50, p99, p99.9, miss_rate",
+        "2 | tune sim:1ms --fail-if p99>5 | expected a time, as in p99>200us",
+        "2 | tune sim:1ms --jobs 1,2 --fail-if in_flight>5 | found iops, kiops_per_core, cpu",
+        "2 | replay none.parquet sim:1ms --fail-if iops<5 | found completion, sum_u2c",
+        "2 | replay none.parquet sim:1ms --fail-if p99+5% | such as p99>+5%, iops<-3%",
+        "3 | tune sim:1ms --baseline gone --fail-if p99>+5% | read gone",
+        "3 | tune sim:1ms --baseline gone | read gone",
+        "3 | tune sim:1ms --baseline other.json --fail-if p99>+5% | compare with other.json: expected a result of q2c tune, q2c bench",
+    ];
+    refuses_in(folder.path(), &cases);
     assert!(!folder.path().join("runs").exists());
 }
 
@@ -146,17 +101,13 @@ fn a_replay_is_judged_by_its_valid_trials() {
         let folder = tempfile::tempdir().unwrap();
         let rows = (0..10).map(|n| format!("{},100,{},4096,read\n", n * 5000, n * 4096));
         let rows: String = rows.collect();
-        fs::write(
-            folder.path().join("t.csv"),
+        put(
+            &folder.path().join("t.csv"),
             format!("submit,took,offset,size,op\n{rows}"),
-        )
-        .unwrap();
+        );
         let words = "replay t.csv sim:2ms --format csv --unit us --columns \
             submit_ns=submit,latency=took,offset=offset,bytes=size,op=op --max-lateness 1s --trials 2";
-        let limited = |limit: &str| {
-            let words = words.split_whitespace().chain(["--fail-if", limit]);
-            q2c(folder.path(), &words.collect::<Vec<_>>())
-        };
+        let limited = |limit: &str| run_q2c(folder.path(), &format!("{words} --fail-if {limit}"));
         let broken = limited("p50>1ms");
         assert_eq!(broken.code, 7, "{}", broken.stderr);
         assert!(

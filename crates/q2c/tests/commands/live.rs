@@ -1,14 +1,14 @@
 //! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{get, number, q2c, refuses, served_at};
+use crate::program::{get, has_words, number, q2c, q2c_command, refuses, served_at, split};
 use crate::terminal::Terminal;
 use q2c_testkit::{strict_json, strict_metrics};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// A shell command that reads a file of 4 MiB twenty times, with pauses: the I/O that is captured.
 const READER: &str = "i=0; while [ $i -lt 20 ]; do dd if=file of=/dev/null bs=16k iflag=direct 2>/dev/null; i=$((i + 1)); sleep 0.1; done";
@@ -22,14 +22,14 @@ fn file(folder: &Path) {
 #[test]
 fn what_is_wrong_is_said() {
     refuses(&[
-        (5, "analyze --live nvme9n9", "nvme9n9"),
-        (2, "analyze t --by tracefs", "--live"),
-        (2, "analyze t --interval 2s", "--live"),
-        (2, "analyze t -- true", "--live"),
-        (2, "analyze t --prometheus :0", "--live"),
-        (2, "analyze --live t --format msr", "--format"),
-        (2, "analyze --live t --interval 1ms", "10.0 ms"),
-        (2, "analyze --live t --by magic", "tracefs"),
+        "5 | analyze --live nvme9n9 | nvme9n9",
+        "2 | analyze t --by tracefs | --live",
+        "2 | analyze t --interval 2s | --live",
+        "2 | analyze t -- true | --live",
+        "2 | analyze t --prometheus :0 | --live",
+        "2 | analyze --live t --format msr | --format",
+        "2 | analyze --live t --interval 1ms | 10.0 ms",
+        "2 | analyze --live t --by magic | tracefs",
     ]);
 }
 
@@ -40,21 +40,8 @@ fn a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
     for by in ["bpf", "tracefs"] {
-        let words = [
-            "analyze",
-            "--live",
-            "file",
-            "--by",
-            by,
-            "--op",
-            "read",
-            "--interval",
-            "500ms",
-            "--",
-            "sh",
-            "-c",
-            READER,
-        ];
+        let words = format!("analyze --live file --by {by} --op read --interval 500ms --");
+        let words = [&split(&words), &["sh", "-c", READER][..]].concat();
         let ended = q2c(folder.path(), &words);
         if ended.code == 4 || ended.code == 5 {
             q2c_testkit::skip(
@@ -79,22 +66,8 @@ fn a_line_for_each_interval_and_the_whole() {
 fn json_is_a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = [
-        "analyze",
-        "--live",
-        "file",
-        "--op",
-        "read",
-        "--max-size",
-        "16k",
-        "--interval",
-        "300ms",
-        "--json",
-        "--",
-        "sh",
-        "-c",
-        READER,
-    ];
+    let words = split("analyze --live file --op read --max-size 16k --interval 300ms --json --");
+    let words = [&words, &["sh", "-c", READER][..]].concat();
     let ended = q2c(folder.path(), &words);
     if ended.code == 4 || ended.code == 5 {
         let test = "live::json_is_a_line_for_each_interval_and_the_whole";
@@ -136,11 +109,8 @@ fn metrics_are_served_while_it_runs() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
     let words = "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
-    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args(words.split(' '))
+    let mut child = q2c_command(folder.path(), &split(words))
         .args(["--", "sh", "-c", READER])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -208,9 +178,8 @@ fn a_view_takes_the_place_of_the_one_before() {
         assert!(view.lines().all(|line| plain(line) <= 100), "{view}");
     }
     let last = views.last().unwrap().1;
-    for word in ["load:", "process", "least..most", "Q2C from", "IOPS"] {
-        assert!(last.contains(word), "{word}: {last}");
-    }
+    let phrases = ["load:", "process", "least..most", "Q2C from", "IOPS"];
+    has_words(&last, &phrases);
 }
 
 /// A signal is the normal end of a capture without a time or a command. The exit code is 0.
@@ -218,10 +187,8 @@ fn a_view_takes_the_place_of_the_one_before() {
 fn a_signal_ends_it() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args(["analyze", "--live", "file", "--interval", "200ms"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
+    let words = ["analyze", "--live", "file", "--interval", "200ms"];
+    let mut child = q2c_command(folder.path(), &words)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

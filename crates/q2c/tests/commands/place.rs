@@ -1,6 +1,6 @@
 //! Tests of `q2c place`.
 
-use crate::program::{number, q2c};
+use crate::program::{has_words, number, q2c, run_q2c, split};
 use q2c_testkit::strict_json;
 use serde_json::{Value, json};
 use std::fs;
@@ -47,25 +47,11 @@ fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
 fn a_simulation_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let sim = [
-        "place",
-        "sim",
-        "--cores",
-        "2",
-        "--compute",
-        "3",
-        "--polling",
-        "3",
-        "--starts",
-        "8",
-    ];
+    let sim = split("place sim --cores 2 --compute 3 --polling 3 --starts 8");
     let said = q2c(at, &[&sim[..], &["--json"]].concat()).done();
     fs::write(at.join("place.json"), &said).unwrap();
     let table = q2c(at, &sim).done();
-    assert!(
-        table.contains("proposed") && table.contains("best placement"),
-        "{table}"
-    );
+    has_words(&table, &["proposed", "best placement"]);
     assert_eq!(q2c(at, &["report", "place.json"]).done(), table);
     assert_eq!(
         q2c(at, &["report", "place.json", "--json"]).json(),
@@ -87,13 +73,7 @@ fn speeds_come_from_a_file() {
     let none = "compute_beside_compute = 1\ncompute_beside_polling = 1\n\
         polling_beside_compute = 1\npolling_beside_polling = 1\n";
     fs::write(at.join("s.toml"), none).unwrap();
-    let result = q2c(
-        at,
-        &[
-            "place", "sim", "--speeds", "s.toml", "--starts", "2", "--json",
-        ],
-    )
-    .json();
+    let result = run_q2c(at, "place sim --speeds s.toml --starts 2 --json").json();
     assert_eq!(number(&result, "/setups/0/c_time_unit"), 2.0);
     assert_eq!(result["speeds_from"], json!({"file": "s.toml"}));
     assert_eq!(result["warnings"], json!([]));
@@ -136,15 +116,7 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
         Spinner::named(at, "q2c-computes"),
     );
     fs::write(at.join("hints.toml"), "polling = ['q2c-pol*']\n").unwrap();
-    let watch = [
-        "place",
-        "watch",
-        "--json",
-        "--hints",
-        "hints.toml",
-        "--window",
-        "300ms",
-    ];
+    let watch = split("place watch --json --hints hints.toml --window 300ms");
     let said = q2c(at, &watch).done();
     let look = strict_json(&said);
     let cpus = look["cores"]
@@ -161,10 +133,8 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
             .find(|task| task["name"] == name)
             .expect("the task")
     };
-    assert_eq!(
-        (&task("q2c-polls")["polls"], &task("q2c-polls")["by"]),
-        (&json!(true), &json!("hint"))
-    );
+    assert_eq!(task("q2c-polls")["polls"], json!(true));
+    assert_eq!(task("q2c-polls")["by"], json!("hint"));
     assert_eq!(task("q2c-computes")["polls"], json!(false));
     fs::write(at.join("look.json"), &said).unwrap();
     let table = q2c(at, &["report", "look.json"]).done();
@@ -180,7 +150,6 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     q2c(at, &watch).refused(3, &["hints.toml", "poling"]);
 }
 
-/// Whether two CPUs of some core are online.
 fn has_smt() -> bool {
     let active = fs::read_to_string("/sys/devices/system/cpu/smt/active");
     active.is_ok_and(|text| text.trim() == "1")
@@ -202,10 +171,8 @@ fn without_smt_nothing_is_calibrated_or_placed() {
     q2c(at, &["place", "run"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
     assert!(!at.join("runs").exists(), "no run was begun");
     let start = ["place", "start", "--journal", "journal"];
-    q2c(at, &start).refused(
-        4,
-        &["expected cores with two logical CPUs", "--without-smt"],
-    );
+    let words = ["expected cores with two logical CPUs", "--without-smt"];
+    q2c(at, &start).refused(4, &words);
     assert!(!at.join("journal").exists(), "nothing was begun");
 }
 
@@ -214,75 +181,4 @@ fn without_the_scheduler_in_the_build_its_mode_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = ["place", "start", "--mode", "scx"];
     q2c(folder.path(), &refused).refused(4, &["built without it", "--features scx"]);
-}
-
-/// A calibration cannot run on every machine, so its result is made here, with the facts of a kept
-/// run's machine.
-#[test]
-fn a_calibration_is_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
-    let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
-    let speed = json!({"median": 0.61, "min": 0.6, "max": 0.63, "trials": 5});
-    let made = json!({
-        "schema": "q2c.place-calibrate/1", "version": "0.1.0", "started_unix_s": 1_795_478_400,
-        "cpus": [3, 7], "trials": 5, "trial_s": 0.3, "seed": 1, "machine": kept["machine"],
-        "pairs": [{"own": "branchy", "neighbour": "poll_pause", "same_cpu": false, "speed": speed}],
-        "speeds": {
-            "compute_beside_compute": 0.5, "compute_beside_polling": 0.61,
-            "polling_beside_compute": 1.0, "polling_beside_polling": 1.0
-        },
-        "warnings": []
-    });
-    let at = folder.path();
-    fs::write(at.join("c.json"), made.to_string()).unwrap();
-    assert_eq!(q2c(at, &["report", "c.json", "--json"]).json(), made);
-    let table = q2c(at, &["report", "c.json"]).done();
-    assert!(
-        table.contains("branchy") && table.contains("61.0"),
-        "{table}"
-    );
-    assert_eq!(
-        q2c(at, &["report", "c.json", "--csv"])
-            .done()
-            .lines()
-            .count(),
-        2
-    );
-    assert_eq!(q2c(at, &["report", "c.json", "--html", "c.html"]).code, 0);
-}
-
-/// Nor can placements be measured on every machine.
-#[test]
-fn measured_placements_are_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
-    let kept = strict_json(&fs::read_to_string(kept).expect("the kept run"));
-    let of = |median: f64| json!({"median": median, "min": 0.6, "max": 3.63, "trials": 5});
-    let made = json!({
-        "schema": "q2c.place-run/1", "version": "0.1.0", "started_unix_s": 1_795_478_400,
-        "complete": true, "machine": kept["machine"], "cores": 1, "cpus": 2, "compute": 1,
-        "polling": 1, "polls": {"program": "spin"}, "target": null, "trials": 5, "trial_s": 3.0,
-        "settle_s": 2.0, "seed": 1, "beside_own_kind": of(0.61), "polling_alone": null,
-        "classes": [{
-            "task": {"own": "vector"},
-            "placements": [
-                {"policy": "free", "c_slowdown": of(1.31), "polls": null, "moves": null},
-                {"policy": "proposed", "c_slowdown": of(1.27), "polls": null, "moves": of(2.0)}
-            ],
-            "gains": [{
-                "of": "proposed", "over": "free", "t_over_t_minus_1_pct": of(3.25),
-                "one_minus_pct": of(3.04), "published_pct": 9.8
-            }]
-        }],
-        "left_out": [], "warnings": []
-    });
-    let at = folder.path();
-    fs::write(at.join("r.json"), made.to_string()).unwrap();
-    assert_eq!(q2c(at, &["report", "r.json", "--json"]).json(), made);
-    let table = q2c(at, &["report", "r.json"]).done();
-    assert!(table.contains("1.27") && table.contains("3.25"), "{table}");
-    let csv = q2c(at, &["report", "r.json", "--csv"]).done();
-    assert_eq!(csv.lines().count(), 3);
-    assert_eq!(q2c(at, &["report", "r.json", "--html", "r.html"]).code, 0);
 }

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll sim`.
 
-use crate::program::{close, entry, number, q2c, shared_data};
+use crate::program::{close, entry, has_words, number, put, q2c, shared_data, split};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -34,24 +34,8 @@ fn in_its_class(found: f64, wanted: f64) {
 fn a_round_by_hand() {
     let folder = tempfile::tempdir().unwrap();
     three_reads(folder.path());
-    let sim = [
-        "poll",
-        "sim",
-        "three.trace",
-        "--policy",
-        "fixed:20us",
-        "--policy",
-        "fixed:29us",
-    ];
-    let how = [
-        "--warm-up",
-        "0",
-        "--measure",
-        "1100ms",
-        "--wake-delay",
-        "2us",
-        "--json",
-    ];
+    let sim = split("poll sim three.trace --policy fixed:20us --policy fixed:29us");
+    let how = split("--warm-up 0 --measure 1100ms --wake-delay 2us --json");
     let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
     let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
     let clear = [
@@ -77,29 +61,6 @@ fn a_round_by_hand() {
     assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
 }
 
-#[test]
-fn the_table_says_what_was_assumed() {
-    let folder = tempfile::tempdir().unwrap();
-    three_reads(folder.path());
-    let sim = ["poll", "sim", "three.trace", "--policy", "mean"];
-    let said = q2c(folder.path(), &sim).done();
-    let words = [
-        "3 I/Os, 1 lane",
-        "2.0 us late, nothing else costs",
-        "2.00 s after 400.0 ms",
-    ];
-    for words in words {
-        assert!(said.contains(words), "{words}: {said}");
-    }
-    let begins: Vec<&str> = said
-        .lines()
-        .filter_map(|l| l.split_whitespace().next())
-        .collect();
-    for name in ["poll", "oracle", "hybrid:mean:ratio=50%,period=100ms"] {
-        assert!(begins.contains(&name), "{name}: {said}");
-    }
-}
-
 /// What the recording tells is not said to be assumed.
 #[test]
 fn only_what_was_needed_is_told_as_assumed() {
@@ -119,10 +80,7 @@ fn only_what_was_needed_is_told_as_assumed() {
     let both = "requests without operation and length as reads of 4 KiB";
     assert!(neither.contains(both), "{neither}");
     let op = taken(times, map, &["--op", "read"]);
-    assert!(
-        op.contains("requests without length as such of 4 KiB"),
-        "{op}"
-    );
+    has_words(&op, &["requests without length as such of 4 KiB"]);
     let map = "submit_ns=at,latency=took,op=kind,bytes=len";
     let none = taken("whole.csv", map, &[]);
     assert!(!none.contains("requests without"), "{none}");
@@ -141,33 +99,16 @@ fn a_public_list_by_a_second_replay() {
         "trace",
         "import",
         path.to_str().unwrap(),
-        "--format",
-        "latency-list",
+        "--format=latency-list",
     ];
-    let stated = [
-        "--unit",
-        "us",
-        "--op",
-        "read",
-        "--bs",
-        "4k",
-        "--out",
-        "list.trace",
-    ];
+    let stated = split("--unit us --op read --bs 4k --out list.trace");
     q2c(folder.path(), &[&import[..], &stated].concat()).done();
     let text = fs::read_to_string(&path).unwrap();
     let ns = |line: &str| (line.parse::<f64>().unwrap() * 1e3).round() as u64;
     let latencies: Vec<u64> = text.lines().map(ns).collect();
     for (asked, policy) in [(20_000, "fixed:20us"), (30_000, "fixed:30us")] {
         let sim = ["poll", "sim", "list.trace", "--json", "--policy", policy];
-        let how = [
-            "--warm-up",
-            "10ms",
-            "--measure",
-            "300ms",
-            "--wake-delay",
-            "1us",
-        ];
+        let how = split("--warm-up 10ms --measure 300ms --wake-delay 1us");
         let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
         let (wake, mut now, mut ios, mut missed, mut late) =
             (asked + 1_000, 0u64, 0u64, 0u64, 0u64);
@@ -258,21 +199,12 @@ fn own_rules_stand_beside_the_others() {
 #[test]
 fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("turns.txt"),
+    put(
+        &folder.path().join("turns.txt"),
         "30\n50\n70\n90\n".repeat(100),
-    )
-    .unwrap();
+    );
     let run = |own: &[&str]| {
-        let sim = [
-            "poll",
-            "sim",
-            "turns.txt",
-            "--unit",
-            "us",
-            "--policy",
-            "mean",
-        ];
+        let sim = split("poll sim turns.txt --unit us --policy mean");
         q2c(folder.path(), &[&sim[..], own].concat())
     };
     let own = ["--rule", "0.5 * min", "--ios", "3"];
@@ -322,15 +254,7 @@ fn what_cannot_be_simulated_is_refused() {
 
     let slept = "at,took,slept\n0,30,20\n";
     fs::write(folder.path().join("slept.csv"), slept).unwrap();
-    let import = [
-        "trace",
-        "import",
-        "slept.csv",
-        "--format",
-        "csv",
-        "--unit",
-        "us",
-    ];
+    let import = split("trace import slept.csv --format csv --unit us");
     let map = ["--columns", "submit_ns=at,latency=took,slept_ns=slept"];
     let rest = ["--op", "read", "--bs", "4k", "--out", "slept.trace"];
     q2c(folder.path(), &[&import[..], &map, &rest].concat()).done();

@@ -1,7 +1,9 @@
 //! Tests of `q2c poll sim` and `q2c poll sweep` on traces of the block layer.
 
 use crate::blktrace::{Event, file};
-use crate::program::{close, close_iops, entry, number, q2c, shared_data};
+use crate::program::{
+    close, close_iops, entry, has_words, number, q2c, run_q2c, shared_data, split,
+};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
 use serde_json::{Value, json};
@@ -9,7 +11,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Rounds of the trace.
 const ROUNDS: u64 = 100;
 /// One in so many rounds has a flush behind its read.
 const FLUSH: u64 = 10;
@@ -52,11 +53,7 @@ fn rounds(folder: &Path) {
     }
     events.push(event(now, 1, 64 * ROUNDS));
     fs::write(folder.join("sda.blktrace.0"), file(&events, 0)).unwrap();
-    q2c(
-        folder,
-        &["trace", "import", "sda", "--out", "block.parquet"],
-    )
-    .done();
+    run_q2c(folder, "trace import sda --out block.parquet").done();
 }
 
 /// From the first Q to the last C, us: the think time of the last round is not part of it.
@@ -91,10 +88,8 @@ fn a_trace_of_blktrace_is_swept() {
     }
     assert_eq!(result["schema"], "q2c.sweep/2");
     let input = &result["inputs"][0];
-    assert_eq!(
-        (number(input, "/lanes"), number(input, "/ios")),
-        (1.0, 100.0)
-    );
+    assert_eq!(number(input, "/lanes"), 1.0);
+    assert_eq!(number(input, "/ios"), 100.0);
     assert_eq!(number(input, "/span_ns"), (SPAN * 1000) as f64);
     assert_eq!(input["latency_ns"], json!([30e3, 30e3, 30e3, 30e3, 30e3]));
     let taken = &input["taken_as"];
@@ -133,22 +128,21 @@ fn the_device_time_is_the_named_one() {
             f64::from(31 - device.min(31)) / f64::from(device),
         );
         let taken = &result["taken_as"];
-        assert_eq!(
-            (&taken["latency"], &taken["latency_asked"]),
-            (&json!(latency), &json!(latency))
-        );
+        assert_eq!(taken["latency"], json!(latency));
+        assert_eq!(taken["latency_asked"], json!(latency));
     }
     let said = ["poll", "sim", "block.parquet", "--policy", "pas"];
     let said = q2c(folder.path(), &said).done();
-    for words in [
-        "D2C of the block layer as device time",
-        "2.00 us on average",
-        "1 thread as 1 lane",
-        "10 neither reads nor writes",
-        "does not tell which requests were polled for",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
+    has_words(
+        &said,
+        &[
+            "D2C of the block layer as device time",
+            "2.00 us on average",
+            "1 thread as 1 lane",
+            "10 neither reads nor writes",
+            "does not tell which requests were polled for",
+        ],
+    );
 }
 
 /// A thread has two reads in flight at a time, and a sleep of 40 us makes both late by 12 us. The
@@ -164,26 +158,15 @@ fn overlapping_requests_get_a_lane_each() {
         }
     }
     fs::write(folder.path().join("sda.blktrace.0"), file(&events, 0)).unwrap();
-    let sweep = [
-        "poll",
-        "sweep",
-        "sda",
-        "--json",
-        "--policy",
-        "fixed:20us|40us",
-    ];
+    let sweep = split("poll sweep sda --json --policy fixed:20us|40us");
     for (more, by) in [(&[][..], "thread"), (&["--lanes", "device"][..], "device")] {
         let result = q2c(folder.path(), &[&sweep[..], more].concat()).json();
         let input = &result["inputs"][0];
-        assert_eq!(
-            (number(input, "/lanes"), number(input, "/ios")),
-            (2.0, 100.0)
-        );
+        assert_eq!(number(input, "/lanes"), 2.0);
+        assert_eq!(number(input, "/ios"), 100.0);
         let taken = &input["taken_as"];
-        assert_eq!(
-            (number(taken, "/overlapping"), number(taken, "/owners")),
-            (50.0, 1.0)
-        );
+        assert_eq!(number(taken, "/overlapping"), 50.0);
+        assert_eq!(number(taken, "/owners"), 1.0);
         assert_eq!(taken["lanes_by"], by);
         // Both lanes last from the first Q to the last C, 49 pairs and 42 us.
         for (policy, late) in [("fixed:sleep=20us", 0), ("fixed:sleep=40us", 12)] {
@@ -246,24 +229,18 @@ fn an_import_with_responses_has_q2c() {
     let result = q2c(folder.path(), &[&sweep[..], &["--json"]].concat()).json();
     let input = &result["inputs"][0];
     // 500 units of 100 ns, every 100 us.
-    assert_eq!(
-        (number(input, "/latency_ns/2"), number(input, "/span_ns")),
-        (50e3, 950e3)
-    );
-    assert_eq!(
-        (&input["taken_as"]["latency"], &input["taken_as"]["format"]),
-        (&json!("q2c"), &json!("msr"))
-    );
+    assert_eq!(number(input, "/latency_ns/2"), 50e3);
+    assert_eq!(number(input, "/span_ns"), 950e3);
+    assert_eq!(input["taken_as"]["latency"], json!("q2c"));
+    assert_eq!(input["taken_as"]["format"], json!("msr"));
     let said = q2c(folder.path(), &sweep).done().replace('\n', " ");
-    assert!(
-        said.contains("Q2C of the block layer as device time, since no request has a D"),
-        "{said}"
+    has_words(
+        &said,
+        &["Q2C of the block layer as device time, since no request has a D"],
     );
     let asked = [&sweep[..], &["--latency", "d2c"]].concat();
-    q2c(folder.path(), &asked).refused(
-        3,
-        &["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"],
-    );
+    let words = ["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"];
+    q2c(folder.path(), &asked).refused(3, &words);
 }
 
 #[test]
@@ -344,11 +321,8 @@ fn polled_requests_and_the_kernel_s_sleeps_are_told() {
         let sim = ["poll", "sim", "p.parquet", "--policy", "pas"];
         let result = q2c(folder.path(), &[&sim[..], &["--json"]].concat()).json();
         let taken = &result["taken_as"];
-        assert_eq!(
-            (&taken["polled"], &taken["kernel_slept"]),
-            (&json!(polled), &slept),
-            "{delay:?}"
-        );
+        assert_eq!(taken["polled"], json!(polled), "{delay:?}");
+        assert_eq!(taken["kernel_slept"], slept, "{delay:?}");
         let said = q2c(folder.path(), &sim).done();
         assert_eq!(
             said.contains("its oversleep"),

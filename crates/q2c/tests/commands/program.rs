@@ -2,14 +2,14 @@
 
 pub use q2c_testkit::shared_data;
 use q2c_testkit::strict_json;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-/// How a command ended.
 pub struct Finished {
     pub code: i32,
     pub stdout: String,
@@ -17,14 +17,12 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Checks that the command succeeded, and returns its stdout.
     #[track_caller]
     pub fn done(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout
     }
 
-    /// Checks that the command succeeded, and returns its stdout as JSON.
     #[track_caller]
     pub fn json(self) -> Value {
         strict_json(&self.done())
@@ -61,6 +59,15 @@ pub fn lines(text: &str) -> (Vec<Value>, Value) {
     (lines, summary)
 }
 
+/// The words of a line, which are split at blanks.
+pub fn split(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+pub fn run_q2c(folder: &Path, line: &str) -> Finished {
+    q2c(folder, &split(line))
+}
+
 /// Runs q2c in `folder`, which also stands for the user's home.
 pub fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
     let output = q2c_command(folder, arguments).output().unwrap();
@@ -85,7 +92,14 @@ pub fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The number at a JSON pointer of a value.
+#[track_caller]
+pub fn has_words(text: &(impl AsRef<str> + ?Sized), words: &[&str]) {
+    let text = text.as_ref();
+    for word in words {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
 #[track_caller]
 pub fn number(value: &Value, pointer: &str) -> f64 {
     let found = value.pointer(pointer).and_then(Value::as_f64);
@@ -105,14 +119,28 @@ pub fn close(got: f64, wanted: f64) {
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
 }
 
-/// Checks that q2c refuses each command with its exit code and names the word.
+/// As [`refuses_in`], in an empty folder.
 #[track_caller]
-pub fn refuses(commands: &[(i32, &str, &str)]) {
-    let folder = tempfile::tempdir().unwrap();
-    for (code, words, said) in commands {
-        let words: Vec<&str> = words.split(' ').collect();
-        q2c(folder.path(), &words).refused(*code, &[said]);
+pub fn refuses(cases: &[&str]) {
+    refuses_in(tempfile::tempdir().unwrap().path(), cases);
+}
+
+/// Checks that q2c refuses commands. A case has the exit code, the command line, and what the
+/// message says, with ` | ` between them.
+#[track_caller]
+pub fn refuses_in(folder: &Path, cases: &[&str]) {
+    for case in cases {
+        let (code, line, said) = refusal(case);
+        run_q2c(folder, line).refused(code, &said);
     }
+}
+
+/// The exit code, the command line and the words of the message.
+pub fn refusal(case: &str) -> (i32, &str, Vec<&str>) {
+    let mut parts = case.split(" | ");
+    let mut part = || parts.next().unwrap_or_else(|| panic!("{case}"));
+    let (code, line) = (part(), part());
+    (code.parse().unwrap(), line, parts.collect())
 }
 
 /// The object of the array `list` whose `key` is `name`.
@@ -123,12 +151,42 @@ pub fn entry<'a>(result: &'a Value, list: &str, key: &str, name: &str) -> &'a Va
     found.unwrap_or_else(|| panic!("no {name} in {result}"))
 }
 
-/// The only run in `folder`.
 pub fn run_in(folder: &Path) -> PathBuf {
-    let runs = fs::read_dir(folder.join("runs")).unwrap();
-    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(runs.len(), 1, "{runs:?}");
-    runs[0].clone()
+    only_in(&folder.join("runs"))
+}
+
+pub fn only_in(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap();
+    let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+/// The texts of `key` in the objects of the array `list`.
+#[track_caller]
+pub fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
+    let entries = value[list].as_array().expect("an array").iter();
+    let texts = entries.map(|entry| entry[key].as_str().expect("a text"));
+    texts.collect()
+}
+
+/// Checks that a number is the expected one, but for a share of it.
+#[track_caller]
+pub fn within(found: f64, expected: f64, share: f64) {
+    let off = (found / expected - 1.0).abs();
+    assert!(off <= share, "{found}, expected {expected}");
+}
+
+pub fn put(path: &Path, content: impl AsRef<[u8]>) {
+    fs::write(path, content).unwrap();
+}
+
+/// Waits until a line of stderr has this text, and sends SIGINT.
+pub fn interrupt_at(text: &str, child: &Child, stderr: &mut impl BufRead) {
+    let mut lines = stderr.lines().map(Result::unwrap);
+    if lines.any(|line| line.contains(text)) {
+        kill_process(Pid::from_child(child), Signal::INT).unwrap();
+    }
 }
 
 /// The address at which a command serves its metrics, by what it says on stderr.

@@ -1,7 +1,7 @@
 //! Tests of `q2c trace record`. Refusals are tested everywhere. A recording is tested where BPF is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{number, q2c};
+use crate::program::{has_words, number, q2c, refuses_in, split};
 use crate::terminal::{Terminal, fits};
 use std::fs;
 use std::path::Path;
@@ -22,24 +22,14 @@ fn file(folder: &Path) {
 fn what_is_wrong_is_said() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("taken"), "precious").unwrap();
-    for (status, words, said) in [
-        (5, "trace record nvme9n9 --out t", "nvme9n9"),
-        (5, "trace record /dev/nowhere --out t", "/dev/nowhere"),
-        (
-            2,
-            "trace record taken --op erase --seconds 1 --out t",
-            "erase",
-        ),
-        (
-            2,
-            "trace record taken --seconds 0 --out t",
-            "expected 0.001 s",
-        ),
-        (2, "trace record taken --pid 0 --out t", "--pid"),
-    ] {
-        let words: Vec<&str> = words.split(' ').collect();
-        q2c(folder.path(), &words).refused(status, &[said]);
-    }
+    let cases = [
+        "5 | trace record nvme9n9 --out t | nvme9n9",
+        "5 | trace record /dev/nowhere --out t | /dev/nowhere",
+        "2 | trace record taken --op erase --seconds 1 --out t | erase",
+        "2 | trace record taken --seconds 0 --out t | expected 0.001 s",
+        "2 | trace record taken --pid 0 --out t | --pid",
+    ];
+    refuses_in(folder.path(), &cases);
     assert!(!folder.path().join("t").exists());
 }
 
@@ -50,15 +40,7 @@ fn a_recording_fits_80_columns() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
     let record = ["trace", "record", "file", "--op", "read", "--"];
-    let dd = [
-        "dd",
-        "if=file",
-        "of=/dev/null",
-        "bs=64k",
-        "iflag=direct",
-        "count=20",
-        "status=none",
-    ];
+    let dd = split("dd if=file of=/dev/null bs=64k iflag=direct count=20 status=none");
     let words = [&record[..], &dd].concat();
     let (code, text) = Terminal::of_columns(80, folder.path(), &words).end();
     fits(80, &text);
@@ -76,14 +58,7 @@ fn a_command_is_recorded() {
     let test = "record::a_command_is_recorded";
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let dd = [
-        "dd",
-        "if=file",
-        "of=/dev/null",
-        "bs=32k",
-        "iflag=direct",
-        "count=400",
-    ];
+    let dd = split("dd if=file of=/dev/null bs=32k iflag=direct count=400");
     let record = ["trace", "record", "file", "--op", "read", "--json", "--"];
     let ended = q2c(folder.path(), &[&record[..], &dd].concat());
     if ended.code == 4 || ended.code == 5 {
@@ -126,21 +101,9 @@ fn a_command_is_recorded() {
         "trace", "record", "file", "--out", "b", "--", "sh", "-c", "exit 3",
     ];
     let ended = q2c(folder.path(), &fails);
-    assert!(
-        ended.stderr.contains("sh ended with exit status: 3"),
-        "{}",
-        ended.stderr
-    );
+    has_words(&ended.stderr, &["sh ended with exit status: 3"]);
     assert!(ended.done().contains("command_status         3"));
-    let absent = [
-        "trace",
-        "record",
-        "file",
-        "--out",
-        "c",
-        "--",
-        "./no-such-program",
-    ];
+    let absent = split("trace record file --out c -- ./no-such-program");
     q2c(folder.path(), &absent).refused(2, &["start ./no-such-program"]);
     assert!(!folder.path().join("c").exists());
 }

@@ -1,6 +1,6 @@
 //! Tests of `q2c report`, and of a simulation on a run's trace with its calibration.
 
-use crate::program::{close, lines, number, q2c, run_in};
+use crate::program::{close, lines, number, put, q2c, run_in, split};
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
@@ -57,12 +57,8 @@ fn a_run_can_be_drawn_and_simulated_again() {
 fn draws_html(folder: &Path, run: &str) {
     let draw = ["report", run, "--html", "again.html"];
     let said = q2c(folder, &draw);
-    assert_eq!(
-        (said.code, said.stdout.as_str()),
-        (0, ""),
-        "{}",
-        said.stderr
-    );
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(said.stdout.as_str(), "", "{}", said.stderr);
     let page = fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(page.contains("sim:50us") && page.contains("</html>"));
     q2c(folder, &draw).refused(2, &["found an existing file"]);
@@ -87,9 +83,9 @@ fn simulates_again(folder: &Path, run: &Path, result: &Value) {
         "poll",
         "sim",
         trace.to_str().unwrap(),
+        "--json",
         "--policy",
         policy,
-        "--json",
     ];
     let again = q2c(
         folder,
@@ -126,18 +122,16 @@ fn what_is_no_result_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     q2c(folder.path(), &["report", "absent"]).refused(3, &["read absent"]);
     q2c(folder.path(), &["report", "."]).refused(3, &["the run has not ended"]);
-    fs::write(
-        folder.path().join("result.json"),
+    put(
+        &folder.path().join("result.json"),
         "{\"schema\": \"q2c.tune/99\"}",
-    )
-    .unwrap();
+    );
     q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/4", "q2c.tune/99"]);
     fs::write(folder.path().join("result.json"), "[]").unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);
 }
 
-/// A result of another version is refused by its schema, whatever else is in it.
 #[test]
 fn a_result_of_another_version_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,19 +161,14 @@ fn simulations_are_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     latencies(at);
-    let source = [
-        "l.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "min:70%,10ms",
-        "--measure",
-        "100ms",
-    ];
+
     for (command, forms) in [("sim", false), ("sweep", true)] {
         let asked = |more: &[&str]| {
-            let args: Vec<&str> = ["poll", command].into_iter().chain(source).collect();
-            q2c(at, &[&args[..], more].concat())
+            let how = "--unit us --policy min:70%,10ms --measure 100ms";
+            q2c(
+                at,
+                &[&split(&format!("poll {command} l.txt {how}")), more].concat(),
+            )
         };
         let json = asked(&["--json"]).json();
         fs::write(at.join("r.json"), json.to_string()).unwrap();
@@ -212,16 +201,7 @@ fn simulations_are_drawn_again() {
 fn a_watch_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let watch = [
-        "poll",
-        "watch",
-        "sim:50us",
-        "--seconds",
-        "0.6",
-        "--interval",
-        "100ms",
-        "--json",
-    ];
+    let watch = split("poll watch sim:50us --seconds 0.6 --interval 100ms --json");
     let text = q2c(at, &watch).done();
     let (_, mut json) = lines(&text);
     json.as_object_mut().unwrap().remove("kind");
@@ -243,63 +223,4 @@ fn a_watch_is_drawn_again() {
         table.contains("hybrid mean") || table.contains("poll"),
         "{table}"
     );
-}
-
-/// These need a kernel that polls, a module or ublk, so their results are made here.
-#[test]
-fn results_that_need_a_kernel_of_their_own_are_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
-    let kept = read(Path::new(kept));
-    let interval = |end_s: f64| {
-        serde_json::json!({
-            "end_s": end_s, "length_s": 1.0, "io_poll_delay": -1, "polled": 1_000, "slept": 900,
-            "missed": 250, "unknown": 3, "iops": 1_000.0, "cpu_pct": 37.5, "miss_rate": 0.25,
-            "effective_sleep_ns": 41_000.0, "asked_ns": 45_000.0, "slept_ns": 52_000.0,
-            "threads": 1, "busy_cpus": 0.5, "own_cpu_pct": 0.25
-        })
-    };
-    let device = serde_json::to_value(q2c_result::Device {
-        name: "nvme0n1".to_owned(),
-        ..q2c_result::Device::default()
-    });
-    let device = device.unwrap();
-    let watch = serde_json::json!({
-        "schema": "q2c.kernel-watch/1", "version": "0.1.0", "ended": "asked",
-        "machine": kept["machine"], "device": device, "total": interval(2.0),
-        "intervals": [interval(1.0), interval(2.0)], "not_kept": 0
-    });
-    let steer = serde_json::json!({
-        "schema": "q2c.steer/1", "version": "0.1.0", "ended": "signal", "device": device,
-        "policy": "min:ratio=70%,period=10ms", "seconds": 12.5, "completions": 123_456, "lost": 2,
-        "unpolled": 0, "writes": 17, "last_delay": 36, "mixed": true, "own_cpu_pct": 1.5,
-        "restored": "put back"
-    });
-    let devices = serde_json::json!({
-        "schema": "q2c.ramdisk/1",
-        "devices": [{
-            "name": "ublkb0", "via": "ublk", "size_bytes": 1_073_741_824, "block_bytes": 4_096,
-            "queues": 2, "poll_queues": 0, "depth": 64, "service": "constant:80us",
-            "server": 4_711, "state": "served"
-        }]
-    });
-    for (result, words) in [
-        (watch, ["classic", "25.0 %"]),
-        (steer, ["36 us", "several sizes"]),
-        (devices, ["ublkb0", "constant:80us"]),
-    ] {
-        fs::write(at.join("k.json"), result.to_string()).unwrap();
-        let again = q2c(at, &["report", "k.json", "--json"]).json();
-        assert_eq!(again["schema"], result["schema"]);
-        let table = q2c(at, &["report", "k.json"]).done();
-        words
-            .iter()
-            .for_each(|word| assert!(table.contains(word), "{word}: {table}"));
-        let page = format!(
-            "{}.html",
-            result["schema"].as_str().unwrap().replace('/', "-")
-        );
-        q2c(at, &["report", "k.json", "--html", &page]).done();
-    }
 }

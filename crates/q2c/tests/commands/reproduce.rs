@@ -1,11 +1,14 @@
 //! Tests of `q2c reproduce` and `q2c experiment`.
 
-use crate::program::{close, entry, number, q2c, q2c_command, run_in};
+use crate::program::{
+    close, entry, has_words, interrupt_at, number, only_in, q2c, q2c_command, run_in, run_q2c,
+    split, texts,
+};
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// One job on a device that answers each request after 10 ms, with a second phase at depth 4.
@@ -75,11 +78,7 @@ fn verdict(result: &serde_json::Value, says: &str) -> String {
 fn claims_are_judged_and_the_result_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     small(folder.path());
-    let said = q2c(
-        folder.path(),
-        &["reproduce", "small.toml", "--trials", "3", "--json"],
-    )
-    .done();
+    let said = run_q2c(folder.path(), "reproduce small.toml --trials 3 --json").done();
     let result = strict_json(&said);
     assert_eq!(result["schema"], "q2c.reproduce/2");
     let four = "four in flight do more than twice as many";
@@ -102,10 +101,8 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     assert_eq!(lacks["needs"][0]["present"], "8");
     assert_eq!(result["machine"]["kernel"], "simulated");
     let trials = &lacks["expects"][0]["trials"];
-    assert_eq!(
-        (number(trials, "/judged"), number(trials, "/asked")),
-        (3.0, 3.0)
-    );
+    assert_eq!(number(trials, "/judged"), 3.0);
+    assert_eq!(number(trials, "/asked"), 3.0);
     // The series begins with the jobs and has ten intervals in each phase.
     let phases = &result["points"][0]["trials"][0]["phases"];
     for (phase, begin_s) in phases.as_array().unwrap().iter().zip([0.0, 0.5]) {
@@ -113,13 +110,14 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
         assert_eq!(phase["jobs"][0]["ticks"].as_array().unwrap().len(), 10);
     }
     let Reports { table, csv, page } = reports(folder.path(), &result);
-    for words in [
-        "does-not-hold (measured)",
-        "takes 100000 CPUs",
-        "Published: four times",
-    ] {
-        assert!(table.contains(words), "{words}: {table}");
-    }
+    has_words(
+        &table,
+        &[
+            "does-not-hold (measured)",
+            "takes 100000 CPUs",
+            "Published: four times",
+        ],
+    );
     assert!(
         csv.lines().count() > 50 && csv.contains("four,reader"),
         "{csv}"
@@ -127,7 +125,6 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     assert!(page.contains("Diamonds: published") && page.contains("does-not-hold"));
 }
 
-/// A run as `q2c report` tells it.
 struct Reports {
     table: String,
     csv: String,
@@ -174,23 +171,11 @@ fn files_are_checked_by_line() {
 fn the_list_has_every_file_and_its_needs() {
     let folder = tempfile::tempdir().unwrap();
     let list = strict_json(&q2c(folder.path(), &["reproduce", "--list", "--json"]).done());
-    let experiments = list["experiments"].as_array().unwrap();
+
     let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
-    let mut names: Vec<String> = files
-        .map(|file| {
-            file.unwrap()
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned()
-        })
-        .collect();
-    let mut listed: Vec<&str> = experiments
-        .iter()
-        .map(|of| of["name"].as_str().unwrap())
-        .collect();
+    let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let mut names: Vec<String> = files.map(|file| stem(file.unwrap().path())).collect();
+    let mut listed = texts(&list, "experiments", "name");
     names.sort();
     listed.sort_unstable();
     assert_eq!(listed, names);
@@ -234,15 +219,10 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
         let path = run.join(name);
         fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
     };
-    change("state.json", |text| {
-        text.replace("\"complete\"", "\"running\"")
-    });
-    change("cells.jsonl", |text| {
-        text.lines()
-            .take(2)
-            .map(|line| format!("{line}\n"))
-            .collect()
-    });
+    let running = |text: String| text.replace("\"complete\"", "\"running\"");
+    change("state.json", running);
+    let two = |text: String| text.split_inclusive('\n').take(2).collect();
+    change("cells.jsonl", two);
     fs::remove_file(machine).unwrap();
     let resume = ["reproduce", "--resume", run.to_str().unwrap(), "--json"];
     let resumed = q2c(folder.path(), &resume);
@@ -306,7 +286,6 @@ fn what_needs_real_time_is_refused_a_machine() {
     }
 }
 
-/// A run in real time that was stopped goes on with the trials that are left.
 #[test]
 fn a_stopped_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,24 +296,15 @@ fn a_stopped_run_goes_on() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    for line in stderr.lines() {
-        if line.unwrap().contains("trial 2: took") {
-            let pid = rustix::process::Pid::from_child(&child);
-            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-            break;
-        }
-    }
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    interrupt_at("trial 2: took", &child, &mut stderr);
+    drop(stderr);
     let code = child.wait().unwrap().code();
     assert!(matches!(code, Some(130)), "{code:?}");
     let run = run_in(folder.path());
     let path = run.to_str().unwrap();
     let resumed = q2c(folder.path(), &["reproduce", "--resume", path, "--json"]);
-    assert!(
-        resumed.stderr.contains("2 trials done before"),
-        "{}",
-        resumed.stderr
-    );
+    has_words(&resumed.stderr, &["2 trials done before"]);
     let result = strict_json(&resumed.done());
     assert_eq!(result["points"][0]["trials"].as_array().unwrap().len(), 4);
     assert_eq!(result["complete"], true);
@@ -373,44 +343,18 @@ fn a_result_of_compare_is_judged() {
         let claim = &without["claims"][0];
         assert_eq!(claim["verdict"], "cannot-judge");
         let why = claim["reasons"][0]["why"].as_str().unwrap();
-        assert!(
-            why.contains("q2c compare light.parquet") && why.contains("--from"),
-            "{why}"
-        );
+        has_words(&why, &["q2c compare light.parquet", "--from"]);
         let row = |n: u64| format!("0,{},4096,R,0.{:02}\n", n * 8, n * 5);
         let rows: String = (0..20).map(row).collect();
         fs::write(folder.path().join("light.spc"), rows).unwrap();
-        let import = [
-            "trace",
-            "import",
-            "light.spc",
-            "--format",
-            "spc",
-            "--out",
-            "light.parquet",
-        ];
+        let import = split("trace import light.spc --format spc --out light.parquet");
         q2c(folder.path(), &import).done();
         let judge = |first: &str, second: &str, out: &str| {
-            let compare = [
-                "compare",
-                "light.parquet",
-                first,
-                second,
-                "--trials",
-                "3",
-                // A few milliseconds do not matter beside the 20 ms of the faster device.
-                "--max-lateness",
-                "10ms",
-                "--out",
-                out,
-            ];
-            q2c(folder.path(), &compare).done();
-            let run = fs::read_dir(folder.path().join(out))
-                .unwrap()
-                .next()
-                .unwrap()
-                .unwrap();
-            let run = run.path().display().to_string();
+            // A few milliseconds do not matter beside the 20 ms of the faster device.
+            let how = format!("--trials 3 --max-lateness 10ms --out {out}");
+            let compare = format!("compare light.parquet {first} {second} {how}");
+            run_q2c(folder.path(), &compare).done();
+            let run = only_in(&folder.path().join(out)).display().to_string();
             let args = [&args[..], &["--from", &run]].concat();
             strict_json(&q2c(folder.path(), &args).done())
         };
@@ -487,13 +431,14 @@ fn sleep_rules_are_judged_over_the_library() {
         }
     }
     let Reports { table, csv, page } = reports(folder.path(), &result);
-    for words in [
-        "simulator of sleep rules",
-        "does-not-hold (predicted)",
-        "closely followed",
-    ] {
-        assert!(table.contains(words), "{words}: {table}");
-    }
+    has_words(
+        &table,
+        &[
+            "simulator of sleep rules",
+            "does-not-hold (predicted)",
+            "closely followed",
+        ],
+    );
     // Two groups, four trials, two figures, and the head.
     assert_eq!(csv.lines().count(), 1 + 2 * 4 * 2);
     assert!(page.contains("simulator of sleep rules") && page.contains("does-not-hold"));

@@ -1,6 +1,6 @@
 //! Tests of `q2c reproduce --list` and of what a run says while it goes on.
 
-use crate::program::{entry, number, q2c, q2c_command, run_in};
+use crate::program::{entry, has_words, interrupt_at, number, q2c, q2c_command, run_in, run_q2c};
 use q2c_testkit::strict_json;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -84,10 +84,7 @@ fn a_comparison_needs_the_result_of_a_command() {
     assert_eq!(compare["judgeable"], 0);
     let need = &compare["needs"][0];
     let words = need["needed"].as_str().unwrap();
-    assert!(
-        words.contains("--from") && words.contains("q2c compare"),
-        "{need}"
-    );
+    has_words(&words, &["--from", "q2c compare"]);
     let table = q2c(folder.path(), &["reproduce", "--list"]).done();
     assert!(table.contains("none: --from"), "{table}");
 }
@@ -152,10 +149,7 @@ fn a_resumed_run_refuses_other_settings() {
 fn a_reason_for_many_points_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("failing.toml"), FAILING).unwrap();
-    let run = q2c(
-        folder.path(),
-        &["reproduce", "failing.toml", "--trials", "3"],
-    );
+    let run = run_q2c(folder.path(), "reproduce failing.toml --trials 3");
     let reason = "libaio needs a file or device, and the device is simulated";
     let told: Vec<&str> = run
         .stderr
@@ -192,15 +186,9 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-    for line in stderr.by_ref() {
-        if line.unwrap().contains("miss-rate-interference:") {
-            let pid = rustix::process::Pid::from_child(&child);
-            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-            break;
-        }
-    }
-    let last: Vec<String> = stderr.map(Result::unwrap).collect();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    interrupt_at("miss-rate-interference:", &child, &mut stderr);
+    let last: Vec<String> = stderr.lines().map(Result::unwrap).collect();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{last:?}");
     let table = String::from_utf8(output.stdout).unwrap();

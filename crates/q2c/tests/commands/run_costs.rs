@@ -1,6 +1,6 @@
 //! The costs that sweeps and simulations take from the run of their recording.
 
-use crate::program::{close, number, q2c};
+use crate::program::{close, has_words, number, q2c};
 use crate::sweep::{cell, two_lists};
 use q2c_result::Warning;
 use serde_json::Value;
@@ -20,20 +20,12 @@ fn calibrated() -> tempfile::TempDir {
 }
 
 /// The arguments of `q2c poll sweep` or `q2c poll sim` of the folder's recording.
-const fn of_recording(command: &str) -> [&str; 7] {
-    [
-        "poll",
-        command,
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "fixed:20us",
-    ]
+const fn of_recording(command: &str) -> [&str; 5] {
+    ["poll", command, "a.txt", "--unit=us", "--policy=fixed:20us"]
 }
 
-const SWEPT: [&str; 7] = of_recording("sweep");
-const SIMULATED: [&str; 7] = of_recording("sim");
+const SWEPT: [&str; 5] = of_recording("sweep");
+const SIMULATED: [&str; 5] = of_recording("sim");
 
 /// Costs that nobody named are those of the run whose folder the recording lies in. Elsewhere they
 /// are q2c's own, which the first lines say. The figures are worked out in the tests of sweeps.
@@ -66,10 +58,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let larger = swept(&["--bs", "64k"]);
     assert!(warned(&larger));
     let found = larger["warnings"][0]["found"].as_str().unwrap();
-    assert!(
-        found.contains("expected a calibration for 64 KiB, found 4 KiB"),
-        "{found}"
-    );
+    has_words(&found, &["expected a calibration for 64 KiB, found 4 KiB"]);
     let of_run = q2c(folder.path(), &[&SIMULATED[..], &["--json"]].concat()).json();
     close(
         number(&of_run["methods"][2], "/cpu_ns_per_io"),
@@ -108,10 +97,7 @@ fn costs_of_a_disturbed_run_are_told() {
         "{told}"
     );
     let simulated = q2c(folder.path(), &SIMULATED).done();
-    assert!(
-        simulated.contains("warning costs-disturbed:"),
-        "{simulated}"
-    );
+    has_words(&simulated, &["warning costs-disturbed:"]);
     // Named costs are not that run's.
     assert_eq!(
         swept(&["--wake-delay", "2us"])["warnings"],

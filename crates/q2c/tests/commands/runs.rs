@@ -1,6 +1,6 @@
 //! Tests of `q2c runs`, of the latest run, and of `q2c diff`.
 
-use crate::program::q2c;
+use crate::program::{has_words, put, q2c, split};
 use std::fs;
 use std::path::Path;
 
@@ -33,23 +33,12 @@ fn runs_are_listed_and_compared() {
     assert_eq!(none, "no runs in runs\n");
     let said = q2c(folder.path(), &["report"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
-    assert!(
-        said.stderr.contains("no run with a result lies in runs"),
-        "{}",
-        said.stderr
-    );
+    has_words(&said.stderr, &["no run with a result lies in runs"]);
 
     bench(folder.path(), "sim:1ms");
     bench(folder.path(), "sim:4ms");
     let [late, early] = listed(folder.path());
-    let limits = [
-        "--fail-if",
-        "p50>+200%",
-        "--fail-if",
-        "iops<-50%",
-        "--fail-if",
-        "p50>+500%",
-    ];
+    let limits = split("--fail-if p50>+200% --fail-if iops<-50% --fail-if p50>+500%");
     let diff = ["diff", &early, &late, "--json"];
     let said = q2c(folder.path(), &[&diff[..], &limits].concat());
     assert_eq!(said.code, 7, "{}", said.stderr);
@@ -86,11 +75,10 @@ fn runs_are_listed_and_compared() {
     let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
     assert!(ticket.contains("| figure | A | B |"), "{ticket}");
     // It is drawn again from its JSON.
-    fs::write(
-        folder.path().join("diff.json"),
+    put(
+        &folder.path().join("diff.json"),
         serde_json::to_string(&result).unwrap(),
-    )
-    .unwrap();
+    );
     let again = q2c(folder.path(), &["report", "diff.json"]).done();
     assert!(again.contains("limit: p50>+200%: broken by"), "{again}");
 
@@ -104,34 +92,23 @@ fn runs_are_listed_and_compared() {
 fn results_of_two_kinds_are_not_compared() {
     let folder = tempfile::tempdir().unwrap();
     let sim = ["poll", "sim", "list.trace", "--policy", "pas", "--json"];
-    let list = [
-        "trace",
-        "import",
-        "list.txt",
-        "--format",
-        "latency-list",
-        "--unit",
-        "us",
-        "--op",
-        "read",
-        "--bs",
-        "4k",
-        "--out",
-        "list.trace",
-    ];
+    let list = split(
+        "trace import list.txt --format latency-list --unit us --op read --bs 4k --out \
+         list.trace",
+    );
     fs::write(folder.path().join("list.txt"), "30\n40\n50\n").unwrap();
     q2c(folder.path(), &list).done();
-    fs::write(
-        folder.path().join("sim.json"),
+    put(
+        &folder.path().join("sim.json"),
         q2c(folder.path(), &sim).done(),
-    )
-    .unwrap();
+    );
     let said = q2c(folder.path(), &["diff", "sim.json", "sim.json"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
-    assert!(
-        said.stderr.contains("expected a result of q2c tune, q2c bench, q2c replay, q2c analyze, q2c fs bench, q2c poll tune-kernel, q2c place run, found schema `q2c.poll-sim/1`"),
-        "{}",
-        said.stderr
+    has_words(
+        &said.stderr,
+        &[
+            "expected a result of q2c tune, q2c bench, q2c replay, q2c analyze, q2c fs bench, q2c poll tune-kernel, q2c place run, found schema `q2c.poll-sim/1`",
+        ],
     );
     // A trace is analysed, and alike with itself.
     let same = q2c(folder.path(), &["diff", "list.trace", "list.trace"]).done();
@@ -147,7 +124,6 @@ fn results_of_two_kinds_are_not_compared() {
     );
 }
 
-/// Man pages and completions come from the arguments.
 #[test]
 fn the_shell_is_served() {
     let folder = tempfile::tempdir().unwrap();

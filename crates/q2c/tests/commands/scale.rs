@@ -1,6 +1,6 @@
 //! Tests of `q2c scale predict`.
 
-use crate::program::{number, q2c};
+use crate::program::{has_words, number, put, q2c};
 use q2c_testkit::strict_json;
 use serde_json::{Value, json};
 use std::fs;
@@ -59,10 +59,8 @@ fn a_curve_is_predicted_and_drawn_again() {
     let result = strict_json(&said);
     let end = number(&result, "/ends_at");
     assert!((29.0..=31.0).contains(&end), "{end}");
-    assert_eq!(
-        (&result["resource"], &result["answer"]),
-        (&json!("cache_line"), &json!("ends"))
-    );
+    assert_eq!(result["resource"], json!("cache_line"));
+    assert_eq!(result["answer"], json!("ends"));
     assert!(number(&result, "/leave_out_error_pct") < 1.0);
     let curve = result["curve"].as_array().unwrap();
     for point in curve {
@@ -76,10 +74,7 @@ fn a_curve_is_predicted_and_drawn_again() {
 
     fs::write(folder.path().join("scale.json"), &said).unwrap();
     let table = q2c(folder.path(), &predict).done();
-    assert!(
-        table.contains("a shared cache line") && table.contains("predicted"),
-        "{table}"
-    );
+    has_words(&table, &["a shared cache line", "predicted"]);
     assert_eq!(q2c(folder.path(), &["report", "scale.json"]).done(), table);
     let again = q2c(folder.path(), &["report", "scale.json", "--json"]).json();
     assert_eq!(again, result);
@@ -119,11 +114,10 @@ fn what_cannot_be_used_is_told() {
         "scale", "predict", "run.json", "--cores", "8", "--method", "poll",
     ];
     q2c(at, &other).refused(3, &["numbers of jobs"]);
-    fs::write(
-        at.join("p.toml"),
+    put(
+        &at.join("p.toml"),
         "cpu_ns = 5\ntags = 9000000\nqueues = 1\n",
-    )
-    .unwrap();
+    );
     let wild = ["scale", "predict", "--parameters", "p.toml", "--cores", "8"];
     q2c(at, &wild).refused(3, &["read p.toml", "tags", "found 9000000"]);
     fs::write(at.join("b.json"), r#"{"schema": "q2c.bench/2"}"#).unwrap();

@@ -1,11 +1,10 @@
 //! Tests of runs in simulated time. What they find is worked out here, and each is a function of
 //! its seed.
 
-use crate::program::{Finished, entry, number, q2c, run_in};
+use crate::program::{entry, number, refuses_in, run_in, run_q2c as run, within};
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
 /// Steps of an I/O on q2c's own machine, s: turnaround and submission.
@@ -14,10 +13,6 @@ const STEPS_S: f64 = 0.6e-6;
 const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
     turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1487\ntimer_ns = 500\nwake_delay_ns = 2500\n\
     interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
-
-fn run(folder: &Path, words: &str) -> Finished {
-    q2c(folder, &words.split_whitespace().collect::<Vec<_>>())
-}
 
 /// Runs q2c in a folder of its own.
 fn result(words: &str) -> Value {
@@ -55,14 +50,6 @@ fn iops(result: &Value) -> Vec<(u64, f64)> {
     cells
         .map(|cell| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median")))
         .collect()
-}
-
-#[track_caller]
-fn within(found: f64, expected: f64, share: f64) {
-    assert!(
-        (found / expected - 1.0).abs() <= share,
-        "{found}, expected {expected}"
-    );
 }
 
 /// 80 us of service, 500 ns of submission and 100 ns of turnaround.
@@ -202,25 +189,20 @@ fn what_cannot_be_simulated_is_refused() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("file"), q2c_testkit::random_mib()).unwrap();
     fs::write(folder.path().join("m.toml"), MACHINE).unwrap();
-    for (code, words, said) in [
-        (3, "tune sim:80us --machine gone.toml", "gone.toml"),
-        (3, "tune sim:80us --machine here", "q2c calibrate"),
-        (2, "tune file --machine m.toml", "only simulated devices"),
-        (2, "bench file --machine m.toml", "only simulated devices"),
-        (2, "calibrate file --machine here", "only simulated devices"),
-        (
-            2,
-            "tune sim:80us --machine m.toml --real-time",
-            "--real-time",
-        ),
-        (2, "tune sim:80us --cpus 9", "CPU 9"),
-        (2, "bench sim:80us --machine m.toml --cpus 2", "CPU 2"),
-        (2, "tune sim:80us --background engine=io_uring", "io_uring"),
-        (2, "bench sim:80us --background engine=io_uring", "io_uring"),
-        (2, "bench sim:80us --method sqpoll", "no sqpoll"),
-    ] {
-        run(folder.path(), words).refused(code, &[said]);
-    }
+    let cases = [
+        "3 | tune sim:80us --machine gone.toml | gone.toml",
+        "3 | tune sim:80us --machine here | q2c calibrate",
+        "2 | tune file --machine m.toml | only simulated devices",
+        "2 | bench file --machine m.toml | only simulated devices",
+        "2 | calibrate file --machine here | only simulated devices",
+        "2 | tune sim:80us --machine m.toml --real-time | --real-time",
+        "2 | tune sim:80us --cpus 9 | CPU 9",
+        "2 | bench sim:80us --machine m.toml --cpus 2 | CPU 2",
+        "2 | tune sim:80us --background engine=io_uring | io_uring",
+        "2 | bench sim:80us --background engine=io_uring | io_uring",
+        "2 | bench sim:80us --method sqpoll | no sqpoll",
+    ];
+    refuses_in(folder.path(), &cases);
 }
 
 /// Where neither the device nor the machine takes time, there is nothing to wait for. A device that

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll study`.
 
-use crate::program::{close, number, q2c};
+use crate::program::{close, has_words, number, q2c, split, texts};
 use q2c_testkit::strict_json;
 use std::fs;
 use std::path::Path;
@@ -15,26 +15,15 @@ fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
     devices.iter().map(write).collect()
 }
 
-const STUDY: [&str; 10] = [
-    "poll",
-    "study",
-    "--only",
-    "--rules",
-    "min:50%|80%,1ms",
-    "--rule",
-    "min - 4us",
-    "--wake-delay",
-    "2us",
-    "--unit",
-];
-
 /// Sleeps end 2 us late, nothing else costs. Of 100 us, 80 % leaves 18 us to poll, the formula 2
 /// us; of 200 us 38 and 2. Alone, the formula is scored without a choice; `min` takes 80 %.
 #[test]
 fn a_study_is_scored_and_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
-    let study = [&STUDY[..], &["us", "--patterns", "a.txt", "b.txt"]].concat();
+    let study = "poll study --only --rules min:50%|80%,1ms --wake-delay 2us --unit us \
+                 --patterns a.txt b.txt";
+    let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
     let said = q2c(folder.path(), &[&study[..], &["--json"]].concat()).done();
     let result = strict_json(&said);
     assert_eq!(result["schema"], "q2c.poll-study/1");
@@ -52,10 +41,7 @@ fn a_study_is_scored_and_drawn_again() {
     let table = q2c(folder.path(), &["report", "study.json"]).done();
     // Only the speed differs between two runs, and the table does not have it.
     assert_eq!(q2c(folder.path(), &study).done(), table);
-    assert!(
-        table.contains("best on average: rule:period=10ms"),
-        "{table}"
-    );
+    has_words(&table, &["best on average: rule:period=10ms"]);
     let again = q2c(folder.path(), &["report", "study.json", "--json"]).json();
     assert_eq!(again, result);
     let csv = q2c(folder.path(), &["report", "study.json", "--csv"]).done();
@@ -72,31 +58,11 @@ fn a_study_is_scored_and_drawn_again() {
 fn a_new_rule_competes_with_the_standard_grid() {
     let folder = tempfile::tempdir().unwrap();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
-    let study = [
-        "poll",
-        "study",
-        "--rule",
-        "min - 4us",
-        "--unit",
-        "us",
-        "--measure",
-        "100ms",
-        "--patterns",
-        "a.txt",
-        "b.txt",
-        "--html",
-        "s.html",
-        "--csv",
-        "s.csv",
-        "--json",
-    ];
+    let study = "poll study --unit us --measure 100ms --patterns a.txt b.txt \
+                 --html s.html --csv s.csv --json";
+    let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
     let result = q2c(folder.path(), &study).json();
-    let rules: Vec<&str> = result["rules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|rule| rule["rule"].as_str().unwrap())
-        .collect();
+    let rules = texts(&result, "rules", "rule");
     for rule in ["min - 4us", "mean", "min", "pas", "qt"] {
         assert!(rules.contains(&rule), "{rules:?}");
     }
@@ -119,20 +85,10 @@ fn what_cannot_be_studied_is_refused() {
 #[test]
 fn the_library_is_studied_when_nothing_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let study = [
-        "poll",
-        "study",
-        "--only",
-        "--rules",
-        "pas",
-        "--rules",
-        "min:70%,10ms",
-        "--rules",
-        "ehp",
-        "--measure",
-        "100ms",
-        "--json",
-    ];
+    let study = split(
+        "poll study --only --rules pas --rules min:70%,10ms --rules ehp --measure 100ms \
+         --json",
+    );
     let result = q2c(folder.path(), &study).json();
     let patterns = result["patterns"].as_array().unwrap();
     assert!(patterns.len() >= 20, "{}", patterns.len());
@@ -157,46 +113,16 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
     lists(folder.path(), &devices);
-    let search = [
-        "poll",
-        "search",
-        "--patterns",
-        "a.txt",
-        "b.txt",
-        "c.txt",
-        "d.txt",
-        "--unit",
-        "us",
-        "--measure",
-        "50ms",
-        "--warm-up",
-        "20ms",
-        "--points",
-        "4",
-        "--rounds",
-        "2",
-        "--finalists",
-        "1",
-    ];
+    let search = split(
+        "poll search --patterns a.txt b.txt c.txt d.txt --unit us --measure 50ms \
+         --warm-up 20ms --points 4 --rounds 2 --finalists 1",
+    );
     let named = [&search[..], &["--hold-out", "b", "--hold-out", "d"]].concat();
     let said = q2c(folder.path(), &[&named[..], &["--json"]].concat()).done();
     let result = strict_json(&said);
-    let names = |of: &str| -> Vec<String> {
-        let patterns = result[of].as_array().unwrap().iter();
-        patterns
-            .map(|p| p["name"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(
-        (names("searched"), names("held_out")),
-        (vec!["a".into(), "c".into()], vec!["b".into(), "d".into()])
-    );
-    let roles: Vec<&str> = result["contenders"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| c["role"].as_str().unwrap())
-        .collect();
+    assert_eq!(texts(&result, "searched", "name"), ["a", "c"]);
+    assert_eq!(texts(&result, "held_out", "name"), ["b", "d"]);
+    let roles = texts(&result, "contenders", "role");
     let count = |role: &str| roles.iter().filter(|r| **r == role).count();
     assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
     fs::write(folder.path().join("search.json"), &said).unwrap();

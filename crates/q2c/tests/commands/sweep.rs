@@ -1,6 +1,8 @@
 //! Tests of `q2c poll sweep`.
 
-use crate::program::{close, close_iops, entry, number, q2c, shared_data};
+use crate::program::{
+    close, close_iops, entry, has_words, number, put, q2c, refuses_in, run_q2c, shared_data, split,
+};
 use serde_json::Value;
 use std::fs;
 
@@ -15,7 +17,6 @@ pub fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
     entry(result, "cells", "policy", policy)
 }
 
-/// The first line of the first answer in a report.
 fn first_answer(report: &str) -> &str {
     let mut lines = report.lines();
     lines.find(|line| line.starts_with('▸')).unwrap_or_default()
@@ -49,16 +50,7 @@ fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
 fn constant_latencies_have_closed_forms() {
     let folder = tempfile::tempdir().unwrap();
     two_lists(folder.path());
-    let args = [
-        "poll",
-        "sweep",
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "fixed:10us..40us/10us",
-        "--json",
-    ];
+    let args = split("poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json");
     let result = q2c(folder.path(), &args).json();
     assert_eq!(result["cells"].as_array().unwrap().len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
@@ -86,18 +78,7 @@ fn constant_latencies_have_closed_forms() {
 fn a_sleep_on_the_published_machine_costs_cpu() {
     let folder = tempfile::tempdir().unwrap();
     two_lists(folder.path());
-    let args = [
-        "poll",
-        "sweep",
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "fixed:20us",
-        "--cost",
-        "published",
-        "--json",
-    ];
+    let args = split("poll sweep a.txt --unit us --policy fixed:20us --cost published --json");
     let result = q2c(folder.path(), &args).json();
     let slept = cell(&result, "fixed:sleep=20us");
     close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
@@ -147,14 +128,7 @@ fn the_public_trace() {
     };
     let folder = tempfile::tempdir().unwrap();
     let list = list.display().to_string();
-    let files = [
-        "--html",
-        "s.html",
-        "--csv",
-        "s.csv",
-        "--parquet",
-        "s.parquet",
-    ];
+    let files = split("--html s.html --csv s.csv --parquet s.parquet");
     let args = ["poll", "sweep", &list, "--unit", "us", "--json"];
     let result = q2c(folder.path(), &[&args[..], &files].concat()).json();
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
@@ -164,9 +138,7 @@ fn the_public_trace() {
     let mean = cell(&result, "mean:ratio=50%,period=100ms");
     assert!(number(mean, "/effective_sleep_ns") > 20e3, "{mean}");
     let notes = result["answers"][0]["notes"].to_string();
-    for word in ["only ever falls", "balance at such a rate"] {
-        assert!(notes.contains(word), "{notes}");
-    }
+    has_words(&notes, &["only ever falls", "balance at such a rate"]);
     let cells = result["cells"].as_array().unwrap().len();
     let csv = fs::read_to_string(folder.path().join("s.csv")).unwrap();
     assert_eq!(csv.lines().count(), cells + 1);
@@ -233,21 +205,13 @@ fn names_that_are_taken_are_told_before_the_work() {
 fn from_files_as_from_memory() {
     let folder = tempfile::tempdir().unwrap();
     let latencies = (0..40_000_u64).map(|io| format!("{}\n", 20 + io * 7_919 % 61));
-    fs::write(
-        folder.path().join("list.txt"),
+    put(
+        &folder.path().join("list.txt"),
         latencies.collect::<String>(),
-    )
-    .unwrap();
+    );
     let swept = |more: &[&str]| {
         let input = ["poll", "sweep", "list.txt", "--unit", "us", "--json"];
-        let rules = [
-            "--policy",
-            "min:70%,1ms",
-            "--policy",
-            "pas",
-            "--policy",
-            "ewma",
-        ];
+        let rules = split("--policy min:70%,1ms --policy pas --policy ewma");
         let mut result = q2c(folder.path(), &[&input[..], &rules, more].concat()).json();
         let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
@@ -278,32 +242,17 @@ fn bad_input_is_refused_with_what_to_do() {
     fs::write(folder.path().join("zero.txt"), "12\n0\n").unwrap();
     fs::write(folder.path().join("minus.txt"), "12\n-3\n").unwrap();
     fs::write(folder.path().join("nan.txt"), "12\nNaN\n").unwrap();
-    let refused = |args: &[&str], code: i32, words: &[&str]| {
-        q2c(folder.path(), &[&["poll", "sweep"], args].concat()).refused(code, words);
-    };
-    refused(&["a.txt"], 2, &["unit"]);
-    refused(
-        &["a.txt", "--unit", "us", "--policy", "min:120%,1ms"],
-        2,
-        &["ratio"],
-    );
-    refused(
-        &["a.txt", "--unit", "us", "--policy", "min:50%,0ms"],
-        2,
-        &["period"],
-    );
-    refused(
-        &["a.txt", "--unit", "us", "--policy", "min:10%..20%,1ms"],
-        2,
-        &["A..B/STEP"],
-    );
-    refused(&["missing.txt", "--unit", "us"], 3, &["missing.txt"]);
+    let cases = [
+        "2 | poll sweep a.txt | unit",
+        "2 | poll sweep a.txt --unit us --policy min:120%,1ms | ratio",
+        "2 | poll sweep a.txt --unit us --policy min:50%,0ms | period",
+        "2 | poll sweep a.txt --unit us --policy min:10%..20%,1ms | A..B/STEP",
+        "3 | poll sweep missing.txt --unit us | missing.txt",
+    ];
+    refuses_in(folder.path(), &cases);
     for name in ["empty.txt", "words.txt", "zero.txt", "minus.txt", "nan.txt"] {
-        refused(
-            &[name, "--unit", "us", "--format", "latency-list"],
-            3,
-            &[name],
-        );
+        let line = format!("poll sweep {name} --unit us --format latency-list");
+        run_q2c(folder.path(), &line).refused(3, &[name]);
     }
 }
 
@@ -373,24 +322,11 @@ fn shapes() -> [(&'static str, String); 4] {
 #[test]
 fn a_sweep_and_a_simulation_agree() {
     let folder = tempfile::tempdir().unwrap();
-    let policies = [
-        "linux410",
-        "min:70%,1ms",
-        "min:55%,100ms",
-        "mean:50%,10ms",
-        "fixed:15us",
-        "pas",
-        "qt",
-        "ewma",
-        "quantile",
-        "lmd",
-        "ehp",
-        "dpas",
-    ];
-    let asked: Vec<&str> = policies
-        .iter()
-        .flat_map(|policy| ["--policy", policy])
-        .collect();
+    let policies = split(
+        "linux410 min:70%,1ms min:55%,100ms mean:50%,10ms fixed:15us pas qt ewma quantile lmd ehp dpas",
+    );
+    let asked = policies.iter().flat_map(|policy| ["--policy", policy]);
+    let asked: Vec<&str> = asked.collect();
     for (name, list) in shapes() {
         fs::write(folder.path().join(name), list).unwrap();
         let json = |command| {
@@ -438,27 +374,16 @@ fn a_sweep_and_a_simulation_agree() {
 fn a_rule_that_never_slept_is_no_baseline() {
     let folder = tempfile::tempdir().unwrap();
     two_lists(folder.path());
-    let args = [
-        "poll",
-        "sweep",
-        "a.txt",
-        "--unit",
-        "us",
-        "--policy",
-        "min:70%,1ms|50ms",
-        "--warm-up",
-        "10ms",
-        "--measure",
-        "20ms",
-    ];
-    let told = q2c(folder.path(), &args).done().replace("\n  ", " ");
-    assert!(
-        told.contains("Linux's rule never slept, so it is not compared with"),
-        "{told}"
+    let args = split(
+        "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure \
+         20ms",
     );
-    assert!(
-        told.contains("min:ratio=70%,period=50ms never slept: 30.0 ms were simulated"),
-        "{told}"
+    let told = q2c(folder.path(), &args).done().replace("\n  ", " ");
+    let phrases = ["Linux's rule never slept, so it is not compared with"];
+    has_words(&told, &phrases);
+    has_words(
+        &told,
+        &["min:ratio=70%,period=50ms never slept: 30.0 ms were simulated"],
     );
     let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
     assert!(
@@ -475,14 +400,7 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     let folder = tempfile::tempdir().unwrap();
     two_lists(folder.path());
     let args = ["poll", "sweep", "a.txt", "--unit", "us"];
-    let limits = [
-        "--policy",
-        "fixed:20us|40us",
-        "--max-cpu",
-        "20",
-        "--min-iops",
-        "99%",
-    ];
+    let limits = split("--policy fixed:20us|40us --max-cpu 20 --min-iops 99%");
     let args = [&args[..], &limits].concat();
     let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
     let answer = &result["answers"][0];
@@ -500,12 +418,13 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     let said = q2c(folder.path(), &args).done();
     let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
     assert!(first_answer(&said).starts_with(first), "{said}");
-    for what in [
-        "most KIOPS/core: fixed:sleep=40us",
-        "most IOPS: fixed:sleep=20us",
-    ] {
-        assert!(said.contains(what), "{said}");
-    }
+    has_words(
+        &said,
+        &[
+            "most KIOPS/core: fixed:sleep=40us",
+            "most IOPS: fixed:sleep=20us",
+        ],
+    );
     // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
     let line = said.replace("\n  ", " ");
     for broken in [". It breaks the floor", ". It breaks the limits"] {
@@ -520,15 +439,7 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
 fn a_sweep_that_gains_nothing_says_so_first() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("fast.txt"), "3\n".repeat(200)).unwrap();
-    let args = [
-        "poll",
-        "sweep",
-        "fast.txt",
-        "--unit",
-        "us",
-        "--cost",
-        "published",
-    ];
+    let args = split("poll sweep fast.txt --unit us --cost published");
     let said = q2c(
         folder.path(),
         &[&args[..], &["--policy", "fixed:100ns"]].concat(),
@@ -536,8 +447,5 @@ fn a_sweep_that_gains_nothing_says_so_first() {
     .done();
     let first = "▸ use classic polling: every rule loses to it. The best has 0.";
     assert!(first_answer(&said).starts_with(first), "{said}");
-    assert!(
-        said.contains("times the IOPS per core of interrupts"),
-        "{said}"
-    );
+    has_words(&said, &["times the IOPS per core of interrupts"]);
 }

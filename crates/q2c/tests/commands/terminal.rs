@@ -120,7 +120,6 @@ impl Terminal {
         self.seen.drain(..from);
     }
 
-    /// Types these keys.
     pub fn press(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }

@@ -1,19 +1,12 @@
 //! Tests of `q2c trace import` and `info`.
 
-use crate::program::{entry, number, q2c, shared_data};
+use crate::program::{entry, has_words, number, q2c, refuses_in, run_q2c, shared_data, split};
 use crate::terminal::{Terminal, fits};
 use serde_json::json;
 use std::fs;
 use std::process::Command;
 
-const LIST: [&str; 6] = [
-    "--format",
-    "latency-list",
-    "--unit",
-    "us",
-    "--out",
-    "list.trace",
-];
+const LIST: [&str; 4] = ["--format=latency-list", "--unit=us", "--out", "list.trace"];
 
 /// Three reads of one thread and a write of another.
 pub const CSV: &str = "\
@@ -64,29 +57,11 @@ fn nothing_runs_over_the_edge_of_80_columns() {
     let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
     let import = [&import[..], &rest].concat();
     let fact = format!("job=a workload {}", "of many words ".repeat(12));
-    let replay = [
-        "replay",
-        "copy.trace",
-        "sim:50us",
-        "--max-lateness",
-        "1s",
-        "--trials",
-        "2",
-    ];
+    let replay = split("replay copy.trace sim:50us --max-lateness 1s --trials 2");
+    let copy = ["trace", "copy", "csv.trace", "-o", "copy.trace"];
     for (words, told) in [
         (&import[..], "reads and writes"),
-        (
-            &[
-                "trace",
-                "copy",
-                "csv.trace",
-                "-o",
-                "copy.trace",
-                "--fact",
-                &fact,
-            ],
-            "of many words",
-        ),
+        (&[&copy[..], &["--fact", &fact]].concat(), "of many words"),
         (&["trace", "info", "copy.trace"], "I/Os and"),
         (&["trace", "columns"], "merged_into"),
         (&["trace", "info", "in.csv"], "failed to"),
@@ -106,10 +81,8 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
     let columns = list["columns"].as_array().unwrap();
     let unit = |name: &str| entry(&list, "columns", "name", name)["unit"].clone();
     assert_eq!(columns.len(), 29);
-    assert_eq!(
-        (unit("queue_ns"), unit("bytes")),
-        (json!("ns"), json!("bytes"))
-    );
+    assert_eq!(unit("queue_ns"), json!("ns"));
+    assert_eq!(unit("bytes"), json!("bytes"));
     let documented = include_str!("../../../../docs/sql.md");
     for column in columns {
         let of = |field: &str| column[field].as_str().unwrap();
@@ -132,14 +105,15 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
     assert_eq!(names.len(), 29 - 3 + 2);
     assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
     let said = q2c(folder.path(), &["trace", "columns"]).done();
-    for words in [
-        "depth_at_submit *",
-        "submit_ns  ",
-        "timestamp",
-        "but id, layer, merged_into",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
+    has_words(
+        &said,
+        &[
+            "depth_at_submit *",
+            "submit_ns  ",
+            "timestamp",
+            "but id, layer, merged_into",
+        ],
+    );
 }
 
 #[test]
@@ -151,14 +125,15 @@ fn a_csv_is_imported_by_its_column_map() {
     ];
     let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
     let said = q2c(folder.path(), &[&import[..], &rest].concat()).done();
-    for words in [
-        "4 records",
-        "read (3), write (1)",
-        "4 KiB (3), 8 KiB (1)",
-        "source_time_of_zero_ns",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
+    has_words(
+        &said,
+        &[
+            "4 records",
+            "read (3), write (1)",
+            "4 KiB (3), 8 KiB (1)",
+            "source_time_of_zero_ns",
+        ],
+    );
     assert!(said.contains("\n  source                 csv\n"), "{said}");
     let info = q2c(folder.path(), &["trace", "info", "csv.trace", "--json"]).json();
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
@@ -200,7 +175,7 @@ fn what_the_source_does_not_say_must_be_said() {
 fn a_q2c_trace_takes_no_options_of_imports() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("in.csv"), CSV).unwrap();
-    let run = |line: &str| q2c(folder.path(), &line.split(' ').collect::<Vec<_>>());
+    let run = |line: &str| run_q2c(folder.path(), line);
     let map = format!("--unit us --columns {COLUMNS}");
     run(&format!("trace import in.csv -o a.parquet {map}")).done();
     for option in [
@@ -325,15 +300,7 @@ fn a_disksim_file_needs_its_unit() {
     let info = q2c(folder.path(), &import).json();
     assert_eq!(number(&info, "/summary/span_ns"), 1_000_000.0);
     assert_eq!(number(&info, "/summary/sizes/32768"), 2.0);
-    let import = [
-        "trace",
-        "import",
-        "rows",
-        "--out",
-        "more.trace",
-        "--unit",
-        "ms",
-    ];
+    let import = split("trace import rows --out more.trace --unit ms");
     let wrong = [&import[..], &["--read-flag", "2"]].concat();
     q2c(folder.path(), &wrong).refused(2, &["--read-flag", "0..=1"]);
 }
@@ -350,36 +317,20 @@ fn errors_of_imports_name_the_option_that_mends_them() {
     ] {
         fs::write(folder.path().join(name), content).unwrap();
     }
-    let analyze = |words: &str, code: i32, told: &[&str]| {
-        let words: Vec<&str> = words.split(' ').collect();
-        q2c(folder.path(), &[&["analyze"], &words[..]].concat()).refused(code, told);
-    };
-    analyze("empty", 3, &["the file is empty"]);
-    analyze(
-        "empty --format latency-list --unit us",
-        3,
-        &["the file is empty"],
-    );
-    analyze(
-        "list --format latency-list",
-        2,
-        &["give it with --unit ns, us, ms or s"],
-    );
-    analyze(
-        "list --format latency-list --unit us --op read --bs 4k",
-        3,
-        &["--skip-bad"],
-    );
-    let csv = "table.csv --format csv --unit us --op read --bs 4k";
-    analyze(csv, 2, &["say with --columns which header"]);
-    let wrong = format!("{csv} --columns submit_ns=begin");
-    analyze(
-        &wrong,
-        3,
-        &["exactly one column `begin`", "say with --columns"],
-    );
-    let right = format!("{csv} --columns submit_ns=when,latency=took");
-    analyze(&right, 3, &["--skip-bad"]);
+    let csv = "analyze table.csv --format csv --unit us --op read --bs 4k";
+    for case in [
+        "3 | analyze empty | the file is empty",
+        "3 | analyze empty --format latency-list --unit us | the file is empty",
+        "2 | analyze list --format latency-list | give it with --unit ns, us, ms or s",
+        "3 | analyze list --format latency-list --unit us --op read --bs 4k | --skip-bad",
+        &format!("2 | {csv} | say with --columns which header"),
+        &format!(
+            "3 | {csv} --columns submit_ns=begin | exactly one column `begin` | say with --columns"
+        ),
+        &format!("3 | {csv} --columns submit_ns=when,latency=took | --skip-bad"),
+    ] {
+        refuses_in(folder.path(), &[case]);
+    }
 }
 
 /// Of a list of five latencies the first three; the description keeps its facts and gets new ones.
@@ -389,14 +340,7 @@ fn a_part_is_copied_with_facts_of_its_own() {
     fs::write(folder.path().join("in.txt"), "10\n20\n30\n40\n50\n").unwrap();
     let import = ["trace", "import", "in.txt", "--op", "read", "--bs", "4k"];
     q2c(folder.path(), &[&import[..], &LIST].concat()).done();
-    let copy = [
-        "trace",
-        "copy",
-        "list.trace",
-        "--out",
-        "part.trace",
-        "--json",
-    ];
+    let copy = split("trace copy list.trace --out part.trace --json");
     let facts = [
         "--first",
         "3",
@@ -415,28 +359,11 @@ fn a_part_is_copied_with_facts_of_its_own() {
     let again = q2c(folder.path(), &["trace", "info", "part.trace", "--json"]);
     assert_eq!(again.json(), info);
     // The first starts at 0, the second at 10 us.
-    let later = [
-        "trace",
-        "copy",
-        "list.trace",
-        "--from",
-        "10us",
-        "--out",
-        "later.trace",
-        "--json",
-    ];
+    let later = split("trace copy list.trace --from 10us --out later.trace --json");
     let info = q2c(folder.path(), &later).json();
     assert_eq!(number(&info, "/summary/records"), 4.0);
     q2c(folder.path(), &copy).refused(2, &["part.trace"]);
-    let nothing = [
-        "trace",
-        "copy",
-        "list.trace",
-        "--out",
-        "x.trace",
-        "--fact",
-        "alone",
-    ];
+    let nothing = split("trace copy list.trace --out x.trace --fact alone");
     q2c(folder.path(), &nothing).refused(2, &["NAME=VALUE"]);
 }
 
@@ -463,45 +390,19 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let map =
         "queue_ns=queue_ns,complete_ns=complete_ns,device=device,op=op,bytes=bytes,sector=sector";
     let import = |input: &'static str, rest: &[&'static str]| {
-        let given = [
-            "trace",
-            "import",
-            input,
-            "--format",
-            "csv",
-            "--unit",
-            "us",
-            "--columns",
-            map,
-        ];
-        q2c(folder.path(), &[&given[..], rest].concat())
+        let given = format!("trace import {input} --format csv --unit us --columns {map}");
+        q2c(folder.path(), &[&split(&given), rest].concat())
     };
-    let whole = [
-        "--out",
-        "fleet",
-        "--partition-by",
-        "device",
-        "--stretch-rows",
-        "250",
-        "--json",
-    ];
+    let whole = split("--out fleet --partition-by device --stretch-rows 250 --json");
     let made = import("all.csv", &whole).json();
-    assert_eq!(
-        (number(&made, "/rows"), number(&made, "/volumes")),
-        (900.0, 3.0)
-    );
+    assert_eq!(number(&made, "/rows"), 900.0);
+    assert_eq!(number(&made, "/volumes"), 3.0);
     assert_eq!(number(&made, "/traces"), 6.0);
     import("alone.csv", &["--out", "alone.parquet"]).done();
     let parts = ["000000", "000001"].map(|name| format!("fleet/device=8%3A1/{name}.parquet"));
-    let merged = [
-        "trace",
-        "import",
-        &parts[0],
-        &parts[1],
-        "--out",
-        "joined.parquet",
-    ];
-    q2c(folder.path(), &merged).done();
+    let [first, second] = &parts;
+    let merged = format!("trace import {first} {second} --out joined.parquet");
+    run_q2c(folder.path(), &merged).done();
     let analysis = |trace: &str| q2c(folder.path(), &["analyze", trace, "--json"]).json();
     let (found, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
     for figure in ["requests", "stages", "in_flight", "activity", "seeks"] {
@@ -509,10 +410,7 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         assert_eq!(found[figure], expected[figure], "{figure}");
     }
     let said = import("all.csv", &["--out", "again", "--partition-by", "device"]).done();
-    assert!(
-        said.contains("900 records of 3 devices in 3 traces"),
-        "{said}"
-    );
+    has_words(&said, &["900 records of 3 devices in 3 traces"]);
     import("all.csv", &["--out", "again", "--partition-by", "device"])
         .refused(2, &["again", "expected a new name"]);
     import("all.csv", &["--out", "x", "--partition-by", "host"]).refused(2, &["device"]);

@@ -1,6 +1,6 @@
 //! Tests of `q2c trace export`, and of importing several recordings.
 
-use crate::program::{number, q2c};
+use crate::program::{number, put, q2c, run_q2c, split};
 use q2c_testkit::strict_json;
 use std::fs;
 
@@ -10,28 +10,14 @@ const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,157780800000200
 fn trace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rows.csv"), ROWS).unwrap();
-    q2c(
-        folder.path(),
-        &["trace", "import", "rows.csv", "--out", "t"],
-    )
-    .done();
+    run_q2c(folder.path(), "trace import rows.csv --out t").done();
     folder
 }
 
 #[test]
 fn a_window_goes_to_standard_output() {
     let folder = trace();
-    let export = [
-        "trace",
-        "export",
-        "t",
-        "--format",
-        "fio-iolog",
-        "--from",
-        "1ms",
-        "--to",
-        "3ms",
-    ];
+    let export = split("trace export t --format fio-iolog --from 1ms --to 3ms");
     let said = q2c(folder.path(), &export);
     assert_eq!(said.stderr, "2 requests exported\n");
     let wanted = "\
@@ -77,21 +63,17 @@ fn what_makes_no_sense_is_refused() {
     export(&["csv", "--from", "2ms", "--to", "1ms"]).refused(2, &["found 2.0 ms and 1.0 ms"]);
     export(&["csv", "--from", "1s"]).refused(3, &["found none"]);
     export(&["csv", "--from", "1 hour"]).refused(2, &["a duration with its unit"]);
-    q2c(
-        folder.path(),
-        &["trace", "export", "rows.csv", "--format", "csv"],
-    )
-    .refused(3, &["expected a Parquet file"]);
+    run_q2c(folder.path(), "trace export rows.csv --format csv")
+        .refused(3, &["expected a Parquet file"]);
 }
 
 #[test]
 fn several_recordings_become_one_trace() {
     let folder = trace();
-    fs::write(
-        folder.path().join("more.csv"),
+    put(
+        &folder.path().join("more.csv"),
         "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n",
-    )
-    .unwrap();
+    );
     let import = [
         "trace", "import", "t", "more.csv", "--out", "both", "--json",
     ];
@@ -101,11 +83,7 @@ fn several_recordings_become_one_trace() {
     assert_eq!(info["meta"]["source"], "alibaba");
     let again = q2c(folder.path(), &["trace", "info", "both", "--json"]).json();
     assert_eq!(again, info);
-    let csv = q2c(
-        folder.path(),
-        &["trace", "export", "both", "--format", "csv"],
-    )
-    .done();
+    let csv = run_q2c(folder.path(), "trace export both --format csv").done();
     let starts: Vec<&str> = csv
         .lines()
         .skip(1)
@@ -116,11 +94,8 @@ fn several_recordings_become_one_trace() {
         ["0", "500000", "1000000", "2000000", "3000000", "4000000"]
     );
     fs::write(folder.path().join("spc.csv"), "0,8,512,R,0.5\n").unwrap();
-    q2c(
-        folder.path(),
-        &["trace", "import", "t", "spc.csv", "--out", "no"],
-    )
-    .refused(2, &["expected times of one clock"]);
+    run_q2c(folder.path(), "trace import t spc.csv --out no")
+        .refused(2, &["expected times of one clock"]);
     assert!(!folder.path().join("no").exists());
 }
 

@@ -1,6 +1,6 @@
 //! Tests of `q2c tune --from TRACE` and `q2c tune -- COMMAND`.
 
-use crate::program::{Finished, number, q2c, run_in};
+use crate::program::{number, q2c, refuses_in, run_in, run_q2c as run, texts};
 use q2c_testkit::{skip, strict_json};
 use serde_json::Value;
 use std::fs;
@@ -11,11 +11,6 @@ const SHORT: [&str; 5] = ["--seconds", "0.1", "--trials", "1", "--json"];
 /// A folder on a disk: that of the build.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// Runs q2c with words that are split at blanks.
-fn run(folder: &Path, words: &str) -> Finished {
-    q2c(folder, &words.split(' ').collect::<Vec<&str>>())
 }
 
 /// Makes the trace `NAME.parquet`. A row has start and latency (us), size and operation.
@@ -43,13 +38,6 @@ fn reads_and_writes(folder: &Path) {
     trace(folder, "mixed", pairs);
 }
 
-fn texts(list: &Value, key: &str) -> Vec<String> {
-    let entries = list.as_array().unwrap().iter();
-    entries
-        .map(|entry| entry[key].as_str().unwrap().to_owned())
-        .collect()
-}
-
 /// The whole way on a scratch file: pattern, workload, trials, likeness, worth, and the run read
 /// back.
 #[test]
@@ -69,13 +57,11 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
     assert_eq!(number(program, "/pattern/kinds/1/sizes/0/bytes"), 4096.0);
     assert_eq!(program["copied"]["sizes"], serde_json::json!([16_384]));
     let job = &result["job"];
-    assert_eq!(
-        (&job["rw"], &job["block_sizes"]),
-        (&Value::from("randread"), &program["copied"]["sizes"])
-    );
+    assert_eq!(job["rw"], "randread");
+    assert_eq!(job["block_sizes"], program["copied"]["sizes"]);
     assert_eq!(job["jobs"], program["copied"]["jobs"]);
     let like = &program["likeness"][0];
-    let figures = texts(&like["figures"], "figure");
+    let figures = texts(like, "figures", "figure");
     assert_eq!(
         figures,
         ["in-flight", "size", "iops", "latency-p50", "latency-p99"]
@@ -179,7 +165,6 @@ fn think_times_are_copied() {
     assert!(plan.contains("think_ns = "), "{plan}");
 }
 
-/// Jobs on a file think as they are told to.
 #[test]
 fn jobs_on_a_scratch_file_think() {
     let folder = folder();
@@ -194,13 +179,12 @@ fn jobs_on_a_scratch_file_think() {
     }
     let drawn = run(at, &format!("report {}", run_in(at).display())).done();
     assert!(drawn.contains("2 ms between its I/Os"), "{drawn}");
-    for (words, said) in [
-        ("tune sim:1ms --think 10ns", "expected 1.0 us to 1.00 s"),
-        ("tune sim:1ms --think 2s", "expected 1.0 us to 1.00 s"),
-        ("tune --from t --think 1ms", "--think"),
-    ] {
-        run(at, words).refused(2, &[said]);
-    }
+    let cases = [
+        "2 | tune sim:1ms --think 10ns | expected 1.0 us to 1.00 s",
+        "2 | tune sim:1ms --think 2s | expected 1.0 us to 1.00 s",
+        "2 | tune --from t --think 1ms | --think",
+    ];
+    refuses_in(at, &cases);
 }
 
 #[test]
@@ -214,28 +198,19 @@ fn what_is_wrong_is_said() {
         (0..200).map(|n| format!("0,R,{},4096,{}\n", n * 4096, 1_577_808_000_000_000u64 + n));
     fs::write(at.join("no-ends.csv"), alibaba.collect::<String>()).unwrap();
     fs::write(at.join("file"), vec![7; 1 << 20]).unwrap();
-    for (status, words, said) in [
-        (
-            3,
-            "tune --from few.parquet",
-            "expected at least 100 reads and writes, found 99",
-        ),
-        (3, "tune --from no-ends.csv", "found 200 without"),
-        (3, "tune --from nowhere.parquet", "nowhere.parquet"),
-        (2, "tune --from latencies.txt", "q2c trace import"),
-        (
-            3,
-            "tune --from writes.parquet --process dd",
-            "the processes dd",
-        ),
-        (2, "tune --from writes.parquet --bs 4k", "--bs"),
-        (2, "tune --from writes.parquet -- dd", "--from"),
-        (2, "tune sim:50us --process dd", "--process needs"),
-        (2, "tune sim:50us --record vda", "--record needs"),
-        (5, "tune file --from writes.parquet", "--allow-write file"),
-    ] {
-        run(at, words).refused(status, &[said]);
-    }
+    let cases = [
+        "3 | tune --from few.parquet | expected at least 100 reads and writes, found 99",
+        "3 | tune --from no-ends.csv | found 200 without",
+        "3 | tune --from nowhere.parquet | nowhere.parquet",
+        "2 | tune --from latencies.txt | q2c trace import",
+        "3 | tune --from writes.parquet --process dd | the processes dd",
+        "2 | tune --from writes.parquet --bs 4k | --bs",
+        "2 | tune --from writes.parquet -- dd | --from",
+        "2 | tune sim:50us --process dd | --process needs",
+        "2 | tune sim:50us --record vda | --record needs",
+        "5 | tune file --from writes.parquet | --allow-write file",
+    ];
+    refuses_in(at, &cases);
     // The file was not written to, and nothing is left of what was begun.
     assert_eq!(fs::read(at.join("file")).unwrap(), vec![7; 1 << 20]);
     assert!(!at.join("runs").exists());
@@ -269,20 +244,11 @@ fn a_command_is_recorded_and_tuned_for() {
     let shown = number(program, "/pattern/ios") + number(program, "/recording/lost");
     assert!(shown >= 390.0, "{program}");
 
-    for (status, words, said) in [
-        (2, "tune -- ./no-such-program", "start ./no-such-program"),
-        (
-            2,
-            "tune -- sh -c false",
-            "record sh: expected it to end with 0, found 1",
-        ),
-        (3, "tune --process true -- true", "--record names another"),
-        (
-            5,
-            "tune --record /nowhere -- true",
-            "name the disk of the program's data by --record",
-        ),
-    ] {
-        run(at, words).refused(status, &[said]);
-    }
+    let cases = [
+        "2 | tune -- ./no-such-program | start ./no-such-program",
+        "2 | tune -- sh -c false | record sh: expected it to end with 0, found 1",
+        "3 | tune --process true -- true | --record names another",
+        "5 | tune --record /nowhere -- true | name the disk of the program's data by --record",
+    ];
+    refuses_in(at, &cases);
 }

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll watch`, without a terminal and in one.
 
-use crate::program::{Finished, get, lines, number, q2c, served_at};
+use crate::program::{Finished, get, has_words, lines, number, q2c, run_q2c, served_at, split};
 use crate::terminal::Terminal;
 use q2c_testkit::{alone, strict_json, strict_metrics};
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,14 +8,12 @@ use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// Watches a simulated device of 1 ms.
 fn watch(more: &[&str]) -> Finished {
     let folder = tempfile::tempdir().unwrap();
-    let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
-    q2c(folder.path(), &[&watch[..], more].concat())
+    q2c(folder.path(), &[&WATCH[..], more].concat())
 }
 
 fn rows(result: &Value, method: &str) -> Vec<Value> {
@@ -30,22 +28,13 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
 #[test]
 fn methods_in_turns_as_json() {
     alone("methods_in_turns_as_json", || {
-        let rules = [
-            "--policy",
-            "poll",
-            "--policy",
-            "fixed:200us",
-            "--policy",
-            "fixed:1500us",
-        ];
+        let rules = split("--policy poll --policy fixed:200us --policy fixed:1500us");
         let how = ["--seconds", "2", "--every", "500ms", "--json"];
         let ended = watch(&[&rules[..], &how].concat());
         let told = ended.stderr.lines().count();
         let (lines, result) = ended.lines();
-        assert_eq!(
-            (&result["schema"], &result["ended"]),
-            (&"q2c.watch/2".into(), &"asked".into())
-        );
+        assert_eq!(result["schema"], "q2c.watch/2");
+        assert_eq!(result["ended"], "asked");
         let intervals = result["intervals"].as_array().unwrap();
         assert_eq!(told, 1 + intervals.len(), "a head, and a line for each");
         assert_eq!(lines.len(), intervals.len());
@@ -69,10 +58,8 @@ fn methods_in_turns_as_json() {
             one("hybrid:fixed:sleep=200us"),
             one("hybrid:fixed:sleep=1500us"),
         );
-        assert_eq!(
-            (&poll["was"]["kind"], &poll["median"]["miss_rate"]),
-            (&"poll".into(), &Value::Null)
-        );
+        assert_eq!(poll["was"]["kind"], "poll");
+        assert_eq!(poll["median"]["miss_rate"], Value::Null);
         assert_eq!(number(&clear, "/median/effective_sleep_ns"), 200e3);
         assert_eq!(number(&late, "/median/miss_rate"), 1.0);
         assert_eq!(number(&late, "/median/effective_sleep_ns"), 1500e3);
@@ -92,7 +79,6 @@ fn methods_in_turns_as_json() {
     });
 }
 
-/// Checks the line of an interval against the interval in the result.
 #[track_caller]
 fn agrees(line: &Value, interval: &Value, result: &Value) {
     assert_eq!(line["schema"], "q2c.watch-interval/1");
@@ -135,7 +121,6 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     assert!(number(latency, "/sum_ns") >= all * number(&buckets[0], "/from_ns"));
 }
 
-/// A file of 16 MiB with random content.
 fn random_file(folder: &std::path::Path) -> String {
     let path = folder.join("random.bin");
     std::fs::write(&path, q2c_testkit::random_mib().repeat(16)).unwrap();
@@ -150,17 +135,8 @@ fn parts_of_the_latency_on_a_disk() {
     alone("parts_of_the_latency_on_a_disk", || {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let file = random_file(folder.path());
-        let args = [
-            "poll",
-            "watch",
-            &file,
-            "--interval",
-            "500ms",
-            "--seconds",
-            "3",
-        ];
-        let how = ["--policy", "fixed:5ms", "--parts", "--json"];
-        let ended = q2c(folder.path(), &[&args[..], &how].concat());
+        let how = "--interval 500ms --seconds 3 --policy fixed:5ms --parts --json";
+        let ended = run_q2c(folder.path(), &format!("poll watch {file} {how}"));
         let below = ended.stderr.matches("oversleep").count();
         let (_, result) = ended.lines();
         if !result["late"]["unseen"].is_null() {
@@ -193,15 +169,8 @@ fn parts_of_the_latency_on_a_disk() {
         let late = &result["methods"][0]["median"]["late"];
         assert!(number(late, "/unmatched/no_request") <= lost, "{late}");
         let part = |name: &str| number(late, &format!("/parts/{name}_ns"));
-        let parts = [
-            "submission",
-            "device",
-            "return",
-            "oversleep",
-            "wakeup",
-            "reap",
-        ];
-        let all = parts.map(part);
+        let parts = split("submission device return oversleep wakeup reap");
+        let all: Vec<f64> = parts.into_iter().map(part).collect();
         let sum: f64 = all.iter().sum();
         assert!(all.iter().all(|part| *part >= 0.0) && sum >= 5e6, "{late}");
         // Reads of a busy disk may take milliseconds, and then less is left of the sleep.
@@ -237,11 +206,12 @@ fn lines_and_a_table_where_there_is_no_terminal() {
         let (lines, table) = said.split_once("\n\n").expect("a table below the lines");
         let mut lines = lines.lines();
         let head = lines.next().unwrap();
-        for word in [
-            "until", "IOPS", "missed", "asked", "slept", "CPU", "p50", "p99", "method",
-        ] {
-            assert!(head.contains(word), "{word}: {head}");
-        }
+        has_words(
+            &head,
+            &[
+                "until", "IOPS", "missed", "asked", "slept", "CPU", "p50", "p99", "method",
+            ],
+        );
         let lines: Vec<&str> = lines.collect();
         // On a machine with other work, two intervals may become one.
         assert!((7..=10).contains(&lines.len()), "{said}");
@@ -261,15 +231,7 @@ fn lines_and_a_table_where_there_is_no_terminal() {
 fn jobs_and_a_background() {
     alone("jobs_and_a_background", || {
         let background = ["--background", "engine=sim:2ms,depth=4,jobs=2"];
-        let how = [
-            "--jobs",
-            "2",
-            "--seconds",
-            "0.5",
-            "--policy",
-            "interrupt",
-            "--json",
-        ];
+        let how = split("--jobs 2 --seconds 0.5 --policy interrupt --json");
         let (lines, result) = watch(&[&background[..], &how].concat()).lines();
         assert!(
             lines.iter().all(|line| line["background"] == true),
@@ -324,21 +286,10 @@ fn what_cannot_be_watched_is_refused() {
 fn a_fault_ends_it_with_what_was_seen() {
     alone("a_fault_ends_it_with_what_was_seen", || {
         let folder = tempfile::tempdir().unwrap();
-        let watch = [
-            "poll",
-            "watch",
-            "fault:eio@500:sim:1ms",
-            "--interval",
-            "100ms",
-            "--json",
-        ];
+        let watch = split("poll watch fault:eio@500:sim:1ms --interval 100ms --json");
         let ended = q2c(folder.path(), &watch);
         assert_eq!(ended.code, 6, "{}", ended.stderr);
-        assert!(
-            ended.stderr.contains("failed to do I/O: foreground job 0"),
-            "{}",
-            ended.stderr
-        );
+        has_words(&ended.stderr, &["failed to do I/O: foreground job 0"]);
         let (_, result) = lines(&ended.stdout);
         assert!(
             result["ended"]
@@ -350,38 +301,16 @@ fn a_fault_ends_it_with_what_was_seen() {
 }
 
 /// Starts a watch without an end. Its stdout is returned.
-fn started(more: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
-    let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
+fn started(more: &[&str], stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args([&watch[..], more].concat())
+        .args([&WATCH[..], more].concat())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(stderr)
         .spawn()
         .unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     (child, stdout)
-}
-
-/// Starts a watch without an end. Its stdout and its stderr are returned.
-type Told = (
-    Child,
-    BufReader<std::process::ChildStdout>,
-    BufReader<std::process::ChildStderr>,
-);
-
-fn started_and_told(more: &[&str]) -> Told {
-    let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args([&watch[..], more].concat())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let stdout = BufReader::new(child.stdout.take().unwrap());
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    (child, stdout, stderr)
 }
 
 fn pid(child: &Child) -> Pid {
@@ -392,7 +321,7 @@ fn pid(child: &Child) -> Pid {
 fn a_signal_ends_it_with_what_was_seen() {
     alone("a_signal_ends_it_with_what_was_seen", || {
         for signal in [Signal::INT, Signal::TERM] {
-            let (mut child, mut stdout) = started(&[]);
+            let (mut child, mut stdout) = started(&[], Stdio::null());
             let mut line = String::new();
             while !line.contains("poll") {
                 line.clear();
@@ -405,10 +334,7 @@ fn a_signal_ends_it_with_what_was_seen() {
             let mut rest = String::new();
             stdout.read_to_string(&mut rest).unwrap();
             assert_eq!(child.wait().unwrap().code(), Some(130));
-            assert!(
-                rest.contains("method, and what it was") && rest.contains("poll (memory)"),
-                "{rest}"
-            );
+            has_words(&rest, &["method, and what it was", "poll (memory)"]);
         }
     });
 }
@@ -416,7 +342,7 @@ fn a_signal_ends_it_with_what_was_seen() {
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
     alone("a_reader_that_has_seen_enough_ends_it", || {
-        let (mut child, mut stdout) = started(&[]);
+        let (mut child, mut stdout) = started(&[], Stdio::null());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         drop(stdout);
@@ -427,7 +353,7 @@ fn a_reader_that_has_seen_enough_ends_it() {
 #[test]
 fn a_reader_that_has_seen_enough_json_ends_it() {
     alone("a_reader_that_has_seen_enough_json_ends_it", || {
-        let (mut child, mut stdout) = started(&["--json"]);
+        let (mut child, mut stdout) = started(&["--json"], Stdio::null());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let first = strict_json(&line);
@@ -445,16 +371,14 @@ fn a_reader_that_has_seen_enough_json_ends_it() {
 fn metrics_are_those_of_the_lines() {
     alone("metrics_are_those_of_the_lines", || {
         let more = ["--json", "--policy", "fixed:1500us", "--prometheus", ":0"];
-        let (mut child, stdout, mut stderr) = started_and_told(&more);
+        let (mut child, stdout) = started(&more, Stdio::piped());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let address = served_at(&mut stderr);
         assert!(address.starts_with("127.0.0.1:"), "{address}");
         let mut lines = stdout.lines().map_while(Result::ok);
         let first: Vec<Value> = lines.by_ref().take(4).map(|l| strict_json(&l)).collect();
         let (head, page) = get(&address, "/metrics");
-        assert!(
-            head.contains("200 OK") && head.contains("text/plain; version=0.0.4"),
-            "{head}"
-        );
+        has_words(&head, &["200 OK", "text/plain; version=0.0.4"]);
         let served = strict_metrics(&page);
         assert!(get(&address, "/").0.contains("404 Not Found"));
         let watched = served.value("q2c_watched_seconds_total", &[("device", "sim:1ms")]);
@@ -525,9 +449,8 @@ fn keys_on_a_terminal() {
         assert_eq!(code, Some(0), "{rest}");
         let (_, table) = rest.split_once(LEAVE).expect("the screen is left");
         assert!(!table.contains(ENTER));
-        for row in ["poll + background", "mean:ratio=50%", "mean:ratio=55%"] {
-            assert!(table.contains(row), "{row}: {table}");
-        }
+        let phrases = ["poll + background", "mean:ratio=50%", "mean:ratio=55%"];
+        has_words(&table, &phrases);
         assert!(rest.contains("\u{1b}[?25h"), "the cursor is back: {rest}");
     });
 }
@@ -552,13 +475,7 @@ fn a_terminal_is_given_back_whatever_ends_it() {
         assert_eq!(code, Some(130), "{rest}");
         assert!(rest.contains(LEAVE), "{rest}");
 
-        let faulty = [
-            "poll",
-            "watch",
-            "fault:eio@300:sim:1ms",
-            "--interval",
-            "100ms",
-        ];
+        let faulty = split("poll watch fault:eio@300:sim:1ms --interval 100ms");
         let (code, rest) = Terminal::with(&faulty).end();
         assert_eq!(code, Some(6), "{rest}");
         let (_, after) = rest.split_once(LEAVE).expect("the screen is left");

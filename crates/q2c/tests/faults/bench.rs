@@ -13,7 +13,6 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The built program.
 pub const Q2C: &str = env!("CARGO_BIN_EXE_q2c");
 /// A simulated device slow enough for short recordings.
 pub const SIM: &str = "sim:400us";
@@ -37,7 +36,6 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// Writes a file with this content, and returns its path.
     pub fn file(&self, name: &str, content: &[u8]) -> String {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
@@ -61,9 +59,12 @@ impl Bench {
         command
     }
 
-    /// Runs q2c to its end.
     pub fn q2c(&self, args: &[&str]) -> Outcome {
         self.start(self.command(Q2C, args)).end()
+    }
+
+    pub fn run(&self, line: &str) -> Outcome {
+        self.q2c(&split(line))
     }
 
     /// Runs a short tune of `target` to its end.
@@ -86,7 +87,6 @@ impl Bench {
         }
     }
 
-    /// The run folders.
     pub fn runs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("runs")) else {
             return Vec::new();
@@ -105,14 +105,25 @@ impl Bench {
         runs[0].clone()
     }
 
-    /// Checks that nothing was left in the folder for runs.
     pub fn left_nothing(&self) {
         let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
         assert_eq!(left, 0);
     }
 }
 
-/// Arguments of a short tune.
+#[track_caller]
+pub fn has_words(text: &(impl AsRef<str> + ?Sized), words: &[&str]) {
+    let text = text.as_ref();
+    for word in words {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+/// The words of a line, which are split at blanks.
+pub fn split(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 pub fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["tune", target, "--seconds", "0.1", "--trials", "1"];
     args.extend(more);
@@ -138,7 +149,6 @@ pub fn change_plan(run: &Path, plan: &str) {
     fs::write(&path, state.to_string()).unwrap();
 }
 
-/// The state of a run, from `state.json`.
 pub fn state_of(run: &Path) -> String {
     let state: serde_json::Value =
         serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();
@@ -151,18 +161,13 @@ pub fn assert_whole(run: &Path) {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         assert!(!name.starts_with('.') && !name.ends_with(".tmp"), "{name}");
+        let text = fs::read_to_string(&path).unwrap_or_default();
         if name.ends_with(".json") {
-            let text = fs::read(&path).unwrap();
-            assert!(
-                serde_json::from_slice::<serde_json::Value>(&text).is_ok(),
-                "{name}"
-            );
+            let json = serde_json::from_str::<serde_json::Value>(&text);
+            assert!(json.is_ok(), "{name}");
         }
         if name.ends_with(".jsonl") {
-            assert_eq!(
-                lines(&path),
-                fs::read_to_string(&path).unwrap().lines().count()
-            );
+            assert_eq!(lines(&path), text.lines().count());
         }
     }
 }
@@ -175,7 +180,6 @@ pub fn lines(path: &Path) -> usize {
     text.lines().filter(whole).count()
 }
 
-/// A command that runs.
 pub struct Running {
     child: Child,
     folder: TempDir,
@@ -186,18 +190,11 @@ impl Running {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    /// Waits until stderr contains `text`.
     pub fn says(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();
         while !self.text("stderr").contains(text) {
-            let ended = self.child.try_wait().unwrap();
-            assert!(
-                ended.is_none(),
-                "ended before `{text}`: {}",
-                self.text("stderr")
-            );
             self.still_patient(begun);
-            std::thread::sleep(LOOK);
+            self.still_runs();
         }
         self
     }
@@ -252,7 +249,6 @@ impl Running {
     }
 }
 
-/// How a command ended.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: ExitStatus,
@@ -264,11 +260,7 @@ impl Outcome {
     /// Checks that the command failed: with this exit code, nothing on stdout, and a last line on
     /// stderr that says what failed and contains each of `words`.
     pub fn fails(&self, exit: Exit, words: &[&str]) {
-        assert_eq!(
-            self.status.code(),
-            Some(i32::from(exit.code())),
-            "{self:#?}"
-        );
+        self.exits(exit);
         assert_eq!(self.stdout, "", "{self:#?}");
         let failed = |line: &&str| line.starts_with("q2c: failed to ");
         assert_eq!(self.stderr.lines().filter(failed).count(), 1, "{self:#?}");
@@ -286,11 +278,8 @@ impl Outcome {
     }
 
     pub fn exits(&self, exit: Exit) {
-        assert_eq!(
-            self.status.code(),
-            Some(i32::from(exit.code())),
-            "{self:#?}"
-        );
+        let code = i32::from(exit.code());
+        assert_eq!(self.status.code(), Some(code), "{self:#?}");
     }
 
     pub fn killed_by(&self, signal: Signal) {
@@ -298,7 +287,6 @@ impl Outcome {
     }
 }
 
-/// Whether this command succeeds here.
 pub fn works(program: &str, args: &[&str]) -> bool {
     let tried = Command::new(program)
         .args(args)

@@ -1,6 +1,6 @@
 //! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
-use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, lines, state_of, works};
+use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, has_words, lines, split, state_of, works};
 use crate::skip;
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
@@ -27,12 +27,12 @@ fn result(run: &Path) -> Value {
 fn cells(result: &Value) -> Vec<(String, String, u64, u64)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let cell = |c: &Value| {
-        let trials = c["iops"]["trials"].as_u64().unwrap();
+        let numbers = [&c["jobs"], &c["iops"]["trials"]].map(|n| n.as_u64().unwrap());
         (
             text(&c["engine"]),
             text(&c["method"]),
-            c["jobs"].as_u64().unwrap(),
-            trials,
+            numbers[0],
+            numbers[1],
         )
     };
     result["cells"]
@@ -47,24 +47,15 @@ fn cells(result: &Value) -> Vec<(String, String, u64, u64)> {
 fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
     let bench = Bench::new();
     let target = bench.target();
-    let more = [
-        "--engine",
-        "libaio,pvsync2",
-        "--method",
-        "interrupt",
-        "--trials",
-        "3",
-    ];
+    let more = split("--engine libaio,pvsync2 --method interrupt --trials 3");
     let mut running = bench.start(bench.command(Q2C, &args(&target, &more)));
     running.says(TRIAL_DONE);
     let whole = fs::read(&target).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&target).unwrap();
     file.set_len(64 << 10).unwrap();
     let outcome = running.end();
-    outcome.fails(
-        Exit::Device,
-        &["shorter", "65536", "1048576", "--resume", "of 4096 bytes"],
-    );
+    let words = ["shorter", "65536", "1048576", "--resume", "of 4096 bytes"];
+    outcome.fails(Exit::Device, &words);
     assert!(outcome.stderr.contains("report: "), "{outcome:#?}");
     let run = bench.run_is("interrupted");
     let told = result(&run);
@@ -90,10 +81,8 @@ fn a_device_that_fails_every_request_is_no_result() {
     let bad = "fault:eio@20:sim:2ms";
     let more = ["--engine", bad, "--method", "interrupt", "--trials", "2"];
     let outcome = bench.q2c(&args("sim:2ms", &more));
-    outcome.fails(
-        Exit::Device,
-        &["every trial failed", "Input/output error", "dmesg"],
-    );
+    let words = ["every trial failed", "Input/output error", "dmesg"];
+    outcome.fails(Exit::Device, &words);
     let run = bench.run_is("complete");
     assert_eq!(cells(&result(&run))[0].3, 0);
 }
@@ -103,14 +92,7 @@ fn a_device_that_fails_every_request_is_no_result() {
 #[test]
 fn an_interrupted_benchmark_goes_on() {
     let bench = Bench::new();
-    let more = [
-        "--jobs",
-        "1,2",
-        "--method",
-        "interrupt,poll",
-        "--trials",
-        "2",
-    ];
+    let more = split("--jobs 1,2 --method interrupt,poll --trials 2");
     let more = [&more[..], &["--real-time"]].concat();
     let mut running = bench.start(bench.command(Q2C, &args("sim:2ms", &more)));
     running.says(TRIAL_DONE).signal(Signal::INT);
@@ -136,12 +118,8 @@ fn an_interrupted_benchmark_goes_on() {
     assert_eq!(told, result(&run));
     assert_eq!(told["complete"], true);
     let point = |method: &str, jobs| ("sim:2ms".to_owned(), method.to_owned(), jobs, 2);
-    let expected = [
-        point("interrupt", 1),
-        point("interrupt", 2),
-        point("poll", 1),
-        point("poll", 2),
-    ];
+    let interrupt = [point("interrupt", 1), point("interrupt", 2)];
+    let expected = [interrupt, [point("poll", 1), point("poll", 2)]].concat();
     assert_eq!(cells(&told), expected);
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept));
@@ -168,9 +146,8 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     running.end().exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     assert!(lines(&run.join("cells.jsonl")) < 20);
-    bench
-        .q2c(&["bench", "--resume", &run.display().to_string()])
-        .exits(Exit::Done);
+    let tried = bench.q2c(&["bench", "--resume", &run.display().to_string()]);
+    tried.exits(Exit::Done);
     let whole = fs::read_dir(bench.path("whole")).unwrap().next().unwrap();
     let whole = whole.unwrap().path();
     assert_eq!(result(&run)["cells"], result(&whole)["cells"]);
@@ -181,33 +158,13 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
 #[test]
 fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let bench = Bench::new();
-    let start = [
-        "bench",
-        "--scratch",
-        "4m",
-        "--rw",
-        "randwrite",
-        "--engine",
-        "libaio",
-    ];
-    let short = [
-        "--method",
-        "interrupt",
-        "--seconds",
-        "1",
-        "--warm-up",
-        "0.25",
-        "--trials",
-        "3",
-    ];
+    let start = split("bench --scratch 4m --rw randwrite --engine libaio");
+    let short = split("--method interrupt --seconds 1 --warm-up 0.25 --trials 3");
     let mut running = bench.start(bench.command(Q2C, &[&start[..], &short[..]].concat()));
     running.says(TRIAL_DONE).signal(Signal::TERM);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
-    assert!(
-        outcome.stderr.contains("kept runs/scratch-"),
-        "{outcome:#?}"
-    );
+    has_words(&outcome.stderr, &["kept runs/scratch-"]);
     let run = bench.run_is("interrupted").display().to_string();
     let files = fs::read_dir(bench.path("runs"))
         .unwrap()
@@ -218,10 +175,7 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     refused.fails(Exit::Target, &["--allow-write"]);
     let done = bench.q2c(&["bench", "--resume", &run, "--allow-write", &scratch]);
     done.exits(Exit::Done);
-    assert!(
-        done.stderr.contains("does not need runs/scratch-"),
-        "{done:#?}"
-    );
+    has_words(&done.stderr, &["does not need runs/scratch-"]);
     assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
 }
 
@@ -231,33 +185,19 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
 fn sqpoll_without_a_cpu_left_is_marked() {
     let bench = Bench::new();
     let target = bench.target();
-    let more = [
-        "--engine",
-        "io_uring",
-        "--method",
-        "interrupt,sqpoll",
-        "--trials",
-        "1",
-        "--cpus",
-        "0",
-        "--json",
-    ];
+    let more = split("--engine io_uring --method interrupt,sqpoll --trials 1 --cpus 0 --json");
     let outcome = bench.q2c(&args(&target, &more));
     if outcome.stderr.contains("set up io_uring") {
-        return skip(
-            "sqpoll_without_a_cpu_left_is_marked",
-            "io_uring cannot be used",
-        );
+        let test = "sqpoll_without_a_cpu_left_is_marked";
+        return skip(test, "io_uring cannot be used");
     }
     outcome.exits(Exit::Done);
     let told: Value = strict_json(&outcome.stdout);
     let [interrupt, sqpoll] = &told["cells"].as_array().unwrap()[..] else {
         panic!("{told:#}");
     };
-    assert_eq!(
-        (&interrupt["oversubscribed"], &sqpoll["oversubscribed"]),
-        (&false.into(), &true.into())
-    );
+    assert_eq!(interrupt["oversubscribed"], false);
+    assert_eq!(sqpoll["oversubscribed"], true);
     assert!(
         sqpoll["iops"]["median"].as_f64().unwrap() > 0.0,
         "{sqpoll:#}"
@@ -284,9 +224,8 @@ fn cpus_that_are_not_there() {
     refused.fails(Exit::Usage, &["CPU 4095", "may run on CPUs"]);
     let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,0"]));
     refused.fails(Exit::Usage, &["CPU 0 twice"]);
-    bench
-        .q2c(&args("sim:2ms", &["--cpus", ""]))
-        .fails(Exit::Usage, &["--cpus"]);
+    let tried = bench.q2c(&args("sim:2ms", &["--cpus", ""]));
+    tried.fails(Exit::Usage, &["--cpus"]);
     if !works("taskset", &["-c", "0", "true"]) || !works("taskset", &["-c", "1", "true"]) {
         return skip("cpus_that_are_not_there", "no taskset, or one CPU only");
     }
@@ -297,19 +236,8 @@ fn cpus_that_are_not_there() {
     bench.left_nothing();
 }
 
-const STAGES: [&str; 9] = [
-    "--stages",
-    "--engine",
-    "io_uring",
-    "--method",
-    "interrupt",
-    "--jobs",
-    "1,2",
-    "--trials",
-    "1",
-];
+const STAGES: &str = "--stages --engine=io_uring --method=interrupt --jobs=1,2 --trials=1";
 
-/// What stands in `stages` of each point.
 fn stages(result: &Value) -> Vec<Value> {
     let cells = result["cells"].as_array().unwrap().iter();
     cells.map(|cell| cell["stages"].clone()).collect()
@@ -329,24 +257,18 @@ fn stages_without_the_right_to_capture_say_why() {
     fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
     let out = out.display().to_string();
     let mut words = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
-    words.extend(args(&target, &STAGES));
+    words.extend(args(&target, &split(STAGES)));
     words.extend(["--out", &out, "--json"]);
     let outcome = bench.start(bench.command("setpriv", &words)).end();
     outcome.exits(Exit::Done);
     let (before, _) = outcome.stderr.split_once(TRIAL_DONE).expect("a trial");
-    assert!(
-        before.contains("there will be no stages: failed to"),
-        "{before}"
-    );
+    has_words(&before, &["there will be no stages: failed to"]);
     let told: Value = strict_json(&outcome.stdout);
     assert_eq!(told["complete"], true);
     for (cell, why) in cells(&told).iter().zip(stages(&told)) {
         assert_eq!(cell.3, 1, "the trial stands: {told:#}");
         let why = why["unseen"]["refused"].as_str().expect("a reason");
-        assert!(
-            why.contains("record by BPF") && why.contains("tracefs"),
-            "{why}"
-        );
+        has_words(&why, &["record by BPF", "tracefs"]);
     }
 }
 
@@ -357,7 +279,7 @@ fn an_interrupted_benchmark_goes_on_with_its_stages() {
     let test = "an_interrupted_benchmark_goes_on_with_its_stages";
     let bench = Bench::new();
     let target = bench.target();
-    let mut running = bench.start(bench.command(Q2C, &args(&target, &STAGES)));
+    let mut running = bench.start(bench.command(Q2C, &args(&target, &split(STAGES))));
     running
         .says("stages: a run of each point")
         .signal(Signal::INT);

@@ -1,7 +1,7 @@
 //! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
 //! none, and outputs whose writer is killed.
 
-use crate::bench::{Bench, Q2C, SIM, change_plan, real_tune, works};
+use crate::bench::{Bench, Q2C, SIM, change_plan, real_tune, split, works};
 use crate::skip;
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -31,9 +31,8 @@ fn an_output_in_a_folder_that_is_not_there() {
     let list = list(&bench);
     let of_list = ["--unit=us", "--op=read", "--bs=4k"];
     let import = ["trace", "import", &list, "--out", "t.parquet"];
-    bench
-        .q2c(&[&import[..], &of_list].concat())
-        .exits(Exit::Done);
+    let tried = bench.q2c(&[&import[..], &of_list].concat());
+    tried.exits(Exit::Done);
     let sweep = ["poll", "sweep", "t.parquet", "--rule=20us"];
     for (command, option, file) in [
         (&sweep[..], "--html", "none/x.html"),
@@ -41,33 +40,18 @@ fn an_output_in_a_folder_that_is_not_there() {
         (&sweep, "--parquet", "list.csv/x.parquet"),
         (&["analyze", "t.parquet"], "--html", "none/x.html"),
         (
-            &[
-                "trace",
-                "import",
-                &list,
-                "--unit=us",
-                "--op=read",
-                "--bs=4k",
-            ],
+            &[&["trace", "import", &list], &of_list[..]].concat(),
             "--out",
             "none/x.parquet",
         ),
         (
-            &["trace", "export", "t.parquet", "--format=csv"],
+            &split("trace export t.parquet --format=csv"),
             "--out",
             "none/x.csv",
         ),
         (&["replay", "t.parquet", SIM], "--record", "none/x.parquet"),
-        (
-            &["tune", SIM, "--seconds=0.1", "--trials=1"],
-            "--out",
-            "list.csv/runs",
-        ),
-        (
-            &["bench", SIM, "--seconds=1", "--trials=1"],
-            "--out",
-            "list.csv/runs",
-        ),
+        (&["tune", SIM, "--trials=1"], "--out", "list.csv/runs"),
+        (&["bench", SIM, "--trials=1"], "--out", "list.csv/runs"),
         (&["tune", SIM, "--jobs=1,2"], "--out", "list.csv/runs"),
         (&["replay", "t.parquet", SIM], "--out", "list.csv/runs"),
     ] {
@@ -88,14 +72,12 @@ fn blocks_above_the_size_of_a_simulated_device() {
         &["poll", "watch", SIM, "--bs=2g", "--seconds=1"],
         &["tune", SIM, "--background=bs=2g"],
     ] {
-        bench
-            .q2c(args)
-            .refuses(Exit::Target, &[SIM, "blocks of 2 GiB"]);
+        let tried = bench.q2c(args);
+        tried.refuses(Exit::Target, &[SIM, "blocks of 2 GiB"]);
     }
     bench.left_nothing();
 }
 
-/// A CPU that is named twice is refused by every command that pins.
 #[test]
 fn a_cpu_named_twice() {
     let bench = Bench::new();
@@ -108,10 +90,10 @@ fn a_cpu_named_twice() {
         &["replay", "trace.parquet", SIM],
         &["compare", "trace.parquet", SIM, SIM],
     ] {
-        bench.q2c(&[args, &["--cpus", "0,1,0"]].concat()).refuses(
-            Exit::Usage,
-            &["--cpus", "expected each CPU once, found CPU 0 twice"],
-        );
+        let words = ["--cpus", "expected each CPU once, found CPU 0 twice"];
+        bench
+            .q2c(&[args, &["--cpus", "0,1,0"]].concat())
+            .refuses(Exit::Usage, &words);
     }
     bench.left_nothing();
 }
@@ -127,17 +109,16 @@ fn files_of_a_run_that_was_changed() {
     let trace = run.join("trace-4096.parquet");
     assert!(!trace.exists());
     fs::write(&trace, "").unwrap();
-    bench
-        .q2c(&resume)
-        .fails(Exit::Input, &["trace-4096.parquet", "start a new run"]);
+    let tried = bench.q2c(&resume);
+    tried.fails(Exit::Input, &["trace-4096.parquet", "start a new run"]);
 
     let bench = Bench::new();
     let args = [
         "bench",
         SIM,
-        "--seconds=1",
         "--trials=1000",
         "--method=interrupt",
+        "--seconds=1",
     ];
     let run = interrupted(&bench, &args, "took");
     let name = run.display().to_string();
@@ -149,9 +130,8 @@ fn files_of_a_run_that_was_changed() {
         let bad = good.replace(from, to);
         assert_ne!(bad, good);
         change_plan(&run, &bad);
-        bench
-            .q2c(&["bench", "--resume", &name])
-            .fails(Exit::Input, &[word]);
+        let tried = bench.q2c(&["bench", "--resume", &name]);
+        tried.fails(Exit::Input, &[word]);
     }
 }
 
@@ -215,38 +195,17 @@ fn too_few_open_files_for_a_run() {
     }
     let bench = Bench::new();
     let list = list(&bench);
-    let import = [
-        "trace",
-        "import",
-        &list,
-        "--unit=us",
-        "--op=read",
-        "--bs=4k",
-    ];
-    bench
-        .q2c(&[&import[..], &["--out", "t.parquet"]].concat())
-        .exits(Exit::Done);
+    let import = format!("trace import {list} --unit=us --op=read --bs=4k --out t.parquet");
+    bench.run(&import).exits(Exit::Done);
     let mut refused = 0;
     for files in 3..=8 {
         for args in [
-            &[
-                "tune",
-                SIM,
-                "--jobs=1,2",
-                "--seconds=0.1",
-                "--trials=1",
-                "--budget=1s",
-            ][..],
-            &["replay", "t.parquet", SIM],
-            &[
-                "reproduce",
-                "miss-rate-interference",
-                "--target",
-                SIM,
-                "--scale=0.005",
-                "--trials=1",
-            ],
+            "tune SIM --jobs=1,2 --seconds=0.1 --trials=1 --budget=1s",
+            "replay t.parquet SIM",
+            "reproduce miss-rate-interference --target SIM --scale=0.005 --trials=1",
         ] {
+            let args = args.replace("SIM", SIM);
+            let args = &split(&args)[..];
             let limit = format!("--nofile={files}");
             let args = [&[limit.as_str(), Q2C], args].concat();
             let outcome = bench.start(bench.command("prlimit", &args)).end();
@@ -265,15 +224,8 @@ fn a_killed_command_leaves_no_output() {
     let bench = Bench::new();
     let list = list(&bench);
     // 10^7 s of I/Os of 31 us would take hours.
-    let sweep = [
-        "poll",
-        "sweep",
-        &list,
-        "--policy=pas",
-        "--yes",
-        "--unit=us",
-        "--measure=10000000s",
-    ];
+    let sweep = format!("poll sweep {list} --policy=pas --yes --unit=us --measure=10000000s");
+    let sweep = split(&sweep);
     let outputs = ["--html=x.html", "--csv=x.csv", "--parquet=x.parquet"];
     killed(&bench, &[&sweep[..], &outputs].concat(), 3);
     let pipe = bench.path("pipe").display().to_string();

@@ -1,7 +1,7 @@
 //! Tests on machines that forbid what is needed, and on full disks.
 
 use crate::bench::{
-    Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works,
+    Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
 };
 use crate::skip;
 use q2c_result::Exit;
@@ -53,18 +53,9 @@ fn io_uring_forbidden() {
     other_interfaces_run(&target, &run);
 }
 
-fn short_bench<'a>(target: &'a str, engine: &'a str) -> [&'a str; 9] {
-    [
-        "bench",
-        target,
-        "--json",
-        "--engine",
-        engine,
-        "--trials=1",
-        "--seconds=1",
-        "--warm-up=0.25",
-        "--method=interrupt",
-    ]
+fn short_bench<'a>(target: &'a str, engine: &'a str) -> Vec<&'a str> {
+    let short = split("--json --trials=1 --seconds=1 --warm-up=0.25 --method=interrupt");
+    [&["bench", target, "--engine", engine], &short[..]].concat()
 }
 
 /// Where io_uring is forbidden, interfaces that do not need it are measured, alone and beside it.
@@ -92,22 +83,20 @@ fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> Outcome) {
 #[test]
 fn no_locked_memory() {
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
-        return skip(
-            "no_locked_memory",
-            "setpriv, prlimit: not root, or not there",
-        );
+        let test = "no_locked_memory";
+        return skip(test, "setpriv, prlimit: not root, or not there");
     }
     let bench = Bench::new();
     let target = bench.target();
-    let mut args = vec![
-        NOBODY[0],
-        NOBODY[1],
+    let args = [
         "--inh-caps=-all",
         "prlimit",
         "--memlock=0",
         Q2C,
+        "calibrate",
+        &target,
     ];
-    args.extend(["calibrate", &target]);
+    let args = [&NOBODY[..], &args].concat();
     let outcome = bench.start(bench.command("setpriv", &args)).end();
     // Before 5.12 the memory of rings counts as locked. Since then it may be charged elsewhere, and
     // q2c takes plain buffers where it cannot register them.
@@ -161,13 +150,11 @@ fn a_folder_for_runs_that_cannot_be_made() {
     let bench = Bench::new();
     let file = bench.file("file", b"");
     let out = format!("{file}/runs");
-    bench
-        .tune(SIM, &["--out", &out])
-        .fails(Exit::Usage, &["make the folder", &out]);
+    let tried = bench.tune(SIM, &["--out", &out]);
+    tried.fails(Exit::Usage, &["make the folder", &out]);
     let scratch = ["tune", "--scratch", "1m", "--out", &out];
-    bench
-        .q2c(&scratch)
-        .refuses(Exit::Usage, &["make the folder", &out]);
+    let tried = bench.q2c(&scratch);
+    tried.refuses(Exit::Usage, &["make the folder", &out]);
 }
 
 /// The user may have so few tasks that one of the program's threads after another is refused. No
@@ -189,15 +176,8 @@ fn too_few_threads() {
     for tasks in 1..=5 {
         for command in [&sweep[..], &analyze] {
             let limit = format!("--nproc={tasks}");
-            let nobody = [
-                NOBODY[0],
-                NOBODY[1],
-                "--inh-caps=-all",
-                "prlimit",
-                &limit,
-                Q2C,
-            ];
-            let args = [&nobody[..], command].concat();
+            let limited = ["--inh-caps=-all", "prlimit", &limit, Q2C];
+            let args = [&NOBODY[..], &limited, command].concat();
             let outcome = bench.start(bench.command("setpriv", &args)).end();
             assert!(
                 !outcome.stderr.contains("panicked"),
@@ -244,10 +224,8 @@ fn too_few_open_files() {
 #[test]
 fn folders_that_cannot_be_written() {
     if !can_be_nobody() {
-        return skip(
-            "folders_that_cannot_be_written",
-            "setpriv: not root, or not there",
-        );
+        let test = "folders_that_cannot_be_written";
+        return skip(test, "setpriv: not root, or not there");
     }
     let bench = Bench::new();
     let list = bench.file("list.txt", b"40\n50\n60\n");

@@ -67,10 +67,8 @@ fn later_sectors_that_cannot_be_read() {
     };
     let outcome = bench.tune(&cut.0, &[]);
     if outcome.stderr.contains("set up io_uring") {
-        return skip(
-            "later_sectors_that_cannot_be_read",
-            "io_uring cannot be used",
-        );
+        let test = "later_sectors_that_cannot_be_read";
+        return skip(test, "io_uring cannot be used");
     }
     outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
 }

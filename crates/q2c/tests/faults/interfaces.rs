@@ -18,7 +18,6 @@ fn short(bench: &Bench, args: &[&str]) -> Outcome {
     bench.start(command).end()
 }
 
-/// The interfaces that were left out, each with its reason.
 fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
     outcome.exits(Exit::Done);
     let result: Value = strict_json(&outcome.stdout);
@@ -66,10 +65,8 @@ fn a_controller_that_is_not_there() {
     ];
     short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, &words);
     let kernel = short(&bench, &[NOWHERE, "--engine", "io_uring,io_uring_cmd"]);
-    kernel.fails(
-        Exit::Usage,
-        &["PCI address", "name a device of the kernel's"],
-    );
+    let words = ["PCI address", "name a device of the kernel's"];
+    kernel.fails(Exit::Usage, &words);
 }
 
 /// Writing by SPDK overwrites the device, so its address has to be named again by `--allow-write`.
@@ -89,13 +86,10 @@ fn a_controller_is_written_with_leave_alone() {
 fn other_commands_refuse_what_they_cannot_use() {
     let bench = Bench::new();
     let target = bench.target();
-    bench
-        .tune(&target, &["--engine", "io_uring_cmd"])
-        .refuses(Exit::Target, &["NVMe commands", "/dev/nvme0n1"]);
-    bench
-        .tune(NOWHERE, &[])
-        .refuses(Exit::Target, &["find the target", NOWHERE]);
-    bench
-        .q2c(&["bench", &target, "--engine", "spdk:0000:04:00.0"])
-        .fails(Exit::Usage, &["no options"]);
+    let tried = bench.tune(&target, &["--engine", "io_uring_cmd"]);
+    tried.refuses(Exit::Target, &["NVMe commands", "/dev/nvme0n1"]);
+    let tried = bench.tune(NOWHERE, &[]);
+    tried.refuses(Exit::Target, &["find the target", NOWHERE]);
+    let tried = bench.q2c(&["bench", &target, "--engine", "spdk:0000:04:00.0"]);
+    tried.fails(Exit::Usage, &["no options"]);
 }

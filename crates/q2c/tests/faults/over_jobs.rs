@@ -1,6 +1,6 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{Bench, Q2C, SIM, assert_whole, change_plan, state_of};
+use crate::bench::{Bench, Q2C, SIM, assert_whole, change_plan, has_words, split, state_of};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// The files of a run, with their bytes.
 fn files(run: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(run).unwrap().map(|e| e.unwrap().path());
     let mut files: Vec<(String, Vec<u8>)> = entries
@@ -39,13 +38,14 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = format!("runs/{}", run.file_name().unwrap().display());
-    for told in [
-        "4 KiB randread",
-        "1 job: ",
-        "incomplete: nothing was measured with 2 jobs",
-    ] {
-        assert!(outcome.stdout.contains(told), "{told}: {outcome:#?}");
-    }
+    has_words(
+        &outcome.stdout,
+        &[
+            "4 KiB randread",
+            "1 job: ",
+            "incomplete: nothing was measured with 2 jobs",
+        ],
+    );
     let told = format!("--resume {name} goes on");
     assert!(outcome.stderr.contains(&told), "{outcome:#?}");
     let (first, second) = (run.join("jobs-1"), run.join("jobs-2"));
@@ -53,10 +53,8 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     assert_eq!(state_of(&second), "interrupted");
     let part = result(&run);
     assert_eq!(part["schema"], "q2c.tune-jobs/2");
-    assert_eq!(
-        (&part["complete"], &part["jobs"]),
-        (&json!(false), &json!([1, 2]))
-    );
+    assert_eq!(part["complete"], json!(false));
+    assert_eq!(part["jobs"], json!([1, 2]));
     assert_eq!(part["runs"], json!([result(&first)]));
     let made = files(&first);
 
@@ -65,16 +63,12 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
 
     let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
     outcome.exits(Exit::Done);
-    assert!(
-        outcome.stderr.contains("jobs-1 is complete"),
-        "{outcome:#?}"
-    );
+    has_words(&outcome.stderr, &["jobs-1 is complete"]);
     assert_eq!(files(&first), made, "the first number was not run again");
     let whole: Value = strict_json(&outcome.stdout);
     is_whole(&run, &whole);
-    bench
-        .q2c(&resume)
-        .fails(Exit::Input, &[&name, "complete", "start a new run"]);
+    let tried = bench.q2c(&resume);
+    tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 
     is_drawn_again(&bench, &name, &whole);
     gives_methods_to_bench(&bench, &name, &whole);
@@ -148,13 +142,14 @@ fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
         outcome.stdout
     };
     let table = report(&[]);
-    for told in [
-        "sim:400us, simulated · randread, 1, 2 jobs",
-        "2 jobs: ",
-        "recommend",
-    ] {
-        assert!(table.contains(told), "{told}: {table}");
-    }
+    has_words(
+        &table,
+        &[
+            "sim:400us, simulated · randread, 1, 2 jobs",
+            "2 jobs: ",
+            "recommend",
+        ],
+    );
     let again: Value = strict_json(&report(&["--json"]));
     assert_eq!(again["recommended"], whole["recommended"]);
     assert_eq!(
@@ -202,15 +197,7 @@ fn gives_methods_to_bench(bench: &Bench, name: &str, whole: &Value) {
 #[test]
 fn the_numbers_of_jobs_share_a_scratch_file() {
     let bench = Bench::new();
-    let args = [
-        "tune",
-        "--scratch",
-        "4m",
-        "--seconds",
-        "0.1",
-        "--trials",
-        "1",
-    ];
+    let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
     let args = [&args[..], &["--jobs", "1,2"]].concat();
     let stopped = |args: &[&str]| {
         let mut running = bench.start(bench.command(Q2C, args));

@@ -1,6 +1,6 @@
 //! Tests of replays and comparisons that are stopped.
 
-use crate::bench::{Bench, Q2C, assert_whole};
+use crate::bench::{Bench, Q2C, assert_whole, split};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -17,14 +17,8 @@ fn minute(bench: &Bench) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-const HOW: [&str; 6] = [
-    "--format",
-    "csv",
-    "--unit",
-    "us",
-    "--columns",
-    "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op",
-];
+const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
+    --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
 
 /// A trace that cannot be read is a bad input for every command.
 #[test]
@@ -45,19 +39,8 @@ fn an_unreadable_trace_is_a_bad_input() {
 fn a_stopped_replay_keeps_what_was_done() {
     let bench = Bench::new();
     let trace = minute(&bench);
-    let words = [
-        &[
-            "replay",
-            &trace,
-            "sim:1ms",
-            "--json",
-            "--max-lateness",
-            "1s",
-        ],
-        &HOW[..],
-    ]
-    .concat();
-    let mut running = bench.start(bench.command(Q2C, &words));
+    let words = format!("replay {trace} sim:1ms {HOW}");
+    let mut running = bench.start(bench.command(Q2C, &split(&words)));
     running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);
@@ -67,10 +50,8 @@ fn a_stopped_replay_keeps_what_was_done() {
     // The trace has 100 requests per second, and the signal came after 1.5 s or a little later.
     let issued = result["issued"].as_u64().unwrap();
     assert!((50..3000).contains(&issued), "{issued}");
-    assert_eq!(
-        (&result["complete"], &result["valid"]),
-        (&false.into(), &false.into())
-    );
+    assert_eq!(result["complete"], false);
+    assert_eq!(result["valid"], false);
     assert!(result["invalid"][0]["id"] == "stopped", "{result}");
     let run = bench.run_is("interrupted");
     assert_whole(&run);
@@ -81,40 +62,17 @@ fn a_stopped_replay_keeps_what_was_done() {
 fn a_stopped_comparison_keeps_finished_trials() {
     let bench = Bench::new();
     let trace = minute(&bench);
-    let words = [
-        &[
-            "compare",
-            &trace,
-            "sim:1ms",
-            "sim:2ms",
-            "--json",
-            "--max-lateness",
-            "1s",
-            "--part",
-            "0s..0.5s",
-        ],
-        &HOW[..],
-    ]
-    .concat();
-    let mut running = bench.start(bench.command(Q2C, &words));
+    let words = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
+    let mut running = bench.start(bench.command(Q2C, &split(&words)));
     running.says("trial 1: took").signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = strict_json(&outcome.stdout);
     assert_eq!(result["complete"], false);
-    let trials = result["comparisons"][0]["devices"]
-        .as_array()
-        .unwrap()
-        .iter();
-    let whole: usize = trials
-        .map(|device| {
-            device["trials"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|t| t["whole"] == true)
-                .count()
-        })
-        .sum();
+    let devices = result["comparisons"][0]["devices"].as_array().unwrap();
+    let trials = devices
+        .iter()
+        .flat_map(|device| device["trials"].as_array().unwrap());
+    let whole = trials.filter(|trial| trial["whole"] == true).count();
     assert!((1..10).contains(&whole), "{whole}");
 }

@@ -1,7 +1,7 @@
 //! Tests of devices that fail during a run, of closed streams, and of settings that a killed run
 //! left changed.
 
-use crate::bench::{Bench, Q2C, SIM, works};
+use crate::bench::{Bench, Q2C, SIM, has_words, works};
 use crate::skip;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
@@ -35,15 +35,8 @@ fn an_io_error_in_a_reproduction() {
     }
     let bench = Bench::new();
     let engine = format!("fault:eio@300:{SIM}");
-    let args = [
-        "reproduce",
-        "miss-rate-interference",
-        "--target",
-        SIM,
-        "--engine",
-        &engine,
-    ];
-    let outcome = bench.q2c(&[&args[..], &["--scale", "0.01", "--trials", "1"]].concat());
+    let args = format!("--target {SIM} --engine {engine} --scale 0.01 --trials 1");
+    let outcome = bench.run(&format!("reproduce miss-rate-interference {args}"));
     outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
     bench.run_is("interrupted");
 }
@@ -85,9 +78,8 @@ fn json_is_one_document_and_nothing_else() {
     outcome.exits(Exit::Done);
     let report: serde_json::Value = strict_json(&outcome.stdout);
     assert!(report["checks"].as_array().is_some_and(|c| !c.is_empty()));
-    bench
-        .tune("nowhere", &["--json"])
-        .refuses(Exit::Target, &["nowhere"]);
+    let tried = bench.tune("nowhere", &["--json"]);
+    tried.refuses(Exit::Target, &["nowhere"]);
     let help = bench.q2c(&["--help"]);
     help.exits(Exit::Done);
     assert_eq!(help.stderr, "");
@@ -117,10 +109,8 @@ fn settings_left_by_a_killed_run() {
         .args(["--find", "--show", &image])
         .output();
     let Some(made) = made.ok().filter(|made| made.status.success()) else {
-        return skip(
-            "settings_left_by_a_killed_run",
-            "no loop device: a made file only",
-        );
+        let test = "settings_left_by_a_killed_run";
+        return skip(test, "no loop device: a made file only");
     };
     let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let name = device.strip_prefix("/dev/").unwrap();
@@ -159,10 +149,7 @@ fn left_alone(bench: &Bench, journal: &str, setting: &Path) {
     fs::write(setting, "512").unwrap();
     let done = bench.q2c(&["restore", "--journal", journal]);
     done.exits(Exit::Done);
-    assert!(
-        done.stdout.contains("left alone") && done.stdout.contains("512"),
-        "{done:#?}"
-    );
+    has_words(&done.stdout, &["left alone", "512"]);
     assert_eq!(read(setting), "512");
 }
 

@@ -1,7 +1,8 @@
 //! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{
-    Bench, Outcome, Q2C, SIM, assert_whole, change_plan, lines, real_tune, state_of,
+    Bench, Outcome, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune, split,
+    state_of,
 };
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -48,10 +49,7 @@ fn a_run_stopped_in_each_stage_goes_on() {
     );
     // One of the first round's trials was run: the answer names the methods that have none.
     let told = outcome.stdout.replace("\n ", "");
-    assert!(
-        told.contains("Not in this answer, for want of a trial"),
-        "{outcome:#?}"
-    );
+    has_words(&told, &["Not in this answer, for want of a trial"]);
     for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {
         assert!(!told.contains(unmeasured), "{unmeasured}: {outcome:#?}");
     }
@@ -70,9 +68,8 @@ fn a_run_stopped_in_each_stage_goes_on() {
     let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
     outcome.exits(Exit::Done);
     complete(&run, &kept, &outcome.stdout);
-    bench
-        .q2c(&resume)
-        .fails(Exit::Input, &[&name, "complete", "start a new run"]);
+    let tried = bench.q2c(&resume);
+    tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
 /// A run for a program that is stopped and resumed has the program in its result. Without the file
@@ -118,17 +115,14 @@ fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
     };
     let before = trials(run);
     let (_, plan) = spoil("plan.toml");
-    bench
-        .q2c(resume)
-        .fails(Exit::Input, &["plan.toml: was checksum", "new run"]);
+    let tried = bench.q2c(resume);
+    tried.fails(Exit::Input, &["plan.toml: was checksum", "new run"]);
     change_plan(run, &fs::read_to_string(run.join("plan.toml")).unwrap());
-    bench
-        .q2c(resume)
-        .fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);
+    let tried = bench.q2c(resume);
+    tried.fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);
     let (path, identity) = spoil("calibration-identity.json");
-    bench
-        .q2c(resume)
-        .fails(Exit::Device, &["verify", "Input/output error", "dmesg"]);
+    let tried = bench.q2c(resume);
+    tried.fails(Exit::Device, &["verify", "Input/output error", "dmesg"]);
     interrupted(run);
     assert_eq!(trials(run), before);
     fs::write(path, identity).unwrap();
@@ -169,19 +163,10 @@ fn complete(run: &Path, kept: &str, stdout: &str) {
 /// Batch systems, and limits of CPU time, send others than a terminal does.
 #[test]
 fn stopped_while_filling_the_scratch_file() {
-    for signal in [
-        Signal::INT,
-        Signal::HUP,
-        Signal::USR1,
-        Signal::USR2,
-        Signal::ALARM,
-        Signal::VTALARM,
-        Signal::PROF,
-        Signal::IO,
-        Signal::XCPU,
-        Signal::SYS,
-        Signal::POWER,
-    ] {
+    let of_people = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
+    let of_timers = [Signal::ALARM, Signal::VTALARM, Signal::PROF, Signal::XCPU];
+    let others = [Signal::IO, Signal::SYS, Signal::POWER];
+    for signal in [&of_people[..], &of_timers, &others].concat() {
         let bench = Bench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
         let outcome = stopped(&bench, &args, "filling the scratch file", signal);
@@ -195,16 +180,7 @@ fn stopped_while_filling_the_scratch_file() {
 fn a_limit_of_file_sizes_is_told() {
     let bench = Bench::new();
     let line = r#"ulimit -f 64; exec "$0" "$@""#;
-    let args = [
-        "-c",
-        line,
-        Q2C,
-        "tune",
-        "--scratch",
-        "4m",
-        "--seconds",
-        "0.1",
-    ];
+    let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
     let outcome = bench.start(bench.command("sh", &args)).end();
     outcome.fails(Exit::Environment, &["the scratch file", "File too large"]);
     bench.left_nothing();
@@ -215,15 +191,7 @@ fn a_limit_of_file_sizes_is_told() {
 #[test]
 fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let bench = Bench::new();
-    let args = [
-        "tune",
-        "--scratch",
-        "4m",
-        "--seconds",
-        "0.1",
-        "--trials",
-        "1",
-    ];
+    let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
     let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
     let run = bench.run_is("interrupted");
@@ -265,14 +233,8 @@ fn a_stopped_reproduction() {
         return crate::skip("a_stopped_reproduction", "one CPU only");
     }
     let bench = Bench::new();
-    let args = [
-        "reproduce",
-        "miss-rate-interference",
-        "--target",
-        SIM,
-        "--scale=0.1",
-    ];
-    let outcome = stopped(&bench, &args, "run folder", Signal::INT);
+    let args = format!("reproduce miss-rate-interference --target {SIM} --scale=0.1");
+    let outcome = stopped(&bench, &split(&args), "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
     bench.run_is("interrupted");
 }
@@ -311,9 +273,8 @@ fn a_command_that_does_not_look_ends_all_the_same() {
             .fails(Exit::Interrupted, &["stopped by a signal"]);
     }
     // A q2c trace is read from its end on, which a pipe cannot give.
-    bench
-        .q2c(&["trace", "info", &pipe])
-        .refuses(Exit::Input, &["expected a regular file"]);
+    let tried = bench.q2c(&["trace", "info", &pipe]);
+    tried.refuses(Exit::Input, &["expected a regular file"]);
     bench.left_nothing();
     // The list and the pipe, and no trace that is half written.
     let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
@@ -329,14 +290,7 @@ fn pipe(bench: &Bench) -> String {
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
     let bench = Bench::new();
-    let args = [
-        "bench",
-        "sim:600s",
-        "--method=interrupt",
-        "--trials=1",
-        "--seconds=1",
-        "--real-time",
-    ];
+    let args = split("bench sim:600s --method=interrupt --trials=1 --seconds=1 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
     // The trial begins, and with it the first request.
@@ -354,14 +308,7 @@ fn a_second_signal_ends_a_run_at_once() {
 #[test]
 fn two_signals_that_come_together_are_one() {
     let bench = Bench::new();
-    let args = [
-        "bench",
-        "sim:1ms",
-        "--method=interrupt",
-        "--trials=1",
-        "--seconds=60",
-        "--real-time",
-    ];
+    let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=60 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
     for signal in [Signal::INT, Signal::TERM] {
@@ -377,16 +324,10 @@ fn two_signals_that_come_together_are_one() {
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     let bench = Bench::new();
-    let args = [
-        "bench",
-        "sim:1ms",
-        "--method=poll",
-        "--rate=1000000",
-        "--trials=1",
-        "--seconds=1",
-        "--warm-up=0.25",
-        "--json",
-    ];
+    let args = split(
+        "bench sim:1ms --method=poll --rate=1000000 --trials=1 --seconds=1 \
+         --warm-up=0.25 --json",
+    );
     let outcome = bench.q2c(&args);
     outcome.exits(Exit::Done);
     let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
@@ -400,14 +341,7 @@ fn a_rate_above_what_the_device_can_do_ends_in_time() {
 #[test]
 fn a_trial_in_which_the_program_was_stopped_does_not_count() {
     let bench = Bench::new();
-    let args = [
-        "bench",
-        "sim:1ms",
-        "--method=interrupt",
-        "--trials=1",
-        "--seconds=5",
-        "--real-time",
-    ];
+    let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=5 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
     std::thread::sleep(Duration::from_secs(2));
@@ -425,17 +359,8 @@ fn a_recorded_command_that_ignores_signals() {
     let bench = Bench::new();
     let target = bench.target();
     let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
-    let args = [
-        "trace",
-        "record",
-        &target,
-        "--out",
-        "t.parquet",
-        "--",
-        "sh",
-        "-c",
-        deaf,
-    ];
+    let record = ["trace", "record", &target, "--out", "t.parquet"];
+    let args = [&record[..], &["--", "sh", "-c", deaf]].concat();
     let mut running = bench.start(bench.command(Q2C, &args));
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
@@ -476,7 +401,6 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     }
 }
 
-/// Where a recording is refused, nothing is left of it.
 #[test]
 fn a_refused_recording_leaves_no_run_folder() {
     let bench = Bench::new();
@@ -501,7 +425,6 @@ fn a_run_of_very_many_points_ends_all_the_same() {
     stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
     stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
     let axes = ["--jobs=1..1001", "--depth=1..100"];
-    bench
-        .q2c(&[&args[..], &axes].concat())
-        .fails(Exit::Usage, &["100000 points", "found 100100"]);
+    let tried = bench.q2c(&[&args[..], &axes].concat());
+    tried.fails(Exit::Usage, &["100000 points", "found 100100"]);
 }

@@ -1,6 +1,6 @@
 //! Tests of wrong command lines.
 
-use crate::bench::{Bench, Q2C, SIM};
+use crate::bench::{Bench, Q2C, SIM, split};
 use q2c_result::Exit;
 
 fn refused(args: &[&str], words: &[&str]) {
@@ -9,47 +9,42 @@ fn refused(args: &[&str], words: &[&str]) {
     bench.left_nothing();
 }
 
+/// Checks cases, each of a command line, in which `SIM` is a device, and what the message says.
+fn refused_all(cases: &[&str]) {
+    for case in cases {
+        let mut parts = case.split(" | ");
+        let line = parts.next().unwrap().replace("SIM", SIM);
+        refused(&split(&line), &parts.collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn unknown_words_are_refused_with_those_that_would_do() {
-    refused(
-        &["tune", SIM, "--engine", "aio"],
-        &["`aio`", "io_uring", "sim"],
-    );
-    refused(
-        &["tune", SIM, "--rw", "trim"],
-        &["`trim`", "randread", "write"],
-    );
-    refused(
-        &["tune", SIM, "--objective", "best"],
-        &["`best`", "kiops-per-core"],
-    );
-    refused(
-        &["tune", SIM, "--background", "x=3"],
-        &["x=3", "rw", "depth"],
-    );
-    refused(
-        &["reproduce", "moon", "--target", SIM],
-        &["`moon`", "miss-rate-interference"],
-    );
-    refused(&["tnue", SIM], &["tnue", "tune"]);
-    refused(&["tune", SIM, "--sconds", "1"], &["--sconds", "--seconds"]);
+    refused_all(&[
+        "tune SIM --engine aio | `aio` | io_uring | sim",
+        "tune SIM --rw trim | `trim` | randread | write",
+        "tune SIM --objective best | `best` | kiops-per-core",
+        "tune SIM --background x=3 | x=3 | rw | depth",
+        "reproduce moon --target SIM | `moon` | miss-rate-interference",
+        "tnue SIM | tnue | tune",
+        "tune SIM --sconds 1 | --sconds | --seconds",
+    ]);
 }
 
 #[test]
 fn unknown_units_are_refused() {
-    refused(&["tune", SIM, "--bs", "4q"], &["`4q`", "4k"]);
-    refused(
-        &["tune", SIM, "--max-p99", "5parsec"],
-        &["`5parsec`", "40us"],
-    );
-    refused(&["tune", SIM, "--budget", "90x"], &["`90x`", "2s"]);
-    refused(&["tune", SIM, "--budget", "0"], &["1 s or more"]);
-    refused(&["tune", SIM, "--max-p99", "0"], &["above 0"]);
-    refused(&["tune", SIM, "--max-cpu", "100000%"], &["up to 100"]);
-    refused(&["bench", SIM, "--rate", "1e-7"], &["3.333 per second"]);
-    refused(&["tune", SIM, "--seconds", "0.01"], &["0.1 s to 3600 s"]);
-    refused(&["tune", "sim:50parsec"], &["`sim:50parsec`", "40us"]);
-    refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
+    refused_all(&[
+        "tune SIM --bs 4q | `4q` | 4k",
+        "tune SIM --max-p99 5parsec | `5parsec` | 40us",
+        "tune SIM --budget 90x | `90x` | 2s",
+        "tune SIM --budget 0 | 1 s or more",
+        "tune SIM --max-p99 0 | above 0",
+        "tune SIM --max-cpu 100000% | up to 100",
+        "bench SIM --rate 1e-7 | 3.333 per second",
+        "tune SIM --seconds 0.01 | 0.1 s to 3600 s",
+        "tune sim:50parsec | `sim:50parsec` | 40us",
+        "tune --scratch 1x | `1x` | 4k",
+    ]);
 }
 
 /// The rule is refused in one line, and the lines above show the place of the mistake.
@@ -98,26 +93,22 @@ fn bad_rules_are_refused_with_their_place() {
     let period = |text| ["tune", SIM, "--rule", "min", "--period", text];
     refused(&period("0"), &["--period", "from 1us to 3600s"]);
     refused(&period("10"), &["`10`", "100ms"]);
-    refused(&["tune", SIM, "--period", "5ms"], &["--rule"]);
+    refused_all(&["tune SIM --period 5ms | --rule"]);
 }
 
 #[test]
 fn numbers_out_of_range_are_refused() {
-    refused(
-        &["tune", SIM, "--cpu", "4095"],
-        &["4095", "may run on CPUs"],
-    );
+    refused_all(&["tune SIM --cpu 4095 | 4095 | may run on CPUs"]);
     for jobs in ["0", "1,0", "4..2", "1,,2", "1025", "two"] {
         let wanted = ["--jobs", "whole numbers from 1 to 1024", jobs];
         refused(&["tune", SIM, "--jobs", jobs], &wanted);
     }
-    refused(&["calibrate", SIM, "--jobs", "0"], &["--jobs", "1..="]);
-    refused(&["calibrate", SIM, "--jobs", "1,2"], &["--jobs", "1,2"]);
-    refused(
-        &["tune", SIM, "--jobs", "1,2", "--cpu", "4095"],
-        &["4095", "may run on CPUs"],
-    );
-    refused(&["tune", SIM, "--trials", "0"], &["--trials", "1..="]);
+    refused_all(&[
+        "calibrate SIM --jobs 0 | --jobs | 1..=",
+        "calibrate SIM --jobs 1,2 | --jobs | 1,2",
+        "tune SIM --jobs 1,2 --cpu 4095 | 4095 | may run on CPUs",
+        "tune SIM --trials 0 | --trials | 1..=",
+    ]);
 }
 
 /// Rules of one's own are tried whatever simulation says of them, so what takes longer than all
@@ -157,26 +148,25 @@ fn help_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn missing_and_contradicting_arguments_are_refused() {
-    refused(&["tune"], &["--scratch 1g", "--help"]);
-    refused(&["calibrate"], &["--scratch 1g", "--help"]);
-    refused(&["tune", SIM, "--scratch", "1m"], &["--scratch"]);
-    refused(&["tune", SIM, "--resume", "runs/x"], &["--resume"]);
+    refused_all(&[
+        "tune | --scratch 1g | --help",
+        "calibrate | --scratch 1g | --help",
+        "tune SIM --scratch 1m | --scratch",
+        "tune SIM --resume runs/x | --resume",
+    ]);
 }
 
 #[test]
 fn what_is_no_run_cannot_be_resumed() {
     let bench = Bench::new();
-    bench
-        .q2c(&["tune", "--resume", "runs/none"])
-        .refuses(Exit::Input, &["runs/none"]);
+    let tried = bench.q2c(&["tune", "--resume", "runs/none"]);
+    tried.refuses(Exit::Input, &["runs/none"]);
     std::fs::create_dir(bench.path("not-a-run")).unwrap();
-    bench
-        .q2c(&["tune", "--resume", "not-a-run"])
-        .refuses(Exit::Input, &["not-a-run"]);
+    let tried = bench.q2c(&["tune", "--resume", "not-a-run"]);
+    tried.refuses(Exit::Input, &["not-a-run"]);
     bench.file("not-a-run/plan.toml", b"seconds = \"many\"\n");
-    bench
-        .q2c(&["tune", "--resume", "not-a-run"])
-        .refuses(Exit::Input, &["not-a-run/plan.toml"]);
+    let tried = bench.q2c(&["tune", "--resume", "not-a-run"]);
+    tried.refuses(Exit::Input, &["not-a-run/plan.toml"]);
 }
 
 /// A plan that was changed by hands is checked as the command line is. The folder has nothing else,

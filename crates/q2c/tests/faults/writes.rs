@@ -15,17 +15,14 @@ fn a_file_that_q2c_did_not_make() {
     let words = ["write to", "destroys", "--allow-write", &target];
     bench.tune(&target, &WRITE).refuses(Exit::Target, &words);
     let elsewhere = [&WRITE[..], &["--allow-write", &other]].concat();
-    bench
-        .tune(&target, &elsewhere)
-        .refuses(Exit::Target, &words);
+    let tried = bench.tune(&target, &elsewhere);
+    tried.refuses(Exit::Target, &words);
     let background = ["--background", "rw=randwrite,bs=4k"];
-    bench
-        .tune(&target, &background)
-        .refuses(Exit::Target, &words);
+    let tried = bench.tune(&target, &background);
+    tried.refuses(Exit::Target, &words);
     let nowhere = [&WRITE[..], &["--allow-write", "nowhere"]].concat();
-    bench
-        .tune(&target, &nowhere)
-        .refuses(Exit::Target, &["--allow-write nowhere"]);
+    let tried = bench.tune(&target, &nowhere);
+    tried.refuses(Exit::Target, &["--allow-write nowhere"]);
     assert_eq!(std::fs::read(&target).unwrap(), before);
     bench.left_nothing();
 }
@@ -33,10 +30,8 @@ fn a_file_that_q2c_did_not_make() {
 #[test]
 fn somebody_else_s_file() {
     if !can_be_nobody() {
-        return skip(
-            "somebody_else_s_file",
-            "setpriv: not root, or the program is out of reach",
-        );
+        let test = "somebody_else_s_file";
+        return skip(test, "setpriv: not root, or the program is out of reach");
     }
     let bench = Bench::new();
     let target = bench.target();
@@ -57,7 +52,6 @@ fn somebody_else_s_file() {
     bench.left_nothing();
 }
 
-/// A mounted device is refused even when `--allow-write` names it.
 #[test]
 fn a_mounted_device() {
     if !can_mount() {
@@ -76,10 +70,8 @@ fn a_mounted_device() {
     if outcome.status.code() == Some(99) {
         return skip("a_mounted_device", "no loop device, or no mkfs.ext4");
     }
-    outcome.fails(
-        Exit::Target,
-        &["write to /dev/loop", "mounted", "free it first"],
-    );
+    let words = ["write to /dev/loop", "mounted", "free it first"];
+    outcome.fails(Exit::Target, &words);
     bench.left_nothing();
 }
 
@@ -87,10 +79,8 @@ fn a_mounted_device() {
 fn a_scratch_file_without_room_for_it() {
     let bench = Bench::new();
     let outcome = bench.q2c(&["tune", "--scratch", "4096g", "--seconds", "0.1"]);
-    outcome.fails(
-        Exit::Target,
-        &["scratch", "4096 GiB", "ask for a smaller file"],
-    );
+    let words = ["scratch", "4096 GiB", "ask for a smaller file"];
+    outcome.fails(Exit::Target, &words);
     bench.left_nothing();
 }
 
@@ -110,9 +100,8 @@ fn a_file_that_another_run_writes() {
     let mut first = bench.start(bench.command(Q2C, &long));
     first.says("run folder");
     let short = |target| [&write(target)[..], &["--seconds=0.2", "--out=more"]].concat();
-    bench
-        .q2c(&short(target))
-        .refuses(Exit::Target, &["another run of q2c", target]);
+    let tried = bench.q2c(&short(target));
+    tried.refuses(Exit::Target, &["another run of q2c", target]);
     bench.q2c(&short(other)).exits(Exit::Done);
     first.signal(rustix::process::Signal::INT);
     first.end().exits(Exit::Interrupted);

@@ -7,7 +7,7 @@ use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watc
 use crate::output::{NewFile, height, print_while_read, say, screen};
 use crate::stream::{Stream, listen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
-use q2c_capture::{CaptureTarget, Recorder};
+use q2c_capture::{CaptureTarget, Missing, Recorder};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, OrFault};
@@ -40,21 +40,18 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     let told = session.told(args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
-    let names: Vec<&str> = target
-        .disks()
-        .iter()
-        .map(|disk| disk.name.as_str())
-        .collect();
-    let device = names.join(",");
-    let metrics = LiveMetrics::new(&device);
-    let stream = Stream::open(
-        &device,
-        args.json.then_some(SCHEMA),
-        endpoint,
-        metrics,
-        || {},
-    )?;
-    let mut watch = Live::new(told, interval, Face::of(args), stream);
+    let names = target.disks().iter().map(|disk| disk.name.as_str());
+    let device = names.collect::<Vec<_>>().join(",");
+    let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
+    let mut watch = Live {
+        title: told,
+        face: Face::of(args),
+        begun: Instant::now(),
+        analysis: LiveAnalysis::new(interval),
+        history: VecDeque::new(),
+        lines: 0,
+        stream: Stream::open(&device, schema, endpoint, metrics, || {})?,
+    };
     watch.begin()?;
     let (ended, captured) = session.finish(&mut watch, stop)?;
 
@@ -79,12 +76,9 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     })
 }
 
-/// How intervals are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Face {
-    /// A view that takes the place of the one before.
     View,
-    /// Lines to stdout.
     Lines,
     /// Lines to stderr, because stdout is for the result alone.
     Talk,
@@ -100,13 +94,11 @@ impl Face {
     }
 }
 
-/// The capture's analysis at intervals, and what is on the screen.
 struct Live {
     title: String,
     face: Face,
     begun: Instant,
     analysis: LiveAnalysis,
-    /// The latest intervals, for the view.
     history: VecDeque<LiveInterval>,
     /// Lines of the view on the screen.
     lines: usize,
@@ -114,34 +106,18 @@ struct Live {
 }
 
 impl Live {
-    fn new(title: String, interval: Duration, face: Face, stream: Stream<LiveMetrics>) -> Live {
-        Live {
-            title,
-            face,
-            begun: Instant::now(),
-            analysis: LiveAnalysis::new(interval),
-            history: VecDeque::new(),
-            lines: 0,
-            stream,
-        }
-    }
-
     fn begin(&self) -> Result<bool, Fault> {
-        match self.face {
-            Face::View => Ok(true),
-            Face::Lines => {
-                say(&self.title);
-                print_while_read(&live_head())
-            }
-            Face::Talk => {
-                say(&self.title);
-                say(&live_head());
-                Ok(true)
-            }
+        if self.face != Face::View {
+            say(&self.title);
         }
+        match self.face {
+            Face::Lines => return print_while_read(&live_head()),
+            Face::Talk => say(&live_head()),
+            Face::View => {}
+        }
+        Ok(true)
     }
 
-    /// Shows an interval. Returns false when the reader has closed the pipe.
     fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
         let read = self.stream.tell(&interval)?;
         match self.face {
@@ -183,11 +159,11 @@ impl Watch for Live {
         if !self.analysis.is_due(now) {
             return Ok(true);
         }
-        let missing = recorder.missing()?;
+        let Missing { lost, unqueued, .. } = recorder.missing()?;
         let counts = RecorderCounts {
             in_flight: recorder.in_flight()?,
-            lost: missing.lost,
-            unqueued: missing.unqueued,
+            lost,
+            unqueued,
         };
         let interval = self.analysis.end_interval(now, counts);
         self.show(interval)

@@ -5,9 +5,9 @@ mod fio;
 use super::limits::Limits;
 use super::{restore, run_folder};
 use crate::media::media;
-use crate::output::{say, show};
+use crate::output::show;
 use crate::progress::of_trials;
-use crate::workbench::{machine, open_for_interfaces, scratch, target, tell_place};
+use crate::workbench::{machine, named_cpus, open_for_interfaces, scratch, target, tell_place};
 use q2c_bench::asked::JobFileExtras;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
@@ -18,7 +18,7 @@ use q2c_bench::{Bench, BenchSettings, Done};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
 use q2c_model::{CpuId, Fault, OrFault};
-use q2c_report::Reported;
+
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
@@ -39,8 +39,7 @@ pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
         Some(path) => resumed(path, args, stop)?,
         None => new(args, stop)?,
     };
-    let path = folder.path().to_owned();
-    say(&format!("run folder {}", path.display()));
+    let path = run_folder::announce(&folder);
     let done = bench(&spec, &place, &borders, &mut folder, stop);
     let Done {
         result,
@@ -54,13 +53,9 @@ pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
             return Err(failure);
         }
     };
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(folder, state, &result, &page)?;
+    run_folder::publish(folder, state, &result)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
-    let exit = match aborted {
-        Some(_) => Exit::Device,
-        None => blamed,
-    };
+    let exit = aborted.as_ref().map_or(blamed, |_| Exit::Device);
     if let Some(why) = aborted.or(nothing) {
         // What was measured before is in the report; figures of half a run are not printed.
         run_folder::tell_report(&path);
@@ -88,7 +83,6 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
     })
 }
 
-/// A run that begins or goes on.
 struct BenchRun {
     spec: BenchSettings,
     place: Workbench,
@@ -99,10 +93,9 @@ struct BenchRun {
 
 fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let mut spec = args.clone();
-    let (job_file, extras) = match &args.fio {
-        Some(path) => fio::fill(&mut spec, path).map(|(text, extras)| (Some(text), extras))?,
-        None => (None, JobFileExtras::default()),
-    };
+    let job = args.fio.as_deref().map(|path| fio::fill(&mut spec, path));
+    let (job_file, extras) = job.transpose()?.unzip();
+    let extras: JobFileExtras = extras.unwrap_or_default();
     if let Some(run) = &args.tuned {
         let tuned = tuned(run, &spec.axes.bs, &spec.axes.jobs);
         spec.recommended = Some(tuned.or_exit(Exit::Input)?);
@@ -117,10 +110,7 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     spec.span = span.or_exit(Exit::Target)?;
     spec.settle(&place.target, &cpus);
     // A job file is an input; what is wrong without one is wrong in the command line.
-    let blamed = match &job_file {
-        Some(_) => Exit::Input,
-        None => Exit::Usage,
-    };
+    let blamed = job_file.as_ref().map_or(Exit::Usage, |_| Exit::Input);
     spec.check()
         .map_err(|fault| Fault::new(blamed, format!("bench {fault}")))?;
     spec.check_number_of_points().or_exit(Exit::Usage)?;
@@ -133,8 +123,7 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     opens(&spec, &place)?;
     tell_place(&place);
     let identity = place.identity(&cpus.cpus, &run_folder::program());
-    let folder = RunDir::create(&args.run.out, "bench", &spec, &identity);
-    let folder = folder?;
+    let folder = RunDir::create(&args.run.out, "bench", &spec, &identity)?;
     if let Some(text) = job_file {
         folder.publish("job.fio", |out| out.write_all(&text))?;
     }
@@ -155,7 +144,7 @@ fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<Bench
         place.on_scratch();
     }
     opens(&spec, &place).map_err(Fault::of_plan)?;
-    let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
+    let stored = named_cpus(&spec.cpus).unwrap_or_default();
     let borders = borders(&stored, &place).map_err(Fault::of_plan)?;
     let identity = place.identity(&stored, &run_folder::program());
     let folder = run_folder::resumed(path, &identity)?;
@@ -186,16 +175,12 @@ fn cpus(
     helper_cpu: Option<u32>,
     place: &Workbench,
 ) -> Result<ChosenCpus, Fault> {
-    let named: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
-    let named = (!named.is_empty()).then_some(named.as_slice());
-    let chosen = place.cpus_by_topology(named)?;
-    Ok(match helper_cpu.map(CpuId) {
-        Some(helper) => {
-            AllowedCpus::read()?.check(helper)?;
-            chosen.with_helper(helper)
-        }
-        None => chosen,
-    })
+    let chosen = place.cpus_by_topology(named_cpus(&spec.cpus).as_deref())?;
+    let Some(helper) = helper_cpu.map(CpuId) else {
+        return Ok(chosen);
+    };
+    AllowedCpus::read()?.check(helper)?;
+    Ok(chosen.with_helper(helper))
 }
 
 /// The borders in the stored order of a run that goes on are those that the machine has now; there
@@ -239,7 +224,6 @@ fn bench(
     bench.run(folder, progress.as_mut())
 }
 
-/// What the target's device and the kernel can do.
 pub fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
     let target_disk = place.workload.site.target_disk.as_ref();

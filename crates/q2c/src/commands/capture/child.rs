@@ -5,6 +5,7 @@ use q2c_host::signals::Signals;
 use q2c_model::Fault;
 use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
@@ -19,7 +20,6 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(600);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Process id of the command that runs; 0 for none.
 static RUNNING: AtomicI32 = AtomicI32::new(0);
 
 /// Kills the command that runs, if there is one: for a program that ends without dropping its
@@ -33,6 +33,7 @@ pub fn kill_the_command() {
 
 /// The command that runs during a capture, or none. A command that still runs is killed when this
 /// value is dropped.
+#[derive(Default)]
 pub struct Child {
     words: Vec<OsString>,
     child: Option<std::process::Child>,
@@ -40,15 +41,6 @@ pub struct Child {
 }
 
 impl Child {
-    /// No command.
-    pub fn none() -> Child {
-        Child {
-            words: Vec::new(),
-            child: None,
-            status: None,
-        }
-    }
-
     /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
     pub fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
@@ -67,7 +59,7 @@ impl Child {
         output: impl FnOnce(&str) -> Result<Stdio, Fault>,
     ) -> Result<Child, Fault> {
         let Some((program, arguments)) = words.split_first() else {
-            return Ok(Child::none());
+            return Ok(Child::default());
         };
         let name = program.to_string_lossy().into_owned();
         let failed = |error: io::Error| not_started(&name, &error);
@@ -83,26 +75,24 @@ impl Child {
         })
     }
 
-    /// The command and its arguments; empty when there is none.
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
 
-    fn failed(&self, what: &str, error: &io::Error) -> Fault {
+    fn name(&self) -> Cow<'_, str> {
         let name = self.words.first().map(|word| word.to_string_lossy());
-        let name = name.unwrap_or_default();
-        Fault::new(
-            Exit::Environment,
-            format!("{what} the command {name}: {error}"),
-        )
+        name.unwrap_or_default()
     }
 
-    /// The number of the command's process; `None` when there is no command.
+    fn failed(&self, what: &str, error: &io::Error) -> Fault {
+        let why = format!("{what} the command {}: {error}", self.name());
+        Fault::new(Exit::Environment, why)
+    }
+
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(std::process::Child::id)
     }
 
-    /// Whether there is a command.
     pub fn is_there(&self) -> bool {
         self.child.is_some()
     }
@@ -185,8 +175,7 @@ impl Child {
             None => status.to_string(),
         };
         if !status.success() {
-            let name = self.words.first().map(|word| word.to_string_lossy());
-            say(&format!("{} ended with {status}", name.unwrap_or_default()));
+            say(&format!("{} ended with {status}", self.name()));
         }
         Some(words)
     }

@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How a capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureEnd {
     /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
@@ -20,9 +19,7 @@ pub enum CaptureEnd {
     Stopped,
 }
 
-/// Watches a capture while it runs.
 pub trait Watch {
-    /// Gets each I/O that was recorded.
     fn io(&mut self, io: &Recorded);
 
     /// Is called after each look into the rings. Returns false when the capture shall end.
@@ -39,8 +36,9 @@ pub struct Counted {
     begun: Instant,
     length: Option<f64>,
     shown: Duration,
-    ios: u64,
-    of_command: Option<OfCommand>,
+    pub ios: u64,
+    /// What was counted of the command; `None` without one.
+    pub of_command: Option<OfCommand>,
 }
 
 impl Counted {
@@ -49,40 +47,18 @@ impl Counted {
 
     /// A watcher of a capture of so many seconds; `None` for one without an end.
     /// `alone` is true when no command runs.
-    pub fn new(length: Option<f64>, alone: bool) -> Self {
+    pub fn new(length: Option<f64>, alone: bool, of_command: Option<OfCommand>) -> Self {
         Counted {
             line: alone.then(|| Line::still("")),
             begun: Instant::now(),
             length,
             shown: Duration::ZERO,
             ios: 0,
-            of_command: None,
+            of_command,
         }
-    }
-
-    /// Counts the I/Os of the command apart, too.
-    pub fn apart(self, of_command: Option<OfCommand>) -> Self {
-        Counted { of_command, ..self }
-    }
-
-    /// A watcher that shows nothing, for a capture whose command has the terminal and which ends
-    /// with it.
-    pub fn silent() -> Self {
-        Counted::new(None, false)
-    }
-
-    /// What was counted of the command; `None` without one.
-    pub fn of_command(&self) -> Option<&OfCommand> {
-        self.of_command.as_ref()
-    }
-
-    /// I/Os so far.
-    pub fn ios(&self) -> u64 {
-        self.ios
     }
 }
 
-/// How far a capture is.
 fn in_words(ios: u64, now: Duration, length: Option<f64>) -> String {
     let now = spoken(now.as_secs_f64());
     let of = length.map_or_else(String::new, |length| format!(" of {}", spoken(length)));
@@ -99,10 +75,8 @@ impl Watch for Counted {
 
     fn look(&mut self, _: &Recorder) -> Result<bool, Fault> {
         let now = self.begun.elapsed();
-        if let Some(line) = self
-            .line
-            .as_ref()
-            .filter(|_| now >= self.shown + Self::EVERY)
+        if let Some(line) = &self.line
+            && now >= self.shown + Self::EVERY
         {
             line.say(in_words(self.ios, now, self.length));
             self.shown = now;
@@ -114,32 +88,12 @@ impl Watch for Counted {
 /// Keeps the I/Os of a capture until its time is over, its command has ended, its watcher wants no
 /// more, or a signal came. A command that still runs is ended then.
 pub(super) struct Following<'a, W> {
-    begun: Instant,
-    length: Option<Duration>,
-    child: &'a mut Child,
-    recording: &'a mut Recording,
-    watch: &'a mut W,
-    stop: &'a AtomicBool,
-}
-
-impl<'a, W: Watch> Following<'a, W> {
-    /// Follows a capture for so many seconds from now on; `None` sets no limit.
-    pub fn new(
-        seconds: Option<f64>,
-        child: &'a mut Child,
-        recording: &'a mut Recording,
-        watch: &'a mut W,
-        stop: &'a AtomicBool,
-    ) -> Self {
-        Following {
-            begun: Instant::now(),
-            length: seconds.map(Duration::from_secs_f64),
-            child,
-            recording,
-            watch,
-            stop,
-        }
-    }
+    pub begun: Instant,
+    pub length: Option<Duration>,
+    pub child: &'a mut Child,
+    pub recording: &'a mut Recording,
+    pub watch: &'a mut W,
+    pub stop: &'a AtomicBool,
 }
 
 impl<W: Watch> Follower for Following<'_, W> {
@@ -156,10 +110,12 @@ impl<W: Watch> Follower for Following<'_, W> {
             self.child.stop()?;
             // When nothing else would end the capture, the signal is its normal end.
             let open = self.length.is_none() && !self.child.is_there();
-            return Ok(ControlFlow::Break(match open {
-                true => CaptureEnd::Asked,
-                false => CaptureEnd::Stopped,
-            }));
+            let end = if open {
+                CaptureEnd::Asked
+            } else {
+                CaptureEnd::Stopped
+            };
+            return Ok(ControlFlow::Break(end));
         }
         if self.child.is_over()? {
             return Ok(ControlFlow::Break(CaptureEnd::Asked));

@@ -11,7 +11,6 @@ use std::path::Path;
 /// too.
 pub struct OfCommand {
     family: Family,
-    /// I/Os of each name that a process of the command has.
     names: BTreeMap<String, u64>,
     all: u64,
     /// I/Os of processes that had ended when they were looked up.
@@ -29,7 +28,6 @@ impl OfCommand {
         }
     }
 
-    /// Counts an I/O.
     pub fn io(&mut self, io: &Recorded) {
         self.all += 1;
         let pid = io.span.pid;
@@ -40,7 +38,6 @@ impl OfCommand {
         }
     }
 
-    /// The number of the command's I/Os.
     pub fn ios(&self) -> u64 {
         self.names.values().sum()
     }
@@ -48,29 +45,26 @@ impl OfCommand {
     /// How many of the recorded I/Os are the command's, and how to take them alone.
     pub fn told(&self, trace: &Path) -> String {
         let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
-        let (path, listed) = (trace.display(), names.join(", "));
-        let (listed, alone) = match &names[..] {
-            [] => (String::new(), String::new()),
-            [one] => (
-                String::new(),
-                format!("; q2c analyze {path} --process {one} takes them alone"),
-            ),
-            _ => (
-                format!(" ({listed})"),
-                format!("; q2c analyze {path} --process NAME takes those of one name alone"),
-            ),
-        };
-        let gone = match self.gone {
-            0 => String::new(),
-            n => format!(
-                "; whether {n} more are, is not known: their processes had ended before they were looked up"
-            ),
-        };
-        format!(
-            "{} of {} I/Os are of the command and its children{listed}{gone}{alone}",
+        let mut told = format!(
+            "{} of {} I/Os are of the command and its children",
             self.ios(),
             self.all
-        )
+        );
+        if names.len() > 1 {
+            told += &format!(" ({})", names.join(", "));
+        }
+        if self.gone > 0 {
+            told += &format!(
+                "; whether {} more are, is not known: their processes had ended before they were looked up",
+                self.gone
+            );
+        }
+        let alone = format!("; q2c analyze {} --process", trace.display());
+        match &names[..] {
+            [] => told,
+            [one] => format!("{told}{alone} {one} takes them alone"),
+            _ => format!("{told}{alone} NAME takes those of one name alone"),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use q2c_model::lost::{Losses, without_record};
 use q2c_model::{Bytes, Fault};
 use q2c_trace::recording::Recording;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// Memory that the recording may take at most, bytes; also the limit for `--memory`.
 const MEMORY_MOST: u64 = 4 << 30;
@@ -29,7 +30,6 @@ pub struct RunningCapture<'a> {
 }
 
 impl<'a> RunningCapture<'a> {
-    /// Begins to record. Says on stderr when it is not by BPF, and why.
     pub fn begin(
         roots: &'a Roots,
         target: &'a CaptureTarget,
@@ -39,11 +39,9 @@ impl<'a> RunningCapture<'a> {
         if let Some(refused) = recorder.refused() {
             say(&format!("no BPF, failed to {refused}; {BY_TRACEFS}"));
         }
-        // By tracefs already, it stays with that.
-        let recorder = if args.by.is_none() {
-            recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted())
-        } else {
-            recorder
+        let recorder = match args.by {
+            None => recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted()),
+            Some(_) => recorder,
         };
         Ok(RunningCapture {
             roots,
@@ -51,7 +49,7 @@ impl<'a> RunningCapture<'a> {
             args,
             recorder,
             recording: recording(roots, args),
-            child: Child::none(),
+            child: Child::default(),
         })
     }
 
@@ -62,16 +60,12 @@ impl<'a> RunningCapture<'a> {
             true => String::new(),
             false => format!(", below {}", target_disk.disk.name),
         };
-        let whole = match &target_disk.partition {
-            Some(partition) => format!(", the whole disk of {partition}"),
-            None => String::new(),
-        };
+        let whole = target_disk.partition.as_ref();
+        let whole = whole.map_or(String::new(), |of| format!(", the whole disk of {of}"));
         let filter = self.args.filter();
         let filter = filter.map_or(String::new(), |f| format!("; only {f}"));
-        let until = match (alone, self.args.seconds) {
-            (true, None) => "; ctrl-c ends it",
-            _ => "",
-        };
+        let open = alone && self.args.seconds.is_none();
+        let until = if open { "; ctrl-c ends it" } else { "" };
         let (names, by) = (self.target.names(), self.recorder.by());
         format!("recording {names}{below}{whole} by {by}{filter}{until}")
     }
@@ -89,8 +83,14 @@ impl<'a> RunningCapture<'a> {
         watch: &mut impl Watch,
         stop: &AtomicBool,
     ) -> Result<(CaptureEnd, Captured), Fault> {
-        let (child, recording) = (&mut self.child, &mut self.recording);
-        let mut following = Following::new(self.args.seconds, child, recording, watch, stop);
+        let mut following = Following {
+            begun: Instant::now(),
+            length: self.args.seconds.map(Duration::from_secs_f64),
+            child: &mut self.child,
+            recording: &mut self.recording,
+            watch,
+            stop,
+        };
         let by = self.recorder.by();
         let (end, missing) = self.recorder.follow(Pace::default(), &mut following)?;
         if let Some(why) = self.recorder.refused().filter(|_| by != self.recorder.by()) {
@@ -118,7 +118,6 @@ fn recording(roots: &Roots, args: &CaptureArgs) -> Recording {
     Recording::new(Bytes(memory), &folder)
 }
 
-/// What a recording lost, why, and what to do.
 fn lost(missing: &Missing) -> String {
     let lost = missing.lost;
     let Some(why) = Losses::of(&missing.reasons) else {
@@ -131,14 +130,12 @@ fn lost(missing: &Missing) -> String {
     format!("{told}: {}. To do: {}", why.causes, why.remedies)
 }
 
-/// The I/Os of a capture, and their description.
 pub struct Captured {
     pub recording: Recording,
     pub description: Description,
 }
 
 impl Captured {
-    /// Says on stderr how many I/Os the recording lacks, if it lacks any.
     pub fn tell_missing(&self) {
         let missing = self.description.missing();
         if missing.lost > 0 {

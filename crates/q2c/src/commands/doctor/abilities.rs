@@ -8,7 +8,6 @@ use q2c_ramdisk::{check_ublk, module};
 use q2c_scheduler::scx::{self, ScxError};
 use std::fmt::Display;
 
-/// Asks each part whether it can work here.
 pub fn ask(roots: &Roots) -> Abilities {
     let makers = q2c_fs::makers().into_iter();
     Abilities {

@@ -55,15 +55,16 @@ fn say_document(fix: &DoctorFix) {
     fix.document().text(plain).lines().for_each(say);
 }
 
-/// Refuses where not one of the settings may be written.
 fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
-    let first = fix.changes.first();
-    let Some(first) = first.filter(|_| fix.refused().count() == fix.changes.len()) else {
+    let Some(first) = fix.changes.first() else {
         return Ok(());
     };
     let ChangeState::Refused { why, error } = &first.state else {
         return Ok(());
     };
+    if fix.refused().count() < fix.changes.len() {
+        return Ok(());
+    }
     let root = rustix::process::geteuid().is_root();
     let todo = match (why, root) {
         (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
@@ -95,9 +96,7 @@ fn change(
     foreseen: DoctorFix,
     signals: &Signals,
 ) -> Result<u8, Fault> {
-    let folder = restore::folder(args.journal.as_deref())?;
-    let guard = Guard::new(roots, &folder);
-    let mut guard = guard?;
+    let mut guard = Guard::new(roots, &restore::folder(args.journal.as_deref())?)?;
     let changes = plan.apply(&mut guard)?;
     let fix = DoctorFix {
         changes,
@@ -113,9 +112,9 @@ fn change(
     guard.leave();
     show(&fix, args.json)?;
     if fix.refused().count() < fix.changes.len() {
-        let named = args.journal.as_ref();
-        let named = named.map(|folder| format!(" --journal {}", folder.display()));
-        let named = named.unwrap_or_default();
+        let named = args.journal.as_ref().map_or(String::new(), |folder| {
+            format!(" --journal {}", folder.display())
+        });
         say(&format!("`q2c restore{named}` puts back what was changed"));
     }
     Ok(match fix.refused().next() {
@@ -124,7 +123,6 @@ fn change(
     })
 }
 
-/// Runs the command with the settings changed, and puts them back.
 fn run_command(
     args: &DoctorArgs,
     guard: &mut Guard,

@@ -1,7 +1,7 @@
 //! The command `q2c place calibrate`.
 
 use crate::args::PlaceCalibrateArgs;
-use crate::output::{NewFile, say, show};
+use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
 use crate::workbench::open_named;
 use q2c_corun::calibrate::{Plan, measure, siblings, trials_of_all, widest};
@@ -16,9 +16,8 @@ use q2c_result::{Exit, Warning};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::io;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-/// Bytes of a read of tasks that poll a device.
 const BS: Bytes = Bytes(4_096);
 
 /// Trials of a pair that differ by more than this share of their median are worth a warning.
@@ -31,16 +30,16 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let trial = Duration::from_nanos(args.trial.0);
     let mut pair = siblings(&roots, &allowed, trial)?;
     let cpus = (pair.own, pair.other);
-    let bench = match &args.target {
-        Some(target) => Some(polled(target, &mut pair, stop)?),
-        None => None,
-    };
+    let target = args.target.as_deref();
+    let bench = target
+        .map(|target| polled(target, &mut pair, stop))
+        .transpose()?;
     let plan = Plan {
         trials: args.trials,
         trial,
         seed: args.seed,
     };
-    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let started_unix_s = unix_s();
     let mut told = Told {
         line: Line::of(trials_of_all(&pair, args.trials) as u64, "trials of pairs"),
         pair,
@@ -52,7 +51,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let result = CalibrateResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: started.map_or(0, |since| since.as_secs()),
+        started_unix_s,
         cpus,
         trials: args.trials,
         trial_s: trial.as_secs_f64(),
@@ -64,9 +63,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
         speeds,
     };
     if let Some(file) = file {
-        let path = file.path().to_owned();
-        file.write(speeds_file::write(&result.speeds).as_bytes())?;
-        say(&format!("speeds: {}", path.display()));
+        file.write_and_say("speeds:", speeds_file::write(&result.speeds).as_bytes())?;
     }
     show(&result, args.json)?;
     Ok(Exit::Done)
@@ -109,14 +106,16 @@ fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbe
 
 fn warnings(pairs: &[Pair]) -> Vec<Warning> {
     let widest = widest(pairs);
-    let wide = Warning::new(
-        "trials-differ",
-        format!(
-            "the trials of a pair differ by up to {:.0} %",
-            100.0 * widest
-        ),
-        "other work runs on this core, or its clock changes",
-        "repeat it on an idle machine, or with more --trials",
-    );
-    (widest > WIDE).then_some(wide).into_iter().collect()
+    let wide = (widest > WIDE).then(|| {
+        Warning::new(
+            "trials-differ",
+            format!(
+                "the trials of a pair differ by up to {:.0} %",
+                100.0 * widest
+            ),
+            "other work runs on this core, or its clock changes",
+            "repeat it on an idle machine, or with more --trials",
+        )
+    });
+    wide.into_iter().collect()
 }

@@ -8,19 +8,19 @@ mod start;
 mod watch;
 
 use crate::args::{PlaceArgs, PlaceCommand};
+use crate::output::{text_of, unread};
 use q2c_engine::Pattern;
 use q2c_model::{Bytes, CpuId, Fault};
 use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
-use q2c_run::whole_file;
+
 use q2c_scheduler::hints::Hints;
 use q2c_workbench::workbench::WorkloadRequest;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Runs the command that was asked for.
 pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PlaceCommand::Sim(args) => sim::run(args),
@@ -31,13 +31,12 @@ pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
 }
 
-/// The speeds of a file, or those of the published figures.
 fn speeds(file: Option<&Path>) -> Result<(Speeds, SpeedsFrom), Fault> {
     let Some(path) = file else {
         return Ok((speed::published(), SpeedsFrom::Published));
     };
-    let read = speeds_file::read(&text_of(path)?);
-    let speeds = read.map_err(|e| Fault::new(e.exit(), format!("read {}: {e}", path.display())))?;
+    let speeds = speeds_file::read(&text_of(path)?);
+    let speeds = speeds.map_err(|e| unread(path, &e).with_exit(e.exit()))?;
     Ok((speeds, SpeedsFrom::File(path.display().to_string())))
 }
 
@@ -45,16 +44,9 @@ fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
     let Some(path) = file else {
         return Ok(Hints::default());
     };
-    let read = Hints::read(&text_of(path)?);
-    read.map_err(|e| Fault::new(Exit::Input, format!("read {}: {e}", path.display())))
+    Hints::read(&text_of(path)?).map_err(|why| unread(path, why))
 }
 
-fn text_of(path: &Path) -> Result<String, Fault> {
-    let text = whole_file::read_named_text(path, whole_file::BY_HAND);
-    text.map_err(|e| Fault::new(Exit::Input, format!("read {}: {e}", path.display())))
-}
-
-/// Random reads of a target, as a workload of one job.
 fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
     WorkloadRequest {
         machine: None,

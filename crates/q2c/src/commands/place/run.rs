@@ -1,7 +1,7 @@
 //! The command `q2c place run`.
 
 use crate::commands::{restore, run_folder};
-use crate::output::{say, show};
+use crate::output::{say, show, unix_s};
 use crate::progress::of_trials;
 use crate::workbench::open_named;
 use q2c_corun::calibrate::{Plan, shared_pipeline, siblings};
@@ -15,17 +15,16 @@ use q2c_host::topology::Topology;
 use q2c_host::{Roots, machine};
 use q2c_model::{CpuId, Fault, OrFault};
 use q2c_place::map::SmtMap;
-use q2c_report::Reported;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
-use q2c_result::{Exit, Target, Warning};
+use q2c_result::{Exit, Warning};
 use q2c_run::runner::{End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use q2c_scheduler::map::of_topology;
 use q2c_stats::Interval;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Trials that show whether the CPUs of a core share a pipeline, and the length of each.
 const CHECKS: u32 = 3;
@@ -40,10 +39,10 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
     let map = map(&roots, &allowed);
     let mut spec = args.clone();
     spec.settle(&map);
-    let bench = match &spec.polls {
-        None => Some(open_named(&request(&spec, &map), stop)?),
-        Some(_) => None,
-    };
+    let engine = spec.polls.is_none().then(|| request(&spec, &map));
+    let bench = engine
+        .map(|request| open_named(&request, stop))
+        .transpose()?;
     let (policies, left_out) = available(&spec, &roots, &allowed);
     let run = PlacementsRun {
         spec,
@@ -133,23 +132,20 @@ struct PlacementsRun {
 
 impl PlacementsRun {
     fn measure(&self, stop: &AtomicBool) -> Result<Exit, Fault> {
-        let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let started_unix_s = unix_s();
         let machine = machine::read(&self.roots);
         let identity = Identity::default()
             .with("kernel", &machine.kernel)
             .with("program", run_folder::program());
-        let folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity);
-        let mut folder = folder?;
-        let path = folder.path().to_owned();
-        say(&format!("run folder {}", path.display()));
+        let mut folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity)?;
+        let path = run_folder::announce(&folder);
         let summary = self.trials(&mut folder, stop)?;
         let result = PlaceRunResult {
-            started_unix_s: started.map_or(0, |since| since.as_secs()),
+            started_unix_s,
             machine,
             ..self.result(&summary)
         };
-        let page = result.document().page().or_exit(Exit::Internal)?;
-        run_folder::publish(folder, summary.state(), &result, &page)?;
+        run_folder::publish(folder, summary.state(), &result)?;
         show(&result, self.spec.json)?;
         run_folder::tell_report(&path);
         match summary.end {
@@ -158,10 +154,10 @@ impl PlacementsRun {
                 say("stopped: the finished trials are in the report");
                 Ok(Exit::Interrupted)
             }
-            End::Aborted { label, error, .. } => Err(Fault::new(
-                Exit::Environment,
-                format!("run {label}: {error}"),
-            )),
+            End::Aborted { label, error, .. } => {
+                let why = format!("run {label}: {error}");
+                Err(Fault::new(Exit::Environment, why))
+            }
         }
     }
 
@@ -219,7 +215,7 @@ impl PlacementsRun {
             compute: self.spec.compute(),
             polling: self.spec.polling(),
             polls: self.polls(),
-            target: self.target(),
+            target: self.bench.as_ref().map(|bench| bench.target.clone()),
             trials: self.spec.trials,
             trial_s: self.spec.trial.0 as f64 / 1e9,
             settle_s: self.spec.settle.0 as f64 / 1e9,
@@ -233,31 +229,26 @@ impl PlacementsRun {
     }
 
     fn polls(&self) -> PollTask {
-        match (&self.bench, &self.spec.polls) {
-            (None, Some(command)) => PollTask::Program(command.clone()),
-            (bench, _) => PollTask::Engine {
-                engine: bench
-                    .as_ref()
-                    .map_or_else(String::new, |bench| bench.workload.engine.to_string()),
-                bs: self.spec.bs,
-            },
+        if let (None, Some(command)) = (&self.bench, &self.spec.polls) {
+            return PollTask::Program(command.clone());
         }
-    }
-
-    fn target(&self) -> Option<Target> {
-        self.bench.as_ref().map(|bench| bench.target.clone())
+        let engine = self
+            .bench
+            .as_ref()
+            .map(|bench| bench.workload.engine.to_string());
+        PollTask::Engine {
+            engine: engine.unwrap_or_default(),
+            bs: self.spec.bs,
+        }
     }
 
     fn warnings(&self, summary: &Summary<RunCell, RunTrial>) -> Vec<Warning> {
         let mut warnings = summary.warnings.clone();
-        if self.spec.polling() > self.map.cores() as u32 {
+        let (polling, cores) = (self.spec.polling(), self.map.cores() as u32);
+        if polling > cores {
             warnings.push(Warning::new(
                 "polling-tasks-share-cpus",
-                format!(
-                    "{} polling tasks on {} cores",
-                    self.spec.polling(),
-                    self.map.cores()
-                ),
+                format!("{polling} polling tasks on {cores} cores"),
                 "in colocate and proposed some of them share a CPU, and an I/O may wait for another task's whole slice",
                 "look at p99 and p99.9 of the polling tasks before using it",
             ));

@@ -25,9 +25,7 @@ mod built {
     use q2c_scheduler::scx::{Report, Scheduler, ScxError};
     use std::time::{Duration, Instant};
 
-    /// Time between two looks at the scheduler.
     const LOOK: Duration = Duration::from_millis(200);
-    /// Looks between two lines of figures.
     const LOOKS: u32 = 25;
 
     /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
@@ -58,8 +56,7 @@ mod built {
         fn once(&mut self) -> Result<bool, Fault> {
             let map: SmtMap = of_machine(&self.roots);
             let window = self.args.detect.window;
-            let scheduler = Scheduler::begin(&self.roots, &map, window);
-            let scheduler = scheduler?;
+            let scheduler = Scheduler::begin(&self.roots, &map, window)?;
             let shape = format!("{} CPUs on {} cores", map.cpus(), map.cores());
             self.tell(&format!("the scheduler is in force on {shape}"))?;
             let mut last = Report::default();

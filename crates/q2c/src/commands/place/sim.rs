@@ -1,18 +1,15 @@
 //! The command `q2c place sim`.
 
 use crate::args::PlaceSimArgs;
-use crate::output::{NewFile, say, show};
+use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
-use q2c_model::{Fault, Nanos, OrFault};
+use q2c_model::{Fault, Nanos};
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
-use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
-use std::time::SystemTime;
 
-/// Starts of each policy that moves tasks.
 const STARTS: u32 = 100;
 /// The same where tasks sleep: such a run takes long, and sees many arrangements by itself.
 const STARTS_WITH_SLEEPS: u32 = 5;
@@ -25,14 +22,10 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     let mut result = study::simulate(&request)?;
     drop(line);
     if !args.published {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        result.started_unix_s = now.map_or(0, |since| since.as_secs());
+        result.started_unix_s = unix_s();
     }
     if let Some(file) = page {
-        let path = file.path().to_owned();
-        let page = result.document().page().or_exit(Exit::Internal)?;
-        file.write(page.as_bytes())?;
-        say(&format!("report: {}", path.display()));
+        file.write_page(&result)?;
     }
     show(&result, args.json)?;
     Ok(Exit::Done)
@@ -41,7 +34,7 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
 fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Request {
     let us = |time: Nanos| time.0 as f64 / 1e3;
     let sleeps = args.compute_phases.is_some() || args.polling_phases.is_some();
-    let refill = args.cache_refill.map_or(0.0, seconds);
+    let starts = if sleeps { STARTS_WITH_SLEEPS } else { STARTS };
     Request {
         setups: match args.published {
             true => study::setups(),
@@ -51,15 +44,13 @@ fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Requ
         speeds_from,
         cache: args.cache_term.map(|share| CacheTerm {
             per_neighbour: share,
-            refill_s: refill,
+            refill_s: args.cache_refill.map_or(0.0, seconds),
         }),
         poll: PollTimes {
             io_us: us(args.io),
             slice_us: us(args.slice),
         },
-        starts: args
-            .starts
-            .unwrap_or(if sleeps { STARTS_WITH_SLEEPS } else { STARTS }),
+        starts: args.starts.unwrap_or(starts),
         seed: args.seed,
     }
 }

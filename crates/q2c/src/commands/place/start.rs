@@ -27,8 +27,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
-    let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt);
-    let daemon = daemon?;
+    let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt)?;
     let mut run = PlaceRun {
         began: Instant::now(),
         cpu: own_cpu(&roots),
@@ -63,25 +62,24 @@ impl PlaceRun {
                 "warning: this process lacks CAP_SYS_NICE: tasks of other users cannot be moved; {todo}"
             ));
         }
-        let map = self.daemon.map();
+        let (cpus, cores) = (self.daemon.map().cpus(), self.daemon.map().cores());
         let by = match observer.functions() {
             [] => "names and hints only".to_owned(),
             some => format!("{}, names and hints", some.join(", ")),
         };
         self.tell(&format!(
-            "{} CPUs on {} cores; polling is seen by {by}",
-            map.cpus(),
-            map.cores()
+            "{cpus} CPUs on {cores} cores; polling is seen by {by}"
         ))
     }
 
     fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Fault> {
         let window = Duration::from_nanos(window_of(args.detect.window).0);
-        let is_over = |began: Instant| {
+        let began = self.began;
+        let is_over = || {
             args.seconds
-                .is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds)
+                .is_some_and(|s| began.elapsed().as_secs_f64() >= s)
         };
-        while !is_over(self.began) && super::wait(window, stop).is_some() {
+        while !is_over() && super::wait(window, stop).is_some() {
             for event in self.daemon.window()? {
                 self.tell(&event.to_string())?;
             }
@@ -101,10 +99,8 @@ impl PlaceRun {
         let used = (own_cpu(&self.roots) - self.cpu).0 as f64 / 1e9;
         let held = self.daemon.held();
         let outcomes = self.daemon.end();
-        let open: Vec<&(PathBuf, Outcome)> = outcomes
-            .iter()
-            .filter(|(_, outcome)| !outcome.is_final())
-            .collect();
+        let open = outcomes.iter().filter(|(_, outcome)| !outcome.is_final());
+        let open: Vec<&(PathBuf, Outcome)> = open.collect();
         let percent = 100.0 * used / seconds.max(1e-9);
         let line = format!(
             "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",

@@ -1,7 +1,7 @@
 //! The command `q2c place watch`.
 
 use crate::args::PlaceWatchArgs;
-use crate::output::{print_json, print_while_read, screen};
+use crate::output::{print_json, print_while_read, screen, unix_s};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, OrFault};
@@ -12,7 +12,7 @@ use q2c_scheduler::observe::{Observer, window_of};
 use q2c_scheduler::view::{View, detector, machine};
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Windows of `--json`: after the second one a task that stopped polling counts as computing.
 const WINDOWS: u32 = 3;
@@ -43,7 +43,9 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Faul
         let look = view.look(&active, unix_s(), seconds);
         let goes_on = match (args.json, args.json_lines) {
             (true, _) => true,
-            (false, true) => print_while_read(&line(&look)?)?,
+            (false, true) => {
+                print_while_read(&serde_json::to_string(&look).or_exit(Exit::Internal)?)?
+            }
             (false, false) => screen.show(&look)?,
         };
         last = Some(look);
@@ -57,15 +59,6 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Faul
         (false, _) => {}
     }
     Ok(Exit::Done)
-}
-
-fn line(look: &PlaceWatchResult) -> Result<String, Fault> {
-    serde_json::to_string(look).or_exit(Exit::Internal)
-}
-
-fn unix_s() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |since| since.as_secs())
 }
 
 /// In a terminal each look takes the place of the one before; elsewhere they follow each other.

@@ -1,8 +1,9 @@
 //! The costs that a simulation charges.
 
 use crate::args::CostArgs;
+use crate::output::unread;
 use q2c_model::{Bytes, Fault};
-use q2c_result::{Exit, Warning};
+use q2c_result::Warning;
 use q2c_run::whole_file;
 use q2c_study::{ChosenCosts, Costs, Trace};
 use std::path::{Path, PathBuf};
@@ -33,22 +34,17 @@ pub(super) fn costs(
     asked.choose(bs, sizes)
 }
 
-/// What disturbed the run with the file `costs`.
 fn disturbances(costs: &Path) -> Result<Vec<Warning>, Fault> {
     let Some(path) = Costs::result_beside(costs) else {
         return Ok(Vec::new());
     };
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let bad = |e| Fault::new(Exit::Input, format!("read {}: {e}", path.display()));
-    Costs::disturbances(&path, &text.map_err(bad)?)
+    let text = text.map_err(|error| unread(&path, error))?;
+    Costs::disturbances(&path, &text)
 }
 
 fn calibrated(path: PathBuf) -> Result<Costs, Fault> {
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
-    let bad = |e| {
-        let why = format!("read {}: {e}; {}", path.display(), Costs::FILES);
-        Fault::new(Exit::Input, why)
-    };
-    let text = text.map_err(bad)?;
+    let text = text.map_err(|e| unread(&path, format!("{e}; {}", Costs::FILES)))?;
     Ok(Costs::Calibrated { path, text })
 }

@@ -32,8 +32,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let target_disk = device(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
-    let watch = KernelWatch::begin(&roots, &target_disk.disk);
-    let watch = watch?;
+    let watch = KernelWatch::begin(&roots, &target_disk.disk)?;
     let (device, json) = (&target_disk.disk.name, args.workload.run.json);
     let schema = json.then_some(LINE_SCHEMA);
     let metrics = KernelMetrics::new(device);
@@ -48,7 +47,6 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     run.conclude(&roots, &target_disk, ended)
 }
 
-/// A watch and what it has seen.
 struct KernelWatchRun {
     watch: KernelWatch,
     json: bool,
@@ -72,10 +70,8 @@ impl KernelWatchRun {
         let interval = Duration::from_nanos(args.interval.0);
         let end = args.seconds.map(|s| begun + Duration::from_secs_f64(s));
         for n in 1_u32.. {
-            let edge = match end {
-                Some(end) => end.min(begun + interval * n),
-                None => begun + interval * n,
-            };
+            let edge = begun + interval * n;
+            let edge = end.map_or(edge, |end| end.min(edge));
             while !stop.load(Ordering::Acquire) && Instant::now() < edge {
                 sleep(PATIENCE.min(edge.saturating_duration_since(Instant::now())));
             }

@@ -11,6 +11,8 @@ mod study;
 mod sweep;
 mod tune_kernel;
 
+pub use patterns::folder_of_library;
+
 use crate::args::{PollArgs, PollCommand};
 use crate::output::{print, say, screen};
 use q2c_host::Roots;
@@ -21,7 +23,6 @@ use q2c_result::Exit;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Runs the command that was asked for.
 pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
@@ -39,7 +40,6 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
 }
 
-/// How the settings of a device were put back.
 struct PutBack {
     /// Each setting's file with the outcome; empty when nothing had been changed.
     words: String,
@@ -47,14 +47,15 @@ struct PutBack {
 }
 
 impl PutBack {
-    /// Says on stderr how the settings were put back.
     fn told(ends: &[(PathBuf, Outcome)]) -> PutBack {
-        let each = ends.iter();
-        let each = each.map(|(file, outcome)| format!("{}: {outcome}", file.display()));
+        let each = ends
+            .iter()
+            .map(|(file, outcome)| format!("{}: {outcome}", file.display()));
         let words = each.collect::<Vec<_>>().join("; ");
-        say(match words.is_empty() {
-            true => "nothing was changed",
-            false => &words,
+        say(if words.is_empty() {
+            "nothing was changed"
+        } else {
+            &words
         });
         PutBack {
             words,
@@ -79,11 +80,8 @@ fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     if target_disk.below.is_empty() {
         return Ok(target_disk);
     }
-    let below: Vec<&str> = target_disk
-        .below
-        .iter()
-        .map(|disk| disk.name.as_str())
-        .collect();
+    let below = target_disk.below.iter().map(|disk| disk.name.as_str());
+    let below: Vec<&str> = below.collect();
     let why = format!(
         "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
         target_disk.disk.name,

@@ -2,27 +2,27 @@
 
 use super::cost::costs;
 use super::source::trace;
-use super::sweep::write;
 use crate::args::{PatternsArgs, SimulatedArgs, temporary};
-use crate::output::{NewFile, show};
+use crate::output::NewFile;
 use crate::progress::Line;
 use q2c_model::{Bytes, CostModel, Fault, Nanos, OrFault};
 use q2c_policy::PolicySpec;
 use q2c_report::Reported;
 use q2c_result::Exit;
-use q2c_result::figures::Measures;
+use q2c_result::figures::{FigureTable, Measures};
 use q2c_study::{Costs, LIBRARY, LONG_S, Study, Trace, read_library};
-use serde::Serialize;
+use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use tempfile::TempDir;
 
-/// The ending of the files of a folder that are patterns.
 const ENDING: &str = "parquet";
 
-/// The patterns, and what a simulation of them needs.
 pub(super) struct Patterns {
     pub traces: Vec<Trace>,
     reading_s: f64,
@@ -31,20 +31,17 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Reads the patterns asked for, else the library.
     pub fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Fault> {
         let begun = Instant::now();
         let traces = read(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
         let SimulatedArgs { source, cost, .. } = &args.simulated;
-        let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
-        let sizes: Vec<Bytes> = sizes.into_iter().collect();
         // A rule that sleeps must not sleep for nothing, or each loss would be a loss of all.
         let mut cost = cost.clone();
         if cost.wake_delay.is_none() {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
         }
-        let costs = costs(&cost, source.recording.bs, &sizes, &traces)?;
+        let costs = costs(&cost, source.recording.bs, &sizes(&traces), &traces)?;
         Ok(Patterns {
             traces,
             reading_s,
@@ -74,7 +71,6 @@ impl Patterns {
         }
     }
 
-    /// The median of the patterns' median latencies.
     pub fn median(&self) -> Nanos {
         let medians = self.traces.iter().map(|trace| trace.input.latency_ns[2]);
         let mut medians: Vec<f64> = medians.collect();
@@ -94,49 +90,72 @@ pub(super) fn worth_it(
     let line = Line::working("estimating the time");
     let takes = study.expected_s(sample, count);
     drop(line);
-    match takes.filter(|takes| *takes > LONG_S && !args.yes) {
-        None => Ok(()),
-        Some(takes) => Err(Fault::new(
-            Exit::Usage,
-            format!(
-                "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, \
-                 or say --yes",
-                study.traces.len(),
-                Nanos::from_secs_f64(takes)
-            ),
-        )),
-    }
+    let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.yes) else {
+        return Ok(());
+    };
+    let why = format!(
+        "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, or say \
+         --yes",
+        study.traces.len(),
+        Nanos::from_secs_f64(takes)
+    );
+    Err(Fault::new(Exit::Usage, why))
 }
 
-/// The files that a result is to be written to.
 pub(super) struct Outputs {
     html: Option<NewFile>,
     csv: Option<NewFile>,
-    json: bool,
+    parquet: Option<NewFile>,
 }
 
 impl Outputs {
     /// Makes the files before the work, so that a name that is taken does not cost the result.
-    pub fn make(args: &PatternsArgs) -> Result<Self, Fault> {
+    pub fn make(
+        html: Option<&PathBuf>,
+        csv: Option<&PathBuf>,
+        parquet: Option<&PathBuf>,
+    ) -> Result<Self, Fault> {
         Ok(Outputs {
-            html: NewFile::if_named(args.html.as_ref())?,
-            csv: NewFile::if_named(args.csv.as_ref())?,
-            json: args.json,
+            html: NewFile::if_named(html)?,
+            csv: NewFile::if_named(csv)?,
+            parquet: NewFile::if_named(parquet)?,
         })
     }
 
-    /// Writes the files and prints the result.
-    pub fn write(self, result: &(impl Serialize + Measures + Reported)) -> Result<(), Fault> {
+    pub fn write(self, result: &(impl Measures + Reported)) -> Result<(), Fault> {
         if let Some(file) = self.html {
             let page = result.document().page().or_exit(Exit::Internal)?;
-            write(file, page.as_bytes())?;
+            file.write_and_say("wrote", page.as_bytes())?;
         }
         if let Some(file) = self.csv {
             let table = q2c_report::csv(&result.figures()).or_exit(Exit::Internal)?;
-            write(file, table.as_bytes())?;
+            file.write_and_say("wrote", table.as_bytes())?;
         }
-        show(result, self.json)
+        if let Some(file) = self.parquet {
+            file.write_and_say("wrote", &parquet(&result.figures())?)?;
+        }
+        Ok(())
     }
+}
+
+/// The texts and the medians of a table of figures, as a Parquet file.
+fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
+    let texts = table.keys.iter().enumerate().map(|(at, name)| {
+        let cells = table.rows.iter().map(|row| row.keys[at].clone());
+        TableColumn::Text(name.to_string(), cells.collect())
+    });
+    let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
+        let values = table.rows.iter().map(|row| row.values[at]);
+        let cells = values.map(|of| if of.trials > 0 { of.median } else { f64::NAN });
+        TableColumn::Number(figure.column(), cells.collect())
+    });
+    let columns: Vec<TableColumn> = texts.chain(numbers).collect();
+    q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)
+}
+
+pub(super) fn sizes(traces: &[Trace]) -> Vec<Bytes> {
+    let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
+    sizes.into_iter().collect()
 }
 
 fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
@@ -153,14 +172,19 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
 
 /// Reads the library, through files that are removed again.
 fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
-    let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
-        let folder = temporary();
-        let why = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Fault::new(Exit::of_output(&error), why)
-    })?;
+    let folder = folder_of_library()?;
     let options = args.simulated.source.options(LIBRARY.len());
     let _line = Line::working("reading the patterns of q2c");
     read_library(folder.path(), &options, stop)
+}
+
+/// A folder for the library's files, which goes with this value.
+pub fn folder_of_library() -> Result<TempDir, Fault> {
+    tempfile::tempdir_in(temporary()).map_err(|error| {
+        let folder = temporary();
+        let why = format!("put the patterns of q2c into {}: {error}", folder.display());
+        Fault::new(Exit::of_output(&error), why)
+    })
 }
 
 /// The patterns at a path: the file, or the Parquet files of a folder by name.
@@ -168,22 +192,18 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let failed = |why: String| {
+    let failed = |why: &dyn Display| {
         let why = format!("read the patterns in {}: {why}", path.display());
         Fault::new(Exit::Input, why)
     };
-    let entries = fs::read_dir(path).map_err(|error| failed(error.to_string()))?;
-    let mut found = Vec::new();
-    for entry in entries {
-        let file = entry.map_err(|error| failed(error.to_string()))?.path();
-        if file.extension().is_some_and(|ending| ending == ENDING) {
-            found.push(file);
-        }
-    }
+    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(path).and_then(Iterator::collect);
+    let files = entries.map_err(|error| failed(&error))?.into_iter();
+    let mut found: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    found.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
     found.sort();
     match found.is_empty() {
         false => Ok(found),
-        true => Err(failed(format!(
+        true => Err(failed(&format!(
             "expected files that end in .{ENDING}, found none"
         ))),
     }

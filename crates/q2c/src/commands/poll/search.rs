@@ -2,10 +2,9 @@
 
 use super::patterns::{Outputs, Patterns, worth_it};
 use crate::args::SearchArgs;
-use crate::output::say;
+use crate::output::{say, show};
 use crate::progress::Line;
 use q2c_model::{Fault, OrFault};
-
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
@@ -19,7 +18,7 @@ const ONE_IN: usize = 3;
 /// Searches on the patterns that are not held out, opens those that are, and prints what was found.
 pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let outputs = Outputs::make(&args.on)?;
+    let outputs = Outputs::make(args.on.html.as_ref(), args.on.csv.as_ref(), None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
     let held_out = held_out(args, &patterns.traces)?;
     let all = std::mem::take(&mut patterns.traces);
@@ -42,9 +41,10 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let count = search.cells() / study.traces.len();
     worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
     let line = Line::of(search.cells() as u64, "configurations");
-    let result = search.run(stop, &mut |done| line.set(done as u64));
+    let result = search.run(stop, &mut |done| line.set(done as u64))?;
     drop(line);
-    outputs.write(&result?)?;
+    outputs.write(&result)?;
+    show(&result, args.on.json)?;
     Ok(Exit::Done)
 }
 
@@ -68,12 +68,11 @@ fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Fau
         let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
         say(&format!("held out: {}", names.join(", ")));
     }
-    match drawn.is_empty() || drawn.len() == all.len() {
-        false => Ok(drawn),
-        true => refused(format!(
-            "expected sources on both sides, found {} of {} held out",
-            drawn.len(),
-            all.len()
-        )),
+    let (held, all) = (drawn.len(), all.len());
+    if held > 0 && held < all {
+        return Ok(drawn);
     }
+    refused(format!(
+        "expected sources on both sides, found {held} of {all} held out"
+    ))
 }

@@ -13,7 +13,6 @@ use q2c_study::Simulation;
 use std::slice;
 use std::sync::atomic::AtomicBool;
 
-/// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;

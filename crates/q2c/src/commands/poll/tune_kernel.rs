@@ -4,12 +4,10 @@ use super::{PutBack, device};
 use crate::args::TuneKernelArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::commands::run_folder::{publish, tell_report};
+use crate::commands::run_folder::{in_words, publish, tell_report};
 use crate::output::{say, show};
 use q2c_host::{Roots, block, machine};
 use q2c_model::{Fault, OrFault};
-use q2c_report::Reported;
-
 use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_run::{Identity, RunDir, RunState};
@@ -18,7 +16,6 @@ use q2c_tune_kernel::{Rig, TuneKernel};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
-/// The plan in the run folder.
 #[derive(Serialize)]
 struct Plan<'a> {
     device: &'a str,
@@ -37,11 +34,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let target_disk = device(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
     let spec = args.spec(args.own.policies().or_exit(Exit::Usage)?);
-    let words = args
-        .command
-        .iter()
-        .map(|w| w.to_string_lossy().into_owned());
-    let command: Vec<String> = words.collect();
+    let command = in_words(&args.command);
     let tune = TuneKernel {
         spec: &spec,
         command: &command,
@@ -49,8 +42,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         device: &block::device(&roots, &target_disk),
         stop,
     };
-    let rig = Rig::begin(&roots, &target_disk.disk, &journal, stop);
-    let mut rig = rig?;
+    let mut rig = Rig::begin(&roots, &target_disk.disk, &journal, stop)?;
     let mut child = Child::start(&args.command)?;
     let found = tune.run(&mut rig, &mut say);
     // The load ends before the probes are removed.
@@ -76,11 +68,9 @@ fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) ->
         seed: args.seed,
     };
     let identity = Identity::default().with("target", &args.device);
-    let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity);
-    let folder = folder?;
-    let page = result.document().page().or_exit(Exit::Internal)?;
+    let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity)?;
     let path = folder.path().to_owned();
-    publish(folder, RunState::Complete, result, &page)?;
+    publish(folder, RunState::Complete, result)?;
     tell_report(&path);
     Ok(())
 }

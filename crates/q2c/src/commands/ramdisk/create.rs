@@ -22,13 +22,10 @@ pub fn run(args: &CreateArgs) -> Result<Exit, Fault> {
         Some(name) => recover(args, name)?,
         None => make(&roots, args)?,
     };
-    let all = list(&roots, &default_folder())?;
-    let found = all.devices.into_iter().find(|d| d.name == device);
-    let found = found.ok_or_else(|| {
-        Fault::new(
-            Exit::Environment,
-            format!("find {device}, which was just made"),
-        )
+    let mut all = list(&roots, &default_folder())?.devices.into_iter();
+    let found = all.find(|d| d.name == device).ok_or_else(|| {
+        let why = format!("find {device}, which was just made");
+        Fault::new(Exit::Environment, why)
     })?;
     told(args, &found)?;
     Ok(Exit::Done)
@@ -47,7 +44,6 @@ fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Fault> {
     }
 }
 
-/// Makes a device and returns its name.
 fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let wanted = Wanted {
@@ -64,10 +60,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     };
     let spec = text.as_deref().map(service::parsed).transpose()?;
     // Recorded times are read here, too, so that what is wrong with them is told at once.
-    let times = match &spec {
-        Some(spec) => Some((service::times(spec)?, spec.servers)),
-        None => None,
-    };
+    let times = spec.as_ref().map(service::times_and_servers).transpose()?;
     let asked = times.as_ref().map(|(times, servers)| (times, *servers));
     match choose(roots, args, &wanted, asked)? {
         ViaArg::Module => {
@@ -156,21 +149,18 @@ fn start(args: &CreateArgs, words: &[String]) -> Result<String, Fault> {
     let mut server = command.spawn().map_err(failed)?;
     let mut line = String::new();
     let stdout = server.stdout.take().expect("a pipe");
-    BufReader::new(stdout)
-        .read_line(&mut line)
-        .map_err(failed)?;
-    match serde_json::from_str(&line) {
-        Ok(Started::Ready(name)) => Ok(name),
-        Ok(Started::Failed(code, message)) => {
-            server.wait().ok();
-            let mut codes = Exit::TABLE.iter().map(|(exit, _)| *exit);
-            let exit = codes.find(|exit| exit.code() == code);
-            Err(Fault::new(exit.unwrap_or(Exit::Internal), message))
-        }
-        Err(_) => {
-            server.wait().ok();
-            let why = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
-            Err(Fault::new(Exit::Environment, why))
-        }
+    let read = BufReader::new(stdout).read_line(&mut line);
+    read.map_err(failed)?;
+    let started = serde_json::from_str(&line);
+    if let Ok(Started::Ready(name)) = started {
+        return Ok(name);
     }
+    server.wait().ok();
+    let Ok(Started::Failed(code, message)) = started else {
+        let why = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
+        return Err(Fault::new(Exit::Environment, why));
+    };
+    let mut codes = Exit::TABLE.iter().map(|(exit, _)| *exit);
+    let exit = codes.find(|exit| exit.code() == code);
+    Err(Fault::new(exit.unwrap_or(Exit::Internal), message))
 }

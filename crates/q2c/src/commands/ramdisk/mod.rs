@@ -4,7 +4,7 @@ mod create;
 mod serve;
 mod service;
 
-use crate::args::{ListArgs, RamdiskArgs, RamdiskCommand};
+use crate::args::{RamdiskArgs, RamdiskCommand};
 use crate::output::{say, show};
 use q2c_host::Roots;
 use q2c_model::Fault;
@@ -12,14 +12,15 @@ use q2c_ramdisk::{default_folder, delete, hold, list};
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;
 
-/// Runs the command that was asked for.
 pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         RamdiskCommand::Create(args) => create::run(args),
-        RamdiskCommand::List(args) => listed(args),
+        RamdiskCommand::List(args) => {
+            show(&list(&Roots::live(), &default_folder())?, args.json)?;
+            Ok(Exit::Done)
+        }
         RamdiskCommand::Delete(args) => {
-            let deleted = delete(&Roots::live(), &default_folder(), &args.name);
-            deleted?;
+            delete(&Roots::live(), &default_folder(), &args.name)?;
             say(&format!("{} is deleted, with its data", args.name));
             Ok(Exit::Done)
         }
@@ -29,10 +30,4 @@ pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
             Ok(Exit::Done)
         }
     }
-}
-
-fn listed(args: &ListArgs) -> Result<Exit, Fault> {
-    let found = list(&Roots::live(), &default_folder())?;
-    show(&found, args.json)?;
-    Ok(Exit::Done)
 }

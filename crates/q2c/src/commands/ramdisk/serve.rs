@@ -10,7 +10,6 @@ use q2c_result::Exit;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
-/// How the start of a server ended.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Started {
@@ -20,7 +19,6 @@ pub enum Started {
     Failed(u8, String),
 }
 
-/// Serves a device until a signal comes or the device is deleted.
 pub fn run(args: &ServeArgs, stop: &AtomicBool) -> Exit {
     match served(args, stop) {
         Ok(()) => Exit::Done,
@@ -49,13 +47,8 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
             Work::Make(serde_json::from_str(wanted).or_exit(Exit::Usage)?)
         }
     };
-    let times = match &args.service {
-        Some(text) => {
-            let spec = service::parsed(text)?;
-            Some((service::times(&spec)?, spec.servers))
-        }
-        None => None,
-    };
+    let spec = args.service.as_deref().map(service::parsed).transpose()?;
+    let times = spec.as_ref().map(service::times_and_servers).transpose()?;
     let request = ServeRequest {
         work,
         times,

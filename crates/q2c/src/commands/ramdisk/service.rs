@@ -8,7 +8,6 @@ use q2c_service::ServiceTimes;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the text of service times asks for.
 pub fn parsed(text: &str) -> Result<SimSpec, Fault> {
     let wrong = |why: &str| {
         let why = why.strip_prefix("sim: ").unwrap_or(why);
@@ -30,18 +29,17 @@ pub fn like(file: &Path) -> Result<String, Fault> {
     Ok(format!("trace={}", file.display()))
 }
 
-/// The service times themselves; a recording is read now.
-pub fn times(spec: &SimSpec) -> Result<ServiceTimes, Fault> {
-    match &spec.service {
-        Service::Model(times) => Ok(times.clone()),
+/// The service times themselves, of which a recording is read now, and the number of servers.
+pub fn times_and_servers(spec: &SimSpec) -> Result<(ServiceTimes, usize), Fault> {
+    let times = match &spec.service {
+        Service::Model(times) => times.clone(),
         Service::Recorded(wanted) => {
             let read = q2c_study::service_times(wanted)
                 .map_err(|e| format!("read service times from {}: {e}", wanted.path.display()));
-            Ok(ServiceTimes::Empirical(Arc::new(
-                read.or_exit(Exit::Input)?,
-            )))
+            ServiceTimes::Empirical(Arc::new(read.or_exit(Exit::Input)?))
         }
-    }
+    };
+    Ok((times, spec.servers))
 }
 
 /// The constant time that the times are; `None` for others.

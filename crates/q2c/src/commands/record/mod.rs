@@ -17,7 +17,6 @@ use q2c_trace::TraceWriter;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Records, writes the trace, and prints what it holds.
 pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
@@ -33,20 +32,19 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let child = Child::start(&args.command)?;
     // Nothing can be refused any more: a run folder is made for recordings alone.
     let place = Place::new(args, &capture)?;
-    let writer = named.map_or_else(|| create(place.trace()), Ok)?;
+    let writer = named.map_or_else(|| create(&place.trace), Ok)?;
     say(&capturing.told(args.command.is_empty()));
     let of_command = child.id().map(|first| OfCommand::new(&roots, first));
     capturing.run(child);
-    let counted = Counted::new(capture.seconds, args.command.is_empty());
-    let mut counted = counted.apart(of_command);
+    let mut counted = Counted::new(capture.seconds, args.command.is_empty(), of_command);
     let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
-    if let Some(pid) = capture.pid.filter(|_| counted.ios() == 0) {
+    if let Some(pid) = capture.pid.filter(|_| counted.ios == 0) {
         say(&format!(
             "no I/O of process {pid} was seen; its children have numbers of their own"
         ));
     }
-    let of_command = counted.of_command();
-    if let Some(of_command) = of_command {
+    let of_command = counted.of_command;
+    if let Some(of_command) = &of_command {
         captured.description.ios_of_command(of_command.ios());
     }
     captured.tell_missing();

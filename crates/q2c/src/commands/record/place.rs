@@ -1,16 +1,14 @@
 //! The place of the trace: a path that the user named, or a run folder.
 
 use crate::args::{CaptureArgs, RecordArgs};
-use crate::output::say;
+use crate::commands::run_folder;
 use q2c_model::Fault;
 use q2c_run::{Identity, RunDir, RunState};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The folder in which run folders are made.
 const RUNS: &str = "runs";
 
-/// The plan in the run folder.
 #[derive(Serialize)]
 struct Plan {
     target: String,
@@ -21,7 +19,7 @@ struct Plan {
 
 /// Path of the trace, and its run folder where the user named no path.
 pub struct Place {
-    trace: PathBuf,
+    pub trace: PathBuf,
     folder: Option<RunDir>,
 }
 
@@ -33,28 +31,18 @@ impl Place {
                 folder: None,
             });
         }
-        let words = args
-            .command
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned());
         let plan = Plan {
             target: args.target.clone(),
             filter: capture.filter(),
             seconds: capture.seconds,
-            command: words.collect(),
+            command: run_folder::in_words(&args.command),
         };
         let identity = Identity::default().with("target", &args.target);
-        let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity);
-        let folder = folder?;
-        say(&format!("run folder {}", folder.path().display()));
+        let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity)?;
         Ok(Place {
-            trace: folder.path().join("trace.parquet"),
+            trace: run_folder::announce(&folder).join("trace.parquet"),
             folder: Some(folder),
         })
-    }
-
-    pub fn trace(&self) -> &Path {
-        &self.trace
     }
 
     /// Marks the run as complete, once the trace is whole. Returns the path of the trace.

@@ -10,9 +10,8 @@ use q2c_compare::{
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::{Fault, OrFault, replay::Mode};
+use q2c_model::{Fault, replay::Mode};
 use q2c_replay::Wanted;
-use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
@@ -30,20 +29,17 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     let requests = args.requests();
     let (traces, targets) = args.traces_and_targets();
-    let sources = traces
-        .iter()
-        .map(|path| source(path, &traces, &args.how, stop));
+    let open = |path| source(path, &traces, &args.how, stop);
+    let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let opens = opened(&requests[0], targets, &sources[0])?;
     let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens) {
         Capturing::By(by) => (Some(by), None),
         Capturing::Not(why) => (None, Some(why)),
     };
-    if let Some(why) = not_captured
-        .as_ref()
-        .filter(|why| **why != NotCaptured::NotAsked)
-    {
-        say(&q2c_report::not_captured(why));
+    match &not_captured {
+        None | Some(NotCaptured::NotAsked) => {}
+        Some(why) => say(&q2c_report::not_captured(why)),
     }
     let begin = Begin::look(begun, &Roots::live());
     let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
@@ -81,7 +77,6 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     publish(args, folder, &ran, &result)
 }
 
-/// Writes the result into the run's folder and prints it. Returns the exit code.
 fn publish(
     args: &CompareArgs,
     folder: RunDir,
@@ -89,8 +84,7 @@ fn publish(
     result: &CompareResult,
 ) -> Result<Exit, Fault> {
     let path = folder.path().to_owned();
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(folder, ran.state(), result, &page)?;
+    run_folder::publish(folder, ran.state(), result)?;
     show(result, args.how.run.json)?;
     run_folder::tell_report(&path);
     let devices = result.comparisons.iter().flat_map(|one| &one.devices);
@@ -145,8 +139,7 @@ fn profiles(
         stop,
     };
     let profile = |source: &TraceSource| {
-        let lacks = source.lacks_completions(requests);
-        if !lacks? {
+        if !source.lacks_completions(requests)? {
             return Ok(None);
         }
         say(&format!(
@@ -161,7 +154,6 @@ fn profiles(
     sources.iter().map(profile).collect()
 }
 
-/// One trace in one mode, before it is prepared.
 struct Row<'a> {
     name: String,
     trace: &'a TraceSource,
@@ -206,30 +198,18 @@ fn rows<'a>(
 /// A name that no row has yet: the trace and the mode, with a number when the trace is given again.
 fn name(rows: &[Row<'_>], source: &TraceSource, mode: &Mode) -> String {
     let plain = format!("{}, {}", source.name, mode.name());
-    let taken = |name: &str| rows.iter().any(|row| row.name == name);
-    let mut name = plain.clone();
-    let mut number = 2;
-    while taken(&name) {
-        name = format!("{plain} ({number})");
-        number += 1;
-    }
-    name
+    let numbered = (2..).map(|number| format!("{plain} ({number})"));
+    let taken = |name: &String| rows.iter().any(|row| row.name == *name);
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !taken(name)).unwrap_or_default()
 }
 
 impl<'a> Row<'a> {
-    /// The facts of the row's run.
     fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
-        let trace = self.trace;
-        RunStart::new(
-            &Roots::live(),
-            job.clone(),
-            &trace.name,
-            &trace.made_by,
-            begin,
-        )
+        let TraceSource { name, made_by, .. } = self.trace;
+        RunStart::new(&Roots::live(), job.clone(), name, made_by, begin)
     }
 
-    /// Places the trace on the sites and makes its plan.
     fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Fault> {
         let name = self.name.clone();
         PreparedVariant::new(name, self.trace, &self.request, opens, trials)
@@ -251,19 +231,20 @@ struct PlannedReplay<'a> {
 /// Makes the run's folder with its plan: the job, or a list of jobs with their names.
 fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
     let out = &args.how.run.out;
-    let created = match prepared {
-        [one] => RunDir::create(out, "compare", &one.job, &one.identity),
-        several => {
-            let replays = several.iter().map(|ready| PlannedReplay {
-                name: &ready.variant.name,
-                job: &ready.job,
-            });
-            let planned = Planned {
-                replays: replays.collect(),
-            };
-            let identity = several.first().map(|ready| ready.identity.clone());
-            RunDir::create(out, "compare", &planned, &identity.unwrap_or_default())
-        }
-    };
-    created.map_err(Fault::from)
+    if let [one] = prepared {
+        return Ok(RunDir::create(out, "compare", &one.job, &one.identity)?);
+    }
+    let replays = prepared.iter().map(|ready| PlannedReplay {
+        name: &ready.variant.name,
+        job: &ready.job,
+    });
+    let replays = replays.collect();
+    let identity = prepared.first().map(|ready| ready.identity.clone());
+    let identity = identity.unwrap_or_default();
+    Ok(RunDir::create(
+        out,
+        "compare",
+        &Planned { replays },
+        &identity,
+    )?)
 }

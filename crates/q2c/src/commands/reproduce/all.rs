@@ -3,12 +3,10 @@
 use super::one::measured;
 use super::place::Place;
 use crate::commands::run_folder;
-use crate::output::{say, show};
+use crate::output::{say, show, unix_s};
 use crate::workbench::scratch;
 use q2c_model::{Fault, OrFault};
-use q2c_report::Reported;
-use q2c_reproduce::ReproduceSettings;
-use q2c_reproduce::{Experiment, file};
+use q2c_reproduce::{Experiment, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{
     ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, Verdict,
@@ -18,9 +16,7 @@ use q2c_run::runner::{End, spoken};
 use q2c_run::{RunDir, whole_file};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Begins a run of all experiments.
 pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let experiments = file::all().or_exit(Exit::Internal)?;
     let asked = super::plan(args, &experiments, args.target.clone())?;
@@ -28,8 +24,7 @@ pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let plan = asked.on(scratch.as_ref());
     let place = Place::open(&plan, &experiments, scratch, args, stop)?;
-    let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity());
-    let folder = folder?;
+    let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity())?;
     conclude(&experiments, &plan, place, folder, args, stop)
 }
 
@@ -55,18 +50,15 @@ fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
     let seconds = |of: &Experiment| of.length_s(plan.scale, plan.trials.unwrap_or(of.trials));
     let real = experiments.iter().filter(|of| !plan.simulates(of));
     let all: f64 = real.filter_map(seconds).sum();
-    let count = match experiments.len() {
+    let mut told = match experiments.len() {
         1 => "1 experiment".to_owned(),
         n => format!("{n} experiments"),
     };
-    let length = match all < 1.0 {
-        true => String::new(),
-        false => format!(
-            ", about {}, beside the time to prepare the target",
-            spoken(all)
-        ),
-    };
-    say(&format!("{count}{length}"));
+    if all >= 1.0 {
+        let length = spoken(all);
+        told += &format!(", about {length}, beside the time to prepare the target");
+    }
+    say(&told);
 }
 
 fn conclude(
@@ -77,11 +69,9 @@ fn conclude(
     args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    let path = folder.path().to_owned();
-    say(&format!("run folder {}", path.display()));
-    let started = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mut lines = Vec::new();
-    let mut missing = Vec::new();
+    let path = run_folder::announce(&folder);
+    let started_unix_s = unix_s();
+    let (mut lines, mut missing) = (Vec::new(), Vec::new());
     for experiment in experiments {
         if stop.load(Ordering::Relaxed) {
             missing.push(experiment.name.clone());
@@ -95,7 +85,7 @@ fn conclude(
     let result = AllResult {
         schema: ALL_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: started.map_or(0, |time| time.as_secs()),
+        started_unix_s,
         complete,
         scale: plan.scale,
         target: plan.target.clone(),
@@ -103,12 +93,11 @@ fn conclude(
         experiments: lines,
         missing,
     };
-    let page = result.document().page().or_exit(Exit::Internal)?;
     let state = match complete {
         true => RunState::Complete,
         false => RunState::Interrupted,
     };
-    run_folder::publish(folder, state, &result, &page)?;
+    run_folder::publish(folder, state, &result)?;
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
     if complete {
@@ -140,11 +129,7 @@ fn part(
             (q2c_report::reproduce::line(&result), whole)
         }
         Err(failure) => {
-            say(&format!(
-                "{}: failed to {}",
-                experiment.name,
-                failure.message()
-            ));
+            say(&format!("{}: failed to {failure}", experiment.name));
             (not_run(experiment, &failure), true)
         }
     }
@@ -169,12 +154,10 @@ fn run_part(
         false => folder.create_part(&experiment.name, &own, &identity)?,
     };
     let (result, end) = measured(experiment, &own, place, &mut part, stop)?;
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(part, end.state(), &result, &page)?;
+    run_folder::publish(part, end.state(), &result)?;
     Ok((result, end))
 }
 
-/// The result of a part that is complete.
 fn finished(part: &Path) -> Option<ReproduceResult> {
     let text = whole_file::read_text(&part.join("result.json"), whole_file::RESULT).ok()?;
     let result: ReproduceResult = serde_json::from_str(&text).ok()?;
@@ -189,10 +172,7 @@ fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
         measured: Vec::new(),
         verdict: Verdict::CannotJudge,
         basis: Basis::Measured,
-        why: format!(
-            "the experiment could not be run: failed to {}",
-            failure.message()
-        ),
+        why: format!("the experiment could not be run: failed to {failure}"),
     };
     ExperimentLine {
         name: experiment.name.clone(),

@@ -1,9 +1,10 @@
 //! `q2c reproduce --list`.
 
-use super::place::{Place, nowhere, without_target};
+use super::place::{Place, nowhere};
 use super::present::present;
 use crate::output::{print, print_json, screen};
-use q2c_model::{CpuId, Fault, OrFault};
+use crate::workbench::{cpus_without_target, named_cpus};
+use q2c_model::{Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::no_capture;
 use q2c_reproduce::needs::Present;
@@ -12,7 +13,6 @@ use q2c_result::Exit;
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use std::sync::atomic::AtomicBool;
 
-/// Lists the built-in experiments, with what of them can be judged here.
 pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let all = file::all().or_exit(Exit::Internal)?;
     let plan = super::plan(args, &all, args.target.clone())?;
@@ -55,8 +55,6 @@ pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
 
 /// What this machine has without a target.
 fn here(args: &ReproduceSettings) -> Result<Present, Fault> {
-    let named: Vec<CpuId> = args.cpus.iter().copied().map(CpuId).collect();
-    let cpus = without_target(None, (!named.is_empty()).then_some(named.as_slice()));
-    let cpus = cpus?.cpus;
+    let cpus = cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus;
     Ok(present(cpus.len(), None))
 }

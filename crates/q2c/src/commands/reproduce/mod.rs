@@ -19,7 +19,6 @@ use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Runs an experiment or all of them, lists them, or goes on with a run.
 pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.list {
         return list::run(args, stop);
@@ -42,16 +41,13 @@ pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     }
 }
 
-/// Says that a run was stopped, and the command that goes on with it.
 fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
     let writes = args.run.allow_write.iter();
-    let words = ["q2c", "reproduce", "--resume"].map(str::to_owned);
-    let words = words.into_iter().chain([quoted(folder)]);
-    let writes = writes.flat_map(|path| ["--allow-write".to_owned(), quoted(path)]);
-    let command: Vec<String> = words.chain(writes).collect();
+    let writes = writes.map(|path| format!(" --allow-write {}", quoted(path)));
     say(&format!(
-        "stopped: the finished trials are in the report; this goes on:\n    {}",
-        command.join(" ")
+        "stopped: the finished trials are in the report; this goes on:\n    q2c reproduce --resume {}{}",
+        quoted(folder),
+        writes.collect::<String>()
     ));
 }
 
@@ -74,11 +70,10 @@ fn plan(
 ) -> Result<ReproduceSettings, Fault> {
     let mut plan = args.plan(experiments, target);
     let target = plan.has_simulated_target();
-    let is_real = |of: &Experiment| of.needs_real_time(target).is_some();
-    let real = experiments
-        .first()
-        .filter(|_| experiments.iter().all(is_real));
-    let real = real.and_then(|of| {
+    let all_real = experiments
+        .iter()
+        .all(|of| of.needs_real_time(target).is_some());
+    let real = experiments.first().filter(|_| all_real).and_then(|of| {
         let reason = of.needs_real_time(target)?;
         Some(format!(
             "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",

@@ -4,11 +4,10 @@ use super::place::Place;
 use super::progress::ToldOnce;
 use super::rules;
 use crate::commands::run_folder;
-use crate::output::{say, show};
+use crate::output::{show, unix_s};
 use crate::progress::of_trials;
 use crate::workbench::scratch;
-use q2c_model::{Fault, OrFault};
-use q2c_report::Reported;
+use q2c_model::Fault;
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{At, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
@@ -24,9 +23,8 @@ use q2c_run::{RunDir, Summary};
 use q2c_workbench::RunnerClock;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-/// Begins a run of one experiment.
 pub(super) fn run(
     experiment: &Experiment,
     args: &ReproduceSettings,
@@ -45,12 +43,10 @@ pub(super) fn run(
     let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
     let plan = asked.on(scratch.as_ref());
     let place = Place::open(&plan, only, scratch, args, stop)?;
-    let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity());
-    let folder = folder?;
+    let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity())?;
     conclude(experiment, &plan, place, folder, args, stop)
 }
 
-/// Goes on with a run of one experiment.
 pub(super) fn resumed(
     path: &Path,
     experiment: &Experiment,
@@ -72,35 +68,28 @@ fn conclude(
     args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    let path = folder.path().to_owned();
-    say(&format!("run folder {}", path.display()));
-    let done = measured(experiment, plan, &place, &mut folder, stop);
-    let (result, end) = match done {
+    let path = run_folder::announce(&folder);
+    let (result, end) = match measured(experiment, plan, &place, &mut folder, stop) {
         Ok(done) => done,
         Err(failure) => {
             place.keep_for_resume(&path);
             return Err(failure);
         }
     };
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(folder, end.state(), &result, &page)?;
+    run_folder::publish(folder, end.state(), &result)?;
     if let End::Aborted { label, error, .. } = &end {
         place.keep_for_resume(&path);
         return Err(Fault::new(Exit::Device, format!("run {label}: {error}")));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
-    match end.state() {
-        RunState::Complete => {
-            place.tell_no_longer_needed();
-            Ok(Exit::Done)
-        }
-        _ => {
-            place.keep_for_resume(&path);
-            super::tell_stopped(&path, args);
-            Ok(Exit::Interrupted)
-        }
+    if end.state() == RunState::Complete {
+        place.tell_no_longer_needed();
+        return Ok(Exit::Done);
     }
+    place.keep_for_resume(&path);
+    super::tell_stopped(&path, args);
+    Ok(Exit::Interrupted)
 }
 
 /// Runs the trials that the folder's journal does not have yet, and judges the claims.
@@ -112,7 +101,7 @@ pub(super) fn measured(
     stop: &AtomicBool,
 ) -> Result<(ReproduceResult, End), Fault> {
     let begun = Instant::now();
-    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let started_unix_s = unix_s();
     let trials = plan.trials.unwrap_or(experiment.trials);
     let settings = Settings {
         trials,
@@ -128,12 +117,13 @@ pub(super) fn measured(
         scale: plan.scale,
         trials,
         seed: plan.run.seed,
-        started_unix_s: started.as_ref().map_or(0, Duration::as_secs),
+        started_unix_s,
         seconds,
         idle_busy_cpus: seat.site.idle_busy_cpus,
     };
     if experiment.compare.is_some() {
-        let from = plan.from.as_deref().map(compared).transpose()?;
+        let compared = |run| run_folder::result(run, "q2c compare", compare::SCHEMA);
+        let from: Option<CompareResult> = plan.from.as_deref().map(compared).transpose()?;
         let points = q2c_reproduce::studies::compare::points(experiment, from.as_ref());
         let about = About {
             trials: from.as_ref().map_or(0, trials_asked),
@@ -169,11 +159,6 @@ pub(super) fn measured(
         None => jobs.cpus(at),
     };
     Ok((answer(experiment, &about, &summary, cpus), summary.end))
-}
-
-/// The result of `q2c compare` in a run folder or a file.
-fn compared(run: &Path) -> Result<CompareResult, Fault> {
-    run_folder::result(run, "q2c compare", compare::SCHEMA)
 }
 
 fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(

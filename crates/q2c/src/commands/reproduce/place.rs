@@ -3,9 +3,10 @@
 
 use super::present::{present, simulated};
 use crate::commands::bench::abilities;
+use crate::commands::run_folder;
 use crate::media::media;
 use crate::output::say;
-use crate::workbench::{open_for_interfaces, tell_place};
+use crate::workbench::{cpus_without_target, named_cpus, open_for_interfaces, tell_place};
 use q2c_bench::media::Media;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
@@ -13,7 +14,6 @@ use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
-use q2c_host::topology::{AllowedCpus, Topology, UnnamedCpus};
 use q2c_model::{Bytes, CpuId, Fault, OrFault};
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::{Ground, OpenTarget};
@@ -28,7 +28,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// An open place.
 pub(super) struct Place {
     target: Option<(Workbench, Media)>,
     /// For experiments in real time; `None` if there are none.
@@ -41,12 +40,10 @@ pub(super) struct Place {
     _orderly: Orderly,
 }
 
-/// A machine on which experiments run.
 pub(super) struct Seat {
     /// Its clock, and where its counters are read.
     pub site: Site,
     cpus: Vec<CpuId>,
-    /// What it has.
     pub present: Present,
 }
 
@@ -65,7 +62,6 @@ impl Place {
         args: &ReproduceSettings,
         stop: &AtomicBool,
     ) -> Result<Self, Fault> {
-        let named: Vec<CpuId> = plan.cpus.iter().copied().map(CpuId).collect();
         let target = match &plan.target {
             Some(target) => {
                 let request = WorkloadRequest {
@@ -84,7 +80,8 @@ impl Place {
             }
             None => None,
         };
-        let named = (!named.is_empty()).then_some(named.as_slice());
+        let named = named_cpus(&plan.cpus);
+        let named = named.as_deref();
         let machine = plan.machine.as_ref();
         let machine = machine.filter(|_| experiments.iter().any(|of| plan.simulates(of)));
         let simulated = machine.map(|machine| Seat::simulated(machine, target.as_ref(), named));
@@ -104,11 +101,12 @@ impl Place {
         })
     }
 
-    /// The machine on which an experiment runs.
     pub fn seat(&self, experiment: &Experiment) -> &Seat {
-        let seat = match self.plan.simulates(experiment) {
-            true => &self.simulated,
-            false => &self.real,
+        let simulates = self.plan.simulates(experiment);
+        let seat = if simulates {
+            &self.simulated
+        } else {
+            &self.real
         };
         seat.as_ref().expect("each experiment has a machine")
     }
@@ -119,7 +117,6 @@ impl Place {
         seat.expect("there is an experiment")
     }
 
-    /// Facts of the machine.
     pub fn machine(&self) -> &Machine {
         &self.first_seat().present.machine
     }
@@ -156,7 +153,7 @@ impl Place {
 
     /// The facts in which two sessions of a run must agree.
     pub fn identity(&self) -> Identity {
-        let program = crate::commands::run_folder::program();
+        let program = run_folder::program();
         let Seat { cpus, present, .. } = self.first_seat();
         match &self.target {
             Some((bench, _)) => bench.identity(cpus, &program),
@@ -170,26 +167,22 @@ impl Place {
         }
     }
 
-    /// Facts of the target.
     pub fn target(&self) -> Option<q2c_result::Target> {
         self.target.as_ref().map(|(bench, _)| bench.target.clone())
     }
 
-    /// Keeps the scratch file for a session that goes on.
     pub fn keep_for_resume(self, folder: &Path) {
         if let Some((bench, _)) = self.target {
-            crate::commands::run_folder::keep_for_resume(bench, folder);
+            run_folder::keep_for_resume(bench, folder);
         }
     }
 
     /// Names the scratch file that an earlier session left, when the run is complete.
     pub fn tell_no_longer_needed(&self) {
-        let kept = self
-            .target
-            .as_ref()
-            .and_then(|(bench, _)| bench.kept_scratch.as_ref());
-        if let Some(scratch) = kept {
-            crate::commands::run_folder::tell_no_longer_needed(scratch);
+        if let Some((bench, _)) = &self.target
+            && let Some(scratch) = &bench.kept_scratch
+        {
+            run_folder::tell_no_longer_needed(scratch);
         }
     }
 }
@@ -200,7 +193,7 @@ impl Seat {
         let target = target.filter(|(bench, _)| world(bench).is_none());
         let cpus = match target {
             Some((bench, _)) => bench.cpus_by_topology(named),
-            None => without_target(None, named),
+            None => cpus_without_target(None, named),
         };
         let cpus = cpus?.cpus;
         Ok(Seat {
@@ -218,7 +211,7 @@ impl Seat {
     ) -> Result<Self, Fault> {
         let world = target.and_then(|(bench, _)| world(bench)).cloned();
         let world = world.unwrap_or_else(|| World::new(machine.clone()));
-        let cpus = without_target(Some(&world), named)?;
+        let cpus = cpus_without_target(Some(&world), named)?;
         Ok(Seat {
             present: simulated(&world, cpus.cpus.len()),
             cpus: cpus.cpus,
@@ -273,23 +266,6 @@ fn request(
 
 /// CPUs by their numbers, in the order in which jobs take them; `None` for the machine's order.
 type Named<'a> = Option<&'a [CpuId]>;
-
-/// The CPUs of this machine, or of a simulated one.
-pub(super) fn without_target(
-    world: Option<&World>,
-    named: Named<'_>,
-) -> Result<q2c_host::topology::ChosenCpus, Fault> {
-    let (topology, allowed) = match world.map(World::cpus) {
-        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
-        None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
-    };
-    let order = UnnamedCpus::ByTopology {
-        topology: &topology,
-        node: None,
-        first: None,
-    };
-    allowed.choose(named, order)
-}
 
 /// A place for counters without a disk, and the busy CPUs of a moment at rest; 0 where they cannot
 /// be read.

@@ -9,7 +9,6 @@ use q2c_workbench::workbench::Workbench;
 use std::fs;
 use std::process::Command;
 
-/// Modules that experiments ask for.
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 
 /// Reads what there is. `cpus` CPUs are in use.

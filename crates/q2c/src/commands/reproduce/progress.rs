@@ -9,7 +9,6 @@ pub(super) struct ToldOnce {
     reasons: Vec<Told>,
 }
 
-/// A reason that was told.
 struct Told {
     reason: String,
     /// The name of the point with which it was told, then those that failed for it later.
@@ -24,22 +23,18 @@ impl ToldOnce {
         }
     }
 
-    /// Notes a failure. Returns whether its reason is new.
     fn note(&mut self, point: &str, reason: &str) -> bool {
+        let point = point.to_owned();
         let known = self.reasons.iter_mut().find(|told| told.reason == reason);
-        match known {
-            Some(told) => {
-                told.points.push(point.to_owned());
-                false
-            }
-            None => {
-                self.reasons.push(Told {
-                    reason: reason.to_owned(),
-                    points: vec![point.to_owned()],
-                });
-                true
-            }
+        if let Some(told) = known {
+            told.points.push(point);
+            return false;
         }
+        self.reasons.push(Told {
+            reason: reason.to_owned(),
+            points: vec![point],
+        });
+        true
     }
 }
 
@@ -50,17 +45,11 @@ impl Told {
         let mut points = self.points.clone();
         points.sort_unstable();
         points.dedup();
-        let of = match points.len() == self.points.len() {
-            true => "point",
-            false => "trial",
-        };
+        let each_once = points.len() == self.points.len();
+        let of = if each_once { "point" } else { "trial" };
         let many = if more == 1 { "" } else { "s" };
-        (more > 0).then(|| {
-            format!(
-                "{more} more {of}{many} failed for the same reason: {}",
-                self.reason
-            )
-        })
+        let Told { reason, .. } = self;
+        (more > 0).then(|| format!("{more} more {of}{many} failed for the same reason: {reason}"))
     }
 }
 
@@ -69,9 +58,9 @@ impl Progress for ToldOnce {
         match event {
             Event::Failed(subject, _, reason) if !self.note(&subject.label, reason) => return,
             Event::Ended(..) => {
-                let told: Vec<String> = self.reasons.iter().filter_map(Told::more).collect();
-                let notes = told.into_iter().map(Event::Note);
-                notes.for_each(|note| self.display.event(&note));
+                for note in self.reasons.iter().filter_map(Told::more) {
+                    self.display.event(&Event::Note(note));
+                }
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Experiments of sleep rules: simulated over the patterns that q2c brings along.
 
-use crate::args::temporary;
+use crate::commands::poll::folder_of_library;
 use crate::progress::Line;
 use q2c_model::{Fault, OrFault};
 use q2c_reproduce::Experiment;
@@ -12,7 +12,6 @@ use q2c_run::runner::End;
 use q2c_sim::start_threads;
 use std::sync::atomic::AtomicBool;
 
-/// The points of an experiment's rules, and whether they are complete.
 pub(super) fn seen(
     experiment: &Experiment,
     rules: &RulesAsked,
@@ -29,11 +28,7 @@ pub(super) fn seen(
 
 fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Point>, Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let folder = tempfile::tempdir_in(temporary()).map_err(|error| {
-        let folder = temporary();
-        let why = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Fault::new(Exit::of_output(&error), why)
-    })?;
+    let folder = folder_of_library()?;
     let traces = library(folder.path(), stop)?;
     let cells = rules.policies.len() * traces.len();
     let line = Line::of(cells as u64, "configurations");

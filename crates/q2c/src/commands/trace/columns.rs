@@ -8,7 +8,6 @@ use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
 use q2c_trace::import::{CsvField, csv_fields};
 use q2c_trace::{Column, SCHEMA_VERSION};
 
-/// Lists the columns of a trace, and the fields that a CSV file may have.
 pub fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
     let list = TraceColumns {
         schema_version: SCHEMA_VERSION,
@@ -36,10 +35,6 @@ fn field(field: &CsvField) -> CsvColumn {
     CsvColumn {
         name: field.name.to_owned(),
         meaning: field.meaning.map(str::to_owned),
-        headers: field
-            .headers
-            .iter()
-            .map(|&header| header.to_owned())
-            .collect(),
+        headers: field.headers.iter().map(ToString::to_string).collect(),
     }
 }

@@ -13,8 +13,7 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
-    let writer = TraceWriter::create(&args.output, meta.clone());
-    let mut writer = writer?;
+    let mut writer = TraceWriter::create(&args.output, meta.clone())?;
     let mut counting = Counting::default();
     let line = Line::reading([args.trace.as_path()]);
     let mut left = args.first.unwrap_or(u64::MAX);
@@ -38,7 +37,6 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     tell(&args.output, &meta, counting.finish(), args.json)
 }
 
-/// The records that are copied, by their start.
 fn window(args: &CopyArgs) -> Result<Scan, Fault> {
     let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
     if window.is_empty() {
@@ -48,9 +46,8 @@ fn window(args: &CopyArgs) -> Result<Scan, Fault> {
         );
         return Err(Fault::new(Exit::Usage, words));
     }
-    let whole = args.from.is_none() && args.to.is_none();
-    Ok(match whole {
-        true => Scan::new(),
-        false => Scan::new().starting_in(window),
+    Ok(match (args.from, args.to) {
+        (None, None) => Scan::new(),
+        _ => Scan::new().starting_in(window),
     })
 }

@@ -61,14 +61,8 @@ fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Fault> {
 }
 
 fn told(exported: &Exported) -> String {
-    let left_out: Vec<String> = exported
-        .left_out
-        .iter()
-        .map(|(why, n)| format!(", {n} left out: {why}"))
-        .collect();
-    format!(
-        "{} requests exported{}",
-        exported.written,
-        left_out.concat()
-    )
+    let left_out = exported.left_out.iter();
+    let left_out = left_out.map(|(why, n)| format!(", {n} left out: {why}"));
+    let left_out: String = left_out.collect();
+    format!("{} requests exported{left_out}", exported.written)
 }

@@ -25,12 +25,10 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let out = (args.output.as_path(), args.stretch_rows);
     let fleet = to_fleet(&args.inputs, format, &options, out, stop).map_err(failure)?;
     drop(line);
+    let path = args.output.display().to_string();
     match args.json {
         true => print_json(&fleet)?,
-        false => {
-            let path = args.output.display().to_string();
-            print(&fleet_info(&path, &fleet, screen()))?;
-        }
+        false => print(&fleet_info(&path, &fleet, screen()))?,
     }
     Ok(Exit::Done)
 }

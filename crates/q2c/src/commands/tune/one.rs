@@ -6,10 +6,9 @@ use crate::output::say;
 use crate::progress::of_trials;
 use crate::workbench;
 use q2c_host::target::Scratch;
-use q2c_model::{Fault, OrFault};
-use q2c_report::Reported;
+use q2c_model::Fault;
 use q2c_result::tune::TuneResult;
-use q2c_result::{DoctorReport, Exit, Verdict};
+use q2c_result::{DoctorReport, Verdict};
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_tune::{Tune, TuneSettings};
 use q2c_workbench::workbench::Workbench;
@@ -17,17 +16,14 @@ use q2c_workbench::workload::Background;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A run that begins or goes on.
 pub(super) struct Job<'a> {
     pub spec: TuneSettings,
     pub scratch: Option<Scratch>,
     pub place: Place<'a>,
-    /// The program that the workload copies, in a new run.
     pub program: Option<Recorded>,
 }
 
 impl Job<'_> {
-    /// The run of this plan, which stands in `folder`.
     pub(super) fn resumed(spec: TuneSettings, folder: &Path) -> Self {
         Job {
             spec,
@@ -38,13 +34,11 @@ impl Job<'_> {
     }
 }
 
-/// The folder of a run.
 pub(super) enum Place<'a> {
     /// A new one in this folder for runs.
     New(&'a Path),
     /// A new one of this name, within the folder of a larger run.
     Part(&'a RunDir, String),
-    /// That of an interrupted run.
     Kept(PathBuf),
 }
 
@@ -60,12 +54,10 @@ impl Place<'_> {
     }
 }
 
-/// A run whose folder was opened, and which has ended.
 pub(super) struct Ran {
     /// The result, which is in the folder, and the state of the run; or why there is none.
     pub outcome: Result<(TuneResult, RunState), Fault>,
     pub bench: Workbench,
-    /// Whether the result is printed as JSON.
     pub json: bool,
     pub folder: PathBuf,
 }
@@ -94,8 +86,7 @@ pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Fault> {
             .collect();
     }
     let folder = job.place.open(&spec, &identity)?;
-    let path = folder.path().to_owned();
-    say(&format!("run folder {}", path.display()));
+    let path = run_folder::announce(&folder);
     if let Some(program) = job.program {
         program.keep(&folder)?;
     }
@@ -131,14 +122,11 @@ fn run_in(
         stop,
     };
     let mut progress = of_trials();
-    let tuned = tune.run(&mut folder, progress.as_mut());
-    let (result, state) = tuned?;
-    let page = result.document().page().or_exit(Exit::Internal)?;
-    run_folder::publish(folder, state, &result, &page)?;
+    let (result, state) = tune.run(&mut folder, progress.as_mut())?;
+    run_folder::publish(folder, state, &result)?;
     Ok((result, state))
 }
 
-/// How many checks passed, and the names of those that did not.
 fn doctor_in_a_line(report: &DoctorReport) -> String {
     let of = |verdict: Verdict| {
         let checks = report.checks.iter().filter(move |c| c.verdict == verdict);
@@ -153,10 +141,8 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
         told(Verdict::Invalidates, "invalidate or rule out something"),
         told(Verdict::Unknown, "could not be read"),
     ];
-    let passed = format!("{} pass", of(Verdict::Pass).len());
-    let parts: Vec<String> = std::iter::once(passed)
-        .chain(rest.into_iter().flatten())
-        .collect();
+    let mut parts = vec![format!("{} pass", of(Verdict::Pass).len())];
+    parts.extend(rest.into_iter().flatten());
     format!(
         "doctor: {}; `q2c doctor` tells what they mean",
         parts.join(", ")

@@ -3,12 +3,11 @@
 use super::one::{self, Job, Place, Ran};
 use crate::commands::limits::Limits;
 use crate::commands::run_folder;
-use crate::output::{say, show};
+use crate::output::{say, show, unread};
 use crate::workbench::open_without_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
-use q2c_model::{Fault, OrFault};
-use q2c_report::Reported;
+use q2c_model::Fault;
 use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
 use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
@@ -19,7 +18,6 @@ use q2c_tune::TuneSettings;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Begins a run over the numbers of jobs of `spec`.
 pub(super) fn begin(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
@@ -43,7 +41,6 @@ pub(super) fn begin(
     whole.run()
 }
 
-/// Goes on with the run of this plan in `folder`.
 pub(super) fn resume(
     folder: &Path,
     spec: TuneSettings,
@@ -63,7 +60,6 @@ pub(super) fn resume(
     whole.run()
 }
 
-/// A run over several numbers of jobs, with its folder open.
 struct Whole<'a> {
     folder: RunDir,
     /// The plan of all numbers. Its CPUs are those of the largest, and its background jobs have the
@@ -92,9 +88,10 @@ impl Whole<'_> {
             (true, None) => {}
             _ => run_folder::tell_kept(scratch.map(Scratch::keep), &path),
         }
-        let exit = match complete {
-            true => Exit::Done,
-            false => Exit::Interrupted,
+        let exit = if complete {
+            Exit::Done
+        } else {
+            Exit::Interrupted
         };
         limits.end(exit, &path, &told?)
     }
@@ -179,17 +176,14 @@ impl Whole<'_> {
             true => RunState::Complete,
             false => RunState::Interrupted,
         };
-        let page = result.document().page().or_exit(Exit::Internal)?;
-        run_folder::publish(self.folder, state, &result, &page)?;
+        run_folder::publish(self.folder, state, &result)?;
         if let Some((jobs, failure)) = failed {
             // What was measured before is in the report.
             run_folder::tell_report(&path);
-            let message = format!(
-                "tune with --jobs {jobs}, to {}; mend that and go on with {}",
-                failure.message(),
-                run_folder::resume(&path)
-            );
-            return Err(Fault::new(failure.exit(), message));
+            let resume = run_folder::resume(&path);
+            let why =
+                format!("tune with --jobs {jobs}, to {failure}; mend that and go on with {resume}");
+            return Err(Fault::new(failure.exit(), why));
         }
         show(&result, self.spec.workload.run.json)?;
         run_folder::tell_report(&path);
@@ -200,13 +194,11 @@ impl Whole<'_> {
     }
 }
 
-/// The result of a complete run in `folder`.
 fn kept(folder: &Path) -> Result<TuneResult, Fault> {
     let path = folder.join("result.json");
-    let bad = |why: String| Fault::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = whole_file::read_text(&path, whole_file::RESULT).map_err(|e| bad(e.to_string()))?;
-    let result = serde_json::from_str(&text);
-    let result = result.map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
+    let text = whole_file::read_text(&path, whole_file::RESULT).map_err(|e| unread(&path, e))?;
+    let result = serde_json::from_str(&text)
+        .map_err(|e| unread(&path, format!("expected a result of q2c tune, found {e}")))?;
     say(&format!("{} is complete", folder.display()));
     Ok(result)
 }

@@ -4,6 +4,7 @@
 use crate::args::CaptureArgs;
 use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
 use crate::commands::record;
+use crate::commands::run_folder::in_words;
 use crate::output::say;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
@@ -23,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// A recorded program, and the trace of its I/Os.
 pub(super) struct Recorded {
     pub program: Program,
     trace: PathBuf,
@@ -32,7 +32,6 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Leaves the program and its trace in the folder of the run.
     pub fn keep(&self, folder: &RunDir) -> Result<(), Fault> {
         let copy = |out: &mut dyn io::Write| {
             let mut trace = File::open(&self.trace)?;
@@ -60,8 +59,7 @@ pub(super) fn recorded(args: &TuneSettings, stop: &AtomicBool) -> Result<Option<
 fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
     let named = path.display().to_string();
     let program = program(path, &named, args, stop)?;
-    let own = matches!(Input::recognise(path, None), Ok(Input::Own));
-    if own {
+    if matches!(Input::recognise(path, None), Ok(Input::Own)) {
         return Ok(Recorded {
             program,
             trace: path.to_owned(),
@@ -80,13 +78,11 @@ fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Record
     })
 }
 
-/// Runs the command and records the disk meanwhile.
 fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
     let folder = folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let meta = capture(args, &trace, stop)?;
-    let words = args.program.command.iter();
-    let words: Vec<String> = words.map(|w| w.to_string_lossy().into_owned()).collect();
+    let words = in_words(&args.program.command);
     ended_well(args, &words, &meta)?;
     let disks = meta.facts.get("disks").cloned().unwrap_or_default();
     let mut program = program(&trace, &words.join(" "), args, stop).map_err(|failure| {
@@ -132,7 +128,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let child = Child::start(&args.program.command)?;
     say(&capturing.told(false));
     capturing.run(child);
-    let (ended, captured) = capturing.finish(&mut Counted::silent(), stop)?;
+    let (ended, captured) = capturing.finish(&mut Counted::new(None, false, None), stop)?;
     if ended == CaptureEnd::Stopped {
         let why = "record the command: stopped by a signal; nothing was kept";
         return Err(Fault::new(Exit::Interrupted, why));
@@ -165,7 +161,6 @@ fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result
     Err(Fault::new(Exit::Usage, why))
 }
 
-/// The program in a recording, which messages call `named`.
 fn program(
     path: &Path,
     named: &str,
@@ -200,13 +195,11 @@ fn program(
 /// A folder for a trace that is made now, in the folder for runs.
 fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
     let out = &args.workload.run.out;
-    let made = fs::create_dir_all(out);
-    let made = made.and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
+    let made = fs::create_dir_all(out)
+        .and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
     made.map_err(|error| {
-        let why = format!(
-            "make a folder in {}: {error}; name another place with --out",
-            out.display()
-        );
+        let out = out.display();
+        let why = format!("make a folder in {out}: {error}; name another place with --out");
         Fault::new(Exit::of_output(&error), why)
     })
 }

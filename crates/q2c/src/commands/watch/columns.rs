@@ -56,10 +56,8 @@ pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
             column.take(interval, before);
         }
     }
-    let surplus = columns.len().saturating_sub(width);
-    columns.drain(..surplus);
-    let missing = width - columns.len();
-    let mut all = vec![Column::default(); missing];
+    columns.drain(..columns.len().saturating_sub(width));
+    let mut all = vec![Column::default(); width - columns.len()];
     all.append(&mut columns);
     all
 }

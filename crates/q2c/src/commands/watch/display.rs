@@ -13,19 +13,16 @@ use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How a watch is shown.
 pub enum WatchDisplay {
     /// The whole screen of the terminal. It is given back when this value is dropped, and at a
     /// panic.
     Screen(Screen),
-    /// One line for each interval.
     Lines {
         /// Whether the lines go to stderr, because stdout is for the result alone.
         aside: bool,
     },
 }
 
-/// Whether the terminal is taken over.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Gives the screen of the terminal back where it was taken over.
@@ -35,7 +32,6 @@ pub fn give_back_the_screen() {
     }
 }
 
-/// A terminal that q2c has taken over.
 pub struct Screen(DefaultTerminal);
 
 impl Drop for Screen {
@@ -101,7 +97,6 @@ impl WatchDisplay {
         }
     }
 
-    /// Draws the screen, if there is one.
     pub fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
         if let WatchDisplay::Screen(Screen(terminal)) = self {
             let drawn = terminal.draw(|frame| draw(frame, state, head));

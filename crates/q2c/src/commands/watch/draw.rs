@@ -19,7 +19,6 @@ use ratatui::widgets::Paragraph;
 pub struct Head {
     /// Target, block size, pattern and CPUs in words.
     pub job: String,
-    /// Length of an interval.
     pub interval: Nanos,
 }
 
@@ -38,12 +37,8 @@ const COLOURS: [Color; 6] = [
 
 /// Draws the whole screen. The last line has the help, or a note to the user.
 pub fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
-    let rows = [
-        Constraint::Length(1),
-        Constraint::Length(1),
-        Constraint::Min(0),
-        Constraint::Length(1),
-    ];
+    let line = Constraint::Length(1);
+    let rows = [line, line, Constraint::Min(0), line];
     let [top, now_line, body, help] = Layout::vertical(rows).areas(frame.area());
     let list = list(state);
     let charts = Charts::of(state, head, frame.area().width);
@@ -78,7 +73,6 @@ fn room_above(body: Rect, list: u16, gauges: u16) -> Option<u16> {
     Some(body.height - charts(each))
 }
 
-/// The list of methods and the histogram above the charts.
 fn roomy(
     frame: &mut Frame<'_>,
     state: &WatchState,
@@ -97,7 +91,6 @@ fn roomy(
     charts.draw(frame, below, true);
 }
 
-/// The place of the list of methods, and that beside it.
 fn beside_list(list: &[Line<'_>], area: Rect) -> [Rect; 2] {
     let widest = list.iter().map(Line::width).max().unwrap_or(0) as u16 + 2;
     let halves = [
@@ -163,20 +156,15 @@ fn list(state: &WatchState) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'_>> = state.methods.iter().enumerate().map(line).collect();
     if let Some(on) = state.background {
         lines.push(Line::raw(""));
-        let word = if on {
-            "  background on"
-        } else {
-            "  background off"
-        };
-        lines.push(Line::raw(word));
+        let word = if on { "on" } else { "off" };
+        lines.push(Line::raw(format!("  background {word}")));
     }
     lines
 }
 
 fn colour(row: Option<usize>) -> Style {
-    row.map_or(Style::new(), |row| {
-        Style::new().fg(COLOURS[row % COLOURS.len()])
-    })
+    let style = Style::new();
+    row.map_or(style, |row| style.fg(COLOURS[row % COLOURS.len()]))
 }
 
 #[cfg(test)]

@@ -2,18 +2,17 @@
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
-/// An action that a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Changes to the next method of the list, or to the one before.
-    Method { next: bool },
-    /// Moves the rule's ratio one step up or down.
-    Ratio { up: bool },
-    /// Turns the background on or off.
+    Method {
+        next: bool,
+    },
+    Ratio {
+        up: bool,
+    },
     Background,
     /// Stops the screen, or lets it go on.
     Pause,
-    /// Ends the watch normally.
     Quit,
     /// Ends the watch as SIGINT does.
     Interrupt,
@@ -21,7 +20,6 @@ pub enum Action {
     Redraw,
 }
 
-/// The last line of the screen.
 pub const HELP: &str =
     "up/down, tab: method   left/right: ratio   b: background   p: pause   q: quit";
 

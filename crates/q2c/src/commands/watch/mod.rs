@@ -30,10 +30,8 @@ use state::{Order, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The longest time between two looks at the keys.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
     let methods = args.methods().or_exit(Exit::Usage)?;
@@ -106,12 +104,8 @@ fn stream(
 }
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
-    let cpus: Vec<String> = bench
-        .workload
-        .cpus
-        .iter()
-        .map(|cpu| cpu.0.to_string())
-        .collect();
+    let cpus = bench.workload.cpus.iter().map(|cpu| cpu.0.to_string());
+    let cpus: Vec<String> = cpus.collect();
     Head {
         job: format!(
             "{}: {bs} {}, CPU {}",
@@ -123,7 +117,6 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-/// The arguments, state and output of a watch that runs.
 struct Watcher<'a> {
     args: &'a WatchArgs,
     state: WatchState,
@@ -132,7 +125,6 @@ struct Watcher<'a> {
     stream: Stream<WatchMetrics>,
 }
 
-/// Why [`Watcher::follow`] returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Asked,
@@ -204,7 +196,6 @@ fn reached(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
 
-/// How the watch ended.
 enum WatchOutcome {
     Asked,
     Signal,

@@ -8,10 +8,8 @@ use q2c_result::live::LatencyCounts;
 use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine, WatchMethod};
 use q2c_watch::{WatchInterval as Seen, by_method, counts, latency, mode, numbers, settling};
 
-/// A change that is asked of the workload.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// Use this method.
     Method(LaneMethod),
     /// Let the background work (true) or rest.
     Background(bool),
@@ -24,7 +22,6 @@ pub enum Order {
 pub struct WatchState {
     /// The methods to choose among. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
-    /// Index of the method that was asked for last.
     pub selected: usize,
     /// Whether the background was asked to work; `None` when there is no background.
     pub background: Option<bool>,
@@ -38,27 +35,22 @@ pub struct WatchState {
     /// here.
     rows: Vec<(LaneMethod, bool)>,
     intervals: Vec<WatchInterval>,
-    /// Counts and latencies of the latest interval.
     counts: WatchCounts,
     latency: LatencyCounts,
     not_kept: u64,
     frozen: Option<Shown>,
 }
 
-/// The method and the state of the background under an order.
 struct Ordered {
     method: LaneMethod,
     background: bool,
 }
 
-/// Intervals to draw.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// Number of the first interval since the start of the watch.
     pub first: u64,
-    /// The intervals, in the order of time.
     pub intervals: Vec<WatchInterval>,
-    /// The latencies of the last one.
     pub latency: LatencyCounts,
 }
 
@@ -159,7 +151,6 @@ impl WatchState {
         });
     }
 
-    /// Adds an interval of the workload.
     pub fn see(&mut self, seen: &Seen) {
         let mut interval = WatchInterval {
             end_s: seen.span.1 as f64 / 1e9,
@@ -187,7 +178,6 @@ impl WatchState {
         (self.counts, self.latency) = (counts(seen), latency(seen));
     }
 
-    /// The latest interval with its counts; `None` before the first.
     pub fn line(&self) -> Option<WatchLine> {
         let interval = self.intervals.last()?.clone();
         let row = interval.method.map(|row| &self.rows[row]);
@@ -226,7 +216,6 @@ impl WatchState {
         self.current.0 == latest && end_ns - self.current.1 as f64 >= each.0 as f64
     }
 
-    /// Whether the screen was stopped by a key.
     pub fn paused(&self) -> bool {
         self.frozen.is_some()
     }
@@ -260,7 +249,6 @@ impl WatchState {
         (methods, self.intervals, self.not_kept)
     }
 
-    /// The interval that was seen last.
     pub fn last(&self) -> Option<&WatchInterval> {
         self.intervals.last()
     }

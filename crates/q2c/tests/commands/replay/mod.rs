@@ -7,7 +7,7 @@ mod split;
 mod target;
 mod timed;
 
-use crate::program::{Finished, q2c};
+use crate::program::{Finished, run_q2c as run};
 use q2c_testkit::strict_json;
 use serde_json::Value;
 use std::fs;
@@ -23,21 +23,21 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
     fs::write(&path, text).unwrap();
     let parquet = folder.join("trace.parquet");
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-    let done = run(
-        folder,
-        &format!(
-            "trace import {} --out {} --format csv --unit us --columns {columns}",
-            path.display(),
-            parquet.display()
-        ),
-    );
-    assert_eq!(done.code, 0, "{}", done.stderr);
+    let (from, to) = (path.display(), parquet.display());
+    let words =
+        format!("trace import {from} --out {to} --format csv --unit us --columns {columns}");
+    run(folder, &words).done();
     parquet
 }
 
 /// Makes a trace of 500 requests per second for a second, which take 100 us each.
 fn evenly(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
+}
+
+/// The result of a replay, `words` of which name trace, target and options.
+fn replayed(folder: &Path, words: &str) -> Value {
+    run(folder, &format!("replay {words} --json --max-lateness 1s")).json()
 }
 
 fn json(done: &Finished) -> Value {
@@ -52,7 +52,6 @@ fn told(folder: &Path, done: &Finished) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// The one comparison of a result.
 fn only(result: &Value) -> &Value {
     let all = result["comparisons"].as_array().unwrap();
     assert_eq!(all.len(), 1, "{result}");
@@ -64,10 +63,4 @@ fn kinds(comparison: &Value) -> Vec<&str> {
     let findings = comparison["verdict"].as_array().unwrap();
     let kinds = findings.iter().map(|finding| finding["kind"].as_str());
     kinds.collect::<Option<_>>().unwrap()
-}
-
-/// Runs q2c with `words`, split at blanks.
-fn run(folder: &Path, words: &str) -> Finished {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    q2c(folder, &words)
 }

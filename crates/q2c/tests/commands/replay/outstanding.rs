@@ -14,32 +14,15 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
             let csv = csv.to_str().unwrap();
             let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
             let how = format!("--format csv --unit us --columns {columns}");
-            let refused = run(
-                folder.path(),
-                &format!("replay {csv} sim:100us --mode outstanding {how}"),
-            );
-            assert_eq!(refused.code, 3, "{}", refused.stderr);
-            assert!(refused.stderr.contains("--record"), "{}", refused.stderr);
-            let profile = folder.path().join("profile.parquet");
-            let profile = profile.display();
-            let recorded = run(
-                folder.path(),
-                &format!(
-                    "replay {csv} sim:100us --record {profile} --max-lateness 1s --json {how}"
-                ),
-            );
-            assert_eq!(recorded.code, 0, "{}", recorded.stderr);
-            let again = run(
-                folder.path(),
-                &format!("replay {profile} sim:100us --mode outstanding --max-lateness 1s --json"),
-            );
-            assert_eq!(again.code, 0, "{}", again.stderr);
-            let result = json(&again);
+            let words = format!("replay {csv} sim:100us --mode outstanding {how}");
+            run(folder.path(), &words).refused(3, &["--record"]);
+            let words = format!("{csv} sim:100us --record profile.parquet {how}");
+            replayed(folder.path(), &words);
+            let again = "profile.parquet sim:100us --mode outstanding";
+            let result = replayed(folder.path(), again);
             assert_eq!(result["issued"].as_u64(), Some(200));
-            assert!(
-                result["completion_s"].as_f64().unwrap() < 0.15,
-                "200 times 100 us: {result}"
-            );
+            let took = result["completion_s"].as_f64().unwrap();
+            assert!(took < 0.15, "200 times 100 us: {result}");
         },
     );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::program::number;
+use crate::program::{has_words, number};
 use q2c_testkit::shared_data;
 
 /// The published comparison has two traces, replayed timed and outstanding on two devices. One of
@@ -69,13 +69,14 @@ fn one_run_fills_the_published_tables() {
     assert_eq!(counts.iter().sum::<u64>(), 4, "{over}");
 
     let says = told(folder.path(), &done);
-    for words in [
-        "of 4 comparisons by their sums of U2C,",
-        "outstanding (blocks), idle time squeezed",
-        "what was in flight is taken from its timed replay on sim:2ms,servers=64",
-    ] {
-        assert!(says.contains(words), "{words}: {says}");
-    }
+    has_words(
+        &says,
+        &[
+            "of 4 comparisons by their sums of U2C,",
+            "outstanding (blocks), idle time squeezed",
+            "what was in flight is taken from its timed replay on sim:2ms,servers=64",
+        ],
+    );
     let kept = folder.path().join("told.json");
     let csv = run(folder.path(), &format!("report {} --csv", kept.display())).done();
     // A head, and 2 traces x 2 modes x 2 devices x 2 trials.

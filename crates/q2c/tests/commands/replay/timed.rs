@@ -1,5 +1,5 @@
 use super::*;
-use crate::program::run_in;
+use crate::program::{number, refusal, run_in};
 use q2c_testkit::timed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,53 +11,27 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
             let folder = tempfile::tempdir().unwrap();
             let trace = evenly(folder.path());
             let trace = trace.to_str().unwrap();
-            let done = run(
-                folder.path(),
-                &format!("replay {trace} sim:200us,servers=4 --json --max-lateness 1s"),
-            );
-            assert_eq!(done.code, 0, "{}", done.stderr);
-            let result = json(&done);
-            let number = |result: &Value, name: &str| {
-                result[name]
-                    .as_f64()
-                    .unwrap_or_else(|| panic!("{name} in {result}"))
-            };
+            let device = "sim:200us,servers=4";
+            let result = replayed(folder.path(), &format!("{trace} {device}"));
+            let of = |name: &str| number(&result, name);
             // The last request is due at 0.998 s and takes 200 us.
-            assert!(
-                (0.9980..2.0).contains(&number(&result, "completion_s")),
-                "{result}"
-            );
+            assert!((0.9980..2.0).contains(&of("/completion_s")), "{result}");
             // The sum is that of 500 requests of 200 us.
-            assert!(
-                (0.1..2.0).contains(&number(&result, "sum_u2c_s")),
-                "{result}"
-            );
-            assert!(number(&result, "sum_u2c_intended_s") >= number(&result, "sum_u2c_s"));
-            assert_eq!(
-                (result["issued"].as_u64(), result["errors"].as_u64()),
-                (Some(500), Some(0))
-            );
-            assert_eq!(
-                (&result["sum_q2c_s"], &result["q2c_source"]),
-                (&Value::Null, &Value::Null)
-            );
-            assert_eq!(
-                (&result["valid"], &result["saturated"]),
-                (&Value::Bool(true), &Value::Bool(false))
-            );
+            assert!((0.1..2.0).contains(&of("/sum_u2c_s")), "{result}");
+            assert!(of("/sum_u2c_intended_s") >= of("/sum_u2c_s"));
+            assert_eq!(result["issued"].as_u64(), Some(500));
+            assert_eq!(result["errors"].as_u64(), Some(0));
+            assert_eq!(result["sum_q2c_s"], Value::Null);
+            assert_eq!(result["q2c_source"], Value::Null);
+            assert_eq!(result["valid"], true);
+            assert_eq!(result["saturated"], false);
             for name in ["p50", "p99", "max"] {
                 assert!(result["lateness_ns"][name].is_number());
             }
             assert!(result["end_drift_ns"].is_i64());
-            let twice = run(
-                folder.path(),
-                &format!("replay {trace} sim:200us,servers=4 --json --speed 2 --max-lateness 1s"),
-            );
-            assert!(
-                (0.4990..0.99).contains(&number(&json(&twice), "completion_s")),
-                "{}",
-                twice.stdout
-            );
+            let twice = replayed(folder.path(), &format!("{trace} {device} --speed 2"));
+            let took = number(&twice, "/completion_s");
+            assert!((0.4990..0.99).contains(&took), "{twice}");
         },
     );
 }
@@ -93,7 +67,6 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
     }
 }
 
-/// A replay's result is drawn again from its folder.
 #[test]
 fn a_run_can_be_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,11 +93,8 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
         let trace = trace.display();
         let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
         let result = json(&run(folder.path(), &words));
-        assert_eq!(
-            (&result["saturated"], &result["valid"]),
-            (&Value::Bool(true), &Value::Bool(true)),
-            "{result}"
-        );
+        assert_eq!(result["saturated"], true, "{result}");
+        assert_eq!(result["valid"], true, "{result}");
         // The 64 places in flight are taken after about 80 requests; the other requests wait.
         assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
         assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
@@ -137,35 +107,22 @@ fn what_cannot_keep_a_schedule_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let trace = evenly(folder.path());
     let trace = trace.to_str().unwrap();
-    for (words, code, says) in [
-        (
-            "replay TRACE sim:50us --engine pvsync2",
-            2,
-            "io_uring or libaio",
-        ),
-        ("replay TRACE", 2, "--map"),
-        (
-            "replay TRACE --map 9:9=sim:50us",
-            2,
-            "the trace's devices are",
-        ),
-        ("compare TRACE sim:50us", 2, "<TARGET>"),
-        ("replay /does/not/exist sim:50us", 3, "/does/not/exist"),
-        (
-            "replay TRACE sim:50us --trials 2 --record x.parquet",
-            2,
-            "one trial",
-        ),
-        ("replay TRACE sim:50us --mode closed --lane pid", 3, "pid"),
-        ("replay TRACE sim:50us --share hctx", 3, "hardware queue"),
-        ("replay TRACE --map 0:0=null --map 0:0=sim:50us", 2, "twice"),
-        ("replay TRACE TRACE --discards allow", 2, "--allow-write"),
-        ("replay TRACE null --record TRACE", 2, "existing file"),
-        ("replay TRACE null --part 500s..600s", 3, "between"),
+    for case in [
+        "2 | replay TRACE sim:50us --engine pvsync2 | io_uring or libaio",
+        "2 | replay TRACE | --map",
+        "2 | replay TRACE --map 9:9=sim:50us | the trace's devices are",
+        "2 | compare TRACE sim:50us | <TARGET>",
+        "3 | replay /does/not/exist sim:50us | /does/not/exist",
+        "2 | replay TRACE sim:50us --trials 2 --record x.parquet | one trial",
+        "3 | replay TRACE sim:50us --mode closed --lane pid | pid",
+        "3 | replay TRACE sim:50us --share hctx | hardware queue",
+        "2 | replay TRACE --map 0:0=null --map 0:0=sim:50us | twice",
+        "2 | replay TRACE TRACE --discards allow | --allow-write",
+        "2 | replay TRACE null --record TRACE | existing file",
+        "3 | replay TRACE null --part 500s..600s | between",
     ] {
-        let done = run(folder.path(), &words.replace("TRACE", trace));
-        assert_eq!(done.code, code, "{words:?}: {}", done.stderr);
-        assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
+        let (code, words, says) = refusal(case);
+        run(folder.path(), &words.replace("TRACE", trace)).refused(code, &says);
     }
 }
 

@@ -17,7 +17,6 @@ const SHOWN_S: f64 = 60.0;
 const NUMBERS: u16 = 19;
 /// Width of the least and the largest value, where they stand beside the number.
 const SCALE: u16 = 19;
-/// Most lines of a chart.
 pub(super) const LINES: u16 = 4;
 
 static BEHIND: Gauge = Gauge {
@@ -27,7 +26,6 @@ static BEHIND: Gauge = Gauge {
     top: None,
 };
 
-/// The gauges and what is drawn of them.
 pub(super) struct Charts {
     gauges: Vec<&'static Gauge>,
     shown: Shown,
@@ -51,7 +49,6 @@ impl Charts {
         }
     }
 
-    /// Number of gauges.
     pub fn count(&self) -> u16 {
         self.gauges.len() as u16
     }
@@ -96,10 +93,8 @@ impl Charts {
             Span::raw(format!("{:<7}", gauge.name)),
             Span::styled(format!("{value:>9}"), Modifier::BOLD),
         ]);
-        let single: Vec<Option<f64>> = columns
-            .iter()
-            .flat_map(|column| column.values(gauge.value))
-            .collect();
+        let single = columns.iter().flat_map(|column| column.values(gauge.value));
+        let single: Vec<Option<f64>> = single.collect();
         let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
         let mut lines = Vec::new();
         match numbers.width > NUMBERS {
@@ -150,10 +145,8 @@ fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
         let fits = |text: &&String| text.chars().count() < until - from;
         let text = [whole, rule].iter().find(fits).cloned();
         let text = text.unwrap_or_default();
-        for (place, c) in line[from..until]
-            .iter_mut()
-            .zip("^".chars().chain(text.chars()))
-        {
+        let places = line[from..until].iter_mut();
+        for (place, c) in places.zip("^".chars().chain(text.chars())) {
             *place = c;
         }
     }

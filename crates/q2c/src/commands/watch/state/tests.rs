@@ -13,7 +13,6 @@ fn state() -> WatchState {
 const NEXT: Action = Action::Method { next: true };
 const BACK: Action = Action::Method { next: false };
 
-/// The order in words.
 fn asked(order: Option<Order>) -> String {
     match order {
         None => "nothing".to_owned(),
@@ -22,7 +21,6 @@ fn asked(order: Option<Order>) -> String {
     }
 }
 
-/// An interval of one second that begins at `begin_s`.
 fn second(order: Option<u64>, begin_s: u64) -> Seen {
     Seen {
         span: (begin_s * 1_000_000_000, (begin_s + 1) * 1_000_000_000),
@@ -70,10 +68,8 @@ fn a_ratio_goes_in_steps_of_five_percent_within_its_range() {
     assert_eq!(ratio("52%", true, 1).0, "55%", "to the step beside it");
     assert_eq!(ratio("52%", false, 1).0, "50%");
     let (most, note) = ratio("85%", true, 9);
-    assert_eq!(
-        (most.as_str(), note.as_str()),
-        ("100%", "the ratio goes no further")
-    );
+    assert_eq!(most.as_str(), "100%");
+    assert_eq!(note.as_str(), "the ratio goes no further");
     assert_eq!(ratio("20%", false, 9).0, "5%", "0 % is no sleep");
 }
 
@@ -150,10 +146,8 @@ fn a_line_has_the_name_of_its_method() {
     state.see(&second(Some(0), 0));
     let line = state.line().unwrap();
     let name = line.method_name.map(|method| method.to_string());
-    assert_eq!(
-        (name.as_deref(), line.background),
-        (Some("poll"), Some(true))
-    );
+    assert_eq!(name.as_deref(), Some("poll"));
+    assert_eq!(line.background, Some(true));
     assert_eq!((line.counts.ios, line.latency.ios), (10, 8));
     assert_eq!(Some(&line.interval), state.last());
     state.see(&second(None, 1));
