@@ -123,9 +123,10 @@ fn a_sound_tree_passes() {
     assert!(stdout(&tree.run("deps")).contains("deps: 5 packages, 0 breaches"));
 }
 
+const UNSAFE: &str = "fn f() { unsafe { g() } }\n";
+
 #[test]
 fn broken_rules_are_found() {
-    const UNSAFE: &str = "fn f() { unsafe { g() } }\n";
     type Break = fn(&Tree);
     let broken: [(Break, &[&str]); 10] = [
         (
