@@ -15,8 +15,8 @@ const SYNC: u32 = 8;
 const FUA: u32 = 1 << 15;
 const PASSTHROUGH: u32 = 1 << 9;
 
-/// Reads the lines as a trace, and checks the [`times`] of its I/Os (`1 2 - 5 9; 3 - - 5 9`) and the
-/// reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and the
+/// Reads the lines as a trace, and checks the [`times`] of its I/Os (`1 2 - 5 9; 3 - - 5 9`) and
+/// the reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and the
 /// counts.
 pub fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>, MatchSummary) {
     let (spans, read) = lives(&events(lines));
