@@ -29,7 +29,7 @@ const MOST: f64 = 3.0;
 pub struct Contradiction {
     /// The cost that the trials call for over the calibrated one.
     pub factor: f64,
-    /// Whether the factor is the largest or smallest possible: the trials may call for more.
+    /// True if the factor is at its limit. The trials may call for more than it allows.
     pub at_bound: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct Decision {
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
-    /// What a trade-off names: the best of those that pay and lose least IOPS.
+    /// The method that a trade-off names: the best of those that pay and lose least IOPS.
     pub nearest: Option<usize>,
     /// The best rule that follows the device, where the chosen method does not.
     pub following: Option<usize>,

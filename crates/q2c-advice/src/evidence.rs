@@ -52,7 +52,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether trial and slices can be compared: all have I/Os and CPU time.
+    /// True if the trial and its slices can be compared: all have I/Os and CPU time.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];

@@ -211,7 +211,8 @@ impl Sweep {
         (self.ends, self.now) = (ends, now);
     }
 
-    /// What needs the common order of all devices' I/Os is not known afterwards.
+    /// Adds the I/Os of other devices. Figures that need the common order of all I/Os are unknown
+    /// afterwards.
     pub(crate) fn beside(&mut self, mut other: Sweep) {
         self.finish();
         other.finish();

@@ -17,8 +17,8 @@ pub enum Interface {
 const SPDK: &str = "spdk";
 
 impl Interface {
-    /// Whether a text begins with an interface's name: only a comma before one separates
-    /// interfaces.
+    /// True if the text begins with an interface's name. A comma separates interfaces only in
+    /// front of such a text.
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or(text);
         name == SPDK || ENGINES.iter().any(|kind| kind.name == name)

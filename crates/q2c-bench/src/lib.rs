@@ -182,7 +182,7 @@ impl Bench<'_> {
         ))
     }
 
-    /// What to say before the first trial where not all points are measured: the time of all.
+    /// Announces a coarse search, and the time that all points would take.
     fn budget(&self, spots: &[spec::Spot]) -> Option<String> {
         let place = self.place(&[]);
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();

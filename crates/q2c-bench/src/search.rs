@@ -102,7 +102,7 @@ impl<'s> Search<'s> {
         self.warnings.append(&mut summary.warnings);
     }
 
-    /// Whether the next round fits what is left of the budget, and a warning if not. The first
+    /// Returns true if the next round fits what is left of the budget; warns if not. The first
     /// round has the whole budget; later ones are begun only when they fit.
     fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
         let spent = self.done.values().flat_map(|runs| &runs.trials);

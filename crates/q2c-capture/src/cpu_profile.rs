@@ -35,7 +35,7 @@ pub struct StackSamples {
 /// What the probe saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuProfileCounts {
-    /// What took the samples.
+    /// The source of the samples.
     pub by: SampledBy,
     /// Samples in the kernel, by stack.
     pub kernel: Vec<StackSamples>,

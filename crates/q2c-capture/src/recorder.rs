@@ -131,9 +131,12 @@ impl Recorder {
         };
         let from_ns = kernel_ns();
         tracefs.leave_out_before(from_ns);
-        let of_before = |io: Recorded| match io.span.first_ns() < from_ns {
-            true => take(io),
-            false => Ok(()),
+        let of_before = |io: Recorded| {
+            if io.span.first_ns() < from_ns {
+                take(io)
+            } else {
+                Ok(())
+            }
         };
         let ended = probe.end_beside(of_before, || tracefs.keep_up())?;
         self.before = probe.missing()?;

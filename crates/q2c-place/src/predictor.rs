@@ -19,9 +19,10 @@ pub enum Class {
 
 impl Class {
     pub(crate) fn of(polls: bool) -> Class {
-        match polls {
-            true => Class::Polling,
-            false => Class::Compute,
+        if polls {
+            Class::Polling
+        } else {
+            Class::Compute
         }
     }
 }

@@ -212,9 +212,10 @@ impl Figure {
 
 fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> Vec<PhaseTrial> {
     let full = experiment.full(at);
-    let stages: Vec<String> = match experiment.capture {
-        true => crate::jobs::STAGE_FIGURES.map(str::to_owned).to_vec(),
-        false => Vec::new(),
+    let stages: Vec<String> = if experiment.capture {
+        crate::jobs::STAGE_FIGURES.map(str::to_owned).to_vec()
+    } else {
+        Vec::new()
     };
     let lengths = experiment.phases_at(scale).into_iter().enumerate();
     let phase = |(nth, length): (usize, Nanos)| {

@@ -137,9 +137,10 @@ impl<'a> Rig<'a> {
 
     fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         let stopped = "tune the kernel's polling: stopped by a signal";
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(Fault::stopped(stopped)),
-            false => self.daemon.turn_with(seen),
+        if self.stop.load(Ordering::Relaxed) {
+            Err(Fault::stopped(stopped))
+        } else {
+            self.daemon.turn_with(seen)
         }
     }
 

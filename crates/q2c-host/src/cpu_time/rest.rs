@@ -45,6 +45,7 @@ mod tests {
         assert_eq!(busy_before(0.2, "measured", "it matters"), None);
         let warning = busy_before(1.9, "measured", "it matters").unwrap();
         assert_eq!(warning.id.as_str(), "busy-at-rest");
-        assert!(warning.found.starts_with("1.90 CPUs"));
+        let found = "1.90 CPUs were busy with other work before anything was measured";
+        assert_eq!(warning.found, found);
     }
 }

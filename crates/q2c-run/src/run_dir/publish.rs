@@ -26,9 +26,10 @@ fn bad_name(name: &str, reserved: bool) -> RunDirError {
 /// Refuses, for a final file, what [`check_name`] refuses and the names of the folder's own files.
 pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
-    match OWN.contains(&name) {
-        false => Ok(()),
-        true => Err(bad_name(name, true)),
+    if OWN.contains(&name) {
+        Err(bad_name(name, true))
+    } else {
+        Ok(())
     }
 }
 

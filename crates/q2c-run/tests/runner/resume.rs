@@ -102,9 +102,10 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
         // After the last trial there is nothing left to cancel.
         let complete = at == 7 && !sees_it;
         assert_eq!(matches!(summary.end, End::Complete), complete);
-        let state = match complete {
-            true => RunState::Running,
-            false => RunState::Interrupted,
+        let state = if complete {
+            RunState::Running
+        } else {
+            RunState::Interrupted
         };
         assert_eq!(first.record().state, state);
         first.finish(summary.state()).unwrap();

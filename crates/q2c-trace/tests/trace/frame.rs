@@ -123,30 +123,30 @@ fn the_description_comes_along() {
 #[test]
 fn a_frame_that_is_no_trace_names_the_column() {
     let batch = one_batch(&some(), &TraceMeta::default());
-    let refused = |name: &str, column: Option<ArrayRef>, words: &str| {
-        let told = read(&with(&batch, name, column.as_ref())).unwrap_err();
-        tells(&told, words);
+    let refused = |name: &str, column: Option<ArrayRef>, message: &str| {
+        let error = read(&with(&batch, name, column.as_ref())).unwrap_err();
+        assert_eq!(error, message);
     };
     let missing = "open trace frame: expected column `complete_ns`, found no such column";
     refused("complete_ns", None, missing);
     let signed = Arc::new(Int64Array::from(vec![1; 40_000]));
-    let words = "column `queue_ns`: expected UInt64 (nullable), found Int64 (nullable)";
+    let words =
+        "open trace frame: column `queue_ns`: expected UInt64 (nullable), found Int64 (nullable)";
     refused("queue_ns", Some(signed), words);
     let number = Arc::new(UInt64Array::from(vec![1; 40_000]));
-    let words = "column `op`: expected text, found UInt64 (nullable)";
+    let words = "open trace frame: column `op`: expected text, found UInt64 (nullable)";
     refused("op", Some(number), words);
     let mut ids: Vec<Option<u64>> = vec![Some(1); 40_000];
     ids[39_999] = None;
     let words = "read trace frame: column `id`: expected a value in every row, found `null in row 39999 of a batch`";
     refused("id", Some(Arc::new(UInt64Array::from(ids))), words);
     let ends = (0..40_000).map(|row| (row != 3).then_some(u64::MAX - u64::from(row == 9)));
-    let words =
-        "column `complete_ns`: expected a number below 2^64-1, found `18446744073709551615`";
+    let words = "read trace frame: column `complete_ns`: expected a number below 2^64-1, found `18446744073709551615`";
     let ends = Arc::new(ends.collect::<UInt64Array>());
     refused("complete_ns", Some(ends), words);
     let mut ops = vec!["read"; 40_000];
     ops[30_000] = "reed";
-    let words = "column `op`: expected one of read, write, flush, discard, other, found `reed`";
+    let words = "read trace frame: column `op`: expected one of read, write, flush, discard, other, found `reed`";
     refused("op", Some(Arc::new(StringArray::from(ops))), words);
 }
 

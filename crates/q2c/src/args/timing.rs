@@ -29,9 +29,10 @@ pub struct TimingArgs {
 impl TimingArgs {
     /// When submissions come: as recorded with `--open`, else after the recorded think time.
     pub fn arrival(&self) -> Arrival {
-        match self.open {
-            true => Arrival::Recorded,
-            false => Arrival::Think,
+        if self.open {
+            Arrival::Recorded
+        } else {
+            Arrival::Think
         }
     }
 

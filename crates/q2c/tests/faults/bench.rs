@@ -194,7 +194,7 @@ impl Running {
         let begun = Instant::now();
         while !self.text("stderr").contains(text) {
             self.still_patient(begun);
-            self.still_runs();
+            self.still_runs(text);
         }
         self
     }
@@ -205,10 +205,12 @@ impl Running {
         self
     }
 
-    /// Looks again in a moment, while the command runs.
-    pub fn still_runs(&mut self) {
+    /// Looks again in a moment, while the command runs. What is awaited stands in the message if it
+    /// ended.
+    pub fn still_runs(&mut self, awaited: &str) {
         let ended = self.child.try_wait().unwrap();
-        assert!(ended.is_none(), "ended early: {}", self.text("stderr"));
+        let stderr = self.text("stderr");
+        assert!(ended.is_none(), "ended before `{awaited}`: {stderr}");
         std::thread::sleep(LOOK);
     }
 

@@ -247,7 +247,7 @@ fn killed(bench: &Bench, args: &[&str], outputs: usize) {
         let early: Vec<String> = names(bench);
         let early = early.iter().filter(|name| name.starts_with("x."));
         assert_eq!(early.count(), 0, "{args:?}");
-        running.still_runs();
+        running.still_runs("the temporary files of its outputs");
     }
     running.signal(Signal::KILL);
     running.end().killed_by(Signal::KILL);

@@ -201,10 +201,11 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     let mut found: Vec<PathBuf> = files.map(|file| file.path()).collect();
     found.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
     found.sort();
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(failed(&format!(
+    if found.is_empty() {
+        Err(failed(&format!(
             "expected files that end in .{ENDING}, found none"
-        ))),
+        )))
+    } else {
+        Ok(found)
     }
 }
