@@ -4,13 +4,15 @@ use crate::blktrace::{GOLDEN, IntMap};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, TraceLatency, TraceSummary};
 use std::collections::BTreeMap;
 
+const LAYERS: [Layer; 2] = [Layer::User, Layer::Block];
+
 /// Counts records: [`Counting::add`] takes them in any order and in parts, [`Counting::finish`]
 /// returns the sums.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     summary: TraceSummary,
-    layers: Tally,
-    ops: Tally,
+    layers: [u64; LAYERS.len()],
+    ops: [u64; Op::ALL.len()],
     op_bytes: [u64; Op::ALL.len()],
     devices: Tally,
     sizes: Tally,
@@ -30,12 +32,11 @@ impl Counting {
     /// The summary of all records taken.
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
-        let (ops, layers) = (Op::ALL, [Layer::User, Layer::Block]);
-        let ops = names(self.ops, ops, |op| op as u64, Op::name);
+        let ops = names(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
         let devices = self.devices.all().map(|(number, n)| (device(number), n));
         let sizes = self.sizes.all().map(|(bytes, n)| (Bytes(bytes), n));
         TraceSummary {
-            layers: names(self.layers, layers, |l| l as u64, Layer::name),
+            layers: names(LAYERS.map(|layer| (layer.name(), self.layers[layer as usize]))),
             op_bytes: Op::ALL
                 .into_iter()
                 .filter(|op| ops.contains_key(op.name()))
@@ -56,8 +57,8 @@ impl Counting {
     fn one(&mut self, record: &IoRecord) {
         let counts = &mut self.summary;
         counts.records += 1;
-        self.layers.add(record.layer as u64);
-        self.ops.add(record.op as u64);
+        self.layers[record.layer as usize] += 1;
+        self.ops[record.op as usize] += 1;
         let bytes = &mut self.op_bytes[record.op as usize];
         *bytes = bytes.saturating_add(record.bytes.0);
         let DevId { major, minor } = record.device;
@@ -80,15 +81,10 @@ impl Counting {
     }
 }
 
-fn names<T: Copy>(
-    tally: Tally,
-    all: impl IntoIterator<Item = T>,
-    number: impl Fn(T) -> u64,
-    name: impl Fn(T) -> &'static str,
-) -> BTreeMap<String, u64> {
-    let counts: BTreeMap<u64, u64> = tally.all().collect();
-    let named = |one: T| Some((name(one).to_owned(), *counts.get(&number(one))?));
-    all.into_iter().filter_map(named).collect()
+/// The numbers that are above zero, by name.
+fn names<const N: usize>(counts: [(&'static str, u64); N]) -> BTreeMap<String, u64> {
+    let some = counts.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 fn device(number: u64) -> String {

@@ -5,6 +5,9 @@ use crate::import::row::Row;
 use crate::import::run::Skipped;
 use std::collections::BTreeMap;
 
+/// Rows are many and large: their memory should not have to grow. Lines are seldom shorter than this.
+const SHORT_LINE: usize = 32;
+
 /// The result of parsing a block. Lines count from 1 within the block.
 pub(super) struct Parsed {
     pub(super) rows: Vec<Row>,
@@ -24,7 +27,7 @@ impl Parsed {
         parse: &mut dyn FnMut(&[u8]) -> Parse,
     ) -> Parsed {
         let mut parsed = Parsed {
-            rows: Vec::new(),
+            rows: Vec::with_capacity(block.len() / SHORT_LINE),
             lines: 0,
             skipped: BTreeMap::new(),
             stopped: None,
