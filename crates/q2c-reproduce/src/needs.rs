@@ -1,9 +1,18 @@
 //! What claims need of the machine, beside what it has.
 
 use crate::file::Needs;
+use q2c_bench::media::Media;
+use q2c_engine::World;
 use q2c_host::kernel_version::kernel_version;
+use q2c_host::topology::AllowedCpus;
+use q2c_host::{Roots, machine};
 use q2c_result::Machine;
 use q2c_result::reproduce::{Need, NeedKind};
+use q2c_workbench::workbench::Workbench;
+use std::fs;
+use std::process::Command;
+
+const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 
 /// What the machine has, as far as claims ask.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +34,41 @@ pub struct Present {
 }
 
 impl Present {
+    /// What this machine has, of which `cpus` CPUs are in use.
+    pub fn here(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
+        let roots = Roots::live();
+        let device = place.and_then(|(place, _)| place.target.device.as_ref());
+        Present {
+            cpus: AllowedCpus::read().map_or(cpus, |all| all.count().min(cpus)) as u32,
+            machine: place
+                .map_or_else(|| machine::read(&roots), |(place, _)| place.machine.clone()),
+            poll_queues: place.map(|(place, _)| place.polling.is_ok()),
+            hw_queues: device.and_then(|device| hw_queues(&roots, &device.name)),
+            no_spdk: match place.map(|(_, media)| &media.spdk) {
+                Some(Ok(_)) => None,
+                Some(Err(why)) => Some(why.clone()),
+                None => Some("no target".to_owned()),
+            },
+            modules: MODULES
+                .iter()
+                .filter(|name| has_module(&roots, name))
+                .map(|&name| name.to_owned())
+                .collect(),
+            file_systems: file_systems(&roots),
+        }
+    }
+
+    /// What a simulated machine has: `cpus` CPUs and no kernel.
+    pub fn simulated(world: &World, cpus: usize) -> Self {
+        Present {
+            cpus: cpus as u32,
+            machine: machine::simulated(world.machine(), world.cpus()),
+            poll_queues: Some(false),
+            no_spdk: Some("the machine is simulated".to_owned()),
+            ..Present::default()
+        }
+    }
+
     /// All needs of a claim, those of its experiment first.
     pub fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
         let needs = experiment.and(claim);
@@ -150,6 +194,30 @@ impl Needs {
             devices: other.devices.clone().or_else(|| self.devices.clone()),
         }
     }
+}
+
+fn hw_queues(roots: &Roots, disk: &str) -> Option<u32> {
+    let queues = fs::read_dir(roots.sys(&format!("block/{disk}/mq"))).ok()?;
+    Some(queues.count() as u32)
+}
+
+fn has_module(roots: &Roots, name: &str) -> bool {
+    let loaded = roots.sys(&format!("module/{name}")).exists();
+    let known = || Command::new("modprobe").args(["-n", "-q", name]).output();
+    loaded || known().is_ok_and(|tried| tried.status.success())
+}
+
+/// The file systems that the kernel has and that something can make here.
+fn file_systems(roots: &Roots) -> Vec<String> {
+    let text = fs::read_to_string(roots.proc("filesystems")).unwrap_or_default();
+    let names = text.lines().filter_map(|line| line.split('\t').next_back());
+    let made = |name: &str| {
+        let program = format!("mkfs.{name}");
+        ["/sbin", "/usr/sbin", "/bin", "/usr/bin"]
+            .iter()
+            .any(|folder| fs::metadata(format!("{folder}/{program}")).is_ok())
+    };
+    names.filter(|name| made(name)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

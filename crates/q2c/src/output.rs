@@ -125,11 +125,21 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Fault> {
 }
 
 /// Prints a result to stdout, for programs if `as_json` is set, else for people.
-pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<(), Fault> {
+pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
+    show_as(result, as_json, |screen| result.document().text(screen))
+}
+
+/// The same with a text of its own for people.
+pub fn show_as(
+    result: &impl Serialize,
+    as_json: bool,
+    text: impl FnOnce(Screen) -> String,
+) -> Result<Exit, Fault> {
     match as_json {
-        true => print_json(result),
-        false => print(&result.document().text(screen())),
+        true => print_json(result)?,
+        false => print(&text(screen()))?,
     }
+    Ok(Exit::Done)
 }
 
 /// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the

@@ -1,65 +1,16 @@
 //! The arguments of the program.
 
-mod analyze;
-mod calibrate;
-mod config;
-mod diff;
-mod doctor;
-mod experiment;
-mod fs;
-mod metrics;
-mod place;
-mod poll;
-mod ramdisk;
-mod record;
 mod recording;
 mod replay;
-mod report;
-mod restore;
-mod runs;
-mod scale;
-mod shell;
 mod short;
-mod source;
-mod steer;
-mod study;
-mod timing;
-mod trace;
-mod tune_kernel;
 mod watch;
 
-pub use analyze::{AnalyzeArgs, Window};
-pub use calibrate::CalibrateArgs;
-pub use config::ConfigArgs;
-pub use diff::{DiffArgs, DiffForm};
-pub use doctor::DoctorArgs;
-pub use experiment::{ExperimentArgs, ExperimentCommand};
-pub use fs::{FsArgs, FsCommand};
-pub use metrics::MetricsArgs;
-pub use place::{
-    PlaceArgs, PlaceCalibrateArgs, PlaceCommand, PlaceMode, PlaceSimArgs, PlaceStartArgs,
-    PlaceWatchArgs,
-};
-pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
-pub use ramdisk::{CreateArgs, RamdiskArgs, RamdiskCommand, ServeArgs, ViaArg};
-pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use replay::{CompareArgs, HowArgs, ReplayArgs};
-pub use report::ReportArgs;
-pub use restore::RestoreArgs;
-pub use runs::RunsArgs;
-pub use scale::{PredictArgs, ScaleArgs, ScaleCommand};
-pub use shell::{CompletionsArgs, ManArgs};
-pub use source::{CostArgs, SourceArgs};
-pub use steer::SteerArgs;
-pub use study::{PatternsArgs, SearchArgs, StudyArgs};
-pub use timing::TimingArgs;
-pub use trace::{
-    ColumnsArgs, CopyArgs, ExportArgs, ImportArgs, PartitionBy, TraceArgs, TraceCommand,
-};
-pub use tune_kernel::TuneKernelArgs;
-pub use watch::WatchArgs;
+pub use watch::{WatchArgs, seconds};
 
+use crate::commands;
+use crate::config::ConfigArgs;
 use crate::output::{arrived, say, say_fault};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -96,43 +47,43 @@ pub enum Command {
     /// Compare I/O interfaces and methods over jobs, depths and block sizes
     Bench(BenchSettings),
     /// Measure what sleeping, waking, polling and interrupts cost here
-    Calibrate(CalibrateArgs),
+    Calibrate(commands::calibrate::CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work
-    Poll(PollArgs),
+    Poll(commands::poll::PollArgs),
     /// Record a device's I/Os, bring recordings of other tools in, look into traces
-    Trace(TraceArgs),
+    Trace(commands::trace::TraceArgs),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
-    Analyze(AnalyzeArgs),
+    Analyze(commands::analyze::AnalyzeArgs),
     /// Replay a trace on a device: timed, with as much in flight, or as a closed loop
     Replay(ReplayArgs),
     /// Replay a trace on several devices and say which serves it better
     Compare(CompareArgs),
     /// Compare two results of one kind, figure by figure, and say what changed around them
-    Diff(DiffArgs),
+    Diff(commands::diff::DiffArgs),
     /// Measure file systems under jobs that share their files
-    Fs(FsArgs),
+    Fs(commands::fs::FsArgs),
     /// Predict throughput at more cores than were measured
-    Scale(ScaleArgs),
+    Scale(commands::scale::ScaleArgs),
     /// Place polling tasks beside computing tasks on SMT cores
-    Place(PlaceArgs),
+    Place(commands::place::PlaceArgs),
     /// Draw tables and the HTML report again from a result
-    Report(ReportArgs),
+    Report(commands::report::ReportArgs),
     /// Make RAM block devices with service times, list and delete them
-    Ramdisk(RamdiskArgs),
+    Ramdisk(commands::ramdisk::RamdiskArgs),
     /// List what this machine can and cannot do, by use, why, and the line that would change it
-    Doctor(DoctorArgs),
+    Doctor(commands::doctor::DoctorArgs),
     /// Run published experiments here, and judge each published claim
     Reproduce(ReproduceSettings),
     /// Check an experiment file of your own
-    Experiment(ExperimentArgs),
+    Experiment(commands::experiment::ExperimentArgs),
     /// Put back settings that `doctor --fix` or a killed run left changed
-    Restore(RestoreArgs),
+    Restore(commands::restore::RestoreArgs),
     /// List the runs that were made here, the latest first
-    Runs(RunsArgs),
+    Runs(commands::runs::RunsArgs),
     /// Print the completions of a shell
-    Completions(CompletionsArgs),
+    Completions(commands::shell::CompletionsArgs),
     /// Write the man pages into a folder
-    Man(ManArgs),
+    Man(commands::shell::ManArgs),
 }
 
 /// Ends a command line that clap did not take. Help and version are results. Anything else is wrong
@@ -214,6 +165,7 @@ fn exit_codes() -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::commands::poll::PollCommand;
 
     fn command(words: &str) -> Command {
         let words = std::iter::once("q2c").chain(words.split_whitespace());

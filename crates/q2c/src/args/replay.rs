@@ -1,6 +1,7 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
 use super::RecordingArgs;
+use crate::commands::analyze::{Window, window};
 use clap::Args;
 use q2c_compare::{CaptureWish, DeviceMap, ModeName, ReplayRequest};
 use q2c_model::DevId;
@@ -87,8 +88,8 @@ pub struct HowArgs {
     #[arg(long)]
     pub all_trials: bool,
     /// Only what starts in this part of the trace, such as 10s..70s
-    #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
-    pub part: Option<super::Window>,
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    pub part: Option<Window>,
     /// Only requests of this process, by its name or number
     #[arg(long, value_name = "NAME|PID")]
     pub process: Option<Process>,
@@ -183,7 +184,8 @@ impl FromStr for Map {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::tests::{compare, replay};
+    use crate::args::tests::compare;
+    use crate::args::tests::replay;
     use q2c_compare::{OpenSite, PreparedReplay};
     use q2c_host::Roots;
     use q2c_model::CpuId;

@@ -1,6 +1,6 @@
 //! Arguments of `q2c poll watch`.
 
-use super::MetricsArgs;
+use crate::stream::MetricsArgs;
 use clap::Args;
 use q2c_model::{Bytes, Nanos, seconds_within, time_within};
 use q2c_policy::{LaneMethod, PolicySpec, SpecError};
@@ -121,8 +121,8 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::PollCommand;
     use crate::args::tests::poll;
+    use crate::commands::poll::PollCommand;
 
     fn watch(words: &str) -> WatchArgs {
         match poll(&format!("watch null {words}")) {

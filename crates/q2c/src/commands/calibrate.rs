@@ -1,19 +1,34 @@
 //! The command `q2c calibrate`.
 
-use crate::args::CalibrateArgs;
 use crate::commands::run_folder;
 use crate::commands::tune::store;
 use crate::output::{print, print_json, say};
 use crate::progress::of_trials;
 use crate::workbench::{open_new, tell_place};
+use clap::Args;
 use q2c_engine::SimMachine;
 use q2c_model::{Fault, Nanos};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_run::{RunDir, RunState};
 use q2c_workbench::calibrate::{Unfit, calibrate, identity};
+use q2c_workbench::settings::{JobsArg, MachineArgs, WorkloadArgs};
 use q2c_workbench::workbench::Workbench;
 use std::sync::atomic::AtomicBool;
+
+/// Measure what sleeping, waking, polling and interrupts cost here.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateArgs {
+    /// Target, job and place.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    /// The machine of a simulated target.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Number of jobs.
+    #[command(flatten)]
+    pub jobs: JobsArg,
+}
 
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let CalibrateArgs {

@@ -3,10 +3,10 @@
 mod abilities;
 mod fix;
 
-use crate::args::{ConfigArgs, DoctorArgs};
 use crate::commands::restore;
-use crate::config::{self, Found};
+use crate::config::{self, ConfigArgs, Found};
 use crate::output::show;
+use clap::Args;
 use q2c_config::Config;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
@@ -19,9 +19,47 @@ use q2c_result::{Check, Exit, Target, Verdict};
 use q2c_sys::Clock;
 use q2c_workbench::doctor_facts;
 use q2c_workbench::workbench::try_cpus;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+/// List what this machine can and cannot do, by use; or change the settings that stand in the way.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// Also look at this file or block device
+    pub target: Option<PathBuf>,
+    /// Change the settings of the machine that were found wanting, with TARGET those of its disk,
+    /// too; `q2c restore` puts them back
+    #[arg(long)]
+    pub fix: bool,
+    /// With --fix: only say what would be changed
+    #[arg(long, requires = "fix")]
+    pub dry_run: bool,
+    /// With --fix: change only what these checks found
+    #[arg(
+        long,
+        value_name = "CHECK,...",
+        value_delimiter = ',',
+        requires = "fix"
+    )]
+    pub only: Vec<String>,
+    /// With --fix: folder of the restore journals [default: /var/lib/q2c/restore for root, else the
+    /// user's state folder]
+    #[arg(long, value_name = "FOLDER", requires = "fix")]
+    pub journal: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// With --fix: put the settings back when this command has ended; q2c ends with its exit code
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        requires = "fix",
+        conflicts_with_all = ["dry_run", "json"]
+    )]
+    pub command: Vec<OsString>,
+}
 
 const REST: Duration = Duration::from_millis(500);
 
@@ -46,8 +84,7 @@ pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<
     });
     report.checks.push(configuration(config));
     let report = doctor::by_use(report);
-    show(&report, args.json)?;
-    Ok(Exit::Done.code())
+    show(&report, args.json).map(Exit::code)
 }
 
 fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {

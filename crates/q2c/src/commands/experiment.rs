@@ -1,13 +1,31 @@
 //! The command `q2c experiment`.
 
-use crate::args::{ExperimentArgs, ExperimentCommand};
 use crate::output::{print, say};
+use clap::{Args, Subcommand};
 use q2c_model::Fault;
 use q2c_reproduce::{Experiment, ExperimentError};
 use q2c_result::Exit;
 use q2c_run::runner::spoken;
 use q2c_run::whole_file;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Experiment files.
+#[derive(Clone, Debug, Args)]
+pub struct ExperimentArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ExperimentCommand,
+}
+
+/// The commands of `q2c experiment`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ExperimentCommand {
+    /// Check a file, and name what is wrong in it by line
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
 
 pub fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
     let ExperimentCommand::Check { file } = &args.command;

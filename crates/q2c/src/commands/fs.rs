@@ -1,11 +1,11 @@
 //! The command `q2c fs`.
 
 use super::{restore, run_folder};
-use crate::args::{FsArgs, FsCommand};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::{cpus_without_target, named_cpus};
-use q2c_fs::{Done, FsBench};
+use clap::{Args, Subcommand};
+use q2c_fs::{Done, FsBench, FsSettings};
 use q2c_host::target::WriteLeave;
 use q2c_host::{Roots, machine};
 use q2c_model::Fault;
@@ -14,6 +14,21 @@ use q2c_result::fs::FsResult;
 use q2c_run::{Identity, RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
+
+/// File systems under jobs that share their files.
+#[derive(Clone, Debug, Args)]
+pub struct FsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: FsCommand,
+}
+
+/// The commands of `q2c fs`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum FsCommand {
+    /// Make file systems, and measure jobs that share their files or have files of their own
+    Bench(FsSettings),
+}
 
 pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let FsCommand::Bench(args) = &args.command;

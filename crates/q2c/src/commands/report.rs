@@ -1,13 +1,40 @@
 //! The command `q2c report`.
 
-use crate::args::ReportArgs;
 use crate::commands::runs::latest;
 use crate::output::{escaped, print, print_csv, say, screen, unread, write_new};
+use clap::Args;
 use q2c_model::Fault;
 use q2c_report::kept::{self, Kept};
 use q2c_result::Exit;
 use q2c_run::kept_text;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Draw the reports of a run again from its result.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Run folder, or a result.json [default: the latest run in the folder of --out]
+    pub run: Option<PathBuf>,
+    /// Folder of the runs, of which the latest is drawn
+    #[arg(
+        long,
+        default_value = "runs",
+        value_name = "FOLDER",
+        conflicts_with = "run"
+    )]
+    pub out: PathBuf,
+    /// Write the HTML report to this file, a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the measured cells as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print the report as Markdown, to paste into an issue
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub markdown: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Draws what is asked for: the table when no option is given.
 pub fn run(args: &ReportArgs) -> Result<Exit, Fault> {

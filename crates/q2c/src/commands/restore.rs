@@ -1,12 +1,24 @@
 //! The command `q2c restore`.
 
-use crate::args::RestoreArgs;
 use crate::output::print;
+use clap::Args;
 use q2c_host::Roots;
 use q2c_host::restore::{DamagedLine, default_folder, pending, restore_all};
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
+
+/// Put back settings that `doctor --fix` or a killed run left changed.
+#[derive(Clone, Debug, Args)]
+pub struct RestoreArgs {
+    /// Only list them
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Folder of the journals [default: /var/lib/q2c/restore for root, else the user's state
+    /// folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub journal: Option<PathBuf>,
+}
 
 /// Puts back the settings that killed runs left changed, or lists them with `--dry-run`.
 pub fn run(args: &RestoreArgs) -> Result<Exit, Fault> {

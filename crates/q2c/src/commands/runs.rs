@@ -1,8 +1,9 @@
 //! The command `q2c runs`, and the latest of the runs.
 
-use crate::args::RunsArgs;
-use crate::output::{print, print_json, screen, unread};
+use crate::output::{show_as, unread};
+use clap::Args;
 use q2c_model::Fault;
+use q2c_report::terminal;
 use q2c_result::Exit;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult, SCHEMA};
 use q2c_run::run_dir::Status;
@@ -10,17 +11,24 @@ use q2c_run::{FoundRun, runs};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// List runs, the latest first.
+#[derive(Clone, Debug, Args)]
+pub struct RunsArgs {
+    /// Folder of the runs
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 pub fn run(args: &RunsArgs) -> Result<Exit, Fault> {
     let result = RunsResult {
         schema: SCHEMA.to_owned(),
         folder: args.out.display().to_string(),
         runs: found(&args.out)?.iter().map(listed).collect(),
     };
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::runs(&result, screen()))?,
-    }
-    Ok(Exit::Done)
+    show_as(&result, args.json, |screen| terminal::runs(&result, screen))
 }
 
 pub fn latest(folder: &Path) -> Result<PathBuf, Fault> {

@@ -1,17 +1,76 @@
 //! The command `q2c scale`.
 
-use crate::args::{PredictArgs, ScaleArgs, ScaleCommand};
 use crate::commands::run_folder;
 use crate::output::{NewFile, show, text_of, unix_s, unread};
 use crate::progress::Line;
-use q2c_model::Fault;
+use clap::{Args, Subcommand};
+use q2c_engine::Pattern;
+use q2c_model::{Bytes, Fault, parse_size};
+use q2c_policy::Method;
 use q2c_result::Exit;
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::scale::{Parameters, ScaleResult};
 use q2c_scale::predict::Range;
 use q2c_scale::run::Pick;
 use q2c_scale::{Request, parameters};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A model beyond this machine.
+#[derive(Clone, Debug, Args)]
+pub struct ScaleArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ScaleCommand,
+}
+
+/// The commands of `q2c scale`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ScaleCommand {
+    /// Predict throughput at more cores than were measured: where scaling ends, and by what
+    Predict(PredictArgs),
+}
+
+/// From what, and how far.
+#[derive(Clone, Debug, Args)]
+pub struct PredictArgs {
+    /// Run folder of q2c bench --stages over jobs, or its result.json
+    #[arg(required_unless_present = "parameters")]
+    pub run: Option<PathBuf>,
+    /// Cores to predict up to, one job on each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub cores: u32,
+    /// Predict up to so many jobs, which share the cores [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Take the parameters of the model from this TOML file; needed when the run was measured on
+    /// fewer than four physical cores
+    #[arg(long, value_name = "FILE")]
+    pub parameters: Option<PathBuf>,
+    /// The curve with this interface, where the run has several
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
+    /// The curve with this method
+    #[arg(long)]
+    pub method: Option<Method>,
+    /// The curve with so many requests in flight in each job
+    #[arg(long)]
+    pub depth: Option<u16>,
+    /// The curve with this block size
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub bs: Option<Bytes>,
+    /// The curve with this pattern
+    #[arg(long)]
+    pub rw: Option<Pattern>,
+    /// Seed of the resampling
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    pub seed: u64,
+    /// Write a page with the chart here; a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the result as JSON; q2c report draws it again
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
     let ScaleCommand::Predict(args) = &args.command;
@@ -20,8 +79,7 @@ pub fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
     if let Some(file) = page {
         file.write_page(&result)?;
     }
-    show(&result, args.json)?;
-    Ok(Exit::Done)
+    show(&result, args.json)
 }
 
 fn predicted(args: &PredictArgs) -> Result<ScaleResult, Fault> {

@@ -1,14 +1,29 @@
 //! The commands `q2c completions` and `q2c man`. Both are made from the arguments, so that they
 //! cannot differ from the program.
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::Cli;
 use crate::output::print;
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Print a shell's completions.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    pub shell: Shell,
+}
+
+/// Write the man pages.
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Folder for the pages, such as /usr/local/share/man/man1
+    pub folder: PathBuf,
+}
 
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     let mut script = Vec::new();

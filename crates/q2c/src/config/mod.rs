@@ -3,13 +3,11 @@
 
 mod defaults;
 mod keys;
-#[cfg(test)]
-mod tests;
 
-use crate::args::{Cli, ConfigArgs};
+use crate::args::Cli;
 use crate::output::{say, unread};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
 use q2c_config::{Config, FILE, Setting, WrongSetting, named};
 use q2c_host::own_folder;
@@ -20,6 +18,28 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+/// Which configuration file holds.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Configuration file")]
+pub struct ConfigArgs {
+    /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
+    /// folder or of the nearest one above that has one
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "no_config"
+    )]
+    pub config: Option<PathBuf>,
+    /// Take nothing from a configuration file
+    #[arg(long, global = true, hide_short_help = true)]
+    pub no_config: bool,
+}
+
+#[cfg(test)]
+mod tests;
 
 /// What this process took from the file, as a file of the same form. It is a fact of the command
 /// line, as the arguments are, and kept in the folder of the run.

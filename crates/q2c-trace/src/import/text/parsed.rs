@@ -5,7 +5,8 @@ use crate::import::row::Row;
 use crate::import::run::Skipped;
 use std::collections::BTreeMap;
 
-/// Rows are many and large: their memory should not have to grow. Lines are seldom shorter than this.
+/// Memory for rows is reserved as if all lines were as short as this, since growing it means
+/// copying.
 const SHORT_LINE: usize = 32;
 
 /// The result of parsing a block. Lines count from 1 within the block.

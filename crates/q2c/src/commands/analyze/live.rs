@@ -1,8 +1,8 @@
 //! The command `q2c analyze --live`. It analyses each interval of a capture while it runs, and the
 //! whole capture at the end.
 
+use super::AnalyzeArgs;
 use super::show;
-use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
 use crate::output::{NewFile, height, print_while_read, say, screen};
 use crate::stream::{Stream, listen};
@@ -32,7 +32,7 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
-    let capture = args.capture();
+    let capture = args.capture.of_ops(args.recording.op);
     let endpoint = listen(args.metrics.prometheus)?;
     // What was captured when a signal comes is analysed.
     let _orderly = Orderly::begin();

@@ -1,8 +1,8 @@
 //! A capture from its begin to its end.
 
 use super::following::Following;
-use super::{CaptureEnd, Child, Watch};
-use crate::args::{CaptureArgs, temporary};
+use super::{CaptureArgs, CaptureEnd, Child, Watch};
+use crate::args::temporary;
 use crate::output::say;
 use q2c_capture::{CaptureTarget, Description, Missing, Pace, Recorder};
 use q2c_host::{Roots, machine};

@@ -1,6 +1,6 @@
 //! `q2c doctor --fix`: changes settings, and puts them back after a command.
 
-use crate::args::DoctorArgs;
+use super::DoctorArgs;
 use crate::commands::capture::Child;
 use crate::commands::restore;
 use crate::output::{say, screen, show};
@@ -34,8 +34,7 @@ pub fn run(
         left: plan.left.clone(),
     };
     if args.dry_run {
-        show(&foreseen, args.json)?;
-        return Ok(Exit::Done.code());
+        return show(&foreseen, args.json).map(Exit::code);
     }
     // Standard output is the command's, or that of the result.
     say_document(&DoctorFix {

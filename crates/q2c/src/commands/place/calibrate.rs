@@ -1,22 +1,47 @@
 //! The command `q2c place calibrate`.
 
-use crate::args::PlaceCalibrateArgs;
 use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
 use crate::workbench::open_named;
+use clap::Args;
 use q2c_corun::calibrate::{Plan, measure, siblings, trials_of_all, widest};
 use q2c_corun::pair::{Machine, PolledDevice, Siblings};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
-use q2c_model::{Bytes, Fault, OrFault};
+use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_time};
 use q2c_place::speeds_file;
 use q2c_result::corun::{CalibrateResult, Pair, SCHEMA, Work};
 use q2c_result::{Exit, Warning};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+/// How to measure.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceCalibrateArgs {
+    /// File or block device whose device has poll queues: tasks that poll it in the kernel (IOPOLL)
+    /// are measured as well
+    pub target: Option<String>,
+    /// Write the speeds here, for --speeds; a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// Trials of each pair
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(3..=100))]
+    pub trials: u32,
+    /// Length of a trial
+    #[arg(long, default_value = "300ms", value_name = "DURATION", value_parser = parse_time)]
+    pub trial: Nanos,
+    /// Seed of the trials' order
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the result as JSON; q2c report draws it again
+    #[arg(long)]
+    pub json: bool,
+}
 
 const BS: Bytes = Bytes(4_096);
 
@@ -65,8 +90,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     if let Some(file) = file {
         file.write_and_say("speeds:", speeds_file::write(&result.speeds).as_bytes())?;
     }
-    show(&result, args.json)?;
-    Ok(Exit::Done)
+    show(&result, args.json)
 }
 
 /// The pair, with a line that tells how many of its trials are done. It is drawn between them.

@@ -7,19 +7,61 @@ mod sim;
 mod start;
 mod watch;
 
-use crate::args::{PlaceArgs, PlaceCommand};
 use crate::output::{text_of, unread};
+use calibrate::PlaceCalibrateArgs;
+use clap::{Args, Subcommand};
+use q2c_corun::run::spec::PlaceRunSettings;
 use q2c_engine::Pattern;
-use q2c_model::{Bytes, CpuId, Fault};
+use q2c_model::{Bytes, CpuId, Fault, Nanos, parse_time};
 use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
-
 use q2c_scheduler::hints::Hints;
 use q2c_workbench::workbench::WorkloadRequest;
-use std::path::Path;
+use sim::PlaceSimArgs;
+use start::PlaceStartArgs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use watch::PlaceWatchArgs;
+
+/// Placement of polling tasks beside computing tasks on SMT cores.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PlaceCommand,
+}
+
+/// The commands of `q2c place`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum PlaceCommand {
+    /// Simulate placements: run time of computing tasks, latency of polling tasks, by policy
+    Sim(PlaceSimArgs),
+    /// Watch by core who polls, who computes, what that costs, and what would be better; changes
+    /// nothing
+    Watch(PlaceWatchArgs),
+    /// Place tasks until interrupted: polling tasks spread over the cores, on one logical CPU of
+    /// each, computing tasks beside them; every task gets its own CPUs back at the end
+    Start(PlaceStartArgs),
+    /// Measure what a neighbour on the same core costs here, for place sim and place watch
+    Calibrate(PlaceCalibrateArgs),
+    /// Measure computing and polling tasks together in several placements: what each costs, and
+    /// what the rules gain here
+    Run(PlaceRunSettings),
+}
+
+/// How to tell polling tasks.
+#[derive(Clone, Debug, Args)]
+pub struct DetectArgs {
+    /// Names of threads that poll, that compute, and that are never moved, from this TOML file:
+    /// polling = ["name", "begin*"], compute, leave
+    #[arg(long, value_name = "FILE")]
+    pub hints: Option<PathBuf>,
+    /// Length of a window: tasks that polled in it count as polling
+    #[arg(long, default_value = "500ms", value_parser = parse_time, value_name = "DURATION")]
+    pub window: Nanos,
+}
 
 pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {

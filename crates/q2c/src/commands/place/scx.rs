@@ -1,6 +1,6 @@
 //! The command `q2c place start --mode scx`.
 
-use crate::args::PlaceStartArgs;
+use super::start::PlaceStartArgs;
 use q2c_model::Fault;
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;

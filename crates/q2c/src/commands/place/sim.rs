@@ -1,16 +1,103 @@
 //! The command `q2c place sim`.
 
-use crate::args::PlaceSimArgs;
 use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
-use q2c_model::{Fault, Nanos};
+use clap::Args;
+use q2c_model::{Fault, Nanos, parse_duration, parse_percent, parse_time};
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
 use q2c_place::study::{self, Request, SetupOf};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
+use std::path::PathBuf;
+
+/// Which tasks on which machine.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceSimArgs {
+    /// Simulate the published set-ups, and show the published gains beside the simulated ones
+    #[arg(long, conflicts_with_all = [
+        "cores", "threads", "caches", "compute", "polling", "work",
+        "compute_phases", "polling_phases"
+    ])]
+    pub published: bool,
+    /// Physical cores
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub cores: u32,
+    /// Logical CPUs of each core
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub threads: u32,
+    /// Last-level caches that the cores share
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub caches: u32,
+    /// Computing tasks
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub compute: u32,
+    /// Polling tasks
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub polling: u32,
+    /// Time that a computing task needs alone
+    #[arg(long, default_value = "20s", value_parser = parse_time)]
+    pub work: Nanos,
+    /// Computing tasks sleep in between: mean time on a CPU, and of a sleep, such as 50ms/10ms
+    #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
+    pub compute_phases: Option<(Nanos, Nanos)>,
+    /// Polling tasks sleep in between
+    #[arg(long, value_name = "RUNS/SLEEPS", value_parser = phases)]
+    pub polling_phases: Option<(Nanos, Nanos)>,
+    /// Speeds beside neighbours from this TOML file [default: from
+    /// published figures]
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// Cost of each further computing task in a last-level cache
+    ///
+    /// What each further computing task in the same last-level cache adds to the time of one
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub cache_term: Option<f64>,
+    /// Work lost by a move to another last-level cache
+    ///
+    /// Work that a computing task loses when it moves to another last-level cache
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "cache_term")]
+    pub cache_refill: Option<Nanos>,
+    /// Latency of a polled I/O when the task has its CPU for itself
+    #[arg(long, default_value = "80us", value_parser = parse_duration, value_name = "DURATION")]
+    pub io: Nanos,
+    /// Time for which a task keeps its CPU while others wait for it
+    #[arg(long, default_value = "3ms", value_parser = parse_duration, value_name = "DURATION")]
+    pub slice: Nanos,
+    /// Starts of each policy that moves tasks: tasks come in another order each time [default: 100,
+    /// 5 where tasks sleep]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub starts: Option<u32>,
+    /// Seed of the starts
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    pub seed: u64,
+    /// Write a page with charts here; a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the result as JSON; q2c report draws it again
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Two durations with a slash between them.
+fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
+    let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
+    let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
+    let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
+    let (runs, sleeps) = (time(runs)?, time(sleeps)?);
+    match runs.0 > 0 && sleeps.0 > 0 {
+        true => Ok((runs, sleeps)),
+        false => Err(format!("expected durations above 0, found `{text}`")),
+    }
+}
 
 const STARTS: u32 = 100;
+
 /// The same where tasks sleep: such a run takes long, and sees many arrangements by itself.
 const STARTS_WITH_SLEEPS: u32 = 5;
 
@@ -27,8 +114,7 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     if let Some(file) = page {
         file.write_page(&result)?;
     }
-    show(&result, args.json)?;
-    Ok(Exit::Done)
+    show(&result, args.json)
 }
 
 fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Request {
@@ -74,5 +160,19 @@ fn setup(args: &PlaceSimArgs) -> SetupOf {
         compute_phases: args.compute_phases.map(phases),
         polling_phases: args.polling_phases.map(phases),
         published: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_two_durations() {
+        let ms = |n: u64| Nanos(n * 1_000_000);
+        assert_eq!(phases("50ms/10ms"), Ok((ms(50), ms(10))));
+        assert!(phases("50ms").is_err());
+        assert!(phases("50ms/0ms").unwrap_err().contains("above 0"));
+        assert!(phases("50/x").is_err());
     }
 }

@@ -1,13 +1,13 @@
 //! The command `q2c place start`.
 
-use crate::args::{PlaceMode, PlaceStartArgs};
+use super::DetectArgs;
 use crate::commands::restore;
 use crate::output::{print_while_read, say};
-use q2c_host::Roots;
-use q2c_host::capabilities;
+use clap::Args;
 use q2c_host::restore::Outcome;
 use q2c_host::signals::Orderly;
-use q2c_model::Fault;
+use q2c_host::{Roots, capabilities};
+use q2c_model::{Fault, seconds_within};
 use q2c_result::Exit;
 use q2c_scheduler::daemon::Daemon;
 use q2c_scheduler::observe::window_of;
@@ -15,6 +15,40 @@ use q2c_watch::kernel::own_cpu;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+fn seconds(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.0..=1e7)
+}
+
+/// How tasks are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlaceMode {
+    /// By the CPUs that each task may run on (sched_setaffinity)
+    Affinity,
+    /// By a scheduler of q2c's in the kernel (sched_ext, Linux 6.16 or later)
+    Scx,
+}
+
+/// How to place tasks.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceStartArgs {
+    /// How tasks are moved
+    #[arg(long, value_enum, default_value = "affinity")]
+    pub mode: PlaceMode,
+    /// Hints and window.
+    #[command(flatten)]
+    pub detect: DetectArgs,
+    /// Place tasks even where no core has two logical CPUs: polling tasks get a CPU each, as far as
+    /// there are enough
+    #[arg(long)]
+    pub without_smt: bool,
+    /// End after this time [default: go on until interrupted]
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
+    #[arg(long, value_name = "FOLDER")]
+    pub journal: Option<PathBuf>,
+}
 
 /// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
 /// every task gets its own CPUs back.

@@ -1,7 +1,8 @@
 //! The command `q2c place watch`.
 
-use crate::args::PlaceWatchArgs;
+use super::DetectArgs;
 use crate::output::{print_json, print_while_read, screen, unix_s};
+use clap::Args;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, OrFault};
@@ -11,8 +12,29 @@ use q2c_result::place_watch::PlaceWatchResult;
 use q2c_scheduler::observe::{Observer, window_of};
 use q2c_scheduler::view::{View, detector, machine};
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+/// What to watch.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceWatchArgs {
+    /// Hints and window.
+    #[command(flatten)]
+    pub detect: DetectArgs,
+    /// Speeds beside neighbours from this TOML file [default: from published figures]
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// End after so many windows [default: go on until interrupted; 3 with --json]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub windows: Option<u32>,
+    /// Print the last look as JSON; q2c report draws it again
+    #[arg(long, conflicts_with = "json_lines")]
+    pub json: bool,
+    /// Print each look as a line of JSON
+    #[arg(long)]
+    pub json_lines: bool,
+}
 
 /// Windows of `--json`: after the second one a task that stopped polling counts as computing.
 const WINDOWS: u32 = 3;

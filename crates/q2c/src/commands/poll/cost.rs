@@ -1,12 +1,26 @@
 //! The costs that a simulation charges.
 
-use crate::args::CostArgs;
 use crate::output::unread;
-use q2c_model::{Bytes, Fault};
+use clap::Args;
+use q2c_model::{Bytes, Fault, Nanos, parse_duration};
 use q2c_result::Warning;
 use q2c_run::whole_file;
 use q2c_study::{ChosenCosts, Costs, Trace};
 use std::path::{Path, PathBuf};
+
+/// What a simulated machine charges.
+#[derive(Clone, Debug, Args)]
+pub struct CostArgs {
+    /// Costs of a machine, which decide the answer: corrected.json or calibration.json of a run, or
+    /// what `q2c calibrate --json` prints; or `published`, a machine as the published measurements
+    /// of hybrid polling describe it [default: those of the run whose folder the recording lies in]
+    #[arg(long, value_name = "FILE")]
+    pub cost: Option<PathBuf>,
+    /// Every sleep ends this much late, and nothing else costs [default: 2us, where there are no
+    /// other costs; poll study and poll search: --cost published]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "cost")]
+    pub wake_delay: Option<Nanos>,
+}
 
 /// The costs of a simulation of `traces`: those asked for, else those of the run whose folder the
 /// recordings lie in, else assumed ones. A file of calibrations has one per block size: `bs` names

@@ -1,6 +1,7 @@
 //! The commands of `q2c poll`.
 
 mod cost;
+mod grid;
 mod kernel;
 mod patterns;
 mod search;
@@ -13,15 +14,136 @@ mod tune_kernel;
 
 pub use patterns::folder_of_library;
 
-use crate::args::{PollArgs, PollCommand};
+use crate::args::WatchArgs;
 use crate::output::{print, say, screen};
+use clap::{Args, Subcommand};
+use cost::CostArgs;
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_host::restore::Outcome;
-use q2c_model::{Fault, OrFault};
+use q2c_model::{Fault, Nanos, OrFault, parse_time};
+use q2c_report::terminal::{self, Screen};
 use q2c_result::Exit;
+use q2c_sim::Arrival;
+use q2c_study::Timing;
+use q2c_workbench::settings::RuleArgs;
+use search::SearchArgs;
+use sim::SimArgs;
+use source::SourceArgs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use steer::SteerArgs;
+use study::StudyArgs;
+use sweep::SweepArgs;
+use tune_kernel::TuneKernelArgs;
+
+/// Hybrid polling: simulated, watched at work, or steered in the kernel.
+#[derive(Clone, Debug, Args)]
+pub struct PollArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PollCommand,
+}
+
+/// The commands of `q2c poll`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum PollCommand {
+    /// Simulate sleep rules on a trace, beside classic polling and the oracle
+    #[command(after_help = WHERE, after_long_help = rules())]
+    Sim(SimArgs),
+    /// Simulate whole families of sleep rules, and find the best
+    #[command(after_help = WHERE, after_long_help = families())]
+    Sweep(SweepArgs),
+    /// List the sleep rules with their parameters and windows, and say how to write one
+    Rules,
+    /// Set every rule against every pattern of a set, and score each on patterns that had no part
+    /// in the choice of its parameters
+    #[command(after_help = WHERE, after_long_help = families())]
+    Study(StudyArgs),
+    /// Search families of rules for a better one: on some patterns of a set, and then, once, on
+    /// those of sources that were held out
+    Search(SearchArgs),
+    /// Watch a workload while it runs; its method, ratio and background are changed by key
+    #[command(after_help = WHERE, after_long_help = rules())]
+    Watch(WatchArgs),
+    /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies,
+    /// write io_poll_delay (Linux 5.8 to 5.18)
+    Steer(SteerArgs),
+    /// Find the rule that the kernel's own hybrid polling should sleep by: record its latencies
+    /// under your load, simulate, steer by the best rule, verify in the kernel (Linux 5.8 to 5.18)
+    TuneKernel(TuneKernelArgs),
+}
+
+/// How long is simulated, and when submissions come.
+#[derive(Clone, Debug, Args)]
+pub struct TimingArgs {
+    /// Simulated time before anything counts
+    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
+    pub warm_up: Nanos,
+    /// Simulated time that counts; a recording is repeated as long [default: each recording's
+    /// length, at least 2s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
+    pub measure: Option<Nanos>,
+    /// Open loop: submissions come as they came in the recording
+    ///
+    /// Open loop: submissions come when they came in the recording, not when the last completion
+    /// allows
+    #[arg(long)]
+    pub open: bool,
+    /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl TimingArgs {
+    /// When submissions come: as recorded with `--open`, else after the recorded think time.
+    pub fn arrival(&self) -> Arrival {
+        if self.open {
+            Arrival::Recorded
+        } else {
+            Arrival::Think
+        }
+    }
+
+    /// The simulated time.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            warm_up: self.warm_up,
+            measure: self.measure,
+            seed: self.seed,
+        }
+    }
+}
+
+/// Arguments of every simulation.
+#[derive(Clone, Debug, Args)]
+pub struct SimulatedArgs {
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
+    /// What the trace does not say itself.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Costs.
+    #[command(flatten)]
+    pub cost: CostArgs,
+}
+
+/// Where `-h`, which fits a screen, sends its reader.
+const WHERE: &str =
+    "q2c poll rules lists the sleep rules and says how to write one; --help has it as well";
+
+fn families() -> String {
+    format!(
+        "Families: any value may be a list A|B|C, a range A..B/STEP or a range A..B*FACTOR, both ends included.\n\n{}",
+        rules()
+    )
+}
+
+/// The sleep rules with their parameters, and how to write one, as wide as a classic terminal.
+fn rules() -> String {
+    terminal::rules(Screen::new(80, false))
+}
 
 pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {

@@ -1,18 +1,16 @@
 //! The patterns of `q2c poll study` and `q2c poll search`: read, with their costs.
 
+use super::SimulatedArgs;
 use super::cost::costs;
+use super::grid::{GridArgs, sizes};
 use super::source::trace;
-use crate::args::{PatternsArgs, SimulatedArgs, temporary};
-use crate::output::NewFile;
+use crate::args::temporary;
 use crate::progress::Line;
-use q2c_model::{Bytes, CostModel, Fault, Nanos, OrFault};
+use clap::Args;
+use q2c_model::{CostModel, Fault, Nanos};
 use q2c_policy::PolicySpec;
-use q2c_report::Reported;
 use q2c_result::Exit;
-use q2c_result::figures::{FigureTable, Measures};
 use q2c_study::{Costs, LIBRARY, LONG_S, Study, Trace, read_library};
-use q2c_trace::table::TableColumn;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -20,6 +18,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tempfile::TempDir;
+
+/// Which patterns, how they are simulated, and where the result goes.
+#[derive(Clone, Debug, Args)]
+pub struct PatternsArgs {
+    /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
+    /// patterns that q2c brings along]
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub patterns: Vec<PathBuf>,
+    /// How they are simulated, and where the result goes. Without an option for costs those of
+    /// --cost published count.
+    #[command(flatten)]
+    pub grid: GridArgs,
+}
 
 const ENDING: &str = "parquet";
 
@@ -35,7 +46,7 @@ impl Patterns {
         let begun = Instant::now();
         let traces = read(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
-        let SimulatedArgs { source, cost, .. } = &args.simulated;
+        let SimulatedArgs { source, cost, .. } = &args.grid.simulated;
         // A rule that sleeps must not sleep for nothing, or each loss would be a loss of all.
         let mut cost = cost.clone();
         if cost.wake_delay.is_none() {
@@ -57,18 +68,8 @@ impl Patterns {
         traces: &'a [Trace],
         policies: &'a [PolicySpec],
     ) -> Study<'a> {
-        Study {
-            traces,
-            reading_s: self.reading_s,
-            policies,
-            cost: &self.cost,
-            cost_in_words: self.cost_in_words.clone(),
-            timing: args.timing.timing(),
-            arrival: args.timing.arrival(),
-            objective: args.goal.objective,
-            limits: args.goal.limits(),
-            follow: None,
-        }
+        let costs = (&self.cost, self.cost_in_words.clone());
+        args.grid.study(traces, policies, costs, self.reading_s)
     }
 
     pub fn median(&self) -> Nanos {
@@ -90,7 +91,7 @@ pub(super) fn worth_it(
     let line = Line::working("estimating the time");
     let takes = study.expected_s(sample, count);
     drop(line);
-    let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.yes) else {
+    let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.grid.yes) else {
         return Ok(());
     };
     let why = format!(
@@ -102,69 +103,13 @@ pub(super) fn worth_it(
     Err(Fault::new(Exit::Usage, why))
 }
 
-pub(super) struct Outputs {
-    html: Option<NewFile>,
-    csv: Option<NewFile>,
-    parquet: Option<NewFile>,
-}
-
-impl Outputs {
-    /// Makes the files before the work, so that a name that is taken does not cost the result.
-    pub fn make(
-        html: Option<&PathBuf>,
-        csv: Option<&PathBuf>,
-        parquet: Option<&PathBuf>,
-    ) -> Result<Self, Fault> {
-        Ok(Outputs {
-            html: NewFile::if_named(html)?,
-            csv: NewFile::if_named(csv)?,
-            parquet: NewFile::if_named(parquet)?,
-        })
-    }
-
-    pub fn write(self, result: &(impl Measures + Reported)) -> Result<(), Fault> {
-        if let Some(file) = self.html {
-            let page = result.document().page().or_exit(Exit::Internal)?;
-            file.write_and_say("wrote", page.as_bytes())?;
-        }
-        if let Some(file) = self.csv {
-            let table = q2c_report::csv(&result.figures()).or_exit(Exit::Internal)?;
-            file.write_and_say("wrote", table.as_bytes())?;
-        }
-        if let Some(file) = self.parquet {
-            file.write_and_say("wrote", &parquet(&result.figures())?)?;
-        }
-        Ok(())
-    }
-}
-
-/// The texts and the medians of a table of figures, as a Parquet file.
-fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
-    let texts = table.keys.iter().enumerate().map(|(at, name)| {
-        let cells = table.rows.iter().map(|row| row.keys[at].clone());
-        TableColumn::Text(name.to_string(), cells.collect())
-    });
-    let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
-        let values = table.rows.iter().map(|row| row.values[at]);
-        let cells = values.map(|of| if of.trials > 0 { of.median } else { f64::NAN });
-        TableColumn::Number(figure.column(), cells.collect())
-    });
-    let columns: Vec<TableColumn> = texts.chain(numbers).collect();
-    q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)
-}
-
-pub(super) fn sizes(traces: &[Trace]) -> Vec<Bytes> {
-    let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
-    sizes.into_iter().collect()
-}
-
 fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     if args.patterns.is_empty() {
         return library(args, stop);
     }
     let files = args.patterns.iter().map(|path| files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
-    let source = &args.simulated.source;
+    let source = &args.grid.simulated.source;
     let read = |path: &PathBuf| trace(path, source, &files, stop);
     let _line = Line::reading(files.iter().map(PathBuf::as_path));
     files.iter().map(read).collect()
@@ -173,7 +118,7 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
 /// Reads the library, through files that are removed again.
 fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
     let folder = folder_of_library()?;
-    let options = args.simulated.source.options(LIBRARY.len());
+    let options = args.grid.simulated.source.options(LIBRARY.len());
     let _line = Line::working("reading the patterns of q2c");
     read_library(folder.path(), &options, stop)
 }

@@ -1,10 +1,12 @@
 //! The command `q2c poll search`.
 
-use super::patterns::{Outputs, Patterns, worth_it};
-use crate::args::SearchArgs;
+use super::grid::Outputs;
+use super::patterns::{Patterns, PatternsArgs, worth_it};
 use crate::output::{say, show};
 use crate::progress::Line;
+use clap::Args;
 use q2c_model::{Fault, OrFault};
+use q2c_policy::PolicySpec;
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_stats::Rng;
@@ -12,20 +14,44 @@ use q2c_study::{Search, Trace, standard};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+/// How a better rule is searched for, and what is held out of the search.
+#[derive(Clone, Debug, Args)]
+pub struct SearchArgs {
+    /// Patterns, costs, and where the result goes.
+    #[command(flatten)]
+    pub on: PatternsArgs,
+    /// Hold this source out of the search, with all of its patterns (may be given again) [default:
+    /// a third of the sources, drawn by --seed]
+    #[arg(long, value_name = "SOURCE")]
+    pub hold_out: Vec<String>,
+    /// A known rule that a new one has to beat, beside those of --rule (may be given again)
+    #[arg(long, value_name = "POLICY", default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"])]
+    pub reference: Vec<PolicySpec>,
+    /// Rounds: the first tries points anywhere, the others near the best
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Points of each family and round
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub points: u32,
+    /// Number of families whose best may win
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=15))]
+    pub finalists: u32,
+}
+
 /// One in so many sources is held out when none is named.
 const ONE_IN: usize = 3;
 
 /// Searches on the patterns that are not held out, opens those that are, and prints what was found.
 pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let outputs = Outputs::make(args.on.html.as_ref(), args.on.csv.as_ref(), None)?;
+    let outputs = Outputs::make(&args.on.grid, None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
     let held_out = held_out(args, &patterns.traces)?;
     let all = std::mem::take(&mut patterns.traces);
     let (held_out, searched): (Vec<Trace>, Vec<Trace>) = all
         .into_iter()
         .partition(|trace| held_out.contains(&trace.source()));
-    let own = args.on.simulated.own.policies().or_exit(Exit::Usage)?;
+    let own = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
     let references = [args.reference.clone(), own].concat();
     patterns.traces = searched;
     let standard = standard(patterns.median());
@@ -44,8 +70,7 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let result = search.run(stop, &mut |done| line.set(done as u64))?;
     drop(line);
     outputs.write(&result)?;
-    show(&result, args.on.json)?;
-    Ok(Exit::Done)
+    show(&result, args.on.grid.json)
 }
 
 /// The sources that are held out: those that are named, else a third of all, drawn by the seed
@@ -63,7 +88,7 @@ fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Fau
     let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
     if drawn.is_empty() {
         let mut sources: Vec<String> = all.iter().cloned().collect();
-        Rng::new(args.on.timing.seed).shuffle(&mut sources);
+        Rng::new(args.on.grid.timing.seed).shuffle(&mut sources);
         drawn.extend(sources.into_iter().take(all.len() / ONE_IN));
         let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
         say(&format!("held out: {}", names.join(", ")));

@@ -2,22 +2,54 @@
 
 use super::cost::costs;
 use super::source::trace;
-use crate::args::{SimArgs, SimulatedArgs};
+use super::{SimulatedArgs, TimingArgs};
 use crate::output::show;
 use crate::progress::Line;
+use clap::Args;
 use q2c_model::{Fault, OrFault};
+use q2c_policy::{PolicySpec, SpecError};
 use q2c_result::Exit;
 use q2c_result::sim::SimResult;
 use q2c_sim::{Configuration, start_threads};
 use q2c_study::Simulation;
+use std::path::PathBuf;
 use std::slice;
 use std::sync::atomic::AtomicBool;
+
+/// Which rules on which trace, at which costs.
+#[derive(Clone, Debug, Args)]
+pub struct SimArgs {
+    /// Trace of the block layer, or of classic polling
+    ///
+    /// Trace of the block layer (q2c trace record, blktrace, or imported), or of classic polling: a
+    /// run's trace-BS.parquet
+    pub trace: PathBuf,
+    /// Sleep rule, such as mean or min:70%,10ms (may be given again)
+    #[arg(long, required_unless_present = "rule", value_name = "POLICY")]
+    pub policy: Vec<PolicySpec>,
+    /// Own rules, the reading of the trace, and costs.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
+    /// Simulated time.
+    #[command(flatten)]
+    pub timing: TimingArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl SimArgs {
+    /// The rules: the named ones, then the user's own.
+    pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
+        let own = self.simulated.own.policies()?;
+        Ok([self.policy.clone(), own].concat())
+    }
+}
 
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;
-    show(&simulation, args.json)?;
-    Ok(Exit::Done)
+    show(&simulation, args.json)
 }
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Fault> {
@@ -45,4 +77,53 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Fault> {
         n => format!("simulating {n} rules, classic polling and the oracle"),
     });
     simulation.run(stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::tests::poll;
+    use crate::commands::poll::PollCommand;
+    use crate::commands::poll::sweep::SweepArgs;
+    use q2c_model::Nanos;
+
+    fn sim(words: &str) -> SimArgs {
+        match poll(&format!("sim {words}")) {
+            PollCommand::Sim(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn sweep(words: &str) -> SweepArgs {
+        match poll(&format!("sweep {words}")) {
+            PollCommand::Sweep(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sweep_is_as_long_as_a_simulation() {
+        let of_sim = |words: &str| sim(&format!("t --policy pas {words}")).timing.timing();
+        let of_sweep = |words: &str| sweep(&format!("t {words}")).grid.timing.timing();
+        assert_eq!(of_sweep(""), of_sim(""));
+        let named = of_sim("--measure 10ms --warm-up 1ms --seed 9");
+        assert_eq!(of_sweep("--measure 10ms --warm-up 1ms --seed 9"), named);
+        let ms = Nanos::from_millis;
+        assert_eq!(named.measure, Some(ms(10)));
+        assert_eq!(named.warm_up, ms(1));
+        assert_eq!(named.seed, 9);
+    }
+
+    #[test]
+    fn own_rules_come_after_named_ones() {
+        let rules = sim("t --rule 0.7*min --policy pas --policy mean")
+            .policies()
+            .unwrap();
+        let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            names[0].starts_with("pas") && names[1].starts_with("mean"),
+            "{names:?}"
+        );
+    }
 }

@@ -1,21 +1,60 @@
 //! The command `q2c poll study`.
 
-use super::patterns::{Outputs, Patterns, worth_it};
-use crate::args::StudyArgs;
+use super::grid::Outputs;
+use super::patterns::{Patterns, PatternsArgs, worth_it};
 use crate::output::show;
 use crate::progress::Line;
-use q2c_model::{Fault, OrFault};
-use q2c_policy::{Family, MOST_CONFIGURATIONS, PolicySpec};
+use clap::Args;
+use q2c_model::{Fault, Nanos, OrFault};
+use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
+use q2c_study::standard;
 use std::sync::atomic::AtomicBool;
+
+/// Which rules on which patterns, and what counts as best.
+#[derive(Clone, Debug, Args)]
+pub struct StudyArgs {
+    /// Patterns, costs, and where the result goes.
+    #[command(flatten)]
+    pub on: PatternsArgs,
+    /// Rule or family beside the standard grid: min:ratio=20%..90%/5%
+    ///
+    /// Rule or family of rules that competes with the standard grid of q2c poll sweep, such as pas
+    /// or min:ratio=5%..95%/5%,period=1ms|10ms (may be given again)
+    #[arg(long, value_name = "FAMILY")]
+    pub rules: Vec<Family>,
+    /// Leave the standard grid out
+    #[arg(long)]
+    pub only: bool,
+    /// Rank the rules that take interrupts, too
+    #[arg(long)]
+    pub interrupts: bool,
+}
+
+impl StudyArgs {
+    /// The policies: those asked for, and behind them those of the standard grid
+    /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
+    /// result, not ranked.
+    pub fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+        let families = self.rules.iter().map(Family::spell_out);
+        let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
+        all.extend(self.on.grid.simulated.own.policies()?);
+        if !self.only {
+            let standard = standard(p50).into_iter();
+            let asked = all.clone();
+            all.extend(standard.filter(|policy| !asked.contains(policy)));
+        }
+        Ok(all)
+    }
+}
 
 /// Policies that are simulated beforehand to estimate the time of a study.
 const SAMPLE: usize = 64;
 
 pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
-    let outputs = Outputs::make(args.on.html.as_ref(), args.on.csv.as_ref(), None)?;
+    let outputs = Outputs::make(&args.on.grid, None)?;
     let patterns = Patterns::read(&args.on, stop)?;
     few_enough(args, patterns.traces.len())?;
     let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
@@ -27,8 +66,7 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let result = study.leave_out(args.interrupts, stop, &mut |done| line.set(done as u64))?;
     drop(line);
     outputs.write(&result)?;
-    show(&result, args.on.json)?;
-    Ok(Exit::Done)
+    show(&result, args.on.grid.json)
 }
 
 /// Refuses families whose result would not fit into memory, before they are spelled out.

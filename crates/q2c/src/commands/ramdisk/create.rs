@@ -2,18 +2,74 @@
 
 use super::serve::Started;
 use super::service;
-use crate::args::{CreateArgs, ViaArg};
 use crate::commands::restore;
 use crate::output::{print, print_json, say};
+use clap::{Args, ValueEnum};
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::{Fault, Nanos, OrFault};
+use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_size};
 use q2c_ramdisk::{Wanted, check, check_ublk, default_folder, list, module, service_of};
 use q2c_result::Exit;
 use q2c_result::ramdisk::RamDevice;
 use q2c_service::ServiceTimes;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+/// What makes a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ViaArg {
+    /// The kernel module ramdisk_mq
+    Module,
+    /// A server in user space
+    Ublk,
+}
+
+/// Arguments of `q2c ramdisk create`.
+#[derive(Clone, Debug, Args)]
+pub struct CreateArgs {
+    /// Capacity; all of it is reserved at once
+    #[arg(long, value_parser = parse_size, required_unless_present = "recover")]
+    pub size: Option<Bytes>,
+    /// Logical block: a power of two from 512 to 4k
+    #[arg(long, default_value = "512", value_parser = parse_size)]
+    pub bs: Bytes,
+    /// Hardware queues, at most one per CPU [default: one per CPU]
+    #[arg(long)]
+    pub queues: Option<u32>,
+    /// Further hardware queues for polling; only the module has them
+    #[arg(long, default_value_t = 0)]
+    pub poll_queues: u32,
+    /// Requests per hardware queue
+    #[arg(long, default_value_t = 128)]
+    pub depth: u32,
+    /// Service times as those of simulated devices: 50us, lognormal(50us,0.3) or trace=FILE, with
+    /// options such as servers=4 behind [default: none]
+    #[arg(long, value_name = "TIMES")]
+    pub service: Option<String>,
+    /// Take the service times of this recording, as --service trace=FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "service")]
+    pub like: Option<PathBuf>,
+    /// What makes the device [default: the module where it can, else ublk]
+    #[arg(long)]
+    pub via: Option<ViaArg>,
+    /// File of the module, where it is not installed
+    #[arg(long, value_name = "FILE", conflicts_with = "recover")]
+    pub module: Option<PathBuf>,
+    /// Take over this ublk device, whose server was killed, with its data
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["size", "service", "like", "via", "queues"]
+    )]
+    pub recover: Option<String>,
+    /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
+    #[arg(long, value_name = "FOLDER")]
+    pub journal: Option<PathBuf>,
+    /// Print the device as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Makes a device, or takes over one whose server was killed.
 pub fn run(args: &CreateArgs) -> Result<Exit, Fault> {

@@ -2,13 +2,31 @@
 //! JSON on stdout how its start ended.
 
 use super::service;
-use crate::args::ServeArgs;
 use crate::output::print;
+use clap::Args;
 use q2c_model::{Fault, OrFault};
 use q2c_ramdisk::{Record, ServeRequest, Work, default_folder};
 use q2c_result::Exit;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+
+/// Arguments of the server.
+#[derive(Clone, Debug, Args)]
+pub struct ServeArgs {
+    /// The device as JSON.
+    #[arg(long, required_unless_present = "recover")]
+    pub wanted: Option<String>,
+    /// Its service times.
+    #[arg(long)]
+    pub service: Option<String>,
+    /// The device to take over.
+    #[arg(long)]
+    pub recover: Option<String>,
+    /// Folder of the restore journals.
+    #[arg(long)]
+    pub journal: PathBuf,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,23 +4,48 @@ mod place;
 
 use super::capture::{CaptureEnd, Captured, Child, Counted, OfCommand, RunningCapture};
 use super::trace::info_of;
-use crate::args::RecordArgs;
+use crate::commands::capture::CaptureArgs;
 use crate::output::say;
 use crate::progress::Line;
+use clap::Args;
 use place::Place;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
-use q2c_model::{Fault, OrFault, TraceMeta};
+use q2c_model::{Fault, Op, OrFault, TraceMeta};
 use q2c_result::Exit;
 use q2c_trace::TraceWriter;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+
+/// What to record, how long, and where to put it.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArgs {
+    /// Block device, its kernel name such as nvme0n1, or a file: then the disk of its file system
+    pub target: String,
+    /// Only these operations, separated by commas: read, write, flush, discard, other
+    #[arg(long, value_delimiter = ',')]
+    pub op: Vec<Op>,
+    /// What else and how.
+    #[command(flatten)]
+    capture: CaptureArgs,
+    /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in
+    /// runs]
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: Option<PathBuf>,
+    /// Print the trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Record while this command runs; what it prints goes to stderr
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
 
 pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
-    let capture = args.capture();
+    let capture = args.capture.of_ops(args.op.iter().copied());
     // What was recorded when a signal comes is kept.
     let _orderly = Orderly::begin();
     let create = |path: &Path| {

@@ -1,6 +1,7 @@
 //! The place of the trace: a path that the user named, or a run folder.
 
-use crate::args::{CaptureArgs, RecordArgs};
+use super::RecordArgs;
+use crate::commands::capture::CaptureArgs;
 use crate::commands::run_folder;
 use q2c_model::Fault;
 use q2c_run::{Identity, RunDir, RunState};

@@ -99,14 +99,7 @@ fn conclude(
     };
     run_folder::publish(folder, state, &result)?;
     show(&result, args.run.json)?;
-    run_folder::tell_report(&path);
-    if complete {
-        place.tell_no_longer_needed();
-        return Ok(Exit::Done);
-    }
-    place.keep_for_resume(&path);
-    super::tell_stopped(&path, args);
-    Ok(Exit::Interrupted)
+    Ok(place.end(&path, complete, args))
 }
 
 /// Runs one experiment in its part of the folder, or reads its result where it is there. Returns

@@ -1,10 +1,10 @@
 //! `q2c reproduce --list`.
 
 use super::place::{Place, nowhere};
-use super::present::present;
-use crate::output::{print, print_json, screen};
+use crate::output::show_as;
 use crate::workbench::{cpus_without_target, named_cpus};
 use q2c_model::{Fault, OrFault};
+use q2c_report::terminal::reproduce_list;
 use q2c_reproduce::ReproduceSettings;
 use q2c_reproduce::jobs::no_capture;
 use q2c_reproduce::needs::Present;
@@ -46,15 +46,13 @@ pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, F
         seconds: experiments.iter().filter_map(|of| of.seconds).sum(),
         experiments,
     };
-    match args.run.json {
-        true => print_json(&result)?,
-        false => print(&q2c_report::terminal::reproduce_list(&result, screen()))?,
-    }
-    Ok(Exit::Done)
+    show_as(&result, args.run.json, |screen| {
+        reproduce_list(&result, screen)
+    })
 }
 
 /// What this machine has without a target.
 fn here(args: &ReproduceSettings) -> Result<Present, Fault> {
     let cpus = cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus;
-    Ok(present(cpus.len(), None))
+    Ok(Present::here(cpus.len(), None))
 }

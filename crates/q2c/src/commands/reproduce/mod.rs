@@ -4,7 +4,6 @@ mod all;
 mod list;
 mod one;
 mod place;
-mod present;
 mod progress;
 mod rules;
 

@@ -82,14 +82,7 @@ fn conclude(
         return Err(Fault::new(Exit::Device, format!("run {label}: {error}")));
     }
     show(&result, args.run.json)?;
-    run_folder::tell_report(&path);
-    if end.state() == RunState::Complete {
-        place.tell_no_longer_needed();
-        return Ok(Exit::Done);
-    }
-    place.keep_for_resume(&path);
-    super::tell_stopped(&path, args);
-    Ok(Exit::Interrupted)
+    Ok(place.end(&path, end.state() == RunState::Complete, args))
 }
 
 /// Runs the trials that the folder's journal does not have yet, and judges the claims.

@@ -1,7 +1,6 @@
 //! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
 //! simulated one.
 
-use super::present::{present, simulated};
 use crate::commands::bench::abilities;
 use crate::commands::run_folder;
 use crate::media::media;
@@ -177,13 +176,19 @@ impl Place {
         }
     }
 
-    /// Names the scratch file that an earlier session left, when the run is complete.
-    pub fn tell_no_longer_needed(&self) {
-        if let Some((bench, _)) = &self.target
-            && let Some(scratch) = &bench.kept_scratch
-        {
+    /// Says where the report is, and what becomes of the scratch file.
+    pub fn end(self, folder: &Path, complete: bool, args: &ReproduceSettings) -> Exit {
+        run_folder::tell_report(folder);
+        if !complete {
+            self.keep_for_resume(folder);
+            super::tell_stopped(folder, args);
+            return Exit::Interrupted;
+        }
+        let bench = self.target.as_ref().map(|(bench, _)| bench);
+        if let Some(scratch) = bench.and_then(|bench| bench.kept_scratch.as_ref()) {
             run_folder::tell_no_longer_needed(scratch);
         }
+        Exit::Done
     }
 }
 
@@ -198,7 +203,7 @@ impl Seat {
         let cpus = cpus?.cpus;
         Ok(Seat {
             site: target.map_or_else(at_rest, |(bench, _)| bench.workload.site.clone()),
-            present: present(cpus.len(), target.map(|(bench, media)| (bench, media))),
+            present: Present::here(cpus.len(), target.map(|(bench, media)| (bench, media))),
             cpus,
         })
     }
@@ -213,7 +218,7 @@ impl Seat {
         let world = world.unwrap_or_else(|| World::new(machine.clone()));
         let cpus = cpus_without_target(Some(&world), named)?;
         Ok(Seat {
-            present: simulated(&world, cpus.cpus.len()),
+            present: Present::simulated(&world, cpus.cpus.len()),
             cpus: cpus.cpus,
             site: Site::without_disk(Roots::live(), world),
         })

@@ -1,12 +1,21 @@
 //! The command `q2c trace columns`.
 
-use crate::args::ColumnsArgs;
-use crate::output::{print, print_json, screen};
+use crate::output::show_as;
+use clap::Args;
 use q2c_model::Fault;
+use q2c_report::terminal::trace_columns;
 use q2c_result::Exit;
 use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
 use q2c_trace::import::{CsvField, csv_fields};
 use q2c_trace::{Column, SCHEMA_VERSION};
+
+/// How the columns are printed.
+#[derive(Clone, Debug, Args)]
+pub struct ColumnsArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
     let list = TraceColumns {
@@ -14,11 +23,7 @@ pub fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
         columns: Column::ALL.iter().copied().map(column).collect(),
         csv_fields: csv_fields().iter().map(field).collect(),
     };
-    match args.json {
-        true => print_json(&list)?,
-        false => print(&q2c_report::terminal::trace_columns(&list, screen()))?,
-    }
-    Ok(Exit::Done)
+    show_as(&list, args.json, |screen| trace_columns(&list, screen))
 }
 
 fn column(column: Column) -> TraceColumn {

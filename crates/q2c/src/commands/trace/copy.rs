@@ -1,12 +1,46 @@
 //! The command `q2c trace copy`.
 
 use super::tell;
-use crate::args::CopyArgs;
 use crate::progress::Line;
-use q2c_model::{Fault, Nanos, OrFault};
+use clap::Args;
+use q2c_model::{Fault, Nanos, OrFault, parse_time};
 use q2c_result::Exit;
 use q2c_trace::{Counting, Scan, TraceReader, TraceWriter};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to copy, and what to say of it.
+#[derive(Clone, Debug, Args)]
+pub struct CopyArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// A fact for the description, such as pattern.source=nvme0n1; it replaces one of the same name
+    /// (may be given again)
+    #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
+    pub facts: Vec<(String, String)>,
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub to: Option<Nanos>,
+    /// Only so many of them, from the first on
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub first: Option<u64>,
+    /// The trace to make, a name that is not taken yet
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: PathBuf,
+    /// Print the new trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn fact(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("expected NAME=VALUE, found `{text}`")),
+    }
+}
 
 /// Copies a trace, or a part of it, with the facts asked for in its description.
 pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {

@@ -1,16 +1,39 @@
 //! The command `q2c trace export`.
 
-use crate::args::ExportArgs;
 use crate::output::say;
 use crate::progress::Line;
-use q2c_model::{Fault, Nanos, OrFault};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use q2c_model::{Fault, Nanos, OrFault, parse_time};
 use q2c_result::Exit;
 use q2c_trace::TraceReader;
-use q2c_trace::export::{self, ExportOptions, Exported};
+use q2c_trace::export::{self, ExportOptions, Exported, TimelineLanes};
 use std::io::{self, ErrorKind, stdout};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to export, and as what.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// The format to write
+    #[arg(long, value_parser = PossibleValuesParser::new(export::FORMATS.iter().map(|f| f.name)))]
+    pub format: String,
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub to: Option<Nanos>,
+    /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
+    #[arg(long, value_name = "LANES")]
+    pub lanes: Option<TimelineLanes>,
+    /// The file to make, a name that is not taken yet; - for standard output
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
 
 /// Exports the trace, and says on stderr how many requests were written and left out.
 pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {

@@ -1,7 +1,7 @@
 //! The program that a run is for: its recording, which is made now or was named, and the workload
 //! that copies it.
 
-use crate::args::CaptureArgs;
+use crate::commands::capture::CaptureArgs;
 use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
 use crate::commands::record;
 use crate::commands::run_folder::in_words;
