@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 /// The files of one blktrace trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSet {
-    /// The path that the user named: a file, or the common beginning of the files' names.
+    /// A file, or the common beginning of the files' names.
     pub base: PathBuf,
+    /// The file of one CPU, where the user named that for all of them.
+    pub named: Option<PathBuf>,
     /// One file for each CPU, in the order of CPUs; or a single file, as `blkparse -d` writes it.
     pub paths: Vec<PathBuf>,
     /// CPUs below the greatest that have no file.
@@ -26,16 +28,33 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// Finds the file of this name or the files `BASE.blktrace.N`.
-    pub fn find(base: &Path) -> Result<FileSet, BlktraceError> {
-        let set = |paths, missing| FileSet {
-            base: base.to_owned(),
-            paths,
-            missing,
-        };
-        if base.is_file() {
-            return Ok(set(vec![base.to_owned()], Vec::new()));
+    /// Finds the file of this name or the files `BASE.blktrace.N`. The file of one CPU stands for
+    /// all of them, as it has half a life of each I/O that ends on another CPU.
+    pub fn find(path: &Path) -> Result<FileSet, BlktraceError> {
+        if !path.is_file() {
+            return FileSet::of_cpus(path);
         }
+        let whole = FileSet::base_of(path).and_then(|base| FileSet::of_cpus(&base).ok());
+        let named = Some(path.to_owned());
+        Ok(match whole.filter(|whole| whole.paths.len() > 1) {
+            Some(whole) => FileSet { named, ..whole },
+            None => FileSet {
+                base: path.to_owned(),
+                named: None,
+                paths: vec![path.to_owned()],
+                missing: Vec::new(),
+            },
+        })
+    }
+
+    /// `BASE` of `BASE.blktrace.N`, the name of one CPU's file.
+    pub(crate) fn base_of(path: &Path) -> Option<PathBuf> {
+        let (base, cpu) = path.file_name()?.to_str()?.rsplit_once(".blktrace.")?;
+        let is_cpu = !base.is_empty() && cpu.parse::<u32>().is_ok();
+        is_cpu.then(|| path.with_file_name(base))
+    }
+
+    fn of_cpus(base: &Path) -> Result<FileSet, BlktraceError> {
         let mut found = of_cpus(base).map_err(|source| BlktraceError::Read {
             path: base.to_owned(),
             source,
@@ -51,7 +70,12 @@ impl FileSet {
         let has = |cpu: &u32| found.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
         let missing = (0..end).filter(|cpu| !has(cpu)).collect();
         let paths = found.into_iter().map(|(_, path)| path).collect();
-        Ok(set(paths, missing))
+        Ok(FileSet {
+            base: base.to_owned(),
+            named: None,
+            paths,
+            missing,
+        })
     }
 
     /// Opens all files and merges them by time. `skip_bad` is as for [`EventFile::new`].

@@ -63,6 +63,12 @@ fn name_missing(meta: &mut TraceMeta, files: &FileSet) {
         meta.facts
             .insert("cpus_without_file".to_owned(), missing.join(","));
     }
+    if let Some(named) = &files.named {
+        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        let (named, base, count) = (name(named), name(&files.base), files.paths.len());
+        let fact = format!("{named} is of one CPU; all {count} files {base}.blktrace.N were read");
+        meta.facts.insert("recognised".to_owned(), fact);
+    }
 }
 
 fn take_merge<R: Read>(

@@ -12,7 +12,7 @@ use q2c_model::TraceMeta;
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
@@ -62,6 +62,15 @@ impl Input {
         let is_plain = !packed && !stdin && path.is_file();
         let path = source_name(path);
         let head = head(&mut *source).map_err(read_error(path))?;
+        // A CPU without events leaves an empty file, beside which those of the others lie.
+        let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
+        if head.is_empty()
+            && may_be_part
+            && let Ok(files) = FileSet::find(path)
+            && files.named.is_some()
+        {
+            return Ok(Input::Blktrace(files));
+        }
         if head.is_empty() {
             return Err(ImportError::NoBytes {
                 path: path.to_owned(),
@@ -188,6 +197,24 @@ fn recognise_text(path: &Path, head: &[u8]) -> Result<Option<&'static ImportForm
         Some(format) if format.name != csv::FORMAT.name => Ok(Some(format)),
         format => refusal(path, head).map_or(Ok(format), Err),
     }
+}
+
+/// The paths of recordings: of the files of one blktrace trace the first, which stands for all.
+pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut bases = Vec::new();
+    let is_first = |path: &&PathBuf| {
+        let Some(base) = FileSet::base_of(path).filter(|_| is_blktrace(path)) else {
+            return true;
+        };
+        let is_new = !bases.contains(&base);
+        bases.push(base);
+        is_new
+    };
+    paths.iter().filter(is_first).cloned().collect()
+}
+
+fn is_blktrace(path: &Path) -> bool {
+    matches!(Input::recognise(path, None), Ok(Input::Blktrace(_)))
 }
 
 /// Whether `path` is a q2c trace, by its first bytes.

@@ -1,4 +1,4 @@
-use super::{ImportError, ImportOptions, Input, RecordSink, several};
+use super::{ImportError, ImportOptions, Input, RecordSink, input, several};
 use crate::{Counting, TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ pub fn to_trace(
     out: &Path,
     stop: &AtomicBool,
 ) -> Result<(TraceMeta, TraceSummary), ImportError> {
-    let single = match recordings {
+    let recordings = input::recordings(recordings);
+    let single = match &recordings[..] {
         [path] => Some((path, Input::with_options(path, format, options)?)),
         _ => None,
     };
@@ -47,7 +48,7 @@ pub fn to_trace(
     };
     let meta = match single {
         Some((path, input)) => input.import(path, options, &mut sink)?,
-        None => several(recordings, format, options, &mut sink)?,
+        None => several(&recordings, format, options, &mut sink)?,
     };
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish()?;

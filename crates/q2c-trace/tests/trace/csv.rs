@@ -232,9 +232,17 @@ fn a_start_is_the_end_less_the_latency() {
     assert_eq!(meta.facts["device.1:0"], "nvme0c0n1");
     assert_eq!(meta.facts["device.1:1"], "nvme0n1");
     assert!(meta.clock.ends_with("from 740000 ns before its zero"));
-    // Without a map, the first row tells which column holds the operation.
+    // Without a map, the first row tells which column holds the operation. What is advised, typed
+    // as it stands, has the same starts.
     let told = rows(&text, "", None).unwrap_err();
-    assert_eq!(suggested(&told), map.replace("reap_ns", "submit_ns"));
+    assert_eq!(suggested(&told), map.replace("reap_ns", "complete_ns"));
+    let advised = ImportOptions {
+        columns: ColumnMap::parse_list(suggested(&told)).unwrap(),
+        ..ImportOptions::default()
+    };
+    let (advised, _) = import(text.as_bytes(), &advised).unwrap();
+    let starts: Vec<_> = advised.iter().map(|record| record.queue_ns).collect();
+    assert_eq!(starts, [Some(Nanos(0)), Some(Nanos(764_000))]);
     // Starts are sorted.
     let head = "end_s,latency_us,op,size\n";
     let (read, _) = rows(format!("{head}1,2,R,512\n1.000001,9,W,512\n"), "", None).unwrap();

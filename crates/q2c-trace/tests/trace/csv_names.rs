@@ -129,7 +129,7 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
     tells(
         &told,
-        "--columns 'submit_ns=when,latency=took' --unit us --op read --bs 4k \
+        "--columns 'submit_ns=when,latency=took' --unit UNIT --op read --bs 4k \
          (guessed by `when`, `took` in the headers; fields: device, op,",
     );
     tells(&told, "found the headers `when, took`");
@@ -138,7 +138,7 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
         "when_us,kind,where_bytes,how_long_bytes,took_us => \
          'submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us' \
          (guessed by `when`, `where`, `long`, `took` in the headers; fields: ",
-        "a_us,size_pages,b => 'submit_ns=a_us' --op read --bs 4k (fields: ",
+        "a_us,size_pages,b => 'submit_ns=COLUMN' --op read --bs 4k (fields: ",
         "x,io_start_s,lba,at_offset,pages => \
          'submit_ns=io_start_s,sector=lba' --op read --bs 4k (guessed by `start`",
     ] {

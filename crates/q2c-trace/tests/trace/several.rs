@@ -72,6 +72,18 @@ fn clocks_must_be_the_same() {
     tells(&told, "found `");
 }
 
+/// One log of fio counts from its start and the other from 1970, by the same words.
+#[test]
+fn starts_ten_years_apart_are_of_two_clocks() {
+    let csv = |at: &str| format!("time_ms,op,size\n{at},R,512\n");
+    let told = together(&[&csv("0"), &csv("1705314645123")]).unwrap_err();
+    tells(
+        &told,
+        "part-1: expected times within ten years of those in ",
+    );
+    tells(&told, "found a start 54 years away");
+}
+
 #[test]
 fn the_error_of_one_is_told() {
     let line = |n: u64| format!("1,R,512,512,{}\n", 1_577_808_000_000_000 + n);

@@ -446,7 +446,8 @@ fn options_that_an_error_suggests_work_as_pasted() {
         let (suggested, _) = suggested.split_once(" (").unwrap();
         let pasted: Vec<String> = suggested
             .split_whitespace()
-            .map(|word| word.trim_matches('\'').to_owned())
+            // What only the user knows stands as UNIT.
+            .map(|word| word.trim_matches('\'').replace("UNIT", "us"))
             .collect();
         let pasted = pasted.iter().map(String::as_str);
         let words: Vec<&str> = import.into_iter().chain(pasted).chain(["--json"]).collect();

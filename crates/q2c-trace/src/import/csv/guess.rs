@@ -135,9 +135,14 @@ pub(super) fn named(header: &str) -> Option<Field> {
         .or_else(|| by_name(front).filter(has_unit))
 }
 
+/// A text in small letters, with the sign of millionths as `u`.
+pub(super) fn in_small(text: &str) -> String {
+    text.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u")
+}
+
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
 pub(super) fn words(header: &str) -> Vec<String> {
-    let small = header.to_lowercase();
+    let small = in_small(header);
     let words = small.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
@@ -166,6 +171,8 @@ mod tests {
             ("time (us)", "submit_ns", Some("us")),
             ("Response Time [ms]", "latency", Some("ms")),
             ("lat_ns", "latency", Some("ns")),
+            ("latency_\u{b5}s", "latency", Some("us")),
+            ("Latency (\u{3bc}s)", "latency", Some("us")),
             ("IO-Type", "op", None),
             ("size", "bytes", None),
             ("Offset", "offset", None),

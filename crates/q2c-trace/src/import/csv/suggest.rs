@@ -89,15 +89,21 @@ fn with_likely(fields: &[(Field, usize)], of: &Evidence<'_>) -> (Vec<(Field, usi
             reasons.push(format!("`{word}`"));
         }
     }
-    if !has_instant(&fields) {
-        let start = first_free(&fields, of.header);
-        fields.extend(start.map(|at| (Field::Column(Column::SubmitNs), at)));
-    }
     if !has(&fields, OP) {
         let cell = |at: usize| of.sample?.get(at);
         let names_op = |at: &usize| cell(*at).is_some_and(|cell| field::op(cell, None).is_ok());
         let named = free(&fields, of.header).find(names_op);
         fields.extend(named.map(|at| (OP, at)));
+    }
+    // Tracers print a row with its process when its request ends, as biosnoop does.
+    let column = |column| Field::Column(column);
+    let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
+    if tracer.iter().all(|field| has(&fields, *field)) {
+        for (field, _) in &mut fields {
+            if *field == column(Column::SubmitNs) {
+                *field = column(Column::CompleteNs);
+            }
+        }
     }
     fields.sort_by_key(|(_, at)| *at);
     (fields, reasons)
@@ -114,14 +120,20 @@ fn may_hold(field: Field, at: usize, of: &Evidence<'_>) -> bool {
 /// The map with the unit of lengths where it is needed, and what no header says.
 fn options(fields: &[(Field, usize)], of: &Evidence<'_>) -> String {
     let unit = lengths::missing_unit(fields, of);
-    let mut options = format!("--columns '{}'", typed(fields, of.header, unit));
+    let mut map = typed(fields, of.header, unit);
+    // A column that nothing tells to be the start is not named: typed as it stands, the line would
+    // import something else.
+    if !has_instant(fields) {
+        map = format!("submit_ns=COLUMN,{map}");
+    }
+    let mut options = format!("--columns '{}'", map.trim_end_matches(','));
     let is_bare = |(field, at): &&(Field, usize)| {
         let clock = of.sample.and_then(|row| Clock::recognise(row.get(*at)?));
         field.is_time() && clock.is_none() && unit_of(of.header.get(*at).unwrap_or("")).is_none()
     };
     if let Some((_, at)) = fields.iter().find(is_bare) {
         let unit = of.options.unit.or_else(|| unix_unit(of.sample?.get(*at)?));
-        options += &format!(" --unit {}", unit.unwrap_or(TimeUnit::Microseconds).name());
+        options += &format!(" --unit {}", unit.map_or("UNIT", TimeUnit::name));
     }
     if !has(fields, OP) {
         options += " --op read";
@@ -145,12 +157,6 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
 
 fn free(fields: &[(Field, usize)], header: &Cells) -> impl Iterator<Item = usize> {
     (0..header.count()).filter(|at| fields.iter().all(|(_, taken)| taken != at))
-}
-
-/// The first header that no field has, one with a unit of time before others.
-fn first_free(fields: &[(Field, usize)], header: &Cells) -> Option<usize> {
-    let bare = |at: &usize| unit_of(header.get(*at).unwrap_or_default()).is_none();
-    free(fields, header).min_by_key(bare)
 }
 
 /// The first field that a word of the header makes likely, and that goes with those there are.

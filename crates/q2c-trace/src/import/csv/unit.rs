@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use super::clock::{Clock, FORMS, is_like_clock};
 use super::field::Field;
-use super::guess::{size_unit, size_unit_of, time_unit, unit_of};
+use super::guess::{in_small, size_unit, size_unit_of, time_unit, unit_of};
 use super::plan::Wrong;
 use crate::Column;
 use crate::import::decimal::TimeUnit;
@@ -26,7 +26,7 @@ pub(super) enum Unit {
 impl Unit {
     /// The unit of the field that is written so behind a header in a map.
     pub(super) fn parse(field: Field, text: &str) -> Option<Unit> {
-        let name = text.trim().to_lowercase();
+        let name = in_small(text.trim());
         if field.is_time() {
             return time_unit(&name).map(Unit::Time);
         }

@@ -7,7 +7,7 @@
 mod row;
 mod volumes;
 
-use super::input::origin;
+use super::input::{self, origin};
 use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::sorter::Sorter;
 use crate::{Scan, TraceError};
@@ -36,12 +36,13 @@ pub fn to_fleet(
     (out, most): (&Path, NonZeroU64),
     stop: &AtomicBool,
 ) -> Result<FleetMeta, ImportError> {
+    let recordings = input::recordings(recordings);
     let hidden = hidden_beside(out)?;
     let folder = hidden.path();
     let mut sink = ByDevice::new((folder, out), stop);
-    let meta = match recordings {
+    let meta = match &recordings[..] {
         [path] => Input::recognise(path, format)?.read(path, options, &Scan::new(), &mut sink)?,
-        _ => several(recordings, format, options, &mut sink)?,
+        _ => several(&recordings, format, options, &mut sink)?,
     };
     let fleet = FleetMeta {
         sources: recordings.len() as u64,

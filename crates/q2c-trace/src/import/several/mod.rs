@@ -25,6 +25,8 @@ use std::thread;
 /// Most recordings at once. A merged trace can be merged again.
 const MOST: usize = 256;
 const BATCH: usize = 2048;
+/// Starts that lie further apart, ns, are of two clocks, even if these have the same name.
+const TEN_YEARS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
 /// Imports recordings, q2c traces among them, and hands their records on in the order of time.
 ///
@@ -98,6 +100,20 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
                     first.display()
                 ),
                 found: told(&origin),
+            });
+        }
+        if so_far.zero_ns.abs_diff(origin.zero_ns) > TEN_YEARS {
+            return Err(ImportError::Merge {
+                path: path.to_owned(),
+                expected: format!(
+                    "times within ten years of those in {} (import each alone: one clock may \
+                     count from 1970, the other from its own start)",
+                    first.display()
+                ),
+                found: format!(
+                    "a start {} years away",
+                    so_far.zero_ns.abs_diff(origin.zero_ns) / (TEN_YEARS / 10)
+                ),
             });
         }
         so_far.zero_ns = so_far.zero_ns.min(origin.zero_ns);

@@ -103,8 +103,14 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     let set = FileSet::find(&base).unwrap();
     assert_eq!(set.paths, ["0", "2", "10"].map(path));
     assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
-    let single = FileSet::find(&set.paths[0]).unwrap();
-    assert_eq!((single.paths.len(), single.missing.len()), (1, 0));
+    // The file of one CPU stands for all; one that is alone is the whole recording.
+    let part = FileSet::find(&set.paths[1]).unwrap();
+    assert_eq!((&part.paths, &part.base), (&set.paths, &set.base));
+    assert_eq!(part.named.as_ref(), Some(&set.paths[1]));
+    let other = folder.path().join("sdb.blktrace.0");
+    fs::write(&other, file(LITTLE_7, &two())).unwrap();
+    let single = FileSet::find(&other).unwrap();
+    assert_eq!((single.paths, single.named), (vec![other], None));
 }
 
 /// A process name may hold any bytes; at most sixteen of them are kept.

@@ -73,6 +73,8 @@ fn a_given_format() {
 0.000000030|C|RA|8+8||8:1|0|4
 ";
     let given = with_format(r"%T.%9t|%a|%d|%S+%n|%C|%M:%m|%p|%c\n");
+    let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+    tells(&told, "its format in --blkparse-format");
     let (records, meta) = import("blkparse", text.as_bytes(), &given).unwrap();
     assert_eq!(records.len(), 1);
     let record = &records[0];
