@@ -4,6 +4,8 @@ use super::{CaptureWish, OpenSite, ReplaySite};
 use q2c_capture::{CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
+use q2c_model::Fault;
+use q2c_result::Exit;
 use q2c_result::compare::NotCaptured;
 use q2c_stats::Histogram;
 use q2c_trace::recording::Recorded;
@@ -23,15 +25,28 @@ pub enum Capturing {
 }
 
 /// Decides whether a run on these sites is captured; where it may be, a recorder is tried.
-pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Capturing {
-    match wish {
+///
+/// # Errors
+/// A capture is asked for, and a site has no disk whose block layer could be captured.
+pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result<Capturing, Fault> {
+    Ok(match wish {
         CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
-        CaptureWish::By(by) => Capturing::By(by),
+        CaptureWish::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
+            None => Capturing::By(by),
+            Some(open) => return Err(no_disk(&open.site.name)),
+        },
         CaptureWish::WherePermitted => {
             let refusal = sites.iter().find_map(|open| refusal(roots, &open.site));
             refusal.map_or(Capturing::By(None), Capturing::Not)
         }
-    }
+    })
+}
+
+fn no_disk(name: &str) -> Fault {
+    let why = format!(
+        "capture the block layer: no disk of the kernel lies under {name}; leave --capture and --by out"
+    );
+    Fault::new(Exit::Usage, why)
 }
 
 fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
@@ -165,17 +180,20 @@ mod tests {
         let roots = Roots::live();
         let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
         let sites = [OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap()];
-        let (by, no_disk) = (
-            Some(CapturedBy::Tracefs),
-            NotCaptured::NoDisk("null".to_owned()),
-        );
         for (wish, decided) in [
-            (CaptureWish::WherePermitted, Capturing::Not(no_disk)),
-            (CaptureWish::Off, Capturing::Not(NotCaptured::NotAsked)),
-            (CaptureWish::By(by), Capturing::By(by)),
+            (
+                CaptureWish::WherePermitted,
+                NotCaptured::NoDisk("null".to_owned()),
+            ),
+            (CaptureWish::Off, NotCaptured::NotAsked),
         ] {
-            assert_eq!(capturing(&roots, wish, &sites), decided);
+            let capturing = capturing(&roots, wish, &sites).unwrap();
+            assert_eq!(capturing, Capturing::Not(decided));
         }
+        let asked = CaptureWish::By(Some(CapturedBy::Tracefs));
+        let refused = capturing(&roots, asked, &sites).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage);
+        assert!(refused.message().contains("under null"), "{refused}");
     }
 
     /// Ten reads of 100 us each, which the other device takes in four parts each.

@@ -11,8 +11,8 @@ use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Begin, CaptureWish, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
-    RunStart, SourceRequest, TraceSource, Variant,
+    self, Begin, Capturing, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
+    RunStart, SourceRequest, TraceSource, Variant, capturing,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
@@ -44,6 +44,10 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let open = site(args, &request, &source.facts)?;
     let roots = Roots::live();
     let sites = std::slice::from_ref(&open);
+    let capture = match capturing(&roots, request.wish, sites)? {
+        Capturing::By(by) => Some(by),
+        Capturing::Not(_) => None,
+    };
     let ready = PreparedReplay::new(&roots, &request, &source.facts, sites, args.trials)?;
     let begin = Begin::look(begun, &roots);
     let start = RunStart::new(&roots, ready.job, &source.name, &source.made_by, begin);
@@ -61,10 +65,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         all_trials: args.how.all_trials,
         repeats: 0,
         begin,
-        capture: match request.wish {
-            CaptureWish::By(by) => Some(by),
-            CaptureWish::Off | CaptureWish::WherePermitted => None,
-        },
+        capture,
         record: args.record.as_deref(),
     };
     let mut folder = created?;

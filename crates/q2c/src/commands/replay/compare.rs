@@ -33,7 +33,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let sources = traces.iter().map(|path| open(path.as_path()));
     let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
     let opens = opened(&requests[0], targets, &sources[0])?;
-    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens) {
+    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens)? {
         Capturing::By(by) => (Some(by), None),
         Capturing::Not(why) => (None, Some(why)),
     };
