@@ -139,6 +139,16 @@ impl<'a> Of<'a> {
     }
 
     fn trade(&self, what: &str, cell: &Cell, of: &Relative) -> String {
+        let reason = self.price(what, cell, of);
+        if self.above_polling() {
+            format!("Nothing keeps the floor, which is more than polling gives. {reason}")
+        } else {
+            self.instead(&reason)
+        }
+    }
+
+    /// What a method below the floor would free and cost, and how to have it all the same.
+    fn price(&self, what: &str, cell: &Cell, of: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
         let lost = (1.0 - of.iops.median) * 100.0;
         let (joined, costs) = if lost > 0.0 {
@@ -153,17 +163,12 @@ impl<'a> Of<'a> {
             format!("free {freed} % of a CPU {joined} ")
         });
         let freed = freed.unwrap_or_default();
-        let reason = format!(
+        format!(
             "{what} would {freed}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
             number(of.kiops_per_core.median),
             per_core_unit(of),
             (of.iops.median * 100.0).floor()
-        );
-        if self.above_polling() {
-            format!("Nothing keeps the floor, which is more than polling gives. {reason}")
-        } else {
-            self.instead(&reason)
-        }
+        )
     }
 
     /// A method to use, and what it gains.
@@ -349,21 +354,21 @@ impl<'a> Of<'a> {
         let ring = if aio {
             "libaio: look at the completion ring mapped at the context's address; no completion ends a sleep"
         } else {
-            "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep"
+            "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, or each completion ends the sleep"
         };
         let asked = self.recommended();
         let asked = asked.map_or(0.0, |cell| cell.measured.rates.effective_sleep_ns.median);
         let us = ((asked / 1e3) as u64).max(1);
         let device = self.device();
         vec![
-            format!("method hybrid:{policy} of q2c's engine is what was measured"),
+            format!("rule: hybrid:{policy}, as q2c ran it"),
             ring.to_owned(),
-            "thread: prctl(PR_SET_TIMERSLACK, 1); after the submission returned, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
+            "thread: prctl(PR_SET_TIMERSLACK, 1) once; after each submission clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
             format!(
-                "the rule asked {} per I/O here; a fixed sleep of that length does not follow the device when it changes",
+                "sleep: {} per I/O here; the rule follows the device, a fixed sleep does not",
                 duration(asked)
             ),
-            format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
+            format!("Linux 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
         ]
     }
 }

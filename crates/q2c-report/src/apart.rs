@@ -34,19 +34,23 @@ impl Apart {
 
     pub fn in_short(self) -> String {
         match self {
-            Apart::Told => "told apart".to_owned(),
-            Apart::Few(chance) => format!("chance in {:.0} % of the cases", chance * 100.0),
-            Apart::Overlap | Apart::Single | Apart::Unlike => "not told apart".to_owned(),
+            Apart::Told => "clearly".to_owned(),
+            Apart::Few(chance) => format!(
+                "too few trials: by chance in {:.0} % of cases",
+                chance * 100.0
+            ),
+            Apart::Overlap | Apart::Single | Apart::Unlike => "not clearly".to_owned(),
         }
     }
 
     pub fn words(self) -> String {
         let words = match self {
             Apart::Told => "All trials of the first are above all of these",
-            Apart::Few(_) => {
-                let chance = self.in_short();
+            Apart::Few(chance) => {
                 return format!(
-                    "All trials of the first are above all of these, but with so few that is {chance}"
+                    "All trials of the first are above all of these, but with so few that happens by chance in {:.0} % \
+                     of cases",
+                    chance * 100.0
                 );
             }
             Apart::Overlap => "Their trials overlap",

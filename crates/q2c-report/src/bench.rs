@@ -163,7 +163,7 @@ const COLUMNS: [(&str, &str); 10] = [
     ("interface, method", ""),
     ("jobs", ""),
     ("KIOPS", "iops"),
-    ("[min, max]", "iops"),
+    ("KIOPS\n[min, max]", "iops"),
     ("mean", "latency"),
     ("p50 / p99", "latency"),
     ("CPU\njobs+helpers", "cpu"),

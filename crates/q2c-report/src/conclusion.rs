@@ -6,9 +6,10 @@ use crate::bench::{Section, name, name_with_jobs, sections};
 use crate::course::jobs;
 use crate::document::Answer;
 use crate::invalid;
+use crate::phrase::when;
 use crate::quantity::{iops, median, number, range};
 use crate::said::Weight;
-use q2c_result::bench::{BenchCell, BenchResult, Curve, Measure};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve, Measure};
 
 pub(crate) fn conclusions(result: &BenchResult) -> Vec<Answer> {
     let sections = sections(result).into_iter();
@@ -37,14 +38,14 @@ fn on(result: &BenchResult, section: &Section) -> Vec<Answer> {
     if compared.len() == 1 {
         return vec![conclusion(&fastest, "was measured alone", &shape)];
     }
-    let mut all = vec![conclusion(&fastest, "reaches most", &shape)];
+    let mut all = vec![conclusion(&fastest, "is fastest", &shape)];
     // Where it is not known of a line, nobody can say which does most.
     let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
     let known = compared.iter().filter(is_known).map(|c| name(&c.point));
     let known: Vec<String> = known.collect();
     let of_all = compared.iter().all(|c| known.contains(&name(&c.point)));
     if let (true, Some(most)) = (of_all, Contest::of(&compared, Measure::KiopsPerCore)) {
-        let mut of_core = conclusion(&most, "does most for a core", "");
+        let mut of_core = conclusion(&most, "is best for a core", "");
         of_core.evidence.extend(price(most.first, fastest.first));
         all.push(of_core);
     }
@@ -63,6 +64,7 @@ struct Contest<'a> {
     also: Vec<&'a BenchCell>,
     /// What the trials say of all points of other lines.
     told: Vec<Apart>,
+    one_engine: bool,
 }
 
 impl<'a> Contest<'a> {
@@ -73,6 +75,7 @@ impl<'a> Contest<'a> {
         let median = |cell: &BenchCell| cell.figure(measure).median;
         cells.sort_by(|a, b| median(b).total_cmp(&median(a)));
         let first = *cells.first()?;
+        let one_engine = cells.iter().all(|c| c.point.engine == first.point.engine);
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
         let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
@@ -83,6 +86,7 @@ impl<'a> Contest<'a> {
             elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
             also: Vec::new(),
             told: cells.iter().map(|c| Apart::of(first, c, measure)).collect(),
+            one_engine,
         };
         for cell in cells {
             let above = |other| Apart::of(first, other, measure).is_above();
@@ -120,15 +124,31 @@ impl<'a> Contest<'a> {
             Measure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
         };
         let point = &self.first.point;
-        let words = format!("{} {does}: {figure} with {}", name(point), jobs(point.jobs));
+        let words = format!(
+            "{} {does}: {figure} with {}",
+            self.name(point),
+            jobs(point.jobs)
+        );
         let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
         let strongest = self.elsewhere.or(self.here);
         let Some(other) = self.named().find(doubted).or(strongest) else {
             return words;
         };
         let (times, apart) = (number(best / median(other)), self.apart(other).in_short());
-        let other = name_with_jobs(&other.point);
-        format!("{words}. That is {times} times {other} ({apart})")
+        let other = &other.point;
+        let elsewhere = format!(" with {}", jobs(other.jobs));
+        let elsewhere = when(other.jobs != point.jobs, &elsewhere);
+        let other = self.name(other);
+        format!("{words}, {times} times {other}{elsewhere} ({apart})")
+    }
+
+    /// The interface and the method, or the method alone where all points have one interface.
+    fn name(&self, point: &BenchPoint) -> String {
+        if self.one_engine {
+            point.method.to_string()
+        } else {
+            name(point)
+        }
     }
 
     fn evidence(&self) -> Vec<String> {

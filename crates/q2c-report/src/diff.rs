@@ -1,7 +1,7 @@
 //! The report of `q2c diff`.
 
 use crate::document::{Answer, Document, Reported, Section};
-use crate::phrase::{listed, some_listed};
+use crate::phrase::{counted, listed, some_listed};
 use crate::quantity::{self, duration, number, or_nothing, percent};
 use crate::said::{Said, Table, Weight};
 use q2c_result::diff::{
@@ -11,6 +11,8 @@ use q2c_result::figures::FigureUnit;
 use q2c_stats::Interval;
 
 const FACTS: usize = 20;
+/// Most figures that break a limit and are named.
+const LISTED: usize = 8;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
@@ -22,13 +24,13 @@ impl Reported for DiffResult {
         };
         let (told, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
             self.figures.iter().partition(|of| tells(of));
-        let limits = self.limits.iter().map(|of| {
-            let kept = of.broken.is_empty();
-            Said::new(
-                if kept { Weight::Good } else { Weight::Bad },
-                "limit",
-                limit(of),
-            )
+        let limits = self.limits.iter().flat_map(|of| {
+            let weight = if of.broken.is_empty() {
+                Weight::Good
+            } else {
+                Weight::Bad
+            };
+            Said::each(weight, "limit", limit_lines(of))
         });
         let simulated = match (self.a.simulated, self.b.simulated) {
             (true, false) => Some("A was simulated, B was measured on a real machine."),
@@ -88,19 +90,28 @@ fn verdict(result: &DiffResult) -> String {
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
     let all = result.figures.len();
     let most = |says| most(result, says);
-    let first = match (worse, better) {
+    let count_of = |n: usize, how: &str| format!("{how} in {n} of {all} figures");
+    match (worse, better) {
         (0, 0) if count(DiffSays::Single) == all && all > 0 => {
-            "single values, which tell nothing apart".to_owned()
+            "Single values, which tell nothing apart".to_owned()
         }
-        (0, 0) => "no figure is better or worse".to_owned(),
-        (0, _) => format!("B is better: {}", most(DiffSays::Better)),
-        (_, 0) => format!("B is worse: {}", most(DiffSays::Worse)),
-        _ => {
-            let (worse, better) = (most(DiffSays::Worse), most(DiffSays::Better));
-            format!("B is worse in some and better in others: {worse}; {better}")
-        }
-    };
-    format!("{first}; of {all} figures {worse} worse, {better} better")
+        (0, 0) => format!("No figure of {all} is better or worse"),
+        (0, _) => format!(
+            "B is {}. Most: {}",
+            count_of(better, "better"),
+            most(DiffSays::Better)
+        ),
+        (_, 0) => format!(
+            "B is {}. Most: {}",
+            count_of(worse, "worse"),
+            most(DiffSays::Worse)
+        ),
+        _ => format!(
+            "B is {}, better in {better}. Worst: {}",
+            count_of(worse, "worse"),
+            most(DiffSays::Worse)
+        ),
+    }
 }
 
 fn most(result: &DiffResult, says: DiffSays) -> String {
@@ -126,14 +137,13 @@ fn value(of: &Interval, unit: FigureUnit) -> String {
     let value = of.median;
     match unit {
         FigureUnit::PerSecond => quantity::iops(value),
-        FigureUnit::ThousandPerSecond => format!("{} K", number(value)),
+        FigureUnit::ThousandPerSecond | FigureUnit::Number => number(value),
         FigureUnit::Nanoseconds => duration(value),
         FigureUnit::Seconds => quantity::seconds(value),
         FigureUnit::Share => percent(value),
         FigureUnit::Percent => format!("{} %", number(value)),
         FigureUnit::Cpus => format!("{} CPUs", number(value)),
         FigureUnit::Bytes => q2c_model::Bytes(value as u64).to_string(),
-        FigureUnit::Number => number(value),
     }
 }
 
@@ -179,10 +189,24 @@ fn changed(fact: &ChangedFact) -> String {
 /// A limit, and what breaks it.
 #[must_use]
 pub fn limit(limit: &JudgedLimit) -> String {
-    match some_listed(limit.broken.iter().map(broken)) {
-        None => format!("{}: kept by {} figures", limit.asked, limit.figures),
-        Some(broken) => format!("{}: broken by {broken}", limit.asked),
+    limit_lines(limit).join("; ")
+}
+
+/// The limit, then a line for each figure that breaks it, or for as many as are listed.
+fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
+    let (asked, all) = (&limit.asked, limit.figures);
+    if limit.broken.is_empty() {
+        return vec![format!("{asked}: kept by {}", counted(all, "figure"))];
     }
+    if let [one] = &limit.broken[..] {
+        return vec![format!("{asked}: broken by {}", broken(one))];
+    }
+    let broken = limit.broken.len();
+    let first = format!("{asked}: broken by {broken} of {}", counted(all, "figure"));
+    let shown = limit.broken.iter().take(LISTED).map(self::broken);
+    let more = broken.saturating_sub(LISTED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    std::iter::once(first).chain(shown).chain(more).collect()
 }
 
 fn broken(of: &BrokenFigure) -> String {

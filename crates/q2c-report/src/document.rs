@@ -26,6 +26,12 @@ use std::cell::OnceCell;
 pub trait Reported {
     /// Makes the content of its report.
     fn document(&self) -> Document<'_>;
+
+    /// What in a result from a file points nowhere, such as the index of a trace that it does not
+    /// have.
+    fn points_nowhere(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The content of a report.

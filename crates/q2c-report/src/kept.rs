@@ -182,7 +182,10 @@ fn read_as<T: Readable>(
     figures: Option<fn(&T) -> FigureTable>,
     text: &str,
 ) -> serde_json::Result<Box<dyn Kept>> {
-    let result = serde_json::from_str(text)?;
+    let result: T = serde_json::from_str(text)?;
+    if let Some(what) = result.points_nowhere() {
+        return Err(serde::de::Error::custom(what));
+    }
     Ok(Box::new(KeptResult {
         schema,
         figures,

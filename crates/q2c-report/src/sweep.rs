@@ -42,6 +42,27 @@ impl Reported for SweepResult {
         let speed = Section::new("Speed").told([Said::plain("speed", speed)]);
         of.section(speed.folded()).warnings(&self.warnings)
     }
+
+    fn points_nowhere(&self) -> Option<&'static str> {
+        let is_input = |input: usize| input < self.inputs.len();
+        let is_cell_of = |input: usize, index: usize| {
+            let cell = self.cells.get(index);
+            cell.is_some_and(|cell| cell.input == input)
+        };
+        let is_whole = |answer: &SweepAnswer| {
+            let mut indices = answer.pareto.iter().chain(&answer.best);
+            is_input(answer.input) && indices.all(|&index| is_cell_of(answer.input, index))
+        };
+        if !self.cells.is_sorted_by_key(|cell| cell.input) {
+            Some("cells that are not trace by trace")
+        } else if !self.cells.iter().all(|cell| is_input(cell.input)) {
+            Some("a cell of a trace that is not there")
+        } else if !self.answers.iter().all(is_whole) {
+            Some("an answer of a trace or with a cell that is not there")
+        } else {
+            None
+        }
+    }
 }
 
 /// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
@@ -124,6 +145,8 @@ fn about_input(result: &SweepResult, index: usize) -> String {
 fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
     let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
     all.push(within_limits(result, answer));
+    let best = answer.best.and_then(|best| result.cells.get(best));
+    all.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
     all.extend(Said::each(
         Weight::Caution,
         "caveat",
@@ -179,15 +202,10 @@ fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
 
 fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
-        let words = [
-            with_figures(cell, answer),
-            "Of those within 0.5 % of the most it misses least".to_owned(),
-            of_oracle(answer.of_oracle, &cell.gives),
-            of_linux(answer, &cell.gives),
-        ];
         let by = label::objective(&result.objective);
         let what = format!("best by {by} within the limits");
-        return Said::good(&what, words.join(". "));
+        let polling = beside_polling(&cell.gives, &answer.poll);
+        return Said::good(&what, format!("{}, {polling}", cell.policy));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
     let words = nearest.map(|cell| {
@@ -204,6 +222,21 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
         "no configuration keeps the limits",
         words.unwrap_or_else(none),
     )
+}
+
+/// Why this configuration was chosen, and how it compares with what else is known.
+fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Said> {
+    let tied = "of all within 0.5 % of the best figure it misses least".to_owned();
+    let interrupt = answer.interrupt.as_ref();
+    let interrupt = interrupt.map(|gives| beside(&cell.gives, gives, "interrupts", "their"));
+    let reasons = [
+        ("chosen", Some(tied)),
+        ("interrupts", interrupt),
+        ("oracle", Some(of_oracle(answer.of_oracle, &cell.gives))),
+        ("Linux's rule", Some(of_linux(answer, &cell.gives))),
+    ];
+    let reasons = reasons.into_iter();
+    reasons.filter_map(|(what, words)| Some(Said::plain(what, words?)))
 }
 
 fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
@@ -412,6 +445,40 @@ mod tests {
         assert!(more.ends_with("(98.7 % missed)"), "{more}");
         assert_eq!(told(Some(-0.1)), "It takes more CPU than classic polling");
         assert_eq!(told(None), "The oracle saves no CPU here");
+    }
+
+    #[test]
+    fn what_points_nowhere_is_named() {
+        let of = |input: usize| SimCell {
+            input,
+            ..SimCell::default()
+        };
+        let result = |inputs: &[usize], answer: SweepAnswer| SweepResult {
+            inputs: vec![SweepInput::default(); 2],
+            cells: inputs.iter().copied().map(of).collect(),
+            answers: vec![answer],
+            ..SweepResult::default()
+        };
+        let answer = |input, best, pareto: &[usize]| SweepAnswer {
+            input,
+            best,
+            pareto: pareto.to_vec(),
+            ..SweepAnswer::default()
+        };
+        let whole = answer(1, Some(1), &[1, 2]);
+        let names = |inputs: &[usize], answer| result(inputs, answer).points_nowhere();
+        assert_eq!(names(&[0, 1, 1], whole.clone()), None);
+        let words = names(&[1, 0, 1], whole.clone()).unwrap();
+        assert!(words.contains("trace by trace"));
+        assert!(names(&[0, 1, 2], whole).unwrap().contains("a cell of a"));
+        for wrong in [
+            answer(2, None, &[]),
+            answer(0, Some(3), &[]),
+            answer(0, Some(1), &[]),
+            answer(1, None, &[0]),
+        ] {
+            assert!(names(&[0, 1, 1], wrong).unwrap().contains("an answer of"));
+        }
     }
 
     fn cell(rule: &str, kiops_per_core: f64) -> SimCell {

@@ -55,9 +55,12 @@ impl Interval {
     /// Probability that all trials of one of two equal sides of this size lie above the other's.
     #[must_use]
     pub fn above_by_chance(&self, other: &Interval) -> f64 {
-        let (n, m) = (self.trials, other.trials);
-        // C(n + m, n) is the product of (m + i) / i.
-        let orders: f64 = (1..=n).map(|i| f64::from(m + i) / f64::from(i)).product();
+        let few = self.trials.min(other.trials);
+        let many = f64::from(self.trials.max(other.trials));
+        // C(few + many, few) is the product of (many + i) / i. No factor is below 2, so that it is
+        // beyond all numbers after 1,024 of them.
+        let factors = (1..=few.min(1_024)).map(f64::from).map(|i| (many + i) / i);
+        let orders: f64 = factors.product();
         (2.0 / orders).min(1.0)
     }
 }
@@ -92,6 +95,15 @@ mod tests {
         assert!((chance(3, 3) - 0.1).abs() < 1e-12);
         assert!((chance(2, 3) - 0.2).abs() < 1e-12);
         assert_eq!(chance(1, 1), 1.0);
+        let trials = |trials| Interval {
+            trials,
+            ..Interval::default()
+        };
+        let most = trials(u32::MAX);
+        assert_eq!(most.above_by_chance(&most), 0.0);
+        // C(2^32, 1) is 2^32.
+        let one_of_most = 2.0 / 4_294_967_296.0;
+        assert_eq!(most.above_by_chance(&trials(1)), one_of_most);
     }
 
     #[test]

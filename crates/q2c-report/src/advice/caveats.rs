@@ -4,7 +4,10 @@ use super::Of;
 use crate::quantity::{number, percent};
 use crate::{invalid, label};
 use q2c_policy::Method;
-use q2c_result::tune::{MethodName, Undecided};
+use q2c_result::tune::{MethodName, Undecided, WORTH};
+
+/// A rule that misses a larger share of the completions is told to do so.
+const MOST_MISSED: f64 = 0.5;
 
 impl Of<'_> {
     pub(super) fn caveats(&self) -> Vec<String> {
@@ -15,7 +18,28 @@ impl Of<'_> {
         caveats.extend(self.below_floor());
         caveats.extend(self.following());
         caveats.extend(self.elsewhere());
+        caveats.extend(self.interrupts_gain_more());
+        caveats.extend(self.misses_most());
         caveats
+    }
+
+    /// Interrupts below the floor that would do more for a core than the method to be used.
+    fn interrupts_gain_more(&self) -> Option<String> {
+        let own = self.recommended().filter(|cell| cell.sleeping)?.relative?;
+        let cell = self.cell(&Method::INTERRUPT)?;
+        let of = cell.relative.filter(|of| of.cores == own.cores)?;
+        let gains = of.kiops_per_core.median > WORTH * own.kiops_per_core.median;
+        let is_below = of.iops.median < self.recommendation.floor;
+        (gains && is_below).then(|| self.price("Interrupts", cell, &of))
+    }
+
+    fn misses_most(&self) -> Option<String> {
+        let own = self.recommended().filter(|cell| cell.sleeping)?;
+        let missed = own.measured.rates.miss_rate.median;
+        (missed > MOST_MISSED).then(|| {
+            let missed = percent(missed);
+            format!("It misses {missed} of the completions: it wakes after them.")
+        })
     }
 
     /// What disturbed the trials of this block size.

@@ -53,6 +53,18 @@ const UNREADABLE: &str = "(() => {
   return [...new Set(found)];
 })()";
 
+/// How much of the first section's chart lies above the end of the first screen, 0 to 1; 1 where
+/// that section has none.
+const FIRST_CHART: &str = "(() => {
+  window.scrollTo(0, 0);
+  const first = document.querySelector('main > section, main > details')?.querySelector('.chart');
+  if (!first) return 1;
+  const box = first.getBoundingClientRect();
+  return Math.min(1, (window.innerHeight - box.top) / box.height);
+})()";
+/// So much of that chart is on a desk's first screen at least.
+const SEEN_AT_ONCE: f64 = 0.25;
+
 /// Draws every chart of every tab, as for paper.
 const EVERYTHING: &str = "(async () => {
   for (const chart of document.querySelectorAll('[data-chart]')) {
@@ -82,6 +94,10 @@ fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall
                 found.push(format!("{width} {}: {unreadable:#}", scheme.name()));
             }
             page.picture(&format!("{name}-{width}-{}", scheme.name()));
+        }
+        let seen = page.evaluate(FIRST_CHART).as_f64();
+        if (width, height) == SCREENS[0] && seen.is_none_or(|seen| seen < SEEN_AT_ONCE) {
+            found.push(format!("the first screen has {seen:?} of the first chart"));
         }
         let tall = page.evaluate("document.documentElement.scrollHeight");
         if let Some(most) = most_tall.filter(|most| tall.as_u64() > Some(*most)) {

@@ -71,13 +71,13 @@ fn text(result: &BenchResult) -> String {
 fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
     let text = text(&real(5));
     for words in [
-        "depth 8: libaio poll has the highest median: 81.0 K IOPS with 2 jobs. That is 1.14 times \
-         io_uring poll with 2 jobs (not told apart) · Next there: io_uring poll with 2 jobs, 71.3 KIOPS \
+        "depth 8: libaio poll has the highest median: 81.0 K IOPS with 2 jobs, 1.14 times \
+         io_uring poll (not clearly) · Next there: io_uring poll with 2 jobs, 71.3 KIOPS \
          [69.5, 89.7] against 81.0 KIOPS [80.7, 90.7]. Their trials overlap · Best of the others: \
          io_uring poll with 1 job, 71.9 KIOPS [71.6, 75.0] against 81.0 KIOPS [80.7, 90.7]. All trials \
          of the first are above all of these ▸",
-        "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core with 1 job. That is 1.27 \
-         times libaio interrupt with 1 job (not told apart)",
+        "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core with 1 job, 1.27 \
+         times libaio interrupt (not clearly)",
         "libaio poll with 2 jobs, first in IOPS, has 40.8 KIOPS/core [40.7, 45.6]",
         // The best of the others has as many jobs, so it is named once.
         "Next there: io_uring poll with 2 jobs, 36.3 KIOPS [35.7, 38.5] against 38.4 KIOPS \
@@ -92,8 +92,8 @@ fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
 #[test]
 fn few_trials_are_told_beside_what_they_tell() {
     let few = text(&real(3));
-    let chance = "All trials of the first are above all of these, but with so few that is chance in \
-                  10 % of the cases";
+    let chance = "All trials of the first are above all of these, but with so few that happens by \
+                  chance in 10 % of cases";
     assert!(few.contains(chance), "{few}");
     let lead = "lead: trials are few: two equal methods come apart like this in 10 % of the cases; \
                 with 4 trials in 3 %";
@@ -125,7 +125,7 @@ fn the_best_is_not_told_apart_while_any_other_overlaps() {
     result.cells[rival].iops.max = 75e3;
     let told = text(&result);
     assert!(
-        told.contains("libaio poll reaches most: 81.0 K IOPS"),
+        told.contains("libaio poll is fastest: 81.0 K IOPS"),
         "{told}"
     );
     let weak = at(&result, "libaio", "interrupt", 2);

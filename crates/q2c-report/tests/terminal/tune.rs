@@ -377,5 +377,5 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
         2,
         "{fields:?}"
     );
-    assert!(!text.contains("does most for a core"), "{text}");
+    assert!(!text.contains("is best for a core"), "{text}");
 }

@@ -20,7 +20,7 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
         "sim:1ms --fail-if iops>1100 --fail-if p50<0.9ms",
     );
     assert_eq!(kept.code, 0, "{}", kept.stderr);
-    has_words(&kept.stderr, &["limit iops>1100: kept by 1 figures"]);
+    has_words(&kept.stderr, &["limit iops>1100: kept by 1 figure"]);
     let early = run_in(folder.path());
 
     let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";

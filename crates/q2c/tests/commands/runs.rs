@@ -71,7 +71,7 @@ fn runs_are_listed_and_compared() {
     assert_eq!(none.code, 2, "{}", none.stderr);
     assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
     let text = q2c(folder.path(), &["diff", &early, &late]).done();
-    assert!(text.contains("\n▸ B is worse:"), "{text}");
+    assert!(text.contains("\n▸ B is worse in"), "{text}");
     let ticket = q2c(folder.path(), &["diff", &early, &late, "--format", "md"]).done();
     assert!(ticket.contains("| figure | A | B |"), "{ticket}");
     // It is drawn again from its JSON.
@@ -112,7 +112,10 @@ fn results_of_two_kinds_are_not_compared() {
     );
     // A trace is analysed, and alike with itself.
     let same = q2c(folder.path(), &["diff", "list.trace", "list.trace"]).done();
-    assert!(same.contains("0 worse, 0 better"), "{same}");
+    assert!(
+        same.contains("▸ Single values, which tell nothing apart\n"),
+        "{same}"
+    );
     let wrong = q2c(folder.path(), &["diff", "a", "b", "--fail-if", "p99+5%"]);
     assert_eq!(wrong.code, 2, "{}", wrong.stderr);
     assert!(

@@ -39,7 +39,7 @@ impl<W: Write> Progress for LineProgress<W> {
         }
         let skipped = match std::mem::take(&mut self.skipped) {
             0 => String::new(),
-            n => format!(" [{n} more before]"),
+            n => format!(" (before it {n} lines left out)"),
         };
         // A failed write must not end the run: the reader may have closed its pipe.
         let _ = writeln!(self.out, "{event}{skipped}");
@@ -81,8 +81,9 @@ mod tests {
             lines.event(&event);
         }
         let line = "4 KiB poll, trial 1: took 0.5 s, 2.000 s (1 of 4, 12 s left)";
-        let expected =
-            format!("{line}\n{line} [2 more before]\nthe budget is short [1 more before]\n");
+        let expected = format!(
+            "{line}\n{line} (before it 2 lines left out)\nthe budget is short (before it 1 lines left out)\n"
+        );
         assert_eq!(String::from_utf8(lines.out).unwrap(), expected);
     }
 }
