@@ -147,7 +147,8 @@ impl<'a> Of<'a> {
         }
     }
 
-    /// What a method below the floor would free and cost, and how to have it all the same.
+    /// A sentence on what a method below the floor would free and cost, and one on the option that
+    /// allows it.
     fn price(&self, what: &str, cell: &Cell, of: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
         let lost = (1.0 - of.iops.median) * 100.0;
@@ -365,7 +366,7 @@ impl<'a> Of<'a> {
             ring.to_owned(),
             "thread: prctl(PR_SET_TIMERSLACK, 1) once; after each submission clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
             format!(
-                "sleep: {} per I/O here; the rule follows the device, a fixed sleep does not",
+                "sleep: {} per I/O here; a fixed sleep of that length does not follow the device",
                 duration(asked)
             ),
             format!("Linux 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),

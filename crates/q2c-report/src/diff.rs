@@ -11,8 +11,6 @@ use q2c_result::figures::FigureUnit;
 use q2c_stats::Interval;
 
 const FACTS: usize = 20;
-/// Most figures that break a limit and are named.
-const LISTED: usize = 8;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
@@ -90,25 +88,21 @@ fn verdict(result: &DiffResult) -> String {
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
     let all = result.figures.len();
     let most = |says| most(result, says);
-    let count_of = |n: usize, how: &str| format!("{how} in {n} of {all} figures");
     match (worse, better) {
         (0, 0) if count(DiffSays::Single) == all && all > 0 => {
             "Single values, which tell nothing apart".to_owned()
         }
         (0, 0) => format!("No figure of {all} is better or worse"),
         (0, _) => format!(
-            "B is {}. Most: {}",
-            count_of(better, "better"),
+            "B is better in {better} of {all} figures. Most: {}",
             most(DiffSays::Better)
         ),
         (_, 0) => format!(
-            "B is {}. Most: {}",
-            count_of(worse, "worse"),
+            "B is worse in {worse} of {all} figures. Most: {}",
             most(DiffSays::Worse)
         ),
         _ => format!(
-            "B is {}, better in {better}. Worst: {}",
-            count_of(worse, "worse"),
+            "B is worse in {worse} of {all} figures, better in {better}. Worst: {}",
             most(DiffSays::Worse)
         ),
     }
@@ -192,7 +186,7 @@ pub fn limit(limit: &JudgedLimit) -> String {
     limit_lines(limit).join("; ")
 }
 
-/// The limit, then a line for each figure that breaks it, or for as many as are listed.
+/// The limit, then a line for each figure that breaks it.
 fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
     let (asked, all) = (&limit.asked, limit.figures);
     if limit.broken.is_empty() {
@@ -201,12 +195,10 @@ fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
     if let [one] = &limit.broken[..] {
         return vec![format!("{asked}: broken by {}", broken(one))];
     }
-    let broken = limit.broken.len();
-    let first = format!("{asked}: broken by {broken} of {}", counted(all, "figure"));
-    let shown = limit.broken.iter().take(LISTED).map(self::broken);
-    let more = broken.saturating_sub(LISTED);
-    let more = (more > 0).then(|| format!("and {more} more"));
-    std::iter::once(first).chain(shown).chain(more).collect()
+    let count = limit.broken.len();
+    let first = format!("{asked}: broken by {count} of {}", counted(all, "figure"));
+    let each = limit.broken.iter().map(broken);
+    std::iter::once(first).chain(each).collect()
 }
 
 fn broken(of: &BrokenFigure) -> String {

@@ -27,8 +27,8 @@ pub trait Reported {
     /// Makes the content of its report.
     fn document(&self) -> Document<'_>;
 
-    /// What in a result from a file points nowhere, such as the index of a trace that it does not
-    /// have.
+    /// The part of a result from a file whose index points nowhere, in words. Drawing relies on
+    /// there being none.
     fn points_nowhere(&self) -> Option<&'static str> {
         None
     }

@@ -135,9 +135,10 @@ pub fn show_as(
     as_json: bool,
     text: impl FnOnce(Screen) -> String,
 ) -> Result<Exit, Fault> {
-    match as_json {
-        true => print_json(result)?,
-        false => print(&text(screen()))?,
+    if as_json {
+        print_json(result)?;
+    } else {
+        print(&text(screen()))?;
     }
     Ok(Exit::Done)
 }

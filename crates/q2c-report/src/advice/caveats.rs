@@ -6,7 +6,7 @@ use crate::{invalid, label};
 use q2c_policy::Method;
 use q2c_result::tune::{MethodName, Undecided, WORTH};
 
-/// A rule that misses a larger share of the completions is told to do so.
+/// A rule that misses a larger share of the completions has a caveat.
 const MOST_MISSED: f64 = 0.5;
 
 impl Of<'_> {
@@ -23,23 +23,23 @@ impl Of<'_> {
         caveats
     }
 
-    /// Interrupts below the floor that would do more for a core than the method to be used.
+    /// The price of interrupts, where they are below the floor and would do more for a core than
+    /// the recommended rule.
     fn interrupts_gain_more(&self) -> Option<String> {
-        let own = self.recommended().filter(|cell| cell.sleeping)?.relative?;
-        let cell = self.cell(&Method::INTERRUPT)?;
-        let of = cell.relative.filter(|of| of.cores == own.cores)?;
-        let gains = of.kiops_per_core.median > WORTH * own.kiops_per_core.median;
-        let is_below = of.iops.median < self.recommendation.floor;
-        (gains && is_below).then(|| self.price("Interrupts", cell, &of))
+        let rule = self.recommended().filter(|cell| cell.sleeping)?.relative?;
+        let interrupts = self.cell(&Method::INTERRUPT)?;
+        let relative = interrupts.relative.filter(|it| it.cores == rule.cores)?;
+        let gains = relative.kiops_per_core.median > WORTH * rule.kiops_per_core.median;
+        let is_below = relative.iops.median < self.recommendation.floor;
+        (gains && is_below).then(|| self.price("Interrupts", interrupts, &relative))
     }
 
     fn misses_most(&self) -> Option<String> {
-        let own = self.recommended().filter(|cell| cell.sleeping)?;
-        let missed = own.measured.rates.miss_rate.median;
-        (missed > MOST_MISSED).then(|| {
-            let missed = percent(missed);
-            format!("It misses {missed} of the completions: it wakes after them.")
-        })
+        let rule = self.recommended().filter(|cell| cell.sleeping)?;
+        let miss_rate = rule.measured.rates.miss_rate.median;
+        let missed = percent(miss_rate);
+        (miss_rate > MOST_MISSED)
+            .then(|| format!("It misses {missed} of the completions: it wakes after them."))
     }
 
     /// What disturbed the trials of this block size.

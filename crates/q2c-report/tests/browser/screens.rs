@@ -62,7 +62,7 @@ const FIRST_CHART: &str = "(() => {
   const box = first.getBoundingClientRect();
   return Math.min(1, (window.innerHeight - box.top) / box.height);
 })()";
-/// So much of that chart is on a desk's first screen at least.
+/// The first screen of a desk shows at least this share of that chart.
 const SEEN_AT_ONCE: f64 = 0.25;
 
 /// Draws every chart of every tab, as for paper.

@@ -62,16 +62,15 @@ impl Input {
         let is_plain = !packed && !stdin && path.is_file();
         let path = source_name(path);
         let head = head(&mut *source).map_err(read_error(path))?;
-        // A CPU without events leaves an empty file, beside which those of the others lie.
-        let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
-        if head.is_empty()
-            && may_be_part
-            && let Ok(files) = FileSet::find(path)
-            && files.named.is_some()
-        {
-            return Ok(Input::Blktrace(files));
-        }
         if head.is_empty() {
+            // A CPU without events leaves an empty file, beside which those of the others lie.
+            let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
+            if may_be_part
+                && let Ok(files) = FileSet::find(path)
+                && files.named.is_some()
+            {
+                return Ok(Input::Blktrace(files));
+            }
             return Err(ImportError::NoBytes {
                 path: path.to_owned(),
             });

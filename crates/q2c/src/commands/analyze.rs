@@ -107,9 +107,10 @@ pub fn window(text: &str) -> Result<Window, String> {
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let (from, to) = (time(from)?, time(to)?);
-    match from < to {
-        true => Ok(Window { from, to }),
-        false => Err(expected()),
+    if from < to {
+        Ok(Window { from, to })
+    } else {
+        Err(expected())
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 /// blkparse's default format, for the columns with which all lines begin.
 const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
 
-/// Text of another format breaks in one of so many lines.
-const FIRST: u64 = 8;
+/// The first lines of a text tell whether it is of the default format.
+const FIRST_LINES: u64 = 8;
 
 /// Whether the first lines all fit the default format and at least one of them is an event.
 fn sniff(head: &[u8]) -> bool {
@@ -50,7 +50,7 @@ fn sniff(head: &[u8]) -> bool {
     let lines = lines.filter(|line| !line.trim_ascii().is_empty());
     let mut events = 0;
     let is_event = |line: &[u8]| matches!(line::of(line, &form), Ok(Line::Event(..)));
-    let mut first = lines.take(FIRST as usize);
+    let mut first = lines.take(FIRST_LINES as usize);
     first.all(|line| {
         events += usize::from(is_event(line));
         line::of(line, &form).is_ok()
@@ -84,7 +84,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut meta = read.map_err(|mut error| {
         if let ImportError::Line { line, found, .. } = &mut error
             && is_default
-            && *line <= FIRST
+            && *line <= FIRST_LINES
         {
             found
                 .push_str(" (text that was printed with -f needs its format in --blkparse-format)");

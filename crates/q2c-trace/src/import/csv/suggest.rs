@@ -95,18 +95,24 @@ fn with_likely(fields: &[(Field, usize)], of: &Evidence<'_>) -> (Vec<(Field, usi
         let named = free(&fields, of.header).find(names_op);
         fields.extend(named.map(|at| (OP, at)));
     }
-    // Tracers print a row with its process when its request ends, as biosnoop does.
-    let column = |column| Field::Column(column);
-    let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
-    if tracer.iter().all(|field| has(&fields, *field)) {
-        for (field, _) in &mut fields {
-            if *field == column(Column::SubmitNs) {
-                *field = column(Column::CompleteNs);
-            }
-        }
-    }
+    stamp_by_ends(&mut fields);
     fields.sort_by_key(|(_, at)| *at);
     (fields, reasons)
+}
+
+/// Takes the times of a tracer as ends: it prints a row, with the process, when a request ends, as
+/// biosnoop does.
+fn stamp_by_ends(fields: &mut [(Field, usize)]) {
+    let column = |column| Field::Column(column);
+    let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
+    if !tracer.iter().all(|field| has(fields, *field)) {
+        return;
+    }
+    for (field, _) in fields {
+        if *field == column(Column::SubmitNs) {
+            *field = column(Column::CompleteNs);
+        }
+    }
 }
 
 /// Whether the first row's cell may be one of the field.

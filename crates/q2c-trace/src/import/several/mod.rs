@@ -102,7 +102,8 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
                 found: told(&origin),
             });
         }
-        if so_far.zero_ns.abs_diff(origin.zero_ns) > TEN_YEARS {
+        let distance_ns = so_far.zero_ns.abs_diff(origin.zero_ns);
+        if distance_ns > TEN_YEARS {
             return Err(ImportError::Merge {
                 path: path.to_owned(),
                 expected: format!(
@@ -110,10 +111,7 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
                      count from 1970, the other from its own start)",
                     first.display()
                 ),
-                found: format!(
-                    "a start {} years away",
-                    so_far.zero_ns.abs_diff(origin.zero_ns) / (TEN_YEARS / 10)
-                ),
+                found: format!("a start {} years away", distance_ns / (TEN_YEARS / 10)),
             });
         }
         so_far.zero_ns = so_far.zero_ns.min(origin.zero_ns);

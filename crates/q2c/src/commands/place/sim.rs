@@ -90,10 +90,10 @@ fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
     let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
     let time = |text: &str| parse_duration(text.trim()).map_err(|e| e.to_string());
     let (runs, sleeps) = (time(runs)?, time(sleeps)?);
-    match runs.0 > 0 && sleeps.0 > 0 {
-        true => Ok((runs, sleeps)),
-        false => Err(format!("expected durations above 0, found `{text}`")),
+    if runs.0 == 0 || sleeps.0 == 0 {
+        return Err(format!("expected durations above 0, found `{text}`"));
     }
+    Ok((runs, sleeps))
 }
 
 const STARTS: u32 = 100;
