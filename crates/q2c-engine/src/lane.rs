@@ -103,7 +103,7 @@ impl<T: Time> Lane<'_, T> {
             let sample = one(self, request)?;
             self.record(sample);
             if let Some(think) = &mut self.think {
-                think.begin(sample.reaped_ns());
+                think.begin(sample);
             }
             if sample.reaped_ns() >= end || self.stop.load(Ordering::Relaxed) {
                 return Ok(());

@@ -99,7 +99,10 @@ impl Tune<'_> {
             progress.event(&note(&format!("{}: {}", none.method, none.reason)));
         }
         let kernel = unavailable.is_none();
-        let thinking = think::thinking(self.workload, self.spec.think, &calibration);
+        let thinking = Workload {
+            think: self.spec.think,
+            ..self.workload.clone()
+        };
         let tune = Tune {
             workload: &thinking,
             ..*self

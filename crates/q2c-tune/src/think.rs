@@ -1,36 +1,9 @@
-//! Think times: how they are made, and their CPU time. Every lane sleeps in them, whatever it does
-//! while an I/O is in flight; the calibration tells what a sleep costs and how late it ends, and
-//! the polled slices of a trial show it.
+//! The CPU time of think times. Every lane sleeps in them, whatever it does while an I/O is in
+//! flight; the calibration tells what a sleep costs, and the polled slices of a trial show it.
 
 use super::outcome::TrialOutcome;
 use q2c_model::{CostModel, Nanos};
-use q2c_result::tune::Calibration;
 use q2c_sim::Recording;
-use q2c_workbench::workload::Workload;
-
-const LEAST: Nanos = Nanos::from_micros(1);
-
-pub(super) fn thinking(
-    workload: &Workload,
-    think: Option<Nanos>,
-    calibration: &[Calibration],
-) -> Workload {
-    let cost = calibration.first().map(|first| &first.cost);
-    Workload {
-        think: think.map(|think| cost.map_or(think, |cost| asked(think, cost))),
-        ..workload.clone()
-    }
-}
-
-/// So that think times are right at the median: sleeps end late, bookkeeping takes time.
-fn asked(think: Nanos, cost: &CostModel) -> Nanos {
-    let mut asked = think.0 as f64;
-    // Delay and length depend on each other: a few rounds are enough.
-    for _ in 0..4 {
-        asked = think.0 as f64 - cost.turnaround_ns - cost.wake_clear.base_ns.at(asked.max(0.0));
-    }
-    Nanos(asked.max(LEAST.0 as f64) as u64)
-}
 
 /// Of a think time by calibrated costs: bookkeeping, and a sleep that nothing hits.
 pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
@@ -121,20 +94,6 @@ mod tests {
         assert_eq!(cpu_of(None, &cost), None);
         let of_50us = cpu_of(Some(Nanos::from_micros(50)), &cost);
         assert_eq!(of_50us, Some(Nanos(5_300)));
-    }
-
-    #[test]
-    fn the_sleep_is_shorter_than_the_think_time() {
-        let mut cost = CostModel::delayed(Nanos::ZERO);
-        cost.turnaround_ns = 1_000.0;
-        cost.wake_clear.base_ns = Curve {
-            x: vec![0.0, 1e6],
-            y: vec![20_000.0, 120_000.0],
-        };
-        let of = |us| asked(Nanos::from_micros(us), &cost).0 as f64;
-        let wanted = (500.0 - 21.0) / 1.1 * 1e3;
-        assert!((of(500) / wanted - 1.0).abs() < 1e-3, "{}", of(500));
-        assert_eq!(of(15), 1_000.0);
     }
 
     /// At 10 us per think time polling should have 55 % of a CPU. With 60 % think times took 20 us;
