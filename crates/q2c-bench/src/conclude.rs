@@ -44,7 +44,7 @@ fn cell(spec: &BenchSettings, runs: &Measured<'_>, rest: Others) -> BenchCell {
         point: runs.point.clone(),
         device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
-        lat_ns: latency(runs),
+        lat_ns: Latency::over_trials(|figure| runs.interval(|t| figure(&t.lat_ns))),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
         per_core: per_core(trials, rest),
@@ -117,15 +117,6 @@ fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     match 2 * threads > trials.len() {
         true => PerCore::Threads,
         false => PerCore::Machine,
-    }
-}
-
-fn latency(runs: &Measured<'_>) -> Latency {
-    Latency {
-        mean: runs.interval(|t| t.lat_ns[0]),
-        p50: runs.interval(|t| t.lat_ns[1]),
-        p99: runs.interval(|t| t.lat_ns[2]),
-        p999: runs.interval(|t| t.lat_ns[3]),
     }
 }
 

@@ -18,7 +18,7 @@ use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
-use q2c_result::bench::{PointDevice, Slice};
+use q2c_result::bench::{Latency, PointDevice, Slice};
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
 use q2c_workbench::workload::{Site, first_fault};
 use serde::{Deserialize, Serialize};
@@ -39,8 +39,7 @@ pub struct BenchTrial {
     /// Whether throughput had no trend any more when the counted part began.
     pub steady: bool,
     pub ios: u64,
-    /// Latency: mean, p50, p99, p99.9, ns.
-    pub lat_ns: [f64; 4],
+    pub lat_ns: Latency<f64>,
     pub job_cpu_s: f64,
     pub helper_cpu_s: f64,
     /// Helper threads could not be read at some boundary: their CPU time and number are too low.
@@ -342,7 +341,7 @@ fn raw(trial: &BenchTrial) -> String {
         return String::new();
     }
     let iops = trial.ios as f64 / trial.wall_s;
-    let [_, p50, p99, _] = trial.lat_ns.map(|ns| Nanos(ns.max(0.0) as u64));
+    let [p50, p99] = [trial.lat_ns.p50, trial.lat_ns.p99].map(|ns| Nanos(ns.max(0.0) as u64));
     format!(
         "; its raw numbers, which are invalid: {} I/Os in {:.3} s, {iops:.0} IOPS, latency p50 {p50}, p99 {p99}",
         trial.ios, trial.wall_s
@@ -394,9 +393,7 @@ fn gathered(
     let count = lanes.len() as f64;
     (trial.wall_s, trial.warm_up_s) = (wall / count, warm_up / count);
     trial.steady = window.steady;
-    let latencies = &all.latencies;
-    let at = |q| latencies.percentile(q);
-    trial.lat_ns = [latencies.mean(), at(0.5), at(0.99), at(0.999)];
+    trial.lat_ns = Latency::of(&all.latencies);
     trial.slept = [all.sleeps.handled, all.sleeps.slept, all.sleeps.misses];
     trial.left_to_interrupt = all.sleeps.interrupted;
     (trial.asked_ns, trial.slept_ns) = (all.sleeps.asked_ns, all.sleeps.slept_ns);
@@ -488,11 +485,16 @@ pub(crate) mod tests {
         let trial = BenchTrial {
             ios: 500,
             wall_s: 0.25,
-            lat_ns: [90e3, 80e3, 200e3, 1e6],
+            lat_ns: Latency {
+                p50: 80e3,
+                p99: 200e3,
+                ..Latency::default()
+            },
             ..BenchTrial::default()
         };
         let told = raw(&trial);
-        assert!(told.contains("500 I/Os in 0.250 s, 2000 IOPS"), "{told}");
+        let rate = "500 I/Os in 0.250 s, 2000 IOPS, latency p50 80.0 us, p99 200.0 us";
+        assert!(told.contains(rate), "{told}");
         assert_eq!(raw(&BenchTrial::default()), "");
     }
 

@@ -24,34 +24,31 @@ pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
     findings.iter().map(sentence).collect()
 }
 
-/// A device against the first one over all comparisons, in a sentence.
+/// A device against the first one over all comparisons.
 pub(crate) fn overall(of: &Overall) -> String {
     let Overall { device, with, .. } = of;
     let all = of.better + of.worse + of.alike + of.unknown;
     let mut parts = vec![
-        format!("{device} serves {} better", of.better),
+        format!("{device} serves {} of {all} comparisons better", of.better),
         format!("{with} {}", of.worse),
     ];
     if of.alike > 0 {
-        parts.push(format!("{} do not tell them apart", of.alike));
+        parts.push(format!("both are alike in {}", of.alike));
     }
     if of.unknown > 0 {
-        parts.push(format!("{} have no answer", of.unknown));
+        parts.push(format!("{} without an answer", of.unknown));
     }
     let sums = match of.by_u2c {
         0 => "sums of Q2C".to_owned(),
         n if n == all => "sums of U2C".to_owned(),
-        n => format!("sums, of U2C in {n} and of Q2C in the others"),
+        n => format!("sums of U2C in {n}, of Q2C in the others"),
     };
     let scope = match of.reads_only {
         0 => String::new(),
         n if n == all => " (reads only)".to_owned(),
         n => format!(" (reads only in {n})"),
     };
-    format!(
-        "of {all} comparisons by their {sums}{scope}, {}",
-        listed(parts)
-    )
+    format!("{}. Judged by {sums}{scope}", listed(parts))
 }
 
 /// `scope` says behind an answer what it is on, when that is not the whole trace.

@@ -72,7 +72,8 @@ fn one_run_fills_the_published_tables() {
     has_words(
         &says,
         &[
-            "of 4 comparisons by their sums of U2C,",
+            " of 4 comparisons better, ",
+            ". Judged by sums of U2C",
             "outstanding (blocks), idle time squeezed",
             "what was in flight is taken from its timed replay on sim:2ms,servers=64",
         ],
