@@ -115,13 +115,14 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
             listed(cpus.map(|(cpu, n)| format!("{cpu} ({n})"))),
         ]
     };
+    // Of a very small number the text is `<0.01`.
+    let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
     let words = format!(
-        "{} over {} hardware queues (deviation {}, chi-square {}, p = {})",
+        "{} over {} hardware queues (deviation {}, chi-square {}, {chance})",
         even.verdict,
         even.queues,
         percent(even.cv),
-        number(even.chi_square),
-        number(even.p)
+        number(even.chi_square)
     );
     let weight = Weight::sure(even.verdict != "uneven");
     Section::new("Hardware queues")

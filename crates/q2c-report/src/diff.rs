@@ -61,7 +61,7 @@ fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
     let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
-         Alike: they leave no change open, or it is at most 1 %.";
+         Alike: they leave no change open, or it is at most 1 %. One value: no trials show how far it scatters.";
     let table = Table::headed(heads, of.iter().map(row)).legend(legend);
     Section::new(title).marked(table, of.iter().map(|of| says(of.says).1))
 }

@@ -1,7 +1,7 @@
 //! The report of `q2c poll search`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{joined, listed, when};
+use crate::phrase::{counted, joined, listed, when};
 use crate::plots;
 use crate::poll_study::{counting, percent, sources};
 use crate::quantity::{NOTHING, count, number, or_nothing};
@@ -14,8 +14,12 @@ use q2c_result::poll_study::StudiedPattern;
 impl Reported for PollSearchResult {
     fn document(&self) -> Document<'_> {
         let (patterns, sources_of) = (self.searched.len(), sources(&self.searched).len());
-        let all = count(self.configurations as u64);
-        let title = format!("{all} configurations on {patterns} patterns of {sources_of} sources");
+        let title = format!(
+            "{} configurations on {} of {}",
+            count(self.configurations as u64),
+            counted(patterns as u64, "pattern"),
+            counted(sources_of as u64, "source")
+        );
         let limits: String = self.limits.iter().map(|l| format!(", {l}")).collect();
         let about = format!(
             "ranked by {}{limits} · held out: {} ({} patterns) · {} rounds · {} · {} loop",

@@ -1,7 +1,7 @@
 //! The report of `q2c poll study`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::some_listed;
+use crate::phrase::{counted, some_listed, when};
 use crate::plots;
 use crate::quantity::{NOTHING, count, duration, number, or_nothing};
 use crate::said::{Field, Said, Table, row};
@@ -15,15 +15,23 @@ impl Reported for PollStudyResult {
         let (patterns, sources) = (self.patterns.len(), sources(&self.patterns).len());
         let limits = some_listed(&self.limits).map(|limits| format!(", {limits}"));
         let about = format!(
-            "{} configurations ranked by {}{} · {} · {} loop",
+            "{} configuration{} ranked by {}{} · {} · {} loop",
             count(self.configurations.len() as u64),
+            when(self.configurations.len() != 1, "s"),
             self.objective,
             limits.unwrap_or_default(),
             self.cost,
             self.arrival
         );
         Document::new("poll study", &self.version, &self.schema)
-            .titled(format!("{patterns} patterns of {sources} sources"), about)
+            .titled(
+                format!(
+                    "{} of {}",
+                    counted(patterns as u64, "pattern"),
+                    counted(sources as u64, "source")
+                ),
+                about,
+            )
             .run(self.seed, 0)
             .answers([answer(self)])
             .section(

@@ -38,8 +38,8 @@ pub(super) fn locks(result: &FsResult) -> Vec<Said> {
     if !said.is_empty() {
         said.push(Said::plain(
             "not seen",
-            "a lock that is free, or that a writer gets while it spins for a rwsem, is taken without a word, and cache \
-             lines that readers share cost time without a wait",
+            "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache lines that \
+             readers share",
         ));
     }
     said

@@ -1,6 +1,7 @@
 //! `q2c trace info` in a terminal, which the commands that make a trace print too.
 
 use super::screen::{Screen, printable};
+use crate::phrase::counted;
 use crate::rates::Rates;
 use q2c_model::facts::LOST;
 use q2c_model::lost::Losses;
@@ -15,7 +16,7 @@ const NAMES: usize = 22;
 /// What a trace holds: a line for each property, and more where one is long.
 #[must_use]
 pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
-    let head = format!("{}: {} records", info.path, info.summary.records);
+    let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
     let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
     lines(&head, records(info).chain(whole(info)).chain(facts), screen)

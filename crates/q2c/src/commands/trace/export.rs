@@ -87,5 +87,6 @@ fn told(exported: &Exported) -> String {
     let left_out = exported.left_out.iter();
     let left_out = left_out.map(|(why, n)| format!(", {n} left out: {why}"));
     let left_out: String = left_out.collect();
-    format!("{} requests exported{left_out}", exported.written)
+    let s = if exported.written == 1 { "" } else { "s" };
+    format!("{} request{s} exported{left_out}", exported.written)
 }
