@@ -7,7 +7,7 @@ use super::mode::effective;
 use super::per_core::{beside, busy};
 use super::settings::BenchSettings;
 use super::trial::BenchTrial;
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Latencies};
 use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
 use q2c_result::tune::PerCore;
 use q2c_stats::Interval;
@@ -44,7 +44,7 @@ fn cell(spec: &BenchSettings, runs: &Measured<'_>, rest: Others) -> BenchCell {
         point: runs.point.clone(),
         device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
-        lat_ns: Latency::over_trials(|figure| runs.interval(|t| figure(&t.lat_ns))),
+        lat_ns: latency(trials),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
         per_core: per_core(trials, rest),
@@ -118,6 +118,11 @@ fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
         true => PerCore::Threads,
         false => PerCore::Machine,
     }
+}
+
+fn latency(trials: &[&BenchTrial]) -> Latency {
+    let series: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
+    series.map(|values| Interval::of(&values)).into()
 }
 
 fn cpu(runs: &Measured<'_>) -> Cpu {

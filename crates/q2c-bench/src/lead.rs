@@ -130,7 +130,7 @@ mod tests {
             let json = serde_json::json!({
                 "engine": "io_uring", "method": method(name), "jobs": 1u32 << n, "depth": 1,
                 "bs": 4096, "rw": "randread", "iops": interval(median * 1e3, 0.0),
-                "lat_ns": <q2c_result::bench::Latency>::default(),
+                "lat_ns": q2c_result::bench::Latency::default(),
                 "cpu": q2c_result::bench::Cpu::default(),
                 "kiops_per_core": interval(median, half), "per_core": "machine", "miss_rate": null,
                 "effective_mode": {"asked": method(name), "kind": "poll", "means": "ring",

@@ -10,9 +10,8 @@ use super::trial::{BenchTrial, NoTrial, Place};
 use q2c_engine::spdk::{Latency, SpdkArgs, SpdkError, SpdkResult};
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, tasks_of};
-use q2c_model::Nanos;
+use q2c_model::{Latencies, Nanos};
 use q2c_policy::method::Means;
-use q2c_result::bench;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -95,11 +94,11 @@ fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial,
         wall_s: seconds,
         steady: true,
         ios: (result.iops * seconds).round() as u64,
-        lat_ns: bench::Latency {
-            mean: us(result.avg_us),
-            p50: us(worst(&result.latencies, 50.0)?),
-            p99: us(worst(&result.latencies, 99.0)?),
-            p999: us(worst(&result.latencies, 99.9)?),
+        latencies: Latencies {
+            mean_ns: us(result.avg_us),
+            p50_ns: us(worst(&result.latencies, 50.0)?),
+            p99_ns: us(worst(&result.latencies, 99.0)?),
+            p999_ns: us(worst(&result.latencies, 99.9)?),
         },
         job_cpu_s: (end.own.as_secs_f64() - begin.own.as_secs_f64()) * whole,
         busy_s: busy(&|cpu| cpu.busy),

@@ -14,11 +14,11 @@ use q2c_engine::{
 };
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
-use q2c_result::bench::{Latency, PointDevice, Slice};
+use q2c_result::bench::{PointDevice, Slice};
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
 use q2c_workbench::workload::{Site, first_fault};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct BenchTrial {
     /// Whether throughput had no trend any more when the counted part began.
     pub steady: bool,
     pub ios: u64,
-    pub lat_ns: Latency<f64>,
+    pub latencies: Latencies<f64>,
     pub job_cpu_s: f64,
     pub helper_cpu_s: f64,
     /// Helper threads could not be read at some boundary: their CPU time and number are too low.
@@ -341,7 +341,8 @@ fn raw(trial: &BenchTrial) -> String {
         return String::new();
     }
     let iops = trial.ios as f64 / trial.wall_s;
-    let [p50, p99] = [trial.lat_ns.p50, trial.lat_ns.p99].map(|ns| Nanos(ns.max(0.0) as u64));
+    let latencies = trial.latencies.map(|ns| Nanos(ns.max(0.0) as u64));
+    let (p50, p99) = (latencies.p50_ns, latencies.p99_ns);
     format!(
         "; its raw numbers, which are invalid: {} I/Os in {:.3} s, {iops:.0} IOPS, latency p50 {p50}, p99 {p99}",
         trial.ios, trial.wall_s
@@ -393,7 +394,8 @@ fn gathered(
     let count = lanes.len() as f64;
     (trial.wall_s, trial.warm_up_s) = (wall / count, warm_up / count);
     trial.steady = window.steady;
-    trial.lat_ns = Latency::of(&all.latencies);
+    let percentile_ns = |share| all.latencies.percentile(share);
+    trial.latencies = Latencies::from_percentiles(all.latencies.mean(), percentile_ns);
     trial.slept = [all.sleeps.handled, all.sleeps.slept, all.sleeps.misses];
     trial.left_to_interrupt = all.sleeps.interrupted;
     (trial.asked_ns, trial.slept_ns) = (all.sleeps.asked_ns, all.sleeps.slept_ns);
@@ -485,10 +487,10 @@ pub(crate) mod tests {
         let trial = BenchTrial {
             ios: 500,
             wall_s: 0.25,
-            lat_ns: Latency {
-                p50: 80e3,
-                p99: 200e3,
-                ..Latency::default()
+            latencies: Latencies {
+                p50_ns: 80e3,
+                p99_ns: 200e3,
+                ..Latencies::default()
             },
             ..BenchTrial::default()
         };

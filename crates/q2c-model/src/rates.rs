@@ -45,6 +45,18 @@ pub struct Latencies<T> {
 
 each_field!(Latencies, mean_ns, p50_ns, p99_ns, p999_ns);
 
+impl Latencies<f64> {
+    /// From the mean, and a function that gives the percentile of a share, 0..1.
+    pub fn from_percentiles(mean_ns: f64, mut percentile_ns: impl FnMut(f64) -> f64) -> Self {
+        Latencies {
+            mean_ns,
+            p50_ns: percentile_ns(0.5),
+            p99_ns: percentile_ns(0.99),
+            p999_ns: percentile_ns(0.999),
+        }
+    }
+}
+
 /// The figures of a simulated run. All of them follow from the recorded times and the cost model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Simulated {

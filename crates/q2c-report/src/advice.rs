@@ -161,8 +161,8 @@ impl<'a> Of<'a> {
         let polling = self.cell(&Method::POLL);
         let freed = polling.map(|polling| {
             let freed = number(cpu(polling) - cpu(cell));
-            let each = when(self.result.job.jobs > 1, " for each job");
-            format!("free {freed} % of a CPU{each} {joined} ")
+            let per_job = when(self.result.job.jobs > 1, " for each job");
+            format!("free {freed} % of a CPU{per_job} {joined} ")
         });
         let freed = freed.unwrap_or_default();
         format!(

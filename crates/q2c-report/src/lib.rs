@@ -69,5 +69,6 @@ mod tune_jobs;
 
 pub use csv::csv;
 pub use document::{Document, Reported, count_settings};
+pub use phrase::counted;
 pub use replay::not_captured;
 pub use sim_machine::service_times;

@@ -22,7 +22,7 @@ pub(crate) fn when(is_so: bool, text: &str) -> &str {
 }
 
 /// `1 job`, `4 jobs`.
-pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
     let s = when(n != N::from(1), "s");
     format!("{n} {one}{s}")
 }

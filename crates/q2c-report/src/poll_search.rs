@@ -1,9 +1,9 @@
 //! The report of `q2c poll search`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{counted, joined, listed, when};
+use crate::phrase::{joined, listed, when};
 use crate::plots;
-use crate::poll_study::{counting, percent, sources};
+use crate::poll_study::{counting, extent, percent, sources};
 use crate::quantity::{NOTHING, count, number, or_nothing};
 use crate::said::{Field, Said, Table, Weight, row};
 use q2c_result::poll_search::{
@@ -13,12 +13,10 @@ use q2c_result::poll_study::StudiedPattern;
 
 impl Reported for PollSearchResult {
     fn document(&self) -> Document<'_> {
-        let (patterns, sources_of) = (self.searched.len(), sources(&self.searched).len());
+        let configurations = count(self.configurations as u64);
         let title = format!(
-            "{} configurations on {} of {}",
-            count(self.configurations as u64),
-            counted(patterns as u64, "pattern"),
-            counted(sources_of as u64, "source")
+            "{configurations} configurations on {}",
+            extent(&self.searched)
         );
         let limits: String = self.limits.iter().map(|l| format!(", {l}")).collect();
         let about = format!(

@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 
 impl Reported for PollStudyResult {
     fn document(&self) -> Document<'_> {
-        let (patterns, sources) = (self.patterns.len(), sources(&self.patterns).len());
         let limits = some_listed(&self.limits).map(|limits| format!(", {limits}"));
         let about = format!(
             "{} configuration{} ranked by {}{} · {} · {} loop",
@@ -24,14 +23,7 @@ impl Reported for PollStudyResult {
             self.arrival
         );
         Document::new("poll study", &self.version, &self.schema)
-            .titled(
-                format!(
-                    "{} of {}",
-                    counted(patterns as u64, "pattern"),
-                    counted(sources as u64, "source")
-                ),
-                about,
-            )
+            .titled(extent(&self.patterns), about)
             .run(self.seed, 0)
             .answers([answer(self)])
             .section(
@@ -44,6 +36,13 @@ impl Reported for PollStudyResult {
             .section(Section::new("Loss by pattern").table(losses(self)).folded())
             .warnings(&self.warnings)
     }
+}
+
+/// `3 patterns of 2 sources`.
+pub(crate) fn extent(patterns: &[StudiedPattern]) -> String {
+    let source_count = sources(patterns).len() as u64;
+    let patterns = counted(patterns.len() as u64, "pattern");
+    format!("{patterns} of {}", counted(source_count, "source"))
 }
 
 pub(crate) fn sources(patterns: &[StudiedPattern]) -> BTreeSet<&str> {

@@ -13,10 +13,10 @@ use crate::mode::{EffectiveMode, ModeKind, ModeNote};
 use crate::replay::CapturedBy;
 use crate::tune::PerCore;
 use crate::{DoctorReport, Machine, Provenance, Target, Warning};
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Latencies};
 use q2c_policy::Method;
+use q2c_stats::Interval;
 use q2c_stats::scaling::{Fit, Shape};
-use q2c_stats::{Histogram, Interval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -182,39 +182,26 @@ pub struct BenchCell {
     pub failures: Vec<String>,
 }
 
-/// Latencies, ns, of a trial or each over the trials.
+/// Latencies, ns, each over the trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency<T = Interval> {
+pub struct Latency {
     /// Mean.
-    pub mean: T,
+    pub mean: Interval,
     /// Median.
-    pub p50: T,
+    pub p50: Interval,
     /// 99th percentile.
-    pub p99: T,
+    pub p99: Interval,
     /// 99.9th percentile.
-    pub p999: T,
+    pub p999: Interval,
 }
 
-impl Latency<f64> {
-    /// Those of the I/Os in a histogram of nanoseconds.
-    pub fn of(ios: &Histogram) -> Self {
+impl From<Latencies<Interval>> for Latency {
+    fn from(latencies: Latencies<Interval>) -> Self {
         Latency {
-            mean: ios.mean(),
-            p50: ios.percentile(0.5),
-            p99: ios.percentile(0.99),
-            p999: ios.percentile(0.999),
-        }
-    }
-}
-
-impl Latency {
-    /// Each over the trials; `interval` gives the interval of one.
-    pub fn over_trials(interval: impl Fn(fn(&Latency<f64>) -> f64) -> Interval) -> Self {
-        Latency {
-            mean: interval(|of| of.mean),
-            p50: interval(|of| of.p50),
-            p99: interval(|of| of.p99),
-            p999: interval(|of| of.p999),
+            mean: latencies.mean_ns,
+            p50: latencies.p50_ns,
+            p99: latencies.p99_ns,
+            p999: latencies.p999_ns,
         }
     }
 }

@@ -70,12 +70,7 @@ impl Tally {
                 kiops_per_core: iops / 1e3 / busy,
                 t_over: self.late / self.device,
                 t_under: self.polled / self.device,
-                latencies: Latencies {
-                    mean_ns: self.sum / n,
-                    p50_ns: self.rank(0.5),
-                    p99_ns: self.rank(0.99),
-                    p999_ns: self.rank(0.999),
-                },
+                latencies: Latencies::from_percentiles(self.sum / n, |share| self.rank(share)),
             },
         }
     }

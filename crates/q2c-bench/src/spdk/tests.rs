@@ -19,8 +19,13 @@ use std::path::Path;
 
 /// Mean, p50, p99, p99.9, ns.
 fn figures(trial: &BenchTrial) -> [f64; 4] {
-    let of = &trial.lat_ns;
-    [of.mean, of.p50, of.p99, of.p999]
+    let latencies = &trial.latencies;
+    [
+        latencies.mean_ns,
+        latencies.p50_ns,
+        latencies.p99_ns,
+        latencies.p999_ns,
+    ]
 }
 
 fn core(percentiles: &[(f64, f64)]) -> Latency {

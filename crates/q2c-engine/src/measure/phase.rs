@@ -41,13 +41,8 @@ impl PhaseStats {
 
     /// Mean and percentiles of the latencies.
     pub fn latency(&self) -> Latencies<f64> {
-        let at = |q| percentile(&self.latencies, q);
-        Latencies {
-            mean_ns: mean(&self.latencies),
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            p999_ns: at(0.999),
-        }
+        let percentile_ns = |share| percentile(&self.latencies, share);
+        Latencies::from_percentiles(mean(&self.latencies), percentile_ns)
     }
 
     /// I/Os per second, of all lanes together.

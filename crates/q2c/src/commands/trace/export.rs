@@ -5,6 +5,7 @@ use crate::progress::Line;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use q2c_model::{Fault, Nanos, OrFault, parse_time};
+use q2c_report::counted;
 use q2c_result::Exit;
 use q2c_trace::TraceReader;
 use q2c_trace::export::{self, ExportOptions, Exported, TimelineLanes};
@@ -87,6 +88,6 @@ fn told(exported: &Exported) -> String {
     let left_out = exported.left_out.iter();
     let left_out = left_out.map(|(why, n)| format!(", {n} left out: {why}"));
     let left_out: String = left_out.collect();
-    let s = if exported.written == 1 { "" } else { "s" };
-    format!("{} request{s} exported{left_out}", exported.written)
+    let requests = counted(exported.written, "request");
+    format!("{requests} exported{left_out}")
 }
