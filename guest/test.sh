@@ -219,7 +219,7 @@ tools=$(alone tools_layer)
 programs=("q2c=$program")
 # The engines' contract tests, and trials of placements.
 if is_asked passthrough paths; then programs+=("$(test_program contract q2c-engine)"); fi
-if is_asked place; then programs+=("$(test_program placements q2c-corun)"); fi
+if is_asked place; then programs+=("$(test_program placements q2c-place)"); fi
 own_layer "$work/own.cpio" "${programs[@]}"
 alone prune_cache
 if reason=$(ready); then

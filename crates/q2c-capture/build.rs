@@ -13,8 +13,8 @@ fn main() {
     let probes = fs::read_dir("probes").expect("the folder probes is part of this crate");
     for probe in probes {
         let folder = probe.expect("a folder's entry").path();
-        if let Err(why) = compile(&folder, &out) {
-            println!("cargo::error={why}");
+        if let Err(reason) = compile(&folder, &out) {
+            println!("cargo::error={reason}");
         }
     }
 }

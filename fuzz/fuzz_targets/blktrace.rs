@@ -14,17 +14,17 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let files = bytes.chunks(bytes.len().div_ceil(parts).max(1));
     let files = files.map(|part| EventFile::new(Path::new("fuzz"), part, 0, skip_bad));
     let Ok(merge) = Merge::new(files) else { return };
-    let mut all: Vec<Span> = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
     let read = match_events(merge, usize::from(limit) + 1, |some, _| {
-        all.extend_from_slice(some);
+        spans.extend_from_slice(some);
         Ok::<(), BlktraceError>(())
     });
     let Ok(read) = read else { return };
-    assert_eq!(all.len() as u64, read.counts.ios);
-    for span in &all {
+    assert_eq!(spans.len() as u64, read.counts.ios);
+    for span in &spans {
         assert!(span.end_ns == NONE || span.begin_ns == NONE || span.end_ns >= span.begin_ns);
         assert!(span.end_ns == NONE || span.issue_ns == NONE || span.end_ns >= span.issue_ns);
     }
-    all.sort_unstable_by_key(|span| span.id);
-    assert!(all.windows(2).all(|two| two[0].id < two[1].id));
+    spans.sort_unstable_by_key(|span| span.id);
+    assert!(spans.windows(2).all(|two| two[0].id < two[1].id));
 });

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let lines = data.split(|&byte| byte == b'\n').count();
-    match q2c_fio::read(data, &|name| (name.len() < 4).then(|| "1k".to_owned())) {
+    match q2c_bench::fio::read(data, &|name| (name.len() < 4).then(|| "1k".to_owned())) {
         Err(error) => assert!((1..=lines).contains(&error.line)),
         Ok(file) => {
             let remarks = file.refused.iter().chain(&file.not_needed);

@@ -2,8 +2,9 @@
 
 use crate::Findings;
 use crate::installs;
+use crate::rooms;
 use crate::source;
-use crate::table::{Kind, Table};
+use crate::table::{CrateKind, CrateTable};
 use crate::unsafety;
 use crate::workspace::{self, Package};
 use anyhow::{Context, Result};
@@ -22,7 +23,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     let document = root.join("ARCHITECTURE.md");
     let text = fs::read_to_string(&document)
         .with_context(|| format!("failed to read {}", document.display()))?;
-    let table = Table::parse(&text)
+    let table = CrateTable::parse(&text)
         .with_context(|| format!("failed to read the crate table of {}", document.display()))?;
     let packages = workspace::packages(root)?;
     let mut breaches = table.faults();
@@ -30,6 +31,8 @@ pub fn check(root: &Path) -> Result<Findings> {
     breaches.extend(installs::check(root)?);
     for package in &packages {
         breaches.extend(uses(package, &table, &packages, package.in_crates(root)));
+        let files = source::files(root, &package.folder)?;
+        breaches.extend(rooms::check(&package.name, &files, &table, SYSTEM)?);
         breaches.extend(unsafe_code(root, package, table.kind(&package.name))?);
     }
     let text = summary(&table, &packages, breaches.len());
@@ -62,13 +65,20 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
 }
 
 /// Of the workspace what its row allows; a pure package may use no system crate either.
-fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) -> Vec<String> {
+fn uses(
+    package: &Package,
+    table: &CrateTable,
+    members: &[Package],
+    in_crates: bool,
+) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
         let breach = format!("{name} has no row in ARCHITECTURE.md");
         return if in_crates { vec![breach] } else { Vec::new() };
     };
-    let allowed = table.allowed(name);
+    let mut allowed = table.allowed(name);
+    allowed.extend(table.rooms(name).flat_map(|room| table.allowed(room)));
+    let has_rooms = table.rooms(name).next().is_some();
     let mut breaches = Vec::new();
     for used in &package.uses {
         let member = members.iter().any(|m| m.name == *used);
@@ -76,7 +86,7 @@ fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) 
             let may = allowed.iter().copied().collect::<Vec<_>>().join(", ");
             breaches.push(format!("{name} depends on {used}; its row allows: {may}"));
         }
-        if kind == Kind::Pure && SYSTEM.split(' ').any(|name| name == used) {
+        if kind == CrateKind::Pure && !has_rooms && SYSTEM.split(' ').any(|name| name == used) {
             breaches.push(format!("{name} is pure but depends on {used}"));
         }
     }
@@ -84,8 +94,8 @@ fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) 
 }
 
 /// Unless its row says `unsafe`. Members without a row are checked, too.
-fn unsafe_code(root: &Path, package: &Package, kind: Option<Kind>) -> Result<Vec<String>> {
-    if kind == Some(Kind::Unsafe) {
+fn unsafe_code(root: &Path, package: &Package, kind: Option<CrateKind>) -> Result<Vec<String>> {
+    if kind == Some(CrateKind::Unsafe) {
         return Ok(Vec::new());
     }
     let mut breaches = Vec::new();
@@ -111,10 +121,13 @@ fn unsafe_code(root: &Path, package: &Package, kind: Option<Kind>) -> Result<Vec
     Ok(breaches)
 }
 
-fn summary(table: &Table, packages: &[Package], breaches: usize) -> String {
+fn summary(table: &CrateTable, packages: &[Package], breaches: usize) -> String {
     let present: BTreeSet<&str> = packages.iter().map(|p| p.name.as_str()).collect();
     let mut text = String::new();
-    for name in table.names().filter(|n| !present.contains(n)) {
+    for name in table
+        .names()
+        .filter(|n| !n.contains('/') && !present.contains(n))
+    {
         text += &format!("note: {name} has a row in ARCHITECTURE.md and no code\n");
     }
     text += &format!("deps: {} packages, {breaches} breaches\n", packages.len());

@@ -8,11 +8,13 @@
 mod deps;
 mod installs;
 mod measure;
+mod rooms;
 mod sizes;
 mod source;
 mod table;
 mod unsafety;
 mod workspace;
+mod workspace_sizes;
 
 use anyhow::{Context, Result, bail};
 use std::io::Write;

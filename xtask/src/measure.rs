@@ -6,12 +6,13 @@
 
 use anyhow::{Result, anyhow};
 use proc_macro2::Span;
+use std::ops::RangeInclusive;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, Ident, Item, Meta, Signature};
+use syn::{Attribute, Block, Ident, Item, Meta, Signature, Visibility};
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct MeasuredFunction {
     pub name: String,
     /// Line of the signature, counted from 1.
     pub line: usize,
@@ -25,33 +26,60 @@ pub struct Function {
 pub struct File {
     pub lines: usize,
     pub test_lines: usize,
-    pub functions: Vec<Function>,
+    /// Lines outside test code that are neither blank nor a comment.
+    pub code_lines: usize,
+    pub functions: Vec<MeasuredFunction>,
+    /// Items that are `pub` without a restriction: types, traits, functions, methods, constants.
+    pub public_items: usize,
+    /// The names of all types and traits.
+    pub types: Vec<String>,
+    /// Functions and values that are called by a pronoun, a preposition or a participle.
+    pub empty_names: usize,
 }
+
+const EMPTY_FUNCTIONS: [&str; 9] = [
+    "all", "at", "beside", "named", "of", "on", "one", "told", "whole",
+];
+const EMPTY_VALUES: [&str; 8] = ["all", "each", "found", "of", "own", "told", "why", "words"];
 
 pub fn file(text: &str) -> Result<File> {
     let tree =
         syn::parse_file(text).map_err(|e| anyhow!("{e} at line {}", e.span().start().line))?;
-    let mut found = Counter::default();
-    found.visit_file(&tree);
+    let mut counter = Counter::default();
+    counter.visit_file(&tree);
+    let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let in_test = |line: usize| counter.test_spans.iter().any(|span| span.contains(&line));
+    let shipped = text.lines().zip(1..).filter(|&(_, line)| !in_test(line));
     Ok(File {
         lines: text.lines().count(),
-        test_lines: found.test_lines,
-        functions: found.functions,
+        test_lines: counter
+            .test_spans
+            .iter()
+            .map(|span| span.clone().count())
+            .sum(),
+        code_lines: shipped.filter(|&(text, _)| is_code(text)).count(),
+        functions: counter.functions,
+        public_items: counter.public_items,
+        types: counter.types,
+        empty_names: counter.empty_names,
     })
 }
 
 #[derive(Default)]
 struct Counter {
-    functions: Vec<Function>,
-    test_lines: usize,
+    functions: Vec<MeasuredFunction>,
+    test_spans: Vec<RangeInclusive<usize>>,
     in_test: bool,
+    public_items: usize,
+    types: Vec<String>,
+    empty_names: usize,
 }
 
 impl Counter {
     fn function(&mut self, attrs: &[Attribute], signature: &Signature, body: &Block) {
         let start = signature.span().start().line;
         let end = body.brace_token.span.close().end().line;
-        self.functions.push(Function {
+        self.functions.push(MeasuredFunction {
             name: signature.ident.to_string(),
             line: start,
             lines: end - start + 1,
@@ -60,10 +88,26 @@ impl Counter {
         });
     }
 
+    fn name_item(&mut self, item: &Item) {
+        let (visibility, type_name) = match item {
+            Item::Const(i) => (&i.vis, None),
+            Item::Static(i) => (&i.vis, None),
+            Item::Fn(i) => (&i.vis, None),
+            Item::Enum(i) => (&i.vis, Some(&i.ident)),
+            Item::Struct(i) => (&i.vis, Some(&i.ident)),
+            Item::Trait(i) => (&i.vis, Some(&i.ident)),
+            Item::Type(i) => (&i.vis, Some(&i.ident)),
+            Item::Union(i) => (&i.vis, Some(&i.ident)),
+            _ => return,
+        };
+        self.public_items += usize::from(is_public(visibility));
+        self.types.extend(type_name.map(Ident::to_string));
+    }
+
     fn as_test(&mut self, is_test: bool, span: Span, descend: impl FnOnce(&mut Self)) {
         let outer = self.in_test;
         if is_test && !outer {
-            self.test_lines += span.end().line - span.start().line + 1;
+            self.test_spans.push(span.start().line..=span.end().line);
         }
         self.in_test |= is_test;
         descend(self);
@@ -73,6 +117,7 @@ impl Counter {
 
 impl<'ast> Visit<'ast> for Counter {
     fn visit_item(&mut self, item: &'ast Item) {
+        self.name_item(item);
         let is_test = attributes(item).iter().any(is_test);
         self.as_test(is_test, item.span(), |s| visit::visit_item(s, item));
     }
@@ -84,7 +129,31 @@ impl<'ast> Visit<'ast> for Counter {
 
     fn visit_impl_item_fn(&mut self, f: &'ast syn::ImplItemFn) {
         self.function(&f.attrs, &f.sig, &f.block);
+        self.public_items += usize::from(is_public(&f.vis));
         visit::visit_impl_item_fn(self, f);
+    }
+
+    fn visit_impl_item_const(&mut self, constant: &'ast syn::ImplItemConst) {
+        self.public_items += usize::from(is_public(&constant.vis));
+        visit::visit_impl_item_const(self, constant);
+    }
+
+    fn visit_signature(&mut self, signature: &'ast Signature) {
+        let is_empty = EMPTY_FUNCTIONS.iter().any(|name| signature.ident == name);
+        self.empty_names += usize::from(is_empty);
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        let pattern = match &local.pat {
+            syn::Pat::Type(typed) => &*typed.pat,
+            pattern => pattern,
+        };
+        if let syn::Pat::Ident(value) = pattern {
+            let is_empty = EMPTY_VALUES.iter().any(|name| value.ident == name);
+            self.empty_names += usize::from(is_empty);
+        }
+        visit::visit_local(self, local);
     }
 
     fn visit_trait_item_fn(&mut self, f: &'ast syn::TraitItemFn) {
@@ -93,6 +162,10 @@ impl<'ast> Visit<'ast> for Counter {
         }
         visit::visit_trait_item_fn(self, f);
     }
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
 }
 
 fn attributes(item: &Item) -> &[Attribute] {
@@ -125,8 +198,8 @@ fn is_test(attribute: &Attribute) -> bool {
 }
 
 fn is_waiver(attribute: &Attribute) -> bool {
-    let words = words(attribute);
-    let has = |word: &str| words.iter().any(|w| w == word);
+    let names = words(attribute);
+    let has = |word: &str| names.iter().any(|w| w == word);
     attribute.path().is_ident("expect") && has("too_many_lines") && has("reason")
 }
 
@@ -141,11 +214,11 @@ fn words(attribute: &Attribute) -> Vec<Ident> {
             }
         }
     }
-    let mut words = Vec::new();
+    let mut names = Vec::new();
     if let Meta::List(list) = &attribute.meta {
-        collect(list.tokens.clone(), &mut words);
+        collect(list.tokens.clone(), &mut names);
     }
-    words
+    names
 }
 
 #[cfg(test)]
@@ -188,8 +261,8 @@ mod tests {
     #[test]
     fn functions_run_from_signature_to_brace() {
         let file = file(TEXT).unwrap();
-        let told = |f: &Function| (f.name.clone(), f.line, f.lines, f.is_test, f.waived);
-        let told: Vec<_> = file.functions.iter().map(told).collect();
+        let summary = |f: &MeasuredFunction| (f.name.clone(), f.line, f.lines, f.is_test, f.waived);
+        let summaries: Vec<_> = file.functions.iter().map(summary).collect();
         let expected = [
             ("one".to_owned(), 5, 1, false, false),
             ("three".to_owned(), 8, 3, false, false),
@@ -197,13 +270,26 @@ mod tests {
             ("waived".to_owned(), 20, 4, false, true),
             ("inner".to_owned(), 28, 2, true, false),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(summaries, expected);
     }
 
     #[test]
     fn test_items_are_counted_apart() {
         let file = file(TEXT).unwrap();
         assert_eq!((file.lines, file.test_lines), (30, 6));
+    }
+
+    /// Of the 23 lines before the tests four are blank and two comments.
+    #[test]
+    fn names_public_items_and_code_are_counted() {
+        let file = file(TEXT).unwrap();
+        assert_eq!((file.code_lines, file.public_items), (17, 1));
+        assert_eq!((file.types, file.empty_names), (vec!["T".to_owned()], 1));
+        let text = "impl A { pub fn of(&self) { let (a, why) = b; let all: u8 = 1; } }\n\
+                    pub(crate) struct B;\npub type C = B;\n";
+        let file = super::file(text).unwrap();
+        assert_eq!((file.public_items, file.empty_names), (2, 2));
+        assert_eq!(file.types, ["B", "C"]);
     }
 
     #[test]

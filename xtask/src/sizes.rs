@@ -1,15 +1,18 @@
 //! Prints the lines per file and per function by crate, and checks the limits for both.
 
 use crate::Findings;
-use crate::measure::{self, File, Function};
-use crate::source::{self, Source};
+use crate::measure::{self, File, MeasuredFunction};
+use crate::source::{self, SourceFile};
 use crate::workspace;
+use crate::workspace_sizes::WorkspaceSizes;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
+/// The file with the limits of the whole workspace.
+const LIMITS: &str = "sizes.toml";
 /// The most lines of a file, test code included.
-const FILE_LINES: usize = 1000;
+const FILE_LINES: usize = 800;
 /// The most lines of a function, test code included, unless its length is waived in writing.
 const FUNCTION_LINES: usize = 80;
 /// The most columns of a line of comment: rustfmt leaves comments as they are.
@@ -17,7 +20,7 @@ const COMMENT_COLUMNS: usize = 100;
 
 /// Lengths in one crate, without its test code. Waivers in test code are counted.
 #[derive(Default)]
-struct Lengths {
+struct CrateSizes {
     files: Vec<usize>,
     functions: Vec<usize>,
     waived: usize,
@@ -28,26 +31,33 @@ pub fn check(root: &Path) -> Result<Findings> {
         .with_context(|| format!("failed to find the workspace {}", root.display()))?;
     let mut text = row("package", "files", "lines", "functions", "lines", "waived");
     let mut breaches = Vec::new();
-    let mut all = Lengths::default();
+    let mut total = CrateSizes::default();
+    let mut sums = WorkspaceSizes::default();
     for package in workspace::packages(root)? {
-        let mut lengths = Lengths::default();
+        let mut lengths = CrateSizes::default();
+        sums.crates += usize::from(package.folder.starts_with(root.join("crates")));
         for source in source::files(root, &package.folder)? {
             let file = measure::file(&source.text)
                 .with_context(|| format!("failed to parse {}", source.path.display()))?;
             lengths.add(&source, &file);
+            sums.add(&package.name, &source, &file);
             breaches.extend(over_limits(&source, &file));
             breaches.extend(wide_comments(&source));
         }
         text += &lengths.row(&package.name);
-        all.append(lengths);
+        total.append(lengths);
     }
-    text += &all.row("all");
+    text += &total.row("all");
     text += "lines: median / 95th percentile / longest, test code left out\n";
+    let limits = fs::read_to_string(root.join(LIMITS))
+        .with_context(|| format!("failed to read {LIMITS}"))?;
+    text += &sums.text();
+    breaches.extend(sums.over(&limits)?);
     Ok(Findings { text, breaches })
 }
 
-impl Lengths {
-    fn add(&mut self, source: &Source, file: &File) {
+impl CrateSizes {
+    fn add(&mut self, source: &SourceFile, file: &File) {
         self.waived += file.functions.iter().filter(|f| f.waived).count();
         if source.is_test {
             return;
@@ -57,7 +67,7 @@ impl Lengths {
         self.functions.extend(counted.map(|f| f.lines));
     }
 
-    fn append(&mut self, mut other: Lengths) {
+    fn append(&mut self, mut other: CrateSizes) {
         self.files.append(&mut other.files);
         self.functions.append(&mut other.functions);
         self.waived += other.waived;
@@ -75,7 +85,7 @@ impl Lengths {
     }
 }
 
-fn over_limits(source: &Source, file: &File) -> Vec<String> {
+fn over_limits(source: &SourceFile, file: &File) -> Vec<String> {
     let path = source.path.display();
     let mut breaches = Vec::new();
     if file.lines > FILE_LINES {
@@ -84,9 +94,9 @@ fn over_limits(source: &Source, file: &File) -> Vec<String> {
             file.lines
         ));
     }
-    let long = |f: &&Function| f.lines > FUNCTION_LINES && !f.waived;
+    let long = |f: &&MeasuredFunction| f.lines > FUNCTION_LINES && !f.waived;
     breaches.extend(file.functions.iter().filter(long).map(|f| {
-        let Function {
+        let MeasuredFunction {
             name, line, lines, ..
         } = f;
         format!("{path}:{line}: fn {name} has {lines} lines, at most {FUNCTION_LINES}")
@@ -94,7 +104,7 @@ fn over_limits(source: &Source, file: &File) -> Vec<String> {
     breaches
 }
 
-fn wide_comments(source: &Source) -> impl Iterator<Item = String> {
+fn wide_comments(source: &SourceFile) -> impl Iterator<Item = String> {
     let is_wide =
         |line: &str| line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS;
     let numbered = source.text.lines().zip(1..);
@@ -129,13 +139,13 @@ mod tests {
     fn only_comments_are_held_to_their_columns() {
         let wide = "x".repeat(COMMENT_COLUMNS);
         let text = format!("// short\n    /// {wide}\nlet wide = \"{wide}\";\n");
-        let source = Source {
+        let source = SourceFile {
             path: "a.rs".into(),
             text,
             is_test: false,
         };
-        let found: Vec<String> = wide_comments(&source).collect();
-        assert_eq!(found, ["a.rs:2: a comment of 108 columns, at most 100"]);
+        let breaches: Vec<String> = wide_comments(&source).collect();
+        assert_eq!(breaches, ["a.rs:2: a comment of 108 columns, at most 100"]);
     }
 
     #[test]

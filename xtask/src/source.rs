@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceFile {
     /// Path from the root of the workspace, for messages.
     pub path: PathBuf,
     pub text: String,
@@ -15,35 +15,35 @@ pub struct Source {
 }
 
 /// Nested packages and the package's own `target` are left out, not a folder of sources so named.
-pub fn files(root: &Path, folder: &Path) -> Result<Vec<Source>> {
-    let mut found = Vec::new();
-    walk(folder, &folder.join("target"), &mut found)?;
-    found.sort();
-    let read = |path: PathBuf| -> Result<Source> {
+pub fn files(root: &Path, folder: &Path) -> Result<Vec<SourceFile>> {
+    let mut paths = Vec::new();
+    walk(folder, &folder.join("target"), &mut paths)?;
+    paths.sort();
+    let read = |path: PathBuf| -> Result<SourceFile> {
         let text = fs::read_to_string(&path)
             .with_context(|| format!("failed to read {}", path.display()))?;
         let is_test = is_test(path.strip_prefix(folder).unwrap_or(&path));
         let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        Ok(Source {
+        Ok(SourceFile {
             path,
             text,
             is_test,
         })
     };
-    found.into_iter().map(read).collect()
+    paths.into_iter().map(read).collect()
 }
 
-fn walk(folder: &Path, build: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
             if !path.join("Cargo.toml").exists() && path != build {
-                walk(&path, build, found)?;
+                walk(&path, build, paths)?;
             }
         } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
+            paths.push(path);
         }
     }
     Ok(())

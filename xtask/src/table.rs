@@ -3,7 +3,8 @@
 //!
 //! A row is `| crate | kind | does | may use |`. The last cell is `-`, a list of crates (without
 //! the prefix `q2c-`), `all above` or `all`. Permission is transitive: a crate may also use the
-//! crates that those in its row may use.
+//! crates that those in its row may use. A row `crate/module` is for a room: a module of a crate,
+//! which then has that row instead of its crate's.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ const HEADER: [&str; 4] = ["crate", "kind", "does", "may use"];
 
 /// The kind of a crate: whether it may have unsafe code and use system crates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CrateKind {
     /// No unsafe code, and no crate that talks to the system.
     Pure,
     /// No unsafe code.
@@ -22,19 +23,19 @@ pub enum Kind {
 }
 
 #[derive(Debug)]
-struct Row {
+struct CrateRow {
     name: String,
-    kind: Kind,
+    kind: CrateKind,
     uses: Vec<String>,
 }
 
 /// The crate table; rows have the order of the document.
 #[derive(Debug)]
-pub struct Table {
-    rows: Vec<Row>,
+pub struct CrateTable {
+    rows: Vec<CrateRow>,
 }
 
-impl Table {
+impl CrateTable {
     /// Reads the table from the text of the document.
     pub fn parse(document: &str) -> Result<Self> {
         let mut lines = document.lines().skip_while(|l| cells(l) != HEADER);
@@ -44,13 +45,13 @@ impl Table {
                 HEADER.join(" | ")
             )
         })?;
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<CrateRow> = Vec::new();
         for line in lines.skip(1).take_while(|l| l.starts_with('|')) {
             let row =
                 parse_row(line, &rows).with_context(|| format!("failed to read row {line:?}"))?;
             rows.push(row);
         }
-        let table = Table { rows };
+        let table = CrateTable { rows };
         table.expand_all_and_check()
     }
 
@@ -71,7 +72,16 @@ impl Table {
         self.rows.iter().map(|r| r.name.as_str())
     }
 
-    pub fn kind(&self, name: &str) -> Option<Kind> {
+    /// The rows of the rooms of a crate.
+    pub fn rooms(&self, name: &str) -> impl Iterator<Item = &str> {
+        let of_crate = move |row: &&str| {
+            row.split_once('/')
+                .is_some_and(|(crate_name, _)| crate_name == name)
+        };
+        self.names().filter(of_crate)
+    }
+
+    pub fn kind(&self, name: &str) -> Option<CrateKind> {
         self.row(name).map(|r| r.kind)
     }
 
@@ -95,8 +105,14 @@ impl Table {
             if allowed.contains(row.name.as_str()) {
                 faults.push(format!("{} may use itself through its row", row.name));
             }
-            let impure = allowed.iter().find(|a| self.kind(a) != Some(Kind::Pure));
-            if let (Kind::Pure, Some(impure)) = (row.kind, impure) {
+            let crate_name = row.name.split('/').next();
+            let is_pure = |name: &str| self.kind(name) == Some(CrateKind::Pure);
+            // Another crate is used as a whole, with its rooms.
+            let impure = allowed.iter().find(|a| {
+                let is_other = Some(**a) != crate_name;
+                !is_pure(a) || is_other && !self.rooms(a).all(is_pure)
+            });
+            if let (CrateKind::Pure, Some(impure)) = (row.kind, impure) {
                 faults.push(format!(
                     "{} is pure but may use {impure}, which is not",
                     row.name
@@ -112,7 +128,7 @@ impl Table {
             .flat_map(|r| r.uses.iter().map(String::as_str))
     }
 
-    fn row(&self, name: &str) -> Option<&Row> {
+    fn row(&self, name: &str) -> Option<&CrateRow> {
         self.rows.iter().find(|r| r.name == name)
     }
 }
@@ -122,7 +138,7 @@ fn cells(line: &str) -> Vec<&str> {
     inner.split('|').map(str::trim).collect()
 }
 
-fn parse_row(line: &str, above: &[Row]) -> Result<Row> {
+fn parse_row(line: &str, above: &[CrateRow]) -> Result<CrateRow> {
     let [name, kind, _, uses] = cells(line)[..] else {
         bail!("expected 4 cells, found {}", cells(line).len());
     };
@@ -130,23 +146,23 @@ fn parse_row(line: &str, above: &[Row]) -> Result<Row> {
     if above.iter().any(|r| r.name == name) {
         bail!("{name} has a row already");
     }
-    Ok(Row {
+    Ok(CrateRow {
         kind: parse_kind(kind)?,
         uses: parse_uses(uses, above),
         name,
     })
 }
 
-fn parse_kind(cell: &str) -> Result<Kind> {
+fn parse_kind(cell: &str) -> Result<CrateKind> {
     match cell {
-        "pure" => Ok(Kind::Pure),
-        "safe" => Ok(Kind::Safe),
-        "unsafe" => Ok(Kind::Unsafe),
+        "pure" => Ok(CrateKind::Pure),
+        "safe" => Ok(CrateKind::Safe),
+        "unsafe" => Ok(CrateKind::Unsafe),
         other => bail!("expected the kind pure, safe or unsafe, found {other:?}"),
     }
 }
 
-fn parse_uses(cell: &str, above: &[Row]) -> Vec<String> {
+fn parse_uses(cell: &str, above: &[CrateRow]) -> Vec<String> {
     match cell {
         "-" => Vec::new(),
         "all above" => above.iter().map(|r| r.name.clone()).collect(),
@@ -177,18 +193,18 @@ Text before.
 | other | table |
 ";
 
-    fn allowed(table: &Table, name: &str) -> Vec<String> {
+    fn allowed(table: &CrateTable, name: &str) -> Vec<String> {
         table.allowed(name).into_iter().map(str::to_owned).collect()
     }
 
     #[test]
     fn permission_is_transitive_and_words_expand() {
-        let table = Table::parse(DOCUMENT).unwrap();
+        let table = CrateTable::parse(DOCUMENT).unwrap();
         assert_eq!(allowed(&table, "q2c-a"), Vec::<String>::new());
         assert_eq!(allowed(&table, "q2c-c"), ["q2c-a", "q2c-b"]);
         assert_eq!(allowed(&table, "q2c-d"), ["q2c-a", "q2c-b", "q2c-c"]);
         assert_eq!(allowed(&table, "q2c").len(), 5);
-        assert_eq!(table.kind("q2c-c"), Some(Kind::Unsafe));
+        assert_eq!(table.kind("q2c-c"), Some(CrateKind::Unsafe));
         assert_eq!(table.kind("q2c-z"), None);
         assert_eq!(table.faults(), Vec::<String>::new());
     }
@@ -196,24 +212,24 @@ Text before.
     #[test]
     fn broken_tables_are_refused() {
         let without = DOCUMENT.replace("| crate |", "| thing |");
-        assert!(Table::parse(&without).is_err());
+        assert!(CrateTable::parse(&without).is_err());
         let twice = DOCUMENT.replace("q2c-e", "q2c-a");
-        assert!(Table::parse(&twice).is_err());
+        assert!(CrateTable::parse(&twice).is_err());
         let unknown = DOCUMENT.replace("| calls | b |", "| calls | y |");
-        assert!(Table::parse(&unknown).is_err());
+        assert!(CrateTable::parse(&unknown).is_err());
         let kind = DOCUMENT.replace("| pure | words", "| clean | words");
-        assert!(Table::parse(&kind).is_err());
+        assert!(CrateTable::parse(&kind).is_err());
         let cells = DOCUMENT.replace("| words |", "|");
-        assert!(Table::parse(&cells).is_err());
+        assert!(CrateTable::parse(&cells).is_err());
     }
 
     #[test]
     fn circles_and_impure_pure_crates_are_faults() {
         let circle = DOCUMENT.replace("| words | - |", "| words | e |");
-        let faults = Table::parse(&circle).unwrap().faults();
+        let faults = CrateTable::parse(&circle).unwrap().faults();
         assert!(faults.contains(&"q2c-a may use itself through its row".to_owned()));
         let impure = DOCUMENT.replace("| draws | a |", "| draws | b |");
-        let faults = Table::parse(&impure).unwrap().faults();
+        let faults = CrateTable::parse(&impure).unwrap().faults();
         assert_eq!(faults, ["q2c-e is pure but may use q2c-b, which is not"]);
     }
 }

@@ -39,8 +39,10 @@ fn search(tokens: TokenStream, lines: &mut Vec<usize>) {
 }
 
 fn names_lint(tokens: &TokenStream) -> bool {
-    let mut words = tokens.clone().into_iter();
-    words.any(|t| matches!(t, TokenTree::Ident(word) if word == "unsafe_code"))
+    tokens
+        .clone()
+        .into_iter()
+        .any(|t| matches!(t, TokenTree::Ident(word) if word == "unsafe_code"))
 }
 
 #[cfg(test)]

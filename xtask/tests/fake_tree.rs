@@ -28,6 +28,16 @@ members = [\"crates/*\"]
 unsafe_code = \"deny\"
 ";
 
+const SIZES: &str = "\
+crates = 5
+lines = 9999
+code_lines = 9999
+program_code_lines = 2
+public_items = 9999
+repeated_type_names = 0
+empty_names = 0
+";
+
 /// A sound workspace, which a test then breaks in one place.
 struct Tree(TempDir);
 
@@ -36,6 +46,7 @@ impl Tree {
         let tree = Tree(TempDir::new().unwrap());
         tree.write("Cargo.toml", ROOT);
         tree.write("ARCHITECTURE.md", TABLE);
+        tree.write("sizes.toml", SIZES);
         tree.package("q2c-model", &[], "pub struct Nanos(pub u64);\n");
         let model = &["q2c-model"];
         tree.package("q2c-sim", model, "//! Not unsafe.\npub fn sim() {}\n");
@@ -258,12 +269,28 @@ fn a_function_over_80_lines_is_found_unless_waived() {
 }
 
 #[test]
-fn a_file_over_1000_lines_is_found() {
+fn a_size_of_the_whole_above_its_limit_is_found() {
     let tree = Tree::sound();
-    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(1000));
+    tree.append(
+        "crates/q2c/src/lib.rs",
+        "pub fn on() {}\npub struct Nanos;\n",
+    );
+    let above = |size: &str| format!("sizes.toml: {size}");
+    let expected = [
+        above("program_code_lines is 3, at most 2"),
+        above("repeated_type_names is 1, at most 0"),
+        above("empty_names is 1, at most 0"),
+    ];
+    assert_eq!(tree.breaches("sizes"), expected);
+}
+
+#[test]
+fn a_file_over_800_lines_is_found() {
+    let tree = Tree::sound();
+    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(800));
     assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
-    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(1001));
-    let expected = "crates/q2c-sim/tests/long.rs: 1001 lines, at most 1000";
+    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(801));
+    let expected = "crates/q2c-sim/tests/long.rs: 801 lines, at most 800";
     assert_eq!(tree.breaches("sizes"), [expected]);
 }
 
@@ -278,9 +305,9 @@ fn a_row_tells_files_and_functions_without_test_code() {
     tree.write("crates/q2c-sim/tests/more.rs", &function(70));
     let text = stdout(&tree.run("sizes"));
     let row = text.lines().find(|l| l.starts_with("q2c-sim ")).unwrap();
-    let words: Vec<&str> = row.split_whitespace().collect();
+    let columns: Vec<&str> = row.split_whitespace().collect();
     // The package has one file of 15 lines, 5 of which are test code, and one function.
-    assert_eq!(words.join(" "), "q2c-sim 1 10 / 10 / 10 1 9 / 9 / 9 0");
+    assert_eq!(columns.join(" "), "q2c-sim 1 10 / 10 / 10 1 9 / 9 / 9 0");
 }
 
 #[test]

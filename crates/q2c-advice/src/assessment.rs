@@ -1,7 +1,7 @@
 //! Judges one contender: how much it gains, and how surely it keeps the floor.
 
-use crate::decide::Contender;
-use crate::evidence::{Estimate, Noise, Trial, middle};
+use crate::decide::MethodContender;
+use crate::evidence::{Estimate, Noise, TrialFigures, middle};
 use crate::goal::{Goal, WORTH};
 use crate::states::Carry;
 use q2c_result::tune::PerCore;
@@ -52,29 +52,29 @@ pub(crate) struct Assessment {
 
 impl Assessment {
     /// `None` where no trial can be compared. KIOPS/core divides by `cores`.
-    pub fn of(
+    pub(crate) fn from_trials(
         index: usize,
-        contender: &Contender,
+        contender: &MethodContender,
         goal: &Goal,
         noise: &Noise,
         (floor, wanted): (f64, u32),
         cores: PerCore,
     ) -> Option<Assessment> {
         let trials = &contender.trials;
-        let carried = |of: fn(&Carry) -> f64| {
-            let carries = contender.carries.iter().map(of);
+        let carried = |factor: fn(&Carry) -> f64| {
+            let carries = contender.carries.iter().map(factor);
             carries.chain(std::iter::repeat(1.0))
         };
         let ratios = trials
             .iter()
-            .map(Trial::relative_iops)
+            .map(TrialFigures::relative_iops)
             .zip(carried(|c| c.iops));
         let ratios: Vec<f64> = ratios.map(|(ratio, by)| ratio * by).collect();
         let cores = trials.iter().map(|trial| trial.per_core(cores));
         let cores = cores.zip(carried(|c| c.per_core));
         let cores: Vec<f64> = cores.filter_map(|(gain, by)| Some(gain? * by)).collect();
-        let live_iops = Estimate::of(&ratios, noise.iops)?;
-        let live_cores = Estimate::of(&cores, noise.per_core)?;
+        let live_iops = Estimate::from_ratios(&ratios, noise.iops)?;
+        let live_cores = Estimate::from_ratios(&cores, noise.per_core)?;
         // A simulation that several trials contradict is not taken into account.
         let holds = |live: Estimate, model: &Estimate| {
             ratios.len() < ENOUGH
@@ -85,7 +85,7 @@ impl Assessment {
         let per_core = live_cores.joined(model_cores.filter(|model| holds(live_cores, model)));
         let cpu = trials.iter().map(|t| t.beside.cpu_pct / t.rates.cpu_pct);
         let cpu: Vec<f64> = cpu.collect();
-        let live_cpu = Estimate::of(&cpu, noise.per_core)?;
+        let live_cpu = Estimate::from_ratios(&cpu, noise.per_core)?;
         let (value, live) = match goal.objective {
             Objective::KiopsPerCore => (per_core, live_cores),
             Objective::Iops => (iops, live_iops),
@@ -107,7 +107,7 @@ impl Assessment {
             sleeps,
             follows: contender.method.follows_the_device(),
             trials: trials.len() as u32,
-            own: middle(trials, Trial::relative_iops),
+            own: middle(trials, TrialFigures::relative_iops),
             over_run: live_iops.ratio(),
             iops,
             value,
@@ -124,14 +124,14 @@ impl Assessment {
             },
             // A rule that does not leave the CPU saves none of it, whatever its noise says.
             pays: live_cores.ratio() >= WORTH
-                && (!sleeps || cpu_pct <= middle(trials, Trial::saving)),
+                && (!sleeps || cpu_pct <= middle(trials, TrialFigures::saving)),
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         })
     }
 
     /// The logarithm of the objective, less the penalty of a rule that does not follow the device.
-    pub fn gain(&self) -> f64 {
+    pub(crate) fn gain(&self) -> f64 {
         let penalty = if self.follows {
             0.0
         } else {
@@ -140,11 +140,11 @@ impl Assessment {
         self.value.log - penalty
     }
 
-    pub fn score(&self) -> f64 {
+    pub(crate) fn score(&self) -> f64 {
         self.gain() - RISK * self.breaks
     }
 
-    pub fn may_keep(&self) -> bool {
+    pub(crate) fn may_keep(&self) -> bool {
         let limits = self.limits_kept || self.trials < 2;
         limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
     }

@@ -19,11 +19,11 @@ const ALIKE_IOPS: f64 = 0.01;
 pub(crate) fn candidates(
     outlooks: &[Outlook],
     floor: f64,
-    own: &[PolicySpec],
+    user_rules: &[PolicySpec],
     taken: &[PolicySpec],
 ) -> Vec<(PolicySpec, Role)> {
     let mut chosen = Chosen::new(outlooks, taken);
-    for policy in own {
+    for policy in user_rules {
         chosen.add_own(policy);
     }
     let saves = |o: &&Outlook| o.sleep_ns > 0.0 && o.saves;
@@ -122,15 +122,15 @@ mod tests {
     use crate::evidence::Estimate;
 
     fn outlook(policy: &str, iops: f64, per_core: f64, sleep_us: f64) -> Outlook {
-        let of = |ratio: f64| Estimate {
+        let estimate = |ratio: f64| Estimate {
             log: ratio.ln(),
             se: 0.01,
         };
         Outlook {
             policy: policy.parse().unwrap(),
             follows: !policy.starts_with("fixed"),
-            iops: of(iops),
-            per_core: of(per_core),
+            iops: estimate(iops),
+            per_core: estimate(per_core),
             cpu_pct: 100.0 / per_core,
             saves: 100.0 / per_core <= 97.0,
             sleep_ns: sleep_us * 1e3,
@@ -152,19 +152,28 @@ mod tests {
             outlook("fixed:30us", 0.99, 1.6, 30.0),
             outlook("min:5%,1ms", 1.0, 1.0, 0.0),
         ];
-        let found = candidates(&outlooks, 0.97, &[], &[]);
-        let of = |role: Role| -> Vec<String> {
-            let found = found.iter().filter(|(_, r)| *r == role);
-            found.map(|(policy, _)| policy.to_string()).collect()
+        let picked = candidates(&outlooks, 0.97, &[], &[]);
+        let with_role = |role: Role| -> Vec<String> {
+            picked
+                .iter()
+                .filter(|(_, r)| *r == role)
+                .map(|(policy, _)| policy.to_string())
+                .collect()
         };
         let text = |policy: &str| policy.parse::<PolicySpec>().unwrap().to_string();
-        assert_eq!(of(Role::Robust), [text("mean:50%,10ms")]);
-        assert_eq!(of(Role::Safe), [text("min:55%,10ms")]);
-        assert_eq!(of(Role::BelowFloor), [text("mean:60%,10ms")]);
-        assert_eq!(of(Role::Family), [text("fixed:30us")]);
-        let all: Vec<&PolicySpec> = found.iter().map(|(policy, _)| policy).collect();
-        assert!(!all.contains(&&outlooks[0].policy), "like min:55%: {all:?}");
-        assert!(!all.contains(&&outlooks[5].policy), "never sleeps: {all:?}");
+        assert_eq!(with_role(Role::Robust), [text("mean:50%,10ms")]);
+        assert_eq!(with_role(Role::Safe), [text("min:55%,10ms")]);
+        assert_eq!(with_role(Role::BelowFloor), [text("mean:60%,10ms")]);
+        assert_eq!(with_role(Role::Family), [text("fixed:30us")]);
+        let policies: Vec<&PolicySpec> = picked.iter().map(|(policy, _)| policy).collect();
+        assert!(
+            !policies.contains(&&outlooks[0].policy),
+            "like min:55%: {policies:?}"
+        );
+        assert!(
+            !policies.contains(&&outlooks[5].policy),
+            "never sleeps: {policies:?}"
+        );
     }
 
     #[test]
@@ -172,8 +181,8 @@ mod tests {
         let outlooks = [outlook("min:50%,10ms", 0.99, 1.3, 30.0)];
         let taken = [outlooks[0].policy.clone()];
         assert_eq!(candidates(&outlooks, 0.97, &[], &taken), []);
-        let own: [PolicySpec; 1] = ["rule:0.5 * min".parse().unwrap()];
-        let found = candidates(&outlooks, 0.97, &own, &taken);
-        assert_eq!(found, own.map(|own| (own, Role::User)));
+        let user_rules: [PolicySpec; 1] = ["rule:0.5 * min".parse().unwrap()];
+        let picked = candidates(&outlooks, 0.97, &user_rules, &taken);
+        assert_eq!(picked, user_rules.map(|policy| (policy, Role::User)));
     }
 }

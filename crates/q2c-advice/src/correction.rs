@@ -53,7 +53,7 @@ impl Correction {
     }
 
     /// Limits each term to `MOST` standard deviations.
-    pub(crate) fn of(terms: [f64; TERMS]) -> Self {
+    pub(crate) fn clamped(terms: [f64; TERMS]) -> Self {
         let held = |i: usize| terms[i].clamp(-MOST * PRIOR[i], MOST * PRIOR[i]);
         Correction {
             latency: held(0),
@@ -65,11 +65,11 @@ impl Correction {
 
     /// Returns the corrected costs on a device whose median latency is `latency_ns`.
     #[must_use]
-    pub fn apply(&self, cost: &CostModel, latency_ns: f64) -> CostModel {
+    pub(crate) fn apply(&self, cost: &CostModel, latency_ns: f64) -> CostModel {
         if *self == Correction::default() {
             return cost.clone();
         }
-        let later = self.wake * cost.wake_clear.base_ns.at(latency_ns / 2.0);
+        let later = self.wake * cost.wake_clear.base_ns.delay_at(latency_ns / 2.0);
         let scaled = |curve: &Curve| mapped(curve, |y| y * (1.0 + self.sleep_cpu));
         CostModel {
             wake_clear: delayed(&cost.wake_clear, later),
@@ -88,7 +88,7 @@ impl Correction {
         x.extend([0.0, 4.0 * latency_ns]);
         x.sort_by(f64::total_cmp);
         x.dedup();
-        let at = |&x: &f64| known.at(x) + self.latency * latency_ns + self.relief * x;
+        let at = |&x: &f64| known.delay_at(x) + self.latency * latency_ns + self.relief * x;
         Curve {
             y: x.iter().map(at).collect(),
             x,
@@ -138,23 +138,27 @@ mod tests {
             sleep_cpu: 0.25,
         };
         let corrected = correction.apply(&cost, 100_000.0);
-        assert_eq!(corrected.added_latency_ns.at(50_000.0), 2_000.0 - 5_000.0);
-        assert_eq!(corrected.wake_clear.base_ns.at(1.0), 15_000.0);
-        assert_eq!(corrected.sleep_cpu_clear_ns.at(1.0), 5_000.0);
+        assert_eq!(
+            corrected.added_latency_ns.delay_at(50_000.0),
+            2_000.0 - 5_000.0
+        );
+        assert_eq!(corrected.wake_clear.base_ns.delay_at(1.0), 15_000.0);
+        assert_eq!(corrected.sleep_cpu_clear_ns.delay_at(1.0), 5_000.0);
         assert_eq!(Correction::default().apply(&cost, 1.0), cost);
     }
 
     #[test]
     fn a_cost_that_is_off_by_more_than_a_quarter_is_contradicted() {
-        let of = |sleep_cpu: f64| {
-            let correction = Correction::of([0.0, 0.0, 0.2, sleep_cpu]);
+        let contradicted = |sleep_cpu: f64| {
+            let correction = Correction::clamped([0.0, 0.0, 0.2, sleep_cpu]);
             assert_eq!(correction.of_wake(), None);
-            let found = correction.of_sleep_cpu();
-            found.map(|c| ((c.factor * 100.0).round(), c.at_bound))
+            correction
+                .of_sleep_cpu()
+                .map(|c| ((c.factor * 100.0).round(), c.at_bound))
         };
-        assert_eq!(of(0.2), None);
-        assert_eq!(of(0.3), Some((130.0, false)));
-        assert_eq!(of(-0.3), Some((70.0, false)));
-        assert_eq!(of(-2.0), Some((55.0, true)));
+        assert_eq!(contradicted(0.2), None);
+        assert_eq!(contradicted(0.3), Some((130.0, false)));
+        assert_eq!(contradicted(-0.3), Some((70.0, false)));
+        assert_eq!(contradicted(-2.0), Some((55.0, true)));
     }
 }

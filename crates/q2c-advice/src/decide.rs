@@ -6,21 +6,21 @@
 //! plainly lost.
 
 use crate::assessment::{Assessment, OPEN};
-use crate::evidence::{Estimate, Noise, Trial, cores_of, per_core};
+use crate::evidence::{Estimate, Noise, TrialFigures, cores_of, per_core};
 use crate::goal::Goal;
 use crate::states::Carry;
 use q2c_model::Bytes;
+use q2c_model::stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 use q2c_policy::{LINUX, LaneMethod};
 use q2c_result::tune::{Elsewhere, MethodName, PerCore, Recommendation, Undecided, Verdict};
-use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contender {
+pub struct MethodContender {
     /// The method that was tried.
     pub method: LaneMethod,
     /// All comparable trials of the method; empty when none has run yet.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<TrialFigures>,
     /// Carry each trial to all states of the device; empty for what is not simulated.
     pub carries: Vec<Carry>,
     /// IOPS and KIOPS/core over polling's by the corrected simulation; `None` without one.
@@ -29,7 +29,7 @@ pub struct Contender {
 
 /// A verdict. All indices are those of the contenders that were given to [`decide`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct AdviceDecision {
     /// The kind of answer.
     pub verdict: Verdict,
     /// The method to use; `None` for classic polling, which needs no trial.
@@ -67,7 +67,12 @@ const NEARLY: f64 = 0.02;
 
 /// Decides by the trials so far; an answer needs `wanted` of them.
 #[must_use]
-pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32) -> Decision {
+pub fn decide(
+    contenders: &[MethodContender],
+    goal: &Goal,
+    noise: &Noise,
+    wanted: u32,
+) -> AdviceDecision {
     let polled = contenders
         .iter()
         .flat_map(|c| c.trials.iter().map(|t| t.beside.iops));
@@ -76,7 +81,8 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     let cores = cores_of_all(contenders);
     let tried = contenders.iter().enumerate();
     let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != LaneMethod::Poll);
-    let assess = |(index, c)| Assessment::of(index, c, goal, noise, (floor, wanted), cores);
+    let assess =
+        |(index, c)| Assessment::from_trials(index, c, goal, noise, (floor, wanted), cores);
     let assessed: Vec<Assessment> = tried.filter_map(assess).collect();
     let winner = winner(&assessed);
     let chosen = winner.map(|w| w.index);
@@ -90,7 +96,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     let keeps = |v: &&Assessment| v.floor_kept && v.pays && v.sleeps && v.follows;
     let following = assessed.iter().filter(keeps);
     let following = best(following).filter(|_| chosen_is_fixed).map(|v| v.index);
-    Decision {
+    AdviceDecision {
         verdict,
         chosen,
         floor,
@@ -120,7 +126,7 @@ fn by_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
     asked.peek().is_some() && asked.all(|v| v.trials < WITH_INTERVAL)
 }
 
-fn cores_of_all(contenders: &[Contender]) -> PerCore {
+fn cores_of_all(contenders: &[MethodContender]) -> PerCore {
     cores_of(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
@@ -145,7 +151,7 @@ fn best<'a>(assessed: impl Iterator<Item = &'a Assessment> + Clone) -> Option<&'
 }
 
 fn verdict(
-    contenders: &[Contender],
+    contenders: &[MethodContender],
     assessed: &[Assessment],
     winner: Option<&Assessment>,
 ) -> Verdict {
@@ -205,13 +211,13 @@ fn open(
     open.into_iter().map(|v| v.index).collect()
 }
 
-impl Decision {
+impl AdviceDecision {
     /// The decision as a result, with the arguments of [`decide`]; `asked` is the floor as written.
     #[must_use]
     pub fn recommendation(
         &self,
         bs: Bytes,
-        contenders: &[Contender],
+        contenders: &[MethodContender],
         noise: &Noise,
         asked: &str,
     ) -> Recommendation {
@@ -236,16 +242,17 @@ impl Decision {
             ..Recommendation::clear(bs, self.verdict, method.into(), self.floor)
         }
     }
-    fn undecided(&self, contenders: &[Contender]) -> Vec<Undecided> {
-        let of = |holds: fn(usize) -> bool| {
+    fn undecided(&self, contenders: &[MethodContender]) -> Vec<Undecided> {
+        let others_with = |holds: fn(usize) -> bool| {
             let other = contenders.iter().filter(|c| c.method != LaneMethod::Poll);
             other.filter(move |c| holds(c.trials.len()))
         };
         let single = self.by_single_trials.then(|| Undecided::SingleTrials {
-            single: of(|trials| trials == 1).count() as u32,
-            tried: of(|trials| trials > 0).count() as u32,
+            single: others_with(|trials| trials == 1).count() as u32,
+            tried: others_with(|trials| trials > 0).count() as u32,
         });
-        let untried = of(|trials| trials == 0).map(|c| MethodName(c.method.clone().into()));
+        let untried =
+            others_with(|trials| trials == 0).map(|c| MethodName(c.method.clone().into()));
         let untried: Vec<MethodName> = untried.collect();
         let untried = (!untried.is_empty()).then_some(Undecided::Untried(untried));
         let within = self.floor_within(contenders);
@@ -253,10 +260,10 @@ impl Decision {
     }
 
     /// Too many trials are below it as well: the interval alone only widens, and never settles.
-    fn floor_within(&self, contenders: &[Contender]) -> Option<Undecided> {
+    fn floor_within(&self, contenders: &[MethodContender]) -> Option<Undecided> {
         let ratios = contenders[self.chosen?].trials.iter();
-        let ratios: Vec<f64> = ratios.map(Trial::relative_iops).collect();
-        let Interval { min, max, .. } = Interval::of(&ratios);
+        let ratios: Vec<f64> = ratios.map(TrialFigures::relative_iops).collect();
+        let Interval { min, max, .. } = Interval::from_samples(&ratios);
         let below = ratios.iter().filter(|&&ratio| ratio < self.floor).count();
         let within = min < self.floor && self.floor <= max;
         (within && by_chance(below, ratios.len()) > BY_CHANCE)
@@ -276,12 +283,12 @@ fn by_chance(below: usize, n: usize) -> f64 {
 }
 
 /// Each relative to polling; `None` where the chosen method is Linux's rule or no rule.
-fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
+fn over_linux(contenders: &[MethodContender], chosen: usize) -> Option<Ratio> {
     let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
     let theirs = contenders.iter().find(|c| c.method == linux)?;
-    let own = &contenders[chosen];
-    own.method.policy().filter(|_| own.method != linux)?;
+    let winner = &contenders[chosen];
+    winner.method.policy().filter(|_| winner.method != linux)?;
     let cores = cores_of_all(contenders);
-    let ratios = |c: &Contender| per_core(&c.trials, cores);
-    ratio_of_medians(&ratios(own), &ratios(theirs), RATIO_SEED)
+    let ratios = |c: &MethodContender| per_core(&c.trials, cores);
+    ratio_of_medians(&ratios(winner), &ratios(theirs), RATIO_SEED)
 }

@@ -2,12 +2,12 @@
 
 use crate::goal::SAVING;
 use q2c_model::Rates;
+use q2c_model::stats::{Interval, median, sorted};
 use q2c_result::tune::{PerCore, Relative};
-use q2c_stats::{Interval, median, sorted};
 
 /// Classic polling in the slices before, between and after the parts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct PollingBaseline {
     /// I/Os per second, all lanes.
     pub iops: f64,
     /// Thread CPU, percent of one CPU and lane.
@@ -36,7 +36,7 @@ pub struct Predicted {
 
 /// The figures of one live trial: of its parts, if nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Trial {
+pub struct TrialFigures {
     /// Speed, cost and sleeps of all lanes.
     pub rates: Rates<f64>,
     /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
@@ -44,17 +44,17 @@ pub struct Trial {
     /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
     /// The figures of the polled slices.
-    pub beside: Beside,
+    pub beside: PollingBaseline,
     /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Predicted>,
     /// The referee's round in which it ran, from 0.
     pub round: u32,
 }
 
-impl Trial {
+impl TrialFigures {
     /// True if the trial and its slices can be compared: all have I/Os and CPU time.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
     }
@@ -96,7 +96,7 @@ impl Trial {
     }
 }
 
-pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
+pub(crate) fn middle(trials: &[TrialFigures], of: impl Fn(&TrialFigures) -> f64) -> f64 {
     median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
 }
 
@@ -104,20 +104,23 @@ pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
 /// methods divide by the same, since interrupts that belong to no thread would make one look
 /// better.
 #[must_use]
-pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [Trial]>) -> PerCore {
-    let seen = |trials: &[Trial]| {
-        let known = trials.iter().filter_map(Trial::relative_per_core).count();
+pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCore {
+    let seen = |trials: &[TrialFigures]| {
+        let known = trials
+            .iter()
+            .filter_map(TrialFigures::relative_per_core)
+            .count();
         2 * known > trials.len()
     };
-    let all = methods.filter(|trials| !trials.is_empty()).all(seen);
-    if all {
+    let all_known = methods.filter(|trials| !trials.is_empty()).all(seen);
+    if all_known {
         PerCore::Machine
     } else {
         PerCore::Threads
     }
 }
 
-pub(crate) fn per_core(trials: &[Trial], cores: PerCore) -> Vec<f64> {
+pub(crate) fn per_core(trials: &[TrialFigures], cores: PerCore) -> Vec<f64> {
     trials
         .iter()
         .filter_map(|trial| trial.per_core(cores))
@@ -126,11 +129,11 @@ pub(crate) fn per_core(trials: &[Trial], cores: PerCore) -> Vec<f64> {
 
 /// The relative figures of a cell as a result; `cores` is that of all cells compared.
 #[must_use]
-pub fn relative(trials: &[Trial], cores: PerCore) -> Option<Relative> {
-    let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
+pub fn relative(trials: &[TrialFigures], cores: PerCore) -> Option<Relative> {
+    let iops: Vec<f64> = trials.iter().map(TrialFigures::relative_iops).collect();
     (!trials.is_empty()).then(|| Relative {
-        iops: Interval::of(&iops),
-        kiops_per_core: Interval::of(&per_core(trials, cores)),
+        iops: Interval::from_samples(&iops),
+        kiops_per_core: Interval::from_samples(&per_core(trials, cores)),
         cores,
     })
 }
@@ -149,7 +152,7 @@ const OF_MEDIAN: f64 = 1.25;
 impl Estimate {
     /// Estimates the median of ratios whose logarithms scatter by `sd`, if it is above 0.
     #[must_use]
-    pub fn of(ratios: &[f64], sd: f64) -> Option<Self> {
+    pub(crate) fn from_ratios(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
         let middle = median(&ratios);
         (middle > 0.0).then(|| Estimate {
@@ -165,13 +168,13 @@ impl Estimate {
 
     /// The estimated ratio itself.
     #[must_use]
-    pub fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.log.exp()
     }
 
     /// Joins two estimates, each weighted by the inverse of its squared error.
     #[must_use]
-    pub fn joined(self, other: Option<Estimate>) -> Estimate {
+    pub(crate) fn joined(self, other: Option<Estimate>) -> Estimate {
         let Some(other) = other else { return self };
         let (a, b) = (1.0 / self.se.powi(2), 1.0 / other.se.powi(2));
         Estimate {
@@ -182,7 +185,7 @@ impl Estimate {
 
     /// How many standard errors the estimate lies above a ratio; negative when it lies below.
     #[must_use]
-    pub fn above(&self, ratio: f64) -> f64 {
+    pub(crate) fn above(&self, ratio: f64) -> f64 {
         (self.log - ratio.ln()) / self.se.max(f64::MIN_POSITIVE)
     }
 }
@@ -203,8 +206,9 @@ const WEIGHT: f64 = 1.0;
 impl Noise {
     /// Pools the scatter within each cell over the trials of all cells.
     #[must_use]
-    pub fn of<'a>(cells: impl Iterator<Item = &'a [Trial]> + Clone) -> Self {
-        let iops = |trials: &[Trial]| trials.iter().map(Trial::relative_iops).collect();
+    pub fn from_cells<'a>(cells: impl Iterator<Item = &'a [TrialFigures]> + Clone) -> Self {
+        let iops =
+            |trials: &[TrialFigures]| trials.iter().map(TrialFigures::relative_iops).collect();
         let cores = cores_of(cells.clone());
         Noise {
             iops: pooled(cells.clone().map(iops)),
@@ -230,22 +234,22 @@ fn pooled(cells: impl Iterator<Item = Vec<f64>>) -> f64 {
 mod tests {
     use super::*;
 
-    fn trial(iops: f64, busy: f64) -> Trial {
-        Trial {
+    fn trial(iops: f64, busy: f64) -> TrialFigures {
+        TrialFigures {
             rates: Rates {
                 iops,
                 cpu_pct: 50.0,
                 ..Rates::default()
             },
             busy_cpus: Some(busy),
-            beside: Beside {
+            beside: PollingBaseline {
                 iops: 100.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.2),
                 thinks: false,
-                ..Beside::default()
+                ..PollingBaseline::default()
             },
-            ..Trial::default()
+            ..TrialFigures::default()
         }
     }
 
@@ -272,9 +276,9 @@ mod tests {
         assert!(trial(96.0, 0.6).is_whole());
         assert!(!trial(0.0, 0.6).is_whole());
         let mut alone = trial(96.0, 0.6);
-        alone.beside = Beside::default();
+        alone.beside = PollingBaseline::default();
         assert!(!alone.is_whole());
-        assert_eq!(Estimate::of(&[f64::NAN], 0.01), None);
+        assert_eq!(Estimate::from_ratios(&[f64::NAN], 0.01), None);
     }
 
     /// Where half the trials of a method lack busy CPUs, all are compared by thread CPU.
@@ -317,7 +321,7 @@ mod tests {
             trials.to_vec()
         };
         let cells = [cell(90.0), cell(50.0)];
-        let noise = Noise::of(cells.iter().map(Vec::as_slice));
+        let noise = Noise::from_cells(cells.iter().map(Vec::as_slice));
         let wanted = ((0.0016 + 4.0 * 1.02f64.ln().powi(2)) / 5.0).sqrt();
         assert!((noise.iops - wanted).abs() < 1e-9, "{noise:?}");
     }

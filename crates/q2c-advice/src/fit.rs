@@ -4,15 +4,15 @@ use crate::correction::{Correction, PRIOR, TERMS};
 
 /// Logarithm of the relative IOPS, thread CPU as a share of a CPU, miss rate.
 pub(crate) const FIGURES: usize = 3;
-pub(crate) type Figures = [f64; FIGURES];
+pub(crate) type FitFigures = [f64; FIGURES];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Observed {
     pub cell: usize,
     /// Index of the correction that the prediction was made with, among those of [`fit`].
     pub correction: usize,
-    pub off: Figures,
-    pub sd: Figures,
+    pub off: FitFigures,
+    pub sd: FitFigures,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,13 +49,13 @@ const LEAST_FORM_SD: f64 = 0.003;
 pub(crate) fn fit(
     observed: &[Observed],
     corrections: &[Correction],
-    simulate: &dyn Fn(&Correction) -> Vec<Figures>,
+    simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
 ) -> FittedCorrection {
-    let then: Vec<Vec<Figures>> = corrections.iter().map(simulate).collect();
+    let then: Vec<Vec<FitFigures>> = corrections.iter().map(simulate).collect();
     let mut terms = corrections.last().copied().unwrap_or_default().terms();
     let mut covariance = diagonal(PRIOR.map(|sd| sd.powi(2)));
     for _ in 0..STEPS {
-        let now = simulate(&Correction::of(terms));
+        let now = simulate(&Correction::clamped(terms));
         let slopes = slopes(terms, &now, simulate);
         let (matrix, right) = normal_equations(observed, &then, &now, &slopes, terms);
         let Some(inverse) = inverse(matrix) else {
@@ -64,10 +64,10 @@ pub(crate) fn fit(
         for (i, term) in terms.iter_mut().enumerate() {
             *term += (0..TERMS).map(|j| inverse[i][j] * right[j]).sum::<f64>();
         }
-        terms = Correction::of(terms).terms();
+        terms = Correction::clamped(terms).terms();
         covariance = inverse;
     }
-    let correction = Correction::of(terms);
+    let correction = Correction::clamped(terms);
     let form_sd = form_sd(observed, &then, &simulate(&correction));
     FittedCorrection {
         correction,
@@ -77,7 +77,7 @@ pub(crate) fn fit(
 }
 
 /// The errors left in each cell's IOPS, less what the noise of trials explains.
-fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64 {
+fn form_sd(observed: &[Observed], then: &[Vec<FitFigures>], now: &[FitFigures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
     for (cell, figures) in now.iter().enumerate() {
         let trials = observed.iter().filter(|seen| seen.cell == cell);
@@ -99,9 +99,9 @@ fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64
 
 fn slopes(
     terms: [f64; TERMS],
-    now: &[Figures],
-    simulate: &dyn Fn(&Correction) -> Vec<Figures>,
-) -> Vec<[Figures; TERMS]> {
+    now: &[FitFigures],
+    simulate: &dyn Fn(&Correction) -> Vec<FitFigures>,
+) -> Vec<[FitFigures; TERMS]> {
     let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
     for i in 0..TERMS {
         // The step goes towards zero, away from the bound of the term.
@@ -112,7 +112,7 @@ fn slopes(
         };
         let mut moved = terms;
         moved[i] += step;
-        for (cell, figures) in simulate(&Correction::of(moved)).iter().enumerate() {
+        for (cell, figures) in simulate(&Correction::clamped(moved)).iter().enumerate() {
             slopes[cell][i] = std::array::from_fn(|f| (figures[f] - now[cell][f]) / step);
         }
     }
@@ -143,9 +143,9 @@ fn triangle(of: Matrix) -> Matrix {
 
 fn normal_equations(
     observed: &[Observed],
-    then: &[Vec<Figures>],
-    now: &[Figures],
-    slopes: &[[Figures; TERMS]],
+    then: &[Vec<FitFigures>],
+    now: &[FitFigures],
+    slopes: &[[FitFigures; TERMS]],
     terms: [f64; TERMS],
 ) -> (Matrix, [f64; TERMS]) {
     let mut matrix = [[0.0; TERMS]; TERMS];
@@ -183,12 +183,12 @@ fn inverse(mut matrix: Matrix) -> Option<Matrix> {
             matrix[pivot][j] /= by;
             inverse[pivot][j] /= by;
         }
-        let (row, own) = (matrix[pivot], inverse[pivot]);
+        let (row, inverse_row) = (matrix[pivot], inverse[pivot]);
         for i in (0..TERMS).filter(|&i| i != pivot) {
             let factor = matrix[i][pivot];
             for j in 0..TERMS {
                 matrix[i][j] -= factor * row[j];
-                inverse[i][j] -= factor * own[j];
+                inverse[i][j] -= factor * inverse_row[j];
             }
         }
     }
@@ -208,7 +208,7 @@ mod tests {
             wake: 0.2,
             sleep_cpu: 0.1,
         };
-        let simulate = |correction: &Correction| -> Vec<Figures> {
+        let simulate = |correction: &Correction| -> Vec<FitFigures> {
             let [a, b, c, d] = correction.terms();
             let cell = |n: usize| {
                 let sleep = n as f64 / 4.0;
@@ -216,17 +216,17 @@ mod tests {
             };
             (0..5).map(cell).collect()
         };
-        let (nothing, all) = (simulate(&Correction::default()), simulate(&truth));
+        let (nothing, corrected) = (simulate(&Correction::default()), simulate(&truth));
         let seen = |cell: usize| Observed {
             cell,
             correction: 0,
-            off: std::array::from_fn(|f| all[cell][f] - nothing[cell][f]),
+            off: std::array::from_fn(|f| corrected[cell][f] - nothing[cell][f]),
             sd: [1e-4; FIGURES],
         };
         let mut observed: Vec<Observed> = (0..5).map(seen).collect();
-        let found = fit(&observed, &[Correction::default()], &simulate);
-        for (found, wanted) in found.correction.terms().iter().zip(truth.terms()) {
-            assert!((found - wanted).abs() < 1e-3, "{found} for {wanted}");
+        let fitted = fit(&observed, &[Correction::default()], &simulate);
+        for (term, wanted) in fitted.correction.terms().iter().zip(truth.terms()) {
+            assert!((term - wanted).abs() < 1e-3, "{term} for {wanted}");
         }
         for seen in &mut observed {
             (seen.correction, seen.off) = (1, [0.0; FIGURES]);
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn without_trials_nothing_is_corrected() {
-        let found = fit(&[], &[Correction::default()], &|_| Vec::new());
-        assert_eq!(found, FittedCorrection::default());
+        let fitted = fit(&[], &[Correction::default()], &|_| Vec::new());
+        assert_eq!(fitted, FittedCorrection::default());
     }
 
     const MATRIX: Matrix = [

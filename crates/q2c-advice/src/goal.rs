@@ -1,6 +1,6 @@
 //! The goal of a recommendation: an objective, a floor of IOPS, and limits.
 
-use crate::evidence::{Trial, middle};
+use crate::evidence::{TrialFigures, middle};
 pub use q2c_result::tune::{FLOOR, SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
 
@@ -26,8 +26,8 @@ impl Goal {
 
     /// Whether the medians of the trials keep the bounds on p99 latency and thread CPU.
     #[must_use]
-    pub fn other_limits_kept(&self, trials: &[Trial]) -> bool {
-        let within = |limit: Option<f64>, of: fn(&Trial) -> f64| {
+    pub(crate) fn other_limits_kept(&self, trials: &[TrialFigures]) -> bool {
+        let within = |limit: Option<f64>, of: fn(&TrialFigures) -> f64| {
             limit.is_none_or(|most| middle(trials, of) <= most)
         };
         within(self.limits.max_p99_ns, |t| t.p99_ns)

@@ -61,13 +61,13 @@ pub fn best_of_kernel<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::stats::Interval;
     use q2c_sim::Limits;
-    use q2c_stats::Interval;
 
     fn relative(iops: f64, per_core: f64) -> Relative {
         Relative {
-            iops: Interval::of(&[iops]),
-            kiops_per_core: Interval::of(&[per_core]),
+            iops: Interval::from_samples(&[iops]),
+            kiops_per_core: Interval::from_samples(&[per_core]),
             ..Relative::default()
         }
     }

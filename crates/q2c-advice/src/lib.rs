@@ -20,11 +20,13 @@ mod referee;
 mod states;
 
 pub use correction::{Contradiction, Correction};
-pub use decide::{Contender, Decision, decide};
-pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, WAITS, cores_of, relative};
+pub use decide::{AdviceDecision, MethodContender, decide};
+pub use evidence::{
+    Estimate, Noise, PollingBaseline, Predicted, TrialFigures, WAITS, cores_of, relative,
+};
 pub use goal::{FLOOR, Goal, SAVING, WORTH};
 pub use kernel::{KernelWay, best_of_kernel};
-pub use outlook::{Outlook, Setting};
+pub use outlook::{Outlook, SimulationInputs};
 pub use predict::{predict, settling};
-pub use referee::{COMPARED, Order, PUBLISHED, Referee, Subject};
+pub use referee::{COMPARED, Order, PUBLISHED, Referee, RefereeQuestion};
 pub use states::Carry;

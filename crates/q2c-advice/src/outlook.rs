@@ -5,19 +5,21 @@ use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
 use crate::goal::{Goal, SAVING};
 use crate::predict::period_ns;
+use q2c_model::stats::{Rng, mean};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
-use q2c_sim::{Arrival, Configuration, Drive, Grid, Objective, Outcome, Recording, Waiting, sweep};
-use q2c_stats::{Rng, mean};
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, LaneRecording, Objective, SimOutcome, Waiting, sweep,
+};
 
 /// The inputs of the simulations.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct SimulationInputs {
     /// Calibrated costs.
     pub cost: CostModel,
-    /// Polled recordings, spread over the run; each has one [`Recording`] per lane.
-    pub recordings: Vec<Vec<Recording>>,
+    /// Polled recordings, spread over the run; each has one [`LaneRecording`] per lane.
+    pub recordings: Vec<Vec<LaneRecording>>,
     /// Median of the latency from the submission's return to the reaping, ns.
     pub latency_ns: f64,
     /// Rules beside the standard grid.
@@ -64,7 +66,7 @@ const PART: f64 = 0.6;
 const EDGE: i32 = 12;
 const OWN_WEIGHT: f64 = 2.0;
 
-pub(crate) fn grid(setting: &Setting) -> Grid {
+pub(crate) fn grid(setting: &SimulationInputs) -> Grid {
     let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
     grid.policies
         .retain(|policy| period_ns(policy).is_none_or(|ns| PERIODS_MS.contains(&(ns / 1e6))));
@@ -76,12 +78,16 @@ pub(crate) fn grid(setting: &Setting) -> Grid {
     grid
 }
 
-struct Draw {
-    cells: Vec<Outcome>,
-    poll: Outcome,
+struct OutlookDraw {
+    cells: Vec<SimOutcome>,
+    poll: SimOutcome,
 }
 
-pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal) -> Vec<Outlook> {
+pub(crate) fn outlooks(
+    setting: &SimulationInputs,
+    fitted: &FittedCorrection,
+    goal: &Goal,
+) -> Vec<Outlook> {
     let grid = grid(setting);
     let lanes = setting.recordings.first().map_or(0, Vec::len);
     let count = match lanes {
@@ -91,13 +97,13 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
     };
     let mut rng = Rng::new(setting.seed);
     let draws = (0..count).map(|n| draw(setting, fitted, &grid, n, &mut rng));
-    let draws: Vec<Draw> = draws.collect();
+    let draws: Vec<OutlookDraw> = draws.collect();
     let values = (0..grid.policies.len()).map(|i| over(&draws, |d| utility(d, i, goal)));
     let values: Vec<f64> = values.collect();
     let form_sd = fitted.form_sd;
     let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
     let saving = saving(setting, over(&draws, |d| d.poll.gives.rates.cpu_pct));
-    let of = |(i, policy): (usize, &PolicySpec)| Outlook {
+    let outlook = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
         follows: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
@@ -109,10 +115,10 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal
         value: over(&draws, |d| value(d, i, goal)),
         robust: with_neighbours(&grid.policies, i, &values),
     };
-    grid.policies.iter().enumerate().map(of).collect()
+    grid.policies.iter().enumerate().map(outlook).collect()
 }
 
-fn saving(setting: &Setting, polled_pct: f64) -> f64 {
+fn saving(setting: &SimulationInputs, polled_pct: f64) -> f64 {
     let mut lanes = setting.recordings.iter().flatten();
     let thinks = lanes.any(|lane| lane.gap_cpu.is_some());
     if thinks {
@@ -123,24 +129,24 @@ fn saving(setting: &Setting, polled_pct: f64) -> f64 {
 }
 
 fn draw(
-    setting: &Setting,
+    setting: &SimulationInputs,
     fitted: &FittedCorrection,
     grid: &Grid,
     n: usize,
     rng: &mut Rng,
-) -> Draw {
+) -> OutlookDraw {
     // The newest recording comes first, so that the first draws show what the device does now.
     let count = setting.recordings.len();
     let recording = &setting.recordings[count - 1 - n % count];
     let start = rng.unit();
-    let lanes: Vec<Recording> = recording.iter().map(|lane| part(lane, start)).collect();
+    let lanes: Vec<LaneRecording> = recording.iter().map(|lane| part(lane, start)).collect();
     let terms = fitted.correction.terms();
     let off: [f64; TERMS] = std::array::from_fn(|_| rng.normal());
     let shaken: [f64; TERMS] = std::array::from_fn(|i| {
         let row = fitted.spread[i].iter().zip(&off);
         terms[i] + row.map(|(spread, off)| spread * off).sum::<f64>()
     });
-    let cost = Correction::of(shaken).apply(&setting.cost, setting.latency_ns);
+    let cost = Correction::clamped(shaken).apply(&setting.cost, setting.latency_ns);
     let drive = Drive {
         warm_up: WARM_UP,
         measure: MEASURE,
@@ -154,16 +160,16 @@ fn draw(
     };
     let cells = sweep(&grid.policies, &on);
     let poll = on.simulate(Waiting::poll(lanes.len()));
-    Draw { cells, poll }
+    OutlookDraw { cells, poll }
 }
 
 /// From the share `start` on; at the end it goes on at the beginning.
-fn part(lane: &Recording, start: f64) -> Recording {
+fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
     let len = lane.len();
     let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
-    let mut part = Recording {
+    let mut part = LaneRecording {
         gap_cpu: lane.gap_cpu,
-        ..Recording::default()
+        ..LaneRecording::default()
     };
     for i in (0..most as usize).map(|i| (from + i) % len.max(1)) {
         let io = q2c_sim::unpack(lane.ios[i]);
@@ -172,7 +178,7 @@ fn part(lane: &Recording, start: f64) -> Recording {
     part
 }
 
-fn relative(draw: &Draw, i: usize) -> (f64, f64) {
+fn relative(draw: &OutlookDraw, i: usize) -> (f64, f64) {
     let (cell, poll) = (&draw.cells[i].gives, &draw.poll.gives);
     (
         cell.rates.iops / poll.rates.iops,
@@ -180,7 +186,7 @@ fn relative(draw: &Draw, i: usize) -> (f64, f64) {
     )
 }
 
-fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
+fn value(draw: &OutlookDraw, i: usize, goal: &Goal) -> f64 {
     let (iops, per_core) = relative(draw, i);
     match goal.objective {
         Objective::KiopsPerCore => per_core,
@@ -189,7 +195,7 @@ fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     }
 }
 
-fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
+fn utility(draw: &OutlookDraw, i: usize, goal: &Goal) -> f64 {
     if !goal.limits.kept_by(&draw.cells[i], 0.0) {
         return 0.0;
     }
@@ -205,7 +211,7 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, values: &[f64]) -> f64 {
     (OWN_WEIGHT * values[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-fn over(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> f64 {
+fn over(draws: &[OutlookDraw], of: impl Fn(&OutlookDraw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 

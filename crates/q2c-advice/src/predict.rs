@@ -2,7 +2,7 @@
 
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
-use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
+use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
 const SETTLE_PERIODS: u64 = 2;
 const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
@@ -24,12 +24,12 @@ pub fn settling(policy: &PolicySpec) -> Nanos {
 #[must_use]
 pub fn predict(
     method: &LaneMethod,
-    lanes: &[Recording],
+    lanes: &[LaneRecording],
     cpus: &[CpuId],
     cost: &CostModel,
     measure: Nanos,
     seed: u64,
-) -> Outcome {
+) -> SimOutcome {
     let warm_up = method.policy().map_or(Nanos::ZERO, settling);
     let drive = Drive {
         warm_up,

@@ -2,28 +2,28 @@
 
 use crate::candidates::candidates;
 use crate::correction::Correction;
-use crate::decide::{Contender, Decision, decide};
-use crate::evidence::{Beside, Noise, Trial, cores_of};
-use crate::fit::{Figures, FittedCorrection, Observed, fit};
+use crate::decide::{AdviceDecision, MethodContender, decide};
+use crate::evidence::{Noise, PollingBaseline, TrialFigures, cores_of};
+use crate::fit::{FitFigures, FittedCorrection, Observed, fit};
 use crate::goal::{Goal, WORTH};
-use crate::outlook::{Outlook, Setting, outlooks};
+use crate::outlook::{Outlook, SimulationInputs, outlooks};
 use crate::predict::predict;
-use crate::states::{Carry, States};
+use crate::states::{Carry, DeviceStates};
+use q2c_model::stats::{median, sorted};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::{LINUX, LaneMethod, PolicySpec};
 use q2c_result::role::Role;
 use q2c_result::tune::{PerCore, Recommendation, Verdict};
-use q2c_sim::{Objective, Recording};
-use q2c_stats::{median, sorted};
+use q2c_sim::{LaneRecording, Objective};
 use rayon::prelude::*;
 
 /// The question that a referee answers: one block size on one target.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct RefereeQuestion {
     /// Objective, floor and limits.
     pub goal: Goal,
     /// Calibrated costs, first recordings, the user's own rules, and the seed.
-    pub setting: Setting,
+    pub setting: SimulationInputs,
     /// CPUs that the lanes are pinned to, one per lane.
     pub cpus: Vec<CpuId>,
     /// Trials that the answer needs (`--trials`).
@@ -44,7 +44,7 @@ pub struct Order {
 struct TriedMethod {
     method: LaneMethod,
     role: Role,
-    trials: Vec<Trial>,
+    trials: Vec<TrialFigures>,
 }
 
 /// Decides which methods are tried, and which one has won, for one block size. For each round the
@@ -53,7 +53,7 @@ struct TriedMethod {
 /// [`Referee::add_recording`], until there is no order. The same recordings and trials give the
 /// same orders, so that a run can be resumed.
 pub struct Referee {
-    subject: Subject,
+    subject: RefereeQuestion,
     tried: Vec<TriedMethod>,
     /// With which each round was predicted, as many as there are rounds planned.
     corrections: Vec<Correction>,
@@ -81,7 +81,7 @@ const PROMISE: f64 = 0.01;
 impl Referee {
     /// A referee before its first round.
     #[must_use]
-    pub fn new(subject: Subject) -> Self {
+    pub fn new(subject: RefereeQuestion) -> Self {
         Referee {
             subject,
             tried: Vec::new(),
@@ -92,8 +92,8 @@ impl Referee {
         }
     }
 
-    /// Adds a polled recording that was made since the last round: one [`Recording`] per lane.
-    pub fn add_recording(&mut self, recording: Vec<Recording>) {
+    /// Adds a polled recording that was made since the last round: one [`LaneRecording`] per lane.
+    pub fn add_recording(&mut self, recording: Vec<LaneRecording>) {
         self.subject.setting.recordings.push(recording);
     }
 
@@ -125,7 +125,7 @@ impl Referee {
     }
 
     /// Takes one trial of an ordered method; one that cannot be compared is only spent.
-    pub fn add_trial(&mut self, method: &LaneMethod, trial: Trial) {
+    pub fn add_trial(&mut self, method: &LaneMethod, trial: TrialFigures) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
         let tried = self.tried.iter_mut().find(|t| t.method == *method);
@@ -165,26 +165,26 @@ impl Referee {
     }
 
     /// The methods in the order of their first order, with their roles and trials.
-    pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[Trial])> {
+    pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[TrialFigures])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
     }
 
     /// The verdict by the trials so far. Its indices are those of [`Referee::tried`].
     #[must_use]
-    pub fn decision(&self) -> Decision {
+    pub fn decision(&self) -> AdviceDecision {
         self.decision_on(&self.contenders())
     }
 
-    fn decision_on(&self, contenders: &[Contender]) -> Decision {
-        let Subject { goal, wanted, .. } = &self.subject;
+    fn decision_on(&self, contenders: &[MethodContender]) -> AdviceDecision {
+        let RefereeQuestion { goal, wanted, .. } = &self.subject;
         decide(contenders, goal, &self.noise(), *wanted)
     }
 
     /// The scatter of single trials.
     #[must_use]
-    pub fn noise(&self) -> Noise {
-        Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
+    pub(crate) fn noise(&self) -> Noise {
+        Noise::from_cells(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
     /// The CPU time that KIOPS/core of all methods divides by.
@@ -211,49 +211,49 @@ impl Referee {
         }
     }
 
-    fn contenders(&self) -> Vec<Contender> {
+    fn contenders(&self) -> Vec<MethodContender> {
         let carries = self.carries();
         let belief = |method: &LaneMethod| {
             let policy = method.policy()?;
             let known = self.outlooks.iter().find(|o| o.policy == *policy)?;
             Some((known.iops, known.per_core))
         };
-        let of = |(tried, carries): (&TriedMethod, Vec<Carry>)| Contender {
+        let contender = |(tried, carries): (&TriedMethod, Vec<Carry>)| MethodContender {
             method: tried.method.clone(),
             trials: tried.trials.clone(),
             carries,
             belief: belief(&tried.method),
         };
-        self.tried.iter().zip(carries).map(of).collect()
+        self.tried.iter().zip(carries).map(contender).collect()
     }
 
     /// None where the waits of a trial are not known.
     fn carries(&self) -> Vec<Vec<Carry>> {
         let trials = self.tried.iter().flat_map(|tried| &tried.trials);
-        let seen: Vec<Beside> = trials.map(|trial| trial.beside).collect();
-        let Subject { setting, .. } = &self.subject;
+        let seen: Vec<PollingBaseline> = trials.map(|trial| trial.beside).collect();
+        let RefereeQuestion { setting, .. } = &self.subject;
         let like = setting.recordings.first().and_then(|lanes| lanes.first());
         let (cost, seed) = (self.cost(), setting.seed);
         let known = seen.iter().all(|beside| beside.waits[0] > 0.0);
         let Some(like) = like.filter(|like| known && !like.is_empty()) else {
             return vec![Vec::new(); self.tried.len()];
         };
-        let states = States::new(&seen, like, &cost, seed);
+        let states = DeviceStates::new(&seen, like, &cost, seed);
         let mut before = 0;
-        let mut of = |tried: &TriedMethod| {
-            let own = before..before + tried.trials.len();
-            before = own.end;
+        let mut carries_of = |tried: &TriedMethod| {
+            let trial_range = before..before + tried.trials.len();
+            before = trial_range.end;
             match tried.method {
                 LaneMethod::Poll => Vec::new(),
-                _ => states.carries(&tried.method, &cost, seed)[own].to_vec(),
+                _ => states.carries(&tried.method, &cost, seed)[trial_range].to_vec(),
             }
         };
-        self.tried.iter().map(&mut of).collect()
+        self.tried.iter().map(&mut carries_of).collect()
     }
 
     fn learn(&mut self) {
         self.fitted = self.fit();
-        let setting = Setting {
+        let setting = SimulationInputs {
             cost: self.with_others(&self.subject.setting.cost),
             own: self.own(),
             ..self.subject.setting.clone()
@@ -263,10 +263,10 @@ impl Referee {
 
     fn own(&self) -> Vec<PolicySpec> {
         let tried = self.tried.iter().filter_map(|t| t.method.policy().cloned());
-        let mut own = self.subject.setting.own.clone();
+        let mut policies = self.subject.setting.own.clone();
         let grid = crate::outlook::grid(&self.subject.setting);
-        own.extend(tried.filter(|policy| !grid.policies.contains(policy)));
-        own
+        policies.extend(tried.filter(|policy| !grid.policies.contains(policy)));
+        policies
     }
 
     fn corrected(&self, correction: &Correction) -> CostModel {
@@ -281,7 +281,7 @@ impl Referee {
             Some(((busy? - cpu_pct / 100.0 * lanes) * 1e9 / iops).max(0.0))
         };
         let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
-        let trials: Vec<&Trial> = sleeping.flat_map(|t| &t.trials).collect();
+        let trials: Vec<&TrialFigures> = sleeping.flat_map(|t| &t.trials).collect();
         let asleep = trials.iter();
         let asleep = asleep.filter_map(|t| other(t.busy_cpus, t.rates.cpu_pct, t.rates.iops));
         let beside = trials.iter().map(|t| t.beside);
@@ -298,7 +298,7 @@ impl Referee {
         let Some(recording) = self.subject.setting.recordings.last() else {
             return FittedCorrection::default();
         };
-        let simulate = |correction: &Correction| -> Vec<Figures> {
+        let simulate = |correction: &Correction| -> Vec<FitFigures> {
             let cost = self.corrected(correction);
             let seed = self.subject.setting.seed;
             let run = |method: &LaneMethod| {
@@ -363,13 +363,14 @@ impl Referee {
 
     fn proposed(&self, taken: &[PolicySpec], floor: f64) -> Vec<Order> {
         let setting = &self.subject.setting;
-        let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
-        let orders = found.map(|(policy, role)| once(LaneMethod::Hybrid(policy), role));
-        orders.collect()
+        candidates(&self.outlooks, floor, &setting.own, taken)
+            .into_iter()
+            .map(|(policy, role)| once(LaneMethod::Hybrid(policy), role))
+            .collect()
     }
 
     fn polled_iops(&self) -> f64 {
-        let Subject { setting, cpus, .. } = &self.subject;
+        let RefereeQuestion { setting, cpus, .. } = &self.subject;
         let Some(lanes) = setting.recordings.first() else {
             return 0.0;
         };
@@ -407,11 +408,11 @@ impl Referee {
         orders
     }
 
-    fn promising(&self, decision: &Decision) -> Vec<Order> {
+    fn promising(&self, decision: &AdviceDecision) -> Vec<Order> {
         let goal = &self.subject.goal;
         let taken = self.tried.iter().filter_map(|t| t.method.policy().cloned());
         let taken: Vec<PolicySpec> = taken.collect();
-        let of = |policy: &PolicySpec| self.outlooks.iter().find(|o| o.policy == *policy);
+        let outlook_of = |policy: &PolicySpec| self.outlooks.iter().find(|o| o.policy == *policy);
         let answer = match decision.verdict {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
@@ -420,24 +421,24 @@ impl Referee {
         // objectives have a bound only where a rule is the answer.
         let least = match (goal.objective, decision.verdict, decision.chosen) {
             (_, Verdict::Rule, _) => answer
-                .and_then(of)
+                .and_then(outlook_of)
                 .map_or(0.0, |o| o.robust * (1.0 + PROMISE)),
             (Objective::KiopsPerCore, Verdict::Interrupt, Some(i)) => {
                 let gains = self.tried[i]
                     .trials
                     .iter()
-                    .filter_map(Trial::relative_per_core);
+                    .filter_map(TrialFigures::relative_per_core);
                 middle(gains).unwrap_or(WORTH)
             }
             (Objective::KiopsPerCore, ..) => WORTH,
             _ => 0.0,
         };
-        let mut found = self.proposed(&taken, decision.floor);
-        found.retain(|order| {
-            let outlook = order.method.policy().and_then(of);
+        let mut orders = self.proposed(&taken, decision.floor);
+        orders.retain(|order| {
+            let outlook = order.method.policy().and_then(outlook_of);
             outlook.is_some_and(|o| o.robust > least)
         });
-        found
+        orders
     }
 }
 

@@ -6,12 +6,12 @@
 //! as its own figure times that of all states over that of its own state, both simulated
 //! (docs/journal/2026-11-28-states.md).
 
-use crate::evidence::{Beside, WAITS};
+use crate::evidence::{PollingBaseline, WAITS};
 use crate::predict::predict;
+use q2c_model::stats::Rng;
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::LaneMethod;
-use q2c_sim::Recording;
-use q2c_stats::Rng;
+use q2c_sim::LaneRecording;
 use rayon::prelude::*;
 
 const IOS: usize = 2_000;
@@ -26,8 +26,8 @@ pub struct Carry {
     pub per_core: f64,
 }
 
-pub(crate) struct States {
-    lanes: Vec<Recording>,
+pub(crate) struct DeviceStates {
+    lanes: Vec<LaneRecording>,
     polled: Vec<Spent>,
 }
 
@@ -53,35 +53,40 @@ impl Spent {
     }
 }
 
-impl States {
+impl DeviceStates {
     /// The states beside trials. Submissions and think times are drawn from the lane `like`.
-    pub fn new(seen: &[Beside], like: &Recording, cost: &CostModel, seed: u64) -> Self {
+    pub(crate) fn new(
+        seen: &[PollingBaseline],
+        like: &LaneRecording,
+        cost: &CostModel,
+        seed: u64,
+    ) -> Self {
         let mut rng = Rng::new(seed);
-        let mut lane = |beside: &Beside| drawn(&beside.waits, like, &mut rng);
-        let lanes: Vec<Recording> = seen.iter().map(&mut lane).collect();
+        let mut lane = |beside: &PollingBaseline| drawn(&beside.waits, like, &mut rng);
+        let lanes: Vec<LaneRecording> = seen.iter().map(&mut lane).collect();
         let polled = spent(&LaneMethod::Poll, &lanes, cost, seed);
-        States { lanes, polled }
+        DeviceStates { lanes, polled }
     }
 
     /// How figures over all states differ from each one's; IOPS never for the better.
-    pub fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
+    pub(crate) fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
         let spent = spent(method, &self.lanes, cost, seed);
-        let all = Spent::sum(&spent).over(Spent::sum(&self.polled));
+        let overall = Spent::sum(&spent).over(Spent::sum(&self.polled));
         let carry = |(spent, polled): (&Spent, &Spent)| {
             let here = spent.over(*polled);
             Carry {
                 // Milder states of other trials do not make lost IOPS good.
-                iops: (all.iops / here.iops).min(1.0),
-                per_core: all.per_core / here.per_core,
+                iops: (overall.iops / here.iops).min(1.0),
+                per_core: overall.per_core / here.per_core,
             }
         };
         spent.iter().zip(&self.polled).map(carry).collect()
     }
 }
 
-fn spent(method: &LaneMethod, lanes: &[Recording], cost: &CostModel, seed: u64) -> Vec<Spent> {
+fn spent(method: &LaneMethod, lanes: &[LaneRecording], cost: &CostModel, seed: u64) -> Vec<Spent> {
     // One lane shows what a state does to a rule; more would cost as many times the time.
-    let of = |lane: &Recording| {
+    let spent_on = |lane: &LaneRecording| {
         let lane = std::slice::from_ref(lane);
         let gives = predict(method, lane, &[CpuId(0)], cost, FOR, seed).gives;
         Spent {
@@ -89,13 +94,13 @@ fn spent(method: &LaneMethod, lanes: &[Recording], cost: &CostModel, seed: u64) 
             busy: gives.rates.iops / gives.kiops_per_core,
         }
     };
-    lanes.par_iter().map(of).collect()
+    lanes.par_iter().map(spent_on).collect()
 }
 
-fn drawn(waits: &[f32; WAITS], like: &Recording, rng: &mut Rng) -> Recording {
-    let mut lane = Recording {
+fn drawn(waits: &[f32; WAITS], like: &LaneRecording, rng: &mut Rng) -> LaneRecording {
+    let mut lane = LaneRecording {
         gap_cpu: like.gap_cpu,
-        ..Recording::default()
+        ..LaneRecording::default()
     };
     for _ in 0..IOS {
         let at = (rng.unit() * WAITS as f64 - 0.5).clamp(0.0, (WAITS - 1) as f64);
@@ -114,8 +119,8 @@ mod tests {
     use super::*;
     use q2c_policy::Io;
 
-    fn like() -> Recording {
-        let mut like = Recording::default();
+    fn like() -> LaneRecording {
+        let mut like = LaneRecording::default();
         like.push(
             Io {
                 bytes: 4096,
@@ -132,15 +137,15 @@ mod tests {
     /// so 30 of 35 over both, and a trial of the faster state is not made better.
     #[test]
     fn a_sleep_is_carried_to_a_faster_state() {
-        let beside = |ns: f32| Beside {
+        let beside = |ns: f32| PollingBaseline {
             waits: [ns; WAITS],
-            ..Beside::default()
+            ..PollingBaseline::default()
         };
         let cost = CostModel::delayed(Nanos::ZERO);
-        let states = States::new(&[beside(100e3), beside(40e3)], &like(), &cost, 1);
-        let found = states.carries(&"hybrid:fixed:50us".parse().unwrap(), &cost, 1);
-        for (found, wanted) in found.iter().zip([30.0 / 35.0, 1.0]) {
-            assert!((found.iops - wanted).abs() < 1e-3, "{found:?} for {wanted}");
+        let states = DeviceStates::new(&[beside(100e3), beside(40e3)], &like(), &cost, 1);
+        let carries = states.carries(&"hybrid:fixed:50us".parse().unwrap(), &cost, 1);
+        for (carry, wanted) in carries.iter().zip([30.0 / 35.0, 1.0]) {
+            assert!((carry.iops - wanted).abs() < 1e-3, "{carry:?} for {wanted}");
         }
     }
 

@@ -1,15 +1,22 @@
 //! Verdicts on trials made by hand.
 
-use q2c_advice::{Beside, Carry, Contender, Decision, Estimate, Goal, Noise, Trial, decide};
+use q2c_advice::{
+    AdviceDecision, Carry, Estimate, Goal, MethodContender, Noise, PollingBaseline, TrialFigures,
+    decide,
+};
 use q2c_model::{Bytes, Rates};
 use q2c_result::tune::{MethodName, Undecided, Verdict};
 use q2c_sim::{Limits, MinIops};
 
 /// With IOPS and KIOPS/core over polling's and a miss rate; IOPS differ by 0.1 %.
-fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32) -> Contender {
+fn tried(
+    method: &str,
+    (iops, per_core, miss_rate): (f64, f64, f64),
+    trials: u32,
+) -> MethodContender {
     let trial = |n: u32| {
         let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
-        Trial {
+        TrialFigures {
             rates: Rates {
                 iops: 10_000.0 * iops,
                 cpu_pct: 100.0 * iops / per_core,
@@ -18,17 +25,17 @@ fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32
             },
             busy_cpus: Some(iops / per_core),
             p99_ns: 100_000.0,
-            beside: Beside {
+            beside: PollingBaseline {
                 iops: 10_000.0,
                 cpu_pct: 100.0,
                 busy_cpus: Some(1.0),
                 thinks: false,
-                ..Beside::default()
+                ..PollingBaseline::default()
             },
-            ..Trial::default()
+            ..TrialFigures::default()
         }
     };
-    Contender {
+    MethodContender {
         method: method.parse().expect(method),
         trials: (0..trials).map(trial).collect(),
         carries: Vec::new(),
@@ -36,15 +43,15 @@ fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32
     }
 }
 
-fn of(contenders: &[Contender], goal: &Goal) -> Decision {
+fn decide_for(contenders: &[MethodContender], goal: &Goal) -> AdviceDecision {
     decide(contenders, goal, &NOISE, 5)
 }
 
-fn found(contenders: &[Contender]) -> Decision {
-    of(contenders, &Goal::default())
+fn default_decision(contenders: &[MethodContender]) -> AdviceDecision {
+    decide_for(contenders, &Goal::default())
 }
 
-fn five(method: &str, figures: (f64, f64, f64)) -> Contender {
+fn five(method: &str, figures: (f64, f64, f64)) -> MethodContender {
     tried(method, figures, 5)
 }
 
@@ -66,15 +73,18 @@ const FIXED: &str = "hybrid:fixed:20us";
 
 #[test]
 fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
-    let found = found(&[
+    let decision = default_decision(&[
         five("interrupt", (0.6, 3.0, 0.0)),
         five("poll", (1.0, 1.0, 0.0)),
         five(MEAN, (0.99, 1.3, 0.02)),
         five(MIN, (0.93, 1.8, 0.2)),
     ]);
-    assert_eq!((found.verdict, found.chosen), (Verdict::Rule, Some(2)));
-    assert_eq!(found.floor, 0.97);
-    assert!(found.open.is_empty(), "{found:?}");
+    assert_eq!(
+        (decision.verdict, decision.chosen),
+        (Verdict::Rule, Some(2))
+    );
+    assert_eq!(decision.floor, 0.97);
+    assert!(decision.open.is_empty(), "{decision:?}");
 }
 
 /// Under a floor of 90 % of polling the rule wins that saves more.
@@ -87,36 +97,42 @@ fn a_floor_that_is_asked_for_is_the_floor() {
             min_iops,
             ..Limits::default()
         });
-        let found = of(&contenders, &goal);
-        assert!((found.floor - 0.9).abs() < 1e-9);
-        assert_eq!(found.chosen, Some(1));
+        let decision = decide_for(&contenders, &goal);
+        assert!((decision.floor - 0.9).abs() < 1e-9);
+        assert_eq!(decision.chosen, Some(1));
     }
 }
 
 #[test]
 fn interrupts_win_where_they_keep_the_floor() {
-    let found = found(&[
+    let decision = default_decision(&[
         five("interrupt", (0.98, 4.0, 0.0)),
         five(MEAN, (0.99, 1.3, 0.02)),
     ]);
-    assert_eq!((found.verdict, found.chosen), (Verdict::Interrupt, Some(0)));
+    assert_eq!(
+        (decision.verdict, decision.chosen),
+        (Verdict::Interrupt, Some(0))
+    );
 }
 
 /// Neither keeps 97 %: the one that loses less is named, and polling is the answer.
 #[test]
 fn a_trade_off_names_the_nearest() {
-    let found = found(&[five(MEAN, (0.94, 1.5, 0.02)), five(MIN, (0.80, 1.9, 0.2))]);
-    assert_eq!((found.verdict, found.chosen), (Verdict::TradeOff, None));
-    assert_eq!(found.nearest, Some(0));
+    let decision = default_decision(&[five(MEAN, (0.94, 1.5, 0.02)), five(MIN, (0.80, 1.9, 0.2))]);
+    assert_eq!(
+        (decision.verdict, decision.chosen),
+        (Verdict::TradeOff, None)
+    );
+    assert_eq!(decision.nearest, Some(0));
 }
 
 /// They keep 60 % at 1.3 times: a rule at 55 % and 1.15 times is not named, one at 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
     let interrupt = five("interrupt", (0.60, 1.3, 0.0));
-    let worse = found(&[interrupt.clone(), five(MEAN, (0.55, 1.15, 0.9))]);
+    let worse = default_decision(&[interrupt.clone(), five(MEAN, (0.55, 1.15, 0.9))]);
     assert_eq!((worse.verdict, worse.nearest), (Verdict::TradeOff, Some(0)));
-    let better = found(&[interrupt, five(MEAN, (0.94, 1.15, 0.02))]);
+    let better = default_decision(&[interrupt, five(MEAN, (0.94, 1.15, 0.02))]);
     assert_eq!(better.nearest, Some(1));
 }
 
@@ -125,37 +141,43 @@ fn a_trade_off_names_interrupts_where_they_lose_less() {
 fn interrupts_that_gain_are_a_trade_off_beside_any_rule() {
     for per_core in [0.8, 1.06] {
         let rule = five(MEAN, (0.48, per_core, 1.0));
-        let found = found(&[five("interrupt", (0.70, 1.5, 0.0)), rule]);
-        assert_eq!((found.verdict, found.nearest), (Verdict::TradeOff, Some(0)));
+        let decision = default_decision(&[five("interrupt", (0.70, 1.5, 0.0)), rule]);
+        assert_eq!(
+            (decision.verdict, decision.nearest),
+            (Verdict::TradeOff, Some(0))
+        );
     }
 }
 
 #[test]
 fn without_gain_there_is_no_room() {
-    let none = found(&[five(MEAN, (0.99, 1.01, 0.02)), five(MIN, (0.5, 0.9, 1.0))]);
+    let none = default_decision(&[five(MEAN, (0.99, 1.01, 0.02)), five(MIN, (0.5, 0.9, 1.0))]);
     assert_eq!((none.verdict, none.chosen), (Verdict::NoRoom, None));
-    assert_eq!(found(&[]).verdict, Verdict::Unverified);
+    assert_eq!(default_decision(&[]).verdict, Verdict::Unverified);
 }
 
 /// 1 % better loses to a rule that follows the device; 30 % better wins, with that named.
 #[test]
 fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     let rule = five(MEAN, (0.99, 1.30, 0.0));
-    let near = found(&[rule.clone(), five(FIXED, (0.99, 1.31, 0.0))]);
+    let near = default_decision(&[rule.clone(), five(FIXED, (0.99, 1.31, 0.0))]);
     assert_eq!(near.chosen, Some(0));
-    let far = found(&[rule, five(FIXED, (0.99, 1.7, 0.0))]);
+    let far = default_decision(&[rule, five(FIXED, (0.99, 1.7, 0.0))]);
     assert_eq!((far.chosen, far.following), (Some(1), Some(0)));
 }
 
 /// Every sleep costs 5 % here: a trade-off, and the floor is not lowered.
 #[test]
 fn what_any_sleep_costs_is_a_trade_off() {
-    let found = found(&[
+    let decision = default_decision(&[
         five(MEAN, (0.95, 1.3, 0.0005)),
         five(MIN, (0.935, 1.8, 0.02)),
     ]);
-    assert_eq!((found.verdict, found.floor), (Verdict::TradeOff, 0.97));
-    assert_eq!(found.nearest, Some(1));
+    assert_eq!(
+        (decision.verdict, decision.floor),
+        (Verdict::TradeOff, 0.97)
+    );
+    assert_eq!(decision.nearest, Some(1));
 }
 
 #[test]
@@ -167,7 +189,7 @@ fn limits_on_latency_and_cpu_are_kept() {
             max_p99_ns,
             ..Limits::default()
         };
-        of(&contenders, &within(limits)).verdict
+        decide_for(&contenders, &within(limits)).verdict
     };
     assert_eq!(under(150_000.0), Verdict::Rule);
     assert_eq!(under(50_000.0), Verdict::Limits);
@@ -180,35 +202,38 @@ fn simulation_lends_weight_but_does_not_outvote() {
         log: ratio.ln(),
         se: 0.003,
     };
-    let believed = |trials| Contender {
+    let believed = |trials| MethodContender {
         belief: Some((known(0.94), known(1.5))),
         ..tried(MIN, (0.98, 1.5, 0.1), trials)
     };
     let rule = five(MEAN, (0.985, 1.3, 0.0));
-    assert_eq!(found(&[rule.clone(), believed(1)]).chosen, Some(0));
-    assert_eq!(found(&[rule, believed(5)]).chosen, Some(1));
+    assert_eq!(
+        default_decision(&[rule.clone(), believed(1)]).chosen,
+        Some(0)
+    );
+    assert_eq!(default_decision(&[rule, believed(5)]).chosen, Some(1));
 }
 
 /// 98.5 % times 0.94 for a missed state is 92.6 %: below the floor, named beside the answer.
 #[test]
 fn the_floor_is_kept_over_all_states_of_the_run() {
     let (iops, per_core) = (0.94, 1.0);
-    let missed = Contender {
+    let missed = MethodContender {
         carries: vec![Carry { iops, per_core }; 5],
         ..five(MEAN, (0.985, 1.5, 0.0))
     };
-    let found = found(&[missed, five(MIN, (0.98, 1.3, 0.0))]);
-    assert_eq!(found.chosen, Some(1));
-    let (index, [own, over_run]) = found.elsewhere.unwrap();
-    assert_eq!((index, own), (0, 0.985));
+    let decision = default_decision(&[missed, five(MIN, (0.98, 1.3, 0.0))]);
+    assert_eq!(decision.chosen, Some(1));
+    let (index, [in_trials, over_run]) = decision.elsewhere.unwrap();
+    assert_eq!((index, in_trials), (0, 0.985));
     assert!((over_run - 0.985 * 0.94).abs() < 1e-12, "{over_run}");
 }
 
 #[test]
 fn the_answer_is_open_until_it_has_its_trials() {
-    let few = found(&[tried(MEAN, (0.99, 1.3, 0.02), 2)]);
+    let few = default_decision(&[tried(MEAN, (0.99, 1.3, 0.02), 2)]);
     assert_eq!(few.open, [0]);
-    let enough = found(&[five(MEAN, (0.99, 1.3, 0.02))]);
+    let enough = default_decision(&[five(MEAN, (0.99, 1.3, 0.02))]);
     assert!(enough.open.is_empty());
 }
 
@@ -216,38 +241,38 @@ fn the_answer_is_open_until_it_has_its_trials() {
 /// that sleep, and one of two trials settles it.
 #[test]
 fn single_trials_settle_nothing() {
-    let each = |trials: [u32; 3]| {
+    let with_trials = |trials: [u32; 3]| {
         [
             tried("interrupt", (0.98, 4.0, 0.0), trials[0]),
             tried("poll", (1.0, 1.0, 0.0), trials[1]),
             tried(MEAN, (0.99, 1.3, 0.02), trials[2]),
         ]
     };
-    let told = |contenders: &[Contender]| {
-        let found = decide(contenders, &Goal::default(), &NOISE, 1);
-        let made = found.recommendation(Bytes(4096), contenders, &NOISE, "");
+    let outcome = |contenders: &[MethodContender]| {
+        let decision = decide(contenders, &Goal::default(), &NOISE, 1);
+        let made = decision.recommendation(Bytes(4096), contenders, &NOISE, "");
         (made.is_settled(), made.open.len(), made.undecided)
     };
     let single = |single, tried| vec![Undecided::SingleTrials { single, tried }];
-    assert_eq!(told(&each([1, 1, 1])), (false, 1, single(2, 2)));
-    assert_eq!(told(&each([1, 1, 2])), (false, 1, single(1, 2)));
-    assert_eq!(told(&each([2, 1, 1])), (true, 0, vec![]));
+    assert_eq!(outcome(&with_trials([1, 1, 1])), (false, 1, single(2, 2)));
+    assert_eq!(outcome(&with_trials([1, 1, 2])), (false, 1, single(1, 2)));
+    assert_eq!(outcome(&with_trials([2, 1, 1])), (true, 0, vec![]));
     let no_room = |trials| [tried(MEAN, (0.99, 1.0, 0.02), trials)];
-    assert_eq!(told(&no_room(1)).2, single(1, 1));
-    assert!(told(&no_room(2)).2.is_empty());
+    assert_eq!(outcome(&no_room(1)).2, single(1, 1));
+    assert!(outcome(&no_room(2)).2.is_empty());
 }
 
 /// Interrupts between 62 and 151 % of polling's IOPS: nobody can say what they keep.
 #[test]
 fn a_floor_within_the_interval_settles_nothing() {
-    let scattered = |all: &[f64]| {
+    let scattered = |ratios: &[f64]| {
         let trial = |iops| tried("interrupt", (iops, 14.0, 0.0), 2).trials[1];
-        let contenders = [Contender {
-            trials: all.iter().copied().map(trial).collect(),
+        let contenders = [MethodContender {
+            trials: ratios.iter().copied().map(trial).collect(),
             ..tried("interrupt", (1.0, 14.0, 0.0), 1)
         }];
-        let found = of(&contenders, &Goal::default());
-        let made = found.recommendation(Bytes(4096), &contenders, &NOISE, "");
+        let decision = decide_for(&contenders, &Goal::default());
+        let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
         (made.verdict, made.is_settled(), made.undecided)
     };
     let (verdict, settled, undecided) = scattered(&[0.62, 0.99, 1.2, 1.51, 1.1]);
@@ -273,8 +298,8 @@ fn methods_without_a_trial_are_named() {
         tried(MEAN, (0.99, 1.3, 0.02), 5),
         tried(MIN, (0.99, 1.3, 0.02), 0),
     ];
-    let found = of(&contenders, &Goal::default());
-    let made = found.recommendation(Bytes(4096), &contenders, &NOISE, "");
+    let decision = decide_for(&contenders, &Goal::default());
+    let made = decision.recommendation(Bytes(4096), &contenders, &NOISE, "");
     let named = ["interrupt", MIN].map(|name| MethodName(name.parse().unwrap()));
     assert_eq!(made.undecided, [Undecided::Untried(named.to_vec())]);
     assert!(!made.is_settled());

@@ -49,9 +49,9 @@ fn main() -> Result<(), BlktraceError> {
             in_one_thread(&files)?,
             in_a_second_thread(&files)?,
         ];
-        let [read, matched, all, second] = rates.map(|seconds| events / seconds / 1e6);
+        let [read, matched, analysed, second] = rates.map(|seconds| events / seconds / 1e6);
         report(&format!(
-            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}, in a second thread {second:.1}"
+            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {analysed:.1}, in a second thread {second:.1}"
         ));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Time with I/Os in flight, and pauses without.
 
-use q2c_result::analyze::Activity;
+use q2c_result::analyze::TraceActivity;
 use serde::{Deserialize, Serialize};
 
 /// Sums active and idle time, and counts pauses. The times before the first I/O in flight and
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Idle {
     /// Its pauses are those between two times with I/Os in flight.
-    activity: Activity,
+    activity: TraceActivity,
     /// Length of the pause before the first I/O in flight, ns; `None` until there is one.
     lead: Option<u64>,
     /// Length of the pause that goes on now, ns; 0 while an I/O is in flight.
@@ -41,30 +41,30 @@ impl Idle {
     }
 
     pub(crate) fn join(&mut self, later: &Idle) {
-        let (own, more) = (&mut self.activity, &later.activity);
-        own.active_ns = own.active_ns.saturating_add(more.active_ns);
-        own.idle_ns = own.idle_ns.saturating_add(more.idle_ns);
+        let (activity, more) = (&mut self.activity, &later.activity);
+        activity.active_ns = activity.active_ns.saturating_add(more.active_ns);
+        activity.idle_ns = activity.idle_ns.saturating_add(more.idle_ns);
         let lead = later.lead.unwrap_or(later.running);
         self.running = self.running.saturating_add(lead);
         if later.lead.is_some() {
             self.close();
-            let own = &mut self.activity;
-            own.pauses = own.pauses.saturating_add(more.pauses);
-            own.longest_idle_ns = own.longest_idle_ns.max(more.longest_idle_ns);
+            let activity = &mut self.activity;
+            activity.pauses = activity.pauses.saturating_add(more.pauses);
+            activity.longest_idle_ns = activity.longest_idle_ns.max(more.longest_idle_ns);
             self.running = later.running;
         }
     }
 
     /// The times of the whole trace, whose first pause is one like the others.
-    pub(crate) fn activity(&self) -> Activity {
-        let mut all = self.activity;
-        count(&mut all, self.lead.unwrap_or(0));
-        all
+    pub(crate) fn activity(&self) -> TraceActivity {
+        let mut activity = self.activity;
+        count(&mut activity, self.lead.unwrap_or(0));
+        activity
     }
 }
 
-fn count(activity: &mut Activity, pause: u64) {
-    let counts = u64::from(pause >= Activity::PAUSE_NS);
+fn count(activity: &mut TraceActivity, pause: u64) {
+    let counts = u64::from(pause >= TraceActivity::PAUSE_NS);
     activity.pauses = activity.pauses.saturating_add(counts);
     activity.longest_idle_ns = activity.longest_idle_ns.max(pause);
 }

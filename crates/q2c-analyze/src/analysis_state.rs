@@ -2,8 +2,8 @@
 
 use crate::Analyzer;
 use crate::analyzer::other_layers;
-use crate::names::Names;
-use crate::recording::{Told, is_analysed, no_request};
+use crate::names::ProcessNames;
+use crate::recording::{RecordingSummary, is_analysed, no_request};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, IoRecord, Layer, OrFault, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
@@ -22,27 +22,27 @@ const FORM: StoredForm = StoredForm {
 /// first record; records of the other one are counted and left out. A process with a name and no id
 /// is none here: numbers in place of names would differ from part to part.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct AnalysisState {
+pub struct PartialAnalysis {
     pub(crate) later: bool,
     pub(crate) layer: Option<Layer>,
     pub(crate) analyzer: Option<Analyzer>,
     pub(crate) other_layer: u64,
-    pub(crate) names: Names,
+    pub(crate) names: ProcessNames,
     pub(crate) untimed: u64,
     /// The spans of the last records; kept for their memory.
     #[serde(skip)]
     pub(crate) spans: Vec<Span>,
 }
 
-impl AnalysisState {
+impl PartialAnalysis {
     /// `layer` is `None` for that of the first record. `later`: whether parts come before this one.
     pub fn new(layer: Option<Layer>, later: bool) -> Self {
-        AnalysisState {
+        PartialAnalysis {
             later,
             layer,
             analyzer: None,
             other_layer: 0,
-            names: Names::default(),
+            names: ProcessNames::default(),
             untimed: 0,
             spans: Vec::new(),
         }
@@ -55,29 +55,29 @@ impl AnalysisState {
 
     /// The layer: that which was asked for, or that of the first record.
     pub fn layer(&self) -> Option<Layer> {
-        let found = self.analyzer.as_ref().map(|analyzer| analyzer.layer);
-        self.layer.or(found)
+        let first_layer = self.analyzer.as_ref().map(|analyzer| analyzer.layer);
+        self.layer.or(first_layer)
     }
 
     /// Goes on with the part that comes next in time, as [`Analyzer::then`] does.
-    pub fn then(self, later: AnalysisState) -> Result<AnalysisState, Fault> {
+    pub fn then(self, later: PartialAnalysis) -> Result<PartialAnalysis, Fault> {
         self.join(later, Analyzer::then)
     }
 
-    /// Adds a part of other devices over the same time, as [`Analyzer::beside`] does.
-    pub fn beside(self, other: AnalysisState) -> Result<AnalysisState, Fault> {
-        self.join(other, Analyzer::beside)
+    /// Adds a part of other devices over the same time, as [`Analyzer::merge_devices`] does.
+    pub fn merge_devices(self, other: PartialAnalysis) -> Result<PartialAnalysis, Fault> {
+        self.join(other, Analyzer::merge_devices)
     }
 
     fn join(
         mut self,
-        mut other: AnalysisState,
+        mut other: PartialAnalysis,
         join: fn(Analyzer, Analyzer) -> Result<Analyzer, Fault>,
-    ) -> Result<AnalysisState, Fault> {
-        if let (Some(own), Some(others)) = (self.layer(), other.layer())
-            && own != others
+    ) -> Result<PartialAnalysis, Fault> {
+        if let (Some(layer), Some(other_layer)) = (self.layer(), other.layer())
+            && layer != other_layer
         {
-            return Err(other_layers(own, others));
+            return Err(other_layers(layer, other_layer));
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
@@ -85,11 +85,11 @@ impl AnalysisState {
             other.begin(layer);
         }
         let analyzer = match (self.analyzer, other.analyzer) {
-            (Some(own), Some(others)) => Some(join(own, others)?),
+            (Some(first), Some(second)) => Some(join(first, second)?),
             _ => None,
         };
         self.names.merge(other.names);
-        Ok(AnalysisState {
+        Ok(PartialAnalysis {
             analyzer,
             layer,
             other_layer: self.other_layer.saturating_add(other.other_layer),
@@ -100,16 +100,19 @@ impl AnalysisState {
 
     fn begin(&mut self, layer: Layer) -> &mut Analyzer {
         let later = self.later;
-        self.analyzer.get_or_insert_with(|| match later {
-            true => Analyzer::part(layer),
-            false => Analyzer::new(layer),
+        self.analyzer.get_or_insert_with(|| {
+            if later {
+                Analyzer::part(layer)
+            } else {
+                Analyzer::new(layer)
+            }
         })
     }
 
     /// The result of all records. `meta` describes the recording, and `path` is what it is called.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let requests = self.requests();
-        let AnalysisState {
+        let PartialAnalysis {
             analyzer,
             other_layer,
             untimed,
@@ -119,7 +122,7 @@ impl AnalysisState {
         let Some(analyzer) = analyzer.filter(|_| requests + untimed > 0) else {
             return Err(no_request(path));
         };
-        let told = Told {
+        let context = RecordingSummary {
             path,
             meta,
             other_layer,
@@ -128,7 +131,7 @@ impl AnalysisState {
             unsorted: 0,
             names: &names,
         };
-        told.complete(analyzer.finish(&names.by_id()))
+        context.complete(analyzer.finish(&names.by_id()))
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.
@@ -136,9 +139,9 @@ impl AnalysisState {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
-    /// The state that [`AnalysisState::to_bytes`] made these bytes of.
-    pub fn from_bytes(bytes: &[u8]) -> Result<AnalysisState, Fault> {
-        let state: AnalysisState = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
+    /// The state that [`PartialAnalysis::to_bytes`] made these bytes of.
+    pub fn from_bytes(bytes: &[u8]) -> Result<PartialAnalysis, Fault> {
+        let state: PartialAnalysis = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         if let Some(analyzer) = &state.analyzer {
             analyzer.check()?;
         }
@@ -146,7 +149,7 @@ impl AnalysisState {
     }
 }
 
-impl RecordSink for AnalysisState {
+impl RecordSink for PartialAnalysis {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let Some(first) = records.first() else {
             return Ok(());
@@ -155,7 +158,7 @@ impl RecordSink for AnalysisState {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
         for record in records {
-            let span = Span::of(record);
+            let span = Span::from_record(record);
             if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
                 continue;
             }

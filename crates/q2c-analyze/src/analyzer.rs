@@ -1,6 +1,6 @@
 //! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
 
-use crate::state::{State, Tail};
+use crate::state::{AnalyzerState, Tail};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, Layer, OrFault};
 use q2c_result::analyze::AnalyzeResult;
@@ -14,7 +14,7 @@ use std::ops::Range;
 ///
 /// Each part of a trace may have an analyzer of its own, on any machine, with times of one clock.
 /// Parts of the time are joined by [`Analyzer::then`], those of other devices by
-/// [`Analyzer::beside`]. The result is that of one pass but for the figures in `inexact`.
+/// [`Analyzer::merge_devices`]. The result is that of one pass but for the figures in `inexact`.
 ///
 /// ```
 /// use q2c_analyze::Analyzer;
@@ -33,31 +33,31 @@ use std::ops::Range;
 pub struct Analyzer {
     pub(crate) layer: Layer,
     /// The first I/Os of a part before which others may come; `None` for the first part.
-    pub(crate) head: Option<Head>,
-    pub(crate) state: State,
+    pub(crate) head: Option<PartHead>,
+    pub(crate) state: AnalyzerState,
 }
 
 /// The first I/Os of a part. Some of their figures depend on I/Os in flight when the part began, so
 /// they are kept as they came, for the part before to go on with. Those behind are analysed as they
 /// come.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct PartHead {
     #[serde(with = "crate::stored::all")]
     spans: Vec<Span>,
     most: u64,
 }
 
-pub(crate) fn other_layers(own: Layer, others: Layer) -> Fault {
-    let (own, others) = (own.name(), others.name());
+pub(crate) fn other_layers(first: Layer, second: Layer) -> Fault {
+    let (first, second) = (first.name(), second.name());
     let text = format!(
-        "merge analyses of the layers {own} and {others}: their times do not compare; merge those of one layer"
+        "merge analyses of the layers {first} and {second}: their times do not compare; merge those of one layer"
     );
     Fault::new(Exit::Usage, text)
 }
 
 impl Analyzer {
     /// Most I/Os that a later part keeps as they came.
-    pub const HEAD: usize = 1 << 16;
+    pub(crate) const HEAD: usize = 1 << 16;
 
     /// An analysis of I/Os of this layer, from the first one of the trace on. I/Os of the user
     /// layer have the stages U2C and U2U and no bottleneck.
@@ -65,7 +65,7 @@ impl Analyzer {
         Analyzer {
             layer,
             head: None,
-            state: State::default(),
+            state: AnalyzerState::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Analyzer {
     }
 
     pub(crate) fn part_with_head(layer: Layer, most: usize) -> Self {
-        let head = Head {
+        let head = PartHead {
             spans: Vec::new(),
             most: most as u64,
         };
@@ -87,7 +87,7 @@ impl Analyzer {
 
     /// Keeps the I/Os in flight between these times (ns from the first start), 4,096 at most. Call
     /// it before the first I/O, and for an analysis in one pass only.
-    pub fn window(&mut self, window: Range<u64>) {
+    pub(crate) fn window(&mut self, window: Range<u64>) {
         self.state.excerpts.window(window);
     }
 
@@ -98,7 +98,7 @@ impl Analyzer {
             Some(head) if !head.is_full() => {
                 let rest = head.take(spans);
                 if head.is_full() {
-                    self.state = State::behind(&head.spans);
+                    self.state = AnalyzerState::behind(&head.spans);
                 }
                 rest
             }
@@ -110,7 +110,7 @@ impl Analyzer {
     }
 
     /// Number of I/Os that were added.
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         let held = self.head.as_ref().map_or(0, |head| head.spans.len());
         self.state.counts.requests + held as u64
     }
@@ -121,7 +121,7 @@ impl Analyzer {
         self.same_layer(&later)?;
         let Analyzer { head, state, .. } = later;
         let tail = match &self.head {
-            Some(head) if !head.is_full() => State::passed(&head.spans).tail(),
+            Some(head) if !head.is_full() => AnalyzerState::passed(&head.spans).tail(),
             _ => self.state.tail(),
         };
         let counted = match head {
@@ -140,21 +140,21 @@ impl Analyzer {
 
     /// Adds a part of other devices over the same time, in any order. Parts of one device are
     /// joined by [`Analyzer::then`] before.
-    pub fn beside(self, other: Analyzer) -> Result<Analyzer, Fault> {
+    pub fn merge_devices(self, other: Analyzer) -> Result<Analyzer, Fault> {
         self.same_layer(&other)?;
-        let (mut own, other) = (self.whole(), other.whole());
-        if own.state.shares_device(&other.state) {
+        let (mut merged, other) = (self.into_complete(), other.into_complete());
+        if merged.state.shares_device(&other.state) {
             let text = "merge analyses of different devices: found a device in both; join parts of one device in the order of their times first";
             return Err(Fault::new(Exit::Usage, text));
         }
-        own.state.beside(other.state);
-        Ok(own)
+        merged.state.merge_devices(other.state);
+        Ok(merged)
     }
 
     /// `names` are those of processes by id. The caller fills in input, lost and unmatched events.
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         let layer = self.layer;
-        self.whole().state.told(layer, names)
+        self.into_complete().state.into_result(layer, names)
     }
 
     /// Ends a head that is not full: what comes now is analysed behind it.
@@ -163,7 +163,7 @@ impl Analyzer {
             && !head.is_full()
         {
             head.most = head.spans.len() as u64;
-            self.state = State::behind(&head.spans);
+            self.state = AnalyzerState::behind(&head.spans);
         }
     }
 
@@ -173,13 +173,15 @@ impl Analyzer {
     }
 
     fn same_layer(&self, other: &Analyzer) -> Result<(), Fault> {
-        match self.layer == other.layer {
-            true => Ok(()),
-            false => Err(other_layers(self.layer, other.layer)),
+        if self.layer == other.layer {
+            Ok(())
+        } else {
+            Err(other_layers(self.layer, other.layer))
         }
     }
 
-    fn whole(self) -> Analyzer {
+    /// Counts the I/Os that were held back for a part before this one.
+    fn into_complete(self) -> Analyzer {
         let Some(head) = self.head else { return self };
         let mut whole = Analyzer::new(self.layer);
         whole.update(&head.spans);
@@ -190,7 +192,7 @@ impl Analyzer {
     }
 }
 
-impl Head {
+impl PartHead {
     fn is_full(&self) -> bool {
         self.spans.len() as u64 >= self.most
     }

@@ -3,7 +3,9 @@
 use crate::marks::Marks;
 use crate::queue_map::QueueMap;
 use q2c_model::{DevId, Op};
-use q2c_result::analyze::{Balance, DeviceQueues, Figure, Hctx, InexactReason, QueueSet, QueueUse};
+use q2c_result::analyze::{
+    Balance, DeviceQueues, Hctx, InexactFigure, InexactReason, QueueSet, QueueUse,
+};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ enum OpClass {
 }
 
 impl OpClass {
-    fn of(op: Op) -> Self {
+    fn from_op(op: Op) -> Self {
         match op {
             Op::Read => OpClass::Read,
             Op::Write => OpClass::Write,
@@ -32,12 +34,12 @@ impl OpClass {
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Queues {
+pub(crate) struct QueueBalance {
     counts: BTreeMap<(DevId, OpClass), ByQueue>,
     full: bool,
 }
 
-impl Queues {
+impl QueueBalance {
     /// Most queues, and most CPUs of a queue, that are told apart: more than any device has.
     const MOST: usize = 4096;
     /// Most pairs of a device and an operation; requests of further ones are left out.
@@ -47,7 +49,7 @@ impl Queues {
         if span.hctx == NONE_32 {
             return;
         }
-        let key = (span.device, OpClass::of(span.op));
+        let key = (span.device, OpClass::from_op(span.op));
         self.count(key, span.hctx, span.cpu_submit, 1);
     }
 
@@ -73,7 +75,7 @@ impl Queues {
         fits.then(|| cpus.entry(cpu).or_default())
     }
 
-    pub(crate) fn merge(&mut self, other: &Queues, marks: &mut Marks) {
+    pub(crate) fn merge(&mut self, other: &QueueBalance, marks: &mut Marks) {
         self.full |= other.full;
         for (key, queues) in &other.counts {
             for (hctx, cpus) in queues {
@@ -83,13 +85,13 @@ impl Queues {
             }
         }
         if self.full {
-            marks.add(Figure::Queues, InexactReason::Overflow);
+            marks.add(InexactFigure::Queues, InexactReason::Overflow);
         }
     }
 
-    pub(crate) fn told(&self) -> (Vec<Hctx>, Option<Balance>) {
-        let all = sum(self.counts.values());
-        let queues = told(&all);
+    pub(crate) fn queues_and_balance(&self) -> (Vec<Hctx>, Option<Balance>) {
+        let counts_by_queue = sum(self.counts.values());
+        let queues = queue_counts(&counts_by_queue);
         let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
         (queues, (!counts.is_empty()).then(|| verdict(&counts)))
     }
@@ -97,21 +99,24 @@ impl Queues {
     pub(crate) fn by_device(&self) -> Vec<DeviceQueues> {
         let mut devices: Vec<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
         devices.dedup();
-        devices.into_iter().map(|of| self.device(of)).collect()
+        devices
+            .into_iter()
+            .map(|device| self.device(device))
+            .collect()
     }
 
     fn device(&self, device: DevId) -> DeviceQueues {
-        let of = |class| {
+        let class_use = |class| {
             let counts = self.counts.get(&(device, class))?;
-            Some(queue_use(told(counts)))
+            Some(queue_use(queue_counts(counts)))
         };
-        let own = self.counts.iter().filter(|((of, _), _)| *of == device);
+        let of_device = self.counts.iter().filter(|((key, _), _)| *key == device);
         DeviceQueues {
             device: device.to_string(),
             queues: None,
-            all: queue_use(told(&sum(own.map(|(_, counts)| counts)))),
-            reads: of(OpClass::Read),
-            writes: of(OpClass::Write),
+            all: queue_use(queue_counts(&sum(of_device.map(|(_, counts)| counts)))),
+            reads: class_use(OpClass::Read),
+            writes: class_use(OpClass::Write),
         }
     }
 }
@@ -127,16 +132,18 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
     sum
 }
 
-fn told(counts: &ByQueue) -> Vec<Hctx> {
-    let each = counts.values().flat_map(BTreeMap::values);
-    let all = each.fold(0, |sum: u64, n| sum.saturating_add(*n));
+fn queue_counts(counts: &ByQueue) -> Vec<Hctx> {
+    let total = counts
+        .values()
+        .flat_map(BTreeMap::values)
+        .fold(0, |sum: u64, n| sum.saturating_add(*n));
     let queue = |(hctx, cpus): (&u32, &ByCpu)| {
         let requests = cpus.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
         let known = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
         Hctx {
             hctx: *hctx,
             requests,
-            share: requests as f64 / all as f64,
+            share: requests as f64 / total as f64,
             cpus: known.map(|(cpu, n)| (*cpu, *n)).collect(),
             expected: None,
         }
@@ -161,7 +168,7 @@ pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
     let sets = map.sets();
     let parts = [device.reads.as_mut(), device.writes.as_mut()];
     for part in parts.into_iter().flatten().chain([&mut device.all]) {
-        let used = |queue: &u32| part.queues.iter().any(|own| own.hctx == *queue);
+        let used = |queue: &u32| part.queues.iter().any(|row| row.hctx == *queue);
         let missing: Vec<u32> = map.numbers().filter(|queue| !used(queue)).collect();
         part.queues.extend(missing.into_iter().map(|hctx| Hctx {
             hctx,
@@ -175,7 +182,7 @@ pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
 
 fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     let counts: BTreeMap<u32, u64> = part.queues.iter().map(|q| (q.hctx, q.requests)).collect();
-    let of = |set: &Vec<u32>| {
+    let queue_set = |set: &Vec<u32>| {
         let counts: Vec<u64> = set.iter().map(|queue| counts[queue]).collect();
         let requests = counts.iter().sum();
         QueueSet {
@@ -184,12 +191,12 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
             even: (requests > 0).then(|| verdict(&counts)),
         }
     };
-    let sets: Vec<QueueSet> = sets.iter().map(of).collect();
+    let sets: Vec<QueueSet> = sets.iter().map(queue_set).collect();
     let used: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
     let queues = used.iter().flat_map(|set| &set.queues).copied();
     part.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
     part.even = match used[..] {
-        [one] => one.even.clone(),
+        [only] => only.even.clone(),
         _ => None,
     };
     if sets.len() > 1 {
@@ -200,7 +207,7 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
 /// Counts are even when chance explains their differences (p of at least 0.001), or when they
 /// deviate by at most 1 % (standard deviation over mean): with millions of requests chi-square
 /// alone would call any difference uneven. Up to 10 % is nearly even.
-pub fn verdict(counts: &[u64]) -> Balance {
+pub(crate) fn verdict(counts: &[u64]) -> Balance {
     let queues = counts.len() as f64;
     let mean = counts.iter().sum::<u64>() as f64 / queues;
     let squares: f64 = counts.iter().map(|n| (*n as f64 - mean).powi(2)).sum();
@@ -228,15 +235,16 @@ pub fn verdict(counts: &[u64]) -> Balance {
 /// The probability of a chi-square of at least `x` by chance: the regularised upper incomplete
 /// gamma function of half the degrees of freedom and half of `x`, by its series for a small `x` and
 /// by its continued fraction for a large one.
-pub fn chi_square_p(x: f64, degrees: usize) -> f64 {
+pub(crate) fn chi_square_p(x: f64, degrees: usize) -> f64 {
     if degrees == 0 || x <= 0.0 {
         return 1.0;
     }
     let (a, x) = (degrees as f64 / 2.0, x / 2.0);
     let scale = (a * x.ln() - x - ln_gamma_of_half(degrees)).exp();
-    let p = match x < a + 1.0 {
-        true => 1.0 - scale * series(a, x),
-        false => scale * fraction(a, x),
+    let p = if x < a + 1.0 {
+        1.0 - scale * series(a, x)
+    } else {
+        scale * fraction(a, x)
     };
     p.clamp(0.0, 1.0)
 }
@@ -304,16 +312,16 @@ mod tests {
 
     #[test]
     fn verdicts() {
-        let of = |counts: &[u64]| verdict(counts).verdict;
-        assert_eq!(of(&[500]), "one queue");
-        assert_eq!(of(&[250; 4]), "even");
+        let verdict_of = |counts: &[u64]| verdict(counts).verdict;
+        assert_eq!(verdict_of(&[500]), "one queue");
+        assert_eq!(verdict_of(&[250; 4]), "even");
         // The deviations are about the standard deviation of Poisson counts, sqrt(1000): chance
         // explains them.
-        assert_eq!(of(&[1032, 968, 1010, 990]), "even");
+        assert_eq!(verdict_of(&[1032, 968, 1010, 990]), "even");
         // The difference is beyond chance, but small.
-        assert_eq!(of(&[1_005_000, 995_000]), "even");
-        assert_eq!(of(&[105_000, 95_000]), "nearly even");
-        assert_eq!(of(&[900, 100, 500, 500]), "uneven");
+        assert_eq!(verdict_of(&[1_005_000, 995_000]), "even");
+        assert_eq!(verdict_of(&[105_000, 95_000]), "nearly even");
+        assert_eq!(verdict_of(&[900, 100, 500, 500]), "uneven");
     }
 
     /// By hand: the mean is 500, the sum of squares 400^2 + 400^2 = 320 000, chi-square 320 000 /

@@ -1,7 +1,7 @@
 //! Names the bottleneck by the shares of the stages in Q2C, over load and over time.
 
-use crate::stage::{BEFORE_DRIVER, PARTS, Stage, Stages};
-use crate::windows::{Joined, Windows};
+use crate::stage::{BEFORE_DRIVER, IoStages, PARTS, Stage};
+use crate::windows::{Joined, TimeWindows};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ const NAMED: f64 = 0.2;
 
 /// Sums of the parts of Q2C over some I/Os, ns, in the order of [`PARTS`].
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Sums {
+struct BottleneckSums {
     requests: u64,
     q2c: u64,
     parts: [u64; PARTS.len()],
 }
 
-impl Sums {
+impl BottleneckSums {
     fn add(&mut self, q2c: u64, parts: &[u64; PARTS.len()]) {
         self.requests += 1;
         self.q2c = self.q2c.saturating_add(q2c);
@@ -49,7 +49,7 @@ impl Sums {
     }
 
     /// The largest stage before the driver if it takes [`NAMED`], else D2C, or the larger rest.
-    fn named(&self) -> Stage {
+    fn bottleneck_stage(&self) -> Stage {
         let largest = BEFORE_DRIVER
             .into_iter()
             .max_by_key(|stage| self.parts[*stage as usize]);
@@ -61,7 +61,7 @@ impl Sums {
     }
 }
 
-impl Joined for Sums {
+impl Joined for BottleneckSums {
     fn join(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.q2c = self.q2c.saturating_add(other.q2c);
@@ -95,24 +95,25 @@ const fn why(stage: Stage) -> &'static str {
 fn reason(stage: Stage, tags: &[Tags]) -> String {
     /// Share of the waiting with all requests in use from which on requests count as exhausted.
     const EXHAUSTED: f64 = 0.8;
-    let sum = |of: fn(&Tags) -> u64| tags.iter().map(of).fold(0, u64::saturating_add);
-    let (all, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
+    let sum = |field: fn(&Tags) -> u64| tags.iter().map(field).fold(0, u64::saturating_add);
+    let (waited, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
     let most = tags.iter().map(|t| t.most).max().unwrap_or(0);
-    if stage != Stage::Q2G || all == 0 {
+    if stage != Stage::Q2G || waited == 0 {
         return why(stage).to_owned();
     }
-    let share = at_most as f64 / all as f64;
+    let share = at_most as f64 / waited as f64;
     let queues = if tags.len() > 1 { "of a queue" } else { "" };
     let percent = share * 100.0;
-    match share >= EXHAUSTED {
-        true => format!(
+    if share >= EXHAUSTED {
+        format!(
             "I/Os wait for a free request: {percent:.0} % of the waiting was by I/Os queued while all {most} {queues} were in use, \
              the most that ever were: raise nr_requests, or lower the depth"
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "I/Os wait before they have a request, but only {percent:.0} % of the waiting was while the most requests ({most} {queues}) were in \
              use: something else holds them up on the way (throttling, a frozen queue, a busy CPU)"
-        ),
+        )
     }
 }
 
@@ -121,43 +122,44 @@ const LOADS: usize = 63;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Shares {
-    all: Sums,
+    all: BottleneckSums,
     /// By the number in flight: class k has 2^k to 2^(k+1) - 1 I/Os in flight.
-    loads: Vec<Sums>,
-    windows: Windows<Sums>,
+    loads: Vec<BottleneckSums>,
+    windows: TimeWindows<BottleneckSums>,
 }
 
 impl Shares {
-    pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &Stages) {
+    pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &IoStages) {
         let (q2c, parts) = (stages.q2c(), stages.parts());
         self.all.add(q2c, &parts);
         let class = depth.max(1).ilog2() as usize;
         if self.loads.len() <= class {
-            self.loads.resize(class + 1, Sums::default());
+            self.loads.resize(class + 1, BottleneckSums::default());
         }
         self.loads[class].add(q2c, &parts);
-        self.windows.at(queue).add(q2c, &parts);
+        self.windows.window_mut(queue).add(q2c, &parts);
     }
 
     pub(crate) fn merge(&mut self, other: Shares) {
         self.all.join(other.all);
         if self.loads.len() < other.loads.len() {
-            self.loads.resize(other.loads.len(), Sums::default());
+            self.loads
+                .resize(other.loads.len(), BottleneckSums::default());
         }
-        for (own, more) in self.loads.iter_mut().zip(other.loads) {
-            own.join(more);
+        for (sums, more) in self.loads.iter_mut().zip(other.loads) {
+            sums.join(more);
         }
         self.windows.merge(other.windows);
     }
 
     /// `None` where no I/O has an event between its start and its end: nothing tells the stages
     /// apart. `tags` may explain why I/Os waited for requests.
-    pub(crate) fn told(&self, tags: &[Tags], origin: u64) -> Option<Bottleneck> {
+    pub(crate) fn bottleneck(&self, tags: &[Tags], origin: u64) -> Option<Bottleneck> {
         let known = |stage: &Stage| *stage != Stage::Rest && self.all.parts[*stage as usize] > 0;
         if self.all.requests == 0 || !PARTS.iter().any(known) {
             return None;
         }
-        let stage = self.all.named();
+        let stage = self.all.bottleneck_stage();
         let rule = "the largest stage before the driver if it takes at least 20 % of the sum of Q2C, else D2C";
         Some(Bottleneck {
             stage: stage.name().to_owned(),
@@ -171,12 +173,12 @@ impl Shares {
     }
 
     fn over_load(&self) -> Vec<LoadClass> {
-        let class = |(class, sums): (usize, &Sums)| LoadClass {
+        let class = |(class, sums): (usize, &BottleneckSums)| LoadClass {
             from: 1 << class,
             to: (2 << class) - 1,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.named().name().to_owned(),
+            stage: sums.bottleneck_stage().name().to_owned(),
             shares: sums.shares(),
         };
         let classes = self.loads.iter().enumerate().take(LOADS);
@@ -185,12 +187,12 @@ impl Shares {
     }
 
     fn over_time(&self, origin: u64) -> Vec<TimeWindow> {
-        let window = |(start_ns, length_ns, sums): (u64, u64, &Sums)| TimeWindow {
+        let window = |(start_ns, length_ns, sums): (u64, u64, &BottleneckSums)| TimeWindow {
             start_ns,
             length_ns,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.named().name().to_owned(),
+            stage: sums.bottleneck_stage().name().to_owned(),
             shares: sums.shares(),
         };
         let windows = self.windows.iter(origin);

@@ -7,7 +7,7 @@ use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub(crate) struct AnalysisCounts {
     pub(crate) requests: u64,
     bytes: u64,
     completed: u64,
@@ -19,9 +19,9 @@ pub(crate) struct Counts {
     last: u64,
 }
 
-impl Default for Counts {
+impl Default for AnalysisCounts {
     fn default() -> Self {
-        Counts {
+        AnalysisCounts {
             requests: 0,
             bytes: 0,
             completed: 0,
@@ -34,7 +34,7 @@ impl Default for Counts {
     }
 }
 
-impl Counts {
+impl AnalysisCounts {
     pub(crate) fn add(&mut self, span: &Span) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(span.bytes);
@@ -48,7 +48,7 @@ impl Counts {
         self.last = self.last.max(if end == NONE { start } else { end });
     }
 
-    pub(crate) fn merge(&mut self, other: &Counts) {
+    pub(crate) fn merge(&mut self, other: &AnalysisCounts) {
         for (sum, more) in [
             (&mut self.requests, other.requests),
             (&mut self.bytes, other.bytes),
@@ -72,9 +72,10 @@ impl Counts {
             self.merged,
             self.issued,
         ];
-        match counts.iter().all(|count| *count <= MANY) {
-            true => Ok(()),
-            false => Err(Broken::Counts),
+        if counts.iter().all(|count| *count <= MANY) {
+            Ok(())
+        } else {
+            Err(Broken::Counts)
         }
     }
 

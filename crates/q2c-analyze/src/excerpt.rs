@@ -2,7 +2,7 @@
 
 use crate::marks::Marks;
 use crate::stored;
-use q2c_result::analyze::{Excerpt, ExcerptIo, Figure, InexactReason};
+use q2c_result::analyze::{Excerpt, ExcerptIo, InexactFigure, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 use serde::{Deserialize, Serialize};
@@ -51,17 +51,19 @@ impl Excerpts {
         let from = span.first_ns().saturating_sub(first);
         let to = span.end_ns.max(span.first_ns()).saturating_sub(first);
         if from < window.end && to >= window.start {
-            match self.asked.len() < MOST {
-                true => self.asked.push(*span),
-                false => self.left_out += 1,
+            if self.asked.len() < MOST {
+                self.asked.push(*span);
+            } else {
+                self.left_out += 1;
             }
         }
     }
 
     fn around(&mut self, span: &Span) {
-        let took = match span.begin_ns == NONE || span.end_ns == NONE {
-            true => 0,
-            false => span.end_ns.saturating_sub(span.begin_ns),
+        let took = if span.begin_ns == NONE || span.end_ns == NONE {
+            0
+        } else {
+            span.end_ns.saturating_sub(span.begin_ns)
         };
         if took > self.longest {
             self.longest = took;
@@ -82,7 +84,7 @@ impl Excerpts {
 
     pub(crate) fn join(&mut self, later: &Excerpts, marks: &mut Marks) {
         if self.window.is_some() && !later.start.is_empty() {
-            marks.add(Figure::Excerpts, InexactReason::Window);
+            marks.add(InexactFigure::Excerpts, InexactReason::Window);
         }
         if later.longest > self.longest {
             let lacking = AROUND.saturating_sub(later.before);
@@ -107,7 +109,7 @@ impl Excerpts {
     }
 
     /// Of other devices over the same time. The slowest of all stands among those of its part.
-    pub(crate) fn beside(&mut self, other: Excerpts) {
+    pub(crate) fn merge_devices(&mut self, other: Excerpts) {
         let order = |span: &Span| (span.first_ns(), span.id, span.device);
         self.start.extend(other.start);
         self.start.sort_by_key(order);
@@ -116,22 +118,22 @@ impl Excerpts {
         self.recent.make_contiguous().sort_by_key(order);
         let beyond = self.recent.len().saturating_sub(AROUND);
         self.recent.drain(..beyond);
-        let slow = |of: &[Span], before: usize| of.get(before).map(order);
-        let own = slow(&self.slowest, self.before);
-        let theirs = slow(&other.slowest, other.before);
-        if other.longest > self.longest || other.longest == self.longest && theirs < own {
+        let slowest_order = |spans: &[Span], before: usize| spans.get(before).map(order);
+        let ours = slowest_order(&self.slowest, self.before);
+        let theirs = slowest_order(&other.slowest, other.before);
+        if other.longest > self.longest || other.longest == self.longest && theirs < ours {
             (self.slowest, self.longest) = (other.slowest, other.longest);
             (self.before, self.to_come) = (other.before, other.to_come);
         }
         self.first = match (self.first, other.first) {
-            (Some(own), Some(other)) => Some(own.min(other)),
-            (own, other) => own.or(other),
+            (Some(first), Some(other)) => Some(first.min(other)),
+            (first, other) => first.or(other),
         };
     }
 
     /// Times count from `first`. The slowest is left out when the start holds all of its I/Os.
-    pub(crate) fn told(&self, first: u64) -> Vec<Excerpt> {
-        let has = |span: &Span| self.start.iter().any(|own| own.id == span.id);
+    pub(crate) fn excerpts(&self, first: u64) -> Vec<Excerpt> {
+        let has = |span: &Span| self.start.iter().any(|kept| kept.id == span.id);
         let inside = self.slowest.iter().all(has);
         let parts = [
             ("start", &self.start, 0),
@@ -141,16 +143,16 @@ impl Excerpts {
         let wanted = parts
             .into_iter()
             .filter(|(what, spans, _)| !spans.is_empty() && (*what != "slowest" || !inside));
-        let told = |(what, spans, left_out): (&str, &Vec<Span>, u64)| Excerpt {
+        let excerpt = |(what, spans, left_out): (&str, &Vec<Span>, u64)| Excerpt {
             what: what.to_owned(),
-            ios: spans.iter().map(|span| one(span, first)).collect(),
+            ios: spans.iter().map(|span| excerpt_io(span, first)).collect(),
             left_out,
         };
-        wanted.map(told).collect()
+        wanted.map(excerpt).collect()
     }
 }
 
-fn one(span: &Span, first: u64) -> ExcerptIo {
+fn excerpt_io(span: &Span, first: u64) -> ExcerptIo {
     let at = |time: u64| (time != NONE).then(|| time.saturating_sub(first));
     let known = |value: u32| (value != NONE_32).then_some(value);
     ExcerptIo {

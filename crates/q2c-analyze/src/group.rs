@@ -2,9 +2,9 @@
 
 use crate::marks::Marks;
 use crate::places::Places;
-use crate::stage::{Stage, Stages, Tally};
+use crate::stage::{IoStages, Stage, StageTally};
 use q2c_model::{Bytes, DevId, Layer, Op};
-use q2c_result::analyze::{Figure, Group, InexactReason};
+use q2c_result::analyze::{Group, InexactFigure, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ pub(crate) const NAMED: u32 = 1 << 31;
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct ByOne {
     groups: Places<u64>,
-    others: Option<Box<Tally>>,
+    others: Option<Box<StageTally>>,
 }
 
 impl ByOne {
     #[inline]
-    fn tally(&mut self, key: u64) -> &mut Tally {
+    fn tally(&mut self, key: u64) -> &mut StageTally {
         let groups = &mut self.groups;
         let place = match groups.known(key) {
             Some(place) => place,
@@ -33,7 +33,7 @@ impl ByOne {
         &mut groups.tallies[place]
     }
 
-    fn all(&self) -> impl Iterator<Item = &Tally> {
+    fn iter_tallies(&self) -> impl Iterator<Item = &StageTally> {
         self.groups.tallies.iter().chain(self.others.as_deref())
     }
 
@@ -49,7 +49,7 @@ impl ByOne {
         exact
     }
 
-    fn told(&self, layer: Layer, name: impl Fn(u64) -> String) -> Vec<Group> {
+    fn groups(&self, layer: Layer, name: impl Fn(u64) -> String) -> Vec<Group> {
         let Places { keys, tallies, .. } = &self.groups;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|place| keys[*place]);
@@ -60,7 +60,7 @@ impl ByOne {
             .others
             .iter()
             .map(|tally| ("others".to_owned(), &**tally));
-        let group = |(key, tally): (String, &Tally)| Group {
+        let group = |(key, tally): (String, &StageTally)| Group {
             key,
             requests: tally.requests,
             bytes: tally.bytes,
@@ -72,16 +72,16 @@ impl ByOne {
 
 /// The properties of an I/O that have few values, so that few combinations of them are common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Kind {
+struct IoProperties {
     op: Op,
     size: u64,
     device: DevId,
 }
 
-impl Kind {
+impl IoProperties {
     #[inline]
-    fn of(span: &Span) -> Kind {
-        Kind {
+    fn from_span(span: &Span) -> IoProperties {
+        IoProperties {
             op: span.op,
             size: size_class(span.bytes),
             device: span.device,
@@ -97,7 +97,7 @@ fn number(device: DevId) -> u64 {
 /// which is added to the groups by operation, size and device at the end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
-    kinds: Places<Kind>,
+    kinds: Places<IoProperties>,
     op: ByOne,
     size: ByOne,
     device: ByOne,
@@ -119,14 +119,16 @@ impl Groups {
     const KINDS: usize = 128;
 
     #[inline]
-    pub(crate) fn add(&mut self, span: &Span, stages: &Stages) {
+    pub(crate) fn add(&mut self, span: &Span, stages: &IoStages) {
         let bytes = span.bytes;
-        let kind = Kind::of(span);
+        let kind = IoProperties::from_span(span);
         match self.kinds.known(kind).or_else(|| self.new_kind(kind)) {
             Some(place) => self.kinds.tallies[place].add(bytes, stages),
             None => {
                 let groups = self.of_kind(kind);
-                groups.into_iter().for_each(|of| of.add(bytes, stages));
+                groups
+                    .into_iter()
+                    .for_each(|group| group.add(bytes, stages));
             }
         }
         for (groups, key) in self.of_span(span) {
@@ -149,7 +151,7 @@ impl Groups {
     /// Gives a kind a tally if there is room. Its groups get their places now: which groups have
     /// one must depend on the order of the I/Os alone.
     #[cold]
-    fn new_kind(&mut self, kind: Kind) -> Option<usize> {
+    fn new_kind(&mut self, kind: IoProperties) -> Option<usize> {
         if self.kinds.keys.len() == Self::KINDS {
             return None;
         }
@@ -159,15 +161,19 @@ impl Groups {
 
     pub(crate) fn join(&mut self, later: Groups, marks: &mut Marks) {
         if !self.merge(later) {
-            marks.add(Figure::Groups, InexactReason::Overflow);
+            marks.add(InexactFigure::Groups, InexactReason::Overflow);
         }
     }
 
     /// Which groups come first is not known for other devices, so none may be among the `others`.
-    pub(crate) fn beside(&mut self, other: Groups, marks: &mut Marks) {
+    pub(crate) fn merge_devices(&mut self, other: Groups, marks: &mut Marks) {
         self.merge(other);
-        if self.each().into_iter().any(|of| of.others.is_some()) {
-            marks.add(Figure::Groups, InexactReason::Overflow);
+        if self
+            .each()
+            .into_iter()
+            .any(|groups| groups.others.is_some())
+        {
+            marks.add(InexactFigure::Groups, InexactReason::Overflow);
         }
     }
 
@@ -188,8 +194,8 @@ impl Groups {
             .each()
             .into_iter()
             .zip(more)
-            .map(|(own, more)| own.merge(more));
-        exact.fold(true, |all, one| all & one)
+            .map(|(groups, more)| groups.merge(more));
+        exact.fold(true, |all_exact, exact| all_exact & exact)
     }
 
     fn each(&mut self) -> [&mut ByOne; 6] {
@@ -204,8 +210,10 @@ impl Groups {
     }
 
     pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
-        let groups = self.of_kind(Kind::of(span));
-        groups.into_iter().for_each(|of| of.add_stage(stage, ns));
+        let groups = self.of_kind(IoProperties::from_span(span));
+        groups
+            .into_iter()
+            .for_each(|group| group.add_stage(stage, ns));
         for (groups, key) in self.of_span(span) {
             if key != NONE_32 {
                 groups.tally(u64::from(key)).add_stage(stage, ns);
@@ -224,7 +232,7 @@ impl Groups {
             .collect()
     }
 
-    fn of_kind(&mut self, kind: Kind) -> [&mut Tally; 3] {
+    fn of_kind(&mut self, kind: IoProperties) -> [&mut StageTally; 3] {
         [
             self.op.tally(kind.op as u64),
             self.size.tally(kind.size),
@@ -233,19 +241,19 @@ impl Groups {
     }
 
     /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
-    pub(crate) fn sum_up(&mut self) -> Tally {
+    pub(crate) fn sum_up(&mut self) -> StageTally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
             self.of_kind(kind)
                 .into_iter()
-                .for_each(|of| of.merge(tally));
+                .for_each(|groups| groups.merge(tally));
         }
-        let mut all = Tally::default();
-        self.op.all().for_each(|of| all.merge(of));
-        all
+        let mut total = StageTally::default();
+        self.op.iter_tallies().for_each(|tally| total.merge(tally));
+        total
     }
 
-    pub(crate) fn told(
+    pub(crate) fn groups_by_property(
         &self,
         layer: Layer,
         names: &BTreeMap<u32, String>,
@@ -258,20 +266,23 @@ impl Groups {
                 None => pid.to_string(),
             }
         };
-        let all = [
-            ("op", self.op.told(layer, op_name)),
-            ("size", self.size.told(layer, size_name)),
+        let properties = [
+            ("op", self.op.groups(layer, op_name)),
+            ("size", self.size.groups(layer, size_name)),
             (
                 "device",
                 self.device
-                    .told(layer, |key| format!("{}:{}", key >> 32, key as u32)),
+                    .groups(layer, |key| format!("{}:{}", key >> 32, key as u32)),
             ),
-            ("process", self.process.told(layer, process)),
-            ("cpu", self.cpu.told(layer, |cpu| cpu.to_string())),
-            ("hctx", self.hctx.told(layer, |hctx| hctx.to_string())),
+            ("process", self.process.groups(layer, process)),
+            ("cpu", self.cpu.groups(layer, |cpu| cpu.to_string())),
+            ("hctx", self.hctx.groups(layer, |hctx| hctx.to_string())),
         ];
-        let some = all.into_iter().filter(|(_, groups)| !groups.is_empty());
-        some.map(|(name, groups)| (name.to_owned(), groups))
+        let present = properties
+            .into_iter()
+            .filter(|(_, groups)| !groups.is_empty());
+        present
+            .map(|(name, groups)| (name.to_owned(), groups))
             .collect()
     }
 }

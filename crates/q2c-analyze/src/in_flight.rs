@@ -3,14 +3,14 @@
 use crate::activity::Idle;
 use crate::marks::Marks;
 use crate::state::Broken;
-use q2c_result::analyze::{Activity, Figure, InFlight, InexactReason};
+use q2c_result::analyze::{InexactFigure, InexactReason, TraceActivity, TraceInFlight};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Follows the number of I/Os in flight by a heap of their completions.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Sweep {
+pub(crate) struct InFlightSweep {
     ends: BinaryHeap<Reverse<u64>>,
     /// The time up to which all is counted; `None` before the first I/O.
     now: Option<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct Sweep {
     idle: Idle,
 }
 
-impl Sweep {
+impl InFlightSweep {
     /// Takes an I/O; returns the number in flight when it was queued, itself included.
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
@@ -93,8 +93,8 @@ impl Sweep {
         }
     }
 
-    pub(crate) fn in_flight(&self, span_ns: u64) -> InFlight {
-        InFlight {
+    pub(crate) fn in_flight(&self, span_ns: u64) -> TraceInFlight {
+        TraceInFlight {
             sum_q2c_ns: self.sum,
             integral_ns: self.integral,
             mean: self.now.map(|_| match span_ns {
@@ -106,31 +106,32 @@ impl Sweep {
     }
 
     /// `None` where no I/O has both times.
-    pub(crate) fn activity(&self) -> Option<Activity> {
+    pub(crate) fn activity(&self) -> Option<TraceActivity> {
         self.now.map(|_| self.idle.activity())
     }
 }
 
-impl Sweep {
+impl InFlightSweep {
     pub(crate) fn check(&self) -> Result<(), Broken> {
         const MANY: u128 = 1 << 120;
         if self.sum > MANY || self.integral > MANY {
             return Err(Broken::Counts);
         }
-        match self.ends.iter().all(|end| Some(end.0) >= self.now) {
-            true => Ok(()),
-            false => Err(Broken::InFlight),
+        if self.ends.iter().all(|end| Some(end.0) >= self.now) {
+            Ok(())
+        } else {
+            Err(Broken::InFlight)
         }
     }
 
     /// A sweep that goes on from here and has counted nothing.
-    pub(crate) fn carried_on(self) -> Sweep {
-        Sweep {
+    pub(crate) fn carried_on(self) -> InFlightSweep {
+        InFlightSweep {
             start: self.now,
             now: self.now,
             carried: self.ends.iter().map(|end| end.0).collect(),
             ends: self.ends,
-            ..Sweep::default()
+            ..InFlightSweep::default()
         }
     }
 
@@ -144,21 +145,25 @@ impl Sweep {
     /// Goes on with a part that was counted apart, once this sweep has passed the I/Os that the
     /// part knew. `tail` has the completions of those in flight at the cut, which the part did not
     /// know.
-    pub(crate) fn join(&mut self, tail: &[u64], later: Sweep, marks: &mut Marks) {
+    pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut Marks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
             *self = later;
             return;
         }
         if self.now > Some(start) {
-            for figure in [Figure::MostInFlight, Figure::Activity, Figure::OverLoad] {
+            for figure in [
+                InexactFigure::MostInFlight,
+                InexactFigure::Activity,
+                InexactFigure::OverLoad,
+            ] {
                 marks.add(figure, InexactReason::Order);
             }
         } else {
             self.advance(start);
             if tail.last().is_some_and(|last| *last > start) {
-                marks.add(Figure::Activity, InexactReason::LongIo);
-                marks.add(Figure::OverLoad, InexactReason::LongIo);
+                marks.add(InexactFigure::Activity, InexactReason::LongIo);
+                marks.add(InexactFigure::OverLoad, InexactReason::LongIo);
             }
         }
         self.join_most(tail, &later.reached);
@@ -180,18 +185,18 @@ impl Sweep {
 
     /// Adds the part's integral, and that of the I/Os which only one side knew while the other's
     /// time went on.
-    fn join_integral(&mut self, tail: &[u64], start: u64, later: &Sweep) {
-        let own = self.now.unwrap_or(start);
-        let other = later.now.unwrap_or(start);
-        let last = own.max(other);
+    fn join_integral(&mut self, tail: &[u64], start: u64, later: &InFlightSweep) {
+        let now = self.now.unwrap_or(start);
+        let later_now = later.now.unwrap_or(start);
+        let last = now.max(later_now);
         let lengths = |from: u64, ends: &mut dyn Iterator<Item = u64>, to: u64| -> u128 {
             ends.map(|end| u128::from(end.min(to).saturating_sub(from)))
                 .sum()
         };
         // Both sides have counted these, where the part begins before this sweep's time.
-        let twice = lengths(start, &mut later.carried.iter().copied(), own);
-        let beyond = lengths(own, &mut tail.iter().copied(), last);
-        let before = lengths(other, &mut later.ends.iter().map(|end| end.0), last);
+        let twice = lengths(start, &mut later.carried.iter().copied(), now);
+        let beyond = lengths(now, &mut tail.iter().copied(), last);
+        let before = lengths(later_now, &mut later.ends.iter().map(|end| end.0), last);
         // The time that both have counted can be more than this sweep's own integral, because the
         // part has counted it as well. It is therefore taken off the sum of both.
         for more in [later.integral, beyond, before] {
@@ -200,7 +205,7 @@ impl Sweep {
         self.integral = self.integral.saturating_sub(twice);
     }
 
-    fn join_ends(&mut self, tail: &[u64], later: Sweep) {
+    fn join_ends(&mut self, tail: &[u64], later: InFlightSweep) {
         let now = self.now.max(later.now);
         let mut ends = later.ends;
         if now > later.now {
@@ -213,13 +218,13 @@ impl Sweep {
 
     /// Adds the I/Os of other devices. Figures that need the common order of all I/Os are unknown
     /// afterwards.
-    pub(crate) fn beside(&mut self, mut other: Sweep) {
+    pub(crate) fn merge_devices(&mut self, mut other: InFlightSweep) {
         self.finish();
         other.finish();
         self.now = self.now.max(other.now);
         self.start = match (self.start, other.start) {
-            (Some(own), Some(other)) => Some(own.min(other)),
-            (own, other) => own.or(other),
+            (Some(start), Some(other)) => Some(start.min(other)),
+            (start, other) => start.or(other),
         };
         self.sum = self.sum.saturating_add(other.sum);
         self.integral = self.integral.saturating_add(other.integral);

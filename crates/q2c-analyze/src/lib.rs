@@ -54,7 +54,7 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use analysis_state::AnalysisState;
+pub use analysis_state::PartialAnalysis;
 pub use analyzer::Analyzer;
 pub use analyzer_thread::AnalyzerThread;
 pub use captured::{CapturedIo, captured};

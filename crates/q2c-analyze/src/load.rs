@@ -1,6 +1,6 @@
 //! Latencies and I/Os in flight over time.
 
-use crate::windows::{Joined, Windows};
+use crate::windows::{Joined, TimeWindows};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ fn lower_end(class: usize) -> u64 {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-struct Window {
+#[serde(try_from = "StoredLoadWindow", into = "StoredLoadWindow")]
+struct LoadWindow {
     requests: u64,
     in_flight_ns: u64,
     classes: Box<[u32; CLASSES]>,
@@ -38,16 +38,16 @@ struct Window {
 
 /// The serialised form of a window: the classes that are not empty, by number.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredLoadWindow {
     requests: u64,
     in_flight_ns: u64,
     classes: Vec<(u32, u32)>,
 }
 
-impl From<Window> for Stored {
-    fn from(of: Window) -> Self {
+impl From<LoadWindow> for StoredLoadWindow {
+    fn from(of: LoadWindow) -> Self {
         let numbered = (0..).zip(of.classes.iter().copied());
-        Stored {
+        StoredLoadWindow {
             requests: of.requests,
             in_flight_ns: of.in_flight_ns,
             classes: numbered.filter(|(_, n)| *n > 0).collect(),
@@ -55,14 +55,14 @@ impl From<Window> for Stored {
     }
 }
 
-impl TryFrom<Stored> for Window {
+impl TryFrom<StoredLoadWindow> for LoadWindow {
     type Error = &'static str;
 
-    fn try_from(stored: Stored) -> Result<Self, &'static str> {
-        let mut made = Window {
+    fn try_from(stored: StoredLoadWindow) -> Result<Self, &'static str> {
+        let mut made = LoadWindow {
             requests: stored.requests,
             in_flight_ns: stored.in_flight_ns,
-            ..Window::default()
+            ..LoadWindow::default()
         };
         for (class, n) in stored.classes {
             let count = made.classes.get_mut(class as usize);
@@ -72,9 +72,9 @@ impl TryFrom<Stored> for Window {
     }
 }
 
-impl Default for Window {
+impl Default for LoadWindow {
     fn default() -> Self {
-        Window {
+        LoadWindow {
             requests: 0,
             in_flight_ns: 0,
             classes: Box::new([0; CLASSES]),
@@ -82,7 +82,7 @@ impl Default for Window {
     }
 }
 
-impl Joined for Window {
+impl Joined for LoadWindow {
     fn join(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
@@ -93,12 +93,12 @@ impl Joined for Window {
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Loads(Windows<Window>);
+pub(crate) struct Loads(TimeWindows<LoadWindow>);
 
 impl Loads {
     /// Takes an I/O by the times queued and complete; `to` is [`NONE`] when it never completes.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
-        let window = self.0.at(from);
+        let window = self.0.window_mut(from);
         window.requests += 1;
         if to == NONE {
             return;
@@ -115,8 +115,8 @@ impl Loads {
         self.0.merge(other.0);
     }
 
-    pub(crate) fn told(&self, origin: u64) -> Vec<Load> {
-        let of = |(start_ns, length_ns, window): (u64, u64, &Window)| {
+    pub(crate) fn loads(&self, origin: u64) -> Vec<Load> {
+        let load = |(start_ns, length_ns, window): (u64, u64, &LoadWindow)| {
             let classes = window.classes.iter().enumerate().filter(|(_, n)| **n > 0);
             Load {
                 start_ns,
@@ -128,7 +128,7 @@ impl Loads {
                     .collect(),
             }
         };
-        self.0.iter(origin).map(of).collect()
+        self.0.iter(origin).map(load).collect()
     }
 }
 
@@ -150,15 +150,18 @@ mod tests {
         let window = 1 << 20;
         loads.add(window / 4, window / 2);
         loads.add(window / 2, 2 * window);
-        let told = loads.told(window / 4);
-        let in_flight: Vec<f64> = told.iter().map(|load| load.in_flight).collect();
+        let in_windows = loads.loads(window / 4);
+        let in_flight: Vec<f64> = in_windows.iter().map(|load| load.in_flight).collect();
         assert_eq!(in_flight, [1.0, 1.0, 0.0]);
         // The first window begins with the trace.
-        let times: Vec<(u64, u64)> = told.iter().map(|l| (l.start_ns, l.length_ns)).collect();
+        let times: Vec<(u64, u64)> = in_windows
+            .iter()
+            .map(|l| (l.start_ns, l.length_ns))
+            .collect();
         let (first, second) = (window / 4 * 3, window / 4 * 7);
         assert_eq!(times, [(0, first), (first, window), (second, window)]);
-        assert_eq!(told[0].requests, 2);
-        assert_eq!(told[1].requests, 0);
+        assert_eq!(in_windows[0].requests, 2);
+        assert_eq!(in_windows[1].requests, 0);
     }
 
     #[test]
@@ -168,10 +171,13 @@ mod tests {
         for at in 0..600 {
             loads.add(at * second, at * second + second / 2);
         }
-        let told = loads.told(0);
-        assert!(told.len() <= 512, "{} windows", told.len());
-        assert_eq!(told.iter().map(|load| load.requests).sum::<u64>(), 600);
-        let busy = told.iter().map(|l| l.in_flight * l.length_ns as f64);
+        let in_windows = loads.loads(0);
+        assert!(in_windows.len() <= 512, "{} windows", in_windows.len());
+        assert_eq!(
+            in_windows.iter().map(|load| load.requests).sum::<u64>(),
+            600
+        );
+        let busy = in_windows.iter().map(|l| l.in_flight * l.length_ns as f64);
         let busy: f64 = busy.sum();
         assert!((busy - 300e9).abs() < 1.0, "{busy} ns");
     }

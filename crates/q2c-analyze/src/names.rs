@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of processes by id. A process that has several is called by its first one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Names {
+pub(crate) struct ProcessNames {
     /// The time of the first I/O that told the name, and the name.
     known: BTreeMap<u32, (u64, String)>,
     /// Processes beyond those whose names are kept, up to as many again.
     nameless: BTreeSet<u32>,
 }
 
-impl Names {
+impl ProcessNames {
     /// Most processes whose names are kept.
     pub(crate) const MOST: usize = 1 << 12;
 
@@ -36,19 +36,22 @@ impl Names {
     }
 
     /// Adds the names of another part. Those that are kept are the first ones of both.
-    pub(crate) fn merge(&mut self, other: Names) {
-        for (pid, told) in other.known {
-            let known = self.known.entry(pid).or_insert_with(|| told.clone());
-            if told < *known {
-                *known = told;
+    pub(crate) fn merge(&mut self, other: ProcessNames) {
+        for (pid, name) in other.known {
+            let kept = self.known.entry(pid).or_insert_with(|| name.clone());
+            if name < *kept {
+                *kept = name;
             }
         }
         self.nameless.extend(other.nameless);
         if self.known.len() > Self::MOST {
-            let mut all: Vec<(u64, u32)> =
-                self.known.iter().map(|(pid, of)| (of.0, *pid)).collect();
-            all.sort_unstable();
-            for (_, pid) in all.split_off(Self::MOST) {
+            let mut by_time: Vec<(u64, u32)> = self
+                .known
+                .iter()
+                .map(|(pid, named)| (named.0, *pid))
+                .collect();
+            by_time.sort_unstable();
+            for (_, pid) in by_time.split_off(Self::MOST) {
                 self.known.remove(&pid);
                 self.nameless.insert(pid);
             }
@@ -60,8 +63,10 @@ impl Names {
     }
 
     pub(crate) fn by_id(&self) -> BTreeMap<u32, String> {
-        let each = self.known.iter();
-        each.map(|(pid, (_, name))| (*pid, name.clone())).collect()
+        self.known
+            .iter()
+            .map(|(pid, (_, name))| (*pid, name.clone()))
+            .collect()
     }
 
     pub(crate) fn left_out(&self) -> (usize, usize) {
@@ -79,35 +84,38 @@ mod tests {
         /// In more parts than one, in any order, also where there are more names than are kept.
         #[test]
         fn parts_have_the_names_of_the_whole(
-            told in prop::collection::vec(0..9_000_u32, 0..12_000),
+            pids in prop::collection::vec(0..9_000_u32, 0..12_000),
             cut in any::<prop::sample::Index>(),
         ) {
-            let cut = cut.index(told.len() + 1);
-            let of = |from: usize, to: usize| {
-                let mut names = Names::default();
-                for (at, pid) in told[..to].iter().enumerate().skip(from) {
+            let cut = cut.index(pids.len() + 1);
+            let names_of = |from: usize, to: usize| {
+                let mut names = ProcessNames::default();
+                for (at, pid) in pids[..to].iter().enumerate().skip(from) {
                     names.add(*pid, at as u64, &format!("process {pid}"));
                 }
                 names
             };
-            let whole = of(0, told.len());
-            let (first, second) = (of(0, cut), of(cut, told.len()));
+            let whole = names_of(0, pids.len());
+            let (first, second) = (names_of(0, cut), names_of(cut, pids.len()));
             for (mut one, two) in [(first.clone(), second.clone()), (second, first)] {
                 one.merge(two);
                 prop_assert_eq!(&one.by_id(), &whole.by_id());
-                prop_assert!(whole.nameless.len() == Names::MOST || one.nameless == whole.nameless);
+                prop_assert!(whole.nameless.len() == ProcessNames::MOST || one.nameless == whole.nameless);
             }
         }
     }
 
     #[test]
     fn the_first_name_counts() {
-        let of = |at, name| {
-            let mut names = Names::default();
+        let named = |at, name| {
+            let mut names = ProcessNames::default();
             names.add(7, at, name);
             names
         };
-        for (mut one, two) in [(of(1, "sh"), of(2, "db")), (of(2, "db"), of(1, "sh"))] {
+        for (mut one, two) in [
+            (named(1, "sh"), named(2, "db")),
+            (named(2, "db"), named(1, "sh")),
+        ] {
             one.merge(two);
             assert_eq!(one.by_id(), BTreeMap::from([(7, "sh".to_owned())]));
         }

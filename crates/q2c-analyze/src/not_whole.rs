@@ -66,11 +66,11 @@ mod tests {
             ("event skipped by the kernel", 7),
             ("more than 256 merged", 2),
         ];
-        result.unmatched = unmatched.map(|(why, n)| (why.to_owned(), n)).into();
-        let found = not_whole(&result).expect("a share");
-        assert_eq!((found.ios, found.of), (45, 1_000));
-        assert!((found.share - 0.045).abs() < 1e-12);
-        assert_eq!(found.reasons.len(), 2);
+        result.unmatched = unmatched.map(|(reason, n)| (reason.to_owned(), n)).into();
+        let share = not_whole(&result).expect("a share");
+        assert_eq!((share.ios, share.of), (45, 1_000));
+        assert!((share.share - 0.045).abs() < 1e-12);
+        assert_eq!(share.reasons.len(), 2);
         result.layer = Layer::User;
         assert_eq!(not_whole(&result), None);
     }

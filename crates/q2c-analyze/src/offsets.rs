@@ -1,6 +1,6 @@
 //! Reads and writes over time: how much they move, and where on their devices they begin.
 
-use crate::windows::{Joined, Windows};
+use crate::windows::{Joined, TimeWindows};
 use q2c_model::{DevId, Op};
 use q2c_result::analyze::{Moved, OffsetMap, OffsetWindow, Throughput};
 use q2c_trace::Span;
@@ -14,9 +14,9 @@ const MOST: usize = 8;
 const SECTOR: u32 = 9;
 
 /// The I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB.
-type Ranges = Windows<Count, 128, 3>;
+type Ranges = TimeWindows<Count, 128, 3>;
 /// The ranges in each window of time: at most 256 windows of at least 4 us.
-type Map = Windows<Column, 256, 12>;
+type OffsetTimeMap = TimeWindows<OffsetColumn, 256, 12>;
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Count(u64);
@@ -29,12 +29,12 @@ impl Joined for Count {
 
 /// Ranges depend on the column's own I/Os alone, so columns add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Column {
+struct OffsetColumn {
     reads: Ranges,
     writes: Ranges,
 }
 
-impl Joined for Column {
+impl Joined for OffsetColumn {
     fn join(&mut self, other: Self) {
         self.reads.merge(other.reads);
         self.writes.merge(other.writes);
@@ -49,25 +49,25 @@ struct Flow {
 
 impl Joined for Flow {
     fn join(&mut self, other: Self) {
-        for (own, more) in [
+        for (moved, more) in [
             (&mut self.reads, other.reads),
             (&mut self.writes, other.writes),
         ] {
-            own.ios = own.ios.saturating_add(more.ios);
-            own.bytes = own.bytes.saturating_add(more.bytes);
+            moved.ios = moved.ios.saturating_add(more.ios);
+            moved.bytes = moved.bytes.saturating_add(more.bytes);
         }
     }
 }
 
 /// Reads and writes with data, each at its first known time. Those of parts add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Offsets {
-    flow: Windows<Flow>,
+pub(crate) struct OffsetAnalysis {
+    flow: TimeWindows<Flow>,
     /// Of the devices with the lowest numbers: the same in whatever order the devices come.
-    maps: BTreeMap<DevId, Map>,
+    maps: BTreeMap<DevId, OffsetTimeMap>,
 }
 
-impl Offsets {
+impl OffsetAnalysis {
     pub(crate) fn add(&mut self, span: &Span) {
         let at = span.first_ns();
         let moves = matches!(span.op, Op::Read | Op::Write) && span.bytes > 0;
@@ -75,33 +75,35 @@ impl Offsets {
             return;
         }
         let reads = span.op == Op::Read;
-        let flow = self.flow.at(at);
+        let flow = self.flow.window_mut(at);
         let one = Moved {
             ios: 1,
             bytes: span.bytes,
         };
-        flow.join(match reads {
-            true => Flow {
+        flow.join(if reads {
+            Flow {
                 reads: one,
                 ..Flow::default()
-            },
-            false => Flow {
+            }
+        } else {
+            Flow {
                 writes: one,
                 ..Flow::default()
-            },
+            }
         });
         let Some(map) = self.map(span.device) else {
             return;
         };
-        let column = map.at(at);
-        let ranges = match reads {
-            true => &mut column.reads,
-            false => &mut column.writes,
+        let column = map.window_mut(at);
+        let ranges = if reads {
+            &mut column.reads
+        } else {
+            &mut column.writes
         };
-        ranges.at(span.sector).join(Count(1));
+        ranges.window_mut(span.sector).join(Count(1));
     }
 
-    fn map(&mut self, device: DevId) -> Option<&mut Map> {
+    fn map(&mut self, device: DevId) -> Option<&mut OffsetTimeMap> {
         if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
             if self
                 .maps
@@ -116,7 +118,7 @@ impl Offsets {
         Some(self.maps.entry(device).or_default())
     }
 
-    pub(crate) fn merge(&mut self, other: Offsets) {
+    pub(crate) fn merge(&mut self, other: OffsetAnalysis) {
         self.flow.merge(other.flow);
         for (device, map) in other.maps {
             self.maps.entry(device).or_default().merge(map);
@@ -127,37 +129,37 @@ impl Offsets {
     }
 
     pub(crate) fn throughput(&self, origin: u64) -> Vec<Throughput> {
-        let of = |(start_ns, length_ns, flow): (u64, u64, &Flow)| Throughput {
+        let throughput = |(start_ns, length_ns, flow): (u64, u64, &Flow)| Throughput {
             start_ns,
             length_ns,
             reads: flow.reads,
             writes: flow.writes,
         };
-        self.flow.iter(origin).map(of).collect()
+        self.flow.iter(origin).map(throughput).collect()
     }
 
-    pub(crate) fn told(self, origin: u64) -> Vec<OffsetMap> {
+    pub(crate) fn offset_maps(self, origin: u64) -> Vec<OffsetMap> {
         let maps = self.maps.into_iter();
-        maps.map(|(device, map)| told(device, &map, origin))
+        maps.map(|(device, map)| offset_map(device, &map, origin))
             .collect()
     }
 }
 
 /// A map whose ranges all have the length that those of all windows together need.
-fn told(device: DevId, map: &Map, origin: u64) -> OffsetMap {
-    let mut all = Ranges::default();
+fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
+    let mut all_ranges = Ranges::default();
     for (_, column) in map.numbered() {
-        all.merge(column.reads.clone());
-        all.merge(column.writes.clone());
+        all_ranges.merge(column.reads.clone());
+        all_ranges.merge(column.writes.clone());
     }
-    let length = all.length();
-    let ranges = |of: &Ranges| {
-        let mut of = of.clone();
-        of.lengthen(length);
-        let counted = of.numbered().filter(|(_, count)| count.0 > 0);
+    let length = all_ranges.length();
+    let ranges = |ranges: &Ranges| {
+        let mut ranges = ranges.clone();
+        ranges.lengthen(length);
+        let counted = ranges.numbered().filter(|(_, count)| count.0 > 0);
         counted.map(|(number, count)| (number, count.0)).collect()
     };
-    let window = |(start_ns, length_ns, column): (u64, u64, &Column)| OffsetWindow {
+    let window = |(start_ns, length_ns, column): (u64, u64, &OffsetColumn)| OffsetWindow {
         start_ns,
         length_ns,
         reads: ranges(&column.reads),
@@ -178,8 +180,8 @@ mod tests {
     use super::*;
     use crate::tests::io_at;
 
-    fn of(ios: &[Span]) -> Offsets {
-        let mut offsets = Offsets::default();
+    fn offsets_of(ios: &[Span]) -> OffsetAnalysis {
+        let mut offsets = OffsetAnalysis::default();
         ios.iter().for_each(|io| offsets.add(io));
         offsets
     }
@@ -194,7 +196,7 @@ mod tests {
             io_at(0, Op::Discard, 8, 8192, ms),
             io_at(0, Op::Write, 8, 0, ms),
         ];
-        let [map] = &of(&ios).told(0)[..] else {
+        let [map] = &offsets_of(&ios).offset_maps(0)[..] else {
             panic!("expected one map");
         };
         // 1 ms is in 256 windows of 4 us.
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(map.windows[1].start_ns, ms / 4096 * 4096);
         assert_eq!(map.windows[1].writes, [(1, 1)]);
         assert_eq!(map.ios(), 3);
-        let [flow] = &of(&ios).throughput(0)[..] else {
+        let [flow] = &offsets_of(&ios).throughput(0)[..] else {
             panic!("expected one window");
         };
         assert_eq!((flow.reads.ios, flow.reads.bytes), (2, 8192));
@@ -218,31 +220,31 @@ mod tests {
             .map(|n| io_at(0, Op::Read, n * 8, 4096, n))
             .chain([io_at(0, Op::Read, (1 << 30) - 8, 4096, 1 << 40)])
             .collect();
-        let map = &of(&ios).told(0)[0];
+        let map = &offsets_of(&ios).offset_maps(0)[0];
         assert_eq!(map.range_bytes, 512 << 23);
         assert_eq!(map.windows.len(), 2);
         assert_eq!(map.windows[0].reads, [(0, 100)]);
         assert_eq!(map.windows[1].reads, [(127, 1)]);
-        let absurd = of(&[
+        let absurd = offsets_of(&[
             io_at(0, Op::Read, 0, 4096, 0),
             io_at(0, Op::Read, u64::MAX, 4096, 0),
         ]);
-        assert_eq!(absurd.told(0)[0].ios(), 2);
+        assert_eq!(absurd.offset_maps(0)[0].ios(), 2);
     }
 
     #[test]
     fn the_devices_of_the_lowest_numbers_have_maps() {
         let devices = [3, 12, 1, 9, 4, 11, 2, 8, 10, 5];
         let ios = devices.map(|minor| io_at(minor, Op::Read, 0, 4096, 0));
-        let names = |of: Offsets| {
-            let maps = of.told(0).into_iter();
+        let names = |offsets: OffsetAnalysis| {
+            let maps = offsets.offset_maps(0).into_iter();
             maps.map(|map| map.device).collect::<Vec<String>>()
         };
         let wanted = [1, 2, 3, 4, 5, 8, 9, 10].map(|minor| format!("8:{minor}"));
-        assert_eq!(names(of(&ios)), wanted);
+        assert_eq!(names(offsets_of(&ios)), wanted);
         for cut in 0..ios.len() {
-            let mut one = of(&ios[cut..]);
-            one.merge(of(&ios[..cut]));
+            let mut one = offsets_of(&ios[cut..]);
+            one.merge(offsets_of(&ios[..cut]));
             assert_eq!(names(one), wanted, "{cut}");
         }
     }

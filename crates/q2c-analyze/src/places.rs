@@ -1,38 +1,38 @@
 //! Tallies that are found by a key.
 
-use crate::stage::Tally;
+use crate::stage::StageTally;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::Hash;
 
 /// A key keeps its place for good: the place of its tally.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Stored<K>", into = "Stored<K>")]
+#[serde(try_from = "StoredPlaces<K>", into = "StoredPlaces<K>")]
 #[serde(bound(
     serialize = "K: Copy + Serialize",
     deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
 ))]
 pub(crate) struct Places<K> {
     pub(crate) keys: Vec<K>,
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Vec<StageTally>,
     /// Places of the keys from number [`Places::SCANNED`] on.
     places: HashMap<K, usize>,
 }
 
 /// The serialised form: each key with its tally, in the order of their places.
 #[derive(Serialize, Deserialize)]
-struct Stored<K>(Vec<(K, Tally)>);
+struct StoredPlaces<K>(Vec<(K, StageTally)>);
 
-impl<K> From<Places<K>> for Stored<K> {
+impl<K> From<Places<K>> for StoredPlaces<K> {
     fn from(of: Places<K>) -> Self {
-        Stored(of.keys.into_iter().zip(of.tallies).collect())
+        StoredPlaces(of.keys.into_iter().zip(of.tallies).collect())
     }
 }
 
-impl<K: Copy + Eq + Hash> TryFrom<Stored<K>> for Places<K> {
+impl<K: Copy + Eq + Hash> TryFrom<StoredPlaces<K>> for Places<K> {
     type Error = &'static str;
 
-    fn try_from(stored: Stored<K>) -> Result<Self, &'static str> {
+    fn try_from(stored: StoredPlaces<K>) -> Result<Self, &'static str> {
         let mut made = Places::default();
         for (key, tally) in stored.0 {
             if made.known(key).is_some() || made.keys.len() == Self::MOST {
@@ -64,16 +64,17 @@ impl<K: Copy + Eq + Hash> Places<K> {
     pub(crate) fn known(&self, key: K) -> Option<usize> {
         let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
         let place = scanned.iter().position(|known| *known == key);
-        match self.places.is_empty() {
-            true => place,
-            false => place.or_else(|| self.places.get(&key).copied()),
+        if self.places.is_empty() {
+            place
+        } else {
+            place.or_else(|| self.places.get(&key).copied())
         }
     }
 
     pub(crate) fn add(&mut self, key: K) -> usize {
         let new = self.keys.len();
         self.keys.push(key);
-        self.tallies.push(Tally::default());
+        self.tallies.push(StageTally::default());
         if new >= Self::SCANNED {
             self.places.insert(key, new);
         }

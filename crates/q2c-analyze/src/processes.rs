@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(crate) struct Processes(HashMap<u32, ProcessIos>);
 
 impl Processes {
-    pub fn take(&mut self, io: &Recorded) {
+    pub(crate) fn take(&mut self, io: &Recorded) {
         let pid = io.span.pid;
         let process = self.0.entry(pid).or_insert_with(|| ProcessIos {
             pid: (pid != NONE_32).then_some(pid),
@@ -23,11 +23,11 @@ impl Processes {
     }
 
     /// Those with most I/Os, the first with most, and the number of all. Counting begins anew.
-    pub fn end(&mut self) -> (Vec<ProcessIos>, u64) {
+    pub(crate) fn end(&mut self) -> (Vec<ProcessIos>, u64) {
         let seen = self.0.len() as u64;
-        let mut all: Vec<ProcessIos> = self.0.drain().map(|(_, process)| process).collect();
-        all.sort_by_key(|process| (Reverse(process.ios), process.pid));
-        all.truncate(LiveInterval::PROCESSES);
-        (all, seen)
+        let mut processes: Vec<ProcessIos> = self.0.drain().map(|(_, process)| process).collect();
+        processes.sort_by_key(|process| (Reverse(process.ios), process.pid));
+        processes.truncate(LiveInterval::PROCESSES);
+        (processes, seen)
     }
 }

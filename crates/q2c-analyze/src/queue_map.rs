@@ -52,8 +52,9 @@ impl QueueMap {
 
     fn by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
         let of_set = set.iter().map(|queue| (*queue, &self.0[queue]));
-        let each = of_set.flat_map(|(queue, cpus)| cpus.iter().map(move |cpu| (*cpu, queue)));
-        each.collect()
+        of_set
+            .flat_map(|(queue, cpus)| cpus.iter().map(move |cpu| (*cpu, queue)))
+            .collect()
     }
 
     /// Sets the expected share of each queue, which is that of the requests that its CPUs
@@ -67,30 +68,34 @@ impl QueueMap {
 
     fn fit(&self, part: &mut QueueUse, sets: &[Vec<u32>]) -> Result<MapFit, NoMapFit> {
         let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
-        let (mut all, mut off_map) = (0, 0);
+        let (mut counted, mut off_map) = (0, 0);
         let maps: Vec<BTreeMap<u32, u32>> = sets.iter().map(|set| self.by_cpu(set)).collect();
         for queue in &part.queues {
             let set = sets.iter().position(|set| set.contains(&queue.hctx));
             let by_cpu = &maps[set.ok_or(NoMapFit::UnknownCpus)?];
             for (cpu, requests) in &queue.cpus {
-                let own = by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
-                *expected.entry(*own).or_default() += requests;
-                all += requests;
-                off_map += if *own == queue.hctx { 0 } else { *requests };
+                let wanted_queue = by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
+                *expected.entry(*wanted_queue).or_default() += requests;
+                counted += requests;
+                off_map += if *wanted_queue == queue.hctx {
+                    0
+                } else {
+                    *requests
+                };
             }
         }
         // Where the trace does not tell a CPU, nothing is expected of the request.
-        if all < part.requests {
+        if counted < part.requests {
             return Err(NoMapFit::UnknownCpus);
         }
         let mut apart = 0;
         for queue in &mut part.queues {
             let wanted = expected.get(&queue.hctx).copied().unwrap_or(0);
-            queue.expected = Some(wanted as f64 / all as f64);
+            queue.expected = Some(wanted as f64 / counted as f64);
             apart += wanted.abs_diff(queue.requests);
         }
         // Each request in a wrong queue is one too many there and one too few elsewhere.
-        let misplaced = apart as f64 / 2.0 / all as f64;
+        let misplaced = apart as f64 / 2.0 / counted as f64;
         let verdict = match misplaced {
             share if share <= AS_MAPPED => MapVerdict::AsMapped,
             share if share <= NEARLY => MapVerdict::Nearly,
@@ -122,14 +127,14 @@ fn cpu_list(text: &str) -> Option<BTreeSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::{Queues, complete};
+    use crate::balance::{QueueBalance, complete};
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
     use q2c_result::analyze::DeviceQueues;
     use q2c_trace::Span;
 
     /// Counts requests of (minor number, operation, queue, CPU, number).
     fn counted(requests: &[(u32, Op, u32, u32, u64)]) -> Vec<DeviceQueues> {
-        let mut queues = Queues::default();
+        let mut queues = QueueBalance::default();
         for (minor, op, hctx, cpu, n) in requests {
             let device = DevId {
                 major: 259,
@@ -142,16 +147,16 @@ mod tests {
                 queue_ns: Some(Nanos(0)),
                 ..new
             };
-            (0..*n).for_each(|_| queues.add(&Span::of(&record)));
+            (0..*n).for_each(|_| queues.add(&Span::from_record(&record)));
         }
         queues.by_device()
     }
 
     fn with_map(requests: &[(u32, Op, u32, u32, u64)], map: &str) -> Vec<DeviceQueues> {
         let map = QueueMap::parse(map).expect("a map");
-        let mut all = counted(requests);
-        all.iter_mut().for_each(|device| complete(device, &map));
-        all
+        let mut devices = counted(requests);
+        devices.iter_mut().for_each(|device| complete(device, &map));
+        devices
     }
 
     /// Four queues of two CPUs each. CPUs 0 and 2 read 300 times and 100 times: queues 0 and 1 have
@@ -161,9 +166,9 @@ mod tests {
     #[test]
     fn as_the_map_has_it_is_not_even() {
         let map = "0:0-1 1:2-3 2:4,5 3:6-7";
-        let all = with_map(&[(0, Op::Read, 0, 0, 300), (0, Op::Read, 1, 2, 100)], map);
-        let [device] = &all[..] else {
-            panic!("{all:?}");
+        let devices = with_map(&[(0, Op::Read, 0, 0, 300), (0, Op::Read, 1, 2, 100)], map);
+        let [device] = &devices[..] else {
+            panic!("{devices:?}");
         };
         let reads = device.reads.as_ref().unwrap();
         assert_eq!((device.device.as_str(), device.queues), ("259:0", Some(4)));
@@ -185,8 +190,8 @@ mod tests {
     #[test]
     fn against_the_map() {
         let writes = [(0, Op::Write, 0, 0, 150), (0, Op::Write, 1, 0, 50)];
-        let all = with_map(&writes, "0:0 1:1");
-        let part = all[0].writes.as_ref().unwrap();
+        let devices = with_map(&writes, "0:0 1:1");
+        let part = devices[0].writes.as_ref().unwrap();
         let fit = part.map.as_ref().unwrap();
         assert_eq!((fit.misplaced, fit.off_map), (0.25, 50));
         assert_eq!(fit.verdict, MapVerdict::Otherwise);
@@ -201,18 +206,24 @@ mod tests {
             (0, Op::Flush, 1, 1, 5),
             (1, Op::Read, 1, 1, 40),
         ];
-        let all = counted(&requests);
-        let told = |part: &QueueUse| -> Vec<(u32, u64)> {
+        let devices = counted(&requests);
+        let queue_requests = |part: &QueueUse| -> Vec<(u32, u64)> {
             part.queues.iter().map(|q| (q.hctx, q.requests)).collect()
         };
-        assert_eq!(all.len(), 2);
-        assert_eq!(told(all[0].reads.as_ref().unwrap()), [(0, 10)]);
-        assert_eq!(told(all[0].writes.as_ref().unwrap()), [(1, 20)]);
-        assert_eq!(told(&all[0].all), [(0, 10), (1, 25)]);
-        assert_eq!(told(&all[1].all), [(1, 40)]);
+        assert_eq!(devices.len(), 2);
+        assert_eq!(
+            queue_requests(devices[0].reads.as_ref().unwrap()),
+            [(0, 10)]
+        );
+        assert_eq!(
+            queue_requests(devices[0].writes.as_ref().unwrap()),
+            [(1, 20)]
+        );
+        assert_eq!(queue_requests(&devices[0].all), [(0, 10), (1, 25)]);
+        assert_eq!(queue_requests(&devices[1].all), [(1, 40)]);
         // Without a map nothing is known of queues that no request used.
-        assert_eq!((all[0].queues, &all[0].all.unused), (None, &None));
-        assert_eq!(all[0].all.even, None);
+        assert_eq!((devices[0].queues, &devices[0].all.unused), (None, &None));
+        assert_eq!(devices[0].all.even, None);
     }
 
     /// Two queues for interrupts and two for polling, of two CPUs each. Reads by interrupts use the
@@ -228,20 +239,22 @@ mod tests {
             (0, Op::Write, 2, 0, 10),
             (0, Op::Write, 2, 3, 30),
         ];
-        let all = with_map(&requests, "0:0-1 1:2-3 2:0-1 3:2-3");
-        let (reads, writes) = (&all[0].reads, &all[0].writes);
+        let devices = with_map(&requests, "0:0-1 1:2-3 2:0-1 3:2-3");
+        let (reads, writes) = (&devices[0].reads, &devices[0].writes);
         let (reads, writes) = (reads.as_ref().unwrap(), writes.as_ref().unwrap());
-        let told = |part: &QueueUse| -> Vec<(Vec<u32>, u64)> {
-            let of = part.sets.iter();
-            of.map(|set| (set.queues.clone(), set.requests)).collect()
+        let set_requests = |part: &QueueUse| -> Vec<(Vec<u32>, u64)> {
+            part.sets
+                .iter()
+                .map(|set| (set.queues.clone(), set.requests))
+                .collect()
         };
-        assert_eq!(told(reads), [(vec![0, 1], 200), (vec![2, 3], 0)]);
+        assert_eq!(set_requests(reads), [(vec![0, 1], 200), (vec![2, 3], 0)]);
         assert_eq!(reads.unused.as_deref(), Some(&[][..]));
         let even = reads.even.as_ref().unwrap();
         assert_eq!((even.queues, even.verdict.as_str()), (2, "even"));
         let fit = reads.map.as_ref().unwrap();
         assert_eq!(fit.verdict, MapVerdict::AsMapped, "{reads:?}");
-        assert_eq!(told(writes), [(vec![0, 1], 40), (vec![2, 3], 40)]);
+        assert_eq!(set_requests(writes), [(vec![0, 1], 40), (vec![2, 3], 40)]);
         assert_eq!(writes.unused.as_deref(), Some(&[3][..]));
         assert_eq!(writes.even, None);
         assert_eq!(writes.sets[1].even.as_ref().unwrap().verdict, "uneven");

@@ -2,7 +2,7 @@
 
 use crate::balance::complete;
 use crate::group::NAMED;
-use crate::names::Names;
+use crate::names::ProcessNames;
 use crate::not_whole::{UNSORTED, UNTIMED, not_whole};
 use crate::queue_map::QueueMap;
 use crate::warnings::{names_left_out, warnings};
@@ -113,7 +113,7 @@ pub struct RecordingAnalysis<'a> {
     /// The latest begin so far, ns, and the I/Os that came after one that began later.
     latest_ns: u64,
     unsorted: u64,
-    names: Names,
+    names: ProcessNames,
     by_thread: bool,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
@@ -133,7 +133,7 @@ impl<'a> RecordingAnalysis<'a> {
             untimed: 0,
             latest_ns: 0,
             unsorted: 0,
-            names: Names::default(),
+            names: ProcessNames::default(),
             by_thread: false,
             by_name: BTreeMap::new(),
             spans: Vec::new(),
@@ -146,7 +146,7 @@ impl<'a> RecordingAnalysis<'a> {
             return Err(no_request(self.path));
         };
         let result = analyzer.finish(&self.names.by_id());
-        let told = Told {
+        let context = RecordingSummary {
             path: self.path,
             meta,
             other_layer: self.other_layer,
@@ -154,16 +154,17 @@ impl<'a> RecordingAnalysis<'a> {
             unsorted: self.unsorted,
             names: &self.names,
         };
-        told.complete(result)
+        context.complete(result)
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
-        match self.stop.load(Ordering::Relaxed) {
-            false => Ok(()),
-            true => Err(TraceError::Stopped {
+        if self.stop.load(Ordering::Relaxed) {
+            Err(TraceError::Stopped {
                 doing: "analyze",
                 path: self.path.to_owned(),
-            }),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -186,7 +187,7 @@ impl<'a> RecordingAnalysis<'a> {
         if let Some(number) = self.by_name.get(name) {
             return Some(*number);
         }
-        if self.by_name.len() >= Names::MOST {
+        if self.by_name.len() >= ProcessNames::MOST {
             return None;
         }
         let new = NAMED + self.by_name.len() as u32;
@@ -248,16 +249,16 @@ pub(crate) fn is_analysed(
 }
 
 /// What a result says of its recording, beside the figures of its I/Os.
-pub(crate) struct Told<'a> {
+pub(crate) struct RecordingSummary<'a> {
     pub(crate) path: &'a Path,
     pub(crate) meta: TraceMeta,
     pub(crate) other_layer: u64,
     pub(crate) untimed: u64,
     pub(crate) unsorted: u64,
-    pub(crate) names: &'a Names,
+    pub(crate) names: &'a ProcessNames,
 }
 
-impl Told<'_> {
+impl RecordingSummary<'_> {
     pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, Fault> {
         if result.requests == 0 {
             let text = format!(
@@ -283,7 +284,7 @@ impl Told<'_> {
             result.unmatched.insert(UNSORTED.to_owned(), self.unsorted);
         }
         result.not_whole = not_whole(&result);
-        result.input = analyze::Input {
+        result.input = analyze::AnalysisInput {
             path: self.path.display().to_string(),
             source: meta.source,
             clock: meta.clock,
@@ -322,7 +323,7 @@ impl RecordSink for RecordingAnalysis<'_> {
         let (layer, _) = self.analyzer(first.layer)?;
         let layer = *layer;
         for record in records {
-            let mut span = Span::of(record);
+            let mut span = Span::from_record(record);
             if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
                 continue;
             }

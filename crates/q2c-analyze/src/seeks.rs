@@ -3,14 +3,14 @@
 use crate::marks::Marks;
 use crate::stored;
 use q2c_model::DevId;
-use q2c_result::analyze::{Figure, InexactReason, Seeks};
-use q2c_stats::Histogram;
+use q2c_model::stats::Histogram;
+use q2c_result::analyze::{InexactFigure, InexactReason, Seeks};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Device {
+struct DeviceSeeks {
     device: DevId,
     last_queue: Option<u64>,
     /// First sector behind the last I/O with data; [`NONE`] before the first one.
@@ -30,7 +30,7 @@ struct Device {
 /// Seeks by device. I/Os of further devices than [`AllSeeks::MOST`] have no seeks and no Q2Q.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllSeeks {
-    devices: Vec<Device>,
+    devices: Vec<DeviceSeeks>,
     #[serde(skip)]
     last: usize,
     /// Whether I/Os were left out.
@@ -71,11 +71,11 @@ impl AllSeeks {
         {
             return Some(self.last);
         }
-        let found = self.find(device);
-        if found.is_some() || self.devices.len() == Self::MOST {
-            return found;
+        let place = self.find(device);
+        if place.is_some() || self.devices.len() == Self::MOST {
+            return place;
         }
-        self.devices.push(Device::new(device));
+        self.devices.push(DeviceSeeks::new(device));
         Some(self.devices.len() - 1)
     }
 
@@ -83,10 +83,10 @@ impl AllSeeks {
         self.devices.iter().position(|known| known.device == device)
     }
 
-    pub(crate) fn told(&self) -> Vec<Seeks> {
-        let mut devices: Vec<&Device> = self.devices.iter().collect();
+    pub(crate) fn seeks(&self) -> Vec<Seeks> {
+        let mut devices: Vec<&DeviceSeeks> = self.devices.iter().collect();
         devices.sort_unstable_by_key(|device| device.device);
-        devices.into_iter().map(Device::told).collect()
+        devices.into_iter().map(DeviceSeeks::seeks).collect()
     }
 
     pub(crate) fn carried_on(self) -> AllSeeks {
@@ -110,15 +110,15 @@ impl AllSeeks {
             }
         }
         if self.full {
-            marks.add(Figure::Seeks, InexactReason::Overflow);
+            marks.add(InexactFigure::Seeks, InexactReason::Overflow);
         }
         gaps
     }
 }
 
-impl Device {
-    fn new(device: DevId) -> Device {
-        Device {
+impl DeviceSeeks {
+    fn new(device: DevId) -> DeviceSeeks {
+        DeviceSeeks {
             device,
             last_queue: None,
             end: NONE,
@@ -131,19 +131,19 @@ impl Device {
         }
     }
 
-    fn carried_on(self) -> Device {
-        Device {
+    fn carried_on(self) -> DeviceSeeks {
+        DeviceSeeks {
             last_queue: self.last_queue,
             carried: self.last_queue,
             end: self.end,
-            ..Device::new(self.device)
+            ..DeviceSeeks::new(self.device)
         }
     }
 
-    fn join(&mut self, later: &Device, marks: &mut Marks) -> Option<(Span, u64)> {
+    fn join(&mut self, later: &DeviceSeeks, marks: &mut Marks) -> Option<(Span, u64)> {
         match later.first_sector {
             Some(sector) if self.end != NONE => self.distance(sector),
-            found => self.first_sector = self.first_sector.or(found),
+            first_sector => self.first_sector = self.first_sector.or(first_sector),
         }
         if later.end != NONE {
             self.end = later.end;
@@ -153,7 +153,7 @@ impl Device {
         self.lengths.merge(&later.lengths);
         let known = later.carried.or(later.first.map(|first| first.begin_ns));
         if self.last_queue > known {
-            marks.add(Figure::Seeks, InexactReason::Order);
+            marks.add(InexactFigure::Seeks, InexactReason::Order);
         }
         let (first, last) = (later.first, self.last_queue);
         self.last_queue = self.last_queue.max(later.last_queue);
@@ -179,7 +179,7 @@ impl Device {
         self.end = end.min(NONE - 1);
     }
 
-    fn told(&self) -> Seeks {
+    fn seeks(&self) -> Seeks {
         let n = self.lengths.count();
         Seeks {
             device: self.device.to_string(),

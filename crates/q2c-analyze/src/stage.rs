@@ -1,8 +1,8 @@
 //! Stages of an I/O and their statistics.
 
 use q2c_model::Layer;
+use q2c_model::stats::Histogram;
 use q2c_result::analyze::StageStats;
-use q2c_stats::Histogram;
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// A stage of an I/O: the time between two of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     Q2G,
     G2I,
     Q2M,
@@ -40,7 +40,7 @@ const ALL: [Stage; STAGES] = [
 ];
 
 /// The stages that add up to Q2C: those before the driver, then D2C, and [`Stage::Rest`] last.
-pub const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages and more");
+pub(crate) const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages and more");
 /// Those of them that come before the driver.
 pub(crate) const BEFORE_DRIVER: [Stage; 6] = *ALL.first_chunk().expect("as many stages and more");
 
@@ -73,7 +73,7 @@ impl Stage {
 }
 
 /// The stages of one I/O by `Stage as usize`, ns; [`NONE`] for those that it lacks.
-pub(crate) struct Stages(pub(crate) [u64; STAGES]);
+pub(crate) struct IoStages(pub(crate) [u64; STAGES]);
 
 /// The time between two events, [`NONE`] when one of them is missing. It is 0 when the clocks of
 /// two CPUs differ so far that the later event has the earlier time.
@@ -85,8 +85,8 @@ pub(crate) fn between(from: u64, to: u64) -> u64 {
     }
 }
 
-impl Stages {
-    pub(crate) fn of(span: &Span, since_last: u64) -> Stages {
+impl IoStages {
+    pub(crate) fn from_span(span: &Span, since_last: u64) -> IoStages {
         let mut ns = [NONE; STAGES];
         let (q, g, i, d, c) = (
             span.begin_ns,
@@ -107,7 +107,7 @@ impl Stages {
         ns[Stage::D2C as usize] = between(d, c);
         ns[Stage::Q2C as usize] = between(q, c);
         ns[Stage::Q2Q as usize] = since_last;
-        Stages(ns)
+        IoStages(ns)
     }
 
     pub(crate) fn q2c(&self) -> u64 {
@@ -130,15 +130,15 @@ impl Stages {
 
 /// The histogram of a stage (19 KB) is made for the first I/O that has the stage.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub(crate) struct StageTally {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     stages: [Option<Box<Histogram>>; STAGES],
 }
 
-impl Tally {
+impl StageTally {
     #[inline]
-    pub(crate) fn add(&mut self, bytes: u64, stages: &Stages) {
+    pub(crate) fn add(&mut self, bytes: u64, stages: &IoStages) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         for (histogram, ns) in self.stages.iter_mut().zip(stages.0) {
@@ -155,7 +155,7 @@ impl Tally {
             .record(ns);
     }
 
-    pub(crate) fn merge(&mut self, other: &Tally) {
+    pub(crate) fn merge(&mut self, other: &StageTally) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);
         for (histogram, more) in self.stages.iter_mut().zip(&other.stages) {

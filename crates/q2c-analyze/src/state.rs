@@ -1,19 +1,19 @@
 //! What an analysis knows of the I/Os so far, and how two of these are put together.
 
-use crate::balance::Queues;
+use crate::balance::QueueBalance;
 use crate::bottleneck::Shares;
-use crate::counts::Counts;
+use crate::counts::AnalysisCounts;
 use crate::excerpt::Excerpts;
 use crate::group::Groups;
-use crate::in_flight::Sweep;
+use crate::in_flight::InFlightSweep;
 use crate::load::Loads;
 use crate::marks::Marks;
-use crate::offsets::Offsets;
+use crate::offsets::OffsetAnalysis;
 use crate::seeks::AllSeeks;
-use crate::stage::{Stage, Stages};
+use crate::stage::{IoStages, Stage};
 use crate::tags::{AllTags, TagsTail};
 use q2c_model::Layer;
-use q2c_result::analyze::{AnalyzeResult, Figure, InexactReason, SCHEMA};
+use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactReason, SCHEMA};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 /// Most of it are sums, which add up in any order. The sweep, the seeks, the tags and the excerpts
 /// depend on the order of the I/Os.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct State {
-    pub(crate) counts: Counts,
+pub(crate) struct AnalyzerState {
+    pub(crate) counts: AnalysisCounts,
     pub(crate) groups: Groups,
-    pub(crate) sweep: Sweep,
+    pub(crate) sweep: InFlightSweep,
     pub(crate) seeks: AllSeeks,
-    pub(crate) queues: Queues,
+    pub(crate) queues: QueueBalance,
     pub(crate) shares: Shares,
     pub(crate) tags: AllTags,
     pub(crate) loads: Loads,
@@ -35,7 +35,7 @@ pub(crate) struct State {
     pub(crate) marks: Marks,
     /// Whether parts of different devices were put together.
     pub(crate) apart: bool,
-    pub(crate) offsets: Offsets,
+    pub(crate) offsets: OffsetAnalysis,
 }
 
 /// What was in flight where two parts meet.
@@ -46,14 +46,14 @@ pub(crate) struct Tail {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub(crate) enum Broken {
     #[error("expected counts of at most 2^56, found more")]
     Counts,
     #[error("expected I/Os in flight that complete later, found one that completed before")]
     InFlight,
 }
 
-impl State {
+impl AnalyzerState {
     /// Looks for figures with which going on would overflow.
     pub(crate) fn check(&self) -> Result<(), Broken> {
         self.counts.check()?;
@@ -63,7 +63,7 @@ impl State {
     pub(crate) fn add(&mut self, layer: Layer, span: &Span) {
         self.counts.add(span);
         let gap = self.seeks.next(span);
-        let stages = Stages::of(span, gap);
+        let stages = IoStages::from_span(span, gap);
         self.groups.add(span, &stages);
         self.tags.add(span);
         self.excerpts.add(span);
@@ -83,8 +83,8 @@ impl State {
     }
 
     /// A state that goes on behind these I/Os and has counted nothing.
-    pub(crate) fn behind(spans: &[Span]) -> State {
-        let mut state = State::passed(spans);
+    pub(crate) fn behind(spans: &[Span]) -> AnalyzerState {
+        let mut state = AnalyzerState::passed(spans);
         state.sweep = state.sweep.carried_on();
         state.seeks = state.seeks.carried_on();
         state.tags = state.tags.carried_on();
@@ -92,8 +92,8 @@ impl State {
     }
 
     /// What depends on the order of these I/Os.
-    pub(crate) fn passed(spans: &[Span]) -> State {
-        let mut state = State::default();
+    pub(crate) fn passed(spans: &[Span]) -> AnalyzerState {
+        let mut state = AnalyzerState::default();
         for span in spans {
             state.seeks.next(span);
             state.tags.add(span);
@@ -113,7 +113,7 @@ impl State {
 
     /// Goes on with a part that was analysed apart. This state has all I/Os up to those that it
     /// counted; `tail` is what was in flight at the end of those that it did not know.
-    pub(crate) fn join(&mut self, tail: &Tail, later: State) {
+    pub(crate) fn join(&mut self, tail: &Tail, later: AnalyzerState) {
         let marks = &mut self.marks;
         marks.merge(&later.marks);
         self.apart |= later.apart;
@@ -131,7 +131,7 @@ impl State {
         self.excerpts.join(&later.excerpts, marks);
     }
 
-    pub(crate) fn beside(&mut self, other: State) {
+    pub(crate) fn merge_devices(&mut self, other: AnalyzerState) {
         if other.counts.requests == 0 {
             self.marks.merge(&other.marks);
             return;
@@ -146,31 +146,35 @@ impl State {
         marks.merge(&other.marks);
         self.apart = true;
         self.counts.merge(&other.counts);
-        self.groups.beside(other.groups, marks);
+        self.groups.merge_devices(other.groups, marks);
         self.seeks.join(other.seeks, marks);
         self.queues.merge(&other.queues, marks);
         self.tags.join(&TagsTail::new(), other.tags, marks);
-        self.sweep.beside(other.sweep);
+        self.sweep.merge_devices(other.sweep);
         self.shares.merge(other.shares);
         self.loads.merge(other.loads);
         self.offsets.merge(other.offsets);
-        self.excerpts.beside(other.excerpts);
+        self.excerpts.merge_devices(other.excerpts);
         for figure in [
-            Figure::MostInFlight,
-            Figure::Activity,
-            Figure::OverLoad,
-            Figure::Excerpts,
+            InexactFigure::MostInFlight,
+            InexactFigure::Activity,
+            InexactFigure::OverLoad,
+            InexactFigure::Excerpts,
         ] {
             marks.add(figure, InexactReason::Devices);
         }
     }
 
-    pub(crate) fn shares_device(&self, other: &State) -> bool {
-        let own = self.groups.devices();
-        !own.is_disjoint(&other.groups.devices())
+    pub(crate) fn shares_device(&self, other: &AnalyzerState) -> bool {
+        let devices = self.groups.devices();
+        !devices.is_disjoint(&other.groups.devices())
     }
 
-    pub(crate) fn told(mut self, layer: Layer, names: &BTreeMap<u32, String>) -> AnalyzeResult {
+    pub(crate) fn into_result(
+        mut self,
+        layer: Layer,
+        names: &BTreeMap<u32, String>,
+    ) -> AnalyzeResult {
         self.sweep.finish();
         let origin = self.counts.first;
         let mut result = AnalyzeResult {
@@ -180,23 +184,24 @@ impl State {
         };
         self.counts.tell(&mut result);
         result.stages = self.groups.sum_up().stages(layer);
-        result.groups = self.groups.told(layer, names);
+        result.groups = self.groups.groups_by_property(layer, names);
         result.in_flight = self.sweep.in_flight(result.span_ns);
         result.activity = self.sweep.activity();
-        result.seeks = self.seeks.told();
-        (result.hctx, result.balance) = self.queues.told();
+        result.seeks = self.seeks.seeks();
+        (result.hctx, result.balance) = self.queues.queues_and_balance();
         result.queues = self.queues.by_device();
-        result.tags = self.tags.told();
-        result.bottleneck = self.shares.told(&result.tags, origin);
-        result.over_time = self.loads.told(origin);
-        result.excerpts = self.excerpts.told(origin);
+        result.tags = self.tags.tags();
+        result.bottleneck = self.shares.bottleneck(&result.tags, origin);
+        result.over_time = self.loads.loads(origin);
+        result.excerpts = self.excerpts.excerpts(origin);
         result.throughput = self.offsets.throughput(origin);
-        result.offsets = self.offsets.told(origin);
-        result.inexact = self.marks.told();
+        result.offsets = self.offsets.offset_maps(origin);
+        result.inexact = self.marks.inexact_figures();
         if self.apart {
             (result.in_flight.most, result.activity) = (None, None);
-            let found = result.bottleneck.iter_mut();
-            found.for_each(|found| found.over_load.clear());
+            if let Some(bottleneck) = &mut result.bottleneck {
+                bottleneck.over_load.clear();
+            }
         }
         result
     }

@@ -29,7 +29,8 @@ fn distance(from: u64, to: u64) -> u64 {
     signed << 1 ^ 0u64.wrapping_sub(signed >> 63)
 }
 
-fn at(from: u64, distance: u64) -> u64 {
+/// The inverse of [`distance`].
+fn after_distance(from: u64, distance: u64) -> u64 {
     from.wrapping_add(distance >> 1 ^ 0u64.wrapping_sub(distance & 1))
 }
 
@@ -65,7 +66,8 @@ impl From<&Span> for StoredSpan {
 impl From<StoredSpan> for Span {
     fn from(of: StoredSpan) -> Self {
         let [id, from, sector, bytes, cgroup] = of.plain;
-        let time = |stored: Option<u64>| stored.map_or(NONE, |distance| at(from, distance));
+        let time =
+            |stored: Option<u64>| stored.map_or(NONE, |distance| after_distance(from, distance));
         let [
             begin_ns,
             submit_end_ns,

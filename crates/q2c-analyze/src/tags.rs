@@ -2,7 +2,7 @@
 
 use crate::marks::Marks;
 use q2c_model::DevId;
-use q2c_result::analyze::{Figure, InexactReason, Tags};
+use q2c_result::analyze::{InexactFigure, InexactReason, Tags};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// A queue's requests in use, and the waits of I/Os for one. A wait counts as one at the most when
 /// as many requests were in use as ever before; a larger number later takes that back.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Queue {
+struct TagQueue {
     /// G and C of requests that are allocated later.
     to_come: BinaryHeap<Reverse<(u64, u64)>>,
     /// C of the requests in use.
@@ -27,7 +27,7 @@ struct Queue {
     counted: bool,
 }
 
-impl Queue {
+impl TagQueue {
     fn add(&mut self, queue: u64, getrq: u64, complete: u64) {
         self.start.get_or_insert(queue);
         self.counted = true;
@@ -71,15 +71,15 @@ impl Queue {
     }
 }
 
-impl Queue {
-    fn carried_on(self) -> Queue {
-        Queue {
+impl TagQueue {
+    fn carried_on(self) -> TagQueue {
+        TagQueue {
             most: self.in_use.len() as u64,
             start: Some(self.now),
             now: self.now,
             to_come: self.to_come,
             in_use: self.in_use,
-            ..Queue::default()
+            ..TagQueue::default()
         }
     }
 
@@ -91,7 +91,7 @@ impl Queue {
     }
 
     /// Goes on with a part as the sweep does. Returns why the result is not exact.
-    fn join(&mut self, tail: &[(u64, u64)], later: Queue) -> Option<InexactReason> {
+    fn join(&mut self, tail: &[(u64, u64)], later: TagQueue) -> Option<InexactReason> {
         let start = later.start.filter(|_| later.counted)?;
         let mut inexact = None;
         if self.now > start {
@@ -132,7 +132,7 @@ pub(crate) type TagsTail = BTreeMap<(DevId, u32), Vec<(u64, u64)>>;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllTags {
-    queues: BTreeMap<(DevId, u32), Queue>,
+    queues: BTreeMap<(DevId, u32), TagQueue>,
     full: bool,
 }
 
@@ -154,7 +154,7 @@ impl AllTags {
         queue.add(span.begin_ns, span.getrq_ns, span.end_ns);
     }
 
-    pub(crate) fn told(&mut self) -> Vec<Tags> {
+    pub(crate) fn tags(&mut self) -> Vec<Tags> {
         let queues = self.queues.iter_mut();
         queues
             .map(|((device, hctx), queue)| {
@@ -188,11 +188,11 @@ impl AllTags {
         self.full |= later.full;
         for (key, more) in later.queues {
             let tail = tail.get(&key).map_or(&[][..], Vec::as_slice);
-            if let Some(own) = self.queues.get_mut(&key) {
-                let inexact = own.join(tail, more);
+            if let Some(queue) = self.queues.get_mut(&key) {
+                let inexact = queue.join(tail, more);
                 inexact
                     .into_iter()
-                    .for_each(|why| marks.add(Figure::Tags, why));
+                    .for_each(|reason| marks.add(InexactFigure::Tags, reason));
             } else if self.queues.len() < Self::MOST {
                 self.queues.insert(key, more);
             } else {
@@ -200,7 +200,7 @@ impl AllTags {
             }
         }
         if self.full {
-            marks.add(Figure::Tags, InexactReason::Overflow);
+            marks.add(InexactFigure::Tags, InexactReason::Overflow);
         }
     }
 }
@@ -212,7 +212,7 @@ mod tests {
     /// Four requests of 100 ns each: of eight I/Os the last four wait until one is free.
     #[test]
     fn waits_with_all_requests_in_use_are_at_the_most() {
-        let mut queue = Queue::default();
+        let mut queue = TagQueue::default();
         for round in 0..10 {
             let at = round * 1000;
             for k in 0..4 {
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn waits_with_free_requests_are_not() {
-        let mut queue = Queue::default();
+        let mut queue = TagQueue::default();
         for k in 0..8 {
             queue.add(k, k, 100 + k);
         }

@@ -9,7 +9,7 @@ use q2c_trace::import::DOUBLED;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
-    let all = [
+    let warnings = [
         losses(result),
         missing_files(result),
         unfinished(result),
@@ -18,7 +18,7 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         unsorted(result),
         start_and_latency(result),
     ];
-    all.into_iter().flatten().collect()
+    warnings.into_iter().flatten().collect()
 }
 
 /// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.
@@ -26,17 +26,17 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     let by_bpf = capture.is_some_and(|by| by == "bpf");
     // A recording that went on by tracefs lacks whole I/Os of its first part.
-    let why = Losses::of(&result.unmatched);
-    let of_ios = why.as_ref().is_some_and(|why| why.of_ios);
+    let losses = Losses::from_counts(&result.unmatched);
+    let of_ios = losses.as_ref().is_some_and(|losses| losses.of_ios);
     match (result.lost, by_bpf || capture.is_some() && of_ios) {
         (0, _) => None,
         (lost, true) => {
-            let causes = why.as_ref().map(|why| format!(": {}", why.causes));
+            let causes = losses.as_ref().map(|losses| format!(": {}", losses.causes));
             Some(Warning::new(
                 "lost-ios",
                 without_record(lost) + &causes.unwrap_or_default(),
                 "counts are too low by these, whose times are not known; the others are whole",
-                why.as_ref().map_or("", |why| &why.remedies),
+                losses.as_ref().map_or("", |losses| &losses.remedies),
             ))
         }
         (lost, false) => Some(Warning::new(
@@ -71,11 +71,11 @@ fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
 }
 
 fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
-    let (never, all) = (*result.unmatched.get("never completed")?, result.requests);
-    (never * 100 > all).then(|| {
+    let (never, requests) = (*result.unmatched.get("never completed")?, result.requests);
+    (never * 100 > requests).then(|| {
         Warning::new(
             "unfinished",
-            format!("{never} of {all} I/Os never complete in the trace"),
+            format!("{never} of {requests} I/Os never complete in the trace"),
             "latencies are of the others alone",
             "record until the device is idle",
         )
@@ -123,7 +123,7 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
     if result.layer != Layer::Block || result.completed == 0 || result.bottleneck.is_some() {
         return None;
     }
-    let (id, found, means) = match result.in_flight.mean {
+    let (id, finding, means) = match result.in_flight.mean {
         Some(_) => (
             "start-and-latency",
             "no I/O has an event between its start and its completion",
@@ -136,13 +136,13 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
         ),
     };
     let todo = "record the stages: q2c trace record, or blktrace";
-    Some(Warning::new(id, found.to_owned(), means, todo))
+    Some(Warning::new(id, finding.to_owned(), means, todo))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::analyze::{Bottleneck, InFlight};
+    use q2c_result::analyze::{Bottleneck, TraceInFlight};
 
     fn ids(result: &AnalyzeResult) -> Vec<String> {
         let warnings = warnings(result).into_iter();
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn losses_are_told_as_what_they_are() {
-        let told = |capture: Option<&str>| {
+        let warned_ids = |capture: Option<&str>| {
             let mut result = AnalyzeResult {
                 lost: 32,
                 ..AnalyzeResult::default()
@@ -160,9 +160,9 @@ mod tests {
             result.input.facts.extend(fact);
             ids(&result)
         };
-        assert_eq!(told(Some("bpf")), ["lost-ios"]);
-        assert_eq!(told(Some("tracefs")), ["lost-events"]);
-        assert_eq!(told(None), ["lost-events"]);
+        assert_eq!(warned_ids(Some("bpf")), ["lost-ios"]);
+        assert_eq!(warned_ids(Some("tracefs")), ["lost-events"]);
+        assert_eq!(warned_ids(None), ["lost-events"]);
         assert!(ids(&AnalyzeResult::default()).is_empty());
     }
 
@@ -175,18 +175,18 @@ mod tests {
         };
         let bpf = ("capture".to_owned(), "bpf".to_owned());
         result.input.facts.extend([bpf]);
-        let told = &warnings(&result)[0];
-        assert!(told.found.contains("656 without room"), "{told:?}");
-        assert!(told.todo.contains("--min-size"), "{told:?}");
+        let warning = &warnings(&result)[0];
+        assert!(warning.found.contains("656 without room"), "{warning:?}");
+        assert!(warning.todo.contains("--min-size"), "{warning:?}");
     }
 
     #[test]
     fn a_start_and_a_latency_tell_no_stages() {
-        let known = InFlight {
+        let known = TraceInFlight {
             mean: Some(1.0),
-            ..InFlight::default()
+            ..TraceInFlight::default()
         };
-        let told = |layer, bottleneck: Option<Bottleneck>| {
+        let warned_ids = |layer, bottleneck: Option<Bottleneck>| {
             ids(&AnalyzeResult {
                 layer,
                 completed: 9,
@@ -195,15 +195,15 @@ mod tests {
                 ..AnalyzeResult::default()
             })
         };
-        assert_eq!(told(Layer::Block, None), ["start-and-latency"]);
-        assert!(told(Layer::User, None).is_empty());
-        assert!(told(Layer::Block, Some(Bottleneck::default())).is_empty());
+        assert_eq!(warned_ids(Layer::Block, None), ["start-and-latency"]);
+        assert!(warned_ids(Layer::User, None).is_empty());
+        assert!(warned_ids(Layer::Block, Some(Bottleneck::default())).is_empty());
     }
 
     /// One unfinished I/O of a hundred is usual at the end of a recording; two are not.
     #[test]
     fn unfinished_ios_are_told_from_above_one_percent() {
-        let told = |never: u64| {
+        let warned_ids = |never: u64| {
             let mut result = AnalyzeResult {
                 requests: 100,
                 ..AnalyzeResult::default()
@@ -212,7 +212,7 @@ mod tests {
             result.unmatched.insert(reason, never);
             ids(&result)
         };
-        assert!(told(1).is_empty());
-        assert_eq!(told(2), ["unfinished"]);
+        assert!(warned_ids(1).is_empty());
+        assert_eq!(warned_ids(2), ["unfinished"]);
     }
 }

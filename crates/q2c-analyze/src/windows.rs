@@ -18,7 +18,7 @@ pub(crate) trait Joined: Default {
     serialize = "T: Clone + Serialize",
     deserialize = "T: Deserialize<'de>"
 ))]
-pub(crate) struct Windows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
+pub(crate) struct TimeWindows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
     all: Vec<T>,
     /// The number of the first window: its begin, divided by the length.
     base: u64,
@@ -33,8 +33,8 @@ struct Stored<T> {
     all: Vec<T>,
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> From<Windows<T, MOST, SHORTEST>> for Stored<T> {
-    fn from(of: Windows<T, MOST, SHORTEST>) -> Self {
+impl<T, const MOST: usize, const SHORTEST: u32> From<TimeWindows<T, MOST, SHORTEST>> for Stored<T> {
+    fn from(of: TimeWindows<T, MOST, SHORTEST>) -> Self {
         Stored {
             length: of.length,
             base: of.base,
@@ -43,23 +43,26 @@ impl<T, const MOST: usize, const SHORTEST: u32> From<Windows<T, MOST, SHORTEST>>
     }
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>> for Windows<T, MOST, SHORTEST> {
+impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>>
+    for TimeWindows<T, MOST, SHORTEST>
+{
     type Error = &'static str;
 
     fn try_from(stored: Stored<T>) -> Result<Self, &'static str> {
         let Stored { length, base, all } = stored;
         let fits = (SHORTEST..u64::BITS).contains(&length) && all.len() <= MOST;
         let last = base.checked_add(all.len().saturating_sub(1) as u64);
-        match fits && last.is_some_and(|last| last <= u64::MAX >> length) {
-            true => Ok(Windows { all, base, length }),
-            false => Err("windows of time that no I/Os have"),
+        if fits && last.is_some_and(|last| last <= u64::MAX >> length) {
+            Ok(TimeWindows { all, base, length })
+        } else {
+            Err("windows of time that no I/Os have")
         }
     }
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> Default for Windows<T, MOST, SHORTEST> {
+impl<T, const MOST: usize, const SHORTEST: u32> Default for TimeWindows<T, MOST, SHORTEST> {
     fn default() -> Self {
-        Windows {
+        TimeWindows {
             all: Vec::new(),
             base: 0,
             length: SHORTEST,
@@ -67,7 +70,7 @@ impl<T, const MOST: usize, const SHORTEST: u32> Default for Windows<T, MOST, SHO
     }
 }
 
-impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
+impl<T, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
     pub(crate) fn length(&self) -> u32 {
         self.length
     }
@@ -89,8 +92,8 @@ impl<T, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
     }
 }
 
-impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTEST> {
-    pub(crate) fn at(&mut self, time: u64) -> &mut T {
+impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
+    pub(crate) fn window_mut(&mut self, time: u64) -> &mut T {
         let place = self.place(time);
         &mut self.all[place]
     }
@@ -111,9 +114,10 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
     #[inline]
     fn place(&mut self, time: u64) -> usize {
         let place = (time >> self.length).wrapping_sub(self.base);
-        match place < self.all.len() as u64 {
-            true => place as usize,
-            false => self.reach(time),
+        if place < self.all.len() as u64 {
+            place as usize
+        } else {
+            self.reach(time)
         }
     }
 
@@ -174,11 +178,11 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
             return;
         }
         loop {
-            let all = self.last().max(other.last()) - self.base.min(other.base);
+            let span = self.last().max(other.last()) - self.base.min(other.base);
             match self.length.cmp(&other.length) {
                 Ordering::Less => self.double(),
                 Ordering::Greater => other.double(),
-                Ordering::Equal if all < MOST as u64 => break,
+                Ordering::Equal if span < MOST as u64 => break,
                 Ordering::Equal => {
                     self.double();
                     other.double();
@@ -189,8 +193,8 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> Windows<T, MOST, SHORTES
             self.reach(number << self.length);
         }
         let place = (other.base - self.base) as usize;
-        for (own, more) in self.all[place..].iter_mut().zip(other.all) {
-            own.join(more);
+        for (window, more) in self.all[place..].iter_mut().zip(other.all) {
+            window.join(more);
         }
     }
 }

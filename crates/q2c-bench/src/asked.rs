@@ -1,8 +1,8 @@
 //! The settings that a fio job file fills in, where no option says otherwise.
 
+use crate::fio::{FioJob, FioJobFile, Remark, Size, Topic};
 use crate::settings::{BenchSettings, SECONDS};
 use crate::spec::Axes;
-use q2c_fio::{Job, JobFile, Remark, Size, Topic};
 use thiserror::Error;
 
 /// What a job file asks for that no option of `q2c bench` does.
@@ -55,13 +55,13 @@ pub enum NotRunnable {
 }
 
 fn list(remarks: &[Remark]) -> String {
-    let each: Vec<String> = remarks.iter().map(ToString::to_string).collect();
-    each.join("; ")
+    let remarks: Vec<String> = remarks.iter().map(ToString::to_string).collect();
+    remarks.join("; ")
 }
 
 impl BenchSettings {
     /// Takes from the file the settings that were not typed.
-    pub fn fill_from(&mut self, file: &JobFile) -> Result<JobFileExtras, NotRunnable> {
+    pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, NotRunnable> {
         let settled = self.settled_topics();
         let open = |remark: &&Remark| remark.about.is_none_or(|about| !settled.contains(&about));
         let refused: Vec<Remark> = file.refused.iter().filter(open).cloned().collect();
@@ -102,14 +102,14 @@ impl BenchSettings {
         settled.map(|(topic, _)| *topic).collect()
     }
 
-    fn groups(&self, jobs: &[Job]) -> Result<Vec<Axes>, NotRunnable> {
-        let mut groups: Vec<(&Job, Axes, u32)> = Vec::new();
+    fn groups(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, NotRunnable> {
+        let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
         for job in jobs {
             let axes = self.axes_of(job);
             let threads = job.jobs.unwrap_or(1);
             match groups.last_mut() {
-                Some((first, same, all)) if first.group == job.group && *same == axes => {
-                    *all += threads;
+                Some((first, same, group_threads)) if first.group == job.group && *same == axes => {
+                    *group_threads += threads;
                 }
                 Some((first, ..)) if first.group == job.group => {
                     return Err(NotRunnable::AtOnce {
@@ -135,7 +135,7 @@ impl BenchSettings {
     }
 
     /// The number of threads does not count. Jobs that run at once are points: none is background.
-    fn axes_of(&self, job: &Job) -> Axes {
+    fn axes_of(&self, job: &FioJob) -> Axes {
         let axes = &self.axes;
         let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
         Axes {
@@ -148,7 +148,7 @@ impl BenchSettings {
         }
     }
 
-    fn take_common(&mut self, jobs: &[Job]) -> Result<JobFileExtras, NotRunnable> {
+    fn take_common(&mut self, jobs: &[FioJob]) -> Result<JobFileExtras, NotRunnable> {
         let mut extras = JobFileExtras::default();
         if self.scratch.is_none() {
             if self.target.is_none() {
@@ -170,7 +170,7 @@ impl BenchSettings {
         if self.cpus.is_empty() {
             self.cpus = common("cpus_allowed", jobs, |job| job.cpus.clone())?.unwrap_or_default();
             let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some());
-            let with_helper: Vec<Job> = with_helper.cloned().collect();
+            let with_helper: Vec<FioJob> = with_helper.cloned().collect();
             extras.helper_cpu = common("sqthread_poll_cpu", &with_helper, |job| job.helper_cpu)?;
         }
         Ok(extras)
@@ -211,20 +211,20 @@ impl BenchSettings {
 }
 
 pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
+    let mut unique = Vec::new();
     for item in items {
-        if !all.contains(&item) {
-            all.push(item);
+        if !unique.contains(&item) {
+            unique.push(item);
         }
     }
-    all
+    unique
 }
 
 /// The value that all jobs have, or the first job that differs.
 fn common<T: PartialEq>(
     what: &'static str,
-    jobs: &[Job],
-    of: impl Fn(&Job) -> Option<T>,
+    jobs: &[FioJob],
+    of: impl Fn(&FioJob) -> Option<T>,
 ) -> Result<Option<T>, NotRunnable> {
     let first = jobs.first().and_then(&of);
     match jobs.iter().find(|job| of(job) != first) {

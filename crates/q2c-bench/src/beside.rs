@@ -1,9 +1,9 @@
 //! The background jobs of a trial: alone before it, and beside its jobs.
 
-use super::spec::{Phase, Spot};
-use super::steady::Window;
+use super::spec::{BackgroundPhase, Spot};
+use super::steady::SteadyWindow;
 use super::timetable::Timetable;
-use super::trial::{NoTrial, Place, slice_iops};
+use super::trial::{NoTrial, TrialPlace, slice_iops};
 use q2c_engine::{JobPlan, LaneData, SleepCounts};
 use q2c_model::CpuId;
 use q2c_result::bench::Slice;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BackgroundTrial {
+pub(crate) struct BackgroundTrial {
     pub cpus: Vec<CpuId>,
     /// Whether a background job has the CPU of a job or of its helper thread.
     pub shares_cpus: bool,
@@ -29,34 +29,38 @@ pub struct BackgroundTrial {
     pub alone_cpus: f64,
 }
 
-pub(super) struct Beside<'a> {
-    place: &'a Place<'a>,
+pub(super) struct SpotBackgrounds<'a> {
+    place: &'a TrialPlace<'a>,
     spot: &'a Spot,
     seed: u64,
     /// One for each phase; `None` for a phase without background jobs.
-    phases: Vec<Option<Placed>>,
+    phases: Vec<Option<PlacedBackground>>,
 }
 
-struct Placed {
+struct PlacedBackground {
     background: Background,
     cpus: Vec<CpuId>,
 }
 
-pub(super) struct Alone {
+pub(super) struct AloneFigures {
     iops: f64,
     busy_cpus: Option<f64>,
     own_cpus: f64,
 }
 
-impl Alone {
+impl AloneFigures {
     /// Slices in which a background runs alone. The first is not counted: the jobs begin in it.
-    pub const SLICES: usize = 5;
+    pub(crate) const SLICES: usize = 5;
 }
 
-impl<'a> Beside<'a> {
-    pub fn of(place: &'a Place<'a>, spot: &'a Spot, seed: u64) -> Result<Self, NoTrial> {
+impl<'a> SpotBackgrounds<'a> {
+    pub(crate) fn new(
+        place: &'a TrialPlace<'a>,
+        spot: &'a Spot,
+        seed: u64,
+    ) -> Result<Self, NoTrial> {
         let phases = spot.phases.iter().map(|phase| placed(place, spot, phase));
-        Ok(Beside {
+        Ok(SpotBackgrounds {
             place,
             spot,
             seed,
@@ -64,19 +68,25 @@ impl<'a> Beside<'a> {
         })
     }
 
-    pub fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<Alone>>, NoTrial> {
-        let each = self.phases.iter().map(|placed| {
+    pub(crate) fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<AloneFigures>>, NoTrial> {
+        let run_phase = |placed: &Option<PlacedBackground>| {
             let placed = placed.as_ref();
-            placed.map(|own| self.one_alone(own, stop)).transpose()
-        });
-        each.collect()
+            placed
+                .map(|placed| self.one_alone(placed, stop))
+                .transpose()
+        };
+        self.phases.iter().map(run_phase).collect()
     }
 
-    fn one_alone(&self, own: &Placed, stop: &AtomicBool) -> Result<Alone, NoTrial> {
+    fn one_alone(
+        &self,
+        own: &PlacedBackground,
+        stop: &AtomicBool,
+    ) -> Result<AloneFigures, NoTrial> {
         let times = Timetable {
             before: 1,
             warm_up: 0,
-            measured: Alone::SLICES - 1,
+            measured: AloneFigures::SLICES - 1,
             phases: 1,
         };
         let jobs = self.plans_of(0, &own.background, &times);
@@ -84,14 +94,14 @@ impl<'a> Beside<'a> {
         let counted = times.phase(0);
         let (begin, end) = (&moments[counted.start].cpu, &moments[counted.end].cpu);
         let busy = begin.as_ref().zip(end.as_ref());
-        Ok(Alone {
+        Ok(AloneFigures {
             iops: mean_iops(&data.lanes, &counted),
             own_cpus: own_cpus(&data.lanes, &counted),
             busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
         })
     }
 
-    pub fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
+    pub(crate) fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
         let phases = self.phases.iter().enumerate();
         let there = phases.filter_map(|(n, placed)| Some((n, placed.as_ref()?)));
         there
@@ -102,26 +112,28 @@ impl<'a> Beside<'a> {
     fn plans_of(&self, n: usize, background: &Background, times: &Timetable) -> Vec<JobPlan> {
         let place = BackgroundPlace {
             engine: &self.spot.beside,
-            medium: &|engine| self.place.media.of(engine),
+            medium: &|engine| self.place.media.medium_for(engine),
             span: self.place.span,
             seed: self.seed.wrapping_add(15_485_863 * n as u64),
         };
         background.plans(&place, &|job| times.background_job(n, job.at_work()))
     }
 
-    pub fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
-        let lanes = |placed: &Option<Placed>| placed.as_ref().map_or(0, |own| own.cpus.len());
+    pub(crate) fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
+        let lanes = |placed: &Option<PlacedBackground>| {
+            placed.as_ref().map_or(0, |placed| placed.cpus.len())
+        };
         let before: usize = self.phases[..n].iter().map(lanes).sum();
         &all[before..before + lanes(&self.phases[n])]
     }
 
     /// The figures of phase `n`; `None` without a background.
-    pub fn figures(
+    pub(crate) fn figures(
         &self,
         n: usize,
-        alone: Option<&Alone>,
+        alone: Option<&AloneFigures>,
         lanes: &[LaneData],
-        window: &Window,
+        window: &SteadyWindow,
     ) -> Option<BackgroundTrial> {
         let (placed, alone) = (self.phases[n].as_ref()?, alone?);
         let taken = self.place.taken(self.spot);
@@ -141,13 +153,17 @@ impl<'a> Beside<'a> {
     }
 }
 
-fn placed(place: &Place<'_>, spot: &Spot, phase: &Phase) -> Result<Option<Placed>, NoTrial> {
+fn placed(
+    place: &TrialPlace<'_>,
+    spot: &Spot,
+    phase: &BackgroundPhase,
+) -> Result<Option<PlacedBackground>, NoTrial> {
     if phase.background.0.is_empty() {
         return Ok(None);
     }
     let placed = phase.background.placed_beside(place.taken(spot));
     let background = placed.map_err(|error| NoTrial::Cpus(error.to_string()))?;
-    Ok(Some(Placed {
+    Ok(Some(PlacedBackground {
         cpus: background.cpus(),
         background,
     }))
@@ -160,13 +176,13 @@ fn mean_iops(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
 }
 
 fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
-    let of = |lane: &LaneData| {
+    let busy_share = |lane: &LaneData| {
         let phases = &lane.phases[slices.clone()];
         let used = phases.iter().map(|p| p.end.cpu_ns - p.begin.cpu_ns);
         let long = phases.iter().map(|p| p.end.t_ns - p.begin.t_ns);
         used.sum::<u64>() as f64 / long.sum::<u64>().max(1) as f64
     };
-    lanes.iter().map(of).sum()
+    lanes.iter().map(busy_share).sum()
 }
 
 /// Each of a phase's slices with what the jobs' lanes and the background's did, from `first` on.
@@ -175,7 +191,7 @@ pub(super) fn slices_of(
     background: &[LaneData],
     first: usize,
     slices: Range<usize>,
-    window: &Window,
+    window: &SteadyWindow,
 ) -> Vec<Slice> {
     let begun = own[0].phases[first].begin.t_ns;
     let slice = |n: usize| {
@@ -201,12 +217,12 @@ pub(super) fn slices_of(
 }
 
 fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
-    let mut all = SleepCounts::default();
+    let mut total = SleepCounts::default();
     let tallies = lanes
         .iter()
         .filter_map(|lane| lane.phases[n].tally.as_ref());
-    tallies.for_each(|tally| all.merge(&tally.sleeps));
-    all
+    tallies.for_each(|tally| total.merge(&tally.sleeps));
+    total
 }
 
 #[cfg(test)]
@@ -233,7 +249,7 @@ mod tests {
         let (spots, left_out) = spots(&spec, can, &media).unwrap();
         assert!(left_out.is_empty(), "{left_out:?}");
         let site = Site::without_disk(Roots::live(), Clock::BOOT);
-        let place = Place {
+        let place = TrialPlace {
             media: &media,
             span: Bytes(1 << 20),
             cpus: &[CpuId(0)],
@@ -243,7 +259,7 @@ mod tests {
             rate: None,
         };
         let engine = |spot| {
-            let beside = Beside::of(&place, spot, 1).ok().expect("CPUs");
+            let beside = SpotBackgrounds::new(&place, spot, 1).ok().expect("CPUs");
             let plans = beside.plans(&place.timetable(spot));
             assert_eq!(plans.len(), 1);
             plans[0].engine.to_string()
@@ -254,19 +270,24 @@ mod tests {
     /// As in the table in docs/engines.md, whatever the point's method.
     #[test]
     fn background_jobs_take_the_interfaces_path() {
-        let (own, named) = ("bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0");
+        let (unnamed_engine, named_engine) =
+            ("bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0");
         for (engine, job, polled, wanted) in [
-            ("io_uring", own, true, "io_uring:iopoll"),
-            ("io_uring", named, true, "io_uring:iopoll"),
-            ("io_uring", own, false, "io_uring:ring"),
-            ("io_uring", named, false, "io_uring:ring"),
-            ("io_uring:ring", own, true, "io_uring:ring"),
-            ("io_uring:ring", named, true, "io_uring:ring"),
-            ("libaio", own, true, "libaio"),
-            ("libaio", named, true, "io_uring:ring"),
+            ("io_uring", unnamed_engine, true, "io_uring:iopoll"),
+            ("io_uring", named_engine, true, "io_uring:iopoll"),
+            ("io_uring", unnamed_engine, false, "io_uring:ring"),
+            ("io_uring", named_engine, false, "io_uring:ring"),
+            ("io_uring:ring", unnamed_engine, true, "io_uring:ring"),
+            ("io_uring:ring", named_engine, true, "io_uring:ring"),
+            ("libaio", unnamed_engine, true, "libaio"),
+            ("libaio", named_engine, true, "io_uring:ring"),
         ] {
-            let found = engines(engine, job, polled);
-            assert_eq!(found, [wanted, wanted], "{job} beside {engine}");
+            let background_engines = engines(engine, job, polled);
+            assert_eq!(
+                background_engines,
+                [wanted, wanted],
+                "{job} beside {engine}"
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ impl BenchSettings {
         let reasons: Option<Vec<Unseen>> = reasons.collect();
         let Some(reason) = reasons
             .filter(|_| self.stages)
-            .and_then(|all| all.into_iter().next())
+            .and_then(|reasons| reasons.into_iter().next())
         else {
             return Ok(());
         };
@@ -130,7 +130,7 @@ pub(crate) mod tests {
     /// Where one of the interfaces can be seen, the others say at their points why they cannot.
     #[test]
     fn stages_are_refused_where_no_interface_can_be_seen() {
-        let check = |words: &str, disk| settings(words).check_stages(&site(disk));
+        let check = |options: &str, disk| settings(options).check_stages(&site(disk));
         let disk = Some("vda");
         let two = "d --stages -e io_uring,libaio";
         assert_eq!(check(two, disk), Ok(()));
@@ -140,8 +140,8 @@ pub(crate) mod tests {
         let mixed = "d --stages -e io_uring_cmd,libaio,null";
         assert_eq!(check(mixed, disk), Ok(()));
         for engines in ["io_uring_cmd,null", "spdk", "sim:50us"] {
-            let words = format!("d --stages -e {engines}");
-            let past = check(&words, disk).unwrap_err();
+            let options = format!("d --stages -e {engines}");
+            let past = check(&options, disk).unwrap_err();
             assert!(past.contains("through the block layer"), "{past}");
         }
     }

@@ -2,7 +2,7 @@
 //! of each gap beside knee, peak and collapse. The choice depends on the measured figures alone, so
 //! a run that goes on makes the same one.
 
-use q2c_stats::scaling::{Point, Shape};
+use q2c_model::stats::scaling::{ScalingPoint, ScalingShape};
 use std::collections::BTreeSet;
 
 /// Points of a run up to which all are measured.
@@ -21,8 +21,8 @@ pub(super) fn first(all: &[u32]) -> BTreeSet<u32> {
 }
 
 /// The next numbers of jobs among `all`, which ascends; empty when nothing is left to find out.
-pub(super) fn next(all: &[u32], measured: &[Point]) -> BTreeSet<u32> {
-    let Ok(shape) = Shape::of(measured) else {
+pub(super) fn next(all: &[u32], measured: &[ScalingPoint]) -> BTreeSet<u32> {
+    let Ok(shape) = ScalingShape::from_points(measured) else {
         return BTreeSet::new();
     };
     let steps: Vec<u32> = shape.steps.iter().map(|step| step.jobs).collect();
@@ -51,25 +51,28 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(all: &[u32], x: impl Fn(u32) -> f64) -> (Shape, usize) {
-        let point = |&jobs: &u32| Point::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
-        let mut measured: Vec<Point> = first(all).iter().map(point).collect();
+    fn found(grid: &[u32], x: impl Fn(u32) -> f64) -> (ScalingShape, usize) {
+        let point = |&jobs: &u32| ScalingPoint::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
+        let mut measured: Vec<ScalingPoint> = first(grid).iter().map(point).collect();
         loop {
-            let more = next(all, &measured);
+            let more = next(grid, &measured);
             if more.is_empty() {
-                return (Shape::of(&measured).unwrap(), measured.len());
+                return (
+                    ScalingShape::from_points(&measured).unwrap(),
+                    measured.len(),
+                );
             }
             measured.extend(more.iter().map(point));
         }
     }
 
-    fn whole(all: &[u32], x: impl Fn(u32) -> f64) -> Shape {
-        let point = |&jobs: &u32| Point::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
-        Shape::of(&all.iter().map(point).collect::<Vec<_>>()).unwrap()
+    fn full_grid_shape(grid: &[u32], x: impl Fn(u32) -> f64) -> ScalingShape {
+        let point = |&jobs: &u32| ScalingPoint::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
+        ScalingShape::from_points(&grid.iter().map(point).collect::<Vec<_>>()).unwrap()
     }
 
-    fn near(all: &[u32], a: Option<u32>, b: Option<u32>) -> bool {
-        let place = |n: Option<u32>| n.and_then(|n| all.iter().position(|&x| x == n));
+    fn near(grid: &[u32], a: Option<u32>, b: Option<u32>) -> bool {
+        let place = |n: Option<u32>| n.and_then(|n| grid.iter().position(|&x| x == n));
         match (place(a), place(b)) {
             (Some(a), Some(b)) => a.abs_diff(b) <= 1,
             (a, b) => a == b,
@@ -78,18 +81,18 @@ mod tests {
 
     #[test]
     fn the_coarse_grid_has_both_ends_and_even_places() {
-        let all: Vec<u32> = (1..=24).map(|n| 5 * n).collect();
-        let first: Vec<u32> = first(&all).into_iter().collect();
+        let grid: Vec<u32> = (1..=24).map(|n| 5 * n).collect();
+        let first: Vec<u32> = first(&grid).into_iter().collect();
         assert_eq!(first, [5, 20, 35, 50, 70, 85, 100, 120]);
         assert_eq!(super::first(&[1, 2, 4]).len(), 3);
     }
 
     #[test]
     fn nothing_is_left_where_all_is_measured() {
-        let all = [1, 2, 3, 4];
-        let points: Vec<Point> = all.map(|n| Point::new(n, &[f64::from(n)])).into();
-        assert!(next(&all, &points).is_empty());
-        assert!(next(&all, &[]).is_empty());
+        let grid = [1, 2, 3, 4];
+        let points: Vec<ScalingPoint> = grid.map(|n| ScalingPoint::new(n, &[f64::from(n)])).into();
+        assert!(next(&grid, &points).is_empty());
+        assert!(next(&grid, &[]).is_empty());
     }
 
     proptest! {
@@ -98,16 +101,16 @@ mod tests {
         fn knee_and_collapse_of_a_trapezium_are_those_of_the_full_grid(
             top in 2u32..100, flat in 0u32..60, fall in 0.002f64..0.03, step in 1u32..6,
         ) {
-            let all: Vec<u32> = (1..=120).step_by(step as usize).collect();
+            let grid: Vec<u32> = (1..=120).step_by(step as usize).collect();
             let x = |n: u32| {
                 let down = f64::from(n.saturating_sub(top + flat)) * fall;
                 f64::from(n.min(top)) * (1.0 - down).max(0.1)
             };
-            let (shape, measured) = found(&all, x);
-            let full = whole(&all, x);
-            prop_assert!(near(&all, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
-            prop_assert!(near(&all, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
-            prop_assert!(measured <= all.len());
+            let (shape, measured) = found(&grid, x);
+            let full = full_grid_shape(&grid, x);
+            prop_assert!(near(&grid, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
+            prop_assert!(near(&grid, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
+            prop_assert!(measured <= grid.len());
         }
 
         /// Curves of the universal scalability law.
@@ -115,16 +118,16 @@ mod tests {
         fn knee_and_collapse_of_a_smooth_curve_are_those_of_the_full_grid(
             sigma in 0.0f64..0.2, kappa in 0.00005f64..0.01,
         ) {
-            let all: Vec<u32> = (1..=120).collect();
+            let grid: Vec<u32> = (1..=120).collect();
             let x = |n: u32| {
                 let n = f64::from(n);
                 n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
             };
-            let (shape, measured) = found(&all, x);
-            let full = whole(&all, x);
-            prop_assert!(near(&all, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
-            prop_assert!(near(&all, Some(shape.peak), Some(full.peak)), "{:?} {:?}", shape.peak, full.peak);
-            prop_assert!(near(&all, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
+            let (shape, measured) = found(&grid, x);
+            let full = full_grid_shape(&grid, x);
+            prop_assert!(near(&grid, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
+            prop_assert!(near(&grid, Some(shape.peak), Some(full.peak)), "{:?} {:?}", shape.peak, full.peak);
+            prop_assert!(near(&grid, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
             prop_assert!(measured < 60, "{measured} of 120 points");
         }
     }

@@ -2,32 +2,32 @@
 
 use super::beside::BackgroundTrial;
 use super::device::device_of;
-use super::measured::Measured;
+use super::measured::MeasuredPoint;
 use super::mode::effective;
-use super::per_core::{beside, busy};
+use super::per_core::{busy, other_work};
 use super::settings::BenchSettings;
 use super::trial::BenchTrial;
+use q2c_model::stats::Interval;
 use q2c_model::{CpuId, Latencies};
 use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
 use q2c_result::tune::PerCore;
-use q2c_stats::Interval;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
 
 pub(super) fn cells(
     spec: &BenchSettings,
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     idle_cpus: f64,
 ) -> Vec<BenchCell> {
     let trials = measured.iter().flat_map(|runs| &runs.trials);
-    let rest = beside(trials.copied(), idle_cpus);
+    let rest = other_work(trials.copied(), idle_cpus);
     let mut cells: Vec<BenchCell> = measured.iter().map(|runs| cell(spec, runs, rest)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
 
-fn cell(spec: &BenchSettings, runs: &Measured<'_>, rest: Others) -> BenchCell {
-    let Measured { spot, trials, .. } = runs;
+fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCell {
+    let MeasuredPoint { spot, trials, .. } = runs;
     let jobs = spot.point.jobs as usize;
     let handled = trials.iter().any(|t| t.slept[0] > 0);
     let slept = trials.iter().any(|t| t.slept[1] > 0);
@@ -76,10 +76,10 @@ fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Op
         .iter()
         .filter_map(|t| t.kernel_sleeps.as_ref()?.figures());
     let values: Vec<f64> = figures.filter_map(|seen| of(&seen)).collect();
-    (!values.is_empty()).then(|| Interval::of(&values))
+    (!values.is_empty()).then(|| Interval::from_samples(&values))
 }
 
-fn background_jobs(runs: &Measured<'_>) -> Option<BackgroundJobs> {
+fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
     let first = runs.trials.first()?.background.as_ref()?;
     let over = |of: fn(&BackgroundTrial) -> f64| {
         runs.interval(|trial| trial.background.as_ref().map_or(f64::NAN, of))
@@ -105,27 +105,29 @@ fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
 }
 
 fn helper_cpu_s(trial: &BenchTrial) -> f64 {
-    match trial.helpers_unread {
-        true => f64::NAN,
-        false => trial.helper_cpu_s,
+    if trial.helpers_unread {
+        f64::NAN
+    } else {
+        trial.helper_cpu_s
     }
 }
 
 fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     let busy = trials.iter().filter_map(|trial| busy(trial, rest));
     let threads = busy.filter(|busy| busy.of == PerCore::Threads).count();
-    match 2 * threads > trials.len() {
-        true => PerCore::Threads,
-        false => PerCore::Machine,
+    if 2 * threads > trials.len() {
+        PerCore::Threads
+    } else {
+        PerCore::Machine
     }
 }
 
 fn latency(trials: &[&BenchTrial]) -> Latency {
     let series: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
-    series.map(|values| Interval::of(&values)).into()
+    series.map(|values| Interval::from_samples(&values)).into()
 }
 
-fn cpu(runs: &Measured<'_>) -> Cpu {
+fn cpu(runs: &MeasuredPoint<'_>) -> Cpu {
     let per_second = |of: fn(&BenchTrial) -> f64| runs.interval(|t| of(t) / t.wall_s);
     Cpu {
         job_s: per_second(|t| t.job_cpu_s),

@@ -1,12 +1,14 @@
 //! Scaling curves over the number of jobs: their shape, the fitted scaling law, and suspects.
 
 use super::Bench;
-use super::measured::Measured;
-use super::suspects::{Ceiling, Evidence, Site, Tags, suspects};
+use super::measured::MeasuredPoint;
+use super::suspects::{Ceiling, CurveFacts, PointEvidence, TagUse, suspects};
 use super::trial::BenchTrial;
-use q2c_result::bench::{BenchCell, BenchPoint, Curve, PointStages, StageGrowth, StageRun};
-use q2c_stats::scaling::{Point, Scaling};
-use q2c_stats::{median, sorted};
+use q2c_model::stats::scaling::{Scaling, ScalingPoint};
+use q2c_model::stats::{median, sorted};
+use q2c_result::bench::{
+    BenchCell, BenchPoint, PointStages, StageGrowth, StageRun, ThroughputCurve,
+};
 
 /// Least number of points of a curve.
 const LEAST: usize = 3;
@@ -14,8 +16,8 @@ const LEAST: usize = 3;
 pub(super) fn curves(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    measured: &[Measured<'_>],
-) -> Vec<Curve> {
+    measured: &[MeasuredPoint<'_>],
+) -> Vec<ThroughputCurve> {
     let mut seen: Vec<BenchPoint> = Vec::new();
     let mut curves = Vec::new();
     // A curve has points with trials; a run of very many points that was stopped has few of them.
@@ -45,17 +47,17 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
 fn curve(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     along: &[usize],
-) -> Curve {
+) -> ThroughputCurve {
     let iops = |i: usize| -> Vec<f64> {
         let trials = measured[i].trials.iter();
         trials.map(|t| t.ios as f64 / t.wall_s).collect()
     };
-    let point = |&i: &usize| Point::new(cells[i].point.jobs, &iops(i));
-    let points: Vec<Point> = along.iter().map(point).collect();
+    let point = |&i: &usize| ScalingPoint::new(cells[i].point.jobs, &iops(i));
+    let points: Vec<ScalingPoint> = along.iter().map(point).collect();
     let border = bench.borders.first().map(|border| border.jobs);
-    let mut curve = Curve {
+    let mut curve = ThroughputCurve {
         first: cells[along[0]].point.clone(),
         over: along.iter().map(|&i| cells[i].point.jobs).collect(),
         knee: None,
@@ -72,15 +74,17 @@ fn curve(
         shape,
         usl,
         usl_refused,
-    } = match Scaling::of(&points, border, bench.spec.run.seed) {
+    } = match Scaling::from_points(&points, border, bench.spec.run.seed) {
         Ok(scaling) => scaling,
         Err(bad) => {
             curve.refused = Some(bad.to_string());
             return curve;
         }
     };
-    let of = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
-    let evidence: Vec<Evidence> = along.iter().map(of).collect();
+    let evidence: Vec<PointEvidence> = along
+        .iter()
+        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials))
+        .collect();
     let named = suspects(&shape, &site(bench, cells, &curve.first), &evidence);
     let suspects = named.named.into_iter();
     curve.suspects = suspects.map(|s| format!("{}: {}", s.id, s.why)).collect();
@@ -100,7 +104,7 @@ fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth>
     StageGrowth::over(&cells.filter_map(run).collect::<Vec<_>>())
 }
 
-fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
+fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
     let others = cells.iter().filter(|c| {
         c.point.engine != first.engine
             && c.point.bs == first.bs
@@ -113,7 +117,7 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
         x,
         source: "the device's rating".to_owned(),
     });
-    Site {
+    CurveFacts {
         cpus: Some(bench.spec.cpus.len() as u32),
         borders: Some(bench.borders.to_vec()),
         ceiling: rated.or_else(|| {
@@ -125,26 +129,26 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
     }
 }
 
-fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Evidence {
+fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> PointEvidence {
     let device = bench.target.device.as_ref();
-    let mid = |of: &dyn Fn(&BenchTrial) -> Option<f64>| {
-        let values: Option<Vec<f64>> = trials.iter().map(|t| of(t)).collect();
+    let mid = |figure: &dyn Fn(&BenchTrial) -> Option<f64>| {
+        let values: Option<Vec<f64>> = trials.iter().map(|t| figure(t)).collect();
         values
             .filter(|v| !v.is_empty())
             .map(|v| median(&sorted(&v)))
     };
     let helpers = trials.first().filter(|t| !t.helpers_unread);
-    let own = trials.iter().find_map(|trial| trial.device.as_ref());
-    let now = own.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
+    let device_in_trial = trials.iter().find_map(|trial| trial.device.as_ref());
+    let now = device_in_trial.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
     let once = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
     let (requests, queues, scheduler) = now.or_else(once).unwrap_or_default();
     let limit = requests
         .zip(queues)
         .map(|(requests, queues)| requests * u64::from(queues));
-    Evidence {
+    PointEvidence {
         jobs: point.jobs,
         scheduler,
-        tags: limit.map(|limit| Tags {
+        tags: limit.map(|limit| TagUse {
             used: u64::from(point.jobs) * u64::from(point.depth),
             limit,
         }),

@@ -1,6 +1,6 @@
 //! A point's block device: its settings during a trial, and warnings of what the kernel cut.
 
-use super::measured::Measured;
+use super::measured::MeasuredPoint;
 use super::plan::label;
 use q2c_host::block::{Disk, point_device, queue_setting};
 use q2c_host::restore::Guard;
@@ -14,7 +14,11 @@ pub(super) struct HeldDevice(Option<Guard>);
 
 impl HeldDevice {
     /// Queues first: new queues would have the driver's number of requests.
-    pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
+    pub(crate) fn begin(
+        site: &Site,
+        journal: Option<&Path>,
+        point: &BenchPoint,
+    ) -> Result<Self, String> {
         if point.hw_queues.is_none() && point.nr_requests.is_none() {
             return Ok(HeldDevice(None));
         }
@@ -42,7 +46,7 @@ impl HeldDevice {
         Ok(HeldDevice(Some(guard)))
     }
 
-    pub fn end(self) -> Result<(), String> {
+    pub(crate) fn end(self) -> Result<(), String> {
         let Some(mut guard) = self.0 else {
             return Ok(());
         };
@@ -84,52 +88,54 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
     }
 }
 
-pub(super) fn warnings(measured: &[Measured<'_>]) -> Vec<Warning> {
-    let mut found: [Vec<Hit>; 5] = Default::default();
+pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
+    let mut hits_by_warning: [Vec<Hit>; 5] = Default::default();
     let mut points = 0;
     for runs in measured {
         let Some(now) = device_of(runs) else {
             continue;
         };
         points += 1;
-        let told = cuts(&runs.point, now);
-        for (list, told) in found.iter_mut().zip(told) {
-            list.extend(told.map(|told| (label(&runs.point), told)));
+        for (list, cut) in hits_by_warning.iter_mut().zip(cuts(&runs.point, now)) {
+            list.extend(cut.map(|cut| (label(&runs.point), cut)));
         }
         let other = runs
             .trials
             .iter()
             .any(|trial| trial.device.as_ref() != Some(now));
         if other {
-            found[4].push((label(&runs.point), String::new()));
+            hits_by_warning[4].push((label(&runs.point), String::new()));
         }
     }
-    let all = found.iter().zip(MEANINGS);
-    let all = all.filter(|(hits, _)| !hits.is_empty());
     let warning = |(hits, [id, means, todo]): (&Vec<Hit>, [&str; 3])| Warning {
         id: id.to_owned(),
-        found: named(hits, points),
+        found: findings_text(hits, points),
         means: means.to_owned(),
         todo: todo.to_owned(),
     };
-    all.map(warning).collect()
+    hits_by_warning
+        .iter()
+        .zip(MEANINGS)
+        .filter(|(hits, _)| !hits.is_empty())
+        .map(warning)
+        .collect()
 }
 
 /// A point that a warning is about, and what was found where the meaning does not say it.
 type Hit = (String, String);
 
-/// What was found, each once with the points where it was; `all` is how many points there are.
-fn named(hits: &[Hit], all: usize) -> String {
+/// Lists each finding once, after its points; `point_count` is the number of all points.
+fn findings_text(hits: &[Hit], point_count: usize) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (point, told) in hits {
-        match groups.iter_mut().find(|(known, _)| known == told) {
+    for (point, finding) in hits {
+        match groups.iter_mut().find(|(known, _)| known == finding) {
             Some((_, points)) => points.push(point),
-            None => groups.push((told, vec![point])),
+            None => groups.push((finding, vec![point])),
         }
     }
-    let group = |(told, points): &(&str, Vec<&str>)| {
+    let group = |(finding, points): &(&str, Vec<&str>)| {
         let at = match points.len() {
-            n if n == all && n > 1 => format!("all {n} points"),
+            n if n == point_count && n > 1 => format!("all {n} points"),
             n if n > SHOWN => format!(
                 "{}; and {} points more",
                 points[..SHOWN].join("; "),
@@ -137,9 +143,10 @@ fn named(hits: &[Hit], all: usize) -> String {
             ),
             _ => points.join("; "),
         };
-        match told.is_empty() {
-            true => at,
-            false => format!("{at}: {told}"),
+        if finding.is_empty() {
+            at
+        } else {
+            format!("{at}: {finding}")
         }
     };
     groups.iter().map(group).collect::<Vec<_>>().join("; ")
@@ -196,7 +203,7 @@ fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
 }
 
 /// The device of a point in its first trial.
-pub(super) fn device_of<'a>(runs: &Measured<'a>) -> Option<&'a PointDevice> {
+pub(super) fn device_of<'a>(runs: &MeasuredPoint<'a>) -> Option<&'a PointDevice> {
     runs.trials.iter().find_map(|trial| trial.device.as_ref())
 }
 
@@ -217,41 +224,46 @@ mod tests {
         }
     }
 
-    fn told(point: &BenchPoint, now: &PointDevice) -> Vec<&'static str> {
+    fn warning_ids(point: &BenchPoint, now: &PointDevice) -> Vec<&'static str> {
         let cuts = cuts(point, now);
-        let told = cuts.iter().zip(MEANINGS).filter(|(cut, _)| cut.is_some());
-        told.map(|(_, [id, ..])| id).collect()
+        let warnings = cuts.iter().zip(MEANINGS).filter(|(cut, _)| cut.is_some());
+        warnings.map(|(_, [id, ..])| id).collect()
     }
 
     #[test]
     fn what_the_kernel_cut_is_told_and_nothing_else() {
         let mut point = point("d -e spdk");
         point.depth = 8;
-        assert!(told(&point, &device(4, 8, "none")).is_empty());
-        assert!(told(&point, &device(2, 64, "mq-deadline")).is_empty());
-        assert_eq!(told(&point, &device(4, 4, "none")), ["depth-cut"]);
+        assert!(warning_ids(&point, &device(4, 8, "none")).is_empty());
+        assert!(warning_ids(&point, &device(2, 64, "mq-deadline")).is_empty());
+        assert_eq!(warning_ids(&point, &device(4, 4, "none")), ["depth-cut"]);
         let one = device(1, 8, "mq-deadline");
-        assert_eq!(told(&point, &one), ["one-queue-scheduler"]);
+        assert_eq!(warning_ids(&point, &one), ["one-queue-scheduler"]);
         point.hw_queues = Some(4);
         point.nr_requests = Some(10);
-        assert!(told(&point, &device(4, 10, "none")).is_empty());
+        assert!(warning_ids(&point, &device(4, 10, "none")).is_empty());
         let both = ["hw-queues-cut", "nr-requests-cut"];
-        assert_eq!(told(&point, &device(3, 12, "none")), both);
+        assert_eq!(warning_ids(&point, &device(3, 12, "none")), both);
     }
 
     #[test]
     fn what_was_found_at_all_points_is_said_once() {
-        let at = |points: std::ops::Range<usize>, told: &str| -> Vec<Hit> {
-            points.map(|n| (format!("p{n}"), told.to_owned())).collect()
+        let at = |points: std::ops::Range<usize>, finding: &str| -> Vec<Hit> {
+            points
+                .map(|n| (format!("p{n}"), finding.to_owned()))
+                .collect()
         };
         let one = "one queue";
-        assert_eq!(named(&at(0..16, one), 16), "all 16 points: one queue");
-        assert_eq!(named(&at(0..2, one), 16), "p0; p1: one queue");
-        let most = named(&at(0..15, one), 16);
+        assert_eq!(
+            findings_text(&at(0..16, one), 16),
+            "all 16 points: one queue"
+        );
+        assert_eq!(findings_text(&at(0..2, one), 16), "p0; p1: one queue");
+        let most = findings_text(&at(0..15, one), 16);
         assert_eq!(most, "p0; p1; p2; p3; and 11 points more: one queue");
         let both = [at(0..1, one), at(1..2, "two")].concat();
-        assert_eq!(named(&both, 2), "p0: one queue; p1: two");
-        assert_eq!(named(&at(0..1, ""), 1), "p0");
+        assert_eq!(findings_text(&both, 2), "p0: one queue; p1: two");
+        assert_eq!(findings_text(&at(0..1, ""), 1), "p0");
     }
 
     /// Poll queues are among the hardware queues of sysfs, and are not asked for.
@@ -265,11 +277,11 @@ mod tests {
             read: 0,
             poll: 2,
         });
-        assert!(told(&point, &now).is_empty());
+        assert!(warning_ids(&point, &now).is_empty());
         // A device that takes bios has a number of requests in sysfs, and none in fact.
         now = device(4, 1, "none");
         (now.hw_queues, point.hw_queues, point.depth) = (None, None, 8);
-        assert!(told(&point, &now).is_empty());
+        assert!(warning_ids(&point, &now).is_empty());
     }
 
     #[test]

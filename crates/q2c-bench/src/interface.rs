@@ -19,7 +19,7 @@ const SPDK: &str = "spdk";
 impl Interface {
     /// True if the text begins with an interface's name. A comma separates interfaces only in
     /// front of such a text.
-    pub fn begins(text: &str) -> bool {
+    pub(crate) fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or(text);
         name == SPDK || ENGINES.iter().any(|kind| kind.name == name)
     }
@@ -39,7 +39,7 @@ impl Interface {
     }
 
     /// Whether a kernel thread works for each job.
-    pub fn has_helper(&self) -> bool {
+    pub(crate) fn has_helper(&self) -> bool {
         self.engine().is_some_and(EngineSpec::has_helper)
     }
 }

@@ -1,9 +1,9 @@
 //! Finds the method that leads at each number of jobs, and where the lead changes hands.
 
 use super::asked::distinct;
-use q2c_result::bench::{BenchCell, BenchPoint, Lead, Measure};
-use q2c_result::lead::{Change, Leader};
-use q2c_stats::CLEAR_TRIALS;
+use q2c_model::stats::CLEAR_TRIALS;
+use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, Lead};
+use q2c_result::lead::{LeadChange, Leader};
 use std::collections::BTreeSet;
 
 /// Least number of methods at a number of jobs, and of such numbers of jobs.
@@ -11,7 +11,7 @@ const LEAST: usize = 2;
 
 /// The leads in IOPS, then in KIOPS/core, of all groups that differ in nothing but method and
 /// number of jobs. A group in which two methods do not meet at two numbers of jobs has none.
-pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
+pub(crate) fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     let mut seen: Vec<&BenchPoint> = Vec::new();
     // Without a trial no method leads.
     for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
@@ -21,7 +21,7 @@ pub fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     }
     let lead = |point| {
         let group: Vec<&BenchCell> = cells.iter().filter(|c| same(&c.point, point)).collect();
-        [Measure::Iops, Measure::KiopsPerCore].map(|measure| lead(&group, measure))
+        [BenchMeasure::Iops, BenchMeasure::KiopsPerCore].map(|measure| lead(&group, measure))
     };
     seen.into_iter().flat_map(lead).flatten().collect()
 }
@@ -34,20 +34,23 @@ fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
     }
 }
 
-fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
+fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
         group.iter().partition(|cell| cell.is_comparable());
     let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
     let at = |jobs: u32| -> Vec<&BenchCell> {
-        let own = compared.iter().copied();
-        own.filter(|cell| cell.point.jobs == jobs).collect()
+        compared
+            .iter()
+            .copied()
+            .filter(|cell| cell.point.jobs == jobs)
+            .collect()
     };
     // A method that is missing at one number of jobs may have led there.
     let methods = distinct(compared.iter().map(|cell| &cell.point.method));
     let leader = |jobs| {
-        let own = at(jobs);
-        leader(jobs, &own, measure).map(|leader| Leader {
-            clear: leader.clear && own.len() == methods.len(),
+        let cells = at(jobs);
+        leader(jobs, &cells, measure).map(|leader| Leader {
+            clear: leader.clear && cells.len() == methods.len(),
             ..leader
         })
     };
@@ -71,29 +74,30 @@ fn lead(group: &[&BenchCell], measure: Measure) -> Option<Lead> {
         hw_queues,
         nr_requests,
         measure,
-        changes: Change::among(&leaders, |a, b| a == b),
+        changes: LeadChange::among(&leaders, |a, b| a == b),
         leaders,
         not_compared: distinct(others.iter().map(|cell| cell.point.method.clone())),
     })
 }
 
-fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
+fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Leader> {
     let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
     let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
     let first = there.first().filter(|_| there.len() >= LEAST)?;
-    let best = there.iter().fold(first, |best, each| {
-        match each.figure(measure).median > best.figure(measure).median {
-            true => each,
-            false => best,
+    let best = there.iter().fold(first, |best, cell| {
+        if cell.figure(measure).median > best.figure(measure).median {
+            cell
+        } else {
+            best
         }
     });
     let mut others = there
         .iter()
-        .filter(|each| each.point.method != best.point.method);
+        .filter(|cell| cell.point.method != best.point.method);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
     let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.
-    let alike = |cell: &&BenchCell| measure == Measure::Iops || cell.per_core == best.per_core;
+    let alike = |cell: &&BenchCell| measure == BenchMeasure::Iops || cell.per_core == best.per_core;
     Some(Leader {
         jobs,
         method: best.point.method.clone(),
@@ -108,8 +112,8 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: Measure) -> Option<Leader> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use q2c_model::stats::Interval;
     use q2c_policy::Method;
-    use q2c_stats::Interval;
 
     fn method(text: &str) -> Method {
         text.parse().unwrap()
@@ -157,10 +161,10 @@ mod tests {
     }
 
     fn per_core(cells: &[BenchCell]) -> Lead {
-        let all = leads(cells);
-        assert_eq!(all[0].measure, Measure::Iops);
-        assert_eq!(all.len(), 2);
-        all[1].clone()
+        let leads = leads(cells);
+        assert_eq!(leads[0].measure, BenchMeasure::Iops);
+        assert_eq!(leads.len(), 2);
+        leads[1].clone()
     }
 
     /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too near.
@@ -169,16 +173,18 @@ mod tests {
         let falls = line("interrupt", 0.5, &[9.0, 8.0, 6.2, 3.0]);
         let holds = line("hybrid:min:70%,10ms", 0.5, &[6.0, 6.0, 6.0, 6.0]);
         let lead = per_core(&[falls, holds].concat());
-        let told = lead.leaders.iter();
-        let told: Vec<_> = told.map(|l| (l.jobs, l.method.name(), l.clear)).collect();
+        let leaders = lead.leaders.iter();
+        let leaders: Vec<_> = leaders
+            .map(|l| (l.jobs, l.method.name(), l.clear))
+            .collect();
         let wanted = [
             (1, "interrupt", true),
             (2, "interrupt", true),
             (4, "interrupt", false),
             (8, "hybrid", true),
         ];
-        assert_eq!(told, wanted);
-        let change = Change {
+        assert_eq!(leaders, wanted);
+        let change = LeadChange {
             last: 2,
             first: 8,
             from: method("interrupt"),
@@ -264,8 +270,11 @@ mod tests {
             half in 0.0f64..2.0,
         ) {
             let names = ["interrupt", "poll", "hybrid:min:70%,10ms"];
-            let of = |n: usize| medians.iter().map(move |m| [m.0, m.1, m.2][n]).collect::<Vec<_>>();
-            let lines: Vec<Vec<BenchCell>> = (0..3).map(|n| line(names[n], half, &of(n))).collect();
+            let line_medians = |n: usize| {
+                medians.iter().map(move |m| [m.0, m.1, m.2][n]).collect::<Vec<_>>()
+            };
+            let lines: Vec<Vec<BenchCell>> =
+                (0..3).map(|n| line(names[n], half, &line_medians(n))).collect();
             let lead = per_core(&lines.concat());
             prop_assert_eq!(lead.leaders.len(), medians.len());
             for (n, leader) in lead.leaders.iter().enumerate() {

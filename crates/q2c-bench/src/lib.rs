@@ -8,6 +8,7 @@ mod coarse;
 mod conclude;
 mod curves;
 pub mod device;
+pub mod fio;
 pub mod interface;
 mod lead;
 mod measured;
@@ -30,7 +31,7 @@ pub mod tuned;
 mod warn;
 pub mod way;
 
-pub use settings::{BenchSettings, SECONDS, TRIALS};
+pub use settings::BenchSettings;
 pub use spec::Axes;
 
 use media::Media;
@@ -49,7 +50,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trial::Place;
+use trial::TrialPlace;
 use way::Abilities;
 
 /// Most trials of a point when a precision is wanted.
@@ -87,7 +88,7 @@ pub struct Bench<'a> {
 
 /// The outcome of a finished or stopped run.
 #[derive(Debug)]
-pub struct Done {
+pub struct BenchOutcome {
     /// All points, with the trials that they got.
     pub result: BenchResult,
     /// The state to note in the run's folder.
@@ -100,21 +101,25 @@ pub struct Done {
 
 impl Bench<'_> {
     /// Runs the trials that the folder's journal does not have yet, and makes the result.
-    pub fn run(&self, folder: &mut RunDir, progress: &mut dyn Progress) -> Result<Done, Fault> {
+    pub fn run(
+        &self,
+        folder: &mut RunDir,
+        progress: &mut dyn Progress,
+    ) -> Result<BenchOutcome, Fault> {
         let begun = Instant::now();
         let spots = spec::spots(self.spec, self.abilities, self.media);
         let (spots, left_out) = spots.or_fault(Exit::Usage, "bench")?;
         if spots.is_empty() {
-            let why = left_out.first().map_or("the axes are empty", |l| &l.reason);
-            let text = format!("bench: none of the points exists here: {why}");
+            let reason = left_out.first().map_or("the axes are empty", |l| &l.reason);
+            let text = format!("bench: none of the points exists here: {reason}");
             return Err(Fault::new(Exit::Usage, text));
         }
-        if let Some(why) = self.no_capture(&spots) {
-            progress.event(&Event::Note(why));
+        if let Some(note) = self.no_capture(&spots) {
+            progress.event(&Event::Note(note));
         }
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
-        if let Some(words) = self.budget(&spots) {
-            progress.event(&Event::Note(words));
+        if let Some(note) = self.budget(&spots) {
+            progress.event(&Event::Note(note));
         }
         let mut plan = BenchPlan {
             spots: &spots,
@@ -166,7 +171,7 @@ impl Bench<'_> {
             harness_bare_ns: self.harness_bare_ns,
             warnings,
         };
-        Ok(Done {
+        Ok(BenchOutcome {
             result,
             state: end.state(),
             aborted: aborted.map(|warning| warning.found),
@@ -176,9 +181,9 @@ impl Bench<'_> {
 
     fn no_capture(&self, spots: &[spec::Spot]) -> Option<String> {
         let asked = self.spec.stages.then_some(spots)?;
-        let why = stages::refused(asked, self.site)?;
+        let reason = stages::refused(asked, self.site)?;
         Some(format!(
-            "there will be no stages: failed to capture the block layer: {why}"
+            "there will be no stages: failed to capture the block layer: {reason}"
         ))
     }
 
@@ -197,18 +202,8 @@ impl Bench<'_> {
         })
     }
 
-    /// Expected length of all runs, seconds; `None` when a name on an axis is not known.
-    pub fn expected_s(&self) -> Option<f64> {
-        let (spots, _) = spec::spots(self.spec, self.abilities, self.media).ok()?;
-        let place = self.place(&[]);
-        let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
-        let stages = spots.iter().map(|spot| place.stages_s(spot));
-        let stages = if self.spec.stages { stages.sum() } else { 0.0 };
-        Some(round * f64::from(self.spec.trials) + stages)
-    }
-
-    fn place<'b>(&'b self, cpus: &'b [CpuId]) -> Place<'b> {
-        Place {
+    fn place<'b>(&'b self, cpus: &'b [CpuId]) -> TrialPlace<'b> {
+        TrialPlace {
             media: self.media,
             span: self.span,
             cpus,

@@ -3,9 +3,9 @@
 use super::spec::Spot;
 use super::stages::StageRuns;
 use super::trial::BenchTrial;
+use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchPoint, PointStages};
 use q2c_run::runner::{CellRuns, Summary};
-use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// One trial as the run's journal keeps it: its phases in order of time.
@@ -14,7 +14,7 @@ pub struct PhasedTrial {
     pub phases: Vec<BenchTrial>,
 }
 
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredPoint<'a> {
     pub spot: &'a Spot,
     pub point: BenchPoint,
     pub trials: Vec<&'a BenchTrial>,
@@ -23,10 +23,10 @@ pub(super) struct Measured<'a> {
     pub stages: Option<PointStages>,
 }
 
-impl Measured<'_> {
-    pub fn interval(&self, number: impl Fn(&BenchTrial) -> f64) -> Interval {
+impl MeasuredPoint<'_> {
+    pub(crate) fn interval(&self, number: impl Fn(&BenchTrial) -> f64) -> Interval {
         let numbers = self.trials.iter().map(|&trial| number(trial));
-        Interval::of(&numbers.collect::<Vec<f64>>())
+        Interval::from_samples(&numbers.collect::<Vec<f64>>())
     }
 }
 
@@ -35,18 +35,22 @@ pub(super) fn measured<'a>(
     spots: &'a [Spot],
     summary: &'a Summary<BenchPoint, PhasedTrial>,
     stages: Option<&StageRuns>,
-) -> Vec<Measured<'a>> {
-    let each = spots.iter().zip(&summary.cells).enumerate();
+) -> Vec<MeasuredPoint<'a>> {
     let of_spot = |(at, (spot, runs)): (usize, (&'a Spot, &'a CellRuns<_, PhasedTrial>))| {
         let points = spot.points().enumerate();
-        let of_point = |(n, point)| Measured {
+        let of_point = |(n, point)| MeasuredPoint {
             spot,
             point,
             trials: runs.outcomes().filter_map(|o| o.phases.get(n)).collect(),
             failures: runs.failures().map(str::to_owned).collect(),
-            stages: stages.map(|stages| stages.of(at, n)),
+            stages: stages.map(|stages| stages.phase_stages(at, n)),
         };
         points.map(of_point).collect::<Vec<_>>()
     };
-    each.flat_map(of_spot).collect()
+    spots
+        .iter()
+        .zip(&summary.cells)
+        .enumerate()
+        .flat_map(of_spot)
+        .collect()
 }

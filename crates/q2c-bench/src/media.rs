@@ -87,27 +87,28 @@ impl Media {
 
     /// Why `interface` cannot be used here; `None` where it can.
     pub fn absent(&self, interface: &Interface) -> Option<String> {
-        let why = match interface {
+        let reason = match interface {
             Interface::Spdk => self.spdk.as_ref().err(),
             _ if interface.sends_commands() => self.commands.as_ref().err(),
             Interface::Engine(engine) if engine.needs_file() => self.plain.as_ref().err(),
             Interface::Engine(_) => None,
         };
-        why.map(|why| format!("{interface} is absent here: {why}"))
+        reason.map(|reason| format!("{interface} is absent here: {reason}"))
     }
 
     /// The medium that an engine's I/O goes to.
-    pub fn of(&self, engine: &EngineSpec) -> Medium {
-        let found = match engine.needs_character_device() {
-            true => self.commands.as_ref().map(|commands| &commands.medium),
-            false => self.plain.as_ref(),
+    pub fn medium_for(&self, engine: &EngineSpec) -> Medium {
+        let medium = if engine.needs_character_device() {
+            self.commands.as_ref().map(|commands| &commands.medium)
+        } else {
+            self.plain.as_ref()
         };
-        let target = found.unwrap_or(&Medium::None);
-        self.simulated.beside(target, engine)
+        let target = medium.unwrap_or(&Medium::None);
+        self.simulated.background_medium(target, engine)
     }
 
     /// Where the I/O goes when it does not go through the target's block device.
-    pub fn detour(&self, interface: &Interface) -> Option<String> {
+    pub(crate) fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
             (Interface::Spdk, Ok(site), _) => Some(format!(
                 "{} on {}, by {}",
@@ -164,8 +165,8 @@ const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
     let spec = EngineSpec::IoUringCmd { iopoll };
     polling::one_read(&spec, medium, length).map_err(|error| match error {
-        polling::NoRead::Engine(error) => NoRead::Refused(error.to_string()),
-        polling::NoRead::Failed { source, .. } => match source.raw_os_error() {
+        polling::EngineReadError::Engine(error) => NoRead::Refused(error.to_string()),
+        polling::EngineReadError::Failed { source, .. } => match source.raw_os_error() {
             Some(errno) if REFUSALS.contains(&errno) => NoRead::Refused(format!(
                 "{source}; commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)"
             )),

@@ -3,7 +3,7 @@
 use super::interface::Interface;
 use super::spec::Spot;
 use super::trial::BenchTrial;
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
+use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
 use q2c_result::proof::Proof;
 use q2c_result::waits::{Switches, WaitCounts};
 
@@ -12,7 +12,7 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     if trials.is_empty() {
         return EffectiveMode {
             asked,
-            was: Mode::of(ModeKind::NotRun),
+            was: WaitMode::from_kind(ModeKind::NotRun),
             proof: Proof::default(),
         };
     }
@@ -29,7 +29,7 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
 }
 
 fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
-    let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
+    let sum = |figure: fn(&BenchTrial) -> f64| trials.iter().map(|t| figure(t)).sum::<f64>();
     sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs)
 }
 
@@ -39,9 +39,9 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
     let counted = trials.iter().copied().filter(|t| t.interrupts.is_some());
     let counted: Vec<&BenchTrial> = counted.collect();
     let trials = if counted.is_empty() { trials } else { &counted };
-    let sum = |of: fn(&BenchTrial) -> u64| trials.iter().map(|t| of(t)).sum::<u64>();
-    let all = |of: fn(&BenchTrial) -> Option<u64>| {
-        let counts = trials.iter().map(|t| of(t));
+    let sum = |count: fn(&BenchTrial) -> u64| trials.iter().map(|t| count(t)).sum::<u64>();
+    let known_sum = |count: fn(&BenchTrial) -> Option<u64>| {
+        let counts = trials.iter().map(|t| count(t));
         counts.sum::<Option<u64>>()
     };
     let ios = sum(|t| t.ios);
@@ -52,8 +52,8 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
         handled: sum(|t| t.slept[0]),
         slept: sum(|t| t.slept[1]),
         left_to_interrupt: sum(|t| t.left_to_interrupt),
-        interrupts: all(|t| t.interrupts),
-        requests: all(|t| t.requests),
+        interrupts: known_sum(|t| t.interrupts),
+        requests: known_sum(|t| t.requests),
         switches: Switches::PerIo(sum(|t| t.switches) as f64 / ios.max(1) as f64),
         polls_by: first.and_then(|t| t.polls_by),
         flags: first.map_or_else(String::new, |t| t.flags.clone()),
@@ -68,7 +68,7 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
     };
     let beside = trials.iter().filter_map(|trial| trial.background.as_ref());
     match beside.map(|background| background.ios).reduce(|a, b| a + b) {
-        Some(others) => counts.beside(others),
+        Some(others) => counts.with_other_jobs(others),
         None => counts,
     }
 }
@@ -91,7 +91,7 @@ mod tests {
         };
         let point = point(&format!("d -e {engine} -m {method}"));
         Spot {
-            way: Way::of(&engine.parse().unwrap(), &point.method, 1, can).unwrap(),
+            way: Way::resolve(&engine.parse().unwrap(), &point.method, 1, can).unwrap(),
             beside: EngineSpec::RING,
             pattern: "randread".parse().unwrap(),
             detour: Some("/dev/ng0n1, past the block layer".to_owned()),
@@ -135,10 +135,14 @@ io_uring_cmd interrupt 1000 990 ring | interrupt
             words(&effective(&spot(engine, method), &[trial]).was)
         };
         for case in CASES.trim().lines() {
-            let (of, wanted) = case.split_once(" | ").unwrap();
-            let of: Vec<&str> = of.split(' ').collect();
-            let trial = trial(of[2].parse().ok(), of[3].parse().unwrap(), of[4]);
-            let was = was(of[0], of[1], &trial);
+            let (given, wanted) = case.split_once(" | ").unwrap();
+            let fields: Vec<&str> = given.split(' ').collect();
+            let trial = trial(
+                fields[2].parse().ok(),
+                fields[3].parse().unwrap(),
+                fields[4],
+            );
+            let was = was(fields[0], fields[1], &trial);
             match wanted.strip_suffix("...") {
                 Some(begin) => assert!(was.starts_with(begin), "{case}: {was}"),
                 None => assert_eq!(was, wanted, "{case}"),

@@ -2,21 +2,24 @@
 
 use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
-use q2c_workbench::busy::{Busy, Looked, Others, of_jobs};
+use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, of_jobs};
 
 /// What else is at work beside each trial, `idle_cpus` of it at rest. Other programs beside most
 /// trials count all the time, so that all points divide by the same.
-pub(super) fn beside<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle_cpus: f64) -> Others {
+pub(super) fn other_work<'a>(
+    trials: impl Iterator<Item = &'a BenchTrial>,
+    idle_cpus: f64,
+) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
-    let others = Others::on(idle_cpus);
+    let others = Others::from_idle_cpus(idle_cpus);
     Others {
         at_rest: others.at_rest || most,
         ..others
     }
 }
 
-pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<Busy> {
+pub(super) fn busy(trial: &BenchTrial, rest: Others) -> Option<BusyCpus> {
     let others = Others {
         known: match &trial.background {
             Some(background) => of_background(background)?,
@@ -41,8 +44,8 @@ fn own(trial: &BenchTrial) -> f64 {
     (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s
 }
 
-fn looked(trial: &BenchTrial) -> Looked {
-    Looked {
+fn looked(trial: &BenchTrial) -> CounterSpan {
+    CounterSpan {
         wall_s: trial.wall_s,
         stretches: 1,
     }
@@ -53,9 +56,10 @@ fn looked(trial: &BenchTrial) -> Looked {
 /// alone (interrupts, the kernel's threads) goes with its I/Os, which the jobs may slow down.
 fn of_background(background: &BackgroundTrial) -> Option<f64> {
     let beyond = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
-    let pace = match background.alone_iops > 0.0 {
-        true => (background.iops / background.alone_iops).min(1.0),
-        false => 1.0,
+    let pace = if background.alone_iops > 0.0 {
+        (background.iops / background.alone_iops).min(1.0)
+    } else {
+        1.0
     };
     Some(background.own_cpus + beyond * pace)
 }
@@ -85,7 +89,7 @@ mod tests {
             }),
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, Others::on(0.1)).unwrap();
+        let seen = busy(&trial, Others::from_idle_cpus(0.1)).unwrap();
         assert!((seen.cpus - 1.3).abs() < 1e-12, "{seen:?}");
         assert_eq!(seen.of, PerCore::Machine);
         let unknown = BenchTrial {
@@ -103,7 +107,7 @@ mod tests {
             job_cpu_s: 1.0,
             ..BenchTrial::default()
         };
-        let seen = busy(&trial, Others::on(0.125)).unwrap();
+        let seen = busy(&trial, Others::from_idle_cpus(0.125)).unwrap();
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
     }
 
@@ -117,13 +121,13 @@ mod tests {
             other_programs,
             ..BenchTrial::default()
         };
-        for (of, idle_cpus) in [(trial(Some(1.4)), 0.01), (trial(None), 0.68)] {
-            let seen = busy(&of, Others::on(idle_cpus)).unwrap();
+        for (measured, idle_cpus) in [(trial(Some(1.4)), 0.01), (trial(None), 0.68)] {
+            let seen = busy(&measured, Others::from_idle_cpus(idle_cpus)).unwrap();
             assert_eq!((seen.cpus, seen.of), (0.5, PerCore::Threads));
         }
-        let of_run = |all: &[Option<f64>]| {
-            let all: Vec<BenchTrial> = all.iter().copied().map(trial).collect();
-            beside(all.iter(), 0.01).at_rest
+        let of_run = |other_programs: &[Option<f64>]| {
+            let trials: Vec<BenchTrial> = other_programs.iter().copied().map(trial).collect();
+            other_work(trials.iter(), 0.01).at_rest
         };
         assert!(of_run(&[Some(1.4), Some(0.0), Some(0.9)]));
         assert!(!of_run(&[Some(1.4), Some(0.0)]));

@@ -5,14 +5,14 @@ use super::measured::PhasedTrial;
 use super::media::Media;
 use super::spec::Spot;
 use super::stages::StagesPlan;
-use super::trial::{NoTrial, Place};
+use super::trial::{NoTrial, TrialPlace};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
-use q2c_steer::HeldPolling;
+use q2c_watch::steer::HeldPolling;
 use q2c_workbench::workload::Site;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(super) struct BenchPlan<'a> {
     pub spots: &'a [Spot],
     /// The places in `spots` of the cells that the runner is to run now.
     pub chosen: BTreeSet<usize>,
-    pub place: Place<'a>,
+    pub place: TrialPlace<'a>,
     pub restore_dir: Option<&'a Path>,
     /// Where the first failed trial's fault lies: in the machine or the device.
     pub blamed: OnceCell<Exit>,
@@ -30,8 +30,8 @@ pub(super) struct BenchPlan<'a> {
 
 impl BenchPlan<'_> {
     fn spot(&self, point: &BenchPoint) -> Result<&Spot, CellError> {
-        let found = self.spots.iter().find(|spot| spot.point == *point);
-        found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
+        let spot = self.spots.iter().find(|spot| spot.point == *point);
+        spot.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
     }
 
     /// Makes a failure the end of the run when the target is gone, else the error `otherwise`.
@@ -54,7 +54,7 @@ impl BenchPlan<'_> {
             return Ok(None);
         };
         let sleep = spot.way.kernel.as_ref();
-        let wanted = sleep.map_or(Some(Delay::CLASSIC), Delay::of);
+        let wanted = sleep.map_or(Some(Delay::CLASSIC), Delay::from_sleep);
         let now = delay_now(&Delay::path(disk)).map_err(CellError::Cell)?;
         if wanted == Some(now) {
             return Ok(None);
@@ -67,9 +67,9 @@ impl BenchPlan<'_> {
 }
 
 fn delay_now(file: &Path) -> Result<Delay, String> {
-    let unread = |found: &str| {
+    let unread = |content: &str| {
         format!(
-            "read {}: expected -1, 0 or a number of microseconds, found {found}; make the file readable, or leave out the \
+            "read {}: expected -1, 0 or a number of microseconds, found {content}; make the file readable, or leave out the \
              methods of pvsync2 that poll",
             file.display()
         )
@@ -103,7 +103,7 @@ fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
 
 impl BenchPlan<'_> {
     /// Runs a trial with the settings of the device and of the kernel's polling.
-    pub fn held<T>(
+    pub(crate) fn held<T>(
         &self,
         point: &BenchPoint,
         run: impl FnOnce(&Spot) -> Result<T, NoTrial>,
@@ -119,12 +119,12 @@ impl BenchPlan<'_> {
         if let Some(exit) = done.as_ref().err().and_then(NoTrial::exit) {
             self.blamed.set(exit).ok();
         }
-        let done = done.map_err(|why| match why {
+        let done = done.map_err(|error| match error {
             NoTrial::Stopped => CellError::Cancelled,
             NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
-            NoTrial::Cpus(why) => CellError::Cell(why),
+            NoTrial::Cpus(reason) => CellError::Cell(reason),
             NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
-            NoTrial::Unsound(why, raw) => CellError::Trial(format!("{why}{raw}")),
+            NoTrial::Unsound(reason, raw) => CellError::Trial(format!("{reason}{raw}")),
             NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })?;
         put_back.and(ended).map(|()| done)
@@ -181,13 +181,13 @@ impl Plan for BenchPlan<'_> {
     }
 
     fn owns(&self, key: &str) -> bool {
-        let all = self.chosen.len() == self.spots.len();
+        let all_chosen = self.chosen.len() == self.spots.len();
         let mine = || {
             self.chosen
                 .iter()
                 .any(|&at| spot_label(&self.spots[at]) == key)
         };
-        !StagesPlan::is_key(key) && (all || mine())
+        !StagesPlan::is_key(key) && (all_chosen || mine())
     }
 
     fn metric(&self, trial: &PhasedTrial) -> f64 {
@@ -231,10 +231,10 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             assert_eq!(delay_now(&file), Ok(wanted));
         }
-        for (text, found) in [("", "found ``"), ("fast\n", "found `fast`")] {
+        for (text, part) in [("", "found ``"), ("fast\n", "found `fast`")] {
             std::fs::write(&file, text).unwrap();
             let error = delay_now(&file).unwrap_err();
-            assert!(error.contains(found), "{error}");
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The rules that name suspects of a bend in a curve, one for each suspect.
 
-use super::suspects::{Bend, Evidence, Says};
+use super::suspects::{Bend, PointEvidence, Says};
 
 /// Throughput within this share of the ceiling counts as at the ceiling: devices drift by more than
 /// half of this share within minutes.
@@ -12,10 +12,10 @@ const SOFTIRQ_GROWTH: f64 = 1.5;
 /// Least stolen share of all CPU time.
 const STEAL_SHARE: f64 = 0.01;
 
-type Rule = fn(&Bend) -> Says;
+type SuspectRule = fn(&Bend) -> Says;
 
 /// The suspects by their stable names, with their rules.
-pub(super) const RULES: &[(&str, Rule)] = &[
+pub(super) const RULES: &[(&str, SuspectRule)] = &[
     ("scheduler", scheduler),
     ("tags", tags),
     ("workers", workers),
@@ -53,7 +53,7 @@ fn scheduler(bend: &Bend) -> Says {
 
 /// A device out of tags makes jobs wait for each other's completions.
 fn tags(bend: &Bend) -> Says {
-    let full = |e: &&Evidence| e.tags.is_some_and(|t| t.used >= t.limit);
+    let full = |e: &&PointEvidence| e.tags.is_some_and(|t| t.used >= t.limit);
     let Some(at_bad) = bend.bad.tags else {
         return Says::NotLooked;
     };
@@ -86,7 +86,7 @@ fn workers(bend: &Bend) -> Says {
 }
 
 /// A condition that held well before the bend did no harm there.
-fn within(bend: &Bend, first: &Evidence) -> bool {
+fn within(bend: &Bend, first: &PointEvidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
 
@@ -103,7 +103,7 @@ fn oversubscribed(bend: &Bend) -> Says {
         return Says::Clear;
     }
     let polling = bend.bad.submission_threads;
-    let threads = |e: &Evidence| e.jobs + e.submission_threads.unwrap_or(0);
+    let threads = |e: &PointEvidence| e.jobs + e.submission_threads.unwrap_or(0);
     let first = bend.all.iter().find(|e| threads(e) > cpus);
     match first.filter(|e| within(bend, e)) {
         None if polling.is_none() && first.is_none() => Says::NotLooked,
@@ -147,16 +147,17 @@ fn ceiling(bend: &Bend) -> Says {
         return Says::NotLooked;
     };
     let peak = bend.shape.peak_x.median;
-    match peak >= (1.0 - AT_CEILING) * ceiling.x {
-        false => Says::Clear,
-        true => Says::Suspect(
+    if peak >= (1.0 - AT_CEILING) * ceiling.x {
+        Says::Suspect(
             bend.shape.peak,
             format!(
                 "the peak is {:.0} % of {}: the device gives no more (this explains a knee, not a fall)",
                 100.0 * peak / ceiling.x,
                 ceiling.source
             ),
-        ),
+        )
+    } else {
+        Says::Clear
     }
 }
 

@@ -5,11 +5,11 @@ use super::measured::PhasedTrial;
 use super::plan::{BenchPlan, label};
 use super::spec::Spot;
 use q2c_model::Fault;
+use q2c_model::stats::scaling::ScalingPoint;
 use q2c_result::Warning;
 use q2c_result::bench::BenchPoint;
 use q2c_run::RunDir;
 use q2c_run::runner::{CellRuns, End, Forecast, Runner, Settings, Summary, spoken};
-use q2c_stats::scaling::Point;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) fn run(
             not_measured: Vec::new(),
         });
     }
-    let mut search = Search::new(plan.spots);
+    let mut search = GridSearch::new(plan.spots);
     plan.chosen = search.first();
     let mut settings = runner.settings.clone();
     loop {
@@ -60,7 +60,7 @@ pub(super) fn run(
     }
 }
 
-struct Search<'s> {
+struct GridSearch<'s> {
     spots: &'s [Spot],
     /// Places of the spots of each curve.
     rows: Vec<Vec<usize>>,
@@ -70,9 +70,9 @@ struct Search<'s> {
     budget_s: Option<f64>,
 }
 
-impl<'s> Search<'s> {
+impl<'s> GridSearch<'s> {
     fn new(spots: &'s [Spot]) -> Self {
-        Search {
+        GridSearch {
             spots,
             rows: rows(spots),
             done: BTreeMap::new(),
@@ -82,17 +82,18 @@ impl<'s> Search<'s> {
     }
 
     fn first(&self) -> BTreeSet<usize> {
-        let of = |row: &Vec<usize>| chosen(self.spots, row, &first(&jobs(self.spots, row)));
-        self.rows.iter().flat_map(of).collect()
+        let first_in_row =
+            |row: &Vec<usize>| chosen(self.spots, row, &first(&jobs(self.spots, row)));
+        self.rows.iter().flat_map(first_in_row).collect()
     }
 
     fn further(&self) -> BTreeSet<usize> {
-        let of = |row: &Vec<usize>| {
+        let further_in_row = |row: &Vec<usize>| {
             let done = row.iter().filter_map(|at| point(self.done.get(at)?));
-            let done: Vec<Point> = done.collect();
+            let done: Vec<ScalingPoint> = done.collect();
             chosen(self.spots, row, &next(&jobs(self.spots, row), &done))
         };
-        let further = self.rows.iter().flat_map(of);
+        let further = self.rows.iter().flat_map(further_in_row);
         further.filter(|at| !self.done.contains_key(at)).collect()
     }
 
@@ -116,7 +117,7 @@ impl<'s> Search<'s> {
             budget: Some(Duration::from_secs_f64((budget - spent).max(0.0))),
             ..settings.clone()
         };
-        let forecast = Forecast::of(plan, &asked)?;
+        let forecast = Forecast::from_plan(plan, &asked)?;
         let fits = forecast.fits && forecast.trials == forecast.trials_asked;
         if !fits {
             self.warnings.push(cut(plan.chosen.len(), budget));
@@ -172,8 +173,8 @@ fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
 }
 
 fn jobs(spots: &[Spot], row: &[usize]) -> Vec<u32> {
-    let all: BTreeSet<u32> = row.iter().map(|&at| spots[at].point.jobs).collect();
-    all.into_iter().collect()
+    let numbers: BTreeSet<u32> = row.iter().map(|&at| spots[at].point.jobs).collect();
+    numbers.into_iter().collect()
 }
 
 fn chosen(spots: &[Spot], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
@@ -181,10 +182,10 @@ fn chosen(spots: &[Spot], row: &[usize], jobs: &BTreeSet<u32>) -> Vec<usize> {
     row.iter().copied().filter(is).collect()
 }
 
-fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<Point> {
+fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<ScalingPoint> {
     let iops = runs.outcomes().filter_map(|trial| trial.phases.first());
     let iops: Vec<f64> = iops.map(|phase| phase.ios as f64 / phase.wall_s).collect();
-    (!iops.is_empty()).then(|| Point::new(runs.plan.cell.jobs, &iops))
+    (!iops.is_empty()).then(|| ScalingPoint::new(runs.plan.cell.jobs, &iops))
 }
 
 #[cfg(test)]
@@ -248,12 +249,12 @@ mod tests {
     /// Both knees are at twelve jobs. All numbers beside them are measured, and most others never.
     #[test]
     fn every_point_is_measured_once_or_named() {
-        let all = spots(120);
-        let mut search = Search::new(&all);
+        let grid = spots(120);
+        let mut search = GridSearch::new(&grid);
         let mut chosen = search.first();
         let mut measured = 0;
         let last = loop {
-            let mut summary = round(&all, &chosen);
+            let mut summary = round(&grid, &chosen);
             measured += chosen.len();
             search.keep(&chosen, &mut summary);
             chosen = search.further();
@@ -261,18 +262,18 @@ mod tests {
                 break summary;
             }
         };
-        let found = search.end(last);
-        assert_eq!(found.spots.len(), measured);
-        assert_eq!(found.spots.len() + found.not_measured.len(), 240);
+        let searched = search.end(last);
+        assert_eq!(searched.spots.len(), measured);
+        assert_eq!(searched.spots.len() + searched.not_measured.len(), 240);
         assert!(measured < 60, "{measured}");
-        for (spot, runs) in found.spots.iter().zip(&found.summary.cells) {
+        for (spot, runs) in searched.spots.iter().zip(&searched.summary.cells) {
             assert_eq!(spot.point, runs.plan.cell);
-            assert!(!found.not_measured.contains(&spot.point));
+            assert!(!searched.not_measured.contains(&spot.point));
         }
         for method in ["interrupt", "poll"] {
-            let own = found.spots.iter().map(|spot| &spot.point);
-            let own = own.filter(|point| point.method.to_string() == method);
-            let jobs: Vec<u32> = own.map(|point| point.jobs).collect();
+            let points = searched.spots.iter().map(|spot| &spot.point);
+            let points = points.filter(|point| point.method.to_string() == method);
+            let jobs: Vec<u32> = points.map(|point| point.jobs).collect();
             for n in [1, 11, 12, 13, 120] {
                 assert!(jobs.contains(&n), "{method} {n}: {jobs:?}");
             }

@@ -20,9 +20,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Range of the seconds of a trial's warm-up and of its measured part.
-pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
+pub(crate) const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 /// Range of the trials of a point.
-pub const TRIALS: RangeInclusive<u32> = 1..=1000;
+pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 
 /// Range of a job file's warm-up, which may be none.
 const WARM_UP: RangeInclusive<f64> = 0.0..=3600.0;
@@ -175,7 +175,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 impl BenchSettings {
     /// The target; empty until it has a name.
-    pub fn target(&self) -> &str {
+    pub(crate) fn target(&self) -> &str {
         self.target.as_deref().unwrap_or_default()
     }
 
@@ -229,14 +229,14 @@ impl BenchSettings {
     /// All for `None`. The part must hold [`LEAST_BLOCKS`] of the largest blocks.
     pub fn part_of(
         &self,
-        size: Option<q2c_fio::Size>,
+        size: Option<crate::fio::Size>,
         whole: Bytes,
     ) -> Result<Option<Bytes>, String> {
         let whole = whole.0;
         let span = match size {
-            None | Some(q2c_fio::Size::Percent(100)) => return Ok(None),
-            Some(q2c_fio::Size::Bytes(bytes)) => bytes.0,
-            Some(q2c_fio::Size::Percent(percent)) => {
+            None | Some(crate::fio::Size::Percent(100)) => return Ok(None),
+            Some(crate::fio::Size::Bytes(bytes)) => bytes.0,
+            Some(crate::fio::Size::Percent(percent)) => {
                 (u128::from(whole) * u128::from(percent) / 100) as u64
             }
         };
@@ -315,7 +315,7 @@ impl BenchSettings {
 mod tests {
     use super::*;
     use crate::checked::tests::settings;
-    use q2c_fio::Size;
+    use crate::fio::Size;
     use q2c_policy::Method;
     use q2c_run::arguments::from_words;
 
@@ -361,9 +361,9 @@ mod tests {
 
     #[test]
     fn options_win_over_defaults() {
-        let words =
+        let options =
             "d --engine libaio --jobs 1..3 --depth 8 --bs 8k --rw randwrite --seconds 2 --rate 10";
-        let plan = planned(words, TargetKind::File);
+        let plan = planned(options, TargetKind::File);
         assert_eq!(plan.axes.engines(), ["libaio"]);
         assert_eq!((plan.axes.jobs, plan.axes.depth), (vec![1, 2, 3], vec![8]));
         assert_eq!(plan.axes.bs, [Bytes(8192)]);
@@ -380,13 +380,13 @@ mod tests {
     #[test]
     fn a_part_of_the_target_holds_enough_blocks() {
         let plan = settings("d --bs 512,4k");
-        let of = |size, whole| plan.part_of(size, Bytes(whole));
-        assert_eq!(of(None, 1 << 20), Ok(None));
-        assert_eq!(of(Some(Size::Percent(100)), 1 << 20), Ok(None));
+        let part = |size, whole| plan.part_of(size, Bytes(whole));
+        assert_eq!(part(None, 1 << 20), Ok(None));
+        assert_eq!(part(Some(Size::Percent(100)), 1 << 20), Ok(None));
         let half = Some(Bytes(1 << 19));
-        assert_eq!(of(Some(Size::Percent(50)), 1 << 20), Ok(half));
+        assert_eq!(part(Some(Size::Percent(50)), 1 << 20), Ok(half));
         let quarter = Bytes(1 << 18);
-        let of_bytes = |bytes| of(Some(Size::Bytes(Bytes(bytes))), 1 << 20);
+        let of_bytes = |bytes| part(Some(Size::Bytes(Bytes(bytes))), 1 << 20);
         assert_eq!(of_bytes(1 << 18), Ok(Some(quarter)));
         assert!(of_bytes((1 << 18) - 1).is_err());
         assert!(of_bytes((1 << 20) + 1).is_err());
@@ -395,9 +395,9 @@ mod tests {
     /// A plan that is read back is the plan that was written, and a session adds what is its own.
     #[test]
     fn a_plan_keeps_the_settings_and_not_the_session() {
-        let words = "sim:50us --jobs 1,2 --background bs=4k,cpus=1 --background none --seed 7 \
+        let options = "sim:50us --jobs 1,2 --background bs=4k,cpus=1 --background none --seed 7 \
                      --budget 9s --machine here --json --out x --fail-if iops<1";
-        let plan = planned(words, TargetKind::Simulated);
+        let plan = planned(options, TargetKind::Simulated);
         let text = toml::to_string(&plan).unwrap();
         let read: BenchSettings = toml::from_str(&text).unwrap();
         assert_eq!(toml::to_string(&read).unwrap(), text);

@@ -1,7 +1,7 @@
 //! Whether a trial measured what it was to measure: all jobs at work together for the time asked,
 //! on a machine that ran all the while, and no more I/O than the device did.
 
-use super::steady::Window;
+use super::steady::SteadyWindow;
 use super::trial::{BenchTrial, Moment, SLICE};
 use q2c_engine::{LaneData, RunData};
 use q2c_host::block::DiskStats;
@@ -69,7 +69,7 @@ pub(super) fn ran(data: &RunData, moments: &[Moment]) -> Result<(), Unsound> {
 pub(super) fn sound(
     lanes: &[LaneData],
     moments: &[Moment],
-    window: &Window,
+    window: &SteadyWindow,
     trial: &BenchTrial,
     (in_flight, bs): (u64, Bytes),
 ) -> Result<(), Unsound> {
@@ -90,11 +90,11 @@ pub(super) fn sound(
     }
 }
 
-fn asked_s(window: &Window) -> f64 {
+fn asked_s(window: &SteadyWindow) -> f64 {
     window.slices.len() as f64 * SLICE.as_secs_f64()
 }
 
-fn together(lanes: &[LaneData], window: &Window) -> Result<(), Unsound> {
+fn together(lanes: &[LaneData], window: &SteadyWindow) -> Result<(), Unsound> {
     let counted = |lane: &LaneData| {
         let phases = &lane.phases[window.slices.clone()];
         (phases[0].begin.t_ns, phases[phases.len() - 1].end.t_ns)
@@ -103,18 +103,20 @@ fn together(lanes: &[LaneData], window: &Window) -> Result<(), Unsound> {
     let end = lanes.iter().map(|lane| counted(lane).1).min().unwrap_or(0);
     let common_s = Nanos(end.saturating_sub(begin)).as_secs_f64();
     let asked_s = asked_s(window);
-    match common_s < COMMON * asked_s {
-        true => Err(Unsound::Apart { common_s, asked_s }),
-        false => Ok(()),
+    if common_s < COMMON * asked_s {
+        Err(Unsound::Apart { common_s, asked_s })
+    } else {
+        Ok(())
     }
 }
 
 fn busy(trial: &BenchTrial, cpus: usize) -> Result<(), Unsound> {
     let of_machine = trial.busy_s.unwrap_or(0.0);
     let busy = of_machine.max(trial.job_cpu_s) / trial.wall_s;
-    match cpus > 0 && busy > BUSY * cpus as f64 {
-        true => Err(Unsound::Busy { busy, cpus }),
-        false => Ok(()),
+    if cpus > 0 && busy > BUSY * cpus as f64 {
+        Err(Unsound::Busy { busy, cpus })
+    } else {
+        Ok(())
     }
 }
 
@@ -129,9 +131,10 @@ fn in_time(ios: u64, in_flight: u64, bs: Bytes, moved: Bytes) -> Result<(), Unso
     let counted = Bytes(ios * bs.0);
     let too_much = counted.0 as f64 > COUNTED * moved.0 as f64;
     let explained = counted.0.saturating_sub(moved.0) <= in_flight * bs.0;
-    match moved.0 > 0 && too_much && explained {
-        true => Err(Unsound::Reaped { counted, moved }),
-        false => Ok(()),
+    if moved.0 > 0 && too_much && explained {
+        Err(Unsound::Reaped { counted, moved })
+    } else {
+        Ok(())
     }
 }
 
@@ -158,8 +161,8 @@ mod tests {
         }
     }
 
-    fn window(slices: std::ops::Range<usize>) -> Window {
-        Window {
+    fn window(slices: std::ops::Range<usize>) -> SteadyWindow {
+        SteadyWindow {
             begin: 0,
             slices,
             steady: true,
@@ -171,10 +174,10 @@ mod tests {
     fn jobs_that_were_not_at_work_together_are_no_trial() {
         let prompt = || lane(&[0, 250, 500, 750, 1000, 1250]);
         let late = lane(&[0, 1240, 1240, 1241, 1242, 1252]);
-        let why = together(&[prompt(), late], &window(1..5)).unwrap_err();
+        let unsound = together(&[prompt(), late], &window(1..5)).unwrap_err();
         let (common_s, asked_s) = (0.010, 1.0);
-        assert_eq!(why, Unsound::Apart { common_s, asked_s });
-        assert!(why.to_string().contains("0.010 s"), "{why}");
+        assert_eq!(unsound, Unsound::Apart { common_s, asked_s });
+        assert!(unsound.to_string().contains("0.010 s"), "{unsound}");
         // An I/O of 200 ms at a cut moves it, and what is common is 0.8 of 1 s.
         let slow = lane(&[0, 450, 500, 750, 1000, 1250]);
         assert_eq!(together(&[prompt(), slow], &window(1..5)), Ok(()));
@@ -190,9 +193,9 @@ mod tests {
         };
         assert_eq!(busy(&trial(Some(1.05), 0.9), 2), Ok(()));
         assert_eq!(busy(&trial(None, 1.0), 2), Ok(()));
-        let told = Unsound::Busy { busy: 8.0, cpus: 2 };
-        assert_eq!(busy(&trial(Some(4.0), 0.9), 2), Err(told.clone()));
-        assert_eq!(busy(&trial(None, 4.0), 2), Err(told));
+        let too_busy = Unsound::Busy { busy: 8.0, cpus: 2 };
+        assert_eq!(busy(&trial(Some(4.0), 0.9), 2), Err(too_busy.clone()));
+        assert_eq!(busy(&trial(None, 4.0), 2), Err(too_busy));
         // A machine whose CPUs cannot be counted says nothing.
         assert_eq!(busy(&trial(Some(4.0), 0.9), 0), Ok(()));
     }
@@ -201,13 +204,16 @@ mod tests {
     #[test]
     fn requests_that_were_reaped_late_are_told_from_those_that_never_came() {
         let (bs, flight) = (Bytes(4096), 64 * 1024);
-        let of = |ios: u64, done: u64| in_time(ios, flight, bs, Bytes(done * 4096));
-        assert!(matches!(of(142_000, 80_000), Err(Unsound::Reaped { .. })));
-        assert_eq!(of(142_000, 120_000), Ok(()));
+        let check = |ios: u64, done: u64| in_time(ios, flight, bs, Bytes(done * 4096));
+        assert!(matches!(
+            check(142_000, 80_000),
+            Err(Unsound::Reaped { .. })
+        ));
+        assert_eq!(check(142_000, 120_000), Ok(()));
         // A set of two disks, or a file with holes.
-        assert_eq!(of(200_000, 100_000), Ok(()));
+        assert_eq!(check(200_000, 100_000), Ok(()));
         // Nothing reached the disk: it is not where the I/O goes.
-        assert_eq!(of(1_000, 0), Ok(()));
+        assert_eq!(check(1_000, 0), Ok(()));
     }
 
     #[test]

@@ -6,8 +6,8 @@
 
 use super::media::SpdkSite;
 use super::spec::Spot;
-use super::trial::{BenchTrial, NoTrial, Place};
-use q2c_engine::spdk::{Latency, SpdkArgs, SpdkError, SpdkResult};
+use super::trial::{BenchTrial, NoTrial, TrialPlace};
+use q2c_engine::spdk::{SpdkArgs, SpdkError, SpdkPercentiles, SpdkResult};
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, tasks_of};
 use q2c_model::{Latencies, Nanos};
@@ -27,7 +27,7 @@ struct Look {
 }
 
 pub(super) fn trial(
-    place: &Place<'_>,
+    place: &TrialPlace<'_>,
     site: &SpdkSite,
     spot: &Spot,
     stop: &AtomicBool,
@@ -42,8 +42,10 @@ pub(super) fn trial(
         cpus: place.cpus[..spot.point.jobs as usize].to_vec(),
     };
     let roots = &place.site.roots;
-    let all = Vec::new();
-    let mut looks = Looks { roots, all };
+    let mut looks = SpdkLooks {
+        roots,
+        all: Vec::new(),
+    };
     let done = site
         .perf
         .run(&roots.sys, &args, &mut |pid| looks.look(pid), stop);
@@ -51,15 +53,15 @@ pub(super) fn trial(
         SpdkError::Stopped(_) => NoTrial::Stopped,
         error => NoTrial::Program(error.to_string()),
     })?;
-    told(&result, seconds as f64, &looks.all).map_err(NoTrial::Program)
+    to_trial(&result, seconds as f64, &looks.all).map_err(NoTrial::Program)
 }
 
-struct Looks<'a> {
+struct SpdkLooks<'a> {
     roots: &'a Roots,
     all: Vec<Look>,
 }
 
-impl Looks<'_> {
+impl SpdkLooks<'_> {
     fn look(&mut self, pid: u32) {
         let at = Instant::now();
         if self.all.last().is_some_and(|last| at - last.at < LOOK) {
@@ -77,7 +79,7 @@ impl Looks<'_> {
     }
 }
 
-fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial, String> {
+fn to_trial(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial, String> {
     let (begin, end) = busiest(looks, seconds * STRETCH).ok_or_else(|| {
         format!("watch spdk_nvme_perf: it ended before it had run for the {seconds} s asked")
     })?;
@@ -85,9 +87,9 @@ fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial,
     let whole = seconds / length;
     let machine = begin.cpu.as_ref().zip(end.cpu.as_ref());
     let machine = machine.map(|(begin, end)| end.busy_since(begin));
-    let busy = |of: &dyn Fn(&q2c_host::cpu_time::CpuBusy) -> Nanos| {
+    let busy = |time: &dyn Fn(&q2c_host::cpu_time::CpuBusy) -> Nanos| {
         let cpus = machine.as_ref().map(|busy| &busy.cpus);
-        cpus.map(|cpus| cpus.iter().map(|cpu| of(cpu).as_secs_f64()).sum::<f64>() * whole)
+        cpus.map(|cpus| cpus.iter().map(|cpu| time(cpu).as_secs_f64()).sum::<f64>() * whole)
     };
     let us = |us: f64| us * 1e3;
     Ok(BenchTrial {
@@ -125,14 +127,13 @@ fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
 
 /// The greatest of the cores' percentiles, us: the percentile of all I/Os together is not above it.
 /// Where a core's list leaves the percentile out, its next higher one is taken.
-fn worst(cores: &[Latency], percent: f64) -> Result<f64, String> {
-    let of = |core: &Latency| {
+fn worst(cores: &[SpdkPercentiles], percent: f64) -> Result<f64, String> {
+    let at_or_above = |core: &SpdkPercentiles| {
         let mut from = core.percentiles.iter().filter(|(p, _)| *p >= percent);
         from.next().map(|(_, us)| *us)
     };
-    let all: Option<Vec<f64>> = cores.iter().map(of).collect();
-    let all = all.filter(|all| !all.is_empty());
-    let worst = all.and_then(|all| all.into_iter().max_by(f64::total_cmp));
+    let by_core: Option<Vec<f64>> = cores.iter().map(at_or_above).collect();
+    let worst = by_core.and_then(|us| us.into_iter().max_by(f64::total_cmp));
     worst.ok_or_else(|| {
         format!("read the percentiles of spdk_nvme_perf: expected {percent} % or more of each core (option -L)")
     })

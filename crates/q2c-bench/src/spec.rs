@@ -9,7 +9,7 @@ use clap::Args;
 use q2c_engine::{Activity, EngineSpec, Pattern};
 use q2c_model::{Bytes, List, parse_counts, parse_names, parse_numbers, parse_size};
 use q2c_policy::{Method, ParseMethodError};
-use q2c_result::bench::{BenchPoint, LeftOut};
+use q2c_result::bench::{BenchPoint, LeftOutPoint};
 use q2c_run::run_dir::PlanFault;
 use q2c_workbench::polling::too_large;
 use q2c_workbench::workload::{Background, BackgroundSpec};
@@ -41,7 +41,7 @@ pub(super) struct Spot {
     /// The point of the first phase.
     pub point: BenchPoint,
     /// The background of each phase of a trial, at least one.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<BackgroundPhase>,
     pub way: Way,
     /// The engine of background jobs that name none, and whose path all take: the interface as it
     /// was asked for on the path of its polling methods, whatever the point's method.
@@ -52,19 +52,19 @@ pub(super) struct Spot {
 
 /// A phase of a trial: the time in which one background runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Phase {
+pub(super) struct BackgroundPhase {
     /// The background as asked; empty for none.
     pub text: String,
     pub background: Background,
 }
 
-impl Phase {
-    fn of(text: &str) -> Result<Self, String> {
+impl BackgroundPhase {
+    fn parse(text: &str) -> Result<Self, String> {
         let background = match text {
             "" => Ok(Background::default()),
             jobs => jobs.parse(),
         };
-        Ok(Phase {
+        Ok(BackgroundPhase {
             text: text.to_owned(),
             background: background.map_err(|e| format!("{e}"))?,
         })
@@ -72,7 +72,7 @@ impl Phase {
 }
 
 impl Spot {
-    pub fn points(&self) -> impl Iterator<Item = BenchPoint> {
+    pub(crate) fn points(&self) -> impl Iterator<Item = BenchPoint> {
         self.phases.iter().map(|phase| BenchPoint {
             background: phase.text.clone(),
             ..self.point.clone()
@@ -85,7 +85,7 @@ pub(super) fn spots(
     spec: &BenchSettings,
     can: Abilities,
     media: &Media,
-) -> Result<(Vec<Spot>, Vec<LeftOut>), String> {
+) -> Result<(Vec<Spot>, Vec<LeftOutPoint>), String> {
     let (mut spots, mut left_out) = (Vec::new(), Vec::new());
     for point in points(spec) {
         let interface: Interface = point.engine.parse()?;
@@ -99,7 +99,7 @@ pub(super) fn spots(
             .or_else(|| background_refused(&beside, &phases, media, can));
         let way = match refused {
             Some(reason) => Err(reason),
-            None => Way::of(&interface, &point.method, point.depth, can)
+            None => Way::resolve(&interface, &point.method, point.depth, can)
                 .and_then(|way| unless_too_large(way, point.bs, can)),
         };
         match way {
@@ -111,7 +111,7 @@ pub(super) fn spots(
                 pattern,
                 detour: media.detour(&interface),
             }),
-            Err(reason) => left_out.push(LeftOut { point, reason }),
+            Err(reason) => left_out.push(LeftOutPoint { point, reason }),
         }
     }
     Ok((spots, left_out))
@@ -121,7 +121,7 @@ pub(super) fn spots(
 fn unless_too_large(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> {
     let engine = way.interface.engine();
     match engine.and_then(|engine| too_large(engine, bs, can.unsplit)) {
-        Some(why) => Err(why),
+        Some(reason) => Err(reason),
         None => Ok(way),
     }
 }
@@ -131,7 +131,7 @@ fn outside_refuses(
     spec: &BenchSettings,
     interface: &Interface,
     point: &BenchPoint,
-    phases: &[Phase],
+    phases: &[BackgroundPhase],
 ) -> Option<String> {
     if *interface != Interface::Spdk {
         return None;
@@ -152,17 +152,20 @@ fn outside_refuses(
     }
 }
 
-fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<Phase>, String> {
+fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<BackgroundPhase>, String> {
     if !spec.phases {
-        return Phase::of(&point.background).map(|phase| vec![phase]);
+        return BackgroundPhase::parse(&point.background).map(|phase| vec![phase]);
     }
     let backgrounds = spec.axes.backgrounds();
-    backgrounds.iter().map(|text| Phase::of(text)).collect()
+    backgrounds
+        .iter()
+        .map(|text| BackgroundPhase::parse(text))
+        .collect()
 }
 
 fn background_refused(
     beside: &EngineSpec,
-    phases: &[Phase],
+    phases: &[BackgroundPhase],
     media: &Media,
     can: Abilities,
 ) -> Option<String> {
@@ -182,24 +185,25 @@ fn background_refused(
         };
         let size = || too_large(engine.engine()?, job.bs, can.unsplit);
         let refused = media.absent(&engine).or_else(helper).or_else(depth);
-        let why = refused.or_else(size)?;
+        let reason = refused.or_else(size)?;
         Some(format!(
-            "background {job} cannot run here by {engine}: {why}"
+            "background {job} cannot run here by {engine}: {reason}"
         ))
     };
     jobs.into_iter().find_map(refused)
 }
 
 fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
-    let mut all = match spec.points.is_empty() {
-        true => spec.axes.points(),
-        false => spec.points.clone(),
+    let mut points = if spec.points.is_empty() {
+        spec.axes.points()
+    } else {
+        spec.points.clone()
     };
     let first = &spec.axes.backgrounds()[0];
-    all.retain(|point| !spec.phases || point.background == *first);
-    let tuned = tuned_points(spec, &all);
-    all.extend(tuned);
-    all
+    points.retain(|point| !spec.phases || point.background == *first);
+    let tuned = tuned_points(spec, &points);
+    points.extend(tuned);
+    points
 }
 
 /// For each point one with the method of its block size and jobs, where that is no point yet.
@@ -301,8 +305,8 @@ pub struct Axes {
 
 /// Reads interfaces, and writes each as its name in results.
 fn interfaces(text: &str) -> Result<List<String>, String> {
-    let all: List<Interface> = parse_names(text, Interface::begins)?;
-    Ok(all.iter().map(ToString::to_string).collect())
+    let interfaces: List<Interface> = parse_names(text, Interface::begins)?;
+    Ok(interfaces.iter().map(ToString::to_string).collect())
 }
 
 fn methods(text: &str) -> Result<List<Method>, String> {
@@ -348,8 +352,9 @@ impl Axes {
         ];
         for (field, values) in set {
             let values = values.as_deref().unwrap_or_default();
-            let mut each = values.iter();
-            each.try_for_each(|value| PlanFault::within(field, value, SETTINGS))?;
+            values
+                .iter()
+                .try_for_each(|value| PlanFault::within(field, value, SETTINGS))?;
             PlanFault::each_once(field, values)?;
         }
         PlanFault::each_once("engine", self.engines())?;
@@ -382,9 +387,11 @@ impl Axes {
     }
 
     /// In the order of jobs within methods within interfaces within settings of the device.
-    pub fn points(&self) -> Vec<BenchPoint> {
+    pub(crate) fn points(&self) -> Vec<BenchPoint> {
         fn or_as_found(values: Option<&List<u32>>) -> Vec<Option<u32>> {
-            values.map_or(vec![None], |all| all.iter().copied().map(Some).collect())
+            values.map_or(vec![None], |values| {
+                values.iter().copied().map(Some).collect()
+            })
         }
         let as_found = self.points_as_found();
         let mut points = Vec::new();
@@ -456,17 +463,17 @@ mod tests {
         let exist = |engine: &str, background: &str| {
             let media = Media::plain(Medium::None);
             let (spots, left_out) = spots(&large(engine, background), can, &media).unwrap();
-            let why = left_out.iter().map(|left| left.reason.clone());
-            (spots.len(), why.collect::<Vec<_>>())
+            let reasons = left_out.iter().map(|left| left.reason.clone());
+            (spots.len(), reasons.collect::<Vec<_>>())
         };
-        let (there, why) = exist("io_uring", "none");
+        let (there, reasons) = exist("io_uring", "none");
         assert_eq!(there, 1);
-        assert!(why[0].contains("larger than 64 KiB"), "{why:?}");
+        assert!(reasons[0].contains("larger than 64 KiB"), "{reasons:?}");
         assert_eq!(exist("io_uring:ring", "none").0, 2);
         assert_eq!(exist("io_uring:ring", "bs=1m,cpus=0").0, 2);
-        let (there, why) = exist("io_uring:ring", "engine=io_uring:iopoll,bs=1m,cpus=0");
+        let (there, reasons) = exist("io_uring:ring", "engine=io_uring:iopoll,bs=1m,cpus=0");
         assert_eq!(there, 0);
-        assert!(why[0].contains("1 MiB"), "{why:?}");
+        assert!(reasons[0].contains("1 MiB"), "{reasons:?}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The stages of each point in the block layer, from runs after all trials: the capture takes CPU
 //! time at each I/O. They have a trial's warm-up, and count for two seconds at most.
 
-use super::beside::Beside;
+use super::beside::SpotBackgrounds;
 use super::interface::Interface;
 use super::plan::{BenchPlan, spot_label};
 use super::spec::Spot;
 use super::timetable::Timetable;
-use super::trial::{NoTrial, Place, SLICE};
+use super::trial::{NoTrial, SLICE, TrialPlace};
 use q2c_engine::{EngineSpec, LaneData, TimeSource};
 use q2c_host::cpu_time::Helper;
 use q2c_model::Fault;
@@ -31,7 +31,7 @@ const LONGEST: usize = 8;
 /// Keys of these runs in the journal begin so; no trial's does.
 const KEYS: &str = "stages of ";
 
-pub fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
+pub(crate) fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
     let engine = interface.engine().filter(|engine| engine.needs_file());
     match engine {
         Some(engine) if !engine.needs_character_device() => {
@@ -49,7 +49,7 @@ pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
     }
     let tried = StageCapture::begin(site, None, Duration::ZERO);
     match tried.and_then(|capture| capture.end(site)) {
-        Err(Unseen::Refused(why)) => Some(why),
+        Err(Unseen::Refused(reason)) => Some(reason),
         _ => None,
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct StageRuns {
 }
 
 impl StageRuns {
-    pub fn run(
+    pub(crate) fn run(
         points: &BenchPlan<'_>,
         seed: u64,
         runner: &mut Runner<'_>,
@@ -101,13 +101,13 @@ impl StageRuns {
         })
     }
 
-    pub fn of(&self, spot: usize, n: usize) -> PointStages {
+    pub(crate) fn phase_stages(&self, spot: usize, n: usize) -> PointStages {
         let runs = self.runs.get(spot);
         let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
         let failed = || Some(runs?.failures().next()?.to_owned());
         seen.cloned().unwrap_or_else(|| {
-            let why = failed().map_or(Unseen::Stopped, Unseen::Failed);
-            PointStages::Unseen(why)
+            let reason = failed().map_or(Unseen::Stopped, Unseen::Failed);
+            PointStages::Unseen(reason)
         })
     }
 }
@@ -115,7 +115,7 @@ impl StageRuns {
 pub(super) struct StagesPlan<'p, 'a>(&'p BenchPlan<'a>);
 
 impl StagesPlan<'_, '_> {
-    pub fn is_key(key: &str) -> bool {
+    pub(crate) fn is_key(key: &str) -> bool {
         key.starts_with(KEYS)
     }
 }
@@ -160,7 +160,7 @@ impl Plan for StagesPlan<'_, '_> {
     }
 }
 
-impl Place<'_> {
+impl TrialPlace<'_> {
     fn stages_timetable(&self, spot: &Spot) -> Timetable {
         let trial = self.timetable(spot);
         Timetable {
@@ -169,7 +169,7 @@ impl Place<'_> {
         }
     }
 
-    pub fn stages_s(&self, spot: &Spot) -> f64 {
+    pub(crate) fn stages_s(&self, spot: &Spot) -> f64 {
         match never_seen(&spot.way.interface, self.site) {
             Some(_) => 0.0,
             None => self.stages_timetable(spot).slices() as f64 * SLICE.as_secs_f64() + 0.5,
@@ -187,7 +187,7 @@ impl Place<'_> {
             never_seen(&spot.way.interface, self.site),
         ) {
             (Interface::Engine(engine), None) => self.captured(engine, spot, seed, stop)?,
-            (_, why) => Err(why.unwrap_or(Unseen::PastBlockLayer)),
+            (_, reason) => Err(reason.unwrap_or(Unseen::PastBlockLayer)),
         };
         Ok(seen.unwrap_or_else(|unseen| vec![PointStages::Unseen(unseen); spot.phases.len()]))
     }
@@ -203,9 +203,9 @@ impl Place<'_> {
             time: Clock::monotonic().into(),
             ..self.site.clone()
         };
-        let place = Place { site, ..*self };
+        let place = TrialPlace { site, ..*self };
         let times = place.stages_timetable(spot);
-        let beside = Beside::of(&place, spot, seed)?;
+        let beside = SpotBackgrounds::new(&place, spot, seed)?;
         let mut jobs = place.jobs(engine, spot, seed, &times);
         jobs.extend(beside.plans(&times));
         let before = Duration::from_nanos(SLICE.0) * (times.before + times.warm_up) as u32;
@@ -232,16 +232,20 @@ impl Place<'_> {
 }
 
 /// The kernel's threads that work for the jobs, of all `helpers` that were seen during the run.
-/// `lanes` are those of the jobs, then those of background jobs.
+/// `other_lanes` are those of background jobs.
 fn helpers_of<'h>(
-    (own, others): (&[LaneData], &[LaneData]),
+    (job_lanes, other_lanes): (&[LaneData], &[LaneData]),
     helpers: impl Iterator<Item = &'h Helper>,
 ) -> BTreeSet<u32> {
-    let is_lane = |tid: u32| own.iter().any(|lane| lane.tid == tid);
-    let of_others = |helper: &&Helper| others.iter().any(|lane| Some(lane.tid) == helper.owner);
+    let is_lane = |tid: u32| job_lanes.iter().any(|lane| lane.tid == tid);
+    let of_others = |helper: &&Helper| {
+        other_lanes
+            .iter()
+            .any(|lane| Some(lane.tid) == helper.owner)
+    };
     let helpers = helpers.filter(|helper| !of_others(helper));
-    let all = helpers.map(|helper| helper.times.tid);
-    all.filter(|tid| !is_lane(*tid)).collect()
+    let tids = helpers.map(|helper| helper.times.tid);
+    tids.filter(|tid| !is_lane(*tid)).collect()
 }
 
 fn part(
@@ -313,8 +317,8 @@ mod tests {
             vec![helper(31, None)],
         ];
         let helpers = seen.iter().flatten();
-        let found = helpers_of(lanes.split_at(2), helpers);
-        assert_eq!(found, BTreeSet::from([13, 31]));
+        let tids = helpers_of(lanes.split_at(2), helpers);
+        assert_eq!(tids, BTreeSet::from([13, 31]));
     }
 
     #[test]
@@ -347,11 +351,17 @@ mod tests {
             ],
             ..StageRuns::default()
         };
-        let failed = |why: &str| PointStages::Unseen(Unseen::Failed(why.to_owned()));
-        assert_eq!(runs.of(0, 0), gone);
-        assert_eq!(runs.of(1, 0), failed("do I/O: EIO"));
-        assert_eq!(runs.of(2, 0), failed("make a ring"));
-        assert_eq!(runs.of(3, 0), PointStages::Unseen(Unseen::Stopped));
-        assert_eq!(runs.of(4, 0), PointStages::Unseen(Unseen::Stopped));
+        let failed = |reason: &str| PointStages::Unseen(Unseen::Failed(reason.to_owned()));
+        assert_eq!(runs.phase_stages(0, 0), gone);
+        assert_eq!(runs.phase_stages(1, 0), failed("do I/O: EIO"));
+        assert_eq!(runs.phase_stages(2, 0), failed("make a ring"));
+        assert_eq!(
+            runs.phase_stages(3, 0),
+            PointStages::Unseen(Unseen::Stopped)
+        );
+        assert_eq!(
+            runs.phase_stages(4, 0),
+            PointStages::Unseen(Unseen::Stopped)
+        );
     }
 }

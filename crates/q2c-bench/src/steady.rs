@@ -9,16 +9,16 @@ const SLOPE: f64 = 0.05;
 
 /// The slices that count, and whether the warm-up had become steady before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct SteadyWindow {
     /// The slice with which the warm-up began.
     pub begin: usize,
     pub slices: Range<usize>,
     pub steady: bool,
 }
 
-impl Window {
-    pub fn after(self, begin: usize) -> Self {
-        Window {
+impl SteadyWindow {
+    pub(crate) fn after(self, begin: usize) -> Self {
+        SteadyWindow {
             begin: self.begin + begin,
             slices: self.slices.start + begin..self.slices.end + begin,
             steady: self.steady,
@@ -28,7 +28,7 @@ impl Window {
 
 /// `measured` slices that begin where the throughput has no trend any more, after `warm_up` slices
 /// at the latest: by the least-squares line over four, as fio's steady state with `iops_slope`.
-pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
+pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> SteadyWindow {
     let steady = |from: &usize| {
         iops.get(*from..*from + LOOK)
             .is_some_and(|some| trend(some).abs() < SLOPE)
@@ -36,7 +36,7 @@ pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     // The first slice never counts: it contains the start.
     let first = (1..=warm_up).find(steady);
     let from = first.unwrap_or(warm_up);
-    Window {
+    SteadyWindow {
         begin: 0,
         slices: from..(from + measured).min(iops.len()),
         steady: first.is_some(),

@@ -6,16 +6,16 @@
 
 use super::rules::RULES;
 use q2c_host::topology::Border;
-use q2c_stats::scaling::Shape;
+use q2c_model::stats::scaling::ScalingShape;
 use serde::{Deserialize, Serialize};
 
 /// The evidence of one point of a curve. `None` in a field means that it was not looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub(crate) struct PointEvidence {
     pub jobs: u32,
     pub scheduler: Option<String>,
     /// Requests in flight, and the number that the device's queues take.
-    pub tags: Option<Tags>,
+    pub tags: Option<TagUse>,
     /// Kernel threads that polled submission queues (SQPOLL).
     pub submission_threads: Option<u32>,
     pub workers: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Evidence {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tags {
+pub(crate) struct TagUse {
     pub used: u64,
     /// Requests that the hardware queues in use take together.
     pub limit: u64,
@@ -38,7 +38,7 @@ pub struct Tags {
 
 /// The highest throughput that the device is known to give.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ceiling {
+pub(crate) struct Ceiling {
     pub x: f64,
     /// Where the number comes from, such as `the device's rating`.
     pub source: String,
@@ -46,7 +46,7 @@ pub struct Ceiling {
 
 /// Facts that hold for the whole curve.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Site {
+pub(crate) struct CurveFacts {
     /// Number of CPUs that jobs and helper threads may use; `None` when it is not known.
     pub cpus: Option<u32>,
     /// `None` when the topology is not known, empty when all CPUs are of one kind.
@@ -55,7 +55,7 @@ pub struct Site {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Suspect {
+pub(crate) struct Suspect {
     /// Its name in the table of rules.
     pub id: String,
     pub jobs: u32,
@@ -64,7 +64,7 @@ pub struct Suspect {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Suspects {
+pub(crate) struct Suspects {
     /// Suspects with evidence, in a fixed order that is no ranking.
     pub named: Vec<Suspect>,
     /// Ids of the suspects for which evidence is missing.
@@ -73,14 +73,14 @@ pub struct Suspects {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bend<'a> {
-    pub shape: &'a Shape,
-    pub site: &'a Site,
+    pub shape: &'a ScalingShape,
+    pub site: &'a CurveFacts,
     /// The last point before the bend.
-    pub good: &'a Evidence,
+    pub good: &'a PointEvidence,
     /// The first point from the bend on.
-    pub bad: &'a Evidence,
+    pub bad: &'a PointEvidence,
     /// Every point, ascending.
-    pub all: &'a [Evidence],
+    pub all: &'a [PointEvidence],
 }
 
 pub(super) enum Says {
@@ -92,14 +92,18 @@ pub(super) enum Says {
 
 /// Suspects for the collapse of a curve, confirmed or not, else for its knee. A curve without
 /// either has none, and none is listed as not looked at. Points may lack evidence.
-pub fn suspects(shape: &Shape, site: &Site, evidence: &[Evidence]) -> Suspects {
-    let mut all = evidence.to_vec();
-    all.sort_by_key(|e| e.jobs);
+pub(crate) fn suspects(
+    shape: &ScalingShape,
+    site: &CurveFacts,
+    evidence: &[PointEvidence],
+) -> Suspects {
+    let mut by_jobs = evidence.to_vec();
+    by_jobs.sort_by_key(|e| e.jobs);
     let Some(bent) = shape.collapse.or(shape.unconfirmed).or(shape.knee) else {
         return Suspects::default();
     };
-    let bad = all.iter().find(|e| e.jobs >= bent);
-    let good = all.iter().rev().find(|e| e.jobs < bent);
+    let bad = by_jobs.iter().find(|e| e.jobs >= bent);
+    let good = by_jobs.iter().rev().find(|e| e.jobs < bent);
     let (Some(bad), Some(good)) = (bad, good) else {
         return Suspects {
             named: Vec::new(),
@@ -111,24 +115,24 @@ pub fn suspects(shape: &Shape, site: &Site, evidence: &[Evidence]) -> Suspects {
         site,
         good,
         bad,
-        all: &all,
+        all: &by_jobs,
     })
 }
 
 fn judge(bend: &Bend) -> Suspects {
-    let mut found = Suspects::default();
+    let mut suspects = Suspects::default();
     for (id, rule) in RULES {
         match rule(bend) {
-            Says::NotLooked => found.not_looked_at.push((*id).to_owned()),
+            Says::NotLooked => suspects.not_looked_at.push((*id).to_owned()),
             Says::Clear => {}
-            Says::Suspect(jobs, why) => found.named.push(Suspect {
+            Says::Suspect(jobs, why) => suspects.named.push(Suspect {
                 id: (*id).to_owned(),
                 jobs,
                 why,
             }),
         }
     }
-    found
+    suspects
 }
 
 #[cfg(test)]

@@ -13,22 +13,22 @@ pub(super) struct Timetable {
 }
 
 impl Timetable {
-    pub fn slices(&self) -> usize {
+    pub(crate) fn slices(&self) -> usize {
         self.before + self.phases * (self.warm_up + self.measured)
     }
 
-    pub fn phase(&self, n: usize) -> Range<usize> {
+    pub(crate) fn phase(&self, n: usize) -> Range<usize> {
         let length = self.warm_up + self.measured;
         let begin = self.before + n * length;
         begin..begin + length
     }
 
-    pub fn measured_job(&self, wait: Wait) -> Vec<Activity> {
+    pub(crate) fn measured_job(&self, wait: Wait) -> Vec<Activity> {
         self.in_slices(self.before..self.slices(), Activity::Start(wait))
     }
 
     /// Of a job of phase `n`, which begins with `at_work`. The first background runs before, too.
-    pub fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
+    pub(crate) fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
         let Range { start, end } = self.phase(n);
         let start = if n == 0 { 0 } else { start };
         self.in_slices(start..end, at_work)
@@ -36,9 +36,12 @@ impl Timetable {
 
     fn in_slices(&self, active: Range<usize>, begin: Activity) -> Vec<Activity> {
         let mut begin = Some(begin);
-        let activity = |slice: usize| match active.contains(&slice) {
-            true => begin.take().unwrap_or(Activity::Continue),
-            false => Activity::Idle,
+        let activity = |slice: usize| {
+            if active.contains(&slice) {
+                begin.take().unwrap_or(Activity::Continue)
+            } else {
+                Activity::Idle
+            }
         };
         (0..self.slices()).map(activity).collect()
     }

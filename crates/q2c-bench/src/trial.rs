@@ -1,16 +1,16 @@
 //! One trial of one point: all jobs run together, in slices of time, and the machine's counters are
 //! read at each boundary.
 
-use super::beside::{Alone, BackgroundTrial, Beside, slices_of};
+use super::beside::{AloneFigures, BackgroundTrial, SpotBackgrounds, slices_of};
 use super::interface::Interface;
 use super::media::Media;
 use super::sound::{Unsound, longest_delay, ran, sound};
 use super::spdk;
 use super::spec::Spot;
-use super::steady::{Window, window};
+use super::steady::{SteadyWindow, window};
 use super::timetable::Timetable;
 use q2c_engine::{
-    EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
+    EngineSpec, IoTally, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait, run,
 };
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
@@ -80,7 +80,7 @@ pub struct BenchTrial {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct TrialPlace<'a> {
     pub media: &'a Media,
     pub span: Bytes,
     pub cpus: &'a [CpuId],
@@ -111,7 +111,7 @@ pub(super) enum NoTrial {
 impl NoTrial {
     /// The exit code where nothing was measured; `None` for one that was stopped. What cannot be
     /// set up is refused by the machine: by a limit on memory, files, contexts of AIO or threads.
-    pub fn exit(&self) -> Option<Exit> {
+    pub(crate) fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
             NoTrial::Unsound(Unsound::Nothing { .. }, _) => Some(Exit::Device),
@@ -164,27 +164,27 @@ impl Observer for Moments<'_> {
     }
 }
 
-impl Place<'_> {
+impl TrialPlace<'_> {
     pub(super) fn timetable(&self, spot: &Spot) -> Timetable {
-        let of = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
+        let slices = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
         Timetable {
             before: usize::from(!spot.phases[0].background.0.is_empty()),
-            warm_up: of(self.warm_up_s).max(1),
-            measured: of(self.seconds).max(LEAST),
+            warm_up: slices(self.warm_up_s).max(1),
+            measured: slices(self.seconds).max(LEAST),
             phases: spot.phases.len(),
         }
     }
 
-    pub fn expected_s(&self, spot: &Spot) -> f64 {
+    pub(crate) fn expected_s(&self, spot: &Spot) -> f64 {
         let backgrounds = spot.phases.iter();
         let alone = backgrounds.filter(|phase| !phase.background.0.is_empty());
         // The kernel's own sleeps are counted in a second run.
         let runs = 1 + usize::from(spot.way.kernel.is_some());
-        let slices = self.timetable(spot).slices() * runs + alone.count() * Alone::SLICES;
+        let slices = self.timetable(spot).slices() * runs + alone.count() * AloneFigures::SLICES;
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    pub fn trial(
+    pub(crate) fn trial(
         &self,
         spot: &Spot,
         seed: u64,
@@ -193,7 +193,7 @@ impl Place<'_> {
         match (&spot.way.interface, &self.media.spdk) {
             (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
             (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot, stop)?]),
-            (Interface::Spdk, Err(why)) => Err(NoTrial::Program(why.clone())),
+            (Interface::Spdk, Err(reason)) => Err(NoTrial::Program(reason.clone())),
         }
     }
 
@@ -205,7 +205,7 @@ impl Place<'_> {
         stop: &AtomicBool,
     ) -> Result<Vec<BenchTrial>, NoTrial> {
         let times = self.timetable(spot);
-        let beside = Beside::of(self, spot, seed)?;
+        let beside = SpotBackgrounds::new(self, spot, seed)?;
         let alone = beside.alone(stop)?;
         let run = || {
             let mut jobs = self.jobs(engine, spot, seed, &times);
@@ -214,27 +214,33 @@ impl Place<'_> {
         };
         let (data, moments) = run()?;
         let kernel_sleeps = self.seen_in_kernel(spot, &times, || run().map(drop))?;
-        let (own, others) = data.lanes.split_at(spot.point.jobs as usize);
+        let (job_lanes, background_lanes) = data.lanes.split_at(spot.point.jobs as usize);
         let phase = |n: usize| {
             let slices = times.phase(n);
-            let iops: Vec<f64> = slices.clone().map(|n| slice_iops(own, n)).collect();
+            let iops: Vec<f64> = slices.clone().map(|n| slice_iops(job_lanes, n)).collect();
             let window = window(&iops, times.warm_up, times.measured).after(slices.start);
-            let mut trial = gathered(own, &moments, &window, &spot.point.method);
+            let mut trial = gathered(job_lanes, &moments, &window, &spot.point.method);
             trial.late_s = longest_delay(data.start_ns, &moments).as_secs_f64();
             if spot.way.interface.sends_commands() {
                 // The disk's statistics do not count commands from outside the block layer.
                 trial.requests = None;
             }
             trial.kernel_sleeps.clone_from(&kernel_sleeps);
-            let background = beside.lanes(others, n);
+            let background = beside.lanes(background_lanes, n);
             trial.background = beside.figures(n, alone[n].as_ref(), background, &window);
             if times.phases > 1 {
-                trial.course = slices_of(own, background, times.before, slices, &window);
+                trial.course = slices_of(job_lanes, background, times.before, slices, &window);
             }
             let in_flight = u64::from(spot.point.jobs) * u64::from(spot.point.depth);
-            match sound(own, &moments, &window, &trial, (in_flight, spot.point.bs)) {
+            match sound(
+                job_lanes,
+                &moments,
+                &window,
+                &trial,
+                (in_flight, spot.point.bs),
+            ) {
                 Ok(()) => Ok(trial),
-                Err(why) => Err(NoTrial::Unsound(why, raw(&trial))),
+                Err(unsound) => Err(NoTrial::Unsound(unsound, raw(&trial))),
             }
         };
         (0..times.phases).map(phase).collect()
@@ -251,8 +257,8 @@ impl Place<'_> {
             return Ok(None);
         };
         if times.phases > 1 {
-            let why = "the probe counts all phases of a trial together";
-            return Ok(Some(KernelSleeps::Unseen(why.to_owned())));
+            let reason = "the probe counts all phases of a trial together";
+            return Ok(Some(KernelSleeps::Unseen(reason.to_owned())));
         }
         let slice = Duration::from_nanos(SLICE.0);
         let seen = seen_beside(&self.site.roots, &target.disk, slice, again)?;
@@ -285,7 +291,7 @@ impl Place<'_> {
         if data.stopped {
             return Err(NoTrial::Stopped);
         }
-        ran(&data, &moments.all).map_err(|why| NoTrial::Unsound(why, String::new()))?;
+        ran(&data, &moments.all).map_err(|unsound| NoTrial::Unsound(unsound, String::new()))?;
         Ok((data, moments.all))
     }
 
@@ -302,7 +308,7 @@ impl Place<'_> {
             .collect();
         let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
         let waits = spot.way.waits.build_on(&cpus);
-        let medium = self.media.of(engine);
+        let medium = self.media.medium_for(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
             engine: engine.clone().with_helper_on(helper(job).0),
@@ -350,8 +356,8 @@ fn raw(trial: &BenchTrial) -> String {
 }
 
 fn threads(spot: &Spot) -> usize {
-    let each = 1 + usize::from(spot.way.interface.has_helper());
-    spot.point.jobs as usize * each
+    let threads_per_job = 1 + usize::from(spot.way.interface.has_helper());
+    spot.point.jobs as usize * threads_per_job
 }
 
 fn cause(data: &RunData) -> String {
@@ -373,10 +379,10 @@ pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
 fn gathered(
     lanes: &[LaneData],
     moments: &[Moment],
-    window: &Window,
+    window: &SteadyWindow,
     method: &Method,
 ) -> BenchTrial {
-    let (mut all, mut trial) = (Tally::default(), BenchTrial::default());
+    let (mut all, mut trial) = (IoTally::default(), BenchTrial::default());
     let (mut wall, mut warm_up) = (0.0, 0.0);
     for lane in lanes {
         let phases = &lane.phases[window.slices.clone()];
@@ -426,9 +432,8 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
     trial.requests = done.map(|d| d.read.requests + d.write.requests);
     if let Some((begin, end)) = begin.cpu.as_ref().zip(end.cpu.as_ref()) {
         let busy = end.busy_since(begin);
-        let seconds = |of: fn(&CpuBusy) -> Nanos| -> f64 {
-            let each = busy.cpus.iter();
-            each.map(|cpu| of(cpu).as_secs_f64()).sum()
+        let seconds = |time: fn(&CpuBusy) -> Nanos| -> f64 {
+            busy.cpus.iter().map(|cpu| time(cpu).as_secs_f64()).sum()
         };
         trial.busy_s = (busy.window > Nanos::ZERO).then(|| seconds(|cpu| cpu.busy));
         trial.softirq_s = Some(seconds(|cpu| cpu.irq) + seconds(|cpu| cpu.softirq));
@@ -457,8 +462,8 @@ fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
             kinds.insert(helper.times.tid, helper.kind);
         }
     }
-    let of = |kind| kinds.values().filter(|&&k| k == kind).count() as u32;
-    trial.helpers = (of(HelperKind::Submission), of(HelperKind::Worker));
+    let count = |kind| kinds.values().filter(|&&k| k == kind).count() as u32;
+    trial.helpers = (count(HelperKind::Submission), count(HelperKind::Worker));
 }
 
 #[cfg(test)]
@@ -494,9 +499,9 @@ pub(crate) mod tests {
             },
             ..BenchTrial::default()
         };
-        let told = raw(&trial);
+        let text = raw(&trial);
         let rate = "500 I/Os in 0.250 s, 2000 IOPS, latency p50 80.0 us, p99 200.0 us";
-        assert!(told.contains(rate), "{told}");
+        assert!(text.contains(rate), "{text}");
         assert_eq!(raw(&BenchTrial::default()), "");
     }
 

@@ -15,9 +15,9 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
     } else {
         run.to_owned()
     };
-    let bad = |found: String| {
+    let bad = |actual: String| {
         let file = file.display();
-        format!("read {file}: expected the result of q2c tune, found {found}; name such a run")
+        format!("read {file}: expected the result of q2c tune, found {actual}; name such a run")
     };
     let text = whole_file::read_text(&file, whole_file::RESULT);
     let text = text.map_err(|error| {
@@ -35,10 +35,10 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
 /// The target that was tuned, and the methods; the error says what was found instead.
 fn read(text: &str, sizes: &[Bytes], jobs: &[u32]) -> Result<(String, Vec<TunedMethod>), String> {
     #[derive(Deserialize)]
-    struct Head {
+    struct TuneHeader {
         schema: String,
     }
-    let head: Head = parsed(text)?;
+    let head: TuneHeader = parsed(text)?;
     match head.schema.as_str() {
         tune_jobs::SCHEMA => over_jobs(&parsed(text)?, sizes, jobs),
         SCHEMA => {
@@ -59,7 +59,7 @@ fn over_jobs(
     sizes: &[Bytes],
     jobs: &[u32],
 ) -> Result<(String, Vec<TunedMethod>), String> {
-    let mut all = Vec::new();
+    let mut tuned_methods = Vec::new();
     for &n in jobs {
         let run = result.run(n).ok_or_else(|| {
             let there = result.runs.iter().map(|run| run.job.jobs.to_string());
@@ -67,11 +67,11 @@ fn over_jobs(
             let there = there.join(",");
             format!("no answer for --jobs {n}, but for --jobs {there}: measure these")
         })?;
-        all.extend(methods(run, sizes, Some(n))?);
+        tuned_methods.extend(methods(run, sizes, Some(n))?);
     }
     let target = result.runs.first();
     let target = target.map_or_else(String::new, |run| run.target.path.clone());
-    Ok((target, all))
+    Ok((target, tuned_methods))
 }
 
 /// The methods of a run of one number of jobs, which they are for; `None` when they are for all.
@@ -81,13 +81,13 @@ fn methods(
     jobs: Option<u32>,
 ) -> Result<Vec<TunedMethod>, String> {
     let method = |&bs: &Bytes| {
-        let found = result.recommendation.iter().find(|answer| answer.bs == bs);
-        let found = found.map(|answer| TunedMethod {
+        let answer = result.recommendation.iter().find(|answer| answer.bs == bs);
+        let method = answer.map(|answer| TunedMethod {
             bs,
             jobs,
             method: answer.method.clone(),
         });
-        found.ok_or_else(|| format!("no answer for {bs}, but {}", answers(result)))
+        method.ok_or_else(|| format!("no answer for {bs}, but {}", answers(result)))
     };
     sizes.iter().map(method).collect()
 }
@@ -95,9 +95,10 @@ fn methods(
 fn answers(result: &TuneResult) -> String {
     let sizes = result.recommendation.iter();
     let sizes: Vec<String> = sizes.map(|answer| answer.bs.to_string()).collect();
-    match sizes.is_empty() {
-        true => "none at all".to_owned(),
-        false => format!("for {}: measure these with --bs", sizes.join(", ")),
+    if sizes.is_empty() {
+        "none at all".to_owned()
+    } else {
+        format!("for {}: measure these with --bs", sizes.join(", "))
     }
 }
 
@@ -112,11 +113,11 @@ mod tests {
     /// The kept run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
     #[test]
     fn a_run_recommends_one_method_for_each_block_size() {
-        let found = tuned(&kept("tune-4.json"), &[Bytes(4096)], &[1, 8]).unwrap();
-        assert_eq!(found.target, "sim:200us");
-        assert_eq!(found.methods.len(), 1);
+        let tuned_run = tuned(&kept("tune-4.json"), &[Bytes(4096)], &[1, 8]).unwrap();
+        assert_eq!(tuned_run.target, "sim:200us");
+        assert_eq!(tuned_run.methods.len(), 1);
         for jobs in [1, 8] {
-            let method = found.method(Bytes(4096), jobs).unwrap();
+            let method = tuned_run.method(Bytes(4096), jobs).unwrap();
             assert_eq!(method.to_string(), "hybrid:uring");
         }
         let missing = tuned(&kept("tune-4.json"), &[Bytes(4096), Bytes(8192)], &[1]).unwrap_err();
@@ -136,17 +137,20 @@ mod tests {
         let file = folder.path().join("result.json");
         std::fs::write(&file, serde_json::to_string(&both).unwrap()).unwrap();
 
-        let found = tuned(folder.path(), &[Bytes(4096)], &[4, 1]).unwrap();
-        assert_eq!((&*found.target, found.methods.len()), ("sim:200us", 2));
+        let tuned_run = tuned(folder.path(), &[Bytes(4096)], &[4, 1]).unwrap();
+        assert_eq!(
+            (&*tuned_run.target, tuned_run.methods.len()),
+            ("sim:200us", 2)
+        );
         for (jobs, text) in [(1, "hybrid:uring"), (4, "poll")] {
-            let method = found.method(Bytes(4096), jobs).unwrap();
+            let method = tuned_run.method(Bytes(4096), jobs).unwrap();
             assert_eq!(method.to_string(), text);
-            assert!(found.names(Bytes(4096), method));
+            assert!(tuned_run.names(Bytes(4096), method));
         }
-        assert!(found.method(Bytes(4096), 2).is_none());
+        assert!(tuned_run.method(Bytes(4096), 2).is_none());
         let missing = tuned(&file, &[Bytes(4096)], &[1, 2]).unwrap_err();
-        let told = "no answer for --jobs 2, but for --jobs 1,4";
-        assert!(missing.contains(told), "{missing}");
+        let message = "no answer for --jobs 2, but for --jobs 1,4";
+        assert!(missing.contains(message), "{missing}");
     }
 
     #[test]

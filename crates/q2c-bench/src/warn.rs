@@ -3,7 +3,7 @@
 use super::Bench;
 use super::asked::distinct;
 use super::device;
-use super::measured::Measured;
+use super::measured::MeasuredPoint;
 use super::per_core::hidden_by;
 use super::plan::label;
 use super::trial::BenchTrial;
@@ -23,7 +23,7 @@ const WORKERS: f64 = 0.2;
 pub(super) fn warnings(
     bench: &Bench<'_>,
     cells: &[BenchCell],
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPoint<'_>],
     of_runner: &[Warning],
 ) -> Vec<Warning> {
     busy_with_others(bench.site.idle_busy_cpus, measured)
@@ -44,7 +44,7 @@ pub(super) fn warnings(
         .collect()
 }
 
-fn busy_with_others(idle_cpus: f64, measured: &[Measured<'_>]) -> Option<Warning> {
+fn busy_with_others(idle_cpus: f64, measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     let trials = || measured.iter().flat_map(|runs| &runs.trials);
     let hiding: Vec<f64> = trials().filter_map(|trial| hidden_by(trial)).collect();
     at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
@@ -69,17 +69,18 @@ fn ignored(cells: &[BenchCell]) -> Option<Warning> {
 }
 
 /// The name of an interface, and the effective mode of one of its points.
-type Named<'a> = (&'a str, &'a EffectiveMode);
+type EngineMode<'a> = (&'a str, &'a EffectiveMode);
 
-fn modes(cells: &[BenchCell]) -> Vec<Named<'_>> {
-    let each = cells.iter();
-    each.map(|cell| (cell.point.engine.as_str(), &cell.effective_mode))
+fn modes(cells: &[BenchCell]) -> Vec<EngineMode<'_>> {
+    cells
+        .iter()
+        .map(|cell| (cell.point.engine.as_str(), &cell.effective_mode))
         .collect()
 }
 
 /// Warns where polling methods of one interface asked the device and others looked at the ring
 /// while the device interrupts: nobody asked for that.
-fn two_paths(engines: &[String], modes: &[Named<'_>]) -> Vec<Warning> {
+fn two_paths(engines: &[String], modes: &[EngineMode<'_>]) -> Vec<Warning> {
     let of_engine = |engine: &String| {
         let its = modes.iter().filter(|(name, _)| name == engine);
         let ways = paths(its.map(|(_, mode)| *mode));
@@ -142,10 +143,10 @@ fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
     })
 }
 
-fn points(measured: &[Measured<'_>], holds: impl Fn(&BenchTrial) -> bool) -> Option<String> {
-    let any = |runs: &&Measured<'_>| runs.trials.iter().any(|trial| holds(trial));
-    let found = measured.iter().filter(any);
-    let labels: Vec<String> = found.map(|runs| label(&runs.point)).collect();
+fn points(measured: &[MeasuredPoint<'_>], holds: impl Fn(&BenchTrial) -> bool) -> Option<String> {
+    let any = |runs: &&MeasuredPoint<'_>| runs.trials.iter().any(|trial| holds(trial));
+    let points = measured.iter().filter(any);
+    let labels: Vec<String> = points.map(|runs| label(&runs.point)).collect();
     (!labels.is_empty()).then(|| some(&labels))
 }
 
@@ -158,7 +159,7 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
+fn stood_still(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     points(measured, |trial| trial.late_s > LATE_S).map(|names| Warning {
         id: "stood-still".to_owned(),
         found: format!("{names}: the program had no CPU for more than {LATE_S} s of a trial"),
@@ -167,7 +168,7 @@ fn stood_still(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
-fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
+fn by_workers(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     let handed_over = |trial: &BenchTrial| {
         let (sqpoll_threads, workers) = trial.helpers;
         let both = trial.job_cpu_s + trial.helper_cpu_s;
@@ -186,7 +187,7 @@ fn by_workers(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
-fn helpers_unread(measured: &[Measured<'_>]) -> Option<Warning> {
+fn helpers_unread(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     points(measured, |trial| trial.helpers_unread).map(|names| Warning {
         id: "helpers-unread".to_owned(),
         found: format!("{names}: the process's threads in /proc/self/task could not be read in a trial"),
@@ -197,7 +198,7 @@ fn helpers_unread(measured: &[Measured<'_>]) -> Option<Warning> {
     })
 }
 
-fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
+fn mismatch(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
     let off = |trial: &BenchTrial| {
         let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
         let ios = (trial.ios + beside) as f64;
@@ -220,24 +221,24 @@ fn mismatch(measured: &[Measured<'_>]) -> Option<Warning> {
 mod tests {
     use super::*;
     use q2c_policy::method::Means;
-    use q2c_result::mode::{Mode, ModeKind};
+    use q2c_result::mode::{ModeKind, WaitMode};
     use q2c_result::proof::Proof;
 
     fn mode(method: &str, kind: ModeKind, means: Means) -> EffectiveMode {
         EffectiveMode {
             asked: method.parse().unwrap(),
-            was: Mode::by(kind, Some(means)),
+            was: WaitMode::by(kind, Some(means)),
             proof: Proof::default(),
         }
     }
 
     /// Whether this warns of one point with this trial.
-    fn warns(warning: fn(&[Measured<'_>]) -> Option<Warning>, trial: &BenchTrial) -> bool {
+    fn warns(warning: fn(&[MeasuredPoint<'_>]) -> Option<Warning>, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
         let (spots, _) = spots.unwrap();
-        let measured = Measured {
+        let measured = MeasuredPoint {
             spot: &spots[0],
             point: spots[0].point.clone(),
             trials: vec![trial],
@@ -283,17 +284,17 @@ mod tests {
         let rule = "hybrid:min:70%,10ms";
         let polled = mode("poll", ModeKind::Poll, Means::IoPoll);
         let by_ring = mode(rule, ModeKind::Hybrid, Means::Ring);
-        let all = [
+        let engine_modes = [
             ("io_uring", &polled),
             ("io_uring", &by_ring),
             ("io_uring:ring", &by_ring),
             ("io_uring:iopoll", &polled),
         ];
         let engines = ["io_uring", "io_uring:ring", "io_uring:iopoll"].map(str::to_owned);
-        let told = two_paths(&engines, &all);
-        assert_eq!(told.len(), 1, "paths that were named are not told");
-        assert!(told[0].found.starts_with("io_uring: "), "{told:?}");
-        assert!(told[0].found.contains("ring, iopoll"), "{told:?}");
-        assert!(two_paths(&engines, &all[1..]).is_empty());
+        let warnings = two_paths(&engines, &engine_modes);
+        assert_eq!(warnings.len(), 1, "paths that were named are not told");
+        assert!(warnings[0].found.starts_with("io_uring: "), "{warnings:?}");
+        assert!(warnings[0].found.contains("ring, iopoll"), "{warnings:?}");
+        assert!(two_paths(&engines, &engine_modes[1..]).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use super::interface::Interface;
 use q2c_engine::EngineSpec;
 use q2c_model::Bytes;
 use q2c_policy::{KernelSleep, LaneMethod, Method};
-use q2c_steer::Steering;
+use q2c_watch::steer::Steering;
 
 /// Abilities of the device and the kernel that decide which methods exist here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Way {
 
 impl Way {
     /// Resolves `method` on `interface` at `depth`; the error says why there is no such way.
-    pub fn of(
+    pub fn resolve(
         interface: &Interface,
         method: &Method,
         depth: u16,
@@ -55,17 +55,17 @@ impl Way {
         depth: u16,
         can: Abilities,
     ) -> Result<Way, String> {
-        let found = engine.for_method(method);
-        let (carrier, waits) =
-            found.ok_or_else(|| format!("there is no {method} with {engine}"))?;
-        if let Some(why) = absent(method, &carrier, can) {
-            return Err(why);
+        let (carrier, waits) = engine
+            .for_method(method)
+            .ok_or_else(|| format!("there is no {method} with {engine}"))?;
+        if let Some(reason) = absent(method, &carrier, can) {
+            return Err(reason);
         }
         // Interrupts need no second ring that nothing is polled on.
         let asks_device = *method != Method::INTERRUPT && can.poll_with(&carrier);
         let carrier = carrier.settled(asks_device);
         match carrier.refuses(depth, &waits.build(1).remove(0)) {
-            Some(why) => Err(why),
+            Some(reason) => Err(reason),
             None => Ok(Way {
                 interface: carrier.into(),
                 waits,
@@ -85,9 +85,10 @@ impl Abilities {
     }
 
     fn poll_with(self, engine: &EngineSpec) -> bool {
-        match engine.needs_character_device() {
-            true => self.polled_commands,
-            false => self.polled_requests,
+        if engine.needs_character_device() {
+            self.polled_commands
+        } else {
+            self.polled_requests
         }
     }
 }
@@ -119,7 +120,7 @@ mod tests {
     }
 
     fn way(on: &str, method: &str, depth: u16, can: Abilities) -> Result<Way, String> {
-        Way::of(&engine(on), &method.parse().unwrap(), depth, can)
+        Way::resolve(&engine(on), &method.parse().unwrap(), depth, can)
     }
 
     const QUEUES: Abilities = Abilities {
@@ -148,16 +149,16 @@ mod tests {
             let name = on.split(':').next().unwrap();
             for (can, path) in [(QUEUES, with), (none, without)] {
                 let wanted = engine(&format!("{name}:{path}"));
-                let found = way(on, method, 1, can).unwrap().interface;
-                assert_eq!(found, wanted, "{method} on {on}");
+                let interface = way(on, method, 1, can).unwrap().interface;
+                assert_eq!(interface, wanted, "{method} on {on}");
             }
         }
         for on in ["io_uring:iopoll", "io_uring_cmd:iopoll"] {
             for method in ["poll", rule, "interrupt"] {
-                let found = way(on, method, 1, QUEUES).unwrap().interface;
-                assert_eq!(found, engine(on), "{method}");
-                let why = way(on, method, 1, none).unwrap_err();
-                assert!(why.contains("needs poll queues"), "{why}");
+                let interface = way(on, method, 1, QUEUES).unwrap().interface;
+                assert_eq!(interface, engine(on), "{method}");
+                let refusal = way(on, method, 1, none).unwrap_err();
+                assert!(refusal.contains("needs poll queues"), "{refusal}");
             }
         }
         let commands = |can| way("io_uring_cmd", "poll", 8, can).unwrap().interface;
@@ -165,8 +166,8 @@ mod tests {
         assert_eq!(commands(none), engine("io_uring_cmd:ring"));
         let spdk = way("spdk", "poll", 8, none).unwrap();
         assert_eq!(spdk.interface, Interface::Spdk);
-        let why = way("io_uring", "hybrid-uring", 1, none).unwrap_err();
-        assert!(why.contains("poll queues"), "{why}");
+        let refusal = way("io_uring", "hybrid-uring", 1, none).unwrap_err();
+        assert!(refusal.contains("poll queues"), "{refusal}");
     }
 
     #[test]
@@ -180,8 +181,8 @@ mod tests {
             ("spdk", "interrupt", 1, "polls"),
             ("pvsync2", "hybrid:mean:50%,10ms", 1, "no hybrid:mean"),
         ] {
-            let why = way(on, method, depth, QUEUES).unwrap_err();
-            assert!(why.contains(reason), "{on} {method}: {why}");
+            let refusal = way(on, method, depth, QUEUES).unwrap_err();
+            assert!(refusal.contains(reason), "{on} {method}: {refusal}");
         }
     }
 }

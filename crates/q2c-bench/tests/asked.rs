@@ -2,7 +2,7 @@
 
 use q2c_bench::BenchSettings;
 use q2c_bench::asked::{JobFileExtras, NotRunnable};
-use q2c_fio::read;
+use q2c_bench::fio::read;
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_run::arguments::from_words;
@@ -41,10 +41,10 @@ numjobs=2
 fn sections_are_points() {
     let settings = filled(TWO, "").expect("runnable");
     let points = settings.points.iter();
-    let found: Vec<_> = points
+    let points: Vec<_> = points
         .map(|p| (p.engine.as_str(), p.jobs, p.depth))
         .collect();
-    assert_eq!(found, [("libaio", 1, 32), ("io_uring", 2, 1)]);
+    assert_eq!(points, [("libaio", 1, 32), ("io_uring", 2, 1)]);
     for p in &settings.points {
         let common = (&p.method, p.bs, p.rw.as_str());
         assert_eq!(common, (&Method::INTERRUPT, Bytes(4096), "randread"));
@@ -69,7 +69,7 @@ fn options_win() {
     // An option takes the place of an option of the file that q2c does not have.
     let psync = TWO.replace("ioengine=libaio", "ioengine=psync");
     let refused = filled(&psync, "").expect_err("no psync");
-    assert!(matches!(&refused, NotRunnable::Refused(all) if all[0].line == 7));
+    assert!(matches!(&refused, NotRunnable::Refused(remarks) if remarks[0].line == 7));
     assert!(filled(&psync, "--engine libaio").is_ok());
 }
 

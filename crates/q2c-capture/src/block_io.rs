@@ -7,13 +7,13 @@
 mod counts;
 mod raw;
 
-pub use counts::{Counts, Lost, Unfinished};
+pub use counts::{BlockIoCounts, BlockIoLosses, Unfinished};
 
 use crate::error::Took;
 use crate::missing::Missing;
 use crate::object::Object;
 use crate::rings::{Drained, PATIENCE, ring_size};
-use crate::wanted::{DISKS, Wanted, has_requests, numbers};
+use crate::wanted::{CaptureFilter, DISKS, has_requests, numbers};
 use crate::{ProbeError, permission};
 use aya::EbpfLoader;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
@@ -66,9 +66,13 @@ struct Unqueued {
 
 impl BlockIo {
     /// Begins to record 1 to 8 disks.
-    pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
+    pub fn attach(
+        roots: &Roots,
+        disks: &[Disk],
+        wanted: &CaptureFilter,
+    ) -> Result<Self, ProbeError> {
         permission::check(roots)?;
-        let settings = Settings::new(disks, wanted, permission::release(roots))?;
+        let settings = BpfGlobals::new(disks, wanted, permission::release(roots))?;
         let mut object = Object::load_with(roots, OBJECT, |loader| {
             settings.set(loader);
             loader.map_max_entries("ios", wanted.in_flight.max(1));
@@ -92,7 +96,7 @@ impl BlockIo {
 
     /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
     /// When `take` fails, the record it was given is lost.
-    pub fn drain<E>(
+    pub(crate) fn drain<E>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Result<Drained, E> {
@@ -146,8 +150,8 @@ impl BlockIo {
     }
 
     /// What the recording lacks so far.
-    pub fn lost(&self) -> Result<Lost, ProbeError> {
-        Ok(Lost {
+    pub fn lost(&self) -> Result<BlockIoLosses, ProbeError> {
+        Ok(BlockIoLosses {
             counts: self.counts()?,
             missed: self.missed.or_else(|| self.object.misses()),
             unfinished: self.in_flight()?,
@@ -155,18 +159,18 @@ impl BlockIo {
     }
 
     /// The program's counts since the queueing is watched.
-    pub(crate) fn counts(&self) -> Result<Counts, ProbeError> {
+    pub(crate) fn counts(&self) -> Result<BlockIoCounts, ProbeError> {
         let map = self.object.map("counted");
         let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
         let cpus = read().map_err(|error| self.object.unread(&error))?;
-        let mut counts = Counts::of(&cpus);
+        let mut counts = BlockIoCounts::sum(&cpus);
         let until_now = counts.unqueued - self.unqueued.before;
         counts.unqueued = self.unqueued.at_end.unwrap_or(until_now);
         Ok(counts)
     }
 
     /// What the recording lacks so far, with the reasons in words.
-    pub fn missing(&self) -> Result<Missing, ProbeError> {
+    pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.lost()?;
         Ok(Missing {
             lost: lost.lost(),
@@ -177,7 +181,7 @@ impl BlockIo {
     }
 
     /// How many I/Os were seen queued and are not complete.
-    pub fn in_flight_now(&self) -> Result<u64, ProbeError> {
+    pub(crate) fn in_flight_now(&self) -> Result<u64, ProbeError> {
         let flying = self.in_flight()?;
         Ok(flying.queued + flying.requested + flying.issued)
     }
@@ -193,7 +197,7 @@ impl BlockIo {
     }
 }
 
-struct Settings {
+struct BpfGlobals {
     devices: [u32; DISKS],
     ops: u32,
     least_bytes: u32,
@@ -214,18 +218,19 @@ fn flush_sequence(release: Option<KernelVersion>) -> u32 {
     }
 }
 
-impl Settings {
+impl BpfGlobals {
     fn new(
         disks: &[Disk],
-        wanted: &Wanted,
+        wanted: &CaptureFilter,
         release: Option<KernelVersion>,
     ) -> Result<Self, ProbeError> {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
-        Ok(Settings {
+        Ok(BpfGlobals {
             devices: numbers(disks)?,
-            ops: match wanted.ops.is_empty() {
-                true => u32::MAX,
-                false => wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32),
+            ops: if wanted.ops.is_empty() {
+                u32::MAX
+            } else {
+                wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32)
             },
             least_bytes: bytes(wanted.min_size),
             most_bytes: bytes(wanted.max_size),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// dropped without an end, the thread ends the recording by itself.
 pub struct Collector<T> {
     by: CapturedBy,
-    shared: Arc<Mutex<Kept<T>>>,
+    shared: Arc<Mutex<CollectedIos<T>>>,
     following: Following<Keeping<T>>,
 }
 
@@ -38,7 +38,7 @@ impl<T> Collected<T> {
     }
 }
 
-struct Kept<T> {
+struct CollectedIos<T> {
     ios: Vec<T>,
     not_kept: u64,
 }
@@ -47,12 +47,12 @@ struct Kept<T> {
 type Keep<T> = Box<dyn FnMut(&Recorded) -> Option<T> + Send>;
 
 struct Keeping<T> {
-    shared: Arc<Mutex<Kept<T>>>,
+    shared: Arc<Mutex<CollectedIos<T>>>,
     most: usize,
     keep: Keep<T>,
 }
 
-fn kept<T>(shared: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
+fn kept<T>(shared: &Mutex<CollectedIos<T>>) -> MutexGuard<'_, CollectedIos<T>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -62,9 +62,10 @@ impl<T: Send + 'static> Gatherer for Keeping<T> {
             return;
         };
         let mut kept = kept(&self.shared);
-        match kept.ios.len() < self.most {
-            true => kept.ios.push(wanted),
-            false => kept.not_kept += 1,
+        if kept.ios.len() < self.most {
+            kept.ios.push(wanted);
+        } else {
+            kept.not_kept += 1;
         }
     }
 }
@@ -80,7 +81,7 @@ impl<T: Send + 'static> Collector<T> {
         first: impl FnOnce() + Send + 'static,
     ) -> Result<Collector<T>, ProbeError> {
         let by = recorder.by();
-        let shared = Arc::new(Mutex::new(Kept {
+        let shared = Arc::new(Mutex::new(CollectedIos {
             ios: Vec::new(),
             not_kept: 0,
         }));

@@ -12,7 +12,7 @@ use std::process;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/cpu_profile.bpf.o"));
 
 /// Samples per second of CPU time: a prime number, so that it keeps no step with timers.
-pub const HERTZ: u64 = 997;
+pub(crate) const HERTZ: u64 = 997;
 
 /// What a sample is taken by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +62,11 @@ impl CpuProfile {
             loader.override_global("wanted_pid", &pid, true);
         })?;
         let cpus = machine::online(roots);
-        let by = match object.on_cycles("sample", &cpus, HERTZ)? {
-            true => SampledBy::Cycles,
-            false => {
-                object.on_cpu_clock("sample", &cpus, HERTZ)?;
-                SampledBy::CpuClock
-            }
+        let by = if object.on_cycles("sample", &cpus, HERTZ)? {
+            SampledBy::Cycles
+        } else {
+            object.on_cpu_clock("sample", &cpus, HERTZ)?;
+            SampledBy::CpuClock
         };
         Ok(CpuProfile {
             object,
@@ -86,19 +85,23 @@ impl CpuProfile {
         let read = || {
             let samples = HashMap::<&MapData, u32, u64>::try_from(map("samples"))?;
             let stacks = StackTraceMap::try_from(map("stacks"))?;
-            let of = |(stack, samples): (u32, u64)| {
+            let stack_samples = |(stack, samples): (u32, u64)| {
                 let stack = stacks.get(&stack, 0).ok();
                 let frames = stack.iter().flat_map(|stack| stack.frames());
                 StackSamples {
                     stack: frames
-                        .filter_map(|frame| self.symbols.at(frame.ip))
+                        .filter_map(|frame| self.symbols.function_at(frame.ip))
                         .collect(),
                     samples,
                 }
             };
             Ok(CpuProfileCounts {
                 by: self.by,
-                kernel: samples.iter().filter_map(Result::ok).map(of).collect(),
+                kernel: samples
+                    .iter()
+                    .filter_map(Result::ok)
+                    .map(stack_samples)
+                    .collect(),
                 user: sum("user")?,
                 lost: sum("lost")?,
             })

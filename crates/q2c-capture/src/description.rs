@@ -43,9 +43,10 @@ impl Description {
             ("capture.bpf_refused", refused),
             ("filter", filter),
         ];
-        let facts = facts.into_iter();
-        let told = facts.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let mut facts: BTreeMap<String, String> = told.collect();
+        let mut facts: BTreeMap<String, String> = facts
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
         facts.extend(missing.facts.clone());
         facts.extend(target.disks().iter().flat_map(queue_facts));
         Description {
@@ -62,9 +63,9 @@ impl Description {
 
     /// Adds the command that ran meanwhile, and how it ended, in words.
     pub fn command(&mut self, words: &[OsString], status: Option<String>) {
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        if !words.is_empty() {
-            self.facts.insert("command".to_owned(), words.join(" "));
+        let arguments: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        if !arguments.is_empty() {
+            self.facts.insert("command".to_owned(), arguments.join(" "));
         }
         let status = status.map(|status| ("command_status".to_owned(), status));
         self.facts.extend(status);
@@ -98,12 +99,13 @@ pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<
     let map = hardware_queues(disk).map(|queues| show_hardware_queues(&queues));
     let delay = fs::read_to_string(disk.dir.join("queue/io_poll_delay")).ok();
     let delay = delay.map(|text| text.trim().to_owned());
-    let all = [
+    let facts = [
         (facts::queue_map(disk.dev), map),
         (facts::poll_delay(disk.dev), delay),
     ];
-    let all = all.into_iter();
-    all.filter_map(|(name, value)| Some((name, value?)))
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn unix_of_zero() -> Option<u64> {

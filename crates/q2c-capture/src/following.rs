@@ -22,12 +22,12 @@ pub trait Gatherer: Send + 'static {
 /// itself.
 pub struct Following<G> {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Followed<G>, ProbeError>>,
+    thread: JoinHandle<Result<EndedRecording<G>, ProbeError>>,
 }
 
 /// A recording that has ended.
 #[derive(Clone, Debug)]
-pub struct Followed<G> {
+pub struct EndedRecording<G> {
     /// What took the I/Os.
     pub gatherer: G,
     /// What the recording lacks.
@@ -56,7 +56,7 @@ impl<G: Gatherer> Following<G> {
             let begun = Instant::now();
             first();
             let ((), missing) = recorder.follow(pace, &mut gathering)?;
-            Ok(Followed {
+            Ok(EndedRecording {
                 gatherer: gathering.gatherer,
                 missing,
                 cpu_ns: thread_cpu_ns(),
@@ -69,12 +69,12 @@ impl<G: Gatherer> Following<G> {
 
     /// Whether the thread has ended by itself: the recording cannot be read any more, and
     /// [`Following::end`] tells why.
-    pub fn broken(&self) -> bool {
+    pub(crate) fn broken(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// Ends the recording. I/Os in flight get a moment to complete.
-    pub fn end(self) -> Result<Followed<G>, ProbeError> {
+    pub fn end(self) -> Result<EndedRecording<G>, ProbeError> {
         self.over.store(true, Ordering::Release);
         let ended = self.thread.join();
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -98,9 +98,10 @@ impl<G: Gatherer> Follower for Gathering<G> {
     fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
         // Without an owner nobody ends the recording any more.
         let alone = Arc::strong_count(&self.over) == 1;
-        Ok(match alone || self.over.load(Ordering::Acquire) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(LOOK),
+        Ok(if alone || self.over.load(Ordering::Acquire) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(LOOK)
         })
     }
 }

@@ -39,14 +39,14 @@ pub struct Lost {
     pub unpaired: u64,
 }
 
-/// An attached probe. [`Latency::completed`] must be called often enough that the ring (1 MiB) does
-/// not fill.
-pub struct Latency {
+/// An attached probe. [`LatencyProbe::completed`] must be called often enough that the ring (1 MiB)
+/// does not fill.
+pub struct LatencyProbe {
     object: Object,
     ring: RingBuf<MapData>,
 }
 
-impl Latency {
+impl LatencyProbe {
     /// Begins to watch a disk.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
@@ -59,7 +59,7 @@ impl Latency {
         let ring = object.ebpf.take_map("completions");
         let ring = RingBuf::try_from(ring.expect("a map of the object"));
         let ring = ring.map_err(|error| object.unread(&error))?;
-        Ok(Latency { object, ring })
+        Ok(LatencyProbe { object, ring })
     }
 
     /// Loads the probe's maps and a program, and removes them again: whether BPF can be used here

@@ -50,7 +50,7 @@ pub struct LockWaits {
 }
 
 /// The program's `struct site`: the stack, with the flags in the upper half.
-type Site = u64;
+type LockStackKey = u64;
 /// The program's `struct waited`: waits, and their time, ns.
 type Waited = [u64; 2];
 
@@ -72,15 +72,15 @@ impl LockWaits {
     pub fn read(&self) -> Result<LockWaitCounts, ProbeError> {
         let map = |name| self.object.map(name);
         let read = || {
-            let waited = HashMap::<&MapData, Site, Waited>::try_from(map("waited"))?;
+            let waited = HashMap::<&MapData, LockStackKey, Waited>::try_from(map("waited"))?;
             let stacks = StackTraceMap::try_from(map("stacks"))?;
             let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
-            let wait = |(site, [waits, ns]): (Site, Waited)| {
+            let wait = |(site, [waits, ns]): (LockStackKey, Waited)| {
                 let stack = stacks.get(&(site as u32), 0).ok();
                 let frames = stack.iter().flat_map(|stack| stack.frames());
                 LockWait {
                     stack: frames
-                        .filter_map(|frame| self.symbols.at(frame.ip))
+                        .filter_map(|frame| self.symbols.function_at(frame.ip))
                         .collect(),
                     flags: (site >> 32) as u32,
                     waits,

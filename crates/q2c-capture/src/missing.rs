@@ -23,8 +23,8 @@ impl Missing {
     pub(crate) fn and(mut self, later: Missing) -> Missing {
         self.lost += later.lost;
         self.unqueued += later.unqueued;
-        for (why, n) in later.reasons {
-            *self.reasons.entry(why).or_default() += n;
+        for (reason, n) in later.reasons {
+            *self.reasons.entry(reason).or_default() += n;
         }
         for (name, text) in later.facts {
             let number = |text: &str| text.parse::<u64>().ok();

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 /// A compiled BPF object: its maps are made, its programs are loaded and attached one by one.
 /// Dropping it removes all of them from the kernel.
-pub struct Object {
+pub(crate) struct Object {
     pub ebpf: Ebpf,
     roots: Roots,
 }
@@ -23,7 +23,7 @@ pub struct Object {
 impl Object {
     /// Makes an object's maps for one device. `callers` are the ranges of kernel code from which a
     /// sleep may begin, for programs that have a table of that name.
-    pub fn load(
+    pub(crate) fn load(
         roots: &Roots,
         bytes: &[u8],
         device: DevId,
@@ -39,7 +39,7 @@ impl Object {
     }
 
     /// Makes an object's maps. `set` sets the program's constants and the sizes of its maps first.
-    pub fn load_with<'a>(
+    pub(crate) fn load_with<'a>(
         roots: &Roots,
         bytes: &[u8],
         set: impl FnOnce(&mut EbpfLoader<'a>),
@@ -55,7 +55,11 @@ impl Object {
         })
     }
 
-    pub fn on_functions(&mut self, program: &str, functions: &[&str]) -> Result<(), ProbeError> {
+    pub(crate) fn on_functions(
+        &mut self,
+        program: &str,
+        functions: &[&str],
+    ) -> Result<(), ProbeError> {
         let what = format!("load the BPF program {program}");
         let probe: &mut KProbe = found(&mut self.ebpf, program);
         probe.load().map_err(|e| refused(&self.roots, &what, &e))?;
@@ -70,7 +74,7 @@ impl Object {
     /// Loads a program, unless it is loaded already, and puts it on a tracepoint. Returns false
     /// when the tracepoint has fewer arguments than the program reads: the kernel refuses to attach
     /// it then.
-    pub fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
+    pub(crate) fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
         let what = format!("load the BPF program {program}");
         let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
         match probe.load() {
@@ -90,19 +94,27 @@ impl Object {
 
     /// Does as [`Object::on_tracepoint`], but takes a tracepoint with fewer arguments as an error,
     /// because nothing would ever be counted.
-    pub fn on_known_tracepoint(&mut self, program: &str, point: &str) -> Result<(), ProbeError> {
-        match self.on_tracepoint(program, point)? {
-            true => Ok(()),
-            false => Err(ProbeError::Refused {
+    pub(crate) fn on_known_tracepoint(
+        &mut self,
+        program: &str,
+        point: &str,
+    ) -> Result<(), ProbeError> {
+        if self.on_tracepoint(program, point)? {
+            Ok(())
+        } else {
+            Err(ProbeError::Refused {
                 what: format!("put a probe on the tracepoint {point}"),
                 why: "it has fewer arguments than on the kernels known to q2c".to_owned(),
-            }),
+            })
         }
     }
 
     /// Loads programs that have the names of kernel functions, and puts each on the entry of its
     /// function. Returns the names that the kernel's type information has; the others are left out.
-    pub fn on_entries<'f>(&mut self, functions: &[&'f str]) -> Result<Vec<&'f str>, ProbeError> {
+    pub(crate) fn on_entries<'f>(
+        &mut self,
+        functions: &[&'f str],
+    ) -> Result<Vec<&'f str>, ProbeError> {
         let types = Btf::from_sys_fs();
         let types = types.map_err(|e| refused(&self.roots, "read the kernel's types", &e))?;
         let mut there = Vec::new();
@@ -132,7 +144,7 @@ impl Object {
 
     /// Loads a program, and runs it so often per second of cycles of each CPU. False where the
     /// processor, or its virtual machine, has no such counter.
-    pub fn on_cycles(
+    pub(crate) fn on_cycles(
         &mut self,
         program: &str,
         cpus: &[CpuId],
@@ -147,7 +159,7 @@ impl Object {
     }
 
     /// Does as [`Object::on_cycles`] by the kernel's clock of each CPU, which is always there.
-    pub fn on_cpu_clock(
+    pub(crate) fn on_cpu_clock(
         &mut self,
         program: &str,
         cpus: &[CpuId],
@@ -180,13 +192,13 @@ impl Object {
 
     /// Takes a program off its tracepoints and out of the kernel. A program that is not loaded is
     /// left alone.
-    pub fn unload(&mut self, program: &str) {
+    pub(crate) fn unload(&mut self, program: &str) {
         let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
         probe.unload().ok();
     }
 
     /// Does as [`Object::unload`] for all tracepoint programs of the object.
-    pub fn unload_all(&mut self) {
+    pub(crate) fn unload_all(&mut self) {
         for (_, program) in self.ebpf.programs_mut() {
             if let Program::RawTracePoint(probe) = program {
                 probe.unload().ok();
@@ -197,7 +209,7 @@ impl Object {
     /// How often the kernel skipped a run of one of the loaded programs, because a program was
     /// already at work on that CPU. `None` where the kernel does not count skipped runs (until
     /// Linux 5.11).
-    pub fn misses(&self) -> Option<u64> {
+    pub(crate) fn misses(&self) -> Option<u64> {
         let programs = self.ebpf.programs();
         let loaded = programs.filter_map(|(_, program)| program.fd().ok());
         let misses = loaded.map(|fd| {
@@ -209,7 +221,7 @@ impl Object {
 
     /// Puts an error into words. `what` names the attempt; a possible reason is added when
     /// permission was denied.
-    pub fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
+    pub(crate) fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
         refused(&self.roots, what, error)
     }
 
@@ -218,7 +230,7 @@ impl Object {
     }
 
     /// The error of a map that could not be read.
-    pub fn unread(&self, error: &dyn Error) -> ProbeError {
+    pub(crate) fn unread(&self, error: &dyn Error) -> ProbeError {
         refused(&self.roots, "read a map of a BPF program", error)
     }
 }
@@ -255,25 +267,25 @@ fn is_invalid(error: &std::io::Error) -> bool {
 /// Puts an error and the chain of its sources into words. A source repeats no words that are there
 /// already. When one of them is a denied permission, the possible reasons are added.
 fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
-    let mut why = error.to_string();
+    let mut reason = error.to_string();
     let mut denied = false;
     let mut next = error.source();
     while let Some(source) = next {
-        let words = source.to_string();
-        if !why.contains(&words) {
-            why += &format!(": {words}");
+        let message = source.to_string();
+        if !reason.contains(&message) {
+            reason += &format!(": {message}");
         }
         let io = source.downcast_ref::<std::io::Error>();
         denied |= io.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
         next = source.source();
     }
     if denied {
-        why += &format!(" ({})", permission::hints(roots));
+        reason += &format!(" ({})", permission::hints(roots));
     }
-    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     ProbeError::Refused {
         what: what.to_owned(),
-        why,
+        why: reason,
     }
 }
 

@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
 
 /// Fails when a capability is lacking, or when the kernel has no type information (BTF).
-pub fn check(roots: &Roots) -> Result<(), ProbeError> {
+pub(crate) fn check(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.proc("self/status");
     let status = fs::read_to_string(&path).map_err(|source| ProbeError::Read { path, source })?;
     if let Some(lacking) = lacking(&status, release(roots)) {
@@ -19,14 +19,15 @@ pub fn check(roots: &Roots) -> Result<(), ProbeError> {
         return Err(ProbeError::Capability { lacking, todo });
     }
     let types = roots.sys("kernel/btf/vmlinux");
-    match types.exists() {
-        true => Ok(()),
-        false => Err(ProbeError::NoTypes { path: types }),
+    if types.exists() {
+        Ok(())
+    } else {
+        Err(ProbeError::NoTypes { path: types })
     }
 }
 
 /// The running kernel's major and minor version; `None` when it cannot be read.
-pub fn release(roots: &Roots) -> Option<KernelVersion> {
+pub(crate) fn release(roots: &Roots) -> Option<KernelVersion> {
     let text = fs::read_to_string(roots.proc("sys/kernel/osrelease")).ok()?;
     kernel_version(text.trim())
 }
@@ -50,18 +51,18 @@ fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
 
 /// Raises the process's limit of locked memory where it may, because before Linux 5.11 the memory
 /// of BPF maps counts as locked. A refusal is ignored here; making the maps fails then.
-pub fn raise_memlock(roots: &Roots) {
+pub(crate) fn raise_memlock(roots: &Roots) {
     if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
-        let all = Rlimit {
+        let unlimited = Rlimit {
             current: None,
             maximum: None,
         };
-        setrlimit(Resource::Memlock, all).ok();
+        setrlimit(Resource::Memlock, unlimited).ok();
     }
 }
 
 /// Possible reasons why the kernel refused, in words.
-pub fn hints(roots: &Roots) -> String {
+pub(crate) fn hints(roots: &Roots) -> String {
     let mut hints = Vec::new();
     let lockdown = fs::read_to_string(roots.sys("kernel/security/lockdown")).unwrap_or_default();
     if lockdown.contains("[confidentiality]") {
@@ -99,17 +100,17 @@ mod tests {
 
     #[test]
     fn the_lacking_capability_is_named() {
-        let of = |caps: &[u32], release| lacking(&status(caps), Some(release));
-        assert_eq!(of(&[21], (5, 10)), None);
-        assert_eq!(of(&[38, 39], (5, 10)), None);
+        let lacking_with = |caps: &[u32], release| lacking(&status(caps), Some(release));
+        assert_eq!(lacking_with(&[21], (5, 10)), None);
+        assert_eq!(lacking_with(&[38, 39], (5, 10)), None);
         assert_eq!(
-            of(&[39], (5, 10)).unwrap(),
+            lacking_with(&[39], (5, 10)).unwrap(),
             "CAP_PERFMON (or CAP_SYS_ADMIN)"
         );
         let both = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
-        assert_eq!(of(&[], (6, 1)).unwrap(), both);
+        assert_eq!(lacking_with(&[], (6, 1)).unwrap(), both);
         assert_eq!(lacking("nothing here", None).unwrap(), both);
-        assert_eq!(of(&[38, 39], (5, 4)).unwrap(), "CAP_SYS_ADMIN");
+        assert_eq!(lacking_with(&[38, 39], (5, 4)).unwrap(), "CAP_SYS_ADMIN");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Recording by BPF, or by tracefs where BPF is refused or sees too little.
 
-use crate::block_io::{BlockIo, Counts};
+use crate::block_io::{BlockIo, BlockIoCounts};
 use crate::error::Took;
 use crate::tracefs::Tracefs;
-use crate::{Drained, Missing, ProbeError, Wanted};
+use crate::{CaptureFilter, Drained, Missing, ProbeError};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_result::replay::CapturedBy;
@@ -18,7 +18,7 @@ const LEAST_HIDDEN: u64 = 20;
 /// Time between two looks at what is hidden.
 const LOOK: Duration = Duration::from_secs(1);
 
-enum Kind {
+enum RecorderBackend {
     Bpf(Box<BlockIo>),
     Tracefs(Box<Tracefs>),
 }
@@ -29,7 +29,7 @@ enum Kind {
 /// fills, and ends it once. Dropping it without [`Recorder::end`] stops the recording as well; I/Os
 /// that were not handed on are lost then.
 pub struct Recorder {
-    kind: Kind,
+    kind: RecorderBackend,
     refused: Option<ProbeError>,
     other: Option<Box<Other>>,
     /// What the part by BPF lacked, in a recording that went on by tracefs.
@@ -40,9 +40,9 @@ pub struct Recorder {
 struct Other {
     roots: Roots,
     disks: Vec<Disk>,
-    wanted: Wanted,
+    wanted: CaptureFilter,
     looked: Instant,
-    first: Option<Counts>,
+    first: Option<BlockIoCounts>,
 }
 
 impl Recorder {
@@ -51,12 +51,16 @@ impl Recorder {
     pub fn attach(
         roots: &Roots,
         disks: &[Disk],
-        wanted: &Wanted,
+        wanted: &CaptureFilter,
         by: Option<CapturedBy>,
     ) -> Result<Recorder, ProbeError> {
-        let bpf = || BlockIo::attach(roots, disks, wanted).map(|probe| Kind::Bpf(Box::new(probe)));
-        let tracefs =
-            || Tracefs::attach(roots, disks, wanted).map(|probe| Kind::Tracefs(Box::new(probe)));
+        let bpf = || {
+            BlockIo::attach(roots, disks, wanted).map(|probe| RecorderBackend::Bpf(Box::new(probe)))
+        };
+        let tracefs = || {
+            Tracefs::attach(roots, disks, wanted)
+                .map(|probe| RecorderBackend::Tracefs(Box::new(probe)))
+        };
         let (kind, refused) = match by {
             Some(CapturedBy::Bpf) => (bpf()?, None),
             Some(CapturedBy::Tracefs) => (tracefs()?, None),
@@ -84,7 +88,12 @@ impl Recorder {
 
     /// Lets [`Recorder::follow`] go on by tracefs, with the same disks and I/Os, where the kernel
     /// hides many events from BPF.
-    pub fn or_on_by_tracefs(mut self, roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Recorder {
+    pub fn or_on_by_tracefs(
+        mut self,
+        roots: &Roots,
+        disks: &[Disk],
+        wanted: &CaptureFilter,
+    ) -> Recorder {
         self.other = Some(Box::new(Other {
             roots: roots.clone(),
             disks: disks.to_vec(),
@@ -100,7 +109,7 @@ impl Recorder {
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Took<(), E> {
-        let (Kind::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
+        let (RecorderBackend::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
             return Ok(Ok(()));
         };
         if other.looked.elapsed() < LOOK {
@@ -123,7 +132,7 @@ impl Recorder {
         why: ProbeError,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Took<(), E> {
-        let (Kind::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
+        let (RecorderBackend::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
             return Ok(Ok(()));
         };
         let Ok(mut tracefs) = Tracefs::attach(&other.roots, &other.disks, &other.wanted) else {
@@ -144,7 +153,7 @@ impl Recorder {
             Ok(()) => tracefs.catch_up(take)?,
             error => error,
         };
-        self.kind = Kind::Tracefs(Box::new(tracefs));
+        self.kind = RecorderBackend::Tracefs(Box::new(tracefs));
         self.refused = Some(why);
         Ok(caught)
     }
@@ -152,8 +161,8 @@ impl Recorder {
     /// The way in which this recording is made.
     pub fn by(&self) -> CapturedBy {
         match self.kind {
-            Kind::Bpf(_) => CapturedBy::Bpf,
-            Kind::Tracefs(_) => CapturedBy::Tracefs,
+            RecorderBackend::Bpf(_) => CapturedBy::Bpf,
+            RecorderBackend::Tracefs(_) => CapturedBy::Tracefs,
         }
     }
 
@@ -166,26 +175,29 @@ impl Recorder {
     /// Hands on completed I/Os that were not handed on before. [`Tracefs::drain`] holds an I/O back
     /// until those queued before it have completed. The inner error is that of `take`; the record
     /// it was given is lost.
-    pub fn drain<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<Drained, E> {
+    pub(crate) fn drain<E>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Took<Drained, E> {
         match &mut self.kind {
-            Kind::Bpf(probe) => Ok(probe.drain(take)),
-            Kind::Tracefs(probe) => probe.drain(take),
+            RecorderBackend::Bpf(probe) => Ok(probe.drain(take)),
+            RecorderBackend::Tracefs(probe) => probe.drain(take),
         }
     }
 
     /// Ends the recording and hands on the last I/Os. [`Recorder::missing`] is complete afterwards.
     pub fn end<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
         match &mut self.kind {
-            Kind::Bpf(probe) => probe.end(take),
-            Kind::Tracefs(probe) => probe.end(take),
+            RecorderBackend::Bpf(probe) => probe.end(take),
+            RecorderBackend::Tracefs(probe) => probe.end(take),
         }
     }
 
     /// What the recording lacks so far.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
         let now = match &self.kind {
-            Kind::Bpf(probe) => probe.missing(),
-            Kind::Tracefs(probe) => probe.missing(),
+            RecorderBackend::Bpf(probe) => probe.missing(),
+            RecorderBackend::Tracefs(probe) => probe.missing(),
         };
         Ok(self.before.clone().and(now?))
     }
@@ -193,8 +205,8 @@ impl Recorder {
     /// About how many I/Os are in flight now.
     pub fn in_flight(&self) -> Result<u64, ProbeError> {
         match &self.kind {
-            Kind::Bpf(probe) => probe.in_flight_now(),
-            Kind::Tracefs(probe) => Ok(probe.in_flight()),
+            RecorderBackend::Bpf(probe) => probe.in_flight_now(),
+            RecorderBackend::Tracefs(probe) => Ok(probe.in_flight()),
         }
     }
 }
@@ -202,8 +214,8 @@ impl Recorder {
 /// The error of too many I/Os of which the kernel did not show the begin or the end between two
 /// looks; `None` where they are few. A begin that was not seen says nothing where some operations
 /// are wanted alone: the empty flush of a write has another operation at its end.
-fn hidden(first: &Counts, now: &Counts, all_are_wanted: bool) -> Option<ProbeError> {
-    let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(first));
+fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_are_wanted: bool) -> Option<ProbeError> {
+    let since = |field: fn(&BlockIoCounts) -> u64| field(now).saturating_sub(field(first));
     let unqueued = since(|counts| counts.unqueued) * u64::from(all_are_wanted);
     let hidden = since(|counts| counts.unended) + unqueued;
     let ios = since(|counts| counts.records + counts.filtered) + hidden;
@@ -217,21 +229,21 @@ mod tests {
 
     #[test]
     fn too_much_is_hidden_from_one_in_a_hundred_on() {
-        let counts = |unended, unqueued, records| Counts {
+        let counts = |unended, unqueued, records| BlockIoCounts {
             records,
             unended,
             unqueued,
-            ..Counts::default()
+            ..BlockIoCounts::default()
         };
-        let told = |unended: u64, unqueued: u64, records: u64| {
+        let is_hidden = |unended: u64, unqueued: u64, records: u64| {
             let first = counts(1_000, 1_000, 10);
             let now = counts(1_000 + unended, 1_000 + unqueued, 10 + records);
-            [true, false].map(|all| hidden(&first, &now, all).is_some())
+            [true, false].map(|all_are_wanted| hidden(&first, &now, all_are_wanted).is_some())
         };
-        assert_eq!(told(115, 0, 340), [true, true]);
-        assert_eq!(told(10, 11, 1_979), [true, false]);
-        assert_eq!(told(10, 10, 1_980), [false, false]);
-        assert_eq!(told(19, 0, 20), [false, false]);
-        assert_eq!(told(0, 0, 0), [false, false]);
+        assert_eq!(is_hidden(115, 0, 340), [true, true]);
+        assert_eq!(is_hidden(10, 11, 1_979), [true, false]);
+        assert_eq!(is_hidden(10, 10, 1_980), [false, false]);
+        assert_eq!(is_hidden(19, 0, 20), [false, false]);
+        assert_eq!(is_hidden(0, 0, 0), [false, false]);
     }
 }

@@ -12,7 +12,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The result of reading the rings once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
+pub(crate) struct Drained {
     /// Records that were handed on.
     pub records: u64,
     /// About how full the fullest ring was, in percent. Near 100, records may be lost: drain more

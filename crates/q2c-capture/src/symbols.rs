@@ -7,15 +7,16 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Whether the kernel can put probes on its functions.
-pub fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
+pub(crate) fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.sys("bus/event_source/devices/kprobe/type");
-    match path.exists() {
-        true => Ok(()),
-        false => Err(ProbeError::NoKprobes { path }),
+    if path.exists() {
+        Ok(())
+    } else {
+        Err(ProbeError::NoKprobes { path })
     }
 }
 
-pub struct Symbols {
+pub(crate) struct Symbols {
     path: PathBuf,
     /// Address and name, sorted by address.
     all: Vec<(u64, String)>,
@@ -26,21 +27,25 @@ pub struct Symbols {
 impl Symbols {
     /// Reads `/proc/kallsyms`. The kernel gives all addresses as 0 to a process that may not know
     /// them.
-    pub fn read(roots: &Roots) -> Result<Symbols, ProbeError> {
+    pub(crate) fn read(roots: &Roots) -> Result<Symbols, ProbeError> {
         let path = roots.proc("kallsyms");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(source) => return Err(ProbeError::Read { path, source }),
         };
-        let mut all: Vec<(u64, String)> = text.lines().filter_map(function).collect();
-        all.sort();
+        let mut functions: Vec<(u64, String)> = text.lines().filter_map(function).collect();
+        functions.sort();
         let mut modules: Vec<(u64, String)> = text.lines().filter_map(module).collect();
         modules.sort();
-        Ok(Symbols { path, all, modules })
+        Ok(Symbols {
+            path,
+            all: functions,
+            modules,
+        })
     }
 
     /// The function that the code at this address belongs to; `None` for an address below all.
-    pub fn at(&self, address: u64) -> Option<Function> {
+    pub(crate) fn function_at(&self, address: u64) -> Option<Function> {
         let after = self.all.partition_point(|(at, _)| *at <= address);
         let (start, name) = self.all.get(after.checked_sub(1)?)?;
         let module = self.modules.binary_search_by_key(start, |(at, _)| *at);
@@ -51,32 +56,34 @@ impl Symbols {
     }
 
     /// The first of `names` that is a function of this kernel; an error when none is.
-    pub fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
-        let found = names.iter().find(|name| self.has(name));
-        found.copied().ok_or_else(|| {
-            let found =
-                "it is not there; is the kernel too old or too new, or its driver not loaded?";
-            self.missing(names, found)
+    pub(crate) fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
+        let first = names.iter().find(|name| self.has(name));
+        first.copied().ok_or_else(|| {
+            self.missing(
+                names,
+                "it is not there; is the kernel too old or too new, or its driver not loaded?",
+            )
         })
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.all.iter().any(|(_, other)| other == name)
     }
 
     /// The code ranges of the functions of these names: a function's first address, and that of the
     /// next function. Copies that the compiler made, such as `name.part.0`, count as functions of
     /// that name.
-    pub fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
+    pub(crate) fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
         let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
         let starts = self.all.iter().filter(|(_, name)| is_one(name));
         let code: Vec<[u64; 2]> = starts.filter_map(|(at, _)| self.range(*at)).collect();
-        match code.is_empty() {
-            false => Ok(code),
-            true => Err(self.missing(
+        if code.is_empty() {
+            Err(self.missing(
                 names,
                 "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG",
-            )),
+            ))
+        } else {
+            Ok(code)
         }
     }
 
@@ -97,10 +104,10 @@ impl Symbols {
 
 /// Reads a line `ffffffff81000000 T name [module]`; `None` when it is not of a function.
 fn function(line: &str) -> Option<(u64, String)> {
-    let mut words = line.split_whitespace();
-    let address = u64::from_str_radix(words.next()?, 16).ok()?;
-    let is_function = matches!(words.next()?, "t" | "T" | "w" | "W");
-    is_function.then(|| Some((address, words.next()?.to_owned())))?
+    let mut columns = line.split_whitespace();
+    let address = u64::from_str_radix(columns.next()?, 16).ok()?;
+    let is_function = matches!(columns.next()?, "t" | "T" | "w" | "W");
+    is_function.then(|| Some((address, columns.next()?.to_owned())))?
 }
 
 /// Reads the address and the module of a line that names one.
@@ -128,12 +135,12 @@ mod tests {
 
     #[test]
     fn code_ends_where_the_next_function_begins() {
-        let found = symbols(SOME).code_of(&["blk_poll", "blk_mq_poll_hybrid"]);
+        let code = symbols(SOME).code_of(&["blk_poll", "blk_mq_poll_hybrid"]);
         let wanted = [
             [0xffff_ffff_8100_0100, 0xffff_ffff_8100_0180],
             [0xffff_ffff_8100_0300, 0xffff_ffff_8100_0380],
         ];
-        assert_eq!(found.unwrap(), wanted);
+        assert_eq!(code.unwrap(), wanted);
     }
 
     #[test]
@@ -151,7 +158,7 @@ mod tests {
     fn code_belongs_to_the_function_before_it() {
         let some = symbols(SOME);
         let at = |address| {
-            let function = some.at(address)?;
+            let function = some.function_at(address)?;
             Some((function.name, function.module))
         };
         let in_kernel = |name: &str| Some((name.to_owned(), None));

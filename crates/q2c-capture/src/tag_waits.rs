@@ -50,16 +50,16 @@ pub struct TagWaitCounts {
 }
 
 /// An attached probe.
-pub struct TagWaits {
+pub struct TagWaitProbe {
     object: Object,
 }
 
 /// The program's `struct place`: the queue, with the thread in the upper half; the slice.
-type Place = [u64; 2];
+type TagWaitKey = [u64; 2];
 /// The program's `struct slept`: sleeps, and their time, ns.
 type Slept = [u64; 2];
 
-impl TagWaits {
+impl TagWaitProbe {
     /// Begins to watch the threads of this process at one disk.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
@@ -82,14 +82,14 @@ impl TagWaits {
         for (program, function) in ON {
             object.on_functions(program, &[function])?;
         }
-        Ok(TagWaits { object })
+        Ok(TagWaitProbe { object })
     }
 
     /// What was counted since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
         let map = |name| self.object.map(name);
         let read = || {
-            let counted = HashMap::<&MapData, Place, Slept>::try_from(map("counted"))?;
+            let counted = HashMap::<&MapData, TagWaitKey, Slept>::try_from(map("counted"))?;
             let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
             Ok(TagWaitCounts {
                 waits: counted.iter().filter_map(Result::ok).map(wait).collect(),
@@ -100,7 +100,7 @@ impl TagWaits {
     }
 }
 
-fn wait(([place, slice], [sleeps, ns]): (Place, Slept)) -> TagWait {
+fn wait(([place, slice], [sleeps, ns]): (TagWaitKey, Slept)) -> TagWait {
     let queue = place & 0xffff_ffff;
     TagWait {
         tid: (place >> 32) as u32,

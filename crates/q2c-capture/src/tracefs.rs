@@ -16,16 +16,16 @@ mod source;
 use crate::error::Took;
 use crate::rings::{PATIENCE, ring_size};
 use crate::wanted::numbers;
-use crate::{Drained, Missing, ProbeError, Wanted};
-use instance::{Failed, Instance};
+use crate::{CaptureFilter, Drained, Missing, ProbeError};
+use instance::{Instance, TracefsFailure};
 use q2c_host::block::Disk;
 use q2c_host::{Roots, machine};
 use q2c_sys::clock::kernel_ns;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{Counts, Matcher};
+use q2c_trace::blktrace::{Matcher, MatcherCounts};
 use q2c_trace::recording::Recorded;
 use sieve::Sieve;
-use source::{Pipes, Points, Seen};
+use source::{Pipes, Points, TracepointEvent};
 use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ const COUNTED_HERE: [&str; 5] = [
 ///
 /// Order of calls: [`Tracefs::attach`], [`Tracefs::drain`] again and again, [`Tracefs::end`] once.
 /// Afterwards [`Tracefs::missing`] is final. Dropping it removes the tracing instance.
-pub struct Tracefs {
+pub(crate) struct Tracefs {
     // Before `instance`, because fields are dropped in their order and the kernel removes an
     // instance only when its files are closed.
     pipes: Pipes,
@@ -56,10 +56,10 @@ pub struct Tracefs {
     points: Points,
     /// Matches events to I/Os; `None` after the end of the recording.
     matcher: Option<Matcher>,
-    ended: Counts,
+    ended: MatcherCounts,
     sieve: Sieve,
     /// Events that were read and not matched yet. An older event may still come from another CPU.
-    waiting: Vec<Seen>,
+    waiting: Vec<TracepointEvent>,
     gaps: u64,
     ring: u32,
     cpus: Vec<u32>,
@@ -71,12 +71,16 @@ pub struct Tracefs {
 
 impl Tracefs {
     /// Begins to record 1 to 8 disks.
-    pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
+    pub(crate) fn attach(
+        roots: &Roots,
+        disks: &[Disk],
+        wanted: &CaptureFilter,
+    ) -> Result<Self, ProbeError> {
         numbers(disks)?;
         let cpus: Vec<u32> = machine::online(roots).iter().map(|cpu| cpu.0).collect();
         let ring = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
         let instance = Instance::new(roots).map_err(refused)?;
-        let points = Points::of(&instance, disks)?;
+        let points = Points::read(&instance, disks)?;
         prepare(&instance, ring).map_err(refused)?;
         points.enable(&instance, disks).map_err(refused)?;
         let pipes = Pipes::open(&instance, &cpus)?;
@@ -86,7 +90,7 @@ impl Tracefs {
             instance,
             points,
             matcher: Some(Matcher::default()),
-            ended: Counts::default(),
+            ended: MatcherCounts::default(),
             sieve: Sieve::new(roots, wanted),
             waiting: Vec::new(),
             gaps: 0,
@@ -128,7 +132,10 @@ impl Tracefs {
     /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
     /// queued before it have completed too, and not before 100 ms have passed, after which no older
     /// event is expected. The inner error is that of `take`; the record it was given is lost.
-    pub fn drain<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<Drained, E> {
+    pub(crate) fn drain<E>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Took<Drained, E> {
         let known = kernel_ns().saturating_sub(LATE);
         self.drain_until(known, take)
     }
@@ -159,14 +166,14 @@ impl Tracefs {
             if let Some(comm) = comm {
                 sieve.name(event.pid, comm);
             }
-            waiting.push(Seen { event, after_gap });
+            waiting.push(TracepointEvent { event, after_gap });
         })
     }
 
     fn match_until(&mut self, known: u64, matched: &mut Vec<Span>) {
         // The sort is stable, so that events of one CPU and one instant keep their order.
         self.waiting.sort_by_key(|seen| seen.event.time);
-        let is_known = |seen: &Seen| seen.event.time <= known;
+        let is_known = |seen: &TracepointEvent| seen.event.time <= known;
         let ready = self.waiting.partition_point(is_known);
         let Some(matcher) = &mut self.matcher else {
             return;
@@ -195,7 +202,10 @@ impl Tracefs {
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 300 ms to
     /// complete. All remaining I/Os are handed on. The inner error is that of `take`.
-    pub fn end<E>(&mut self, mut take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
+    pub(crate) fn end<E>(
+        &mut self,
+        mut take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Took<(), E> {
         let queue = "events/block/block_bio_queue/enable";
         self.instance.write(queue, "0").map_err(refused)?;
         let begun = Instant::now();
@@ -220,21 +230,21 @@ impl Tracefs {
     }
 
     /// About how many I/Os were seen and are not complete.
-    pub fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> u64 {
         let counts = self.matcher.as_ref().map(Matcher::counts);
         counts.map_or(0, |counts| counts.ios.saturating_sub(counts.completed))
     }
 
     /// What the recording lacks so far.
-    pub fn missing(&self) -> Result<Missing, ProbeError> {
+    pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.overruns()?;
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
         let unmatched = &counts.unmatched;
         let unqueued = self.unqueued();
-        let others = unmatched.iter().map(|(why, n)| (*why, *n));
-        let others = others.filter(|(why, _)| !COUNTED_HERE.contains(why));
+        let others = unmatched.iter().map(|(reason, n)| (*reason, *n));
+        let others = others.filter(|(reason, _)| !COUNTED_HERE.contains(reason));
         let malformed = self.pipes.malformed;
-        let own = [
+        let own_reasons = [
             (
                 "process not known, as its thread was gone",
                 self.sieve.perhaps_wanted,
@@ -245,11 +255,11 @@ impl Tracefs {
             ("lost: event overwritten in the kernel's buffer", lost),
             ("malformed page of the kernel's buffer", malformed),
         ];
-        let reasons = others.chain(own).filter(|(_, n)| *n > 0);
+        let reasons = others.chain(own_reasons).filter(|(_, n)| *n > 0);
         Ok(Missing {
             lost,
             unqueued,
-            reasons: reasons.map(|(why, n)| (why.to_owned(), n)).collect(),
+            reasons: reasons.map(|(reason, n)| (reason.to_owned(), n)).collect(),
             facts: facts(counts, &self.sieve),
         })
     }
@@ -266,7 +276,7 @@ impl Tracefs {
 }
 
 /// Sets the instance's clock and buffer size, with tracing off.
-fn prepare(instance: &Instance, ring: u32) -> Result<(), Failed> {
+fn prepare(instance: &Instance, ring: u32) -> Result<(), TracefsFailure> {
     instance.write("tracing_on", "0")?;
     instance.write("trace_clock", "mono")?;
     instance.write("options/overwrite", "1")?;
@@ -281,7 +291,7 @@ fn overruns(stats: &str) -> u64 {
     lost.filter_map(|(_, n)| n.trim().parse::<u64>().ok()).sum()
 }
 
-fn facts(counts: &Counts, sieve: &Sieve) -> BTreeMap<String, String> {
+fn facts(counts: &MatcherCounts, sieve: &Sieve) -> BTreeMap<String, String> {
     let counts = [
         ("capture.filtered_out", sieve.filtered),
         ("capture.process_unread", sieve.of_unread),
@@ -296,7 +306,7 @@ fn facts(counts: &Counts, sieve: &Sieve) -> BTreeMap<String, String> {
     facts.collect()
 }
 
-fn refused(failed: Failed) -> ProbeError {
+fn refused(failed: TracefsFailure) -> ProbeError {
     ProbeError::Tracefs {
         what: failed.what,
         source: failed.source,

@@ -6,13 +6,13 @@ use q2c_model::{Bytes, DevId, Nanos, Op};
 
 /// Most disks of a recording: `DEVICES` in `probes/block_io/block_io.bpf.c`.
 pub(crate) const DISKS: usize = 8;
-/// Most I/Os in flight that a BPF recording can hold, unless [`Wanted::in_flight`] says otherwise.
-/// The kernel takes their memory at the start.
-pub const IN_FLIGHT: u32 = 1 << 16;
+/// Most I/Os in flight that a BPF recording can hold, unless [`CaptureFilter::in_flight`] says
+/// otherwise. The kernel takes their memory at the start.
+pub(crate) const IN_FLIGHT: u32 = 1 << 16;
 
 /// Which I/Os to record. The default is all I/Os.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CaptureFilter {
     /// Operations to record; empty means all.
     pub ops: Vec<Op>,
     /// Shortest I/O to record; an I/O of exactly this length is recorded.
@@ -30,9 +30,9 @@ pub struct Wanted {
     pub in_flight: u32,
 }
 
-impl Default for Wanted {
+impl Default for CaptureFilter {
     fn default() -> Self {
-        Wanted {
+        CaptureFilter {
             ops: Vec::new(),
             min_size: Bytes(0),
             max_size: Bytes(u64::from(u32::MAX)),

@@ -1,8 +1,8 @@
 //! Records on this machine, where that is permitted, and compares the counts with a known number of
 //! direct I/Os. Elsewhere each test is a counted skip.
 
-use q2c_capture::block_io::{BlockIo, Lost};
-use q2c_capture::{CapturedBy, Missing, ProbeError, Recorder, Wanted};
+use q2c_capture::block_io::{BlockIo, BlockIoLosses};
+use q2c_capture::{CaptureFilter, CapturedBy, Missing, ProbeError, Recorder};
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::{Bytes, Nanos, Op};
@@ -66,7 +66,7 @@ impl Scene {
         })
     }
 
-    fn begin(&self, test: &str, wanted: &Wanted) -> Option<BlockIo> {
+    fn begin(&self, test: &str, wanted: &CaptureFilter) -> Option<BlockIo> {
         match BlockIo::attach(&Roots::live(), std::slice::from_ref(&self.disk), wanted) {
             Ok(probe) => Some(probe),
             Err(error @ (ProbeError::Capability { .. } | ProbeError::NoTypes { .. })) => {
@@ -100,7 +100,7 @@ impl Scene {
 }
 
 /// Begins a recording by BPF.
-fn recording(test: &str, wanted: &Wanted) -> Option<(Scene, BlockIo)> {
+fn recording(test: &str, wanted: &CaptureFilter) -> Option<(Scene, BlockIo)> {
     let scene = Scene::new(test)?;
     let probe = scene.begin(test, wanted)?;
     Some((scene, probe))
@@ -112,22 +112,22 @@ fn skipped<T>(test: &str, why: &str) -> Option<T> {
 }
 
 /// Ends the recording. Returns the I/Os of this process, and what the recording lacks.
-fn ended(mut probe: BlockIo) -> (Vec<Recorded>, Lost) {
-    let mut all: Vec<Recorded> = Vec::new();
+fn ended(mut probe: BlockIo) -> (Vec<Recorded>, BlockIoLosses) {
+    let mut ios: Vec<Recorded> = Vec::new();
     let took = probe.end(|io| {
-        all.push(io);
+        ios.push(io);
         Ok::<(), ()>(())
     });
     took.expect("readable maps").expect("nothing refuses");
-    all.retain(|io| io.span.pid == std::process::id());
-    (all, probe.lost().expect("maps can be read"))
+    ios.retain(|io| io.span.pid == std::process::id());
+    (ios, probe.lost().expect("maps can be read"))
 }
 
 /// The I/Os of this process.
-fn ours() -> Wanted {
-    Wanted {
+fn ours() -> CaptureFilter {
+    CaptureFilter {
         pid: Some(std::process::id()),
-        ..Wanted::default()
+        ..CaptureFilter::default()
     }
 }
 
@@ -161,13 +161,13 @@ fn every_read_and_write_is_one_record() {
     };
     scene.read(0..500, BLOCK);
     scene.write(70);
-    let (all, lost) = ended(probe);
-    let [reads, writes] = [Op::Read, Op::Write].map(|op| number(&all, op, BLOCK));
+    let (ios, lost) = ended(probe);
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| number(&ios, op, BLOCK));
     assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
     // The kernel may skip a program at some events; the I/Os that are missing then are counted.
     let all_of_them = (reads + writes) as u64 + lost.lost();
     assert_eq!(all_of_them, 570, "{reads}, {writes}: {lost:?}");
-    for io in all.iter().filter(|io| io.span.op == Op::Read) {
+    for io in ios.iter().filter(|io| io.span.op == Op::Read) {
         let span = &io.span;
         in_order(span);
         assert_eq!((span.device, span.error), (scene.disk.dev, 0));
@@ -184,9 +184,9 @@ fn sectors_follow_the_file() {
         return;
     };
     scene.read(0..64, BLOCK);
-    let (mut all, lost) = ended(probe);
-    all.sort_by_key(|io| io.span.begin_ns);
-    let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
+    let (mut ios, lost) = ended(probe);
+    ios.sort_by_key(|io| io.span.begin_ns);
+    let sectors: Vec<u64> = ios.iter().map(|io| io.span.sector).collect();
     assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
     // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8
     // sectors further.
@@ -202,7 +202,7 @@ fn sectors_follow_the_file() {
 #[test]
 fn filters_are_in_the_kernel() {
     let test = "filters_are_in_the_kernel";
-    type Case = (fn(&mut Wanted), (usize, usize, usize));
+    type Case = (fn(&mut CaptureFilter), (usize, usize, usize));
     let Some(scene) = Scene::new(test) else {
         return;
     };
@@ -223,20 +223,24 @@ fn filters_are_in_the_kernel() {
         scene.read(0..100, BLOCK);
         scene.read(0..50, 2 * BLOCK);
         scene.write(30);
-        let (all, lost) = ended(probe);
+        let (ios, lost) = ended(probe);
         // A read of 8 KiB is two I/Os when the file system put its two blocks apart.
-        let of = |op, bytes| number(&all, op, bytes);
-        let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
-        let fits = found.0 <= expected.0 && found.1 <= expected.1 && found.2 <= expected.2;
-        let missing = expected.0 + expected.1 + expected.2 - found.0 - found.1 - found.2;
+        let count = |op, bytes| number(&ios, op, bytes);
+        let counts = (
+            count(Op::Read, 4096),
+            count(Op::Read, 8192),
+            count(Op::Write, 4096),
+        );
+        let fits = counts.0 <= expected.0 && counts.1 <= expected.1 && counts.2 <= expected.2;
+        let missing = expected.0 + expected.1 + expected.2 - counts.0 - counts.1 - counts.2;
         assert!(
             fits && missing as u64 <= lost.lost(),
-            "{wanted:?}: {found:?}, expected {expected:?}: {lost:?}"
+            "{wanted:?}: {counts:?}, expected {expected:?}: {lost:?}"
         );
     }
-    let other = Wanted {
+    let other = CaptureFilter {
         pid: Some(1),
-        ..Wanted::default()
+        ..CaptureFilter::default()
     };
     let Some(probe) = scene.begin(test, &other) else {
         return;
@@ -255,17 +259,17 @@ fn what_is_lost_is_counted() {
         return;
     };
     scene.read(0..400, BLOCK);
-    let (all, lost) = ended(probe);
+    let (ios, lost) = ended(probe);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
-    assert!(!all.is_empty() && all.len() <= 30 * cpus, "{}", all.len());
+    assert!(!ios.is_empty() && ios.len() <= 30 * cpus, "{}", ios.len());
     assert!(lost.counts.ring_full > 0, "{lost:?}");
-    assert_eq!(all.len() as u64 + lost.lost(), 400, "{lost:?}");
+    assert_eq!(ios.len() as u64 + lost.lost(), 400, "{lost:?}");
     assert_eq!(lost.reasons()["lost: ring full"], lost.counts.ring_full);
 }
 
 /// Begins a recording by tracefs; `None` when the test is skipped because tracefs cannot be used
 /// here.
-fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
+fn by_tracefs(scene: &Scene, test: &str, wanted: &CaptureFilter) -> Option<Recorder> {
     let disks = std::slice::from_ref(&scene.disk);
     match Recorder::attach(&Roots::live(), disks, wanted, Some(CapturedBy::Tracefs)) {
         Ok(recorder) => Some(recorder),
@@ -275,15 +279,15 @@ fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
 }
 
 fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
-    let mut all: Vec<Recorded> = Vec::new();
+    let mut ios: Vec<Recorded> = Vec::new();
     let took = recorder.end(|io| {
-        all.push(io);
+        ios.push(io);
         Ok::<(), ()>(())
     });
     took.expect("readable buffers").expect("nothing refuses");
     let missing = recorder.missing().expect("the counts can be read");
-    all.sort_by_key(|io| io.span.begin_ns);
-    (all, missing)
+    ios.sort_by_key(|io| io.span.begin_ns);
+    (ios, missing)
 }
 
 /// Number of tracing instances that this process has made and not removed.
@@ -312,12 +316,12 @@ fn tracefs_has_every_read_and_write() {
     assert!(instances() > 0);
     scene.read(0..500, BLOCK);
     scene.write(70);
-    let (all, missing) = all_of(recorder);
+    let (ios, missing) = all_of(recorder);
     assert_eq!(instances(), 0);
-    let found = [Op::Read, Op::Write].map(|op| number(&all, op, BLOCK));
-    let whole = found == [500, 70];
-    assert!(whole || missing.lost > 0, "{found:?}: {missing:?}");
-    for io in all.iter().filter(|io| io.span.op == Op::Read) {
+    let counts = [Op::Read, Op::Write].map(|op| number(&ios, op, BLOCK));
+    let whole = counts == [500, 70];
+    assert!(whole || missing.lost > 0, "{counts:?}: {missing:?}");
+    for io in ios.iter().filter(|io| io.span.op == Op::Read) {
         in_order(&io.span);
         assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
         assert_eq!((io.span.hctx, io.span.tag), (NONE_32, NONE_32));
@@ -340,11 +344,11 @@ fn what_tracefs_loses_is_counted() {
         return;
     };
     scene.read(0..2000, BLOCK);
-    let (all, missing) = all_of(recorder);
-    assert!(!all.is_empty() && all.len() < 2000, "{}", all.len());
+    let (ios, missing) = all_of(recorder);
+    assert!(!ios.is_empty() && ios.len() < 2000, "{}", ios.len());
     // Each missing read lost at least its Q or its C.
     let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
-    let read = all.len() as u64;
+    let read = ios.len() as u64;
     assert!(lost >= 2000 - read, "{read}: {missing:?}");
     assert_eq!(missing.lost, lost);
 }
@@ -366,15 +370,15 @@ fn both_ways_agree() {
     };
     scene.read(0..200, BLOCK);
     let (other, missing) = all_of(recorder);
-    let (mut all, lost) = ended(probe);
-    all.sort_by_key(|io| io.span.begin_ns);
+    let (mut ios, lost) = ended(probe);
+    ios.sort_by_key(|io| io.span.begin_ns);
     assert!(other.len() == 200 || missing.lost > 0, "{missing:?}");
-    assert_eq!(all.len() as u64 + lost.lost(), 200, "{lost:?}");
-    if all.len() != other.len() {
+    assert_eq!(ios.len() as u64 + lost.lost(), 200, "{lost:?}");
+    if ios.len() != other.len() {
         return;
     }
     let mut apart: Vec<u64> = Vec::new();
-    for (one, two) in all.iter().zip(&other) {
+    for (one, two) in ios.iter().zip(&other) {
         let (one, two) = (&one.span, &two.span);
         let what = |span: &Span| (span.sector, span.bytes, span.pid, span.op, span.flags);
         assert_eq!(what(one), what(two));
@@ -405,7 +409,7 @@ fn a_recording_goes_on_by_tracefs() {
     };
     let mut recorder = recorder.or_on_by_tracefs(&roots, disks, &wanted);
     let mut first: Vec<Recorded> = Vec::new();
-    let why = ProbeError::Hidden { hidden: 1, ios: 2 };
+    let reason = ProbeError::Hidden { hidden: 1, ios: 2 };
     let over = AtomicBool::new(false);
     let reads = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -417,7 +421,7 @@ fn a_recording_goes_on_by_tracefs() {
             reads
         });
         std::thread::sleep(Duration::from_millis(100));
-        let gone = recorder.go_on_by_tracefs(why, |io| {
+        let gone = recorder.go_on_by_tracefs(reason, |io| {
             first.push(io);
             Ok::<(), ()>(())
         });
@@ -435,9 +439,12 @@ fn a_recording_goes_on_by_tracefs() {
     };
     let (second, missing) = all_of(recorder);
     assert!(!first.is_empty() && !second.is_empty(), "{reads} reads");
-    let found = (first.len() + second.len()) as u64;
-    let whole = found.abs_diff(reads) <= 1;
-    assert!(whole || missing.lost > 0, "{found} of {reads}: {missing:?}");
+    let recorded = (first.len() + second.len()) as u64;
+    let whole = recorded.abs_diff(reads) <= 1;
+    assert!(
+        whole || missing.lost > 0,
+        "{recorded} of {reads}: {missing:?}"
+    );
     let last = first.iter().map(|io| io.span.begin_ns).max();
     assert!(last < second.iter().map(|io| io.span.begin_ns).min());
 }
@@ -452,28 +459,28 @@ fn what_completes_outside_the_recording_is_not_counted() {
         return;
     };
     let size = 3 * BLOCK;
-    let wanted = Wanted {
+    let wanted = CaptureFilter {
         ops: vec![Op::Read],
         min_size: Bytes(size as u64),
         max_size: Bytes(size as u64),
-        ..Wanted::default()
+        ..CaptureFilter::default()
     };
     let stop = AtomicBool::new(false);
-    let told = std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 scene.read(0..20, size);
             }
         });
-        let told = scene.begin(test, &wanted).map(|probe| {
+        let outcome = scene.begin(test, &wanted).map(|probe| {
             std::thread::sleep(Duration::from_millis(300));
             ended(probe)
         });
         stop.store(true, Ordering::Relaxed);
-        told
+        outcome
     });
-    let Some((all, lost)) = told else { return };
-    assert!(all.len() > 20, "{} reads, {lost:?}", all.len());
+    let Some((ios, lost)) = outcome else { return };
+    assert!(ios.len() > 20, "{} reads, {lost:?}", ios.len());
     assert!(lost.counts.unqueued <= 2, "{lost:?}");
 }
 
@@ -484,7 +491,7 @@ fn disks_without_a_number_are_refused() {
         dev: q2c_model::DevId::default(),
         dir: Path::new("/sys").to_owned(),
     };
-    match BlockIo::attach(&Roots::live(), &[none], &Wanted::default()) {
+    match BlockIo::attach(&Roots::live(), &[none], &CaptureFilter::default()) {
         Err(ProbeError::Disks { names }) => assert_eq!(names, "nvme0c0n1"),
         Err(error) => q2c_testkit::skip("disks_without_a_number_are_refused", &error.to_string()),
         Ok(_) => panic!("a disk without a number was taken"),

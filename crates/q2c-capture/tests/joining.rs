@@ -11,11 +11,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// A record: times of Q, G, D and C, sector, bytes, and 1 for a part of a split.
-type Record = [u64; 7];
+type JoinedRecord = [u64; 7];
 
 /// I/Os that are in no record, by reason.
 #[derive(Debug, Default, PartialEq)]
-struct Missing {
+struct MissingIos {
     unqueued: u64,
     /// The end was not seen: found out when the bio was queued again, or at the end.
     unended: u64,
@@ -23,10 +23,10 @@ struct Missing {
     no_room: u64,
 }
 
-fn records(program: &Path, script: &str) -> (Vec<Record>, Missing) {
+fn records(program: &Path, script: &str) -> (Vec<JoinedRecord>, MissingIos) {
     let text = scripted::said(program, script);
     let mut records = Vec::new();
-    let mut missing = Missing::default();
+    let mut missing = MissingIos::default();
     for line in text.lines() {
         let (what, numbers) = line.split_once(' ').expect("a word and numbers");
         let numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
@@ -35,7 +35,7 @@ fn records(program: &Path, script: &str) -> (Vec<Record>, Missing) {
             "record" => records.push(numbers),
             "counts" => {
                 let [unqueued, unended, refused, table, ring, queued, given] = numbers;
-                missing = Missing {
+                missing = MissingIos {
                     unqueued,
                     unended: unended + given,
                     refused: refused + queued,
@@ -64,11 +64,11 @@ impl Dice {
 
 /// A request on its way: its number, its bio, the bio that it was split from, and what its record
 /// must hold.
-struct Request {
+struct ModelRequest {
     number: usize,
     bio: usize,
     whole: usize,
-    record: Record,
+    record: JoinedRecord,
 }
 
 /// A block layer that tells of I/Os as Linux does.
@@ -81,9 +81,9 @@ struct Model {
     free_requests: Vec<usize>,
     /// By address of a whole bio: its parts that are not complete. It is free when all are.
     left: Vec<u64>,
-    flying: VecDeque<Request>,
-    records: Vec<Record>,
-    missing: Missing,
+    flying: VecDeque<ModelRequest>,
+    records: Vec<JoinedRecord>,
+    missing: MissingIos,
 }
 
 const BLOCK: u64 = 64 << 10;
@@ -99,7 +99,7 @@ impl Model {
             left: vec![0; 301],
             flying: VecDeque::new(),
             records: Vec::new(),
-            missing: Missing::default(),
+            missing: MissingIos::default(),
         }
     }
 
@@ -140,7 +140,7 @@ impl Model {
         }
     }
 
-    fn issues(&mut self, bio: usize, whole: usize, mut record: Record) {
+    fn issues(&mut self, bio: usize, whole: usize, mut record: JoinedRecord) {
         let number = self.free_requests.pop().expect("a request");
         record[1] = self.tells(&format!("getrq {bio} {number}"));
         record[2] = self.tells(&format!("issue {number}"));
@@ -148,7 +148,7 @@ impl Model {
             self.tells(&format!("requeue {number}"));
             record[2] = self.tells(&format!("issue {number}"));
         }
-        self.flying.push_back(Request {
+        self.flying.push_back(ModelRequest {
             number,
             bio,
             whole,
@@ -180,7 +180,7 @@ impl Model {
         }
     }
 
-    fn ran(mut self, ios: u64) -> (String, Vec<Record>, Missing) {
+    fn ran(mut self, ios: u64) -> (String, Vec<JoinedRecord>, MissingIos) {
         for _ in 0..ios {
             self.submits();
             while self.flying.len() as u64 > self.dice.below(64) {
@@ -202,8 +202,8 @@ fn every_io_is_a_record_or_has_its_reason() {
     for seed in 0..20 {
         let (script, wanted, missing) = Model::new(seed).ran(300);
         assert!(missing.unended > 0 && missing.refused > 0);
-        let found = records(&program, &script);
-        assert_eq!(found, (wanted, missing), "seed {seed}");
+        let joined = records(&program, &script);
+        assert_eq!(joined, (wanted, missing), "seed {seed}");
     }
 }
 
@@ -216,9 +216,9 @@ fn refused_and_queued_again_at_the_same_address() {
     let script = "queue 1 100 131072\nrefuse 1\nqueue 1 100 131072\nsplit 2 1 65536\n\
         getrq 2 1\nissue 1\ngetrq 1 2\nissue 2\ncomplete 2\ncomplete 1";
     let whole = [[3, 5, 6, 10, 100, 65_536, 1], [3, 7, 8, 9, 228, 65_536, 1]];
-    let missing = Missing {
+    let missing = MissingIos {
         refused: 1,
-        ..Missing::default()
+        ..MissingIos::default()
     };
     assert_eq!(records(&program, script), (whole.to_vec(), missing));
 }
@@ -231,14 +231,14 @@ fn merged_and_not_seen_to_end() {
     let program = scripted::program(folder.path(), "joining");
     let script = "queue 1 100 4096\ngetrq 1 1\nqueue 2 108 4096\nmerge 2 1\nissue 1\nrequeue 1\nissue 1\n\
         complete 1\nqueue 2 0 4096\ngetrq 2 1\nissue 1\nhidden 1\nqueue 2 8 4096\ngetrq 2 1\nissue 1\ncomplete 1";
-    let all = [
+    let expected = [
         [1, 2, 7, 8, 100, 4096, 0],
         [3, 4, 7, 8, 108, 4096, 0],
         [13, 14, 15, 16, 8, 4096, 0],
     ];
-    let missing = Missing {
+    let missing = MissingIos {
         unended: 1,
-        ..Missing::default()
+        ..MissingIos::default()
     };
-    assert_eq!(records(&program, script), (all.to_vec(), missing));
+    assert_eq!(records(&program, script), (expected.to_vec(), missing));
 }

@@ -3,7 +3,7 @@
 
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::KernelHybrid;
-use q2c_capture::latency::Latency;
+use q2c_capture::latency::LatencyProbe;
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::Op;
@@ -20,8 +20,8 @@ fn disk(test: &str, folder: &Path) -> Option<Disk> {
     match of_path(&Roots::live(), folder) {
         Ok(target_disk) if target_disk.below.is_empty() => return Some(target_disk.disk),
         Ok(target_disk) => {
-            let why = format!("{} stands on other disks", target_disk.disk.name);
-            q2c_testkit::skip(test, &why);
+            let reason = format!("{} stands on other disks", target_disk.disk.name);
+            q2c_testkit::skip(test, &reason);
         }
         Err(error) => q2c_testkit::skip(test, &error.to_string()),
     }
@@ -47,7 +47,7 @@ fn latencies_of_what_was_written() {
     let Some(disk) = disk(test, folder.path()) else {
         return;
     };
-    let mut probe = match Latency::attach(&Roots::live(), &disk) {
+    let mut probe = match LatencyProbe::attach(&Roots::live(), &disk) {
         Ok(probe) => probe,
         Err(error @ (ProbeError::Capability { .. } | ProbeError::NoTypes { .. })) => {
             return q2c_testkit::skip(test, &error.to_string());

@@ -1,7 +1,7 @@
 //! The result of a replay on one site.
 
 use super::trial::median;
-use super::{Ran, Variant, words};
+use super::{ReplayTrials, Variant, words};
 use q2c_host::target::never_written;
 use q2c_host::{Roots, cpu_time, machine};
 use q2c_model::lost::BY_TRACEFS;
@@ -79,15 +79,15 @@ impl RunStart {
 }
 
 /// The result of a variant on its one site, which shows its median trial; `None` without one.
-pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &Ran) -> Option<ReplayResult> {
+pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &ReplayTrials) -> Option<ReplayResult> {
     let site = variant.sites.first()?;
     let facts = variant.facts;
-    let (trials, failures) = ran.of(&variant.key(site));
+    let (trials, failures) = ran.cell_outcomes(&variant.key(site));
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings: Vec<Warning> = busy_at_rest(&start.begin).into_iter().collect();
     warnings.extend(site.facts.iter().filter_map(never_written));
     warnings.extend(of_trial(facts, &shown));
-    warnings.extend(failures.iter().map(|why| failed(why)));
+    warnings.extend(failures.iter().map(|reason| failed(reason)));
     let left_out: Vec<Warning> = ran.left_out().collect();
     let asked = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
     warnings.extend(left_out);
@@ -113,9 +113,9 @@ pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
     cpu_time::busy_before(begin.busy_cpus?, "replayed", MEANS)
 }
 
-fn failed(why: &str) -> Warning {
-    let found = format!("a trial {why}");
-    Warning::new("trial-failed", found, "it is not among the figures", "")
+fn failed(reason: &str) -> Warning {
+    let finding = format!("a trial {reason}");
+    Warning::new("trial-failed", finding, "it is not among the figures", "")
 }
 
 pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
@@ -163,7 +163,8 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
         ),
     ];
     let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
-    let counted = counted.map(|(_, id, found, means, todo)| Warning::new(id, found, means, todo));
+    let counted =
+        counted.map(|(_, id, finding, means, todo)| Warning::new(id, finding, means, todo));
     changes.chain(counted).chain(capture_lost(trial)).collect()
 }
 
@@ -175,9 +176,9 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
         _ => format!("with --capture {BY_TRACEFS}, or go by the sum of U2C, which has all"),
     };
     let ios = trial.q2c_ios;
-    let found = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
+    let finding = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
     let means = "the sum is too low by these";
-    (lost > 0).then(|| Warning::new("capture-lost", found, means, &todo))
+    (lost > 0).then(|| Warning::new("capture-lost", finding, means, &todo))
 }
 
 /// `None` for changes by which the device does no less work than the trace asks for.
@@ -197,9 +198,9 @@ fn less_work(change: Change, count: u64) -> Option<Warning> {
         other if other.is_less_work() => LEFT_OUT,
         _ => return None,
     };
-    let found = format!("{count} {}", change.text());
+    let finding = format!("{count} {}", change.text());
     let means = "the device does less work than the trace asks for";
-    Some(Warning::new(id, found, means, todo))
+    Some(Warning::new(id, finding, means, todo))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Captures the block layer during a replay, for the sum of Q2C of this process's I/Os.
 
 use super::{CaptureWish, OpenSite, ReplaySite};
-use q2c_capture::{CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder, Wanted};
+use q2c_capture::{CaptureFilter, CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::Fault;
+use q2c_model::stats::Histogram;
 use q2c_result::Exit;
 use q2c_result::compare::NotCaptured;
-use q2c_stats::Histogram;
 use q2c_trace::recording::Recorded;
 use q2c_trace::{WholeIo, Wholes};
 use std::time::Duration;
@@ -43,10 +43,10 @@ pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result
 }
 
 fn no_disk(name: &str) -> Fault {
-    let why = format!(
+    let message = format!(
         "capture the block layer: no disk of the kernel lies under {name}; leave --capture and --by out"
     );
-    Fault::new(Exit::Usage, why)
+    Fault::new(Exit::Usage, message)
 }
 
 fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
@@ -58,16 +58,16 @@ fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
     Some(NotCaptured::Refused(format!("failed to {error}")))
 }
 
-fn own() -> Wanted {
-    Wanted {
+fn own() -> CaptureFilter {
+    CaptureFilter {
         pid: Some(std::process::id()),
-        ..Wanted::default()
+        ..CaptureFilter::default()
     }
 }
 
 /// The figures of a finished capture; an I/O is what was queued, with all its parts.
 #[derive(Default)]
-pub struct Captured {
+pub(crate) struct Captured {
     /// The means; `None` before the recorder is attached.
     pub by: Option<CapturedBy>,
     /// Q2C of the I/Os.
@@ -114,22 +114,22 @@ impl Gatherer for Summing {
 }
 
 /// A running capture, read by a thread of its own.
-pub struct Capture {
+pub(crate) struct ReplayCapture {
     by: CapturedBy,
     following: Following<Summing>,
 }
 
-impl Capture {
+impl ReplayCapture {
     /// Begins to capture the I/Os that this process queues on these disks.
-    pub fn begin(
+    pub(crate) fn begin(
         roots: &Roots,
         disks: &[Disk],
         by: Option<CapturedBy>,
-        plan: &q2c_replay::Plan,
-    ) -> Result<Capture, ProbeError> {
+        plan: &q2c_replay::ReplayPlan,
+    ) -> Result<ReplayCapture, ProbeError> {
         let recorder = Recorder::attach(roots, disks, &own(), by)?;
         let plan = plan.clone();
-        Ok(Capture {
+        Ok(ReplayCapture {
             by: recorder.by(),
             following: Following::begin(recorder, PACE, Summing::default(), move || {
                 q2c_replay::leave(&plan);
@@ -138,7 +138,7 @@ impl Capture {
     }
 
     /// Ends the capture. I/Os in flight get a moment to complete.
-    pub fn end(self) -> Result<Captured, ProbeError> {
+    pub(crate) fn end(self) -> Result<Captured, ProbeError> {
         let ended = self.following.end()?;
         Ok(Captured {
             by: Some(self.by),
@@ -165,7 +165,7 @@ mod tests {
                 begin_ns: begin_us * 1000,
                 end_ns: end_us * 1000,
                 flags,
-                ..Span::of(&bare)
+                ..Span::from_record(&bare)
             },
             key: 1,
             lead: 0,

@@ -4,9 +4,10 @@
 use super::answer::{RunStart, busy_at_rest, of_trial};
 use super::trial::median;
 use super::verdict::{different_work, reads_only, verdict};
-use super::{Ran, ReplaySite, Variant};
+use super::{ReplaySite, ReplayTrials, Variant};
 use q2c_host::machine;
 use q2c_host::target::never_written;
+use q2c_model::stats::{Interval, Ratio, ratio_of_medians};
 use q2c_result::Warning;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, CompareResult, Comparison, DeviceRun, NotCaptured, Overall,
@@ -14,7 +15,6 @@ use q2c_result::compare::{
 };
 use q2c_result::replay::ReplayTrial;
 use q2c_run::runner::End;
-use q2c_stats::{Interval, Ratio, ratio_of_medians};
 use std::cmp::Ordering;
 
 /// Medians that differ by at most this share count as equal, however narrow the interval.
@@ -33,17 +33,22 @@ pub struct Compared<'a> {
 /// The result of all variants; `not_captured` says why nothing was captured.
 pub fn compare(
     all: &[Compared<'_>],
-    ran: &Ran,
+    ran: &ReplayTrials,
     not_captured: Option<&NotCaptured>,
 ) -> CompareResult {
-    let comparisons = all.iter().map(|of| comparison(of, ran, not_captured));
-    let comparisons: Vec<Comparison> = comparisons.collect();
+    let comparisons: Vec<Comparison> = all
+        .iter()
+        .map(|compared| comparison(compared, ran, not_captured))
+        .collect();
     let start = all.first().map(|compared| &compared.start);
     let busy = start.and_then(|start| busy_at_rest(&start.begin));
     let mut warned: Vec<Warning> = busy.into_iter().collect();
-    let sites = all.first().into_iter().flat_map(|of| &of.variant.sites);
+    let sites = all
+        .first()
+        .into_iter()
+        .flat_map(|compared| &compared.variant.sites);
     warned.extend(sites.flat_map(|site| &site.facts).filter_map(never_written));
-    warned.extend(named(of_shown(all, &comparisons)));
+    warned.extend(merge_warnings(of_shown(all, &comparisons)));
     warned.extend(ran.left_out());
     CompareResult {
         schema: SCHEMA.to_owned(),
@@ -63,16 +68,17 @@ fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Ve
         let variant = compared.variant;
         let runs = variant.sites.iter().zip(&comparison.devices);
         let shown = runs.filter_map(|(site, run)| Some((site, run.shown.as_ref()?)));
-        let told = shown.map(|(site, trial)| (variant.key(site), of_trial(variant.facts, trial)));
-        told.collect::<Vec<_>>()
+        shown
+            .map(|(site, trial)| (variant.key(site), of_trial(variant.facts, trial)))
+            .collect::<Vec<_>>()
     };
     all.iter().zip(comparisons).flat_map(of_one).collect()
 }
 
 /// Each kind of warning once. What was found for some trials alone is told with their names.
-fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
-    let all = trials.len();
-    let mut kinds: Vec<(Warning, Vec<Found>)> = Vec::new();
+fn merge_warnings(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
+    let trial_count = trials.len();
+    let mut kinds: Vec<(Warning, Vec<TrialFinding>)> = Vec::new();
     for (key, warnings) in trials {
         for warning in warnings {
             let kind = kinds
@@ -85,29 +91,33 @@ fn named(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
             let of_kind = &mut kinds[at].1;
             match of_kind.iter_mut().find(|known| known.what == warning.found) {
                 Some(known) => known.whose.push(key.clone()),
-                None => of_kind.push(Found {
+                None => of_kind.push(TrialFinding {
                     what: warning.found,
                     whose: vec![key.clone()],
                 }),
             }
         }
     }
-    let worded = |(warning, found): (Warning, Vec<Found>)| {
-        let each = found.into_iter().map(|found| found.of(all));
-        let found = each.collect::<Vec<String>>().join("; ");
-        Warning { found, ..warning }
+    let worded = |(warning, findings): (Warning, Vec<TrialFinding>)| {
+        let texts = findings
+            .into_iter()
+            .map(|finding| finding.text(trial_count));
+        Warning {
+            found: texts.collect::<Vec<String>>().join("; "),
+            ..warning
+        }
     };
     kinds.into_iter().map(worded).collect()
 }
 
-struct Found {
+struct TrialFinding {
     what: String,
     whose: Vec<String>,
 }
 
-impl Found {
-    fn of(self, all: usize) -> String {
-        if self.whose.len() == all {
+impl TrialFinding {
+    fn text(self, trial_count: usize) -> String {
+        if self.whose.len() == trial_count {
             return self.what;
         }
         format!("{}: {}", self.whose.join(" and "), self.what)
@@ -120,7 +130,7 @@ fn is_alike(a: &Warning, b: &Warning) -> bool {
 
 fn comparison(
     compared: &Compared<'_>,
-    ran: &Ran,
+    ran: &ReplayTrials,
     not_captured: Option<&NotCaptured>,
 ) -> Comparison {
     let Compared {
@@ -138,7 +148,7 @@ fn comparison(
     };
     let separations = separations(&runs, sum, start.job.seed);
     let facts = variant.facts;
-    let found = verdict(&start.job, facts, &runs, &separations, sum, not_captured);
+    let findings = verdict(&start.job, facts, &runs, &separations, sum, not_captured);
     let reads_only = reads_only(&start.job, &runs, profile.as_ref());
     Comparison {
         job: start.job.clone(),
@@ -147,7 +157,7 @@ fn comparison(
         devices: runs.into_iter().map(slim).collect(),
         sum,
         separations,
-        verdict: reads_only.into_iter().chain(found).collect(),
+        verdict: reads_only.into_iter().chain(findings).collect(),
     }
 }
 
@@ -196,12 +206,12 @@ fn answer(comparison: &Comparison, at: usize) -> Option<Ordering> {
     same_work.then_some(answer)
 }
 
-fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &Ran) -> DeviceRun {
-    let (trials, failures) = ran.of(&variant.key(site));
+fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &ReplayTrials) -> DeviceRun {
+    let (trials, failures) = ran.cell_outcomes(&variant.key(site));
     let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
     let interval = |number: fn(&ReplayTrial) -> f64| {
         let numbers: Vec<f64> = valid.iter().map(|trial| number(trial)).collect();
-        Interval::of(&numbers)
+        Interval::from_samples(&numbers)
     };
     let q2c: Option<Vec<f64>> = valid.iter().map(|trial| trial.sum_q2c_s).collect();
     let q2c = q2c.filter(|sums| !sums.is_empty());
@@ -212,7 +222,7 @@ fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &Ran) -> DeviceRun {
         completion_s: interval(|trial| trial.completion_s),
         sum_u2c_s: interval(|trial| trial.sum_u2c_s),
         sum_u2c_intended_s: interval(|trial| trial.sum_u2c_intended_s),
-        sum_q2c_s: q2c.map(|sums| Interval::of(&sums)),
+        sum_q2c_s: q2c.map(|sums| Interval::from_samples(&sums)),
         saturated: 2 * saturated > valid.len(),
         shown: shown.filter(|trial| trial.valid).cloned(),
         trials,

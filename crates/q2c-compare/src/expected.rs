@@ -10,8 +10,8 @@ const AROUND_S: f64 = 0.03;
 
 impl Variant<'_> {
     /// Expected length of a trial, seconds, on a device as fast as the recorded one.
-    pub fn expected_s(&self) -> f64 {
-        let whole = self.facts.whole().as_secs_f64();
+    pub(crate) fn expected_s(&self) -> f64 {
+        let whole = self.facts.time_to_last_end().as_secs_f64();
         let replayed = match self.plan.mode {
             Mode::Timed { speed } => whole / speed,
             Mode::Outstanding {
@@ -30,9 +30,9 @@ impl Replaying<'_> {
     pub fn beyond_estimate(&self) -> Vec<String> {
         let each_s = |variant: &Variant<'_>| variant.expected_s() * variant.sites.len() as f64;
         let all_s = self.variants.iter().map(each_s).sum::<f64>() * f64::from(self.trials);
-        let mut told = Vec::new();
+        let mut sentences = Vec::new();
         if self.repeats > 0 {
-            told.push(format!(
+            sentences.push(format!(
                 "at most {} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
                  repeated, {} times at most",
                 spoken(all_s * f64::from(1 + self.repeats)),
@@ -40,21 +40,21 @@ impl Replaying<'_> {
             ));
         }
         if let Some(written) = self.written() {
-            told.push(format!(
+            sentences.push(format!(
                 "the targets are written before each trial, {written} in all where none is repeated: that time comes on top"
             ));
         }
-        told
+        sentences
     }
 
     fn written(&self) -> Option<Bytes> {
         let precondition = self.precondition?;
         let sites = self.variants.iter().flat_map(|variant| &variant.sites);
         let targets = sites.flat_map(|site| &site.targets);
-        let each: u64 = targets
+        let bytes_per_trial: u64 = targets
             .map(|target| precondition.bytes(target.size).0)
             .sum();
-        Some(Bytes(each.saturating_mul(self.trials.into())))
+        Some(Bytes(bytes_per_trial.saturating_mul(self.trials.into())))
     }
 }
 

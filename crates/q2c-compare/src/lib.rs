@@ -24,14 +24,10 @@ mod words;
 pub use answer::{Begin, RunStart, replay};
 pub use capture::{Capturing, capturing};
 pub use compare::{Compared, compare};
-pub use open_site::{DeviceMap, OpenSite, align_alike};
+pub use open_site::{DeviceMap, OpenSite};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
 pub use profile::{Profiled, Profiling};
-pub use request::{CaptureWish, ModeName, ReplayRequest};
-pub use trace_source::{SourceRequest, TraceSource};
-pub use trial::median;
-
 use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -46,10 +42,12 @@ use q2c_run::runner::{
 };
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
+pub use request::{CaptureWish, ModeName, ReplayRequest};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+pub use trace_source::{SourceRequest, TraceSource};
 
 /// A set of targets that the trace is replayed on: one cell of the runner.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +55,7 @@ pub struct ReplaySite {
     /// Unique name among the sites, such as the path of the device.
     pub name: String,
     /// Targets, with the devices of the trace that each of them stands for.
-    pub targets: Vec<q2c_replay::Target>,
+    pub targets: Vec<q2c_replay::ReplayTarget>,
     /// Facts of each target for the result, in the order of `targets`.
     pub facts: Vec<Target>,
     /// Disks behind the targets that can be captured.
@@ -70,7 +68,7 @@ pub struct Variant<'a> {
     /// Unique name among the variants; empty when there is one.
     pub name: String,
     /// How it is replayed; each trial has its site's targets and its own seed instead.
-    pub plan: q2c_replay::Plan,
+    pub plan: q2c_replay::ReplayPlan,
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
     /// Where it is replayed.
@@ -126,7 +124,7 @@ pub struct Replaying<'a> {
 }
 
 /// The trials of a finished or stopped run.
-pub struct Ran {
+pub struct ReplayTrials {
     /// The runner's cells with their trials, one cell for each variant and site.
     pub summary: Summary<String, ReplayTrial>,
     /// The trial that was stopped, with the key of its cell.
@@ -135,7 +133,7 @@ pub struct Ran {
     pub failed: Option<Fault>,
 }
 
-impl Ran {
+impl ReplayTrials {
     /// The state to note in the run's folder.
     pub fn state(&self) -> RunState {
         self.summary.state()
@@ -151,12 +149,15 @@ impl Ran {
 
     /// The warning of trials that were left out, as the first ones of their cells were invalid.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
-        let all = self.summary.warnings.iter();
-        all.filter(|warning| warning.id == TRIALS_LEFT_OUT).cloned()
+        self.summary
+            .warnings
+            .iter()
+            .filter(|warning| warning.id == TRIALS_LEFT_OUT)
+            .cloned()
     }
 
     /// A cell's trials as they ran, the stopped one included, and the reasons of the failed.
-    pub fn of(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
+    pub fn cell_outcomes(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let runs = self
             .summary
             .cells
@@ -181,7 +182,7 @@ impl Replaying<'_> {
         seed: u64,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<Ran, Fault> {
+    ) -> Result<ReplayTrials, Fault> {
         let settings = Settings {
             trials: self.trials,
             seed,
@@ -195,7 +196,7 @@ impl Replaying<'_> {
             progress,
         };
         let summary = runner.run(&mut self, folder)?;
-        Ok(Ran {
+        Ok(ReplayTrials {
             summary,
             partial: self.partial,
             failed: self.failed.into_inner(),
@@ -207,7 +208,7 @@ impl Replaying<'_> {
     ///
     /// # Errors
     /// The replay could not be run, or there is no site.
-    pub fn once(&self) -> Result<ReplayTrial, CellError> {
+    pub(crate) fn once(&self) -> Result<ReplayTrial, CellError> {
         let variant = self.variants.first();
         let first = variant.and_then(|variant| Some((variant, variant.sites.first()?)));
         let Some((variant, site)) = first else {
@@ -222,7 +223,7 @@ impl Replaying<'_> {
         site: &ReplaySite,
         seed: u64,
     ) -> Result<ReplayTrial, CellError> {
-        let plan = q2c_replay::Plan {
+        let plan = q2c_replay::ReplayPlan {
             targets: site.targets.clone(),
             seed,
             ..variant.plan.clone()
@@ -233,13 +234,13 @@ impl Replaying<'_> {
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
-                let capture = capture::Capture::begin(&self.roots, &site.disks, by, &plan);
+                let capture = capture::ReplayCapture::begin(&self.roots, &site.disks, by, &plan);
                 Some(capture.map_err(|e| CellError::Cell(format!("failed to {e}")))?)
             }
             _ => None,
         };
         let outcome = self.replay(variant, &plan)?;
-        let captured = captured.map(capture::Capture::end).transpose();
+        let captured = captured.map(capture::ReplayCapture::end).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(std::sync::atomic::Ordering::Relaxed);
         let inputs = trial::TrialInputs {
@@ -254,7 +255,7 @@ impl Replaying<'_> {
     fn replay(
         &self,
         variant: &Variant<'_>,
-        plan: &q2c_replay::Plan,
+        plan: &q2c_replay::ReplayPlan,
     ) -> Result<q2c_replay::ReplayOutcome, CellError> {
         let read = AtomicU64::new(0);
         let go = |into| q2c_replay::replay(plan, variant.facts, self.clock, into, &read, self.stop);
@@ -314,8 +315,9 @@ impl Plan for Replaying<'_> {
                 key,
             }
         };
-        let all = self.variants.iter();
-        all.flat_map(|variant| variant.sites.iter().map(move |site| cell(variant, site)))
+        self.variants
+            .iter()
+            .flat_map(|variant| variant.sites.iter().map(move |site| cell(variant, site)))
             .collect()
     }
 
@@ -324,7 +326,10 @@ impl Plan for Replaying<'_> {
     }
 
     fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
-        trial.invalid.first().map(|why| why.kind().to_owned())
+        trial
+            .invalid
+            .first()
+            .map(|invalid| invalid.kind().to_owned())
     }
 
     fn run(
@@ -332,11 +337,13 @@ impl Plan for Replaying<'_> {
         plan: &CellPlan<String>,
         context: &mut Context<'_>,
     ) -> Result<ReplayTrial, CellError> {
-        let all = self.variants.iter();
-        let mut all = all.flat_map(|of| of.sites.iter().map(move |site| (of, site)));
-        let found = all.find(|(variant, site)| variant.key(site) == plan.cell);
-        let found = found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()));
-        let (variant, site) = found?;
+        let mut cells = self
+            .variants
+            .iter()
+            .flat_map(|variant| variant.sites.iter().map(move |site| (variant, site)));
+        let cell = cells.find(|(variant, site)| variant.key(site) == plan.cell);
+        let cell = cell.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()));
+        let (variant, site) = cell?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);

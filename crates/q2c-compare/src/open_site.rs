@@ -48,7 +48,7 @@ impl OpenSite {
         facts: &ReplayFacts,
         before: usize,
     ) -> Result<Self, Fault> {
-        let mut open = OpenSite::named(target.to_owned());
+        let mut open = OpenSite::with_name(target.to_owned());
         let devices = (0..facts.devices.len()).collect();
         open.add(roots, request, target, devices, facts)?;
         if before > 0 {
@@ -71,7 +71,7 @@ impl OpenSite {
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
         let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
-        let mut open = OpenSite::named(names.join(", "));
+        let mut open = OpenSite::with_name(names.join(", "));
         for (target, devices) in targets {
             open.add(roots, request, target, devices, facts)?;
         }
@@ -79,13 +79,13 @@ impl OpenSite {
     }
 
     /// The same one target for another trace; this site holds the block devices open for both.
-    pub fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
+    pub(crate) fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
         let mut site = self.site.clone();
-        for (target, told) in site.targets.iter_mut().zip(&mut site.facts) {
+        for (target, target_facts) in site.targets.iter_mut().zip(&mut site.facts) {
             target.devices = (0..facts.devices.len()).collect();
-            if told.kind == TargetKind::Simulated {
-                told.size = simulated(&told.path).size.max(span(facts, SECTOR));
-                (target.size, target.align) = (told.size, SECTOR);
+            if target_facts.kind == TargetKind::Simulated {
+                target_facts.size = simulated(&target_facts.path).size.max(span(facts, SECTOR));
+                (target.size, target.align) = (target_facts.size, SECTOR);
             }
         }
         OpenSite {
@@ -96,7 +96,7 @@ impl OpenSite {
         }
     }
 
-    fn named(name: String) -> Self {
+    fn with_name(name: String) -> Self {
         let mut open = OpenSite::default();
         open.site.name = name;
         open
@@ -147,7 +147,7 @@ impl OpenSite {
         devices: Vec<usize>,
         facts: Target,
     ) {
-        self.site.targets.push(q2c_replay::Target {
+        self.site.targets.push(q2c_replay::ReplayTarget {
             medium,
             engine,
             size: facts.size,
@@ -218,18 +218,18 @@ fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
 }
 
 /// Aligns all targets to the largest blocks among them. Otherwise they would not get the same work.
-pub fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
+pub(crate) fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(most) = targets.map(|target| target.align).max() else {
         return;
     };
     let sites = sites.iter_mut().map(|open| &mut open.site);
     let targets = sites.flat_map(|site| site.targets.iter_mut().zip(&mut site.facts));
-    for (target, told) in targets {
+    for (target, target_facts) in targets {
         target.align = most;
         if !matches!(target.medium, Medium::File(_)) {
             target.size = target.size.max(span(facts, most));
-            told.size = target.size;
+            target_facts.size = target.size;
         }
     }
 }

@@ -3,8 +3,8 @@
 use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_model::Bytes;
-use q2c_replay::{ReplayError, Target};
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
+use q2c_replay::{ReplayError, ReplayTarget};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,11 @@ const SMALL: u32 = 4 << 10;
 
 impl Precondition {
     /// Writes the targets one after the other until all are done or `stop` is set.
-    pub fn run(self, targets: &[Target], stop: &AtomicBool) -> Result<(), ReplayError> {
+    pub(crate) fn run(
+        self,
+        targets: &[ReplayTarget],
+        stop: &AtomicBool,
+    ) -> Result<(), ReplayError> {
         for target in targets {
             let (size, large) = (target.size.0, u64::from(LARGE));
             for _ in 0..self.passes() {
@@ -75,7 +79,7 @@ impl Precondition {
     }
 
     /// Bytes that are written to a target of this size before a trial.
-    pub fn bytes(self, size: Bytes) -> Bytes {
+    pub(crate) fn bytes(self, size: Bytes) -> Bytes {
         let at_random = u64::from(self == Precondition::Random);
         Bytes(size.0.saturating_mul(u64::from(self.passes()) + at_random))
     }
@@ -83,7 +87,7 @@ impl Precondition {
 
 /// Makes `count` writes of `length` bytes. `place` gives the offset of each from its number.
 fn write(
-    target: &Target,
+    target: &ReplayTarget,
     length: u32,
     count: u64,
     stop: &AtomicBool,

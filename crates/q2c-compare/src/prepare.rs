@@ -8,7 +8,7 @@ use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, UnnamedCpus, interrupted_cpus};
 use q2c_model::{CpuId, Fault};
-use q2c_replay::{Permits, Plan, ReplayFacts, Writes};
+use q2c_replay::{Permits, ReplayFacts, ReplayPlan, Writes};
 use q2c_result::replay::ReplayJob;
 use q2c_result::{Target, TargetKind};
 use q2c_run::Identity;
@@ -26,7 +26,7 @@ const WINDOWS: usize = 240;
 #[derive(Clone, Debug)]
 pub struct PreparedReplay {
     /// The plan. It has no targets, as they are those of the sites.
-    pub plan: Plan,
+    pub plan: ReplayPlan,
     /// The job as the result describes it.
     pub job: ReplayJob,
     /// Tells the targets from others of the same names.
@@ -102,7 +102,9 @@ impl<'a> PreparedVariant<'a> {
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();
-    let may = |of: &Target| of.kind == TargetKind::Simulated || request.allows_writing(&of.path);
+    let may = |target: &Target| {
+        target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
+    };
     let otherwise = if some && targets.all(may) {
         Writes::Allow
     } else {
@@ -117,11 +119,11 @@ fn plan(
     writes: Writes,
     cpus: Vec<CpuId>,
     room: usize,
-) -> Plan {
+) -> ReplayPlan {
     // A request that begins or ends within a block is widened to whole blocks, so a buffer needs
     // one block (4 KiB) more.
     let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
-    Plan {
+    ReplayPlan {
         mode: request.mode,
         targets: Vec::new(),
         fit: request.offsets,

@@ -66,7 +66,7 @@ impl Profiling<'_> {
     ///
     /// # Errors
     /// The replay could not be run, one of its requests failed, or a signal came.
-    pub fn of(&self, source: &TraceSource) -> Result<Profiled, Fault> {
+    pub fn profile(&self, source: &TraceSource) -> Result<Profiled, Fault> {
         let site = self.first.for_trace(&source.facts);
         let request = ReplayRequest {
             mode: Mode::Timed { speed: 1.0 },
@@ -109,7 +109,7 @@ impl Profiling<'_> {
         })?;
         // From here on the recording is removed, whatever is wrong with it.
         let trace = source.recorded(&recording, self.stop);
-        whole(&trial, &variants[0].sites[0].name)?;
+        check_complete(&trial, &variants[0].sites[0].name)?;
         Ok((trace?, trial))
     }
 
@@ -142,7 +142,7 @@ impl Profiling<'_> {
     }
 }
 
-fn whole(trial: &ReplayTrial, device: &str) -> Result<(), Fault> {
+fn check_complete(trial: &ReplayTrial, device: &str) -> Result<(), Fault> {
     if trial.whole {
         return Ok(());
     }

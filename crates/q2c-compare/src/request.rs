@@ -9,7 +9,7 @@ use q2c_model::replay::{
     Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ParseValueError, ShareBy, Writes,
 };
 use q2c_model::{CpuId, List, Nanos, parse_cpus, parse_duration};
-use q2c_replay::Wanted;
+use q2c_replay::ReplaySelection;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -127,7 +127,7 @@ pub struct ReplayRequest {
     pub wish: CaptureWish,
     /// The requests of the trace that are replayed.
     #[arg(skip)]
-    pub wanted: Wanted,
+    pub wanted: ReplaySelection,
     /// Files and devices that may be written.
     #[arg(skip)]
     pub allow_write: Vec<PathBuf>,

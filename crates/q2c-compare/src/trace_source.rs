@@ -2,7 +2,7 @@
 
 use super::ReplayRequest;
 use q2c_model::{Exit, Fault, IoRecord, Nanos};
-use q2c_replay::{ReplayError, ReplayFacts, ShareBy, Wanted, check, prepare};
+use q2c_replay::{ReplayError, ReplayFacts, ReplaySelection, ShareBy, check, prepare};
 use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::process::NoSuchProcess;
 use q2c_trace::{TraceError, TraceReader, TraceWriter};
@@ -59,12 +59,12 @@ impl ImportedTrace {
     }
 }
 
-struct UntilStopped<'a> {
+struct TemporaryTraceSink<'a> {
     writer: TraceWriter,
     stop: &'a AtomicBool,
 }
 
-impl RecordSink for UntilStopped<'_> {
+impl RecordSink for TemporaryTraceSink<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped {
@@ -80,7 +80,7 @@ impl TraceSource {
     /// Opens the trace, after an import if need be, for its facts; `tell` says what takes long.
     pub fn open(
         asked: &SourceRequest<'_>,
-        wanted: &Wanted,
+        wanted: &ReplaySelection,
         stop: &AtomicBool,
         tell: &dyn Fn(&str),
     ) -> Result<Self, Fault> {
@@ -124,7 +124,11 @@ impl TraceSource {
     }
 
     /// A recording of this trace's replay as a source; its file goes with the source.
-    pub fn recorded(&self, recording: &Path, stop: &AtomicBool) -> Result<TraceSource, Fault> {
+    pub(crate) fn recorded(
+        &self,
+        recording: &Path,
+        stop: &AtomicBool,
+    ) -> Result<TraceSource, Fault> {
         let imported = ImportedTrace::taken(recording).map_err(|source| {
             let error = TraceError::Io {
                 doing: "read trace",
@@ -140,7 +144,7 @@ impl TraceSource {
             import: &ImportOptions::default(),
             temporary: Path::new(""),
         };
-        let facts = facts(&path, &asked, &Wanted::default(), stop)?;
+        let facts = facts(&path, &asked, &ReplaySelection::default(), stop)?;
         Ok(TraceSource {
             name: self.name.clone(),
             made_by: self.made_by.clone(),
@@ -154,7 +158,7 @@ impl TraceSource {
 fn facts(
     trace: &Path,
     asked: &SourceRequest<'_>,
-    wanted: &Wanted,
+    wanted: &ReplaySelection,
     stop: &AtomicBool,
 ) -> Result<ReplayFacts, Fault> {
     let facts = prepare(trace, wanted, stop, |_| {}).map_err(|error| match error {
@@ -222,7 +226,7 @@ fn import(
     ));
     let (writer, file) = TraceWriter::nameless(asked.temporary)?;
     let writer = writer.with_threads()?;
-    let mut sink = UntilStopped { writer, stop };
+    let mut sink = TemporaryTraceSink { writer, stop };
     let imported = input.import(asked.path, asked.import, &mut sink);
     if stop.load(Ordering::Relaxed) {
         return Err(stopped());

@@ -3,34 +3,34 @@
 use super::capture::Captured;
 use super::validity::invalid;
 use q2c_model::Nanos;
-use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
-use q2c_result::replay::{InFlight, Lateness, ReplayTrial, Spread, Window};
-use q2c_stats::Histogram;
+use q2c_model::stats::Histogram;
+use q2c_replay::{Mode, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSum};
+use q2c_result::replay::{InFlight, Lateness, ReplayTrial, ReplayWindow, Spread};
 
 /// A timed replay that ends later by this share and `BEHIND_S` shows a saturated device.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
 
 /// The inputs of one trial.
-pub struct TrialInputs<'a> {
+pub(crate) struct TrialInputs<'a> {
     pub facts: &'a ReplayFacts,
     /// The plan with the targets of the trial's site.
-    pub plan: &'a Plan,
+    pub plan: &'a ReplayPlan,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
     /// CPUs that other work kept busy, as [`super::Replaying::busy_cpus`].
     pub busy_cpus: Option<f64>,
 }
 
-pub fn trial(
+pub(crate) fn trial(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
     captured: Option<Captured>,
     stopped: bool,
 ) -> ReplayTrial {
     let completion_s = seconds(outcome.counts.end_ns.into());
-    let own = lateness(&outcome.counts.own_lateness_ns);
-    let invalid = invalid(run, outcome, &own, captured.as_ref(), stopped);
+    let own_lateness = lateness(&outcome.counts.own_lateness_ns);
+    let invalid = invalid(run, outcome, &own_lateness, captured.as_ref(), stopped);
     let timed = matches!(run.plan.mode, Mode::Timed { .. });
     let counts = &outcome.counts;
     let is_captured = captured.is_some();
@@ -51,7 +51,7 @@ pub fn trial(
         stalled: counts.held_up,
         stalled_s: seconds(counts.held_up_ns),
         lateness_ns: lateness(&counts.lateness_ns),
-        own_lateness_ns: own,
+        own_lateness_ns: own_lateness,
         end_drift_ns: if timed { outcome.end_drift_ns() } else { 0 },
         issued: counts.issued,
         errors: counts.errors,
@@ -138,7 +138,7 @@ fn spread(histogram: &Histogram) -> Spread {
 
 fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) -> InFlight {
     let facts = run.facts;
-    let whole = facts.whole().as_secs_f64();
+    let whole = facts.time_to_last_end().as_secs_f64();
     let recorded = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
     let mean = if completion_s > 0.0 {
@@ -156,8 +156,8 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     }
 }
 
-fn window(sum: &WindowSum) -> Window {
-    Window {
+fn window(sum: &WindowSum) -> ReplayWindow {
+    ReplayWindow {
         from_s: seconds(sum.from_ns.into()),
         length_s: seconds(sum.length_ns.into()),
         recorded_ios: sum.recorded_ios,
@@ -170,7 +170,7 @@ fn window(sum: &WindowSum) -> Window {
 }
 
 /// The trial with the median number, of the valid ones if there are any.
-pub fn median(
+pub(crate) fn median(
     trials: &[ReplayTrial],
     number: impl Fn(&ReplayTrial) -> f64,
 ) -> Option<&ReplayTrial> {

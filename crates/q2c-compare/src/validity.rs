@@ -13,23 +13,23 @@ pub(super) fn invalid(
     captured: Option<&Captured>,
     stopped: bool,
 ) -> Vec<Invalid> {
-    let mut why = Vec::new();
+    let mut reasons = Vec::new();
     let counts = &outcome.counts;
     if stopped || !outcome.complete && counts.errors == 0 {
-        why.push(Invalid::Stopped);
+        reasons.push(Invalid::Stopped);
     }
     if counts.errors > 0 {
-        why.push(Invalid::Failed {
+        reasons.push(Invalid::Failed {
             requests: counts.errors,
             first: outcome.first_error().unwrap_or_default().to_owned(),
         });
     }
     if idle_device(run, outcome) {
-        why.push(Invalid::ReplayerBound);
+        reasons.push(Invalid::ReplayerBound);
     }
-    why.extend(captured.and_then(|captured| partly_seen(outcome, captured)));
+    reasons.extend(captured.and_then(|captured| partly_seen(outcome, captured)));
     if own.p99 > run.max_lateness.0 as f64 {
-        why.push(Invalid::Late {
+        reasons.push(Invalid::Late {
             p99_ns: own.p99,
             allowed: run.max_lateness,
             spare_cpus: q2c_replay::spare_cpus(run.plan),
@@ -37,8 +37,8 @@ pub(super) fn invalid(
             busy_cpus: run.busy_cpus,
         });
     }
-    why.extend(captured.and_then(lost));
-    why
+    reasons.extend(captured.and_then(lost));
+    reasons
 }
 
 /// Whether an outstanding replay ran on a device that is faster than the replayer.

@@ -1,12 +1,12 @@
 //! The answer of a comparison: which device is better, and whether the trials can tell.
 
 use q2c_model::replay::{Change, Changes, Mode};
+use q2c_model::stats::{CLEAR_TRIALS, Ratio};
 use q2c_replay::ReplayFacts;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, DeviceRun, NoneValid, NotCaptured, Profile, Separation, WorkDone,
 };
 use q2c_result::replay::{ReplayJob, ReplayTrial};
-use q2c_stats::{CLEAR_TRIALS, Ratio};
 
 /// The findings in order. `separations` has two for each further device: by `sum` and by time.
 pub(super) fn verdict(
@@ -17,39 +17,39 @@ pub(super) fn verdict(
     sum: CompareMetric,
     not_captured: Option<&NotCaptured>,
 ) -> Vec<CompareFinding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let timed = matches!(job.mode, Mode::Timed { .. });
     for (run, pair) in runs.iter().skip(1).zip(separations.chunks(2)) {
         let [by_sum, by_time] = pair else {
             continue;
         };
-        if let Some(why) = different_work(run, &runs[0]) {
-            found.push(why);
+        if let Some(finding) = different_work(run, &runs[0]) {
+            findings.push(finding);
             continue;
         }
-        found.push(of_sum(by_sum));
-        found.push(of_time(by_time, by_sum, runs, timed));
-        found.extend(one_disk(run, &runs[0]));
+        findings.push(of_sum(by_sum));
+        findings.push(of_time(by_time, by_sum, runs, timed));
+        findings.extend(one_disk(run, &runs[0]));
     }
-    found.extend(few_to_be_sure(runs, separations));
+    findings.extend(few_to_be_sure(runs, separations));
     if let Mode::Outstanding { idle, .. } = job.mode {
         let share = facts.idle_share_of_devices().unwrap_or(0.0);
-        found.push(CompareFinding::TraceIdles { share, idle });
+        findings.push(CompareFinding::TraceIdles { share, idle });
     }
     if sum == CompareMetric::SumU2c {
         let some_have_q2c = runs.iter().any(|run| run.sum_q2c_s.is_some());
-        found.push(CompareFinding::SumsOfU2c {
+        findings.push(CompareFinding::SumsOfU2c {
             some_have_q2c,
             not_captured: not_captured.filter(|_| !some_have_q2c).cloned(),
         });
     }
-    found.extend(runs.iter().filter_map(terms_differ));
+    findings.extend(runs.iter().filter_map(terms_differ));
     let without = runs.iter().filter(|run| run.completion_s.trials == 0);
-    found.extend(without.map(|run| CompareFinding::NoValidTrial {
+    findings.extend(without.map(|run| CompareFinding::NoValidTrial {
         device: run.target.path.clone(),
         why: none_valid(run),
     }));
-    found
+    findings
 }
 
 fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
@@ -65,8 +65,8 @@ fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
 /// `None` where nothing separates the devices, or where there are enough trials.
 fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
     let valid = runs.iter().map(|run| run.completion_s);
-    let compared = valid.filter(|of| of.trials > 1);
-    let fewest = compared.min_by_key(|of| of.trials)?;
+    let compared = valid.filter(|interval| interval.trials > 1);
+    let fewest = compared.min_by_key(|interval| interval.trials)?;
     let few = fewest.trials < CLEAR_TRIALS && separations.iter().any(|by| by.separates);
     few.then(|| CompareFinding::FewToBeSure {
         trials: fewest.trials,
@@ -202,8 +202,8 @@ fn of_time(
 fn none_valid(run: &DeviceRun) -> NoneValid {
     let mut invalid = run.trials.iter().flat_map(|trial| &trial.invalid);
     match (invalid.next(), run.failures.first()) {
-        (Some(why), _) => NoneValid::Invalid(why.clone()),
-        (None, Some(why)) => NoneValid::Failed(why.clone()),
+        (Some(reason), _) => NoneValid::Invalid(reason.clone()),
+        (None, Some(reason)) => NoneValid::Failed(reason.clone()),
         (None, None) => NoneValid::NotRun,
     }
 }

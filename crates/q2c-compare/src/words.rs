@@ -18,7 +18,7 @@ pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts
         requests: facts.requests,
         ops: facts.ops.clone(),
         devices: devices
-            .map(|of| (of.dev.to_string(), of.requests))
+            .map(|device| (device.dev.to_string(), device.requests))
             .collect(),
         bytes: facts.bytes,
         largest: facts.largest,

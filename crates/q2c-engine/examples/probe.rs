@@ -77,8 +77,8 @@ fn main() {
         let s = &lane.samples[p.samples.clone()];
         let wall = (p.end.t_ns - p.begin.t_ns) as f64;
         let q = |f: &dyn Fn(&Sample) -> f64, at: f64| {
-            let v = q2c_stats::sorted(&s.iter().map(f).collect::<Vec<_>>());
-            q2c_stats::percentile(&v, at) / 1e3
+            let v = q2c_model::stats::sorted(&s.iter().map(f).collect::<Vec<_>>());
+            q2c_model::stats::percentile(&v, at) / 1e3
         };
         let miss = s.iter().filter(|x| x.is(Sample::MISSED)).count() as f64 / s.len() as f64;
         println!(

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 /// The operation of a request, and one finished request: its slot, and the bytes moved or a
 /// negative errno.
-pub use q2c_sys::{Completion, Operation};
+pub use q2c_sys::{Operation, RingCompletion};
 
 /// One request, named by the buffer slot that it uses. At most one request is in flight for each
 /// slot.
@@ -150,13 +150,13 @@ pub trait Engine {
     }
 
     /// Looks once for a completion and never sleeps.
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError>;
 
     /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
     /// says; asleep, if all requests in flight are those of [`Engine::submit_interrupting`]. With
     /// requests of both kinds in flight it looks for either. At least one request MUST be in
     /// flight.
-    fn wait(&mut self) -> Result<Completion, EngineError>;
+    fn wait(&mut self) -> Result<RingCompletion, EngineError>;
 
     /// When the next completion is there, for an engine that knows it.
     fn next_due(&self) -> Option<u64> {
@@ -166,7 +166,7 @@ pub trait Engine {
     /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps where
     /// the interface can wait by time, and polls all the while where it cannot. It may be called
     /// with nothing in flight.
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         loop {
             let done = self.poll()?;
             if done.is_some() || monotonic_ns() >= deadline_ns {
@@ -178,7 +178,7 @@ pub trait Engine {
 
     /// Submits as [`Engine::submit_interrupting`] does and waits, in one system call where the
     /// interface can.
-    fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
+    fn submit_and_wait(&mut self, requests: &[Request]) -> Result<RingCompletion, EngineError> {
         self.submit_interrupting(requests)?;
         self.wait()
     }

@@ -8,32 +8,32 @@ mod sleeping;
 mod think;
 
 pub(crate) use flights::Flights;
-pub(crate) use paced::Pace;
-pub(crate) use think::Think;
+pub(crate) use paced::PoissonPace;
+pub(crate) use think::LaneThinkTime;
 
-use crate::engine::{Completion, Engine, EngineError, Operation, Request, Waits};
+use crate::engine::{Engine, EngineError, Operation, Request, RingCompletion, Waits};
 use crate::pattern::Offsets;
-use crate::sample::{Recorder, Sample, short};
-use crate::time::{Step, Time};
+use crate::sample::{Sample, SampleRecorder, short};
+use crate::time::{LaneStep, Time};
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, Io, Outcome, Token, Wait};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One thread's I/O: an engine with its offsets, its recorder and its state.
 ///
-/// The thread that opened the engine owns the lane. It calls [`Lane::run_until`] once for each
-/// stretch of time, one after the other. When `carries` was set, it calls [`Lane::drain`] before it
-/// waits in another way, and at the end.
+/// The thread that opened the engine owns the lane. It calls [`EngineLane::run_until`] once for
+/// each stretch of time, one after the other. When `carries` was set, it calls
+/// [`EngineLane::drain`] before it waits in another way, and at the end.
 ///
 /// Invariants:
 /// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
 ///   and nothing is in flight between two I/Os.
 /// - Each finished I/O is recorded exactly once, in the order of reaping.
-pub(crate) struct Lane<'a, T> {
+pub(crate) struct EngineLane<'a, T> {
     pub engine: Box<dyn Engine + 'a>,
     pub offsets: Offsets,
     pub time: T,
-    pub recorder: Recorder,
+    pub recorder: SampleRecorder,
     pub write: bool,
     /// Bytes per request.
     pub length: u32,
@@ -54,20 +54,21 @@ pub(crate) struct Lane<'a, T> {
     pub flights: Flights,
     /// Depth above 1: number of requests in flight now.
     pub in_flight: u16,
-    /// Depth above 1: requests stay in flight from one call to the next, until [`Lane::drain`].
+    /// Depth above 1: requests stay in flight from one call to the next, until
+    /// [`EngineLane::drain`].
     pub carries: bool,
     /// Open loop: the times at which submissions are due.
-    pub pace: Option<Pace>,
+    pub pace: Option<PoissonPace>,
     /// Closed loop of depth 1: the lane sleeps so long after each I/O.
-    pub think: Option<Think>,
+    pub think: Option<LaneThinkTime>,
 }
 
-impl<T: Time> Lane<'_, T> {
+impl<T: Time> EngineLane<'_, T> {
     /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
     /// afterwards, unless the lane carries its requests on.
     // Within its caller the loop has too few registers: an I/O of the null engine took 3 ns more.
     #[inline(never)]
-    pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
+    pub(crate) fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.pace.is_some() {
             return self.paced(wait, end);
         }
@@ -113,7 +114,7 @@ impl<T: Time> Lane<'_, T> {
 
     #[inline(always)]
     fn next_request(&mut self, slot: u16) -> Request {
-        self.time.spend(Step::Turnaround);
+        self.time.spend(LaneStep::Turnaround);
         let offset = self.offsets.next_offset();
         Request {
             operation: Operation::writing(self.write),
@@ -240,7 +241,7 @@ impl<T: Time> Lane<'_, T> {
         asked: Nanos,
         submitted: u64,
         sample: &mut Sample,
-    ) -> Result<Completion, EngineError> {
+    ) -> Result<RingCompletion, EngineError> {
         let call = self.time.now();
         // The rule's time began when the submission returned, so the time since then is taken off.
         self.time.sleep(asked.0.saturating_sub(call - submitted));
@@ -257,7 +258,7 @@ impl<T: Time> Lane<'_, T> {
     }
 
     #[inline(always)]
-    fn spin(&mut self) -> Result<Completion, EngineError> {
+    fn spin(&mut self) -> Result<RingCompletion, EngineError> {
         if self.waits == Waits::Polling {
             return self.engine.wait();
         }

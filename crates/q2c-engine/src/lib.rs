@@ -20,15 +20,15 @@ mod time;
 mod world;
 
 pub use engines::{EngineSpec, Medium};
-pub use pattern::{Offsets, Pattern};
+pub use pattern::Pattern;
 pub use q2c_policy::Wait;
 pub use q2c_service::SimMachine;
 pub use run::{
-    Activity, Heard, JobPlan, LaneData, Live, LivePlan, LiveSlice, Mark, Observer, PhaseData,
+    Activity, JobPlan, LaneData, Live, LiveAnswer, LivePlan, LiveSlice, Mark, Observer, PhaseData,
     RunData, RunError, RunPlan, live, run,
 };
 pub use sample::{FailedIo, Sample};
 pub use sleeps::SleepCounts;
-pub use tally::Tally;
+pub use tally::IoTally;
 pub use time::TimeSource;
-pub use world::{Counters, CpuCounters, World};
+pub use world::{Counters, SimCpuCounters, World};

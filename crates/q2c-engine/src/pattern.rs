@@ -1,5 +1,5 @@
 use q2c_model::Bytes;
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -47,7 +47,7 @@ q2c_model::kept_as_text!(Pattern);
 
 /// The block offsets of one lane, in the order of its requests.
 #[derive(Clone, Debug)]
-pub struct Offsets {
+pub(crate) struct Offsets {
     random: bool,
     rng: Rng,
     blocks: u64,
@@ -60,7 +60,7 @@ impl Offsets {
     /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one). A
     /// sequential lane starts at a block that its seed draws, so that lanes do not follow each
     /// other.
-    pub fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
+    pub(crate) fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
         let blocks = (span.0 / bs.0).max(1);
         let mut rng = Rng::new(seed);
         let next = rng.below(blocks);
@@ -76,7 +76,7 @@ impl Offsets {
 
     /// The same offsets, counted from `base` instead of the target's start.
     #[must_use]
-    pub fn from(self, base: Bytes) -> Self {
+    pub(crate) fn from(self, base: Bytes) -> Self {
         Offsets {
             base: base.0,
             ..self
@@ -85,7 +85,7 @@ impl Offsets {
 
     /// The byte offset of the next block.
     #[inline]
-    pub fn next_offset(&mut self) -> u64 {
+    pub(crate) fn next_offset(&mut self) -> u64 {
         if self.random {
             return self.base + self.rng.below(self.blocks) * self.size;
         }
@@ -104,9 +104,9 @@ mod tests {
         let pattern = "read".parse().unwrap();
         let mut offsets = Offsets::new(pattern, Bytes(4096), Bytes(3 * 4096 + 100), 1);
         let first: Vec<u64> = (0..3).map(|_| offsets.next_offset()).collect();
-        let mut all = first.clone();
-        all.sort_unstable();
-        assert_eq!(all, [0, 4096, 8192]);
+        let mut sorted = first.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 4096, 8192]);
         assert_eq!(offsets.next_offset(), first[0]);
     }
 

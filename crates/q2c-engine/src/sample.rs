@@ -1,7 +1,7 @@
 //! The record of one I/O, written into memory that was touched before the run.
 
 use crate::engine::EngineError;
-use crate::tally::Tally;
+use crate::tally::IoTally;
 use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 
@@ -141,52 +141,52 @@ pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
 
 /// A lane's store of samples. Samples beyond the capacity are counted and not kept.
 #[derive(Debug, Default)]
-pub struct Recorder {
+pub(crate) struct SampleRecorder {
     samples: Vec<Sample>,
     capacity: usize,
-    tally: Option<Box<Tally>>,
+    tally: Option<Box<IoTally>>,
     ios: u64,
     faults: u64,
     first_fault: Option<FailedIo>,
 }
 
-impl Recorder {
+impl SampleRecorder {
     /// A recorder with room for `capacity` samples, whose pages have been written.
-    pub fn new(capacity: usize) -> Result<Self, EngineError> {
-        Ok(Recorder {
+    pub(crate) fn new(capacity: usize) -> Result<Self, EngineError> {
+        Ok(SampleRecorder {
             samples: touched(capacity)?,
             capacity,
-            ..Recorder::default()
+            ..SampleRecorder::default()
         })
     }
 
     /// A recorder for simulated time, in which page faults take none. Its memory grows as needed,
     /// up to `capacity` samples.
-    pub fn growing(capacity: usize) -> Self {
-        Recorder {
+    pub(crate) fn growing(capacity: usize) -> Self {
+        SampleRecorder {
             capacity,
-            ..Recorder::default()
+            ..SampleRecorder::default()
         }
     }
 
-    /// The same recorder, which also adds every I/O to a [`Tally`].
+    /// The same recorder, which also adds every I/O to a [`IoTally`].
     #[must_use]
-    pub fn tallying(self) -> Self {
-        Recorder {
+    pub(crate) fn tallying(self) -> Self {
+        SampleRecorder {
             tally: Some(Box::default()),
             ..self
         }
     }
 
     /// Whether anything of an I/O is kept. A recorder that keeps nothing only counts.
-    pub fn keeps(&self) -> bool {
+    pub(crate) fn keeps(&self) -> bool {
         self.capacity > 0 || self.tally.is_some()
     }
 
     /// Counts a finished I/O of `asked` bytes and keeps nothing of it. Returns whether all its
     /// bytes were moved.
     #[inline]
-    pub fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
+    pub(crate) fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
         self.ios += 1;
         let good = result == asked as i32;
         if !good {
@@ -201,14 +201,14 @@ impl Recorder {
     }
 
     /// Takes out the tally of the I/Os since the last call; `None` without tallying.
-    pub fn cut(&mut self) -> Option<Box<Tally>> {
+    pub(crate) fn cut(&mut self) -> Option<Box<IoTally>> {
         let tally = self.tally.as_mut()?;
         Some(std::mem::take(tally))
     }
 
     /// Records a finished I/O of `asked` bytes. Returns whether all its bytes were moved.
     #[inline(always)]
-    pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
+    pub(crate) fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
             self.samples.push(sample);
             expect_writes_behind(&self.samples);
@@ -238,27 +238,27 @@ impl Recorder {
     }
 
     /// Number of I/Os so far, recorded or not.
-    pub fn ios(&self) -> u64 {
+    pub(crate) fn ios(&self) -> u64 {
         self.ios
     }
 
-    pub fn recorded(&self) -> usize {
+    pub(crate) fn recorded(&self) -> usize {
         self.samples.len()
     }
 
     /// Goes on with `empty` as its memory, and returns the samples so far. Nothing is allocated
     /// when `empty` has the capacity.
-    pub fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
+    pub(crate) fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
         empty.clear();
         std::mem::replace(&mut self.samples, empty)
     }
 
     /// Number of I/Os that failed or were short, and the first of them.
-    pub fn faults(&self) -> (u64, Option<FailedIo>) {
+    pub(crate) fn faults(&self) -> (u64, Option<FailedIo>) {
         (self.faults, self.first_fault)
     }
 
-    pub fn into_samples(self) -> Vec<Sample> {
+    pub(crate) fn into_samples(self) -> Vec<Sample> {
         self.samples
     }
 }
@@ -270,14 +270,14 @@ mod tests {
     /// More than any address space has is an error, not the end of the process.
     #[test]
     fn samples_that_memory_does_not_hold_are_an_error() {
-        let told = Recorder::new(1 << 58).unwrap_err().to_string();
-        assert!(told.starts_with("allocate"), "{told}");
-        assert!(told.contains("of samples for a job"), "{told}");
+        let message = SampleRecorder::new(1 << 58).unwrap_err().to_string();
+        assert!(message.starts_with("allocate"), "{message}");
+        assert!(message.contains("of samples for a job"), "{message}");
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        let mut recorder = Recorder::new(1).unwrap();
+        let mut recorder = SampleRecorder::new(1).unwrap();
         let good = Sample {
             result: 512,
             ..Sample::default()

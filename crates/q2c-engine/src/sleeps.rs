@@ -21,7 +21,7 @@ pub struct SleepCounts {
 impl SleepCounts {
     /// Counts one I/O.
     #[inline]
-    pub fn count(&mut self, sample: &Sample) {
+    pub(crate) fn count(&mut self, sample: &Sample) {
         self.handled += u64::from(sample.is(Sample::HYBRID));
         self.interrupted += u64::from(sample.is(Sample::INTERRUPT));
         self.misses += u64::from(sample.is(Sample::MISSED));

@@ -24,7 +24,7 @@ pub struct Start {
 
 impl Start {
     /// A start that this number of threads have in common.
-    pub fn of(members: usize) -> Self {
+    pub fn for_members(members: usize) -> Self {
         Start {
             reports: (0..members).map(|_| OnceLock::new()).collect(),
             at_ns: OnceLock::new(),
@@ -104,7 +104,7 @@ impl Drop for Member<'_> {
 
 /// Raises the flag when the thread that holds it panics, so that the others do not go on to the
 /// planned end.
-pub struct HaltsOnPanic<'a>(pub &'a AtomicBool);
+pub(crate) struct HaltsOnPanic<'a>(pub &'a AtomicBool);
 
 impl Drop for HaltsOnPanic<'_> {
     fn drop(&mut self) {
@@ -122,7 +122,7 @@ mod tests {
     /// Runs three members, of which number 1 does `odd` where the others are ready, and returns the
     /// starts that the others got and whether the run was halted.
     fn three(odd: impl Fn(&Member<'_>) + Sync) -> (Vec<Option<u64>>, bool) {
-        let (start, halt) = (Start::of(3), AtomicBool::new(false));
+        let (start, halt) = (Start::for_members(3), AtomicBool::new(false));
         let member = |index| {
             let member = Member::new(&start, index, &halt);
             if index == 1 {

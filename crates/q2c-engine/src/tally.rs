@@ -1,20 +1,20 @@
 use crate::sample::Sample;
 use crate::sleeps::SleepCounts;
-use q2c_stats::Histogram;
+use q2c_model::stats::Histogram;
 
 /// Counts and sums over I/Os, and a histogram of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct IoTally {
     /// Latencies (U2C), ns.
     pub latencies: Histogram,
     /// The sleeps of hybrid polling.
     pub sleeps: SleepCounts,
 }
 
-impl Tally {
+impl IoTally {
     /// Counts one I/O.
     #[inline]
-    pub fn count(&mut self, sample: &Sample) {
+    pub(crate) fn count(&mut self, sample: &Sample) {
         self.latencies.record(sample.u2c().0);
         if sample.waited_in_a_way() {
             self.sleeps.count(sample);
@@ -22,7 +22,7 @@ impl Tally {
     }
 
     /// Adds the counts of another tally.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &IoTally) {
         self.latencies.merge(&other.latencies);
         self.sleeps.merge(&other.sleeps);
     }
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn sleeps_count_and_other_io_does_not_sleep() {
-        let mut tally = Tally::default();
+        let mut tally = IoTally::default();
         let slept = Sample {
             submit_len_ns: 100,
             wait_ns: 900,

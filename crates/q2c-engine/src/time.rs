@@ -4,7 +4,9 @@ use crate::world::World;
 use q2c_model::CpuId;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
-use q2c_sys::thread::{Switches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches};
+use q2c_sys::thread::{
+    ContextSwitches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches,
+};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
@@ -12,7 +14,7 @@ use std::time::Duration;
 /// A step of a lane that a simulated machine charges for. On a real one the step itself takes its
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LaneStep {
     /// From the reaping of a completion to the next submission.
     Turnaround,
     Submission,
@@ -44,7 +46,7 @@ pub(crate) trait Time: Copy {
     fn spin_until(self, at_ns: u64);
 
     /// Lets the thread do a step.
-    fn spend(self, step: Step);
+    fn spend(self, step: LaneStep);
 
     /// Puts the calling thread on `cpu`, with the least timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
@@ -57,7 +59,7 @@ pub(crate) trait Time: Copy {
     /// CPU time of another thread; `None` where it has ended.
     fn cpu_ns_of(self, thread: u32) -> Option<u64>;
 
-    fn switches(self) -> Switches;
+    fn switches(self) -> ContextSwitches;
 
     /// Sends a message to the thread beside the lanes. The channel has room for it.
     fn send<M>(self, to: &SyncSender<M>, message: M);
@@ -98,7 +100,7 @@ impl Time for Real {
     }
 
     #[inline(always)]
-    fn spend(self, _step: Step) {}
+    fn spend(self, _step: LaneStep) {}
 
     fn pin(self, cpu: CpuId) -> io::Result<()> {
         pin(cpu).and_then(|()| least_timer_slack())
@@ -116,7 +118,7 @@ impl Time for Real {
         cpu_ns_of(thread).ok()
     }
 
-    fn switches(self) -> Switches {
+    fn switches(self) -> ContextSwitches {
         switches()
     }
 

@@ -4,7 +4,7 @@ use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, busy_before};
 use q2c_result::Warning;
 use q2c_run::runner::{CellError, CellRuns};
-use q2c_workbench::busy::{Looked, Others, others_ran_beside};
+use q2c_workbench::busy::{CounterSpan, Others, others_ran_beside};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -21,7 +21,7 @@ const MEANS: &str = "the jobs shared CPUs with it, so the file system can do mor
 
 /// The figures of a trial, with what was seen beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside<T> {
+pub struct FsMeasurement<T> {
     pub figures: T,
     pub wall_s: f64,
     /// CPUs on which other programs ran in user mode; `None` where that is not known.
@@ -33,7 +33,7 @@ pub struct Beside<T> {
 pub(crate) fn watched<T>(
     roots: &Roots,
     trial: impl FnOnce() -> Result<T, CellError>,
-) -> Result<Beside<T>, CellError> {
+) -> Result<FsMeasurement<T>, CellError> {
     let before = CpuTimes::read(roots).ok();
     let begun = Instant::now();
     let (done, late) = beats(trial);
@@ -48,7 +48,7 @@ pub(crate) fn watched<T>(
              a busy machine); run again while nothing stops it"
         )));
     }
-    Ok(Beside {
+    Ok(FsMeasurement {
         figures,
         wall_s,
         other_programs: both.and_then(|(before, after)| after.busy_since(&before).other_programs()),
@@ -81,7 +81,7 @@ fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
 /// as `own` says; and trials in which the program stood still.
 pub(crate) fn warnings<C, T>(
     idle: f64,
-    runs: &[CellRuns<C, Beside<T>>],
+    runs: &[CellRuns<C, FsMeasurement<T>>],
     own: impl Fn(&C) -> u32,
 ) -> Vec<Warning> {
     let trials = || {
@@ -93,7 +93,7 @@ pub(crate) fn warnings<C, T>(
             programs: trial.other_programs,
             ..Others::default()
         };
-        let looked = Looked {
+        let looked = CounterSpan {
             wall_s: trial.wall_s,
             stretches: 1,
         };
@@ -121,7 +121,10 @@ pub(crate) mod tests {
     use super::*;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
-    pub(crate) fn runs<C, T>(cell: C, trials: Vec<Beside<T>>) -> CellRuns<C, Beside<T>> {
+    pub(crate) fn runs<C, T>(
+        cell: C,
+        trials: Vec<FsMeasurement<T>>,
+    ) -> CellRuns<C, FsMeasurement<T>> {
         let trial = |beside| Trial {
             trial: 0,
             session: 1,
@@ -143,8 +146,8 @@ pub(crate) mod tests {
     /// Six busy loops take most of two CPUs; 0.1 CPUs beside two jobs are nothing.
     #[test]
     fn other_programs_and_stops_are_told() {
-        let told = |idle, trials: &[(Option<f64>, f64)]| {
-            let trial = |&(other_programs, late_s): &(_, _)| Beside {
+        let warnings_of = |idle, trials: &[(Option<f64>, f64)]| {
+            let trial = |&(other_programs, late_s): &(_, _)| FsMeasurement {
                 figures: (),
                 wall_s: 1.0,
                 other_programs,
@@ -153,14 +156,14 @@ pub(crate) mod tests {
             let runs = runs(2, trials.iter().map(trial).collect());
             warnings(idle, &[runs], |&jobs| jobs)
         };
-        assert_eq!(told(0.1, &[(Some(0.1), 0.1), (None, 0.0)]), []);
-        let beside = told(0.1, &[(Some(0.1), 0.0), (Some(1.5), 0.6)]);
+        assert_eq!(warnings_of(0.1, &[(Some(0.1), 0.1), (None, 0.0)]), []);
+        let beside = warnings_of(0.1, &[(Some(0.1), 0.0), (Some(1.5), 0.6)]);
         for (warning, id) in beside.iter().zip(["others-ran", "stood-still"]) {
             assert_eq!(warning.id, id);
             assert!(warning.found.contains("1 of 2 trials"), "{warning:?}");
         }
         assert_eq!(beside.len(), 2);
-        let before = told(1.8, &[(Some(1.5), 0.0)]);
+        let before = warnings_of(1.8, &[(Some(1.5), 0.0)]);
         assert_eq!(before.len(), 1);
         assert_eq!(before[0].id, "busy-at-rest");
     }

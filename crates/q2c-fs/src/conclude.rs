@@ -1,29 +1,29 @@
 //! Makes the figures and ratios of a result from the trials.
 
-use crate::beside::Beside;
+use crate::beside::FsMeasurement;
 use crate::plan::{FsTrial, label};
 use crate::spec::FsSettings;
+use q2c_model::stats::{Interval, Ratio, ratio_of_medians};
 use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
-use q2c_stats::{Interval, Ratio, ratio_of_medians};
 
-pub(crate) type Runs = [CellRuns<FsPoint, Beside<FsTrial>>];
+pub(crate) type FsRuns = [CellRuns<FsPoint, FsMeasurement<FsTrial>>];
 
-pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
+pub(crate) fn cells(runs: &FsRuns) -> Vec<FsCell> {
     fn known(
-        runs: &CellRuns<FsPoint, Beside<FsTrial>>,
+        runs: &CellRuns<FsPoint, FsMeasurement<FsTrial>>,
         figure: fn(&FsTrial) -> Option<f64>,
     ) -> Vec<f64> {
         runs.outcomes().filter_map(|t| figure(&t.figures)).collect()
     }
-    let cell = |runs: &CellRuns<FsPoint, Beside<FsTrial>>| FsCell {
+    let cell = |runs: &CellRuns<FsPoint, FsMeasurement<FsTrial>>| FsCell {
         point: runs.plan.cell.clone(),
         iops: runs.interval(|trial| trial.figures.iops),
-        in_flight: Interval::of(&known(runs, |trial| trial.in_flight)),
+        in_flight: Interval::from_samples(&known(runs, |trial| trial.in_flight)),
         from_device: {
             let shares = known(runs, |trial| trial.from_device);
-            (!shares.is_empty()).then(|| Interval::of(&shares))
+            (!shares.is_empty()).then(|| Interval::from_samples(&shares))
         },
         locks: None,
         profile: None,
@@ -32,7 +32,7 @@ pub(crate) fn cells(runs: &Runs) -> Vec<FsCell> {
     runs.iter().map(cell).collect()
 }
 
-pub(crate) fn ratios(runs: &Runs, control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
+pub(crate) fn ratios(runs: &FsRuns, control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
     let shared = runs.iter().map(|runs| &runs.plan.cell);
     let shared = shared.filter(|point| point.sharing != Sharing::Private);
     let ratio = |point: &FsPoint| {
@@ -53,14 +53,14 @@ pub(crate) fn ratios(runs: &Runs, control: Option<FileSystem>, seed: u64) -> Vec
     shared.filter_map(ratio).collect()
 }
 
-fn ratio(runs: &Runs, shared: &FsPoint, seed: u64) -> Option<Ratio> {
+fn ratio(runs: &FsRuns, shared: &FsPoint, seed: u64) -> Option<Ratio> {
     let private = FsPoint {
         sharing: Sharing::Private,
         ..shared.clone()
     };
     let iops = |point: &FsPoint| -> Vec<f64> {
-        let own = runs.iter().find(|runs| runs.plan.cell == *point);
-        let trials = own.iter().flat_map(|runs| runs.outcomes());
+        let point_runs = runs.iter().find(|runs| runs.plan.cell == *point);
+        let trials = point_runs.iter().flat_map(|runs| runs.outcomes());
         trials.map(|trial| trial.figures.iops).collect()
     };
     ratio_of_medians(&iops(shared), &iops(&private), seed)
@@ -97,14 +97,14 @@ fn cached(cells: &[FsCell]) -> Option<Warning> {
     };
     let few: Vec<&FsCell> = cells.iter().filter(few).collect();
     let first = few.first()?;
-    let found = format!(
+    let finding = format!(
         "{} of the scans read less than 90 % of their bytes from the device, the first {}",
         few.len(),
         label(&first.point)
     );
     Some(Warning::new(
         "cached",
-        found,
+        finding,
         "the page cache kept pages although it was asked to drop them, so that readahead says little",
         "use larger files (--file)",
     ))
@@ -118,7 +118,11 @@ mod tests {
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching};
 
-    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> CellRuns<FsPoint, Beside<FsTrial>> {
+    fn runs(
+        fs: FileSystem,
+        sharing: Sharing,
+        iops: f64,
+    ) -> CellRuns<FsPoint, FsMeasurement<FsTrial>> {
         let point = FsPoint {
             fs,
             sharing,
@@ -128,7 +132,7 @@ mod tests {
             bs: Bytes(4096),
             readahead: None,
         };
-        let trial = |n: u32| Beside {
+        let trial = |n: u32| FsMeasurement {
             figures: FsTrial {
                 iops,
                 in_flight: Some(0.5 * f64::from(n)),
@@ -144,33 +148,35 @@ mod tests {
     #[test]
     fn ratios_are_of_the_private_files_and_stand_beside_the_control() {
         use FileSystem::{Btrfs, Xfs};
-        let all = [
+        let cell_runs = [
             runs(Xfs, Sharing::Private, 1000.0),
             runs(Xfs, Sharing::Blocks, 900.0),
             runs(Btrfs, Sharing::Private, 1000.0),
             runs(Btrfs, Sharing::Blocks, 250.0),
             runs(Btrfs, Sharing::Same, 100.0),
         ];
-        let ratios = ratios(&all, Some(Xfs), 1);
-        let told = ratios.iter().map(|r| {
+        let ratios = ratios(&cell_runs, Some(Xfs), 1);
+        let rows = ratios.iter().map(|r| {
             let of_control = r.of_control.map(|c| c.ratio);
             (r.point.fs, r.shared_to_private.ratio, of_control)
         });
-        let told: Vec<_> = told.collect();
+        let rows: Vec<_> = rows.collect();
         let wanted = [
             (Xfs, 0.9, None),
             (Btrfs, 0.25, Some(0.9)),
             (Btrfs, 0.1, None),
         ];
-        assert_eq!(told, wanted);
-        assert_eq!(cells(&all)[0].in_flight.median, 0.5);
+        assert_eq!(rows, wanted);
+        assert_eq!(cells(&cell_runs)[0].in_flight.median, 0.5);
     }
 
     #[test]
     fn more_jobs_than_cpus_are_told() {
         let ids = |spec: &FsSettings| -> Vec<String> {
-            let all = warnings(spec, &[], &[]);
-            all.into_iter().map(|warning| warning.id).collect()
+            warnings(spec, &[], &[])
+                .into_iter()
+                .map(|warning| warning.id)
+                .collect()
         };
         let mut spec = good();
         assert_eq!(ids(&spec), ["oversubscribed"]);

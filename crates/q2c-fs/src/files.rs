@@ -1,8 +1,8 @@
 //! The files of a file system: one for each job, and one that jobs share.
 
+use q2c_model::stats::Rng;
 use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, FsPoint, Sharing};
-use q2c_stats::Rng;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -27,9 +27,9 @@ pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Resul
     for word in chunk.chunks_exact_mut(8) {
         word.copy_from_slice(&rng.next_u64().to_le_bytes());
     }
-    let each = (0..jobs).map(|job| (private(folder, job), size.0));
+    let private_files = (0..jobs).map(|job| (private(folder, job), size.0));
     let shared = (shared(folder), size.0 * u64::from(jobs));
-    for (path, size) in each.chain([shared]) {
+    for (path, size) in private_files.chain([shared]) {
         fill(&path, size, &chunk).or_fault(
             Exit::Environment,
             format_args!(
@@ -174,8 +174,8 @@ mod tests {
     }
 
     fn inodes(files: &[JobFile]) -> usize {
-        let all = files.iter().map(|f| f.file.metadata().unwrap().ino());
-        all.collect::<std::collections::BTreeSet<u64>>().len()
+        let inodes = files.iter().map(|f| f.file.metadata().unwrap().ino());
+        inodes.collect::<std::collections::BTreeSet<u64>>().len()
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub use maker::{MakerFound, makers};
 pub use one_file::OneFile;
 pub use spec::FsSettings;
 
-use beside::Beside;
-use made::Made;
-use maker::Maker;
+use beside::FsMeasurement;
+use made::MountedFs;
+use maker::FsMaker;
 use mix::MixPlan;
 use plan::{FsPlan, LocksPlan};
 use program::ProgramPlan;
@@ -69,7 +69,7 @@ pub struct FsBench<'a> {
 /// The file systems of a run. They are taken away with this value.
 #[derive(Debug)]
 pub struct MadeAll {
-    made: Vec<Made>,
+    made: Vec<MountedFs>,
     left_out: Vec<FsLeftOut>,
 }
 
@@ -79,7 +79,7 @@ impl MadeAll {
     }
 }
 
-struct Figures {
+struct FsFigures {
     state: RunState,
     cells: Vec<FsCell>,
     ratios: Vec<SharedRatio>,
@@ -104,7 +104,7 @@ impl FsBench<'_> {
     pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, Fault> {
         self.spec.check()?;
         for &fs in self.spec.fs.iter().flatten() {
-            Maker::of(fs).find()?;
+            FsMaker::for_file_system(fs).find()?;
         }
         mounts::own_mounts().or_fault(
             Exit::Environment,
@@ -137,7 +137,7 @@ impl FsBench<'_> {
         }
     }
 
-    fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<Made, Fault> {
+    fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<MountedFs, Fault> {
         let spec = self.spec;
         let place = Place {
             roots: self.roots,
@@ -145,10 +145,10 @@ impl FsBench<'_> {
         };
         let made = match &spec.device {
             None => {
-                let least = q2c_model::Bytes(Maker::of(fs).least_mib << 20);
-                Made::on_loop(place, fs, folder, spec.size.max(least))?
+                let least = q2c_model::Bytes(FsMaker::for_file_system(fs).least_mib << 20);
+                MountedFs::on_loop(place, fs, folder, spec.size.max(least))?
             }
-            Some(device) => Made::on_device(place, fs, Path::new(device), self.leave)?,
+            Some(device) => MountedFs::on_device(place, fs, Path::new(device), self.leave)?,
         };
         if spec.program.is_none() && !spec.mix {
             files::prepare(made.path(), spec.most_jobs(), spec.file, spec.run.seed)?;
@@ -233,7 +233,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, Fault> {
+    ) -> Result<FsFigures, Fault> {
         let there = all.kinds();
         let (points, left_out) = self.spec.points(&there);
         let mut plan = FsPlan {
@@ -252,7 +252,7 @@ impl FsBench<'_> {
             state = self.watch_locks(&plan, &mut cells, runner, folder)?;
         }
         let beside = beside::warnings(idle, &summary.cells, |point| point.jobs);
-        Ok(Figures {
+        Ok(FsFigures {
             state,
             cells,
             ratios: conclude::ratios(&summary.cells, control, self.spec.run.seed),
@@ -303,7 +303,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, Fault> {
+    ) -> Result<FsFigures, Fault> {
         let mut plan = ProgramPlan::new(self.spec, program, &all.made, self.roots)?;
         let summary = runner.run(&mut plan, folder)?;
         let figures = program::conclude(program, &summary.cells);
@@ -316,7 +316,7 @@ impl FsBench<'_> {
         idle: f64,
         runner: &mut Runner<'_>,
         folder: &mut RunDir,
-    ) -> Result<Figures, Fault> {
+    ) -> Result<FsFigures, Fault> {
         let mut plan = MixPlan {
             spec: self.spec,
             made: &all.made,
@@ -341,10 +341,10 @@ impl FsBench<'_> {
 fn of_program(
     program: FsProgram,
     idle: f64,
-    summary: Summary<ProgramPoint, Beside<f64>>,
-) -> Figures {
+    summary: Summary<ProgramPoint, FsMeasurement<f64>>,
+) -> FsFigures {
     let beside = beside::warnings(idle, &summary.cells, |point| point.cpus);
-    Figures {
+    FsFigures {
         state: summary.state(),
         cells: Vec::new(),
         ratios: Vec::new(),

@@ -110,15 +110,15 @@ fn below(stack: &[Function]) -> &[Function] {
         let mut with = with.split(' ');
         with.any(|begin| function.name.starts_with(begin))
     };
-    let told = stack.iter().rposition(|function| begins(function, TELLING));
-    let stack = &stack[told.map_or(0, |at| at + 1)..];
+    let last_telling = stack.iter().rposition(|function| begins(function, TELLING));
+    let stack = &stack[last_telling.map_or(0, |at| at + 1)..];
     let wanted = stack.iter().position(|function| !begins(function, LOCKS));
     &stack[wanted.unwrap_or(stack.len())..]
 }
 
 /// Adds waits up by the code that wanted the lock, the longest first.
 pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
-    let mut all: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
+    let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for LockWait {
         stack,
         flags,
@@ -129,7 +129,7 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
         let stack = below(stack);
         let site = stack.first().map_or("unknown", |function| &function.name);
         let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
-        let sum = all
+        let sum = waits_by_site
             .entry((site.to_owned(), layer, kind(*flags)))
             .or_default();
         *sum = (sum.0 + waits, sum.1 + ns);
@@ -141,7 +141,7 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
         waits,
         wait_ns,
     };
-    let mut sites: Vec<LockSite> = all.into_iter().map(site).collect();
+    let mut sites: Vec<LockSite> = waits_by_site.into_iter().map(site).collect();
     sites.sort_by_key(|site| std::cmp::Reverse(site.wait_ns));
     SeenLocks {
         thread_seconds,
@@ -152,18 +152,21 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
 
 /// Adds samples up by function, the most first.
 pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
-    let mut all: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
+    let mut samples_by_function: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
     for StackSamples { stack, samples } in &counts.kernel {
         let function = stack.first().map_or("unknown", |function| &function.name);
         let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
-        *all.entry((function.to_owned(), layer)).or_default() += samples;
+        *samples_by_function
+            .entry((function.to_owned(), layer))
+            .or_default() += samples;
     }
     let function = |((function, layer), samples)| ProfiledFunction {
         function,
         layer,
         samples,
     };
-    let mut functions: Vec<ProfiledFunction> = all.into_iter().map(function).collect();
+    let mut functions: Vec<ProfiledFunction> =
+        samples_by_function.into_iter().map(function).collect();
     functions.sort_by_key(|function| std::cmp::Reverse(function.samples));
     SeenProfile {
         by: match counts.by {
@@ -223,8 +226,8 @@ mod tests {
             lost: 3,
         };
         let seen = attributed(&counts, 2.0);
-        let told = |s: &LockSite| (s.site.clone(), s.layer, s.kind, s.waits, s.wait_ns);
-        let told: Vec<_> = seen.sites.iter().map(told).collect();
+        let row = |s: &LockSite| (s.site.clone(), s.layer, s.kind, s.waits, s.wait_ns);
+        let rows: Vec<_> = seen.sites.iter().map(row).collect();
         use LockKind::{Mutex, RwsemWrite, Spinlock};
         use LockLayer::{Block, Btrfs, Ext4, Other};
         let wanted = [
@@ -234,7 +237,7 @@ mod tests {
             ("unknown", Other, Mutex, 1, 1),
         ];
         let wanted = wanted.map(|(site, layer, kind, n, ns)| (site.to_owned(), layer, kind, n, ns));
-        assert_eq!(told, wanted);
+        assert_eq!(rows, wanted);
         assert_eq!((seen.lost, seen.thread_seconds), (3, 2.0));
     }
 
@@ -255,13 +258,16 @@ mod tests {
             lost: 1,
         };
         let seen = profiled(&counts);
-        let told = seen.functions.iter();
-        let told: Vec<_> = told.map(|f| (&*f.function, f.layer, f.samples)).collect();
+        let rows: Vec<_> = seen
+            .functions
+            .iter()
+            .map(|f| (&*f.function, f.layer, f.samples))
+            .collect();
         let wanted = [
             ("down_read", LockLayer::Ext4, 5),
             ("memcpy", LockLayer::PageCache, 4),
         ];
-        assert_eq!(told, wanted);
+        assert_eq!(rows, wanted);
         assert_eq!((seen.samples(), seen.lost), (19, 1));
     }
 

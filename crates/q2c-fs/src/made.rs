@@ -1,6 +1,6 @@
 //! A file system that was made for a run, mounted where nobody else sees it.
 
-use crate::maker::Maker;
+use crate::maker::FsMaker;
 use crate::readahead;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A file system that is there for as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct MountedFs {
     pub facts: MadeFs,
     /// Folder with the device's statistics.
     pub statistics: PathBuf,
@@ -73,9 +73,9 @@ pub struct Place<'a> {
     pub journal: Option<&'a Path>,
 }
 
-impl Made {
+impl MountedFs {
     /// Makes the file system on a loop device over a file of `size` without a name in `folder`.
-    pub fn on_loop(
+    pub(crate) fn on_loop(
         place: Place<'_>,
         fs: FileSystem,
         folder: &Path,
@@ -91,11 +91,11 @@ impl Made {
         let device = loop_device::attach(&file)
             .or_fault(Exit::Environment, "make a loop device (which takes root)")?;
         let path = device.path.clone();
-        Self::on(place, fs, &path, size, Some(device))
+        Self::make_on(place, fs, &path, size, Some(device))
     }
 
     /// Makes the file system on a block device that the user named twice.
-    pub fn on_device(
+    pub(crate) fn on_device(
         place: Place<'_>,
         fs: FileSystem,
         device: &Path,
@@ -106,7 +106,7 @@ impl Made {
             write: true,
             block: Bytes(4096),
             smallest_block: Bytes(4096),
-            blocks: Maker::of(fs).least_mib << 8,
+            blocks: FsMaker::for_file_system(fs).least_mib << 8,
         };
         // Held exclusively while it is checked. The program that makes the file system holds it
         // next, and refuses a device that somebody took in between.
@@ -125,17 +125,17 @@ impl Made {
         }
         let size = open.facts.size;
         drop(open);
-        Self::on(place, fs, device, size, None)
+        Self::make_on(place, fs, device, size, None)
     }
 
-    fn on(
+    fn make_on(
         place: Place<'_>,
         fs: FileSystem,
         path: &Path,
         size: Bytes,
         device: Option<LoopDevice>,
     ) -> Result<Self, Fault> {
-        let maker = Maker::of(fs);
+        let maker = FsMaker::for_file_system(fs);
         let program = maker.find()?;
         maker.make(&program, path)?;
         let point = MountPoint::make(place, fs)?;
@@ -154,7 +154,7 @@ impl Made {
             format_args!("ask about {}", path.display()),
         )?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
-        Ok(Made {
+        Ok(MountedFs {
             readahead: readahead::setting(roots, fs, &statistics),
             facts: MadeFs {
                 fs,
@@ -171,7 +171,7 @@ impl Made {
         })
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.mounted.path()
     }
 }
@@ -187,9 +187,9 @@ fn statistics(roots: &Roots, device: &Path) -> std::io::Result<PathBuf> {
 fn options(roots: &Roots, path: &Path) -> String {
     let text = fs::read_to_string(roots.proc("thread-self/mounts")).unwrap_or_default();
     let path = path.display().to_string();
-    let found = text.lines().find_map(|line| {
+    let options = text.lines().find_map(|line| {
         let mut fields = line.split(' ').skip(1);
         (fields.next()? == path).then(|| fields.nth(1))?
     });
-    found.unwrap_or("unknown").to_owned()
+    options.unwrap_or("unknown").to_owned()
 }

@@ -5,7 +5,7 @@ use q2c_result::fs::FileSystem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(crate) struct Maker {
+pub(crate) struct FsMaker {
     pub fs: FileSystem,
     pub program: &'static str,
     /// Options that make it say nothing and not ask.
@@ -18,8 +18,8 @@ pub(crate) struct Maker {
 }
 
 /// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
-const MAKERS: [Maker; 4] = [
-    Maker {
+const MAKERS: [FsMaker; 4] = [
+    FsMaker {
         fs: FileSystem::Ext4,
         program: "mke2fs",
         options: &["-q", "-F", "-t", "ext4"],
@@ -27,7 +27,7 @@ const MAKERS: [Maker; 4] = [
         package: "e2fsprogs",
         least_mib: 16,
     },
-    Maker {
+    FsMaker {
         fs: FileSystem::Xfs,
         program: "mkfs.xfs",
         options: &["-q", "-f"],
@@ -35,7 +35,7 @@ const MAKERS: [Maker; 4] = [
         package: "xfsprogs",
         least_mib: 300,
     },
-    Maker {
+    FsMaker {
         fs: FileSystem::Btrfs,
         program: "mkfs.btrfs",
         options: &["-q", "-f"],
@@ -43,7 +43,7 @@ const MAKERS: [Maker; 4] = [
         package: "btrfs-progs",
         least_mib: 128,
     },
-    Maker {
+    FsMaker {
         fs: FileSystem::F2fs,
         program: "mkfs.f2fs",
         options: &["-q", "-f"],
@@ -56,20 +56,20 @@ const MAKERS: [Maker; 4] = [
 /// Folders of programs for administrators, which a user's PATH may lack.
 const ALSO: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-impl Maker {
-    pub fn of(fs: FileSystem) -> &'static Maker {
+impl FsMaker {
+    pub(crate) fn for_file_system(fs: FileSystem) -> &'static FsMaker {
         let maker = MAKERS.iter().find(|maker| maker.fs == fs);
         maker.expect("each file system has a line")
     }
 
-    pub fn find(&self) -> Result<PathBuf, Fault> {
+    pub(crate) fn find(&self) -> Result<PathBuf, Fault> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
         let mut programs = named.map(|folder| folder.join(self.program));
         programs
             .find(|program| program.is_file())
             .ok_or_else(|| {
-                let Maker { fs, program, package, .. } = self;
+                let FsMaker { fs, program, package, .. } = self;
                 let text = format!(
                     "make {fs}: the program {program} is not installed; it is in Debian's package {package}"
                 );
@@ -78,7 +78,7 @@ impl Maker {
     }
 
     /// Makes the file system on `device`, over whatever is there.
-    pub fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
+    pub(crate) fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
         let mut command = Command::new(program);
         let output = command.args(self.options).arg(device).output();
         let output = output.or_fault(
@@ -101,7 +101,7 @@ impl Maker {
         Err(Fault::new(Exit::Environment, text))
     }
 
-    pub fn version(&self, program: &Path) -> String {
+    pub(crate) fn version(&self, program: &Path) -> String {
         let output = Command::new(program).arg(self.version).output();
         let text = output.map_or_else(
             |_| String::new(),
@@ -128,12 +128,14 @@ pub struct MakerFound {
 
 /// Looks for the programs of all file systems.
 pub fn makers() -> Vec<MakerFound> {
-    let found = |maker: &Maker| MakerFound {
-        fs: maker.fs,
-        package: maker.package,
-        program: maker.find(),
-    };
-    MAKERS.iter().map(found).collect()
+    MAKERS
+        .iter()
+        .map(|maker| MakerFound {
+            fs: maker.fs,
+            package: maker.package,
+            program: maker.find(),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,20 +145,20 @@ mod tests {
     #[test]
     fn each_file_system_has_a_maker() {
         for fs in FileSystem::ALL {
-            assert_eq!(Maker::of(fs).fs, fs);
+            assert_eq!(FsMaker::for_file_system(fs).fs, fs);
         }
     }
 
     #[test]
     fn a_program_that_is_not_there_is_told_with_its_package() {
-        let none = Maker {
+        let none = FsMaker {
             program: "mkfs.of-nothing",
-            ..*Maker::of(FileSystem::Xfs)
+            ..*FsMaker::for_file_system(FileSystem::Xfs)
         };
         let error = none.find().unwrap_err();
-        let words = error.to_string();
-        assert!(words.contains("mkfs.of-nothing is not"), "{words}");
-        assert!(words.ends_with("Debian's package xfsprogs"), "{words}");
+        let message = error.to_string();
+        assert!(message.contains("mkfs.of-nothing is not"), "{message}");
+        assert!(message.ends_with("Debian's package xfsprogs"), "{message}");
         assert_eq!(error.exit(), Exit::Environment);
     }
 
@@ -168,7 +170,8 @@ mod tests {
         std::fs::write(&program, script).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();
-        let error = Maker::of(FileSystem::Xfs).make(&program, Path::new("/dev/loop9"));
+        let error =
+            FsMaker::for_file_system(FileSystem::Xfs).make(&program, Path::new("/dev/loop9"));
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("make xfs on /dev/loop9: "), "{error}");
         assert!(error.ends_with("it is too small"), "{error}");

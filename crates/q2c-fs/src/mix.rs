@@ -4,14 +4,14 @@
 //! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
 //! off counts by its part.
 
-use crate::beside::{Beside, watched};
-use crate::made::Made;
+use crate::beside::{FsMeasurement, watched};
+use crate::made::MountedFs;
 use crate::spec::FsSettings;
 use q2c_host::Roots;
+use q2c_model::stats::Rng;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::fs::{FsProgram, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
-use q2c_stats::Rng;
 use q2c_sys::thread::pin;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -41,17 +41,17 @@ const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 
 pub(crate) struct MixPlan<'a> {
     pub spec: &'a FsSettings,
-    pub made: &'a [Made],
+    pub made: &'a [MountedFs],
     pub roots: &'a Roots,
 }
 
 impl Plan for MixPlan<'_> {
     type Cell = ProgramPoint;
-    type Outcome = Beside<f64>;
+    type Outcome = FsMeasurement<f64>;
     const UNIT: &'static str = "jobs per minute";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
-        let each = self.made.iter().flat_map(|made| {
+        let points = self.made.iter().flat_map(|made| {
             let fs = made.facts.fs;
             let numbers = self.spec.jobs().iter();
             numbers.map(move |&cpus| ProgramPoint { fs, cpus })
@@ -66,10 +66,10 @@ impl Plan for MixPlan<'_> {
                 cell: point,
             }
         };
-        each.map(cell).collect()
+        points.map(cell).collect()
     }
 
-    fn metric(&self, trial: &Beside<f64>) -> f64 {
+    fn metric(&self, trial: &FsMeasurement<f64>) -> f64 {
         trial.figures
     }
 
@@ -77,7 +77,7 @@ impl Plan for MixPlan<'_> {
         &mut self,
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
-    ) -> Result<Beside<f64>, CellError> {
+    ) -> Result<FsMeasurement<f64>, CellError> {
         let point = &cell.cell;
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
@@ -111,7 +111,7 @@ impl MixPlan<'_> {
                 scope.spawn(move || {
                     pin(cpu)?;
                     fs::create_dir(&folder)?;
-                    Task::new(folder, rng).until(from, to, context.cancel)
+                    MixTask::new(folder, rng).until(from, to, context.cancel)
                 })
             };
             let tasks: Vec<_> = (0..tasks).map(start).collect();
@@ -127,7 +127,7 @@ impl MixPlan<'_> {
     }
 }
 
-struct Task {
+struct MixTask {
     folder: PathBuf,
     rng: Rng,
     data: Vec<u8>,
@@ -138,14 +138,14 @@ struct Task {
     to: Instant,
 }
 
-impl Task {
+impl MixTask {
     fn new(folder: PathBuf, mut rng: Rng) -> Self {
         let mut data = vec![0; PIECE];
         for word in data.chunks_exact_mut(8) {
             word.copy_from_slice(&rng.next_u64().to_le_bytes());
         }
         let now = Instant::now();
-        Task {
+        MixTask {
             folder,
             rng,
             data,
@@ -291,7 +291,7 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
     }
 }
 
-pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> FsProgram {
+pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>]) -> FsProgram {
     FsProgram {
         command: None,
         metric: MixPlan::UNIT.to_owned(),
@@ -303,8 +303,8 @@ pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> FsProgra
 mod tests {
     use super::*;
 
-    fn task(folder: &Path) -> Task {
-        let mut task = Task::new(folder.to_owned(), Rng::new(1));
+    fn task(folder: &Path) -> MixTask {
+        let mut task = MixTask::new(folder.to_owned(), Rng::new(1));
         task.to = Instant::now() + Duration::from_secs(600);
         task
     }

@@ -1,8 +1,8 @@
 //! One file on a file system that was made for it, for jobs that all read it.
 
 use crate::files;
-use crate::made::{Made, Place};
-use crate::maker::Maker;
+use crate::made::{MountedFs, Place};
+use crate::maker::FsMaker;
 use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, FileSystem, FsPoint, Sharing};
 use q2c_sys::mounts;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct OneFile {
     // Dropped in this order: the file, then its file system.
     file: Arc<File>,
-    _made: Made,
+    _made: MountedFs,
 }
 
 impl OneFile {
@@ -28,7 +28,7 @@ impl OneFile {
         size: Bytes,
         seed: u64,
     ) -> Result<Self, Fault> {
-        let maker = Maker::of(fs);
+        let maker = FsMaker::for_file_system(fs);
         maker.find()?;
         mounts::own_mounts().or_fault(
             Exit::Environment,
@@ -36,7 +36,7 @@ impl OneFile {
         )?;
         // One file for the job and one to share are made, and a file system takes room itself.
         let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
-        let made = Made::on_loop(place, fs, folder, Bytes(room))?;
+        let made = MountedFs::on_loop(place, fs, folder, Bytes(room))?;
         files::prepare(made.path(), 1, size, seed)?;
         let point = FsPoint {
             fs,

@@ -1,9 +1,9 @@
 //! The points as a plan of the runner.
 
-use crate::beside::{Beside, watched};
+use crate::beside::{FsMeasurement, watched};
 use crate::files::{self, JobFile};
 use crate::locks::{attributed, profiled};
-use crate::made::Made;
+use crate::made::MountedFs;
 use crate::readahead::HeldReadahead;
 use crate::scan;
 use crate::spec::FsSettings;
@@ -41,7 +41,7 @@ pub struct FsTrial {
 pub(crate) struct FsPlan<'a> {
     pub spec: &'a FsSettings,
     pub points: &'a [FsPoint],
-    pub made: &'a [Made],
+    pub made: &'a [MountedFs],
     pub clock: Clock,
     pub roots: &'a Roots,
     pub restore_dir: Option<&'a Path>,
@@ -49,7 +49,7 @@ pub(crate) struct FsPlan<'a> {
 
 impl Plan for FsPlan<'_> {
     type Cell = FsPoint;
-    type Outcome = Beside<FsTrial>;
+    type Outcome = FsMeasurement<FsTrial>;
     const UNIT: &'static str = "IOPS";
     const MOST: f64 = 1e24;
 
@@ -76,13 +76,17 @@ impl Plan for FsPlan<'_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<Self::Outcome, CellError> {
-        watched(self.roots, || Ok(self.one(&cell.cell, context)?.0))
+        watched(self.roots, || Ok(self.run_trial(&cell.cell, context)?.0))
     }
 }
 
 impl FsPlan<'_> {
     /// One trial, with the time of all its jobs together, seconds.
-    fn one(&self, point: &FsPoint, context: &Context<'_>) -> Result<(FsTrial, f64), CellError> {
+    fn run_trial(
+        &self,
+        point: &FsPoint,
+        context: &Context<'_>,
+    ) -> Result<(FsTrial, f64), CellError> {
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
         let setting = made.readahead.as_deref();
@@ -104,8 +108,8 @@ impl FsPlan<'_> {
         files::remove_logs(made.path(), point)
             .map_err(|error| CellError::Trial(error.to_string()))?;
         done.map_err(|error| match error {
-            CellError::Trial(why) if why.contains(FULL) => CellError::Trial(format!(
-                "{why}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
+            CellError::Trial(reason) if reason.contains(FULL) => CellError::Trial(format!(
+                "{reason}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
             )),
             other => other,
         })
@@ -120,9 +124,9 @@ impl FsPlan<'_> {
     ) -> Result<(FsTrial, f64), CellError> {
         let done = scan::trial(files, point.bs, self.spec, statistics, context.cancel);
         let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
-        let each = self.spec.warm_up + self.spec.seconds;
+        let job_s = self.spec.warm_up + self.spec.seconds;
         let done = done.ok_or(CellError::Cancelled)?;
-        Ok((done, f64::from(point.jobs) * each))
+        Ok((done, f64::from(point.jobs) * job_s))
     }
 
     fn jobs(
@@ -242,7 +246,7 @@ fn thread_seconds(data: &RunData) -> f64 {
 const LOCKS_OF: &str = "locks of ";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Watched {
+pub(crate) struct FsLockProfile {
     pub locks: FsLocks,
     pub profile: FsProfile,
 }
@@ -255,7 +259,7 @@ pub(crate) struct LocksPlan<'p, 'a> {
 
 impl Plan for LocksPlan<'_, '_> {
     type Cell = FsPoint;
-    type Outcome = Watched;
+    type Outcome = FsLockProfile;
     const UNIT: &'static str = "share of time in locks";
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
@@ -271,7 +275,7 @@ impl Plan for LocksPlan<'_, '_> {
         key.starts_with(LOCKS_OF)
     }
 
-    fn metric(&self, watched: &Watched) -> f64 {
+    fn metric(&self, watched: &FsLockProfile) -> f64 {
         match &watched.locks {
             FsLocks::Seen(seen) => seen.sites.iter().map(|site| seen.share(site)).sum(),
             FsLocks::Unseen(_) => f64::NAN,
@@ -282,19 +286,19 @@ impl Plan for LocksPlan<'_, '_> {
         &mut self,
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
-    ) -> Result<Watched, CellError> {
+    ) -> Result<FsLockProfile, CellError> {
         let locks = LockWaits::attach(self.roots);
         let profile = CpuProfile::attach(self.roots);
         if let (Err(locks), Err(profile)) = (&locks, &profile) {
-            return Ok(Watched {
+            return Ok(FsLockProfile {
                 locks: FsLocks::Unseen(locks.to_string()),
                 profile: FsProfile::Unseen(profile.to_string()),
             });
         }
-        let (_, thread_seconds) = self.points.one(&cell.cell, context)?;
+        let (_, thread_seconds) = self.points.run_trial(&cell.cell, context)?;
         let locks = locks.and_then(|probe| probe.read());
         let profile = profile.and_then(|probe| probe.read());
-        Ok(Watched {
+        Ok(FsLockProfile {
             locks: locks.map_or_else(
                 |error| FsLocks::Unseen(error.to_string()),
                 |counts| FsLocks::Seen(attributed(&counts, thread_seconds)),

@@ -1,7 +1,7 @@
 //! A program of the user's on the file systems, under several numbers of CPUs.
 
-use crate::beside::{Beside, watched};
-use crate::made::Made;
+use crate::beside::{FsMeasurement, watched};
+use crate::made::MountedFs;
 use crate::spec::{FsSettings, ProgramSpec};
 use q2c_host::Roots;
 use q2c_host::program::{shell, start_on, wait};
@@ -25,15 +25,15 @@ pub(crate) struct ProgramPlan<'a> {
     spec: &'a FsSettings,
     command: &'a str,
     metric: Regex,
-    made: &'a [Made],
+    made: &'a [MountedFs],
     roots: &'a Roots,
 }
 
 impl<'a> ProgramPlan<'a> {
-    pub fn new(
+    pub(crate) fn new(
         spec: &'a FsSettings,
         program: &'a ProgramSpec,
-        made: &'a [Made],
+        made: &'a [MountedFs],
         roots: &'a Roots,
     ) -> Result<Self, Fault> {
         Ok(ProgramPlan {
@@ -65,11 +65,11 @@ pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
 
 impl Plan for ProgramPlan<'_> {
     type Cell = ProgramPoint;
-    type Outcome = Beside<f64>;
+    type Outcome = FsMeasurement<f64>;
     const UNIT: &'static str = "as printed";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
-        let each = self.made.iter().flat_map(|made| {
+        let points = self.made.iter().flat_map(|made| {
             let fs = made.facts.fs;
             self.spec
                 .jobs()
@@ -86,10 +86,10 @@ impl Plan for ProgramPlan<'_> {
                 cell: point,
             }
         };
-        each.map(cell).collect()
+        points.map(cell).collect()
     }
 
-    fn metric(&self, trial: &Beside<f64>) -> f64 {
+    fn metric(&self, trial: &FsMeasurement<f64>) -> f64 {
         trial.figures
     }
 
@@ -97,7 +97,7 @@ impl Plan for ProgramPlan<'_> {
         &mut self,
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
-    ) -> Result<Beside<f64>, CellError> {
+    ) -> Result<FsMeasurement<f64>, CellError> {
         let point = &cell.cell;
         let made = self.made.iter().find(|made| made.facts.fs == point.fs);
         let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
@@ -120,15 +120,16 @@ impl Plan for ProgramPlan<'_> {
 fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
     let lines = output.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
-    let last = match lines.is_empty() {
-        true => "and it printed nothing".to_owned(),
-        false => lines[lines.len().saturating_sub(LAST)..].join(" / "),
+    let last = if lines.is_empty() {
+        "and it printed nothing".to_owned()
+    } else {
+        lines[lines.len().saturating_sub(LAST)..].join(" / ")
     };
     if !status.success() {
         return Err(format!("run the program: it ended with {status}: {last}"));
     }
-    let found = metric.captures_iter(output).last();
-    let number = found
+    let last_match = metric.captures_iter(output).last();
+    let number = last_match
         .and_then(|groups| groups.get(1))
         .map(|group| group.as_str());
     let number = number
@@ -147,14 +148,14 @@ fn run(
     stop: &AtomicBool,
 ) -> io::Result<Option<(ExitStatus, String)>> {
     let mut output = tempfile::tempfile()?;
-    let all: Vec<CpuId> = cpus.iter().copied().map(CpuId).collect();
+    let cpu_ids: Vec<CpuId> = cpus.iter().copied().map(CpuId).collect();
     let mut shell = shell(command);
     shell
         .current_dir(folder)
         .env("Q2C_CPUS", cpus.len().to_string())
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?);
-    let child = start_on(&all, &mut shell)?;
+    let child = start_on(&cpu_ids, &mut shell)?;
     let Some(status) = wait(child, stop)? else {
         return Ok(None);
     };
@@ -166,7 +167,7 @@ fn run(
 
 pub(crate) fn conclude(
     program: &ProgramSpec,
-    runs: &[CellRuns<ProgramPoint, Beside<f64>>],
+    runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>],
 ) -> FsProgram {
     FsProgram {
         command: Some(program.command.clone()),
@@ -175,8 +176,8 @@ pub(crate) fn conclude(
     }
 }
 
-pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, Beside<f64>>]) -> Vec<ProgramCell> {
-    let cell = |runs: &CellRuns<ProgramPoint, Beside<f64>>| ProgramCell {
+pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>]) -> Vec<ProgramCell> {
+    let cell = |runs: &CellRuns<ProgramPoint, FsMeasurement<f64>>| ProgramCell {
         point: runs.plan.cell.clone(),
         value: runs.interval(|trial| trial.figures),
         failures: runs.failures().map(str::to_owned).collect(),

@@ -12,7 +12,7 @@ pub(crate) struct HeldReadahead(Option<Guard>);
 
 impl HeldReadahead {
     /// Sets how far is read ahead for files that are opened from then on.
-    pub fn begin(
+    pub(crate) fn begin(
         roots: &Roots,
         journal: Option<&Path>,
         setting: Option<&Path>,
@@ -33,7 +33,7 @@ impl HeldReadahead {
         Ok(HeldReadahead(Some(guard)))
     }
 
-    pub fn end(self) -> Result<(), String> {
+    pub(crate) fn end(self) -> Result<(), String> {
         let Some(mut guard) = self.0 else {
             return Ok(());
         };
@@ -47,21 +47,21 @@ impl HeldReadahead {
 
 /// The file for the device in sysfs; Btrfs, which may lie on several, has one of its own.
 pub(crate) fn setting(roots: &Roots, fs: FileSystem, device: &Path) -> Option<PathBuf> {
-    let found = match fs {
+    let path = match fs {
         FileSystem::Btrfs => btrfs(roots, device)?,
         _ if device.join("partition").exists() => device.join("../queue/read_ahead_kb"),
         _ => device.join("queue/read_ahead_kb"),
     };
-    found.exists().then_some(found)
+    path.exists().then_some(path)
 }
 
 fn btrfs(roots: &Roots, device: &Path) -> Option<PathBuf> {
     let name = fs::canonicalize(device).ok()?;
     let name = name.file_name()?;
-    let all = fs::read_dir(roots.sys("fs/btrfs")).ok()?;
-    let mut all = all.filter_map(|entry| Some(entry.ok()?.path()));
-    let own = all.find(|fs| fs.join("devices").join(name).exists())?;
-    Some(own.join("bdi/read_ahead_kb"))
+    let entries = fs::read_dir(roots.sys("fs/btrfs")).ok()?;
+    let mut folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let folder = folders.find(|folder| folder.join("devices").join(name).exists())?;
+    Some(folder.join("bdi/read_ahead_kb"))
 }
 
 #[cfg(test)]
@@ -82,17 +82,17 @@ mod tests {
         assert_eq!(setting(&roots, FileSystem::Xfs, &disk), None);
         put(&disk.join("queue/read_ahead_kb"));
         put(&disk.join("loop3p1/partition"));
-        let found = setting(&roots, FileSystem::Xfs, &disk).unwrap();
-        assert_eq!(found, disk.join("queue/read_ahead_kb"));
+        let setting_file = setting(&roots, FileSystem::Xfs, &disk).unwrap();
+        assert_eq!(setting_file, disk.join("queue/read_ahead_kb"));
         let of_partition = setting(&roots, FileSystem::Ext4, &disk.join("loop3p1")).unwrap();
         let real = |path| fs::canonicalize::<PathBuf>(path).unwrap();
-        assert_eq!(real(of_partition), real(found));
+        assert_eq!(real(of_partition), real(setting_file));
         assert_eq!(setting(&roots, FileSystem::Btrfs, &disk), None);
-        let own = root.join("sys/fs/btrfs/an-id");
-        put(&own.join("devices/loop3"));
-        put(&own.join("bdi/read_ahead_kb"));
-        let found = setting(&roots, FileSystem::Btrfs, &disk).unwrap();
-        assert_eq!(found, own.join("bdi/read_ahead_kb"));
+        let btrfs_folder = root.join("sys/fs/btrfs/an-id");
+        put(&btrfs_folder.join("devices/loop3"));
+        put(&btrfs_folder.join("bdi/read_ahead_kb"));
+        let setting_file = setting(&roots, FileSystem::Btrfs, &disk).unwrap();
+        assert_eq!(setting_file, btrfs_folder.join("bdi/read_ahead_kb"));
     }
 
     #[test]

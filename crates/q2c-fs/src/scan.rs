@@ -22,13 +22,13 @@ const LOOK: Duration = Duration::from_millis(50);
 const SECTOR: u64 = 512;
 
 #[derive(Clone, Copy)]
-struct Times<'a> {
+struct ScanTimes<'a> {
     from: Instant,
     to: Instant,
     stop: &'a AtomicBool,
 }
 
-struct Read {
+struct ScanTotals {
     blocks: u64,
     seconds: f64,
 }
@@ -43,8 +43,8 @@ pub(crate) fn trial(
 ) -> io::Result<Option<FsTrial>> {
     let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
     let to = from + Duration::from_secs_f64(spec.seconds);
-    let times = Times { from, to, stop };
-    let (all, disk) = thread::scope(|scope| {
+    let times = ScanTimes { from, to, stop };
+    let (reads, disk) = thread::scope(|scope| {
         let start = |(job, file)| {
             let cpu = CpuId(spec.cpus[job % spec.cpus.len()]);
             scope.spawn(move || {
@@ -59,23 +59,23 @@ pub(crate) fn trial(
             ended.unwrap_or_else(|_| Err(io::Error::other("a job ended early")))
         });
         ended
-            .collect::<io::Result<Vec<Read>>>()
-            .map(|all| (all, disk))
+            .collect::<io::Result<Vec<ScanTotals>>>()
+            .map(|reads| (reads, disk))
     })?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    if all.iter().any(|read| read.blocks == 0) {
+    if reads.iter().any(|read| read.blocks == 0) {
         return Err(io::Error::other(
             "a job had no read that ended in the counted time; raise --seconds",
         ));
     }
-    let blocks: u64 = all.iter().map(|read| read.blocks).sum();
+    let blocks: u64 = reads.iter().map(|read| read.blocks).sum();
     let [before, after] = disk;
     let both = before.zip(after);
     let seconds = spec.seconds;
     Ok(Some(FsTrial {
-        iops: all
+        iops: reads
             .iter()
             .map(|read| read.blocks as f64 / read.seconds)
             .sum(),
@@ -91,7 +91,7 @@ pub(crate) fn trial(
 }
 
 /// Reads a file's part in order, again and again, each time from the device.
-fn passes(file: &JobFile, bs: Bytes, times: Times<'_>) -> io::Result<Read> {
+fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<ScanTotals> {
     let mut buffer = vec![0; bs.0 as usize];
     let end = file.base.0 + file.span.0 / bs.0 * bs.0;
     let (mut at, mut blocks, mut since) = (end, 0, None);
@@ -102,7 +102,7 @@ fn passes(file: &JobFile, bs: Bytes, times: Times<'_>) -> io::Result<Read> {
         }
         if now >= times.to || times.stop.load(Ordering::Relaxed) {
             let seconds = since.map_or(0.0, |since| (now - since).as_secs_f64());
-            return Ok(Read { blocks, seconds });
+            return Ok(ScanTotals { blocks, seconds });
         }
         if at >= end {
             let length = NonZeroU64::new(file.span.0);
@@ -116,7 +116,7 @@ fn passes(file: &JobFile, bs: Bytes, times: Times<'_>) -> io::Result<Read> {
 }
 
 /// What `read` gives at the begin and at the end of the counted part.
-fn between<T>(times: Times<'_>, read: impl Fn() -> T) -> [T; 2] {
+fn between<T>(times: ScanTimes<'_>, read: impl Fn() -> T) -> [T; 2] {
     [times.from, times.to].map(|moment| {
         while Instant::now() < moment && !times.stop.load(Ordering::Relaxed) {
             thread::sleep(LOOK.min(moment.saturating_duration_since(Instant::now())));

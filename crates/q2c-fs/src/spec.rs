@@ -133,7 +133,7 @@ fn size_or_none(text: &str) -> Result<Bytes, String> {
 
 /// A program of the user's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ProgramSpec {
+pub(crate) struct ProgramSpec {
     pub command: String,
     /// Regular expression whose first group is the figure in what the program prints.
     pub metric: String,
@@ -159,12 +159,12 @@ impl FsSettings {
     }
 
     /// Numbers of jobs; for a program, of the CPUs on which it may run.
-    pub fn jobs(&self) -> &[u32] {
+    pub(crate) fn jobs(&self) -> &[u32] {
         self.jobs.as_deref().unwrap_or_default()
     }
 
     /// The program to run instead of the jobs of q2c.
-    pub fn program(&self) -> Option<ProgramSpec> {
+    pub(crate) fn program(&self) -> Option<ProgramSpec> {
         let command = self.program.clone()?;
         let metric = self.metric.clone().unwrap_or_default();
         Some(ProgramSpec { command, metric })
@@ -222,12 +222,12 @@ impl FsSettings {
             return Ok(());
         }
         each_once("--readahead", &self.readahead)?;
-        match self.readahead.iter().all(|bytes| bytes.0 % 4096 == 0) {
-            _ if !scans => {
-                wrong("only scans through the page cache read ahead: --rw scan --io buffered")
-            }
-            true => Ok(()),
-            false => wrong("expected multiples of 4 KiB"),
+        if !scans {
+            wrong("only scans through the page cache read ahead: --rw scan --io buffered")
+        } else if self.readahead.iter().all(|bytes| bytes.0 % 4096 == 0) {
+            Ok(())
+        } else {
+            wrong("expected multiples of 4 KiB")
         }
     }
 
@@ -246,7 +246,7 @@ impl FsSettings {
     }
 
     /// The largest number of jobs.
-    pub fn most_jobs(&self) -> u32 {
+    pub(crate) fn most_jobs(&self) -> u32 {
         self.jobs().iter().copied().max().unwrap_or(1)
     }
 
@@ -278,9 +278,10 @@ impl FsSettings {
 
     fn ahead(&self, access: Access, caching: Caching) -> Vec<Option<Bytes>> {
         let ahead = access == Access::Scan && caching == Caching::Buffered;
-        match ahead && !self.readahead.is_empty() {
-            true => self.readahead.iter().copied().map(Some).collect(),
-            false => vec![None],
+        if ahead && !self.readahead.is_empty() {
+            self.readahead.iter().copied().map(Some).collect()
+        } else {
+            vec![None]
         }
     }
 
@@ -306,11 +307,11 @@ impl FsSettings {
 impl FsSettings {
     /// Checks that some access has points at some level of sharing.
     fn check_pairs(&self) -> Result<(), Fault> {
-        let of = |&access: &Access| {
+        let reasons_by_level = |&access: &Access| {
             let levels = self.sharing.iter();
             levels.map(move |&sharing| senseless(access, sharing))
         };
-        let reasons: Option<Vec<&str>> = self.rw.iter().flat_map(of).collect();
+        let reasons: Option<Vec<&str>> = self.rw.iter().flat_map(reasons_by_level).collect();
         match reasons.as_deref() {
             Some([reason, ..]) if !self.mix => {
                 let text = format!("begin: {reason}; name other levels with --sharing");
@@ -354,8 +355,8 @@ pub(crate) mod tests {
 
     /// All jobs on two file systems, on one CPU.
     pub(crate) fn good() -> FsSettings {
-        let words = "--fs ext4,xfs --rw read,write,scan,append --jobs 1,2";
-        let mut settings: FsSettings = from_words(words).unwrap();
+        let arguments = "--fs ext4,xfs --rw read,write,scan,append --jobs 1,2";
+        let mut settings: FsSettings = from_words(arguments).unwrap();
         settings.settle(&[CpuId(0)]);
         settings
     }
@@ -406,11 +407,11 @@ pub(crate) mod tests {
             (|s| s.jobs = Some(vec![64]), "need 2 GiB"),
             (|s| s.device = Some("/dev/x".into()), "one file system"),
         ];
-        for (change, words) in wrong {
+        for (change, excerpt) in wrong {
             let mut spec = good();
             change(&mut spec);
             let error = spec.check().unwrap_err().to_string();
-            assert!(error.contains(words), "{error}");
+            assert!(error.contains(excerpt), "{error}");
         }
     }
 }

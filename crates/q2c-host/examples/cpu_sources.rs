@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 use q2c_host::Roots;
-use q2c_host::cpu_time::{CpuTimes, Source, TaskTimes};
+use q2c_host::cpu_time::{BusySource, CpuTimes, TaskTimes};
 use q2c_host::target::{Scratch, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, CpuId, Nanos};
 use std::error::Error;
@@ -69,7 +69,7 @@ fn row(name: &str, cpu: CpuId, seconds: u64, mut load: impl FnMut()) -> Result<(
     }
     let (after, used) = (CpuTimes::read(&roots)?, own_times()?.since(&thread));
     let busy = after
-        .busy_since_by(&before, Source::ProcStat)
+        .busy_since_by(&before, BusySource::ProcStat)
         .ok_or("no /proc/stat")?;
     let mut cpus = busy.cpus.iter();
     let of_cpu = cpus.find(|c| c.cpu == cpu).ok_or("no such CPU")?;

@@ -11,13 +11,13 @@ pub fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-pub fn value<T: FromStr>(path: &Path) -> Option<T> {
+pub(crate) fn value<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
 /// The chosen word of a list of choices: `b` of `a [b] c` or `a (b) c`, and the whole text if it
 /// has no brackets.
-pub fn selected(text: &str) -> &str {
+pub(crate) fn selected(text: &str) -> &str {
     let within = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     within('[', ']')
         .or_else(|| within('(', ')'))
@@ -27,7 +27,7 @@ pub fn selected(text: &str) -> &str {
 
 /// The entries of a folder, sorted by name with numbers in numeric order; empty when it cannot be
 /// read.
-pub fn entries(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(dir).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
     sort(&mut paths);
@@ -35,7 +35,7 @@ pub fn entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Sorts paths by their last parts, with numbers in numeric order.
-pub fn sort(paths: &mut [PathBuf]) {
+pub(crate) fn sort(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(|p| {
         let name = name(p);
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());

@@ -14,9 +14,9 @@ pub use device::{read as device, unsplit};
 pub use hardware_queues::{hardware_queues, show_hardware_queues};
 pub use interrupts::{Interrupts, IrqLine};
 pub use pci::{is_pci_address, pci_address, pci_node};
-pub use point_device::{device_kind, point_device, queue_setting};
+pub use point_device::{point_device, queue_setting};
 pub use stats::{DiskStats, OpStats};
-pub(crate) use target_disk::parse_dev;
 pub use target_disk::{
-    Disk, NoDisk, TargetDisk, device_number, of_device, of_disk_name, of_path, of_path_or_name,
+    Disk, NoDisk, TargetDisk, of_device, of_disk_name, of_path, of_path_or_name,
 };
+pub(crate) use target_disk::{device_number, parse_dev};

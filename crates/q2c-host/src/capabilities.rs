@@ -20,11 +20,10 @@ pub fn has(status: &str, number: u32) -> bool {
 /// What gives a process the capabilities that it lacks, in words. Root lacks them in a container
 /// only.
 pub fn remedy(root: bool) -> &'static str {
-    match root {
-        true => {
-            "it is root in a container that withholds them: run q2c outside of it, or start the container with them"
-        }
-        false => "run as root, or give the program these capabilities",
+    if root {
+        "it is root in a container that withholds them: run q2c outside of it, or start the container with them"
+    } else {
+        "run as root, or give the program these capabilities"
     }
 }
 

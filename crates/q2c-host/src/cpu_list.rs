@@ -29,9 +29,12 @@ pub fn show(cpus: &[CpuId]) -> String {
             _ => runs.push((n, n)),
         }
     }
-    let shown = runs.iter().map(|&(a, b)| match a == b {
-        true => a.to_string(),
-        false => format!("{a}-{b}"),
+    let shown = runs.iter().map(|&(a, b)| {
+        if a == b {
+            a.to_string()
+        } else {
+            format!("{a}-{b}")
+        }
     });
     shown.collect::<Vec<_>>().join(",")
 }
@@ -43,13 +46,13 @@ mod tests {
 
     #[test]
     fn lists_as_the_kernel_prints_them() {
-        let of = |t| parse(t).map(|l| l.iter().map(|c| c.0).collect::<Vec<_>>());
-        assert_eq!(of("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
-        assert_eq!(of(""), Some(vec![]));
-        assert_eq!(of("3-1"), None);
-        assert_eq!(of("0,x"), None);
-        assert_eq!(of("0-65535").map(|l| l.len()), Some(65_536));
-        assert_eq!(of("0-4294967295"), None);
+        let numbers = |t| parse(t).map(|l| l.iter().map(|c| c.0).collect::<Vec<_>>());
+        assert_eq!(numbers("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(numbers(""), Some(vec![]));
+        assert_eq!(numbers("3-1"), None);
+        assert_eq!(numbers("0,x"), None);
+        assert_eq!(numbers("0-65535").map(|l| l.len()), Some(65_536));
+        assert_eq!(numbers("0-4294967295"), None);
     }
 
     proptest! {

@@ -31,10 +31,10 @@
 //! changed from run to run (none to 25 % of the busy time). Both errors grow with the rate and
 //! would distort a comparison of interrupts, polling and hybrid polling. The tick code's nanosecond
 //! counter (`/proc/timer_list`) agreed with `/proc/stat` within its 10 ms plus the idle period that
-//! still lasted. So [`Source::ProcStat`] is preferred. cpuidle serves windows that are too short
-//! for counts of 10 ms (below 1 s), where the driver's states do not contain handlers. The example
-//! `cpu_sources` repeats the comparison on another machine. Bare metal and intel_idle were not
-//! measured.
+//! still lasted. So [`BusySource::ProcStat`] is preferred. cpuidle serves windows that are too
+//! short for counts of 10 ms (below 1 s), where the driver's states do not contain handlers. The
+//! example `cpu_sources` repeats the comparison on another machine. Bare metal and intel_idle were
+//! not measured.
 
 mod busy;
 mod helper;
@@ -42,7 +42,7 @@ mod rest;
 mod snapshot;
 mod task;
 
-pub use busy::{Busy, CpuBusy, Source};
+pub use busy::{Busy, BusySource, CpuBusy};
 pub use helper::{Helper, HelperKind, helpers};
 pub use rest::{QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
 pub use snapshot::CpuTimes;

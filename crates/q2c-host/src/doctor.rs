@@ -24,7 +24,7 @@ mod thermal;
 mod tool;
 mod uses;
 
-pub use abilities::{Abilities, Ability, MakerAbility};
+pub use abilities::{Ability, MachineAbilities, MakerAbility};
 pub use facts::{DoctorFacts, RingProbe, ToolCosts};
 pub use fix::{FixPlan, plan};
 pub use registry::run;

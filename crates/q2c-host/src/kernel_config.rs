@@ -33,7 +33,7 @@ impl KernelConfig {
     }
 
     /// Parses lines `CONFIG_X=y`. Options that are not set stand in comments and are left out.
-    pub fn parse(text: &str) -> KernelConfig {
+    pub(crate) fn parse(text: &str) -> KernelConfig {
         let option = |line: &str| {
             let (name, value) = line.trim().strip_prefix("CONFIG_")?.split_once('=')?;
             Some((name.to_owned(), value.trim_matches('"').to_owned()))
@@ -49,7 +49,7 @@ impl KernelConfig {
     }
 
     /// An option's value without quotes; `None` if it is not set.
-    pub fn value(&self, name: &str) -> Option<&str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
     }
 }

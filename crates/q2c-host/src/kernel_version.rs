@@ -4,7 +4,7 @@
 pub type KernelVersion = (u32, u32);
 
 /// io_uring.
-pub const IO_URING: KernelVersion = (5, 1);
+pub(crate) const IO_URING: KernelVersion = (5, 1);
 /// CAP_BPF and CAP_PERFMON. Before them CAP_SYS_ADMIN is needed to load BPF programs.
 pub const BPF_CAPABILITIES: KernelVersion = (5, 8);
 /// The BPF features that the probe of the kernel's own hybrid polling needs.
@@ -12,13 +12,13 @@ pub const HYBRID_PROBE: KernelVersion = (5, 8);
 /// The memory of BPF maps no longer counts as locked.
 pub const BPF_MAPS_UNLOCKED: KernelVersion = (5, 11);
 /// IORING_SETUP_DEFER_TASKRUN.
-pub const DEFER_TASKRUN: KernelVersion = (6, 1);
+pub(crate) const DEFER_TASKRUN: KernelVersion = (6, 1);
 /// IOPOLL fails with EOPNOTSUPP on a device without poll queues.
-pub const IOPOLL_REFUSED: KernelVersion = (6, 12);
+pub(crate) const IOPOLL_REFUSED: KernelVersion = (6, 12);
 /// The flags of requests (`RQF_*`) have other numbers since then.
 pub const REQUEST_FLAGS_ANEW: KernelVersion = (6, 12);
 /// IORING_SETUP_HYBRID_IOPOLL.
-pub const HYBRID_IOPOLL: KernelVersion = (6, 13);
+pub(crate) const HYBRID_IOPOLL: KernelVersion = (6, 13);
 
 /// Whether a version of Linux has the kernel's own hybrid polling: preadv2 and pwritev2 with
 /// RWF_HIPRI poll, and sleep before it as `queue/io_poll_delay` says.
@@ -37,7 +37,7 @@ pub enum HybridSupport {
 
 impl HybridSupport {
     /// The support in `version`.
-    pub fn of(version: KernelVersion) -> Self {
+    pub fn in_version(version: KernelVersion) -> Self {
         match version {
             version if version < (4, 10) => HybridSupport::NotYet,
             version if version < (5, 19) => HybridSupport::Works,
@@ -78,7 +78,7 @@ mod tests {
             ((6, 4), HybridSupport::Removed),
             ((7, 0), HybridSupport::Removed),
         ] {
-            assert_eq!(HybridSupport::of(version), wanted, "{version:?}");
+            assert_eq!(HybridSupport::in_version(version), wanted, "{version:?}");
         }
     }
 }

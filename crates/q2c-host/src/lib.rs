@@ -8,6 +8,7 @@
 
 mod attr;
 mod cpu_list;
+pub mod ramdisk;
 mod roots;
 
 pub mod block;

@@ -88,13 +88,13 @@ pub fn online(roots: &Roots) -> Vec<CpuId> {
 /// The frequency governor of `cpus`; if they differ, all names, joined by commas. `None` without a
 /// cpufreq driver.
 fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
-    let of = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
-    let set: BTreeSet<String> = cpus.iter().filter_map(of).collect();
+    let governor = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
+    let set: BTreeSet<String> = cpus.iter().filter_map(governor).collect();
     (!set.is_empty()).then(|| set.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// Name and exit latency, in microseconds, of a CPU's idle states, the shallowest first.
-pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
+pub(crate) fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
     let dirs = attr::entries(&roots.cpu(cpu, "cpuidle"));
     let state = |d: &PathBuf| {
         let latency = attr::value(&d.join("latency"))?;
@@ -150,10 +150,10 @@ pub fn free_memory(roots: &Roots) -> Option<Bytes> {
 /// cgroup upwards.
 fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let groups = fs::read_to_string(roots.proc("self/cgroup")).unwrap_or_default();
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let root = roots.sys("fs/cgroup");
-    let own = own.map(|own| root.join(own));
-    let and_above = own.iter().flat_map(|own| own.ancestors());
+    let own_group = path.map(|path| root.join(path));
+    let and_above = own_group.iter().flat_map(|group| group.ancestors());
     let and_above = and_above.take_while(|group| group.starts_with(&root));
     let and_above: Vec<PathBuf> = and_above.map(Path::to_owned).collect();
     and_above.into_iter().filter_map(|group| {
@@ -194,9 +194,10 @@ fn preempt(roots: &Roots) -> Option<String> {
         return Some(attr::selected(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let mut words = version.split_whitespace();
-    let word = words.find(|w| w.starts_with("PREEMPT"));
-    Some(word.unwrap_or("none or voluntary").to_owned())
+    let model = version
+        .split_whitespace()
+        .find(|w| w.starts_with("PREEMPT"));
+    Some(model.unwrap_or("none or voluntary").to_owned())
 }
 
 fn other(roots: &Roots) -> BTreeMap<String, String> {

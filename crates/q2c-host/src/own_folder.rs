@@ -47,11 +47,12 @@ fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
 /// Checks that an open file belongs to this user.
 pub(crate) fn check_file(file: &fs::File) -> io::Result<()> {
     let (user, owner) = (geteuid().as_raw(), file.metadata()?.uid());
-    match owner == user {
-        true => Ok(()),
-        false => Err(denied(format!(
+    if owner == user {
+        Ok(())
+    } else {
+        Err(denied(format!(
             "it belongs to user {owner}, expected {user}"
-        ))),
+        )))
     }
 }
 
@@ -66,12 +67,13 @@ fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     }
     let sticky = meta.is_dir() && meta.mode() & STICKY != 0;
     let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE != 0;
-    match open && !sticky {
-        true => Err(denied(format!(
+    if open && !sticky {
+        Err(denied(format!(
             "everybody may write to {}: what is there may be another user's",
             path.display()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -86,14 +88,14 @@ mod tests {
 
     #[test]
     fn folders_that_others_can_change_are_refused() {
-        let own = tempfile::tempdir().unwrap();
-        let folder = own.path().join("a");
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("a");
         fs::create_dir(&folder).unwrap();
         let below = folder.join("not/yet/there");
         check(&below).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-        let told = check(&below).unwrap_err().to_string();
-        assert!(told.contains("everybody may write"), "{told}");
+        let message = check(&below).unwrap_err().to_string();
+        assert!(message.contains("everybody may write"), "{message}");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
         check(&below).unwrap();
         let file = folder.join("q2c.toml");
@@ -105,10 +107,10 @@ mod tests {
             return q2c_testkit::skip("folders of another user", "not root");
         }
         chown(&folder, Some(65_534), None).unwrap();
-        let told = check(&below).unwrap_err().to_string();
-        assert!(told.contains("belongs to user 65534"), "{told}");
+        let message = check(&below).unwrap_err().to_string();
+        assert!(message.contains("belongs to user 65534"), "{message}");
         // A link of another user is refused, whatever it leads to.
-        let (link, good) = (own.path().join("link"), own.path().join("good"));
+        let (link, good) = (dir.path().join("link"), dir.path().join("good"));
         fs::create_dir(&good).unwrap();
         std::os::unix::fs::symlink(&good, &link).unwrap();
         check(&link).unwrap();

@@ -29,13 +29,14 @@ mod ublk_device;
 
 use std::path::{Path, PathBuf};
 
-pub use entry::{Change, ChangeKind, Followed};
+pub use entry::{ChangeKind, Followed, RestoreChange};
 pub use error::RestoreError;
 pub use guard::{Guard, SetOutcome};
 pub use journal::DamagedLine;
 pub use owner::Owner;
-pub use setting_file::{Outcome, read as value_of};
-pub use sweep::{Item, Pending, Report, pending, restore_all};
+pub use setting_file::UndoOutcome;
+pub(crate) use setting_file::read as value_of;
+pub use sweep::{Pending, RestoreItem, RestoreReport, pending, restore_all};
 pub use task_affinity::TaskId;
 
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or

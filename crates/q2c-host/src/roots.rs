@@ -46,7 +46,7 @@ impl Roots {
     }
 
     /// The path of `path` below the folder of a CPU in sysfs.
-    pub fn cpu(&self, cpu: q2c_model::CpuId, path: &str) -> PathBuf {
+    pub(crate) fn cpu(&self, cpu: q2c_model::CpuId, path: &str) -> PathBuf {
         self.sys(&format!("devices/system/cpu/cpu{}/{path}", cpu.0))
     }
 }

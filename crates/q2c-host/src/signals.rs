@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a program that has nothing to end in order may go on after a signal.
-pub const GRACE: Duration = Duration::from_millis(600);
+pub(crate) const GRACE: Duration = Duration::from_millis(600);
 /// Signals so soon after the first are not a second one.
 const TOGETHER: Duration = Duration::from_millis(100);
 /// Time between two looks whether there is still something to end in order.
@@ -92,8 +92,8 @@ impl Signals {
     /// ends the program.
     pub fn install(last_deed: LastDeed) -> io::Result<Signals> {
         let named = STOPPING.map(Signal::as_raw);
-        let all: Vec<i32> = named.into_iter().chain(REAL_TIME).collect();
-        let set = SignalSet::of(&all)?;
+        let numbers: Vec<i32> = named.into_iter().chain(REAL_TIME).collect();
+        let set = SignalSet::from_numbers(&numbers)?;
         signal::block(&set)?;
         let fd = SignalFd::new(&set)?;
         let signals = Signals {

@@ -5,7 +5,7 @@ mod family;
 
 pub use crate::cpu_list::show as list;
 pub use cpuset::{Cpusets, isolated};
-pub use family::{Family, Kin};
+pub use family::{Kin, ProcessFamily};
 
 use crate::{Roots, cpu_list};
 use q2c_model::CpuId;
@@ -142,11 +142,13 @@ mod tests {
     #[test]
     fn this_thread_is_among_all() {
         let roots = Roots::live();
-        let all = threads(&roots);
-        let own = all.iter().find(|thread| thread.pid == std::process::id());
-        let own = own.expect("a thread of this process");
-        assert!(!own.kernel && own.scheduling == Scheduling::Ordinary);
-        let cpus = allowed(&roots, own.pid, own.tid).expect("its CPUs");
-        assert!(cpus.contains(&own.cpu), "{own:?} {cpus:?}");
+        let all_threads = threads(&roots);
+        let own_thread = all_threads
+            .iter()
+            .find(|thread| thread.pid == std::process::id());
+        let own_thread = own_thread.expect("a thread of this process");
+        assert!(!own_thread.kernel && own_thread.scheduling == Scheduling::Ordinary);
+        let cpus = allowed(&roots, own_thread.pid, own_thread.tid).expect("its CPUs");
+        assert!(cpus.contains(&own_thread.cpu), "{own_thread:?} {cpus:?}");
     }
 }

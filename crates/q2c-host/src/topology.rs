@@ -6,5 +6,5 @@ mod order;
 mod read;
 
 pub use choice::{AllowedCpus, ChosenCpus, UnnamedCpus, interrupted_cpus};
-pub use order::{Border, CpuOrder, Placed, cpu_order};
-pub use read::{Node, Topology, TopologyCpu, device_node};
+pub use order::{Border, CpuOrder, CpuPosition, cpu_order};
+pub use read::{NumaNode, Topology, TopologyCpu, device_node};

@@ -9,9 +9,9 @@
 #[path = "host/loop_device.rs"]
 mod loop_device;
 
-use loop_device::LoopDevice;
+use loop_device::TestLoopDevice;
 use q2c_host::Roots;
-use q2c_host::restore::{Guard, Outcome, restore_all};
+use q2c_host::restore::{Guard, UndoOutcome, restore_all};
 use q2c_host::signals::Signals;
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
@@ -30,7 +30,7 @@ fn main() {
     let file = made.path().join("setting");
     fs::write(&file, "128\n").unwrap();
     every_signal(&file, "256");
-    match LoopDevice::new(made.path(), 1 << 20) {
+    match TestLoopDevice::new(made.path(), 1 << 20) {
         Some(device) => {
             let queue = Path::new("/sys/block").join(&device.name).join("queue");
             every_signal(&queue.join("read_ahead_kb"), "256");
@@ -67,7 +67,7 @@ fn every_signal(file: &Path, value: &str) {
 /// An owner that a signal asked to stop has put the setting back when it ends.
 fn asked_to_stop(file: &Path, value: &str, signal: Signal) {
     let old = read(file);
-    let mut owner = Owner::start(file, value);
+    let mut owner = OwnerProcess::start(file, value);
     assert_ne!(read(file), old);
     assert_eq!(owner.end(signal).code(), Some(signal.as_raw()));
     assert_eq!(read(file), old, "after {signal:?}");
@@ -79,16 +79,16 @@ fn asked_to_stop(file: &Path, value: &str, signal: Signal) {
 /// while the owner lives.
 fn killed(file: &Path, value: &str) {
     let old = read(file);
-    let mut owner = Owner::start(file, value);
+    let mut owner = OwnerProcess::start(file, value);
     let ours = read(file);
     let alive = restore_all(&Roots::live(), &owner.journal).unwrap();
-    assert_eq!(alive.items[0].outcome, Outcome::OwnerAlive);
+    assert_eq!(alive.items[0].outcome, UndoOutcome::OwnerAlive);
     assert_eq!(read(file), ours);
     owner.end(Signal::KILL);
     assert_eq!(read(file), ours);
     let report = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert!(report.is_complete(), "{report:?}");
-    assert_eq!(report.items[0].outcome, Outcome::Restored);
+    assert_eq!(report.items[0].outcome, UndoOutcome::Restored);
     assert_eq!(read(file), old);
     let again = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert!(again.items.is_empty());
@@ -98,24 +98,24 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-struct Owner {
+struct OwnerProcess {
     child: Child,
     journal: PathBuf,
     _dir: tempfile::TempDir,
 }
 
-impl Owner {
-    fn start(file: &Path, value: &str) -> Owner {
+impl OwnerProcess {
+    fn start(file: &Path, value: &str) -> OwnerProcess {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join("restore");
         let mut command = Command::new(env::current_exe().unwrap());
         command.arg("own").args([&journal, file]).arg(value);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
-        told.read_line(&mut line).unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
         assert_eq!(line, "changed\n");
-        Owner {
+        OwnerProcess {
             child,
             journal,
             _dir: dir,

@@ -28,7 +28,7 @@ impl Curve {
 
     /// The value at `at`; 0 for an empty curve.
     #[inline]
-    pub fn at(&self, at: f64) -> f64 {
+    pub fn delay_at(&self, at: f64) -> f64 {
         match self.y.as_slice() {
             [] => 0.0,
             [always] => *always,
@@ -230,9 +230,9 @@ impl WakeDelay {
         self.least_ns.check(&part("least_ns"), -MOST_NS)?;
         self.most_ns.check(&part("most_ns"), -MOST_NS)?;
         if self.z.len() > MOST_POINTS {
-            let found = self.z.len();
+            let draws = self.z.len();
             return Err(format!(
-                "{name}.z: expected up to {MOST_POINTS} draws, found {found}"
+                "{name}.z: expected up to {MOST_POINTS} draws, found {draws}"
             ));
         }
         let z = part("z");
@@ -242,9 +242,9 @@ impl WakeDelay {
     }
 
     /// The delay at `x` for the draw `z`.
-    pub fn at(&self, x: f64, z: f64) -> f64 {
+    pub fn value_at(&self, x: f64, z: f64) -> f64 {
         let (least, most) = self.bounds(x);
-        let delay = self.base_ns.at(x) + self.spread_ns.at(x) * z;
+        let delay = self.base_ns.delay_at(x) + self.spread_ns.delay_at(x) * z;
         delay.min(most).max(least)
     }
 
@@ -253,9 +253,9 @@ impl WakeDelay {
         let most = if self.most_ns.x.is_empty() {
             f64::INFINITY
         } else {
-            self.most_ns.at(x)
+            self.most_ns.delay_at(x)
         };
-        (self.least_ns.at(x).max(0.0), most)
+        (self.least_ns.delay_at(x).max(0.0), most)
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
             x: vec![10.0, 20.0],
             y: vec![1.0, 3.0],
         };
-        let values = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.at(x));
+        let values = [0.0, 10.0, 15.0, 20.0, 99.0].map(|x| curve.delay_at(x));
         assert_eq!(values, [1.0, 1.0, 2.0, 3.0, 3.0]);
     }
 }

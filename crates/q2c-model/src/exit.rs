@@ -137,8 +137,8 @@ mod tests {
         let (_, section) = readme.split_once("## Exit codes").unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
         let rows = rows.filter_map(|row| row.strip_suffix(" |"));
-        let told: Vec<&str> = rows.skip(1).take_while(|row| row.contains(" | ")).collect();
+        let readme_rows: Vec<&str> = rows.skip(1).take_while(|row| row.contains(" | ")).collect();
         let wanted = Exit::TABLE.map(|(exit, means)| format!("{} | {means}", exit.code()));
-        assert_eq!(told, wanted);
+        assert_eq!(readme_rows, wanted);
     }
 }

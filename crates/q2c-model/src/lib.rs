@@ -21,11 +21,11 @@ macro_rules! each_field {
         /// Several runs, each field as the series of its values in the order of the runs.
         impl<T> FromIterator<$kind<T>> for $kind<Vec<T>> {
             fn from_iter<I: IntoIterator<Item = $kind<T>>>(runs: I) -> Self {
-                let mut all: Self = $kind::default();
+                let mut columns: Self = $kind::default();
                 for run in runs {
-                    $(all.$field.push(run.$field);)+
+                    $(columns.$field.push(run.$field);)+
                 }
-                all
+                columns
             }
         }
     };
@@ -43,6 +43,7 @@ mod rates;
 mod record;
 pub mod replay;
 mod size;
+pub mod stats;
 pub mod stored;
 mod taken;
 mod trace_summary;
@@ -55,7 +56,7 @@ pub use fault::{Fault, OrFault};
 pub use fleet::FleetMeta;
 pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
 pub use parts::U2cParts;
-pub use rates::{Latencies, Rates, Simulated};
+pub use rates::{Latencies, Rates, SimulatedFigures};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size, parse_time};
 pub use taken::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};

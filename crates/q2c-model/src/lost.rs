@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// What lets a recording see the ends that the kernel does not show to BPF programs.
 pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
 
-struct Loss {
+struct LossReason {
     /// The key in `unmatched`.
     reason: &'static str,
     /// The reason in words that follow a number of I/Os or events.
@@ -16,23 +16,23 @@ struct Loss {
 }
 
 /// Losses of I/Os. Other reasons in `unmatched` count something that is not lost.
-const IOS: [Loss; 4] = [
-    Loss {
+const IOS: [LossReason; 4] = [
+    LossReason {
         reason: "never completed",
         cause: "in flight at the end, or with an end that was not shown",
         remedy: "record until the device is idle",
     },
-    Loss {
+    LossReason {
         reason: "queued again, its end not seen",
         cause: "without an end, as the kernel did not run q2c's program there",
         remedy: BY_TRACEFS,
     },
-    Loss {
+    LossReason {
         reason: "lost: ring full",
         cause: "without room in the ring of their CPU",
         remedy: "record less with --op, --pid or --min-size",
     },
-    Loss {
+    LossReason {
         reason: "lost: too many in flight",
         cause: "queued while 65,536 others were in flight",
         remedy: "record fewer disks, or less with --op or --pid",
@@ -40,7 +40,7 @@ const IOS: [Loss; 4] = [
 ];
 
 /// The loss of events, of which a recording by tracefs consists. It counts no I/Os.
-const EVENTS: Loss = Loss {
+const EVENTS: LossReason = LossReason {
     reason: "lost: event overwritten in the kernel's buffer",
     cause: "written over before q2c had read them",
     remedy: "record while the disk and the CPUs do less, or by BPF",
@@ -66,7 +66,7 @@ pub struct Losses {
 
 impl Losses {
     /// The losses among the reasons of a recording; `None` without any.
-    pub fn of(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
+    pub fn from_counts(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
         let of_ios = !unmatched.contains_key(EVENTS.reason);
         // A recording that went on by tracefs has both kinds. What never completed is lost by BPF
         // alone, which tells of other losses besides.
@@ -76,11 +76,11 @@ impl Losses {
         let known = ios.iter().chain([&EVENTS]);
         let counted = known.map(|loss| (loss, unmatched.get(loss.reason)));
         let counted = counted.filter_map(|(loss, n)| Some((loss, *n?)));
-        let mut found: Vec<(&Loss, u64)> = counted.collect();
-        found.sort_by_key(|(_, n)| Reverse(*n));
-        let causes = found.iter().map(|(loss, n)| format!("{n} {}", loss.cause));
-        let remedies = found.iter().map(|(loss, _)| loss.remedy);
-        (!found.is_empty()).then(|| Losses {
+        let mut losses: Vec<(&LossReason, u64)> = counted.collect();
+        losses.sort_by_key(|(_, n)| Reverse(*n));
+        let causes = losses.iter().map(|(loss, n)| format!("{n} {}", loss.cause));
+        let remedies = losses.iter().map(|(loss, _)| loss.remedy);
+        (!losses.is_empty()).then(|| Losses {
             of_ios,
             causes: causes.collect::<Vec<_>>().join("; "),
             remedies: remedies.collect::<Vec<_>>().join("; "),
@@ -100,40 +100,42 @@ mod tests {
     use super::*;
 
     fn losses(unmatched: &[(&str, u64)]) -> Option<Losses> {
-        let all = unmatched.iter().map(|(why, n)| ((*why).to_owned(), *n));
-        Losses::of(&all.collect())
+        let counts = unmatched
+            .iter()
+            .map(|(reason, n)| ((*reason).to_owned(), *n));
+        Losses::from_counts(&counts.collect())
     }
 
     #[test]
     fn a_recording_that_went_on_by_tracefs_tells_both_kinds() {
-        let found = losses(&[
+        let lost = losses(&[
             ("lost: event overwritten in the kernel's buffer", 9),
             ("never completed", 1),
             ("queued again, its end not seen", 30),
-        ]);
-        let found = found.unwrap();
-        let causes: Vec<&str> = found.causes.split("; ").collect();
+        ])
+        .unwrap();
+        let causes: Vec<&str> = lost.causes.split("; ").collect();
         assert!(causes[0].starts_with("30 without an end") && causes[1].starts_with("9 written"));
-        assert_eq!((found.of_ios, causes.len()), (false, 3));
+        assert_eq!((lost.of_ios, causes.len()), (false, 3));
     }
 
     #[test]
     fn each_loss_says_why_and_what_to_do() {
-        let found = losses(&[
+        let lost = losses(&[
             ("completion without queue", 7),
             ("lost: ring full", 3),
             ("never completed", 1),
             ("queued again, its end not seen", 655),
-        ]);
-        let found = found.unwrap();
-        assert!(found.of_ios);
+        ])
+        .unwrap();
+        assert!(lost.of_ios);
         assert_eq!(
-            found.causes,
+            lost.causes,
             "655 without an end, as the kernel did not run q2c's program there; 3 without room in \
              the ring of their CPU; 1 in flight at the end, or with an end that was not shown"
         );
         assert_eq!(
-            found.remedies,
+            lost.remedies,
             "take --by tracefs, which sees ends that a BPF program is not shown; record less with \
              --op, --pid or --min-size; record until the device is idle"
         );
@@ -145,12 +147,12 @@ mod tests {
     /// What is in flight at the end of a recording by tracefs is none of its lost events.
     #[test]
     fn lost_events_are_told_alone() {
-        let found = losses(&[
+        let lost = losses(&[
             ("never completed", 5),
             ("lost: event overwritten in the kernel's buffer", 90),
-        ]);
-        let found = found.unwrap();
-        assert!(!found.of_ios);
-        assert_eq!(found.causes, "90 written over before q2c had read them");
+        ])
+        .unwrap();
+        assert!(!lost.of_ios);
+        assert_eq!(lost.causes, "90 written over before q2c had read them");
     }
 }

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn each_part_meets_its_own_kind() {
-        let of = |first: u64| U2cParts {
+        let counting_from = |first: u64| U2cParts {
             submission_ns: first,
             device_ns: first + 1,
             return_ns: first + 2,
@@ -73,7 +73,9 @@ mod tests {
             wakeup_ns: first + 4,
             reap_ns: first + 5,
         };
-        let sums = of(10).zip(of(100)).map(|(a, b)| a + b);
+        let sums = counting_from(10)
+            .zip(counting_from(100))
+            .map(|(a, b)| a + b);
         assert_eq!(sums.in_order(), [110, 112, 114, 116, 118, 120]);
         assert_eq!(sums.u2c_ns(), 690);
     }

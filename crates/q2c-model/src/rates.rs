@@ -59,7 +59,7 @@ impl Latencies<f64> {
 
 /// The figures of a simulated run. All of them follow from the recorded times and the cost model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Simulated {
+pub struct SimulatedFigures {
     /// Speed, cost and sleeps. A simulated rule handles all I/Os.
     #[serde(flatten)]
     pub rates: Rates<f64>,
@@ -87,14 +87,14 @@ fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Option::deserialize(from).map(|number| number.unwrap_or(f64::INFINITY))
 }
 
-impl Simulated {
+impl SimulatedFigures {
     /// The mean of each figure over several runs; not a number without runs.
-    pub fn mean(runs: &[Simulated]) -> Simulated {
+    pub fn mean(runs: &[SimulatedFigures]) -> SimulatedFigures {
         let n = runs.len() as f64;
-        let mean = |of: fn(&Simulated) -> f64| runs.iter().map(of).sum::<f64>() / n;
+        let mean = |figure: fn(&SimulatedFigures) -> f64| runs.iter().map(figure).sum::<f64>() / n;
         let rates: Rates<Vec<f64>> = runs.iter().map(|run| run.rates).collect();
         let latencies: Latencies<Vec<f64>> = runs.iter().map(|run| run.latencies).collect();
-        Simulated {
+        SimulatedFigures {
             rates: rates.map(|values| values.iter().sum::<f64>() / n),
             cpu_ns_per_io: mean(|run| run.cpu_ns_per_io),
             kiops_per_core: mean(|run| run.kiops_per_core),
@@ -112,12 +112,12 @@ mod tests {
     /// A rule that waits by interrupts uses no CPU where the costs know none.
     #[test]
     fn no_cpu_survives_json() {
-        let none = Simulated {
+        let none = SimulatedFigures {
             kiops_per_core: f64::INFINITY,
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
         let json = serde_json::to_string(&none).expect("JSON");
-        let back: Simulated = serde_json::from_str(&json).expect("the same figures");
+        let back: SimulatedFigures = serde_json::from_str(&json).expect("the same figures");
         assert_eq!(back, none);
     }
 
@@ -141,35 +141,38 @@ mod tests {
             effective_sleep_ns: 116.0,
         };
         assert_eq!(sums, wanted);
-        let all: Rates<Vec<f64>> = [rates(1.0), rates(5.0)].into_iter().collect();
-        assert_eq!(all.iops, [1.0, 5.0]);
-        assert_eq!(all.effective_sleep_ns, [4.0, 8.0]);
+        let columns: Rates<Vec<f64>> = [rates(1.0), rates(5.0)].into_iter().collect();
+        assert_eq!(columns.iops, [1.0, 5.0]);
+        assert_eq!(columns.effective_sleep_ns, [4.0, 8.0]);
     }
 
     #[test]
     fn json_has_one_level() {
-        let run = Simulated {
+        let run = SimulatedFigures {
             rates: rates(1.0),
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
         let json = serde_json::to_value(run).unwrap();
         assert!(json["iops"] == 1.0 && json["miss_rate"] == 3.0);
         assert_eq!(json.as_object().unwrap().len(), 12);
-        assert_eq!(serde_json::from_value::<Simulated>(json).unwrap(), run);
+        assert_eq!(
+            serde_json::from_value::<SimulatedFigures>(json).unwrap(),
+            run
+        );
     }
 
     #[test]
     fn means_by_hand() {
-        let run = |first, p999_ns| Simulated {
+        let run = |first, p999_ns| SimulatedFigures {
             rates: rates(first),
             t_over: first * 2.0,
             latencies: Latencies {
                 p999_ns,
                 ..Latencies::default()
             },
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
-        let mean = Simulated::mean(&[run(1.0, 5.0), run(3.0, 10.0)]);
+        let mean = SimulatedFigures::mean(&[run(1.0, 5.0), run(3.0, 10.0)]);
         assert_eq!(mean, run(2.0, 7.5));
     }
 }

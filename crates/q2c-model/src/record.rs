@@ -148,12 +148,6 @@ impl IoRecord {
         self.between(self.issue_ns, self.complete_ns)
     }
 
-    /// The wait, which is the latency that a sleep rule sees: from the end of the submission to the
-    /// reaping. `None` without user-layer times, and where they are in no figure.
-    pub fn wait(&self) -> Option<Nanos> {
-        self.between(self.submit_end_ns, self.reap_ns)
-    }
-
     fn between(&self, from: Option<Nanos>, to: Option<Nanos>) -> Option<Nanos> {
         let (from, to) = (from?, to?);
         (!self.is_untimed()).then(|| to - from)

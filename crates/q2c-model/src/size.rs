@@ -28,13 +28,13 @@ fn scaled(
     expected: &'static str,
     unit: impl Fn(&str) -> Option<f64>,
 ) -> Result<f64, ParseUnitError> {
-    let found = || ParseUnitError {
+    let error = || ParseUnitError {
         expected,
         found: text.to_owned(),
     };
-    let (number, suffix) = split(text).ok_or_else(found)?;
-    let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(found)?;
-    (value <= 2f64.powi(63)).then_some(value).ok_or_else(found)
+    let (number, suffix) = split(text).ok_or_else(error)?;
+    let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(error)?;
+    (value <= 2f64.powi(63)).then_some(value).ok_or_else(error)
 }
 
 /// Reads a size: `512`, `4k`, `64KiB`, `1g`. Units are powers of 1024, as block sizes are meant.
@@ -97,14 +97,14 @@ pub fn parse_time(text: &str) -> Result<Nanos, ParseUnitError> {
 /// forgotten.
 pub fn parse_percent(text: &str) -> Result<f64, ParseUnitError> {
     const EXPECTED: &str = "a share such as 70% or 0.7";
-    let found = || ParseUnitError {
+    let error = || ParseUnitError {
         expected: EXPECTED,
         found: text.to_owned(),
     };
-    match split(text).ok_or_else(found)? {
+    match split(text).ok_or_else(error)? {
         (number, "%") => Ok(number / 100.0),
         (number, "") if number <= 1.0 => Ok(number),
-        _ => Err(found()),
+        _ => Err(error()),
     }
 }
 

@@ -102,7 +102,7 @@ impl StoredForm {
 
     /// The value that [`StoredForm::to_bytes`] made these bytes of.
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
-        let body = self.checked(bytes).map_err(|why| self.error(why))?;
+        let body = self.checked(bytes).map_err(|reason| self.error(reason))?;
         let taken = postcard::take_from_bytes(body);
         let (value, rest) = taken.map_err(|source| self.body(source))?;
         match (rest.len(), self.version) {
@@ -132,9 +132,12 @@ impl StoredForm {
             return Err(Unstored::Version { expected, found });
         }
         let expected = u64::from(number(8)) | u64::from(number(12)) << 32;
-        let found = body.len() as u64;
-        if found != expected {
-            return Err(Unstored::Length { expected, found });
+        let length = body.len() as u64;
+        if length != expected {
+            return Err(Unstored::Length {
+                expected,
+                found: length,
+            });
         }
         match (number(4), crc32fast::hash(body)) {
             (expected, found) if expected != found => Err(Unstored::Damaged { expected, found }),
@@ -176,21 +179,21 @@ mod tests {
 
     #[test]
     fn other_bytes_are_refused_with_the_reason() {
-        let told = |bytes: &[u8]| FORM.from_bytes::<u32>(bytes).unwrap_err().to_string();
+        let message = |bytes: &[u8]| FORM.from_bytes::<u32>(bytes).unwrap_err().to_string();
         let whole = FORM.to_bytes(&300_u32).unwrap();
         let changed = |place: usize, byte: u8| {
             let mut other = whole.clone();
             other[place] = byte;
-            told(&other)
+            message(&other)
         };
-        assert!(told(b"").contains("24 bytes at least, found 0 bytes of another kind"));
+        assert!(message(b"").contains("24 bytes at least, found 0 bytes of another kind"));
         assert!(changed(0, b'Q').contains("of another kind"));
         assert!(changed(8, 4).contains("expected version 3, found version 4"));
         assert!(changed(25, 3).contains("checksum ad658036"));
-        assert!(told(&whole[..25]).contains("expected 2 bytes behind the header, found 1"));
+        assert!(message(&whole[..25]).contains("expected 2 bytes behind the header, found 1"));
         let wider = StoredForm::to_bytes(&FORM, &(300_u32, 1_u8)).unwrap();
-        assert!(told(&wider).contains("found 1 bytes more behind it"));
+        assert!(message(&wider).contains("found 1 bytes more behind it"));
         let shorter = FORM.to_bytes(&()).unwrap();
-        assert!(told(&shorter).contains("cannot be taken apart"));
+        assert!(message(&shorter).contains("cannot be taken apart"));
     }
 }

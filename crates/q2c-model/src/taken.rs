@@ -59,8 +59,10 @@ impl fmt::Display for DeviceTime {
 impl FromStr for DeviceTime {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::BLOCK.into_iter().find(|time| time.name() == text);
-        found.ok_or("expected d2c, i2c or q2c")
+        Self::BLOCK
+            .into_iter()
+            .find(|time| time.name() == text)
+            .ok_or("expected d2c, i2c or q2c")
     }
 }
 

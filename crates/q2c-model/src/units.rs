@@ -207,8 +207,8 @@ mod tests {
     /// 25841528 KiB are 24.644 GiB.
     #[test]
     fn sizes_that_were_found_are_rounded() {
-        let found = [512, 25_841_528 << 10, 256 << 30, 1_920_383_410_176];
-        let shown = found.map(|n| Bytes(n).in_short());
+        let sizes = [512, 25_841_528 << 10, 256 << 30, 1_920_383_410_176];
+        let shown = sizes.map(|n| Bytes(n).in_short());
         assert_eq!(shown, ["512 B", "24.64 GiB", "256 GiB", "1.75 TiB"]);
     }
 

@@ -4,7 +4,7 @@
 //! device's time. It loses its CPU at the end of each slice, in the middle of an I/O, and sees the
 //! completion only when all others of the CPU had their slices.
 
-use crate::sim::Sharing;
+use crate::sim::PollSharing;
 use q2c_result::place::PollLatency;
 
 /// Times of polled I/O and of the scheduler.
@@ -28,7 +28,7 @@ impl Default for PollTimes {
 
 /// Latencies over all I/Os of the P tasks; `None` where none was made.
 #[must_use]
-pub fn of(sharing: &[Sharing], times: PollTimes) -> Option<PollLatency> {
+pub(crate) fn poll_latency(sharing: &[PollSharing], times: PollTimes) -> Option<PollLatency> {
     let mut parts: Vec<(f64, f64)> = Vec::new();
     for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {
         let io_us = times.io_us * shared.ran_s / shared.work_s;
@@ -42,19 +42,19 @@ pub fn of(sharing: &[Sharing], times: PollTimes) -> Option<PollLatency> {
     }
     parts.retain(|(_, weight)| *weight > 0.0);
     parts.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let all: f64 = parts.iter().map(|(_, weight)| weight).sum();
+    let total_weight: f64 = parts.iter().map(|(_, weight)| weight).sum();
     let sum: f64 = parts.iter().map(|(us, weight)| us * weight).sum();
-    (all > 0.0).then(|| PollLatency {
-        mean_us: sum / all,
-        p99_us: quantile(&parts, 0.99 * all),
-        p999_us: quantile(&parts, 0.999 * all),
+    (total_weight > 0.0).then(|| PollLatency {
+        mean_us: sum / total_weight,
+        p99_us: quantile(&parts, 0.99 * total_weight),
+        p999_us: quantile(&parts, 0.999 * total_weight),
     })
 }
 
 fn quantile(ascending: &[(f64, f64)], weight: f64) -> f64 {
     let mut below = 0.0;
-    let reached = ascending.iter().find(|(_, own)| {
-        below += own;
+    let reached = ascending.iter().find(|(_, part)| {
+        below += part;
         below >= weight
     });
     reached.or(ascending.last()).map_or(0.0, |(us, _)| *us)
@@ -69,33 +69,33 @@ mod tests {
         slice_us: 3_000.0,
     };
 
-    fn shared(ran_s: f64, work_s: f64) -> Sharing {
-        Sharing { ran_s, work_s }
+    fn shared(ran_s: f64, work_s: f64) -> PollSharing {
+        PollSharing { ran_s, work_s }
     }
 
     /// By hand: one I/O of 300 is cut, and waits for a slice of each other task.
     #[test]
     fn a_cut_io_waits_for_the_slices_of_the_others() {
-        let none = Sharing::default();
-        let alone = of(&[shared(1.0, 1.0)], TIMES).unwrap();
+        let none = PollSharing::default();
+        let alone = poll_latency(&[shared(1.0, 1.0)], TIMES).unwrap();
         assert_eq!((alone.mean_us, alone.p999_us), (10.0, 10.0));
-        let two = of(&[none, shared(1.0, 1.0)], TIMES).unwrap();
+        let two = poll_latency(&[none, shared(1.0, 1.0)], TIMES).unwrap();
         assert!((two.mean_us - 20.0).abs() < 1e-9, "{two:?}");
         assert_eq!((two.p99_us, two.p999_us), (10.0, 3_010.0));
-        let four = of(&[none, none, none, shared(1.0, 1.0)], TIMES);
+        let four = poll_latency(&[none, none, none, shared(1.0, 1.0)], TIMES);
         assert!((four.unwrap().mean_us - 40.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_slow_neighbour_and_a_long_io_show() {
-        let slowed = of(&[shared(1.0, 0.5)], TIMES).unwrap();
+        let slowed = poll_latency(&[shared(1.0, 0.5)], TIMES).unwrap();
         assert_eq!(slowed.mean_us, 20.0);
         let long = PollTimes {
             io_us: 6_000.0,
             ..TIMES
         };
-        let two = of(&[shared(0.0, 0.0), shared(1.0, 1.0)], long).unwrap();
+        let two = poll_latency(&[shared(0.0, 0.0), shared(1.0, 1.0)], long).unwrap();
         assert_eq!(two.mean_us, 12_000.0);
-        assert_eq!(of(&[], TIMES), None);
+        assert_eq!(poll_latency(&[], TIMES), None);
     }
 }

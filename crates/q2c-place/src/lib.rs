@@ -9,11 +9,13 @@
 //! The simulator, the daemon and the scheduler use the same rules. Everything here is a
 //! computation: the topology is a [map](map::SmtMap) that its caller fills.
 
+pub mod corun;
 pub mod latency;
 pub mod map;
 pub mod placement;
 pub mod predictor;
 pub mod rules;
+pub mod scheduler;
 pub mod sim;
 pub mod speed;
 pub mod speeds_file;

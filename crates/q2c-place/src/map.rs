@@ -4,7 +4,7 @@ use q2c_model::CpuId;
 
 /// A physical core.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Core {
+pub(crate) struct Core {
     /// Its logical CPUs that tasks may be placed on.
     pub cpus: Vec<CpuId>,
     /// The number of its last-level cache; numbers may have gaps.
@@ -18,7 +18,7 @@ pub type CoreIndex = usize;
 
 /// How far apart two logical CPUs are; the nearest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Distance {
+pub(crate) enum Distance {
     /// They share a physical core.
     Core,
     /// They share the last-level cache.
@@ -41,7 +41,7 @@ pub struct SmtMap {
 impl SmtMap {
     /// The map of these cores. A core without CPUs is left out.
     #[must_use]
-    pub fn new(cores: &[Core]) -> Self {
+    pub(crate) fn new(cores: &[Core]) -> Self {
         let mut map = SmtMap::default();
         for core in cores.iter().filter(|core| !core.cpus.is_empty()) {
             let first = map.ids.len();
@@ -59,8 +59,8 @@ impl SmtMap {
         for (cpus, cache) in map.cores.iter().zip(&map.cache_of) {
             of_cache[*cache] += cpus.len();
         }
-        let each = map.cores.iter().zip(&map.cache_of);
-        let within = each.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
+        let within = map.cores.iter().zip(&map.cache_of);
+        let within = within.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
         map.within = within.collect();
         map
     }
@@ -98,37 +98,37 @@ impl SmtMap {
 
     /// The index of a CPU; `None` where no task may be placed on it.
     #[must_use]
-    pub fn index(&self, id: CpuId) -> Option<CpuIndex> {
+    pub(crate) fn index(&self, id: CpuId) -> Option<CpuIndex> {
         self.ids.iter().position(|other| *other == id)
     }
 
     /// The physical core of a CPU.
     #[must_use]
-    pub fn core_of(&self, cpu: CpuIndex) -> CoreIndex {
+    pub(crate) fn core_of(&self, cpu: CpuIndex) -> CoreIndex {
         self.core_of[cpu]
     }
 
     /// The CPUs of a core.
     #[must_use]
-    pub fn cpus_of(&self, core: CoreIndex) -> &[CpuIndex] {
+    pub(crate) fn cpus_of(&self, core: CoreIndex) -> &[CpuIndex] {
         &self.cores[core]
     }
 
     /// Number of last-level caches.
     #[must_use]
-    pub fn caches(&self) -> usize {
+    pub(crate) fn caches(&self) -> usize {
         self.caches.len()
     }
 
     /// The last-level cache of a core, as an index.
     #[must_use]
-    pub fn cache_of(&self, core: CoreIndex) -> usize {
+    pub(crate) fn cache_of(&self, core: CoreIndex) -> usize {
         self.cache_of[core]
     }
 
     /// The number of CPUs within a distance of a CPU, itself included.
     #[must_use]
-    pub fn within(&self, cpu: CpuIndex, distance: Distance) -> usize {
+    pub(crate) fn within(&self, cpu: CpuIndex, distance: Distance) -> usize {
         let [core, cache] = self.within[self.core_of[cpu]];
         match distance {
             Distance::Core => core,
@@ -139,7 +139,7 @@ impl SmtMap {
 
     /// How far apart two CPUs are.
     #[must_use]
-    pub fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
+    pub(crate) fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
         let (a, b) = (self.core_of[a], self.core_of[b]);
         match (a == b, self.cache_of[a] == self.cache_of[b]) {
             (true, _) => Distance::Core,

@@ -2,13 +2,13 @@
 
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
-use crate::rules::{Counts, Tally};
+use crate::rules::{RunQueueCounts, Tally};
 use crate::speed;
 use q2c_result::place::{PolicyName, Speeds};
 
 /// A placement with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub(crate) enum Placement {
     /// P tasks on both threads of as few cores as possible.
     Bunch,
     /// P tasks even over the cores, and on each wherever there are fewest tasks.
@@ -22,7 +22,7 @@ pub enum Placement {
 impl Placement {
     /// The placement of this name; `None` for policies that move tasks.
     #[must_use]
-    pub fn named(policy: PolicyName) -> Option<Placement> {
+    pub(crate) fn from_policy(policy: PolicyName) -> Option<Placement> {
         Some(match policy {
             PolicyName::Bunch => Placement::Bunch,
             PolicyName::Scatter => Placement::Scatter,
@@ -34,7 +34,7 @@ impl Placement {
 
     /// The CPU of each P task and of each C task. C tasks fill up the least loaded CPUs.
     #[must_use]
-    pub fn of(self, map: &SmtMap, compute: u32, polling: u32) -> Placed {
+    pub(crate) fn place_tasks(self, map: &SmtMap, compute: u32, polling: u32) -> TaskPlacement {
         let room = (compute + polling).div_ceil(map.cpus().max(1) as u32);
         let mut tally = Tally::new(map);
         let mut place = |class, cpu: Option<CpuIndex>| {
@@ -43,7 +43,7 @@ impl Placement {
             cpu
         };
         let nth = |nth: u32| self.cpu_of(map, nth as usize, room as usize);
-        Placed {
+        TaskPlacement {
             polling: (0..polling)
                 .map(|n| place(Class::Polling, Some(nth(n))))
                 .collect(),
@@ -79,23 +79,29 @@ fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
 
 fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
     let map = tally.map();
-    let load = |cpu: &CpuIndex| (tally.at(*cpu).load(), tally.load_of(map.core_of(*cpu)));
+    let load = |cpu: &CpuIndex| {
+        (
+            tally.counts_on(*cpu).load(),
+            tally.load_of(map.core_of(*cpu)),
+        )
+    };
     (0..map.cpus()).min_by_key(load).unwrap_or(0)
 }
 
 /// The CPUs of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct TaskPlacement {
     /// Of the C tasks.
     pub compute: Vec<CpuIndex>,
     /// Of the P tasks.
     pub polling: Vec<CpuIndex>,
 }
 
-impl Placed {
+impl TaskPlacement {
     /// The run queues.
+    #[cfg(test)]
     #[must_use]
-    pub fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
+    pub(crate) fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
         let mut tally = Tally::new(map);
         let mut add = |cpus: &[CpuIndex], class| cpus.iter().for_each(|cpu| tally.add(*cpu, class));
         add(&self.compute, Class::Compute);
@@ -106,11 +112,11 @@ impl Placed {
 
 /// The best and the worst placement for the C tasks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Extremes {
+pub(crate) struct Extremes {
     /// Run queues and mean slowdown of the C tasks.
-    pub best: (Vec<Counts>, f64),
+    pub best: (Vec<RunQueueCounts>, f64),
     /// Likewise.
-    pub worst: (Vec<Counts>, f64),
+    pub worst: (Vec<RunQueueCounts>, f64),
 }
 
 const MOST_PLACEMENTS: usize = 25_000;
@@ -118,13 +124,18 @@ const MOST_PLACEMENTS: usize = 25_000;
 /// Tries all placements whose loads differ by one task at most, each but once where cores or
 /// threads could change places. `None`: too many, or no C tasks.
 #[must_use]
-pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Option<Extremes> {
+pub(crate) fn extremes(
+    map: &SmtMap,
+    compute: u32,
+    polling: u32,
+    speeds: &Speeds,
+) -> Option<Extremes> {
     let cpus = map.cpus() as u32;
     let tasks = compute + polling;
     if cpus == 0 || compute == 0 {
         return None;
     }
-    let mut search = Search {
+    let mut search = PlacementSearch {
         map,
         speeds,
         base: tasks / cpus,
@@ -132,7 +143,7 @@ pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Op
         queues: Vec::with_capacity(map.cpus()),
         found: None,
     };
-    let whole = search.place(Left {
+    let whole = search.place(UnplacedTasks {
         larger: tasks % cpus,
         polling,
     });
@@ -140,22 +151,22 @@ pub fn extremes(map: &SmtMap, compute: u32, polling: u32, speeds: &Speeds) -> Op
 }
 
 #[derive(Clone, Copy)]
-struct Left {
+struct UnplacedTasks {
     larger: u32,
     polling: u32,
 }
 
-struct Search<'a> {
+struct PlacementSearch<'a> {
     map: &'a SmtMap,
     speeds: &'a Speeds,
     base: u32,
     tried: usize,
-    queues: Vec<Counts>,
+    queues: Vec<RunQueueCounts>,
     found: Option<Extremes>,
 }
 
-impl Search<'_> {
-    fn place(&mut self, left: Left) -> bool {
+impl PlacementSearch<'_> {
+    fn place(&mut self, left: UnplacedTasks) -> bool {
         if !self.in_order() {
             return true;
         }
@@ -166,11 +177,11 @@ impl Search<'_> {
         for more in 0..=1.min(left.larger) {
             let load = self.base + more;
             for polling in 0..=load.min(left.polling) {
-                self.queues.push(Counts {
+                self.queues.push(RunQueueCounts {
                     compute: load - polling,
                     polling,
                 });
-                let went = self.place(Left {
+                let went = self.place(UnplacedTasks {
                     larger: left.larger - more,
                     polling: left.polling - polling,
                 });
@@ -189,35 +200,37 @@ impl Search<'_> {
             return true;
         };
         let core = self.map.core_of(last);
-        let own = self.map.cpus_of(core);
-        let in_core = own.contains(&last.wrapping_sub(1));
+        let core_cpus = self.map.cpus_of(core);
+        let in_core = core_cpus.contains(&last.wrapping_sub(1));
         if in_core && self.queues[last - 1] > self.queues[last] {
             return false;
         }
-        if own.last() != Some(&last) || core == 0 {
+        if core_cpus.last() != Some(&last) || core == 0 {
             return true;
         }
         let before = self.map.cpus_of(core - 1);
-        before.len() != own.len()
+        before.len() != core_cpus.len()
             || self.map.cache_of(core - 1) != self.map.cache_of(core)
             || before
                 .iter()
                 .map(|cpu| self.queues[*cpu])
-                .le(own.iter().map(|cpu| self.queues[*cpu]))
+                .le(core_cpus.iter().map(|cpu| self.queues[*cpu]))
     }
 
-    fn take(&mut self, left: Left) -> bool {
+    fn take(&mut self, left: UnplacedTasks) -> bool {
         self.tried += 1;
         if left.larger > 0 || left.polling > 0 {
             return self.tried < MOST_PLACEMENTS;
         }
-        let tally = Tally::of(self.map, &self.queues);
+        let tally = Tally::from_counts(self.map, &self.queues);
         let Some(time) = speed::c_slowdown(self.speeds, &tally) else {
             return true;
         };
         match &mut self.found {
-            Some(found) if time < found.best.1 => found.best = (self.queues.clone(), time),
-            Some(found) if time > found.worst.1 => found.worst = (self.queues.clone(), time),
+            Some(extremes) if time < extremes.best.1 => extremes.best = (self.queues.clone(), time),
+            Some(extremes) if time > extremes.worst.1 => {
+                extremes.worst = (self.queues.clone(), time)
+            }
             Some(_) => {}
             None => {
                 let this = (self.queues.clone(), time);

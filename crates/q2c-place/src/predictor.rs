@@ -18,7 +18,7 @@ pub enum Class {
 }
 
 impl Class {
-    pub(crate) fn of(polls: bool) -> Class {
+    pub(crate) fn from_polling(polls: bool) -> Class {
         if polls {
             Class::Polling
         } else {
@@ -29,7 +29,7 @@ impl Class {
 
 /// The counter of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Predictor(u8);
+pub(crate) struct Predictor(u8);
 
 const MOST: u8 = 3;
 const POLLS_FROM: u8 = 2;
@@ -42,22 +42,24 @@ impl Default for Predictor {
 
 impl Predictor {
     /// Takes in a window of time, in which the task polled or did not.
-    pub fn window(&mut self, polled: bool) {
-        self.0 = match polled {
-            true => (self.0 + 1).min(MOST),
-            false => self.0.saturating_sub(1),
+    pub(crate) fn window(&mut self, polled: bool) {
+        self.0 = if polled {
+            (self.0 + 1).min(MOST)
+        } else {
+            self.0.saturating_sub(1)
         };
     }
 
     /// The kind of the task.
     #[must_use]
-    pub fn class(self) -> Class {
-        Class::of(self.0 >= POLLS_FROM)
+    pub(crate) fn class(self) -> Class {
+        Class::from_polling(self.0 >= POLLS_FROM)
     }
 
     /// The counter, 0 to 3.
+    #[cfg(test)]
     #[must_use]
-    pub fn counter(self) -> u8 {
+    pub(crate) fn counter(self) -> u8 {
         self.0
     }
 }

@@ -31,10 +31,10 @@ mod steal;
 mod swap;
 mod tally;
 
-pub use balance::{Move, all_moves, next_move};
-pub use steal::{Steal, colocated, steal, which_task};
-pub use swap::{Swap, Why, swap, swap_at};
-pub use tally::{Counts, Tally};
+pub(crate) use balance::{Move, next_move};
+pub use steal::{Steal, steal};
+pub use swap::{Swap, SwapReason, swap_at};
+pub use tally::{RunQueueCounts, Tally};
 
 use crate::map::CpuIndex;
 use crate::predictor::Class;
@@ -60,9 +60,9 @@ pub enum SwapStep {
 
 impl Rules {
     /// The published rules alone.
-    pub const LITERAL: Rules = Rules { swap: None };
+    pub(crate) const LITERAL: Rules = Rules { swap: None };
     /// The published rules with the swap step, whatever it leaves idle.
-    pub const WITH_SWAP: Rules = Rules {
+    pub(crate) const WITH_SWAP: Rules = Rules {
         swap: Some(SwapStep::Always),
     };
     /// The rules of the daemon and the scheduler.

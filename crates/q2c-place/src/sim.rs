@@ -11,9 +11,12 @@ mod linux;
 mod machine;
 mod task;
 
-pub use account::{Account, Sharing};
-pub use machine::{Outcome, run};
-pub use task::{Phases, Task};
+pub(crate) use account::Account;
+
+pub(crate) use account::PollSharing;
+pub(crate) use machine::{PlaceSimOutcome, run};
+pub use task::Phases;
+pub(crate) use task::Task;
 
 use crate::map::CpuIndex;
 use crate::rules::Rules;
@@ -21,7 +24,7 @@ use q2c_result::place::Speeds;
 
 /// What moves tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub(crate) enum Policy {
     /// Nothing: every task has its CPU, in the order of the tasks.
     Fixed(Vec<CpuIndex>),
     /// A Linux-like balancer that is blind to polling.
@@ -32,7 +35,7 @@ pub enum Policy {
 
 /// What costs what.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Costs {
+pub(crate) struct PlacementCosts {
     /// Speeds beside neighbours.
     pub speeds: Speeds,
     /// The last-level cache; `None` without this term.
@@ -50,16 +53,16 @@ pub struct CacheTerm {
 
 /// Times of the simulation, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Times {
+pub(crate) struct PlaceSimTimes {
     /// The window of the predictor.
     pub window_s: f64,
     /// The longest simulated time.
     pub most_s: f64,
 }
 
-impl Default for Times {
+impl Default for PlaceSimTimes {
     fn default() -> Self {
-        Times {
+        PlaceSimTimes {
             window_s: 0.01,
             most_s: 3_600.0,
         }

@@ -7,15 +7,15 @@
 
 use crate::map::CpuIndex;
 use crate::predictor::Class;
-use crate::rules::{Counts, Tally};
+use crate::rules::{RunQueueCounts, Tally};
 use q2c_result::place::Speeds;
 
 /// C tasks beside P tasks need 17 % less time than beside C tasks (mean as published).
-pub const SCATTER_OVER_BUNCH_PCT: f64 = 17.0;
+pub(crate) const SCATTER_OVER_BUNCH_PCT: f64 = 17.0;
 
 /// Assumed for a C task beside a C task without calibration: a core with two busy logical CPUs does
 /// a quarter more. It matters only where CPUs are idle.
-pub const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
+pub(crate) const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
 
 /// From the published bunch and scatter figures; a neighbour slows no P task: the published runs
 /// saw no difference above 2.4 %.
@@ -31,14 +31,15 @@ pub fn published() -> Speeds {
 }
 
 /// No task is slowed by a neighbour: only time sharing is left.
-pub const NO_SHARED_PIPELINE: Speeds = Speeds {
+#[cfg(test)]
+pub(crate) const NO_SHARED_PIPELINE: Speeds = Speeds {
     compute_beside_compute: 1.0,
     compute_beside_polling: 1.0,
     polling_beside_compute: 1.0,
     polling_beside_polling: 1.0,
 };
 
-fn beside(speeds: &Speeds, own: Class, neighbour: Class) -> f64 {
+fn speed_beside(speeds: &Speeds, own: Class, neighbour: Class) -> f64 {
     match (own, neighbour) {
         (Class::Compute, Class::Compute) => speeds.compute_beside_compute,
         (Class::Compute, Class::Polling) => speeds.compute_beside_polling,
@@ -47,29 +48,34 @@ fn beside(speeds: &Speeds, own: Class, neighbour: Class) -> f64 {
     }
 }
 
-fn effect(speeds: &Speeds, own: Class, neighbour: Counts) -> f64 {
+fn effect(speeds: &Speeds, own: Class, neighbour: RunQueueCounts) -> f64 {
     if neighbour.load() == 0 {
         return 1.0;
     }
-    let share = |class| f64::from(neighbour.of(class)) / f64::from(neighbour.load());
-    let part = |class| share(class) * beside(speeds, own, class);
+    let share = |class| f64::from(neighbour.count(class)) / f64::from(neighbour.load());
+    let part = |class| share(class) * speed_beside(speeds, own, class);
     part(Class::Compute) + part(Class::Polling)
 }
 
 /// Speed of a task while it runs on `cpu`, 0 to 1: neighbours' effects on the core multiply.
 #[must_use]
-pub fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: CpuIndex, class: Class) -> f64 {
+pub(crate) fn while_running(
+    speeds: &Speeds,
+    tally: &Tally<'_>,
+    cpu: CpuIndex,
+    class: Class,
+) -> f64 {
     let map = tally.map();
     let others = map.cpus_of(map.core_of(cpu)).iter();
     others
         .filter(|other| **other != cpu)
-        .map(|other| effect(speeds, class, tally.at(*other)))
+        .map(|other| effect(speeds, class, tally.counts_on(*other)))
         .product()
 }
 
 /// Mean run time of the C tasks, over one alone, when all tasks stay where they are.
 #[must_use]
-pub fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
+pub(crate) fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
     let queues = tally.cpus().iter().enumerate();
     let times = queues
         .filter(|(_, counts)| counts.compute > 0)
@@ -98,9 +104,9 @@ mod tests {
         let map = SmtMap::regular(queues.len() / 2, 2, 1);
         let counts = queues
             .iter()
-            .map(|&(compute, polling)| Counts { compute, polling });
-        let counts: Vec<Counts> = counts.collect();
-        c_slowdown(&SPEEDS, &Tally::of(&map, &counts)).expect("C tasks")
+            .map(|&(compute, polling)| RunQueueCounts { compute, polling });
+        let counts: Vec<RunQueueCounts> = counts.collect();
+        c_slowdown(&SPEEDS, &Tally::from_counts(&map, &counts)).expect("C tasks")
     }
 
     #[test]

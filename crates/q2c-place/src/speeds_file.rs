@@ -15,19 +15,19 @@ pub fn read(text: &str) -> Result<Speeds, Fault> {
     let wrong = |text: String| Fault::new(Exit::Input, text);
     let speeds: Speeds =
         toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().replace('\n', " ")))?;
-    let all = [
+    let entries = [
         ("compute_beside_compute", speeds.compute_beside_compute),
         ("compute_beside_polling", speeds.compute_beside_polling),
         ("polling_beside_compute", speeds.polling_beside_compute),
         ("polling_beside_polling", speeds.polling_beside_polling),
     ];
-    match all
+    match entries
         .iter()
         .find(|(_, speed)| !(LEAST..=MOST).contains(speed))
     {
         None => Ok(speeds),
-        Some((key, found)) => Err(wrong(format!(
-            "expected {key} from {LEAST} to {MOST}, found {found}"
+        Some((key, speed)) => Err(wrong(format!(
+            "expected {key} from {LEAST} to {MOST}, found {speed}"
         ))),
     }
 }

@@ -3,21 +3,22 @@
 mod figures;
 mod published;
 
-pub use published::{
-    COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT, setups,
-};
+pub use published::setups;
+pub(crate) use published::{COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT};
+
+pub(crate) use published::PROPOSED_OVER_WORST_PCT;
 
 use crate::latency::PollTimes;
 use crate::map::SmtMap;
 use crate::placement::{Extremes, Placement, extremes};
-use crate::rules::Counts;
+use crate::rules::RunQueueCounts;
 use crate::sim::{CacheTerm, Phases, Task};
-use figures::{Figures, Runs};
+use figures::{PolicyFigureSet, PolicyRunInputs};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
-    CTimes, Gain, PlaceSimResult, PolicyName, Published, PublishedFigure, Queues, SCHEMA, Setup,
-    Speeds, SpeedsFrom,
+    CTimes, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues, SCHEMA,
+    Setup, Speeds, SpeedsFrom,
 };
 
 /// A machine and its tasks.
@@ -45,7 +46,7 @@ pub struct SetupOf {
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct PlaceStudyRequest {
     /// The machines.
     pub setups: Vec<SetupOf>,
     /// Speeds beside neighbours.
@@ -66,8 +67,11 @@ pub struct Request {
 ///
 /// # Errors
 /// A set-up has no C task, or one did not end.
-pub fn simulate(request: &Request) -> Result<PlaceSimResult, Fault> {
-    let setups = request.setups.iter().map(|of| setup(of, request));
+pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
+    let setups = request
+        .setups
+        .iter()
+        .map(|setup_of| setup(setup_of, request));
     Ok(PlaceSimResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -81,7 +85,7 @@ pub fn simulate(request: &Request) -> Result<PlaceSimResult, Fault> {
     })
 }
 
-fn warnings(request: &Request) -> Vec<Warning> {
+fn warnings(request: &PlaceStudyRequest) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if request.speeds_from == SpeedsFrom::Published {
         warnings.push(Warning::new(
@@ -95,7 +99,7 @@ fn warnings(request: &Request) -> Vec<Warning> {
     warnings
 }
 
-fn setup(of: &SetupOf, request: &Request) -> Result<Setup, Fault> {
+fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
     if of.compute == 0 {
         let text = "simulate placements: expected one computing task or more, found none; their run time is what placements are compared by";
         return Err(Fault::new(Exit::Usage, text));
@@ -106,28 +110,36 @@ fn setup(of: &SetupOf, request: &Request) -> Result<Setup, Fault> {
     let polling = task(Task::polling(), of.polling_phases);
     let mut tasks = vec![compute; of.compute as usize];
     tasks.extend(vec![polling; of.polling as usize]);
-    let runs = Runs {
+    let runs = PolicyRunInputs {
         map: &map,
         tasks: &tasks,
         of,
         request,
     };
-    let figures = runs.all()?;
+    let figures = runs.run_all()?;
     Ok(answer(of, request, &map, &figures))
 }
 
-fn answer(of: &SetupOf, request: &Request, map: &SmtMap, figures: &Figures) -> Setup {
-    let found = extremes_of(of, request, map);
-    let best = found.as_ref().map(|found| found.best.1);
-    let worst = found.as_ref().map(|found| found.worst.1);
+fn answer(
+    of: &SetupOf,
+    request: &PlaceStudyRequest,
+    map: &SmtMap,
+    figures: &PolicyFigureSet,
+) -> Setup {
+    let extremes = extremes_of(of, request, map);
+    let best = extremes.as_ref().map(|extremes| extremes.best.1);
+    let worst = extremes.as_ref().map(|extremes| extremes.worst.1);
     let unit = best.unwrap_or(1.0);
     let time = |policy| figures.slowdown(policy);
     let proposed = time(PolicyName::Proposed);
     let gains = Gains {
-        scatter_over_bunch: Gain::of(time(PolicyName::Bunch), time(PolicyName::Scatter)),
-        colocate_over_spread: Gain::of(time(PolicyName::Spread), time(PolicyName::Colocate)),
-        over_free: Gain::of(time(PolicyName::Free), proposed),
-        over_worst: worst.map(|worst| Gain::of(worst, proposed)),
+        scatter_over_bunch: Gain::from_times(time(PolicyName::Bunch), time(PolicyName::Scatter)),
+        colocate_over_spread: Gain::from_times(
+            time(PolicyName::Spread),
+            time(PolicyName::Colocate),
+        ),
+        over_free: Gain::from_times(time(PolicyName::Free), proposed),
+        over_worst: worst.map(|worst| Gain::from_times(worst, proposed)),
     };
     Setup {
         name: format!("{}c{}p-{}x{}", of.compute, of.polling, of.cores, of.threads),
@@ -152,27 +164,33 @@ fn answer(of: &SetupOf, request: &Request, map: &SmtMap, figures: &Figures) -> S
         gain_over_free_pct: gains.over_free,
         gain_over_worst_pct: gains.over_worst,
         fitted: of.published.iter().any(|(_, _, fitted)| *fitted),
-        policies: figures.all(),
-        best: found.as_ref().map(|found| drawn(map, &found.best.0)),
-        worst: found.as_ref().map(|found| drawn(map, &found.worst.0)),
+        policies: figures.policies(),
+        best: extremes
+            .as_ref()
+            .map(|extremes| drawn(map, &extremes.best.0)),
+        worst: extremes
+            .as_ref()
+            .map(|extremes| drawn(map, &extremes.worst.0)),
         worst_is: worst.map_or_else(Vec::new, |worst| as_bad(figures, worst)),
         published: published(of, &gains),
     }
 }
 
 /// Where tasks stay awake: a closed form has no sleeps, and none of the cache's term.
-fn extremes_of(of: &SetupOf, request: &Request, map: &SmtMap) -> Option<Extremes> {
+fn extremes_of(of: &SetupOf, request: &PlaceStudyRequest, map: &SmtMap) -> Option<Extremes> {
     let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
     let plain = constant && request.cache.is_none();
-    let found = || extremes(map, of.compute, of.polling, &request.speeds);
-    plain.then(found).flatten()
+    let search = || extremes(map, of.compute, of.polling, &request.speeds);
+    plain.then(search).flatten()
 }
 
-fn as_bad(figures: &Figures, worst: f64) -> Vec<PolicyName> {
+fn as_bad(figures: &PolicyFigureSet, worst: f64) -> Vec<PolicyName> {
     let as_bad = |name: &PolicyName| figures.slowdown(*name) >= worst * (1.0 - 1e-9);
-    let all = figures::POLICIES.into_iter();
-    let named = all.filter(|name| Placement::named(*name).is_some());
-    named.filter(as_bad).collect()
+    figures::POLICIES
+        .into_iter()
+        .filter(|name| Placement::from_policy(*name).is_some())
+        .filter(as_bad)
+        .collect()
 }
 
 struct Gains {
@@ -182,7 +200,7 @@ struct Gains {
     over_worst: Option<Gain>,
 }
 
-fn published(of: &SetupOf, gains: &Gains) -> Vec<Published> {
+fn published(of: &SetupOf, gains: &Gains) -> Vec<PublishedGain> {
     let beside = |&(figure, published_pct, fitted): &(PublishedFigure, f64, bool)| {
         let simulated = match figure {
             PublishedFigure::ScatterOverBunch => gains.scatter_over_bunch,
@@ -190,7 +208,7 @@ fn published(of: &SetupOf, gains: &Gains) -> Vec<Published> {
             PublishedFigure::ProposedOverFree => gains.over_free,
             PublishedFigure::ProposedOverWorst => gains.over_worst?,
         };
-        Some(Published {
+        Some(PublishedGain {
             figure,
             published_pct,
             simulated,
@@ -200,7 +218,7 @@ fn published(of: &SetupOf, gains: &Gains) -> Vec<Published> {
     of.published.iter().filter_map(beside).collect()
 }
 
-fn drawn(map: &SmtMap, queues: &[Counts]) -> Queues {
+fn drawn(map: &SmtMap, queues: &[RunQueueCounts]) -> Queues {
     let queue = |cpu: &usize| {
         let counts = queues[*cpu];
         "P".repeat(counts.polling as usize) + &"C".repeat(counts.compute as usize)

@@ -3,7 +3,7 @@
 
 use crate::MAX_SLEEP;
 use crate::rules::share::Share;
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
@@ -38,9 +38,9 @@ impl Form {
 /// The statistic of a window that a windowed rule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowStatistic {
-    /// The mean observed time, [`Window::mean`].
+    /// The mean observed time, [`BucketWindow::mean`].
     Mean,
-    /// The shortest observed time, [`Window::min`].
+    /// The shortest observed time, [`BucketWindow::min`].
     Min,
 }
 
@@ -59,7 +59,7 @@ impl WindowForm {
     #[inline]
     #[must_use]
     pub fn sleep(&self, value: Nanos) -> Nanos {
-        self.share.of(value).min(MAX_SLEEP)
+        self.share.apply(value).min(MAX_SLEEP)
     }
 
     /// The share in parts per billion: a sleep is `(value * share + 5e8) / 1e9`, rounded down.
@@ -69,7 +69,7 @@ impl WindowForm {
     }
 
     pub(crate) fn rule(self) -> WindowRule {
-        let sleep = move |window: &Window<'_>| {
+        let sleep = move |window: &BucketWindow<'_>| {
             self.sleep(match self.statistic {
                 WindowStatistic::Mean => window.mean(),
                 WindowStatistic::Min => window.min,

@@ -21,7 +21,7 @@ pub(crate) use error::Mistake;
 pub(crate) use written::Written;
 
 use crate::SpecError;
-use expr::Expr;
+use expr::FormulaExpr;
 use q2c_model::Nanos;
 use std::fmt;
 use std::str::FromStr;
@@ -30,12 +30,12 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub struct Formula {
     text: String,
-    expr: Expr,
+    expr: FormulaExpr,
 }
 
 /// The result of a formula for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum FormulaResult {
     /// Sleep this long, rounded to the nearest nanosecond, halves up. Zero is possible.
     Sleep(Nanos),
     /// The formula gave a negative time: no sleep.
@@ -53,22 +53,22 @@ impl Formula {
 
     /// The result for a window in which each statistic has the value of `of`, times in ns.
     #[must_use]
-    pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> Answer {
+    pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> FormulaResult {
         match self.expr.value(&of) {
-            None => Answer::Undefined,
-            Some(ns) if ns < 0.0 => Answer::Negative,
-            Some(ns) => Answer::Sleep(Nanos(ns.round() as u64)),
+            None => FormulaResult::Undefined,
+            Some(ns) if ns < 0.0 => FormulaResult::Negative,
+            Some(ns) => FormulaResult::Sleep(Nanos(ns.round() as u64)),
         }
     }
 
     /// The statistics that the formula reads, each once, in the order of [`Statistic`].
     #[must_use]
     pub fn statistics(&self) -> Vec<Statistic> {
-        let mut all = Vec::new();
-        self.expr.statistics(&mut all);
-        all.sort();
-        all.dedup();
-        all
+        let mut statistics = Vec::new();
+        self.expr.statistics(&mut statistics);
+        statistics.sort();
+        statistics.dedup();
+        statistics
     }
 }
 

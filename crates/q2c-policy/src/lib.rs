@@ -48,9 +48,9 @@ mod spec;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
-pub use formula::{Answer, Formula, FormulaCounts, FormulaError, Statistic};
+pub use formula::{Formula, FormulaCounts, FormulaError, FormulaResult, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
-pub use registry::{Kind, LINUX, Learning, Param, RULES, Rule, Scope, find};
+pub use registry::{Kind, LINUX, Learning, Param, RULES, Scope, SleepRule, find};
 pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError, SpecErrorKind};
 
 use q2c_model::{Direction, Nanos};

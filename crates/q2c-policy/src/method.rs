@@ -76,7 +76,7 @@ pub enum Wait {
 
 impl KernelSleep {
     /// The longest fixed sleep: the kernel keeps nanoseconds in an int.
-    pub const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
+    pub(crate) const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
 
     /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`]: what the setting can hold.
     #[must_use]
@@ -207,8 +207,8 @@ impl Method {
             Method::Lane(LaneMethod::Hybrid(policy))
             | Method::HybridKernel(KernelSleep::Steered(policy)) => policy.period(),
             Method::HybridKernel(KernelSleep::Own) => {
-                let own = crate::registry::LINUX.parse::<PolicySpec>();
-                own.ok().and_then(|policy| policy.period())
+                let policy = crate::registry::LINUX.parse::<PolicySpec>();
+                policy.ok().and_then(|policy| policy.period())
             }
             _ => None,
         }

@@ -27,7 +27,7 @@ pub enum Scope {
 }
 
 /// One sleep rule, as the registry describes it.
-pub struct Rule {
+pub struct SleepRule {
     /// The name that users type.
     pub name: &'static str,
     /// One line for help texts.
@@ -59,7 +59,7 @@ pub enum Learning {
     IoWindows,
 }
 
-impl Rule {
+impl SleepRule {
     /// What the sleep follows from.
     #[must_use]
     pub fn learning(&self) -> Learning {
@@ -106,7 +106,7 @@ impl Param {
 
 /// The rule of this name, in upper or lower case.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Rule> {
+pub fn find(name: &str) -> Option<&'static SleepRule> {
     RULES
         .iter()
         .find(|rule| rule.name.eq_ignore_ascii_case(name))

@@ -1,7 +1,7 @@
-//! The rules, one file each: functions from a [`Window`](crate::windowed::Window) to a decision, or
-//! feedback rules that implement [`Lane`](crate::Lane).
+//! The rules, one file each: functions from a [`BucketWindow`](crate::windowed::BucketWindow) to a
+//! decision, or feedback rules that implement [`Lane`](crate::Lane).
 
-use crate::{Lane, Rule};
+use crate::{Lane, SleepRule};
 
 pub(crate) mod share;
 
@@ -14,10 +14,10 @@ fn each_lane<L: Lane + 'static>(lanes: usize, new: impl Fn() -> L) -> Vec<Box<dy
 /// Declares the module `rules/NAME.rs` for each name and enters its `RULE` into the registry.
 macro_rules! rules {
     ($($name:ident,)*) => {
-        $(pub(crate) mod $name;)*
+        $(pub mod $name;)*
 
         /// All rules, by name in alphabetical order.
-        pub static RULES: &[Rule] = &[$($name::RULE,)*];
+        pub static RULES: &[SleepRule] = &[$($name::RULE,)*];
     };
 }
 

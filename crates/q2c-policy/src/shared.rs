@@ -16,7 +16,10 @@ pub(crate) fn by_cpu(
     if distinct.len() == cpus.len() {
         return build(cpus.len());
     }
-    let lanes: Vec<_> = build(distinct.len()).into_iter().map(Shared::new).collect();
+    let lanes: Vec<_> = build(distinct.len())
+        .into_iter()
+        .map(SharedLane::new)
+        .collect();
     let handle = |cpu| -> Box<dyn Lane> {
         let place = distinct.binary_search(cpu);
         Box::new(lanes[place.expect("every CPU is among the distinct")].clone())
@@ -25,7 +28,7 @@ pub(crate) fn by_cpu(
 }
 
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Inside>>);
+struct SharedLane(Arc<Mutex<Inside>>);
 
 struct Inside {
     lane: Box<dyn Lane>,
@@ -33,13 +36,13 @@ struct Inside {
     now: Nanos,
 }
 
-impl Shared {
+impl SharedLane {
     fn new(lane: Box<dyn Lane>) -> Self {
         let now = Nanos::ZERO;
-        Shared(Arc::new(Mutex::new(Inside { lane, now })))
+        SharedLane(Arc::new(Mutex::new(Inside { lane, now })))
     }
 
-    fn at<T>(&self, now: Nanos, then: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
+    fn with_lane<T>(&self, now: Nanos, then: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
         let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inside.now = inside.now.max(now);
         let now = inside.now;
@@ -47,13 +50,13 @@ impl Shared {
     }
 }
 
-impl Lane for Shared {
+impl Lane for SharedLane {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
-        self.at(now, |lane, now| lane.decide(io, now))
+        self.with_lane(now, |lane, now| lane.decide(io, now))
     }
 
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
-        self.at(now, |lane, now| lane.complete(io, token, outcome, now));
+        self.with_lane(now, |lane, now| lane.complete(io, token, outcome, now));
     }
 }
 

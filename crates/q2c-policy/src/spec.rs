@@ -9,7 +9,7 @@ pub use range::{Family, FamilyError, MOST_CONFIGURATIONS};
 
 use crate::form::Form;
 use crate::formula::{Formula, FormulaCounts, Written};
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Lane, rules, shared};
 use q2c_model::{CpuId, Nanos};
 use std::fmt;
@@ -18,14 +18,14 @@ use std::str::FromStr;
 /// A rule and a value for each of its parameters.
 ///
 /// The text form is the rule's name, then after a colon its parameters, separated by commas, as
-/// `name=value` in any order or as values alone in the order of [`Rule::params`]. A parameter that
-/// is left out has its default. A [formula](Kind::Formula) takes the rest of the text, commas
+/// `name=value` in any order or as values alone in the order of [`SleepRule::params`]. A parameter
+/// that is left out has its default. A [formula](Kind::Formula) takes the rest of the text, commas
 /// included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula every
 /// parameter has its name, and the formula's own name may be left out. [`Display`](fmt::Display)
 /// gives the full form with every name, which parses back to an equal value.
 #[derive(Clone)]
 pub struct PolicySpec {
-    rule: &'static Rule,
+    rule: &'static SleepRule,
     values: Vec<f64>,
     written: Option<Written>,
 }
@@ -37,7 +37,7 @@ const NO_NUMBER: f64 = 0.0;
 impl PolicySpec {
     /// The rule, as the registry describes it.
     #[must_use]
-    pub fn rule(&self) -> &'static Rule {
+    pub fn rule(&self) -> &'static SleepRule {
         self.rule
     }
 
@@ -59,7 +59,7 @@ impl PolicySpec {
     }
 
     fn over(
-        rule: &'static Rule,
+        rule: &'static SleepRule,
         formula: Formula,
         window: &str,
         length: f64,
@@ -136,21 +136,21 @@ impl PolicySpec {
     #[must_use]
     pub fn follows_the_device(&self) -> bool {
         let reads = self.formula().map(|formula| formula.statistics());
-        self.rule.follows_device && reads.is_none_or(|all| !all.is_empty())
+        self.rule.follows_device && reads.is_none_or(|statistics| !statistics.is_empty())
     }
 
     /// The shortest length of the windows of time after which the rule changes its sleep; `None`
     /// for a rule that does not look at windows of time, or whose sleep they do not change.
     #[must_use]
     pub fn period(&self) -> Option<Nanos> {
-        let period = self.params().into_iter().find(|(own, _)| *own == PERIOD);
+        let period = self.params().into_iter().find(|(key, _)| *key == PERIOD);
         let period = period.filter(|_| self.follows_the_device());
         period.map(|(_, ns)| Nanos(ns as u64))
     }
 
     /// Whether both are the same rule, with the same formula if it takes one.
     #[must_use]
-    pub fn alike(&self, other: &Self) -> bool {
+    pub(crate) fn alike(&self, other: &Self) -> bool {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
 
@@ -166,15 +166,15 @@ impl PolicySpec {
     }
 
     pub(crate) fn value(&self, name: &str) -> f64 {
-        let found = self.rule.params.iter().position(|p| p.name == name);
-        self.values[found.expect("a rule reads only parameters it declares")]
+        let index = self.rule.params.iter().position(|p| p.name == name);
+        self.values[index.expect("a rule reads only parameters it declares")]
     }
 
     pub(crate) fn nanos(&self, name: &str) -> u64 {
-        self.whole(name)
+        self.integer(name)
     }
 
-    pub(crate) fn whole(&self, name: &str) -> u64 {
+    pub(crate) fn integer(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
 }

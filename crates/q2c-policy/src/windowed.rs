@@ -33,13 +33,13 @@ mod window;
 
 pub use gathered::Gathered;
 pub use rule::WindowRule;
-pub use window::Window;
+pub use window::BucketWindow;
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
-use merge::Merge;
+use merge::SlotMerger;
 use q2c_model::Nanos;
-use slot::{Sample, Slot};
+use slot::{LaneSlot, SlotSample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,17 +48,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Gather {
     /// Counts, sums and extremes.
     Totals,
-    /// Also all times in bins for [`Window::quantile`]: 116 KiB per lane and per device.
+    /// Also all times in bins for [`BucketWindow::quantile`]: 116 KiB per lane and per device.
     Quantiles,
 }
 
-/// [`Board::end`] while no window is open: past, so that each call takes the slow path.
+/// [`DecisionBoard::end`] while no window is open: past, so that each call takes the slow path.
 const IDLE: u64 = 0;
-/// [`Board::end`] while a lane merges: future, so that each call takes the fast path.
+/// [`DecisionBoard::end`] while a lane merges: future, so that each call takes the fast path.
 const CLOSING: u64 = u64::MAX;
 
 #[repr(align(128))]
-struct Board {
+struct DecisionBoard {
     /// When the open window ends, ns on the callers' clock; or [`IDLE`] or [`CLOSING`].
     end: AtomicU64,
     decisions: [AtomicU64; BUCKETS],
@@ -66,7 +66,8 @@ struct Board {
     means: [AtomicU64; BUCKETS],
 }
 
-/// [`Decision::Poll`] in [`Board::decisions`]; words but this and [`INTERRUPT`] are sleeps, ns.
+/// [`Decision::Poll`] in [`DecisionBoard::decisions`]; words but this and [`INTERRUPT`] are sleeps,
+/// ns.
 const POLL: u64 = 0;
 const INTERRUPT: u64 = u64::MAX;
 
@@ -86,30 +87,37 @@ fn decision_of(word: u64) -> Decision {
     }
 }
 
-struct Device<R> {
-    board: Board,
-    merge: Merge,
+struct WindowedDevice<R> {
+    board: DecisionBoard,
+    merge: SlotMerger,
     period: u64,
     rule: R,
 }
 
 /// Builds the lanes of a rule that decides by each bucket's last window, of at least `period`. It
 /// is called at most once per bucket and window.
-pub fn build<R, D>(rule: R, gather: Gather, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
+pub(crate) fn build<R, D>(
+    rule: R,
+    gather: Gather,
+    period: Nanos,
+    lanes: usize,
+) -> Vec<Box<dyn Lane>>
 where
-    R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
+    R: Fn(&BucketWindow<'_>) -> D + Send + Sync + 'static,
     D: Into<Decision>,
 {
-    let slots: Vec<Arc<Slot>> = (0..lanes).map(|_| Arc::new(Slot::new(gather))).collect();
-    let device = Arc::new(Device {
-        board: Board {
+    let slots: Vec<Arc<LaneSlot>> = (0..lanes)
+        .map(|_| Arc::new(LaneSlot::new(gather)))
+        .collect();
+    let device = Arc::new(WindowedDevice {
+        board: DecisionBoard {
             end: AtomicU64::new(IDLE),
             decisions: Default::default(),
             means: Default::default(),
         },
-        merge: Merge::new(slots.clone()),
+        merge: SlotMerger::new(slots.clone()),
         period: period.0.max(1),
-        rule: move |window: &Window<'_>| rule(window).into(),
+        rule: move |window: &BucketWindow<'_>| rule(window).into(),
     });
     let lane = |slot| -> Box<dyn Lane> {
         let device = Arc::clone(&device);
@@ -118,7 +126,7 @@ where
     slots.into_iter().map(lane).collect()
 }
 
-impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
+impl<R: Fn(&BucketWindow<'_>) -> Decision> WindowedDevice<R> {
     #[cold]
     fn close_at(&self, now: u64, end: u64) {
         if end != IDLE && now >= end && self.claim(end) {
@@ -158,7 +166,7 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
 
     /// Only the lane that claimed the window that ends at `end` may call it.
     fn publish(&self, end: u64) {
-        let Board {
+        let DecisionBoard {
             decisions, means, ..
         } = &self.board;
         self.merge.windows(end, means, |window| {
@@ -169,11 +177,11 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
 }
 
 struct WindowedLane<R> {
-    device: Arc<Device<R>>,
-    slot: Arc<Slot>,
+    device: Arc<WindowedDevice<R>>,
+    slot: Arc<LaneSlot>,
 }
 
-impl<R: Fn(&Window<'_>) -> Decision + Send + Sync> Lane for WindowedLane<R> {
+impl<R: Fn(&BucketWindow<'_>) -> Decision + Send + Sync> Lane for WindowedLane<R> {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let board = &self.device.board;
         let end = board.end.load(Ordering::Acquire);
@@ -191,7 +199,7 @@ impl<R: Fn(&Window<'_>) -> Decision + Send + Sync> Lane for WindowedLane<R> {
             end = self.device.open_at(now.0, end);
         }
         if let Some(bucket) = bucket_of(io) {
-            let sample = Sample {
+            let sample = SlotSample {
                 outcome,
                 now,
                 mean_before: board.means[bucket].load(Ordering::Relaxed),

@@ -75,7 +75,7 @@ fn workspace() -> PathBuf {
         fs::remove_dir_all(&copied).expect("the last run's copy");
     }
     fs::create_dir_all(&copied).expect("room for a copy");
-    for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
+    for part in ["Cargo.toml", "Cargo.lock", "clippy.toml", "crates", "xtask"] {
         copy(&root().join(part), &copied.join(part));
     }
     rename_version(&copied.join("Cargo.toml"));
@@ -124,11 +124,11 @@ fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
 }
 
 fn run(command: &str, workspace: &Path, cargo: &Path) -> String {
-    let mut words = command.split_whitespace();
-    assert_eq!(words.next(), Some("cargo"), "{command}");
+    let mut arguments = command.split_whitespace();
+    assert_eq!(arguments.next(), Some("cargo"), "{command}");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
     let output = Command::new(cargo)
-        .args(words)
+        .args(arguments)
         .current_dir(workspace)
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")

@@ -1,9 +1,9 @@
 //! The contract that every rule in the registry keeps.
 
 use allocation_counter::measure;
+use q2c_model::stats::Rng;
 use q2c_model::{CpuId, Direction, Nanos};
 use q2c_policy::{Decision, Io, Kind, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
-use q2c_stats::Rng;
 
 /// Together they read every statistic and use every operator and function.
 const FORMULAS: [&str; 7] = [
@@ -33,7 +33,7 @@ fn specs() -> Vec<PolicySpec> {
 }
 
 #[derive(Clone, Copy)]
-struct Flight {
+struct SubmittedIo {
     lane: usize,
     io: Io,
     token: Token,
@@ -48,7 +48,7 @@ const DEPTH: usize = 16;
 struct Storm {
     rng: Rng,
     now: u64,
-    flights: [Option<Flight>; DEPTH],
+    flights: [Option<SubmittedIo>; DEPTH],
 }
 
 impl Storm {
@@ -90,7 +90,7 @@ impl Storm {
             Decision::Sleep(Nanos(ns)) => ns,
             Decision::Poll | Decision::Interrupt => 0,
         };
-        self.flights[place] = Some(Flight {
+        self.flights[place] = Some(SubmittedIo {
             lane,
             io,
             token,
@@ -100,7 +100,7 @@ impl Storm {
         decision
     }
 
-    fn complete(&mut self, flight: Flight, lanes: &mut [Box<dyn Lane>]) {
+    fn complete(&mut self, flight: SubmittedIo, lanes: &mut [Box<dyn Lane>]) {
         let device = 10u64.pow(self.rng.below(12) as u32);
         self.now = self.now.max(flight.submitted + device.max(flight.slept));
         let missed = flight.slept >= device;

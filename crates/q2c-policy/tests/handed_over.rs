@@ -1,17 +1,20 @@
 //! Rules whose state goes to another lane after any I/O.
 
 use proptest::prelude::*;
+use q2c_model::stats::Rng;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::windowed::{Gather, Gathered};
 use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES};
-use q2c_stats::Rng;
 
 fn learning() -> Vec<PolicySpec> {
-    let all = RULES.iter().map(|rule| rule.example.parse::<PolicySpec>());
-    let all = all.map(|spec| spec.expect("an example is a rule"));
     let learns = |spec: &PolicySpec| matches!(spec.form(), Form::Opaque | Form::Pas(_));
-    all.filter(learns).collect()
+    RULES
+        .iter()
+        .map(|rule| rule.example.parse::<PolicySpec>())
+        .map(|spec| spec.expect("an example is a rule"))
+        .filter(learns)
+        .collect()
 }
 
 struct Ios {
@@ -68,8 +71,8 @@ fn another_lane_goes_on() {
                 assert!(part.go_on_from(&learned), "{spec}");
                 assert_eq!(part.learned().as_deref(), Some(&learned[..]), "{spec}");
             }
-            let (expected, found) = (ios.next(&mut *whole), again.next(&mut *part));
-            assert_eq!(found, expected, "{spec}, I/O {n}");
+            let (expected, resumed) = (ios.next(&mut *whole), again.next(&mut *part));
+            assert_eq!(resumed, expected, "{spec}, I/O {n}");
         }
         assert_eq!(part.learned(), whole.learned(), "{spec}");
     }
@@ -157,8 +160,8 @@ proptest! {
             whole.add(outcome, now, Nanos(mean));
             part.add(outcome, now, Nanos(mean));
         }
-        let words = |of: &Gathered| format!("{:?}", of.window(3, Nanos(mean)));
-        prop_assert_eq!(words(&part), words(&whole));
+        let text = |gathered: &Gathered| format!("{:?}", gathered.window(3, Nanos(mean)));
+        prop_assert_eq!(text(&part), text(&whole));
         let numbers = whole.numbers();
         prop_assert!(Gathered::from_numbers(gather, &numbers[1..]).is_none() || quantiles);
         prop_assert!(Gathered::from_numbers(gather, &numbers[..8]).is_none());

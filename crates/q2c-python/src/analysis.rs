@@ -1,7 +1,7 @@
 //! Where the I/Os of a recording, a trace or a table spend their time.
 
 use crate::error::Failed;
-use crate::given::{Given, duration};
+use crate::given::{PythonOptions, duration};
 use crate::interrupt::interruptible;
 use crate::options::Recording;
 use crate::result::Made;
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 /// Analyses a source. `window` are two times whose I/Os are kept one by one, `name` is what a table
 /// is called in the result.
 #[pyfunction]
-pub fn analyze(
+pub(crate) fn analyze(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     window: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
@@ -28,8 +28,8 @@ pub fn analyze(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
     let window = window.map(|(from, to)| part(&from, &to)).transpose()?;
-    let given = Given::new(options)?;
-    let result = match Source::of(source)? {
+    let given = PythonOptions::new(options)?;
+    let result = match Source::from_object(source)? {
         Source::Path(path) => {
             let Recording { format, import } = Recording::take(&given)?;
             given.end("analyze")?;
@@ -67,6 +67,7 @@ fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>
     if from < to {
         return Ok(from..to);
     }
-    let why = format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
-    Err(Failed::new(Exit::Usage, why).into())
+    let message =
+        format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
+    Err(Failed::new(Exit::Usage, message).into())
 }

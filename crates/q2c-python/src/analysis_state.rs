@@ -7,7 +7,7 @@ use crate::source::{Source, not_numbers};
 use crate::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use q2c_analyze::AnalysisState as State;
+use q2c_analyze::PartialAnalysis as State;
 use q2c_model::{Fault, IoRecord, Layer, TraceMeta};
 use q2c_result::Exit;
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The analysis of a part of a recording; `q2c.AnalysisState` is around it.
 #[pyclass(module = "q2c._native")]
-pub struct AnalysisState {
+pub(crate) struct AnalysisState {
     /// `None` after an update that ended in the middle.
     state: Option<State>,
 }
@@ -31,8 +31,8 @@ impl AnalysisState {
             Some("block") => Some(Layer::Block),
             Some("user") => Some(Layer::User),
             Some(other) => {
-                let why = format!("analyze the layer `{other}`: expected block or user");
-                return Err(Failed::new(Exit::Usage, why).into());
+                let message = format!("analyze the layer `{other}`: expected block or user");
+                return Err(Failed::new(Exit::Usage, message).into());
             }
         };
         Ok(State::new(layer, later).into())
@@ -40,7 +40,7 @@ impl AnalysisState {
 
     /// Takes the next I/Os. A table is called `name` in messages.
     fn update(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
-        let feed = feed(Source::of(source)?, name.into())?;
+        let feed = feed(Source::from_object(source)?, name.into())?;
         let mut state = self.state.take().ok_or_else(half)?;
         interruptible(py, |stop| {
             let state = &mut state;
@@ -57,7 +57,7 @@ impl AnalysisState {
 
     /// This part and that of other devices over the same time.
     fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.join(py, other, State::beside)
+        self.join(py, other, State::merge_devices)
     }
 
     /// The result, with what the description of `trace` tells.
@@ -120,15 +120,15 @@ impl AnalysisState {
         other: &Self,
         join: fn(State, State) -> Result<State, Fault>,
     ) -> PyResult<Self> {
-        let (own, other) = (self.known()?, other.known()?);
-        let both = py.detach(|| join(own.clone(), other.clone()));
+        let (first, second) = (self.known()?, other.known()?);
+        let both = py.detach(|| join(first.clone(), second.clone()));
         Ok(both.map_err(Failed::from)?.into())
     }
 }
 
 fn half() -> PyErr {
-    let why = "use an analysis whose update failed: it has some of the I/Os only; make it anew";
-    Failed::new(Exit::Usage, why).into()
+    let message = "use an analysis whose update failed: it has some of the I/Os only; make it anew";
+    Failed::new(Exit::Usage, message).into()
 }
 
 /// Hands the I/Os of a source on until `stop` is raised.
@@ -140,12 +140,13 @@ struct UntilStopped<'a> {
 
 impl RecordSink for UntilStopped<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        match self.stop.load(Ordering::Relaxed) {
-            false => self.state.push(records),
-            true => Err(TraceError::Stopped {
+        if self.stop.load(Ordering::Relaxed) {
+            Err(TraceError::Stopped {
                 doing: "analyze",
                 path: self.name.into(),
-            }),
+            })
+        } else {
+            self.state.push(records)
         }
     }
 }

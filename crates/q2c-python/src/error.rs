@@ -43,9 +43,9 @@ create_exception!(
     "A disk failed, or is full (exit code 6)."
 );
 
-pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let all = [
+    let classes = [
         (py.get_type::<Q2cError>(), Exit::Internal),
         (py.get_type::<InternalError>(), Exit::Internal),
         (py.get_type::<UsageError>(), Exit::Usage),
@@ -53,7 +53,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         (py.get_type::<MachineError>(), Exit::Environment),
         (py.get_type::<DeviceError>(), Exit::Device),
     ];
-    for (class, exit) in all {
+    for (class, exit) in classes {
         class.setattr("exit_code", exit.code())?;
         module.add(class.name()?, class)?;
     }
@@ -65,7 +65,7 @@ pub struct Failed(Fault);
 
 impl Failed {
     /// A failure from a message that begins with a verb, such as "read FILE: ...".
-    pub fn new(exit: Exit, message: impl Display) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
         Failed(Fault::new(exit, message))
     }
 }

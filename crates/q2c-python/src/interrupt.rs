@@ -17,7 +17,7 @@ const STACK: usize = 8 << 20;
 /// Runs `work` in a thread, without holding the interpreter. When a signal's handler raises an
 /// exception (Ctrl-C), the flag is set, `work` is waited for, and the exception is returned.
 /// Handlers run in Python's main thread alone.
-pub fn interruptible<T: Send>(
+pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send,
 ) -> PyResult<T> {
@@ -32,8 +32,8 @@ pub fn interruptible<T: Send>(
                 work(stop)
             });
             let worker = worker.map_err(|error| {
-                let why = format!("start a thread: {error}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)");
-                Failed::new(Exit::Environment, why)
+                let message = format!("start a thread: {error}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)");
+                Failed::new(Exit::Environment, message)
             })?;
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
                 if raised.is_none() {

@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 /// Reads the result of a run: its folder, or a file with a result.
 #[pyfunction]
-pub fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
+pub(crate) fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
     let read = py.detach(|| {
         let (path, text) = kept_text(&run).map_err(Failed::from)?;
-        let bad = |why| Failed::new(Exit::Input, format!("read {}: {why}", path.display()));
-        kept::read(&text).map_err(bad)
+        let unreadable =
+            |reason| Failed::new(Exit::Input, format!("read {}: {reason}", path.display()));
+        kept::read(&text).map_err(unreadable)
     });
     Ok(read?.into())
 }

@@ -1,27 +1,27 @@
 //! Options that several functions share: reading, selection, length and costs.
 
 use crate::error::Failed;
-use crate::given::{Given, wrong};
+use crate::given::{PythonOptions, wrong};
 use pyo3::prelude::*;
 use q2c_model::{Bytes, Nanos};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Taking};
 use q2c_study::{ChosenCosts, Costs};
-use q2c_study::{Holding, LaneFile, SourceOptions, Timing, Trace};
+use q2c_study::{Holding, LaneFile, SimTrace, SourceOptions, Timing};
 use q2c_trace::import::{ColumnMap, ImportOptions};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The format of a recording, and what it does not say itself.
-pub struct Recording {
+pub(crate) struct Recording {
     pub format: Option<String>,
     pub import: ImportOptions,
 }
 
 impl Recording {
-    pub fn take(given: &Given<'_>) -> PyResult<Self> {
+    pub(crate) fn take(given: &PythonOptions<'_>) -> PyResult<Self> {
         let sort = given.value::<bool>("sort")?.unwrap_or(false);
         let columns = given.value::<BTreeMap<String, String>>("columns")?;
         let columns = columns.unwrap_or_default().into_iter();
@@ -46,7 +46,7 @@ impl Recording {
     }
 }
 
-fn bit(given: &Given<'_>) -> PyResult<Option<u8>> {
+fn bit(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
     match given.value::<i64>("read_flag")? {
         None => Ok(None),
         Some(bit @ 0..=1) => Ok(Some(bit as u8)),
@@ -54,7 +54,7 @@ fn bit(given: &Given<'_>) -> PyResult<Option<u8>> {
     }
 }
 
-fn delimiter(given: &Given<'_>) -> PyResult<Option<u8>> {
+fn delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
     let Some(text) = given.value::<String>("delimiter")? else {
         return Ok(None);
     };
@@ -69,7 +69,7 @@ fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-pub struct Simulated {
+pub(crate) struct Simulated {
     pub source: SourceOptions,
     pub timing: Timing,
     pub arrival: Arrival,
@@ -78,7 +78,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    pub fn take(given: &Given<'_>) -> PyResult<Self> {
+    pub(crate) fn take(given: &PythonOptions<'_>) -> PyResult<Self> {
         let Recording { format, import } = Recording::take(given)?;
         let millis = Nanos::from_millis;
         Ok(Simulated {
@@ -106,7 +106,11 @@ impl Simulated {
     }
 
     /// For these block sizes: those asked for, else of the recordings' run, else assumed ones.
-    pub fn costs(&self, sizes: &[Bytes], traces: &[Trace]) -> Result<ChosenCosts, Failed> {
+    pub(crate) fn costs(
+        &self,
+        sizes: &[Bytes],
+        traces: &[SimTrace],
+    ) -> Result<ChosenCosts, Failed> {
         let bs = self.source.import.bytes;
         if let Some(asked) = &self.costs {
             return Ok(asked.choose(bs, sizes)?);
@@ -121,13 +125,13 @@ impl Simulated {
     }
 }
 
-fn costs(given: &Given<'_>) -> PyResult<Option<Costs>> {
+fn costs(given: &PythonOptions<'_>) -> PyResult<Option<Costs>> {
     let delay = given.duration("wake_delay")?;
     let path = given.value::<PathBuf>("cost")?;
     Ok(match (delay, path) {
         (Some(_), Some(path)) => {
-            let why = "expected it without wake_delay, which says all costs";
-            return Err(wrong("cost", &path.display().to_string(), why));
+            let reason = "expected it without wake_delay, which says all costs";
+            return Err(wrong("cost", &path.display().to_string(), reason));
         }
         (None, Some(path)) if path.as_os_str() == Costs::PUBLISHED => Some(Costs::Published),
         (None, Some(path)) => Some(calibrated(path)?),

@@ -3,22 +3,22 @@
 use crate::error::Failed;
 use pyo3::prelude::*;
 use q2c_report::Reported;
-use q2c_report::kept::{Kept, Shown};
+use q2c_report::kept::{Shown, StoredResult};
 use q2c_report::terminal::Screen;
 use serde::Serialize;
 
 /// A result of q2c.
 #[pyclass(frozen, module = "q2c._native")]
-pub struct Made(Box<dyn Shown>);
+pub(crate) struct Made(Box<dyn Shown>);
 
 impl Made {
-    pub fn new(result: impl Reported + Serialize + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(result: impl Reported + Serialize + Send + Sync + 'static) -> Self {
         Made(Box::new(result))
     }
 }
 
-impl From<Box<dyn Kept>> for Made {
-    fn from(result: Box<dyn Kept>) -> Self {
+impl From<Box<dyn StoredResult>> for Made {
+    fn from(result: Box<dyn StoredResult>) -> Self {
         Made(result)
     }
 }

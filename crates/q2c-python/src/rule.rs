@@ -19,7 +19,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Raises `q2c.UsageError` with the program's text when it is no rule.
 #[pyclass(frozen, eq, module = "q2c")]
 #[derive(PartialEq)]
-pub struct Rule(pub PolicySpec);
+pub(crate) struct Rule(pub PolicySpec);
 
 #[pymethods]
 impl Rule {
@@ -71,29 +71,29 @@ impl Rule {
 
 /// Every rule of the registry with its parameters.
 #[pyfunction]
-pub fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let all = PyList::empty(py);
+pub(crate) fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let rules = PyList::empty(py);
     for rule in RULES {
         let params = PyList::empty(py);
         for param in rule.params {
-            let told = PyDict::new(py);
-            told.set_item("name", param.name)?;
-            told.set_item("summary", param.summary)?;
-            told.set_item("default", param.default.map(|value| param.kind.show(value)))?;
-            told.set_item("range", param.range())?;
-            params.append(told)?;
+            let parameter = PyDict::new(py);
+            parameter.set_item("name", param.name)?;
+            parameter.set_item("summary", param.summary)?;
+            parameter.set_item("default", param.default.map(|value| param.kind.show(value)))?;
+            parameter.set_item("range", param.range())?;
+            params.append(parameter)?;
         }
-        let told = PyDict::new(py);
-        told.set_item("name", rule.name)?;
-        told.set_item("summary", rule.summary)?;
-        told.set_item("scope", scope(rule.scope))?;
-        told.set_item("follows_device", rule.follows_device)?;
-        told.set_item("interrupts", rule.interrupts)?;
-        told.set_item("example", rule.example)?;
-        told.set_item("params", params)?;
-        all.append(told)?;
+        let description = PyDict::new(py);
+        description.set_item("name", rule.name)?;
+        description.set_item("summary", rule.summary)?;
+        description.set_item("scope", scope(rule.scope))?;
+        description.set_item("follows_device", rule.follows_device)?;
+        description.set_item("interrupts", rule.interrupts)?;
+        description.set_item("example", rule.example)?;
+        description.set_item("params", params)?;
+        rules.append(description)?;
     }
-    Ok(all)
+    Ok(rules)
 }
 
 fn scope(scope: Scope) -> &'static str {
@@ -105,7 +105,7 @@ fn scope(scope: Scope) -> &'static str {
 }
 
 /// One rule: a [`Rule`], or its text.
-pub fn rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
+pub(crate) fn rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
     match object.cast::<Rule>() {
         // Windows of a formula are counted for each simulation apart.
         Ok(rule) => Ok(rule.get().0.fresh()),
@@ -114,7 +114,7 @@ pub fn rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
 }
 
 /// One family of rules: a [`Rule`], or a text that may have lists and ranges of values.
-pub fn family(object: &Bound<'_, PyAny>) -> PyResult<Family> {
+pub(crate) fn family(object: &Bound<'_, PyAny>) -> PyResult<Family> {
     let text = match object.cast::<Rule>() {
         Ok(rule) => rule.get().0.to_string(),
         Err(_) => text(object)?,
@@ -124,7 +124,7 @@ pub fn family(object: &Bound<'_, PyAny>) -> PyResult<Family> {
 
 fn text(object: &Bound<'_, PyAny>) -> PyResult<String> {
     object.extract().map_err(|_| {
-        let found = object.get_type();
-        PyTypeError::new_err(format!("expected a q2c.Rule or its text, found {found}"))
+        let class = object.get_type();
+        PyTypeError::new_err(format!("expected a q2c.Rule or its text, found {class}"))
     })
 }

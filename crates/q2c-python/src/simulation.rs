@@ -1,7 +1,7 @@
 //! Sleep rules on a trace, beside classic polling and the oracle.
 
 use crate::error::{Failed, Fails};
-use crate::given::Given;
+use crate::given::PythonOptions;
 use crate::interrupt::interruptible;
 use crate::options::Simulated;
 use crate::result::Made;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use q2c_result::Exit;
 use q2c_sim::{Configuration, start_threads};
-use q2c_study::{Simulation, Trace, read, read_input, read_records};
+use q2c_study::{SimTrace, Simulation, read, read_input, read_records};
 use q2c_trace::import::{Input, by_name};
 use std::fmt::Write;
 use std::io::Cursor;
@@ -20,18 +20,18 @@ use std::sync::atomic::AtomicBool;
 
 /// Simulates rules on a source, which is called `name` where it has no path.
 #[pyfunction]
-pub fn simulate(
+pub(crate) fn simulate(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     rules: Vec<Bound<'_, PyAny>>,
     name: &str,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
-    let given = Given::new(options)?;
+    let given = PythonOptions::new(options)?;
     let simulated = Simulated::take(&given)?;
     given.end("simulate")?;
     let policies: Vec<_> = rules.iter().map(rule).collect::<PyResult<_>>()?;
-    let source = Source::of(source)?;
+    let source = Source::from_object(source)?;
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
         let trace = taken(source, name, &simulated, stop)?;
@@ -43,7 +43,7 @@ pub fn simulate(
             on: Configuration {
                 lanes: &trace.lanes,
                 cost: &costs.cost,
-                drive: simulated.timing.on(trace.input.span_ns),
+                drive: simulated.timing.drive_for(trace.input.span_ns),
                 arrival: simulated.arrival,
             },
             cost_in_words: costs.in_words,
@@ -54,12 +54,12 @@ pub fn simulate(
     Ok(Made::new(result))
 }
 
-pub fn taken(
+pub(crate) fn taken(
     source: Source,
     name: &str,
     simulated: &Simulated,
     stop: &AtomicBool,
-) -> Result<Trace, Failed> {
+) -> Result<SimTrace, Failed> {
     let (options, name) = (&simulated.source, Path::new(name));
     let read = match source {
         Source::Path(path) => read(&path, options, stop),

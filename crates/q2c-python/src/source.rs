@@ -12,9 +12,9 @@ use q2c_trace::{Frame, TraceError};
 use std::path::{Path, PathBuf};
 
 /// A table of another program, as a stream of Arrow batches, which can be read once.
-pub struct Table(RecordBatchStreamReader);
+pub(crate) struct Table(RecordBatchStreamReader);
 
-pub enum Source {
+pub(crate) enum Source {
     /// The path of a recording, or of a trace.
     Path(PathBuf),
     /// A table with the columns of a trace.
@@ -24,7 +24,7 @@ pub enum Source {
 }
 
 impl Source {
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    pub(crate) fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Source> {
         if let Ok(trace) = object.cast::<Trace>() {
             return Ok(Source::Path(trace.get().path.clone()));
         }
@@ -38,22 +38,26 @@ impl Source {
             return Ok(Source::Table(Table(stream)));
         }
         object.extract().map(Source::Latencies).map_err(|_| {
-            let found = object.get_type();
+            let class = object.get_type();
             PyTypeError::new_err(format!(
-                "expected a path, a q2c.Trace, a table with __arrow_c_stream__, or numbers; found {found}"
+                "expected a path, a q2c.Trace, a table with __arrow_c_stream__, or numbers; found {class}"
             ))
         })
     }
 }
 
-pub fn not_numbers() -> PyErr {
-    let why = "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
-    PyTypeError::new_err(why)
+pub(crate) fn not_numbers() -> PyErr {
+    let message = "expected a path, a q2c.Trace or a table with __arrow_c_stream__; found numbers";
+    PyTypeError::new_err(message)
 }
 
 impl Table {
     /// Hands the records on; `name` is what messages call the table. Returns its description.
-    pub fn read(self, name: &Path, sink: &mut dyn RecordSink) -> Result<TraceMeta, TraceError> {
+    pub(crate) fn read(
+        self,
+        name: &Path,
+        sink: &mut dyn RecordSink,
+    ) -> Result<TraceMeta, TraceError> {
         let frame = Frame::new(name, &self.0.schema())?;
         for batch in self.0 {
             let batch = batch.map_err(|error| TraceError::Io {

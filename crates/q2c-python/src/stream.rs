@@ -45,7 +45,7 @@ impl RecordBatchReader for Stream {
     }
 }
 
-pub fn stream_capsule<'py>(
+pub(crate) fn stream_capsule<'py>(
     py: Python<'py>,
     batches: Batches,
     schema: SchemaRef,
@@ -54,7 +54,10 @@ pub fn stream_capsule<'py>(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn schema_capsule<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema);
     let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")

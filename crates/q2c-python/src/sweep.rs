@@ -1,7 +1,7 @@
 //! Whole families of sleep rules over traces, and the best of them.
 
 use crate::error::Fails;
-use crate::given::{Given, wrong};
+use crate::given::{PythonOptions, wrong};
 use crate::interrupt::interruptible;
 use crate::options::Simulated;
 use crate::result::Made;
@@ -14,12 +14,12 @@ use q2c_model::{Bytes, Nanos};
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::{Limits, Objective, start_threads};
-use q2c_study::{Study, Swept, Trace};
+use q2c_study::{SimTrace, Study, Swept};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-struct Asked {
+struct SweepRequest {
     families: Vec<Family>,
     objective: Objective,
     limits: Limits,
@@ -30,16 +30,16 @@ struct Asked {
 
 /// Sweeps families of rules over sources. Those without a path are called `name`.
 #[pyfunction]
-pub fn sweep(
+pub(crate) fn sweep(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
     policies: Vec<Bound<'_, PyAny>>,
     name: &str,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
-    let given = Given::new(options)?;
+    let given = PythonOptions::new(options)?;
     let follow = given.value::<Bound<'_, PyAny>>("follow")?;
-    let asked = Asked {
+    let asked = SweepRequest {
         families: policies.iter().map(family).collect::<PyResult<_>>()?,
         objective: given
             .parsed("objective")?
@@ -50,20 +50,23 @@ pub fn sweep(
         simulated: Simulated::take(&given)?,
     };
     given.end("sweep")?;
-    let sources: Vec<Source> = sources.iter().map(Source::of).collect::<PyResult<_>>()?;
+    let sources: Vec<Source> = sources
+        .iter()
+        .map(Source::from_object)
+        .collect::<PyResult<_>>()?;
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
         let begun = Instant::now();
         let read = |source| taken(source, name, &asked.simulated, stop);
-        let traces: Vec<Trace> = sources.into_iter().map(read).collect::<Result<_, _>>()?;
+        let traces: Vec<SimTrace> = sources.into_iter().map(read).collect::<Result<_, _>>()?;
         swept(&asked, &traces, begun.elapsed().as_secs_f64(), stop)
     })?;
     Ok(Made::new(result))
 }
 
 fn swept(
-    asked: &Asked,
-    traces: &[Trace],
+    asked: &SweepRequest,
+    traces: &[SimTrace],
     reading_s: f64,
     stop: &AtomicBool,
 ) -> Result<q2c_result::sweep::SweepResult, crate::error::Failed> {
@@ -95,11 +98,11 @@ fn swept(
     Ok(result)
 }
 
-pub fn limits(given: &Given<'_>) -> PyResult<Limits> {
+pub(crate) fn limits(given: &PythonOptions<'_>) -> PyResult<Limits> {
     let max_cpu = given.value::<f64>("max_cpu")?;
     if let Some(percent) = max_cpu.filter(|percent| !(*percent > 0.0 && *percent <= 1e6)) {
-        let why = "expected a percentage above 0";
-        return Err(wrong("max_cpu", &percent.to_string(), why));
+        let reason = "expected a percentage above 0";
+        return Err(wrong("max_cpu", &percent.to_string(), reason));
     }
     Ok(Limits {
         min_iops: given.parsed("min_iops")?,

@@ -1,7 +1,7 @@
 //! Sweeps in parts, which are put together.
 
 use crate::error::{Failed, Fails};
-use crate::given::{Given, wrong};
+use crate::given::{PythonOptions, wrong};
 use crate::interrupt::interruptible;
 use crate::options::Simulated;
 use crate::result::Made;
@@ -14,12 +14,12 @@ use pyo3::types::{PyBytes, PyDict};
 use q2c_model::Fault;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
-use q2c_sim::{Arrival, Drive, Objective, Recording, SweepState as State, start_threads};
+use q2c_sim::{Arrival, Drive, LaneRecording, Objective, ResumableSweep as State, start_threads};
 use q2c_study::{choose_over, volumes_result};
 
 /// Configurations over the I/Os of one volume or many; `q2c.SweepState` is around it.
 #[pyclass(module = "q2c._native")]
-pub struct SweepState(State);
+pub(crate) struct SweepState(State);
 
 #[pymethods]
 impl SweepState {
@@ -29,18 +29,19 @@ impl SweepState {
         policies: Vec<Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let given = Given::new(options)?;
+        let given = PythonOptions::new(options)?;
         let simulated = Simulated::take(&given)?;
         given.end("SweepState")?;
         let families: Vec<Family> = policies.iter().map(family).collect::<PyResult<_>>()?;
-        let each = families.iter().map(Family::spell_out);
-        let policies: Vec<PolicySpec> = each
+        let policies: Vec<PolicySpec> = families
+            .iter()
+            .map(Family::spell_out)
             .collect::<Result<Vec<_>, _>>()
             .or_exit(Exit::Usage)?
             .concat();
         if policies.is_empty() {
-            let why = "sweep in parts: expected policies, found none; the standard grid depends on all I/Os";
-            return Err(Failed::new(Exit::Usage, why).into());
+            let message = "sweep in parts: expected policies, found none; the standard grid depends on all I/Os";
+            return Err(Failed::new(Exit::Usage, message).into());
         }
         let sizes: Vec<_> = simulated.source.import.bytes.into_iter().collect();
         let cost = simulated.costs(&sizes, &[])?.cost;
@@ -61,25 +62,25 @@ impl SweepState {
         name: &str,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
-        let given = Given::new(options)?;
+        let given = PythonOptions::new(options)?;
         let simulated = Simulated::take(&given)?;
         given.end("update")?;
         if simulated.arrival != Arrival::Think {
-            let why = "expected a closed loop, which is all that goes in parts";
-            return Err(wrong("open", "true", why));
+            let reason = "expected a closed loop, which is all that goes in parts";
+            return Err(wrong("open", "true", reason));
         }
-        let source = Source::of(source)?;
+        let source = Source::from_object(source)?;
         let state = &mut self.0;
         interruptible(py, |stop| {
             start_threads().or_exit(Exit::Environment)?;
             let trace = taken(source, name, &simulated, stop)?;
-            Ok(state.update(one(&trace.lanes, name)?)?)
+            Ok(state.update(only_lane(&trace.lanes, name)?)?)
         })
     }
 
     /// This state and that of other volumes.
     fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.join(py, other, State::beside)
+        self.join(py, other, State::with_volumes)
     }
 
     /// This state and that of other configurations over the same I/Os.
@@ -141,12 +142,12 @@ impl SweepState {
 
 /// Chooses over the results of several volumes.
 #[pyfunction]
-pub fn choose(
+pub(crate) fn choose(
     py: Python<'_>,
     states: Vec<PyRef<'_, SweepState>>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
-    let given = Given::new(options)?;
+    let given = PythonOptions::new(options)?;
     let objective = given.parsed("objective")?;
     let objective = objective.unwrap_or(Objective::KiopsPerCore);
     let limits = limits(&given)?;
@@ -156,15 +157,15 @@ pub fn choose(
     Ok(Made::new(chosen.map_err(Failed::from)?))
 }
 
-fn one<'a>(lanes: &'a [Recording], name: &str) -> Result<&'a Recording, Failed> {
+fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecording, Failed> {
     match lanes {
         [lane] => Ok(lane),
         _ => {
-            let why = format!(
+            let message = format!(
                 "sweep {name} in parts: expected I/Os of one lane of depth 1, found {} lanes; sweep the whole, or each lane as a volume of its own",
                 lanes.len()
             );
-            Err(Failed::new(Exit::Input, why))
+            Err(Failed::new(Exit::Input, message))
         }
     }
 }

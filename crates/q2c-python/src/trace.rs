@@ -1,7 +1,7 @@
 //! Traces: opened, and made from recordings of other tools.
 
 use crate::error::{Failed, Fails};
-use crate::given::Given;
+use crate::given::PythonOptions;
 use crate::interrupt::interruptible;
 use crate::options::Recording;
 use crate::stream::{schema_capsule, stream_capsule};
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 /// sectors have 512 bytes. `len(trace)` is the number of requests. The schema carries the
 /// description, by which `q2c.analyze` of a `pyarrow` table gives what it gives for the file.
 #[pyclass(frozen, module = "q2c")]
-pub struct Trace {
+pub(crate) struct Trace {
     /// As it was given.
     pub path: PathBuf,
     reader: TraceReader,
@@ -38,7 +38,7 @@ pub struct Trace {
 /// Opens a q2c trace. `columns` are those of the stream; None for all.
 #[pyfunction]
 #[pyo3(signature = (path, columns=None))]
-pub fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Trace> {
+pub(crate) fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Trace> {
     let columns: Vec<Column> = match columns {
         None => Column::ALL.to_vec(),
         Some(names) => {
@@ -59,13 +59,13 @@ pub fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyRe
 
 /// Imports recordings of other tools into a new trace. More than one are merged by time.
 #[pyfunction]
-pub fn import_(
+pub(crate) fn import_(
     py: Python<'_>,
     recordings: Vec<PathBuf>,
     out: PathBuf,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Trace> {
-    let given = Given::new(options)?;
+    let given = PythonOptions::new(options)?;
     let Recording { format, import } = Recording::take(&given)?;
     given.end("import_")?;
     let format = format.as_deref();
@@ -76,7 +76,7 @@ pub fn import_(
 }
 
 impl Trace {
-    pub fn meta(&self) -> &TraceMeta {
+    pub(crate) fn meta(&self) -> &TraceMeta {
         self.reader.meta()
     }
 }

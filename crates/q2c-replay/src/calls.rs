@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 const BACK: usize = 1 << 12;
 
 #[derive(Debug, Default)]
-pub struct SubmissionCalls {
+pub(crate) struct SubmissionCalls {
     /// Begin and end of each call, and the time in all calls before it, ns.
     calls: VecDeque<(u64, u64, u64)>,
     total_ns: u64,
@@ -15,7 +15,7 @@ pub struct SubmissionCalls {
 
 impl SubmissionCalls {
     /// Adds a call that took from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
-    pub fn add(&mut self, begin_ns: u64, end_ns: u64) {
+    pub(crate) fn add(&mut self, begin_ns: u64, end_ns: u64) {
         if self.calls.len() == BACK {
             self.calls.pop_front();
         }
@@ -23,7 +23,7 @@ impl SubmissionCalls {
         self.total_ns += end_ns - begin_ns;
     }
 
-    pub fn since(&self, then_ns: u64) -> u64 {
+    pub(crate) fn since(&self, then_ns: u64) -> u64 {
         let over = |(_, end_ns, _): &(u64, u64, u64)| *end_ns <= then_ns;
         if self.calls.back().is_none_or(over) {
             return 0;
@@ -35,7 +35,7 @@ impl SubmissionCalls {
         self.total_ns - before_ns
     }
 
-    pub fn total_ns(&self) -> u64 {
+    pub(crate) fn total_ns(&self) -> u64 {
         self.total_ns
     }
 }

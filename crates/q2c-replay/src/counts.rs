@@ -1,7 +1,7 @@
 //! The counts of submitting threads.
 
-use crate::windows::Windows;
-use q2c_stats::Histogram;
+use crate::windows::WindowSeries;
+use q2c_model::stats::Histogram;
 
 /// Counts of one submitting thread, or of all. Times count from the schedule's start.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +57,12 @@ pub struct ReplayCounts {
     pub waited_ns: u64,
     /// CPU time of the submitting threads.
     pub cpu_ns: u64,
-    pub(crate) windows: Windows,
+    pub(crate) windows: WindowSeries,
 }
 
 impl ReplayCounts {
     /// Counts of no request yet, with sums over `windows`.
-    pub fn new(windows: Windows) -> Self {
+    pub(crate) fn new(windows: WindowSeries) -> Self {
         ReplayCounts {
             windows,
             ..ReplayCounts::default()
@@ -70,7 +70,7 @@ impl ReplayCounts {
     }
 
     /// Adds the counts of another thread.
-    pub fn merge(&mut self, other: ReplayCounts) {
+    pub(crate) fn merge(&mut self, other: ReplayCounts) {
         self.issued += other.issued;
         self.transfers += other.transfers;
         self.errors += other.errors;

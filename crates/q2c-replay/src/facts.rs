@@ -1,6 +1,6 @@
 //! Facts about a trace, found in one pass before it is replayed.
 
-use crate::{ReplayError, Wanted};
+use crate::{ReplayError, ReplaySelection};
 use q2c_model::{Bytes, DevId, Layer, Nanos, Op};
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Span, TraceReader};
@@ -99,13 +99,13 @@ impl ReplayFacts {
     }
 
     /// Time from the first request to the last completion.
-    pub fn whole(&self) -> Nanos {
+    pub fn time_to_last_end(&self) -> Nanos {
         self.last_end.max(self.last) - self.first
     }
 
     /// Share of time with nothing in flight; `None` without completions.
     pub fn idle_share(&self) -> Option<f64> {
-        let whole = self.whole().0;
+        let whole = self.time_to_last_end().0;
         (self.has_completions() && whole > 0).then(|| self.idle.0 as f64 / whole as f64)
     }
 }
@@ -117,7 +117,7 @@ impl ReplayFacts {
 /// The trace cannot be read, or no wanted request in what was read has a time.
 pub fn prepare(
     path: &Path,
-    wanted: &Wanted,
+    wanted: &ReplaySelection,
     stop: &AtomicBool,
     mut tell: impl FnMut(u64),
 ) -> Result<ReplayFacts, ReplayError> {
@@ -151,14 +151,14 @@ pub fn prepare(
 #[derive(Default)]
 struct FactsCounter {
     facts: ReplayFacts,
-    devices: HashMap<DevId, Seen>,
+    devices: HashMap<DevId, DeviceActivity>,
     ops: [u64; 5],
     previous_ns: u64,
     busy_until_ns: u64,
 }
 
 #[derive(Default)]
-struct Seen {
+struct DeviceActivity {
     requests: u64,
     span: u64,
     first_ns: u64,
@@ -202,10 +202,10 @@ impl FactsCounter {
         if matches!(span.op, Op::Read | Op::Write) {
             facts.largest = facts.largest.max(Bytes(span.bytes));
         }
-        let seen = self.devices.entry(span.device).or_insert(Seen {
+        let seen = self.devices.entry(span.device).or_insert(DeviceActivity {
             first_ns: start_ns,
             busy_until_ns: start_ns,
-            ..Seen::default()
+            ..DeviceActivity::default()
         });
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
@@ -217,7 +217,7 @@ impl FactsCounter {
     }
 
     fn finish(self, path: &Path) -> ReplayFacts {
-        let device = |(dev, seen): (DevId, Seen)| TraceDevice {
+        let device = |(dev, seen): (DevId, DeviceActivity)| TraceDevice {
             dev,
             requests: seen.requests,
             span: seen.span,
@@ -243,7 +243,7 @@ mod tests {
 
     fn span(layer: Layer) -> Span {
         let device = DevId::default();
-        Span::of(&IoRecord {
+        Span::from_record(&IoRecord {
             queue_ns: Some(Nanos(1)),
             submit_ns: Some(Nanos(1)),
             ..IoRecord::new(0, layer, device, Op::Read, Sectors(0), Bytes(512))
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_layer_is_that_of_all_requests() {
-        let of = |layers: &[Layer]| {
+        let layer_of = |layers: &[Layer]| {
             let mut counter = FactsCounter::default();
             for layer in layers {
                 counter.add(&span(*layer));
@@ -260,8 +260,8 @@ mod tests {
             counter.finish(Path::new("t")).layer
         };
         let (user, block) = (Layer::User, Layer::Block);
-        assert_eq!(of(&[user, user]), Some(user));
-        assert_eq!(of(&[block]), Some(block));
-        assert_eq!(of(&[block, user, user]), None);
+        assert_eq!(layer_of(&[user, user]), Some(user));
+        assert_eq!(layer_of(&[block]), Some(block));
+        assert_eq!(layer_of(&[block, user, user]), None);
     }
 }

@@ -3,11 +3,11 @@
 use crate::error::ReplayError;
 use crate::facts::ReplayFacts;
 use crate::io::{ScheduledIo, TargetIo};
-use crate::map::{Mapped, Mapper};
-use crate::order::Order;
-use crate::plan::Plan;
-use crate::profile::Profile;
-use crate::windows::Windows;
+use crate::map::{MappedRequest, Mapper};
+use crate::order::ConflictIndex;
+use crate::plan::ReplayPlan;
+use crate::profile::InFlightProfile;
+use crate::windows::WindowSeries;
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Changes, Count, LaneBy, Mode, ShareBy, Writes};
 use q2c_sys::clock::thread_cpu_ns;
@@ -18,29 +18,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// Records between deliveries, by which a thread's waiting is bounded in time, too.
-pub const ROUND: usize = 64;
+pub(crate) const ROUND: usize = 64;
 /// Deliveries that a channel holds at most; the reader waits when it is full.
-pub const AHEAD: usize = 1024;
+pub(crate) const AHEAD: usize = 1024;
 
 #[derive(Debug)]
-pub struct Fed {
+pub(crate) struct FeedResult {
     pub changed: Changes,
     /// Windows of the recording; `None` in modes without recorded times.
-    pub recorded: Option<Windows>,
+    pub recorded: Option<WindowSeries>,
     pub cpu_ns: u64,
 }
 
 /// Reads to the trace's end, or until `stop`, `failed`, or no thread takes more; counts in `read`.
-pub fn feed(
-    plan: &Plan,
+pub(crate) fn feed(
+    plan: &ReplayPlan,
     facts: &ReplayFacts,
     trace: &TraceReader,
-    windows: Option<Windows>,
+    windows: Option<WindowSeries>,
     workers: &[SyncSender<Vec<ScheduledIo>>],
     [stop, failed]: [&AtomicBool; 2],
     read: &AtomicU64,
-) -> Result<Fed, ReplayError> {
-    let mut reader = Reader::new(plan, facts, windows, workers)?;
+) -> Result<FeedResult, ReplayError> {
+    let mut reader = FeedReader::new(plan, facts, windows, workers)?;
     let mut choice = plan.wanted.choice();
     'trace: for records in trace.records(&plan.wanted.scan())? {
         for some in records?.chunks(ROUND) {
@@ -54,23 +54,23 @@ pub fn feed(
         }
     }
     reader.deliver();
-    Ok(Fed {
+    Ok(FeedResult {
         changed: reader.mapper.changed(),
         recorded: reader.windows,
         cpu_ns: thread_cpu_ns(),
     })
 }
 
-struct Reader<'a> {
-    plan: &'a Plan,
+struct FeedReader<'a> {
+    plan: &'a ReplayPlan,
     facts: &'a ReplayFacts,
     workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ready: Vec<Vec<ScheduledIo>>,
     mapper: Mapper,
     /// One for each target where writes are written; `None` where the order needs no check.
-    orders: Vec<Option<Order>>,
-    profiles: Vec<Profile>,
-    windows: Option<Windows>,
+    orders: Vec<Option<ConflictIndex>>,
+    profiles: Vec<InFlightProfile>,
+    windows: Option<WindowSeries>,
     /// By name and target of a lane: its number, and start and end of its last request in ns.
     lanes: HashMap<u64, (u32, u64, u64)>,
     previous_ns: u64,
@@ -79,25 +79,32 @@ struct Reader<'a> {
     known: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FeedReader<'a> {
     fn new(
-        plan: &'a Plan,
+        plan: &'a ReplayPlan,
         facts: &'a ReplayFacts,
-        windows: Option<Windows>,
+        windows: Option<WindowSeries>,
         workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits everything in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
         let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !alone;
-        let orders = plan.targets.iter().map(|_| writes.then(Order::default));
-        Ok(Reader {
+        let orders = plan
+            .targets
+            .iter()
+            .map(|_| writes.then(ConflictIndex::default));
+        Ok(FeedReader {
             mapper: Mapper::new(plan, facts)?,
             plan,
             facts,
             workers,
             ready: workers.iter().map(|_| Vec::with_capacity(ROUND)).collect(),
             orders: orders.collect(),
-            profiles: facts.devices.iter().map(|_| Profile::default()).collect(),
+            profiles: facts
+                .devices
+                .iter()
+                .map(|_| InFlightProfile::default())
+                .collect(),
             windows,
             lanes: HashMap::new(),
             previous_ns: 0,
@@ -133,7 +140,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn schedule(&mut self, span: &Span, index: u64, start_ns: u64, device: usize, mapped: &Mapped) {
+    fn schedule(
+        &mut self,
+        span: &Span,
+        index: u64,
+        start_ns: u64,
+        device: usize,
+        mapped: &MappedRequest,
+    ) {
         // The profile counts requests as they are replayed, aligned, and none that is left out.
         let before = self.profiles[device].before(start_ns);
         let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
@@ -230,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The index of the thread that submits the request, and its stream.
-    fn place(&self, span: &Span, device: usize, lane: u32, mapped: &Mapped) -> (usize, u32) {
+    fn place(&self, span: &Span, device: usize, lane: u32, mapped: &MappedRequest) -> (usize, u32) {
         let threads = self.plan.submitters;
         let first = mapped.target * threads;
         match self.plan.mode {

@@ -5,7 +5,7 @@ use q2c_model::replay::{Count, Idle, Mode};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub(crate) enum GateRule {
     Timed,
     /// When no more is in flight on its device than just before it in the trace, and with
     /// `keep_idle` the recorded idle time is over.
@@ -17,7 +17,7 @@ pub enum Rule {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ready {
+pub(crate) enum StreamReadiness {
     /// It may go from this time on, counted from the replay's start; this is its intended time.
     At {
         ns: u64,
@@ -29,7 +29,7 @@ pub enum Ready {
 /// Requests in the order of their one thread: those of a submitting thread in timed mode, of a
 /// device in outstanding mode, of a lane in closed mode.
 #[derive(Default)]
-pub struct Stream {
+pub(crate) struct RequestStream {
     /// Number among the streams of all threads.
     pub number: u32,
     pub queue: VecDeque<ScheduledIo>,
@@ -44,35 +44,37 @@ pub struct Stream {
     pub lined_up: bool,
 }
 
-impl Rule {
+impl GateRule {
     /// The rule of a mode, and the unit in which it counts the amount in flight.
-    pub fn of(mode: &Mode) -> (Rule, Count) {
+    pub(crate) fn from_mode(mode: &Mode) -> (GateRule, Count) {
         match *mode {
-            Mode::Timed { .. } => (Rule::Timed, Count::Requests),
+            Mode::Timed { .. } => (GateRule::Timed, Count::Requests),
             Mode::Outstanding { count, idle } => {
                 let keep_idle = idle == Idle::Keep;
-                (Rule::Outstanding { keep_idle }, count)
+                (GateRule::Outstanding { keep_idle }, count)
             }
-            Mode::Closed { .. } => (Rule::Closed, Count::Requests),
+            Mode::Closed { .. } => (GateRule::Closed, Count::Requests),
         }
     }
 
-    pub fn ready(self, stream: &Stream) -> Option<Ready> {
+    pub(crate) fn ready(self, stream: &RequestStream) -> Option<StreamReadiness> {
         let request = stream.queue.front()?;
         Some(match self {
-            Rule::Timed => Ready::At { ns: request.due_ns },
-            Rule::Outstanding { .. } if stream.load > request.load_before => Ready::Waits,
-            Rule::Outstanding { keep_idle: true }
+            GateRule::Timed => StreamReadiness::At { ns: request.due_ns },
+            GateRule::Outstanding { .. } if stream.load > request.load_before => {
+                StreamReadiness::Waits
+            }
+            GateRule::Outstanding { keep_idle: true }
                 if stream.in_flight == 0 && request.think_ns > 0 =>
             {
                 let completed_ns = stream.completed_ns;
-                Ready::At {
+                StreamReadiness::At {
                     ns: completed_ns.map_or(0, |ns| ns.saturating_add(request.think_ns)),
                 }
             }
-            Rule::Outstanding { .. } => Ready::Now,
-            Rule::Closed if stream.in_flight > 0 => Ready::Waits,
-            Rule::Closed => Ready::At {
+            GateRule::Outstanding { .. } => StreamReadiness::Now,
+            GateRule::Closed if stream.in_flight > 0 => StreamReadiness::Waits,
+            GateRule::Closed => StreamReadiness::At {
                 ns: after_think(stream, request),
             },
         })
@@ -80,7 +82,7 @@ impl Rule {
 }
 
 /// When the think time of a lane's next request ends, ns; nothing of the lane is in flight.
-fn after_think(lane: &Stream, request: &ScheduledIo) -> u64 {
+fn after_think(lane: &RequestStream, request: &ScheduledIo) -> u64 {
     match (lane.completed_ns, lane.submitted_ns) {
         (Some(completed_ns), Some(submitted_ns)) if request.after_submission => {
             completed_ns.max(submitted_ns.saturating_add(request.think_ns))

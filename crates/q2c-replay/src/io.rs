@@ -5,7 +5,7 @@ use q2c_engine::engine::Operation;
 
 /// A request as its target gets it: for the schedule, in flight, and in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TargetIo {
+pub(crate) struct TargetIo {
     /// Index in the replayed range of the trace, from 0. Requests that are left out have one too.
     pub index: u64,
     pub offset: u64,
@@ -20,7 +20,7 @@ pub struct TargetIo {
 
 /// A request after mapping and scheduling, on its way from the reader to a submitting thread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ScheduledIo {
+pub(crate) struct ScheduledIo {
     pub io: TargetIo,
     /// Time from the start with the speed applied; never before that of the one before.
     pub due_ns: u64,
@@ -41,5 +41,5 @@ pub struct ScheduledIo {
 
 impl ScheduledIo {
     /// Value of [`ScheduledIo::in_flight_before`] when it is not known.
-    pub const UNKNOWN: u32 = u32::MAX;
+    pub(crate) const UNKNOWN: u32 = u32::MAX;
 }

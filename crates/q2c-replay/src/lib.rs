@@ -9,7 +9,7 @@
 //! The order of calls: [`prepare`] reads the trace once and finds its devices, its length and what
 //! it asks for. [`replay()`] then streams it. A reader decodes, maps and schedules the requests
 //! (module `feed`); submitting threads wait for each request's moment, submit, reap and count
-//! (module `worker`). Memory is bounded by [`Plan::in_flight`] and by the queues between the
+//! (module `worker`). Memory is bounded by [`ReplayPlan::in_flight`] and by the queues between the
 //! threads, whatever the trace holds.
 #![forbid(unsafe_code)]
 
@@ -39,13 +39,13 @@ pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
 pub use map::Permits;
 pub use outcome::{ReplayOutcome, WindowSum};
-pub use plan::{Plan, Target};
+pub use plan::{ReplayPlan, ReplayTarget};
 pub use q2c_model::replay::{
     Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
 };
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
 pub use schedule::{NoSchedule, keeps_schedule};
-pub use wanted::Wanted;
+pub use wanted::ReplaySelection;
 
 #[cfg(test)]
 mod tests;

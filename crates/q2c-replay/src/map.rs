@@ -2,7 +2,7 @@
 
 use crate::ReplayError;
 use crate::facts::{FARTHEST, ReplayFacts};
-use crate::plan::{Plan, Target};
+use crate::plan::{ReplayPlan, ReplayTarget};
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Change, Changes, Discards, Fit, Writes};
 use q2c_model::{Op, OpFlags};
@@ -34,8 +34,8 @@ struct Region {
 
 /// A request as its target gets it; of a flush only target and operation count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mapped {
-    /// Index in [`Plan::targets`].
+pub(crate) struct MappedRequest {
+    /// Index in [`ReplayPlan::targets`].
     pub target: usize,
     pub operation: Operation,
     pub offset: u64,
@@ -56,7 +56,7 @@ pub struct Mapped {
 ///   the target's alignment.
 /// - A request is counted once for each reason that applies. A request that is left out has exactly
 ///   one reason that says so.
-pub struct Mapper {
+pub(crate) struct Mapper {
     regions: Vec<Region>,
     fit: Fit,
     permits: Permits,
@@ -68,7 +68,7 @@ pub struct Mapper {
 
 impl Mapper {
     /// Fails where a device's region has no room for the largest request.
-    pub fn new(plan: &Plan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
+    pub(crate) fn new(plan: &ReplayPlan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
         let unused = Region {
             target: usize::MAX,
@@ -94,7 +94,7 @@ impl Mapper {
         })
     }
 
-    pub fn changed(self) -> Changes {
+    pub(crate) fn changed(self) -> Changes {
         self.changed
     }
 
@@ -103,7 +103,7 @@ impl Mapper {
     }
 
     /// Maps one request of `device` (an index); `None` when it is left out, and counted.
-    pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
+    pub fn map(&mut self, device: usize, span: &Span) -> Option<MappedRequest> {
         let region = self.regions[device];
         if region.target == usize::MAX {
             self.count(Change::NoTarget);
@@ -112,10 +112,10 @@ impl Mapper {
         let operation = self.operation(span)?;
         let target = region.target;
         if operation == Operation::Flush {
-            return Some(Mapped {
+            return Some(MappedRequest {
                 target,
                 operation,
-                ..Mapped::default()
+                ..MappedRequest::default()
             });
         }
         if span.bytes == 0 {
@@ -124,7 +124,7 @@ impl Mapper {
         }
         let (from, length) = self.aligned(region, span, operation);
         let from = self.fitted(device, region, from, length)?;
-        Some(Mapped {
+        Some(MappedRequest {
             target,
             operation,
             offset: region.base + from,
@@ -224,16 +224,16 @@ impl Mapper {
 /// Every device's region of one target: its size where all fit together, else an equal share.
 fn divide(
     number: usize,
-    target: &Target,
+    target: &ReplayTarget,
     facts: &ReplayFacts,
     largest: u64,
 ) -> Result<Vec<(usize, Region)>, ReplayError> {
     let (size, align) = (target.size.0, target.align.0.max(1));
     let span = |device: &usize| facts.devices[*device].span.div_ceil(align).max(1) * align;
-    let all = target.devices.iter().map(span).fold(0, u64::saturating_add);
+    let total = target.devices.iter().map(span).fold(0, u64::saturating_add);
     let share = size / target.devices.len().max(1) as u64 / align * align;
     let needed = largest.min(facts.largest.0).max(align);
-    if all > size && share < needed {
+    if total > size && share < needed {
         return Err(ReplayError::TooSmall {
             size,
             needed,
@@ -242,7 +242,7 @@ fn divide(
     }
     let mut base = 0;
     let regions = target.devices.iter().map(|device| {
-        let room = if all <= size { span(device) } else { share };
+        let room = if total <= size { span(device) } else { share };
         let region = Region {
             target: number,
             base,
@@ -294,7 +294,7 @@ mod tests {
 
     fn span(op: Op, sector: u64, bytes: u64) -> Span {
         let (dev, sector, bytes) = (DevId::default(), Sectors(sector), Bytes(bytes));
-        Span::of(&IoRecord::new(0, Layer::Block, dev, op, sector, bytes))
+        Span::from_record(&IoRecord::new(0, Layer::Block, dev, op, sector, bytes))
     }
 
     fn read(mapper: &mut Mapper, device: usize, sector: u64, bytes: u64) -> Option<(u64, u32)> {

@@ -21,7 +21,7 @@ struct EarlierIo {
 
 /// The latest requests of one target, two of which conflict if they overlap and one writes.
 #[derive(Default)]
-pub struct Order {
+pub(crate) struct ConflictIndex {
     recent: VecDeque<EarlierIo>,
     pieces: HashMap<u64, Vec<EarlierIo>>,
     /// Requests that are too long to stand in every piece that they touch.
@@ -29,10 +29,10 @@ pub struct Order {
     counts: HashMap<u32, u64>,
 }
 
-impl Order {
+impl ConflictIndex {
     /// Takes the next request of its stream. Returns the streams with a conflicting earlier one,
     /// and how many requests each must have submitted first.
-    pub fn next(
+    pub(crate) fn next(
         &mut self,
         from: u64,
         length: u64,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_read_waits_for_the_write_of_another_stream() {
-        let mut order = Order::default();
+        let mut order = ConflictIndex::default();
         assert_eq!(order.next(4096, 4096, true, 0), None);
         assert_eq!(order.next(8192, 4096, false, 1), None, "beside it");
         let after = order.next(0, 4097, false, 1);
@@ -136,7 +136,7 @@ mod tests {
     /// A block takes the room of one request for each stream, and discards have a list.
     #[test]
     fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
-        let mut order = Order::default();
+        let mut order = ConflictIndex::default();
         for nth in 1..=10_000 {
             let after = order.next(4096, 4096, true, (nth % 2) as u32);
             assert_eq!(after.is_some(), nth > 1);
@@ -153,7 +153,7 @@ mod tests {
         fn every_conflict_is_found(
             requests in prop::collection::vec((0u64..40, 1u64..40, any::<bool>(), 0u32..3), 1..60)
         ) {
-            let mut order = Order::default();
+            let mut order = ConflictIndex::default();
             let mut past: Vec<(u64, u64, bool, u32, u64)> = Vec::new();
             for (place, blocks, writes, stream) in requests {
                 let (from, length) = (place * 4096, blocks * 4096);
@@ -163,10 +163,10 @@ mod tests {
                         wanted.insert(*s, *nth);
                     }
                 }
-                let found = order.next(from, length, writes, stream);
-                let found: std::collections::BTreeMap<u32, u64> =
-                    found.iter().flat_map(|some| some.iter().copied()).collect();
-                prop_assert_eq!(found, wanted);
+                let conflicts = order.next(from, length, writes, stream);
+                let conflicts: std::collections::BTreeMap<u32, u64> =
+                    conflicts.iter().flat_map(|some| some.iter().copied()).collect();
+                prop_assert_eq!(conflicts, wanted);
                 let nth = past.iter().filter(|p| p.3 == stream).count() as u64 + 1;
                 past.push((from, length, writes, stream, nth));
             }

@@ -1,7 +1,7 @@
 //! The result of a replay.
 
 use crate::counts::ReplayCounts;
-use crate::windows::Windows;
+use crate::windows::WindowSeries;
 use q2c_model::replay::Changes;
 
 /// The result of a replay. Points in time count from the schedule's start.
@@ -69,14 +69,18 @@ pub struct WindowSum {
 }
 
 /// Joins the windows of the replay and of the recording, after making them equally long.
-pub(crate) fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> Vec<WindowSum> {
+pub(crate) fn windows(
+    mut done: WindowSeries,
+    recorded: Option<WindowSeries>,
+    known: bool,
+) -> Vec<WindowSum> {
     let mut recorded = recorded;
     if let Some(recorded) = &mut recorded {
         recorded.coarsen_to(done.length_ns());
         done.coarsen_to(recorded.length_ns());
     }
     let length_ns = done.length_ns();
-    let recorded_sums = recorded.as_ref().map_or(&[][..], Windows::sums);
+    let recorded_sums = recorded.as_ref().map_or(&[][..], WindowSeries::sums);
     let count = done.sums().len().max(recorded_sums.len());
     let sums = (0..count).map(|at| {
         let here = done.sums().get(at).copied().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The plan of a replay: what is replayed, by which rule, and where to.
 
 use crate::map::Permits;
-use crate::wanted::Wanted;
+use crate::wanted::ReplaySelection;
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::replay::{Fit, Mode, OnError, ShareBy};
@@ -9,7 +9,7 @@ use q2c_model::{Bytes, CpuId};
 
 /// A place that requests are replayed on.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct ReplayTarget {
     /// The file or device that the engine is opened on.
     pub medium: Medium,
     /// The engine, opened once in each submitting thread.
@@ -24,11 +24,11 @@ pub struct Target {
 
 /// With the [`crate::ReplayFacts`] of the trace, all that [`crate::replay()`] does.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ReplayPlan {
     /// The rule that decides when a request is submitted.
     pub mode: Mode,
     /// The targets, each with its own submitting threads.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ReplayTarget>,
     /// What happens to offsets beyond a device's region of the target.
     pub fit: Fit,
     /// What happens to writes and discards.
@@ -45,7 +45,8 @@ pub struct Plan {
     pub spin: bool,
     /// The most requests that each submitting thread has in flight, 1 to 32768.
     pub in_flight: u16,
-    /// The buffers that requests read into and write from; as many slots as [`Plan::in_flight`].
+    /// The buffers that requests read into and write from; as many slots as
+    /// [`ReplayPlan::in_flight`].
     pub memory: Memory,
     /// What happens when a request fails.
     pub on_error: OnError,
@@ -54,10 +55,10 @@ pub struct Plan {
     /// Windows of a timed replay's expected time, none shorter than 1 ms.
     pub windows: usize,
     /// The requests that are replayed.
-    pub wanted: Wanted,
+    pub wanted: ReplaySelection,
 }
 
-impl Plan {
+impl ReplayPlan {
     /// Number of submitting threads of all targets.
     pub fn threads(&self) -> usize {
         self.targets.len() * self.submitters

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 #[derive(Default)]
-pub struct Profile {
+pub(crate) struct InFlightProfile {
     /// The end in ns and the weight of each request in flight, the earliest end first.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     load: u64,
@@ -14,7 +14,7 @@ pub struct Profile {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
+pub(crate) struct Before {
     pub requests: u32,
     /// Amount in flight, in the unit of [`Count`].
     pub load: u64,
@@ -22,9 +22,9 @@ pub struct Before {
     pub idle_ns: u64,
 }
 
-impl Profile {
+impl InFlightProfile {
     /// The state before a request at `start_ns`, when one that ends then is over. Never goes back.
-    pub fn before(&mut self, start_ns: u64) -> Before {
+    pub(crate) fn before(&mut self, start_ns: u64) -> Before {
         while let Some(Reverse((end_ns, weight))) = self.ends.peek().copied()
             && end_ns <= start_ns
         {
@@ -43,8 +43,8 @@ impl Profile {
         }
     }
 
-    pub fn begin(&mut self, end_ns: u64, count: Count, bytes: u64) {
-        let weight = count.of(bytes);
+    pub(crate) fn begin(&mut self, end_ns: u64, count: Count, bytes: u64) {
+        let weight = count.weight_of(bytes);
         self.load += weight;
         self.ends.push(Reverse((end_ns, weight)));
     }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn counted_by_hand() {
-        let mut profile = Profile::default();
+        let mut profile = InFlightProfile::default();
         let before = |requests, load, idle_ns| Before {
             requests,
             load,
@@ -75,8 +75,11 @@ mod tests {
 
     #[test]
     fn blocks_are_begun_ones() {
-        let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.of(bytes));
+        let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.weight_of(bytes));
         assert_eq!(blocks, [1, 1, 2]);
-        assert_eq!((Count::Requests.of(9), Count::Bytes.of(9)), (1, 9));
+        assert_eq!(
+            (Count::Requests.weight_of(9), Count::Bytes.weight_of(9)),
+            (1, 9)
+        );
     }
 }

@@ -8,7 +8,7 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::Span;
 use q2c_trace::import::RecordSink;
-use q2c_trace::recording::{Recorded, Recording};
+use q2c_trace::recording::{Recorded, RecordingSorter};
 use q2c_trace::span::NONE;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -20,7 +20,7 @@ const AHEAD: usize = 256;
 
 /// One completed request. Times are from the replay's start.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub(crate) struct ReplayRow {
     pub io: TargetIo,
     /// Begin and end of its submission.
     pub submit_ns: u64,
@@ -30,15 +30,15 @@ pub struct Row {
     pub result: i32,
 }
 
-pub struct RowSender {
-    to: SyncSender<Vec<Row>>,
-    some: Vec<Row>,
+pub(crate) struct RowSender {
+    to: SyncSender<Vec<ReplayRow>>,
+    some: Vec<ReplayRow>,
     pub lost: u64,
 }
 
 impl RowSender {
     #[inline]
-    pub(crate) fn push(&mut self, row: Row) {
+    pub(crate) fn push(&mut self, row: ReplayRow) {
         self.some.push(row);
         if self.some.len() == SOME {
             self.flush();
@@ -54,7 +54,7 @@ impl RowSender {
     }
 }
 
-pub fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<Row>>) {
+pub(crate) fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<ReplayRow>>) {
     let (to, from) = sync_channel(AHEAD);
     let rows = (0..threads).map(|_| RowSender {
         to: to.clone(),
@@ -65,14 +65,14 @@ pub fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<Row>>) {
 }
 
 /// Writes rows by submission once all senders are gone. Returns the recorder's CPU time, ns.
-pub fn record(
+pub(crate) fn record(
     facts: &ReplayFacts,
-    rows: &Receiver<Vec<Row>>,
+    rows: &Receiver<Vec<ReplayRow>>,
     memory: Bytes,
     folder: &Path,
     sink: &mut dyn RecordSink,
 ) -> Result<u64, ReplayError> {
-    let mut recording = Recording::new(memory, folder);
+    let mut recording = RecordingSorter::new(memory, folder);
     for some in rows {
         for row in &some {
             recording.push(recorded(facts, row))?;
@@ -82,7 +82,7 @@ pub fn record(
     Ok(thread_cpu_ns())
 }
 
-fn recorded(facts: &ReplayFacts, row: &Row) -> Recorded {
+fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
     let io = &row.io;
     let (op, flags) = match io.operation {
         Operation::Read => (Op::Read, OpFlags::default()),
@@ -108,7 +108,7 @@ fn recorded(facts: &ReplayFacts, row: &Row) -> Recorded {
             // A short transfer counts as an I/O error (EIO) too.
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,
-            ..Span::of(&plain)
+            ..Span::from_record(&plain)
         },
         // Requests that were submitted at the same time stand in the order of the trace.
         key: io.index,

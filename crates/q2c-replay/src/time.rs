@@ -1,12 +1,12 @@
 //! The clock of a submitting thread, and how the thread waits.
 
-use q2c_engine::engine::{Completion, Engine, EngineError};
+use q2c_engine::engine::{Engine, EngineError, RingCompletion};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Wait {
+pub(crate) struct WaitSpec {
     /// When the next request is due. The wait returns before it, to submit in time.
     pub due_ns: Option<u64>,
     pub limit_ns: u64,
@@ -15,7 +15,7 @@ pub struct Wait {
 }
 
 /// Time as a submitting thread sees it, ns from the start; in tests as the device says.
-pub trait Time {
+pub trait ThreadClock {
     /// The present time; 0 before the start.
     fn now_ns(&self) -> u64;
 
@@ -23,8 +23,8 @@ pub trait Time {
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        wait: Wait,
-    ) -> Result<Option<Completion>, EngineError>;
+        wait: WaitSpec,
+    ) -> Result<Option<RingCompletion>, EngineError>;
 
     /// Whether there is time for other work; if not, waits for the start.
     fn before_start(&mut self) -> bool {
@@ -33,7 +33,7 @@ pub trait Time {
 }
 
 /// The run's clock: sleeps until a margin before the due time, learned from late wake-ups.
-pub struct Real {
+pub(crate) struct RealClock {
     clock: Clock,
     start_ns: u64,
     spin: bool,
@@ -42,7 +42,7 @@ pub struct Real {
     last_due_ns: u64,
 }
 
-impl Real {
+impl RealClock {
     /// The margin at first, at least and at most.
     const FIRST_NS: u64 = 60_000;
     const LEAST_NS: u64 = 25_000;
@@ -53,8 +53,8 @@ impl Real {
     const SHORTEST_NS: u64 = 10_000;
 
     /// `start_ns` on the clock is time 0. With `spin` the thread never sleeps.
-    pub fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
-        Real {
+    pub(crate) fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
+        RealClock {
             clock,
             start_ns,
             spin,
@@ -79,7 +79,7 @@ impl Real {
     }
 }
 
-impl Time for Real {
+impl ThreadClock for RealClock {
     #[inline]
     fn now_ns(&self) -> u64 {
         self.clock.now().saturating_sub(self.start_ns)
@@ -88,8 +88,8 @@ impl Time for Real {
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        wait: Wait,
-    ) -> Result<Option<Completion>, EngineError> {
+        wait: WaitSpec,
+    ) -> Result<Option<RingCompletion>, EngineError> {
         if wait.look || self.spin {
             std::hint::spin_loop();
             return engine.poll();
@@ -139,7 +139,7 @@ mod tests {
     /// After one very late wake-up it sleeps again; those that are always late widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
-        let mut time = Real::new(Clock::new(), 0, false);
+        let mut time = RealClock::new(Clock::new(), 0, false);
         time.learn(Some(20_000_000));
         assert_eq!(time.margin_ns, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
@@ -148,8 +148,8 @@ mod tests {
         let margin_ns = time.margin_ns;
         assert!((234_000..=235_000).contains(&margin_ns), "{margin_ns}");
         (0..30).for_each(|_| time.learn(Some(20_000_000)));
-        assert_eq!(time.margin_ns, Real::MOST_NS);
+        assert_eq!(time.margin_ns, RealClock::MOST_NS);
         (0..12_000).for_each(|_| time.learn(None));
-        assert_eq!(time.margin_ns, Real::LEAST_NS);
+        assert_eq!(time.margin_ns, RealClock::LEAST_NS);
     }
 }

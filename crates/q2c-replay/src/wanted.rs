@@ -26,14 +26,14 @@ const COLUMNS: [Column; 12] = [
 
 /// The requests of a trace that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ReplaySelection {
     /// Only requests that start in this range of the trace's time, counted from its first request.
     pub range: Option<(Nanos, Nanos)>,
     /// Only requests of this process.
     pub process: Option<Process>,
 }
 
-impl Wanted {
+impl ReplaySelection {
     pub(crate) fn scan(&self) -> Scan {
         let mut columns = COLUMNS.to_vec();
         let process = self.process.as_ref().map(Process::column);
@@ -41,8 +41,8 @@ impl Wanted {
         Scan::new().columns(&columns)
     }
 
-    pub(crate) fn choice(&self) -> Choice {
-        Choice {
+    pub(crate) fn choice(&self) -> SelectionFilter {
+        SelectionFilter {
             range: self.range,
             process: self.process.as_ref().map(ProcessFilter::new),
             origin_ns: None,
@@ -54,7 +54,7 @@ impl Wanted {
 }
 
 /// Tells in one pass over a trace which requests are wanted.
-pub(crate) struct Choice {
+pub(crate) struct SelectionFilter {
     range: Option<(Nanos, Nanos)>,
     process: Option<ProcessFilter>,
     /// The time of the trace's first request.
@@ -66,15 +66,18 @@ pub(crate) struct Choice {
     pub(crate) doubled: u64,
 }
 
-impl Choice {
+impl SelectionFilter {
     /// The request, if it is wanted, has a time, and was not there before.
     pub(crate) fn wants(&mut self, record: &IoRecord) -> Option<Span> {
         if !self.ids.insert(record.id) {
             self.doubled += 1;
             return None;
         }
-        let of_process = self.process.as_mut().is_none_or(|of| of.takes(record));
-        let span = Span::of(record);
+        let of_process = self
+            .process
+            .as_mut()
+            .is_none_or(|process| process.takes(record));
+        let span = Span::from_record(record);
         let start_ns = span.first_ns();
         if start_ns == NONE {
             self.timeless += u64::from(of_process);
@@ -87,7 +90,7 @@ impl Choice {
 
     /// Whether the process that is asked for has any request in the trace, which is called `path`.
     pub(crate) fn found(self, path: &Path) -> Result<(), ReplayError> {
-        Ok(self.process.map_or(Ok(()), |of| of.found(path))?)
+        Ok(self.process.map_or(Ok(()), |process| process.found(path))?)
     }
 }
 
@@ -108,7 +111,7 @@ mod tests {
     /// A recording that was joined with itself.
     #[test]
     fn what_was_there_before_is_not_wanted() {
-        let mut choice = Wanted::default().choice();
+        let mut choice = ReplaySelection::default().choice();
         let ids = [1, 2, 3, 1, 2, 3];
         let wanted = ids.map(|id| choice.wants(&record(id, Some(id), 1)).is_some());
         assert_eq!(wanted, [true, true, true, false, false, false]);
@@ -118,12 +121,12 @@ mod tests {
     /// The part counts from the trace's first request, whichever process that is of.
     #[test]
     fn part_and_process_are_chosen_together() {
-        let wanted = Wanted {
+        let wanted = ReplaySelection {
             range: Some((Nanos(10), Nanos(30))),
             process: Some(Process::Pid(7)),
         };
         let mut choice = wanted.choice();
-        let all = [
+        let records = [
             record(0, Some(100), 1),
             record(1, Some(105), 7),
             record(2, Some(115), 7),
@@ -132,17 +135,17 @@ mod tests {
             record(5, Some(129), 7),
             record(6, Some(130), 7),
         ];
-        let chosen = all.iter().filter_map(|record| choice.wants(record));
+        let chosen = records.iter().filter_map(|record| choice.wants(record));
         let times: Vec<u64> = chosen.map(|span| span.first_ns()).collect();
         assert_eq!(times, [115, 129]);
         assert_eq!(choice.timeless, 1);
         assert!(choice.found(Path::new("t")).is_ok());
-        let nobody = Wanted {
+        let nobody = ReplaySelection {
             process: Some(Process::Pid(8)),
-            ..Wanted::default()
+            ..ReplaySelection::default()
         };
         let mut choice = nobody.choice();
-        assert!(all.iter().all(|record| choice.wants(record).is_none()));
+        assert!(records.iter().all(|record| choice.wants(record).is_none()));
         let none = choice.found(Path::new("t")).unwrap_err();
         assert!(matches!(none, ReplayError::Process(_)), "{none}");
     }

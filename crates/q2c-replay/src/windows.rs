@@ -2,13 +2,13 @@
 
 /// Sums over windows of equal length. When there would be too many windows, their length doubles.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Windows {
+pub(crate) struct WindowSeries {
     length_ns: u64,
     sums: Vec<WindowCounts>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct WindowCounts {
+pub(crate) struct WindowCounts {
     pub ios: u64,
     pub in_flight_ns: u128,
     /// Largest lateness of the requests that begin in this window.
@@ -17,9 +17,9 @@ pub struct WindowCounts {
     pub latency_ns: u128,
 }
 
-impl Default for Windows {
+impl Default for WindowSeries {
     fn default() -> Self {
-        Windows::new(1)
+        WindowSeries::new(1)
     }
 }
 
@@ -32,17 +32,17 @@ impl WindowCounts {
     }
 }
 
-impl Windows {
+impl WindowSeries {
     const MOST: usize = 512;
 
-    pub fn new(length_ns: u64) -> Self {
-        Windows {
+    pub(crate) fn new(length_ns: u64) -> Self {
+        WindowSeries {
             length_ns: length_ns.max(1),
             sums: Vec::with_capacity(Self::MOST),
         }
     }
 
-    fn at(&mut self, time_ns: u64) -> usize {
+    fn window_index(&mut self, time_ns: u64) -> usize {
         while time_ns / self.length_ns >= Self::MOST as u64 {
             self.coarsen();
         }
@@ -64,15 +64,15 @@ impl Windows {
         self.sums = pairs.collect();
     }
 
-    pub fn begin(&mut self, time_ns: u64, late_ns: u64) {
-        let at = self.at(time_ns);
+    pub(crate) fn begin(&mut self, time_ns: u64, late_ns: u64) {
+        let at = self.window_index(time_ns);
         self.sums[at].ios += 1;
         self.sums[at].latest_ns = self.sums[at].latest_ns.max(late_ns);
     }
 
-    pub fn flight(&mut self, from_ns: u64, to_ns: u64) {
-        let last = self.at(to_ns.max(from_ns));
-        let first = self.at(from_ns);
+    pub(crate) fn flight(&mut self, from_ns: u64, to_ns: u64) {
+        let last = self.window_index(to_ns.max(from_ns));
+        let first = self.window_index(from_ns);
         self.sums[first].latency_ns += u128::from(to_ns.saturating_sub(from_ns));
         for at in first..=last {
             let begin_ns = (at as u64 * self.length_ns).max(from_ns);
@@ -83,14 +83,14 @@ impl Windows {
     }
 
     /// Doubles the length until it is `length_ns`, a power of two times the first, or more.
-    pub fn coarsen_to(&mut self, length_ns: u64) {
+    pub(crate) fn coarsen_to(&mut self, length_ns: u64) {
         while self.length_ns < length_ns {
             self.coarsen();
         }
     }
 
     /// Adds the sums of another thread's windows, which MUST have begun with the same length.
-    pub fn merge(&mut self, mut other: Windows) {
+    pub(crate) fn merge(&mut self, mut other: WindowSeries) {
         self.coarsen_to(other.length_ns);
         other.coarsen_to(self.length_ns);
         if self.sums.len() < other.sums.len() {
@@ -101,11 +101,11 @@ impl Windows {
         }
     }
 
-    pub fn length_ns(&self) -> u64 {
+    pub(crate) fn length_ns(&self) -> u64 {
         self.length_ns
     }
 
-    pub fn sums(&self) -> &[WindowCounts] {
+    pub(crate) fn sums(&self) -> &[WindowCounts] {
         &self.sums
     }
 }
@@ -119,7 +119,7 @@ mod tests {
         /// However the time is divided, the sum over all windows is the sum of the latencies.
         #[test]
         fn nothing_is_lost_between_windows(flights in prop::collection::vec((0u64..1000, 0u64..500), 1..50), length in 1u64..20) {
-            let mut windows = Windows::new(length);
+            let mut windows = WindowSeries::new(length);
             for (from, length) in &flights {
                 windows.begin(*from, *length);
                 windows.flight(*from, from + length);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_flight_over_three_windows() {
-        let mut windows = Windows::new(10);
+        let mut windows = WindowSeries::new(10);
         windows.flight(5, 25);
         let in_flight = windows.sums().iter().map(|window| window.in_flight_ns);
         assert_eq!(in_flight.collect::<Vec<_>>(), [5, 10, 5]);

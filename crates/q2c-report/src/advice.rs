@@ -37,27 +37,27 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
     let mut cells = label::cells_of(result, recommendation.bs);
     // A run that was stopped has cells without a trial, whose figures are no measurement.
     cells.retain(|cell| cell.measured.rates.iops.trials > 0);
-    let of = Of {
+    let advice = AdviceBasis {
         result,
         recommendation,
         cells,
     };
     Words {
-        verdict: of.verdict(),
-        evidence: of.evidence(),
-        caveats: of.caveats(),
-        sure: recommendation.is_settled() && of.disturbed().is_empty(),
-        apply: of.apply(),
+        verdict: advice.verdict(),
+        evidence: advice.evidence(),
+        caveats: advice.caveats(),
+        sure: recommendation.is_settled() && advice.disturbed().is_empty(),
+        apply: advice.apply(),
     }
 }
 
-struct Of<'a> {
+struct AdviceBasis<'a> {
     result: &'a TuneResult,
     recommendation: &'a Recommendation,
     cells: Vec<&'a Cell>,
 }
 
-impl<'a> Of<'a> {
+impl<'a> AdviceBasis<'a> {
     fn cell(&self, method: &Method) -> Option<&'a Cell> {
         let mut cells = self.cells.iter().copied();
         cells.find(|cell| cell.method == *method)
@@ -75,8 +75,10 @@ impl<'a> Of<'a> {
 
     /// Cells that sleep by a rule of q2c's own, with their figures relative to polling.
     fn sleeping(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
-        let own = self.cells.iter().filter(|c| policy(&c.method).is_some());
-        own.filter_map(|cell| Some((*cell, cell.relative?)))
+        self.cells
+            .iter()
+            .filter(|cell| policy(&cell.method).is_some())
+            .filter_map(|cell| Some((*cell, cell.relative?)))
     }
 
     fn verdict(&self) -> String {
@@ -112,11 +114,11 @@ impl<'a> Of<'a> {
 
     /// Whether a rule is below the floor, saves CPU, and loses about as little IOPS as the nearest.
     fn has_trade(&self, nearest: &Relative) -> bool {
-        self.sleeping().any(|(cell, of)| {
-            of.kiops_per_core.median >= WORTH
+        self.sleeping().any(|(cell, relative)| {
+            relative.kiops_per_core.median >= WORTH
                 && cell.measured.rates.cpu_pct.median <= SAVING
-                && (of.iops.median - nearest.iops.median).abs() <= ALIKE
-                && of.iops.median < self.recommendation.floor
+                && (relative.iops.median - nearest.iops.median).abs() <= ALIKE
+                && relative.iops.median < self.recommendation.floor
         })
     }
 
@@ -138,8 +140,8 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn trade(&self, what: &str, cell: &Cell, of: &Relative) -> String {
-        let reason = self.price(what, cell, of);
+    fn trade(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
+        let reason = self.price(what, cell, relative);
         if self.above_polling() {
             format!("Nothing keeps the floor, which is more than polling gives. {reason}")
         } else {
@@ -149,9 +151,9 @@ impl<'a> Of<'a> {
 
     /// A sentence on what a method below the floor would free and cost, and one on the option that
     /// allows it.
-    fn price(&self, what: &str, cell: &Cell, of: &Relative) -> String {
+    fn price(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
-        let lost = (1.0 - of.iops.median) * 100.0;
+        let lost = (1.0 - relative.iops.median) * 100.0;
         let (joined, costs) = if lost > 0.0 {
             ("but", format!("cost {} % of the IOPS", number(lost)))
         } else {
@@ -167,9 +169,9 @@ impl<'a> Of<'a> {
         let freed = freed.unwrap_or_default();
         format!(
             "{what} would {freed}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
-            number(of.kiops_per_core.median),
-            per_core_unit(of),
-            (of.iops.median * 100.0).floor()
+            number(relative.kiops_per_core.median),
+            per_core_unit(relative),
+            (relative.iops.median * 100.0).floor()
         )
     }
 
@@ -180,9 +182,12 @@ impl<'a> Of<'a> {
             method => format!("hybrid polling by {}", method.detail()),
         };
         let relative = self.recommended().and_then(|cell| cell.relative);
-        let gain = relative.map(|of| {
-            let (times, unit) = (median(&of.kiops_per_core, 1.0), per_core_unit(&of));
-            let iops = median(&of.iops, 100.0);
+        let gain = relative.map(|relative| {
+            let (times, unit) = (
+                median(&relative.kiops_per_core, 1.0),
+                per_core_unit(&relative),
+            );
+            let iops = median(&relative.iops, 100.0);
             format!(", {times}x the {unit} of polling at {iops} % of its IOPS")
         });
         format!("{method}{}.", gain.unwrap_or_default())
@@ -190,7 +195,10 @@ impl<'a> Of<'a> {
 
     fn evidence(&self) -> Vec<String> {
         let mut evidence = Vec::new();
-        evidence.extend(self.recommended().and_then(|cell| self.beside("It", cell)));
+        evidence.extend(
+            self.recommended()
+                .and_then(|cell| self.relative_sentence("It", cell)),
+        );
         evidence.extend(self.nearest());
         evidence.extend(self.best_rule());
         evidence.extend(self.others());
@@ -201,16 +209,16 @@ impl<'a> Of<'a> {
     }
 
     /// A sentence on a cell's figures relative to polling; `None` for polling itself.
-    fn beside(&self, subject: &str, cell: &Cell) -> Option<String> {
-        let of = cell.relative.filter(|_| cell.method != Method::POLL)?;
+    fn relative_sentence(&self, subject: &str, cell: &Cell) -> Option<String> {
+        let relative = cell.relative.filter(|_| cell.method != Method::POLL)?;
         let rates = &cell.measured.rates;
         let missed = format!(", {} missed", percent(rates.miss_rate.median));
         Some(format!(
             "{subject} kept {} % of polling's IOPS at {} times the {} ({}, {} % CPU{})",
-            ranged(&of.iops, 100.0),
-            ranged(&of.kiops_per_core, 1.0),
-            per_core_unit(&of),
-            counted(of.iops.trials, "trial"),
+            ranged(&relative.iops, 100.0),
+            ranged(&relative.kiops_per_core, 1.0),
+            per_core_unit(&relative),
+            counted(relative.iops.trials, "trial"),
             number(rates.cpu_pct.median),
             when(cell.sleeping, &missed)
         ))
@@ -220,19 +228,24 @@ impl<'a> Of<'a> {
         let Recommendation {
             floor, floor_asked, ..
         } = self.recommendation;
-        let why = match floor_asked.as_str() {
+        let option = match floor_asked.as_str() {
             "" => String::new(),
             asked => format!(" (--min-iops {asked})"),
         };
         let above = when(self.above_polling(), ", which is more than polling gives");
-        format!("Floor: {} of polling's IOPS{why}{above}", percent(*floor))
+        format!(
+            "Floor: {} of polling's IOPS{option}{above}",
+            percent(*floor)
+        )
     }
 
     fn nearest(&self) -> Option<String> {
         let cell = self.nearest_cell()?;
         // `others` has the sentences on interrupts and Linux's rule.
-        let told = cell.method == Method::INTERRUPT || cell.role == CellRole::Known(Role::Linux);
-        self.beside(&cell.method.detail(), cell).filter(|_| !told)
+        let has_own_sentence =
+            cell.method == Method::INTERRUPT || cell.role == CellRole::Known(Role::Linux);
+        self.relative_sentence(&cell.method.detail(), cell)
+            .filter(|_| !has_own_sentence)
     }
 
     fn best_rule(&self) -> Option<String> {
@@ -241,12 +254,14 @@ impl<'a> Of<'a> {
         if self.recommendation.verdict != Verdict::NoRoom && !by_interrupts {
             return None;
         }
-        let per_core = |of: &Relative| of.kiops_per_core.median;
+        let per_core = |relative: &Relative| relative.kiops_per_core.median;
         let rules = self.sleeping();
         let (cell, _) = rules.max_by(|a, b| per_core(&a.1).total_cmp(&per_core(&b.1)))?;
-        let told = self.beside(&cell.method.detail(), cell)?;
+        let sentence = self.relative_sentence(&cell.method.detail(), cell)?;
         let tried = self.sleeping().count();
-        Some(format!("Best of {tried} rules by IOPS per core: {told}"))
+        Some(format!(
+            "Best of {tried} rules by IOPS per core: {sentence}"
+        ))
     }
 
     fn linux(&self) -> Option<&'a Cell> {
@@ -263,7 +278,7 @@ impl<'a> Of<'a> {
         ];
         let beside = named.into_iter().filter_map(|(name, cell)| {
             let is_other = |cell: &&Cell| !label::is_recommended(cell, Some(self.recommendation));
-            self.beside(name, cell.filter(is_other)?)
+            self.relative_sentence(name, cell.filter(is_other)?)
         });
         let polling = self.cell(&Method::POLL).map(|cell| {
             let (iops, per_core) = (cell.measured.rates.iops.median, per_core(&cell.measured));
@@ -287,7 +302,7 @@ impl<'a> Of<'a> {
 
     /// Sentences on the kernel's own hybrid polling, where it ran.
     fn by_kernel(&self) -> Vec<String> {
-        let told = self.cells.iter().filter_map(|cell| {
+        let sentences = self.cells.iter().filter_map(|cell| {
             let delay = match &cell.method {
                 Method::HybridKernel(KernelSleep::Own) => "its own sleep".to_owned(),
                 method @ Method::HybridKernel(_) => method.detail(),
@@ -298,11 +313,11 @@ impl<'a> Of<'a> {
                 0 => "misses not seen".to_owned(),
                 _ => format!("{} missed", percent(m.rates.miss_rate.median)),
             };
-            let kept = cell.relative.map(|of| {
+            let kept = cell.relative.map(|relative| {
                 format!(
                     " It kept {} % of the IOPS of the kernel's classic polling at {} times the IOPS per core.",
-                    ranged(&of.iops, 100.0),
-                    ranged(&of.kiops_per_core, 1.0)
+                    ranged(&relative.iops, 100.0),
+                    ranged(&relative.kiops_per_core, 1.0)
                 )
             });
             Some(format!(
@@ -313,7 +328,7 @@ impl<'a> Of<'a> {
                 kept.unwrap_or_default()
             ))
         });
-        told.chain(self.best_in_kernel()).collect()
+        sentences.chain(self.best_in_kernel()).collect()
     }
 
     /// Names the best of the kernel's own ways to sleep, with the line that sets it.
@@ -377,7 +392,7 @@ impl<'a> Of<'a> {
 
 /// Puts the corrections that the trials made to the calibrated costs into words.
 #[must_use]
-pub fn lesson(lesson: &Lesson) -> String {
+pub(crate) fn lesson(lesson: &Lesson) -> String {
     let more = |ns: f64, what: &str| {
         let sign = if ns < 0.0 { "less" } else { "more" };
         format!("{} {sign} {what}", duration(ns.abs()))
@@ -404,15 +419,15 @@ pub fn lesson(lesson: &Lesson) -> String {
     )
 }
 
-fn per_core(of: &Measured) -> String {
-    match of.kiops_per_core.trials {
+fn per_core(measured: &Measured) -> String {
+    match measured.kiops_per_core.trials {
         0 => "KIOPS/core unknown".to_owned(),
-        _ => format!("{} KIOPS/core", number(of.kiops_per_core.median)),
+        _ => format!("{} KIOPS/core", number(measured.kiops_per_core.median)),
     }
 }
 
-fn per_core_unit(of: &Relative) -> &'static str {
-    match of.cores {
+fn per_core_unit(relative: &Relative) -> &'static str {
+    match relative.cores {
         PerCore::Machine => "IOPS per core",
         PerCore::Threads => "IOPS per core of the threads",
     }

@@ -5,8 +5,8 @@ use crate::facts::fact;
 use crate::phrase::{counted, listed, some_listed};
 pub(crate) use crate::quantity::duration as time;
 use crate::quantity::{NOTHING, count, number, percent};
-use crate::rates::Rates;
-use crate::said::{Said, Table, Weight};
+use crate::rates::TrafficRates;
+use crate::said::{ReportSentence, ReportTable, Weight};
 use crate::{inexact, label, most_time, plots};
 use q2c_model::facts::ONE_PROCESS;
 use q2c_model::{Bytes, Layer};
@@ -36,37 +36,40 @@ const SHOWN: usize = 12;
 
 impl Reported for AnalyzeResult {
     fn document(&self) -> Document<'_> {
-        let spent = self.bottleneck.iter().flat_map(most_time::told);
+        let spent = self.bottleneck.iter().flat_map(most_time::findings);
         let failed = (self.failed > 0).then(|| format!("{} I/Os", count(self.failed)));
         let mut facts = vec![
             fact("source", &self.input.source),
             fact("clock", &self.input.clock),
         ];
         facts.extend(self.input.facts.iter().map(|(n, v)| fact(n, v)));
-        let mut of = Document::new("analyze", &self.version, &self.schema)
+        let mut document = Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
-            .answers(spent.map(|(head, words)| Said::plain(head, words)))
-            .notices(taken(self).map(|words| Said::caution("processes", words)))
-            .notices(Said::each(
+            .answers(spent.map(|(head, words)| ReportSentence::plain(head, words)))
+            .notices(taken(self).map(|words| ReportSentence::caution("processes", words)))
+            .notices(ReportSentence::each(
                 Weight::Caution,
                 "not exact",
-                inexact::told(self),
+                inexact::sentences(self),
             ))
-            .notices(unmatched(&self.unmatched).map(|words| Said::caution("unmatched", words)))
-            .notices(failed.map(|words| Said::bad("failed", words)))
+            .notices(
+                unmatched(&self.unmatched).map(|words| ReportSentence::caution("unmatched", words)),
+            )
+            .notices(failed.map(|words| ReportSentence::bad("failed", words)))
             .section(
                 Section::new("Stages")
                     .table(stages(&self.stages))
-                    .told(inexact::not_whole(self)),
+                    .notes(inexact::not_whole(self)),
             )
             .section(findings(self));
         for (property, groups) in &self.groups {
             // A single group has the figures of the whole, and is named already.
             if groups.len() > 1 {
-                of = of.section(groups_of(property, groups));
+                document = document.section(groups_of(property, groups));
             }
         }
-        of.section(queues(self))
+        document
+            .section(queues(self))
             .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
             .facts(Facts {
@@ -78,13 +81,20 @@ impl Reported for AnalyzeResult {
 }
 
 fn findings(result: &AnalyzeResult) -> Section<'static> {
-    let of = Section::new("What it says").told(words(result));
-    let Some(found) = &result.bottleneck else {
-        return of;
+    let section = Section::new("What it says").notes(words(result));
+    let Some(bottleneck) = &result.bottleneck else {
+        return section;
     };
-    let loads = found.over_load.iter().filter(|_| found.over_load.len() > 1);
-    of.told([Said::plain("shares of Q2C", shares(&found.shares))])
-        .told(loads.map(|class| load(class, result.in_flight.most)))
+    let loads = bottleneck
+        .over_load
+        .iter()
+        .filter(|_| bottleneck.over_load.len() > 1);
+    section
+        .notes([ReportSentence::plain(
+            "shares of Q2C",
+            shares(&bottleneck.shares),
+        )])
+        .notes(loads.map(|class| load(class, result.in_flight.most)))
 }
 
 fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
@@ -94,11 +104,11 @@ fn groups_of(property: &str, groups: &[Group]) -> Section<'static> {
     }
     let heads = "I/Os | MiB | mean | p50 | p99 | max | D2C mean | D2C p99".split(" | ");
     let rows = order.iter().take(SHOWN).map(|group| group_row(group));
-    let table = Table::of(std::iter::once(property).chain(heads), rows);
-    let of = Section::new(format!("By {property}")).table(table.without_columns_of(NOTHING));
+    let table = ReportTable::from_rows(std::iter::once(property).chain(heads), rows);
+    let section = Section::new(format!("By {property}")).table(table.without_columns_of(NOTHING));
     match order.len().saturating_sub(SHOWN) {
-        0 => of,
-        n => of.remark(format!("{n} more groups are in --json.")),
+        0 => section,
+        n => section.remark(format!("{n} more groups are in --json.")),
     }
 }
 
@@ -117,7 +127,7 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
     };
     // Of a very small number the text is `<0.01`.
     let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
-    let words = format!(
+    let balance = format!(
         "{} over {} hardware queues (deviation {}, chi-square {}, {chance})",
         even.verdict,
         even.queues,
@@ -126,12 +136,12 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
     );
     let weight = Weight::sure(even.verdict != "uneven");
     Section::new("Hardware queues")
-        .table(Table::headed(
+        .table(ReportTable::headed(
             "queue | requests | share | from CPUs",
             result.hctx.iter().map(row),
         ))
-        .told([Said::new(weight, "balance", words)])
-        .told(device_queues(&result.queues))
+        .notes([ReportSentence::new(weight, "balance", balance)])
+        .notes(device_queues(&result.queues))
 }
 
 fn about(result: &AnalyzeResult) -> String {
@@ -153,35 +163,35 @@ fn about(result: &AnalyzeResult) -> String {
     text
 }
 
-fn stages(of: &BTreeMap<String, StageStats>) -> Table {
+fn stages(by_name: &BTreeMap<String, StageStats>) -> ReportTable {
     let row = |name: &&str| {
-        let of = of.get(*name)?;
-        let (min, max) = (of.min_ns as f64, of.max_ns as f64);
-        let low = [min, of.mean_ns, of.p50_ns, of.p90_ns];
-        let high = [of.p99_ns, of.p999_ns, of.p9999_ns, max];
+        let stats = by_name.get(*name)?;
+        let (min, max) = (stats.min_ns as f64, stats.max_ns as f64);
+        let low = [min, stats.mean_ns, stats.p50_ns, stats.p90_ns];
+        let high = [stats.p99_ns, stats.p999_ns, stats.p9999_ns, max];
         let times = low.into_iter().chain(high).map(time);
-        Some([name.to_string(), count(of.n)].into_iter().chain(times))
+        Some([name.to_string(), count(stats.n)].into_iter().chain(times))
     };
     let heads = "stage | I/Os | min | mean | p50 | p90 | p99 | p99.9 | p99.99 | max";
     let legend = "Q queued, G request allocated, I in the scheduler, D handed to the driver, M merged, C complete. \
          Minimum, mean and maximum are exact, percentiles within 0.8 %.";
-    Table::headed(heads, ORDER.iter().filter_map(row)).legend(legend)
+    ReportTable::headed(heads, ORDER.iter().filter_map(row)).legend(legend)
 }
 
 fn group_row(group: &Group) -> [String; 9] {
-    let field = |of: Option<&StageStats>, get: fn(&StageStats) -> f64| {
-        of.map_or_else(|| NOTHING.to_owned(), |of| time(get(of)))
+    let field = |stats: Option<&StageStats>, get: fn(&StageStats) -> f64| {
+        stats.map_or_else(|| NOTHING.to_owned(), |stats| time(get(stats)))
     };
     let device = group.stages.get("D2C");
-    let all = group.stages.get("Q2C").or(group.stages.get("U2C"));
+    let total = group.stages.get("Q2C").or(group.stages.get("U2C"));
     [
         group.key.clone(),
         count(group.requests),
         number(group.bytes as f64 / f64::from(1 << 20)),
-        field(all, |s| s.mean_ns),
-        field(all, |s| s.p50_ns),
-        field(all, |s| s.p99_ns),
-        field(all, |s| s.max_ns as f64),
+        field(total, |s| s.mean_ns),
+        field(total, |s| s.p50_ns),
+        field(total, |s| s.p99_ns),
+        field(total, |s| s.max_ns as f64),
         field(device, |s| s.mean_ns),
         field(device, |s| s.p99_ns),
     ]
@@ -189,7 +199,7 @@ fn group_row(group: &Group) -> [String; 9] {
 
 /// The properties that all I/Os have in common, which have no table of groups: `op read, size
 /// 4 KiB`.
-fn alike(result: &AnalyzeResult) -> Option<Said> {
+fn alike(result: &AnalyzeResult) -> Option<ReportSentence> {
     let shared = result
         .groups
         .iter()
@@ -199,7 +209,7 @@ fn alike(result: &AnalyzeResult) -> Option<Said> {
             }
             _ => None,
         });
-    some_listed(shared).map(|words| Said::plain("of all I/Os", words))
+    some_listed(shared).map(|words| ReportSentence::plain("of all I/Os", words))
 }
 
 /// The name of a group, without the `up to` of a size class where every I/O has the largest size.
@@ -216,30 +226,35 @@ const PROCESSES: usize = 6;
 /// The processes whose I/Os were taken by a name that several have; `None` where one was.
 fn taken(result: &AnalyzeResult) -> Option<String> {
     let name = result.input.facts.get(ONE_PROCESS)?;
-    let mut all: Vec<&Group> = result.groups.get("process")?.iter().collect();
-    if all.len() < 2 {
+    let mut groups: Vec<&Group> = result.groups.get("process")?.iter().collect();
+    if groups.len() < 2 {
         return None;
     }
-    all.sort_by_key(|group| Reverse(group.requests));
-    let told = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
-    let more = all.len().saturating_sub(PROCESSES);
+    groups.sort_by_key(|group| Reverse(group.requests));
+    let label = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
+    let more = groups.len().saturating_sub(PROCESSES);
     let more = (more > 0).then(|| format!("{more} more"));
-    let each = all.iter().take(PROCESSES).map(told).chain(more);
+    let labels = groups.iter().take(PROCESSES).map(label).chain(more);
     Some(format!(
         "{} have the name {name}: {}; --process NUMBER takes one alone",
-        all.len(),
-        listed(each)
+        groups.len(),
+        listed(labels)
     ))
 }
 
-fn words(result: &AnalyzeResult) -> Vec<Said> {
-    let mut said: Vec<Said> = alike(result).into_iter().collect();
+fn words(result: &AnalyzeResult) -> Vec<ReportSentence> {
+    let mut said: Vec<ReportSentence> = alike(result).into_iter().collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
-    let rates = Rates::of(ops, result.requests, result.span_ns).told(&result.input.facts);
-    said.extend(rates.into_iter().map(|(of, words)| Said::plain(of, words)));
+    let rates =
+        TrafficRates::from_ops(ops, result.requests, result.span_ns).sentences(&result.input.facts);
+    said.extend(
+        rates
+            .into_iter()
+            .map(|(what, words)| ReportSentence::plain(what, words)),
+    );
     if result.completed == 0 {
-        said.push(Said::plain(
+        said.push(ReportSentence::plain(
             "latency, load",
             "unknown: the trace has no completions",
         ));
@@ -248,63 +263,68 @@ fn words(result: &AnalyzeResult) -> Vec<Said> {
     }
     said.extend(result.merge_ratio.map(|ratio| {
         let (ratio, merged) = (number(ratio), count(result.merged));
-        let words = format!("{ratio} I/Os for each request issued ({merged} merged)");
-        Said::plain("merging", words)
+        ReportSentence::plain(
+            "merging",
+            format!("{ratio} I/Os for each request issued ({merged} merged)"),
+        )
     }));
     said.extend(seeks(result));
     said
 }
 
-fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
+fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = ReportSentence> {
     let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
     let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
     let in_flight = some_listed(mean.into_iter().chain(most));
     let unknown = || "not known without the queueing of I/Os".to_owned();
     let active = result.activity.map(|activity| {
-        let words = format!(
+        let sentence = format!(
             "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
             time(activity.active_ns as f64),
             time(activity.idle_ns as f64),
             count(activity.pauses),
             time(activity.longest_idle_ns as f64)
         );
-        Said::plain("active", words)
+        ReportSentence::plain("active", sentence)
     });
-    let in_flight = Said::plain("in flight", in_flight.unwrap_or_else(unknown));
+    let in_flight = ReportSentence::plain("in flight", in_flight.unwrap_or_else(unknown));
     [in_flight].into_iter().chain(active)
 }
 
-fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Said> {
-    let mut all: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
-    all.sort_by_key(|seeks| Reverse(seeks.n));
-    let more = all.len().saturating_sub(DEVICES);
-    let told = |seeks: &Seeks| {
+fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = ReportSentence> {
+    let mut devices: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
+    devices.sort_by_key(|seeks| Reverse(seeks.n));
+    let more = devices.len().saturating_sub(DEVICES);
+    let sentence = |seeks: &Seeks| {
         let sequential = percent(seeks.sequential as f64 / seeks.n as f64);
         let [mean, median] = [seeks.mean_sectors, seeks.median_sectors].map(number);
-        let words = format!("{sequential} sequential, mean {mean} sectors, median {median}");
-        Said::plain(&format!("seeks on {}", seeks.device), words)
+        ReportSentence::plain(
+            &format!("seeks on {}", seeks.device),
+            format!("{sequential} sequential, mean {mean} sectors, median {median}"),
+        )
     };
-    let rest = (more > 0).then(|| Said::plain("and", format!("{more} more; --json has all")));
-    all.into_iter().take(DEVICES).map(told).chain(rest)
+    let rest =
+        (more > 0).then(|| ReportSentence::plain("and", format!("{more} more; --json has all")));
+    devices.into_iter().take(DEVICES).map(sentence).chain(rest)
 }
 
 /// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
 /// names no queues.
-pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Said> {
-    let told = |device: &DeviceQueues| {
-        let mut all = Vec::new();
-        all.extend(device.reads.as_ref().map(|part| ("reads", part)));
-        all.extend(device.writes.as_ref().map(|part| ("writes", part)));
-        if all.is_empty() {
-            all.push(("requests", &device.all));
+pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = ReportSentence> {
+    let sentences = |device: &DeviceQueues| {
+        let mut parts = Vec::new();
+        parts.extend(device.reads.as_ref().map(|part| ("reads", part)));
+        parts.extend(device.writes.as_ref().map(|part| ("writes", part)));
+        if parts.is_empty() {
+            parts.push(("requests", &device.all));
         }
         let said = |(what, part): (&str, &QueueUse)| {
             let what = format!("{what} by queue of {}", device.device);
-            Said::plain(&what, queue_use(part, device.queues))
+            ReportSentence::plain(&what, queue_use(part, device.queues))
         };
-        all.into_iter().map(said).collect::<Vec<_>>()
+        parts.into_iter().map(said).collect::<Vec<_>>()
     };
-    queues.iter().take(DEVICES).flat_map(told)
+    queues.iter().take(DEVICES).flat_map(sentences)
 }
 
 /// One sentence on the use of a device's queues: against all of them, and against the map.
@@ -313,9 +333,13 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
     if queues == Some(1) {
         return format!("{requests} in the only queue");
     }
-    let used = part.queues.iter().filter(|of| of.requests > 0).count();
-    let mut words = match queues {
-        Some(all) => format!("{requests} in {used} of {all} queues"),
+    let used = part
+        .queues
+        .iter()
+        .filter(|queue| queue.requests > 0)
+        .count();
+    let mut sentence = match queues {
+        Some(total) => format!("{requests} in {used} of {total} queues"),
         None => format!(
             "{requests} in {}; how many the device has, the trace does not tell: {} over these (deviation {})",
             counted(used, "queue"),
@@ -324,25 +348,25 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
         ),
     };
     if let Some(unused) = part.unused.as_ref().filter(|unused| !unused.is_empty()) {
-        words += &format!(" (unused: {})", label::runs(unused, ", "));
+        sentence += &format!(" (unused: {})", label::runs(unused, ", "));
     }
     if let (true, Some(even)) = (part.sets.is_empty(), &part.even) {
-        words += &format!("; over all queues {}", spread(even));
+        sentence += &format!("; over all queues {}", spread(even));
     }
     for set in &part.sets {
-        let of = label::runs(&set.queues, ", ");
-        words += &match &set.even {
+        let set_queues = label::runs(&set.queues, ", ");
+        sentence += &match &set.even {
             Some(even) => {
                 format!(
-                    "; {} over the set {of} {}",
+                    "; {} over the set {set_queues} {}",
                     count(set.requests),
                     spread(even)
                 )
             }
-            None => format!("; none in the set {of}"),
+            None => format!("; none in the set {set_queues}"),
         };
     }
-    words + &against_map(part)
+    sentence + &against_map(part)
 }
 
 fn spread(even: &Balance) -> String {
@@ -371,19 +395,19 @@ fn against_map(part: &QueueUse) -> String {
 }
 
 /// Stages with their shares: `Q2G 12.3 %, D2C 87.7 %`.
-fn shares(of: &BTreeMap<String, f64>) -> String {
+fn shares(by_stage: &BTreeMap<String, f64>) -> String {
     let names = ORDER.iter().chain(&["rest"]);
-    let known = names.filter_map(|name| Some((name, of.get(*name)?)));
+    let known = names.filter_map(|name| Some((name, by_stage.get(*name)?)));
     listed(known.map(|(name, share)| format!("{name} {}", percent(*share))))
 }
 
 /// A sentence on the I/Os of a load class with the shares of all stages, under its range of I/Os
 /// in flight. `most` is the most that was in flight, where it is known.
-fn load(class: &LoadClass, most: Option<u64>) -> Said {
+fn load(class: &LoadClass, most: Option<u64>) -> ReportSentence {
     let (from, to) = load_range(class, most);
     let (ios, mean) = (count(class.requests), time(class.mean_q2c_ns));
-    let words = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
-    Said::plain(&format!("{} in flight", label::range(from, to)), words)
+    let breakdown = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
+    ReportSentence::plain(&format!("{} in flight", label::range(from, to)), breakdown)
 }
 
 /// The ends of a load class, of which the upper one is not above the most that was in flight.
@@ -394,7 +418,11 @@ pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
 
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
-    some_listed(unmatched.iter().map(|(why, n)| format!("{why} ({n})")))
+    some_listed(
+        unmatched
+            .iter()
+            .map(|(reason, n)| format!("{reason} ({n})")),
+    )
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! How far the trials tell a point of a benchmark from another one. All sentences that compare
 //! points stand on this.
 
-use q2c_result::bench::{BenchCell, Measure};
-use q2c_stats::{CLEAR_TRIALS, Interval};
+use q2c_model::stats::{CLEAR_TRIALS, Interval};
+use q2c_result::bench::{BenchCell, BenchMeasure};
 
 /// What the trials say of a point whose median is at least that of another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,19 +20,19 @@ pub(crate) enum Apart {
 
 impl Apart {
     /// Tells `a` from `b` by a figure that both have.
-    pub fn of(a: &BenchCell, b: &BenchCell, measure: Measure) -> Apart {
-        if measure == Measure::KiopsPerCore && a.per_core != b.per_core {
+    pub(crate) fn compare(a: &BenchCell, b: &BenchCell, measure: BenchMeasure) -> Apart {
+        if measure == BenchMeasure::KiopsPerCore && a.per_core != b.per_core {
             return Apart::Unlike;
         }
         apart(&a.figure(measure), &b.figure(measure))
     }
 
     /// Whether all trials of the one lie above all of the other's, however few they are.
-    pub fn is_above(self) -> bool {
+    pub(crate) fn is_above(self) -> bool {
         matches!(self, Apart::Told | Apart::Few(_))
     }
 
-    pub fn in_short(self) -> String {
+    pub(crate) fn in_short(self) -> String {
         match self {
             Apart::Told => "clearly".to_owned(),
             Apart::Few(chance) => format!(
@@ -43,8 +43,8 @@ impl Apart {
         }
     }
 
-    pub fn words(self) -> String {
-        let words = match self {
+    pub(crate) fn words(self) -> String {
+        let sentence = match self {
             Apart::Told => "All trials of the first are above all of these",
             Apart::Few(chance) => {
                 return format!(
@@ -57,7 +57,7 @@ impl Apart {
             Apart::Single => "Single trials have no interval",
             Apart::Unlike => "One is for each busy CPU, the other for the threads' CPU time",
         };
-        words.to_owned()
+        sentence.to_owned()
     }
 }
 
@@ -76,17 +76,17 @@ mod tests {
 
     #[test]
     fn trials_that_overlap_or_are_few_tell_nothing_apart() {
-        let of = |min: f64, max: f64, trials| Interval {
+        let interval = |min: f64, max: f64, trials| Interval {
             median: (min + max) / 2.0,
             min,
             max,
             trials,
         };
-        let a = of(90.0, 110.0, 5);
-        assert_eq!(apart(&a, &of(70.0, 89.0, 5)), Apart::Told);
-        assert_eq!(apart(&a, &of(70.0, 91.0, 5)), Apart::Overlap);
-        assert_eq!(apart(&a, &of(1.0, 1.0, 1)), Apart::Single);
-        let three = apart(&of(90.0, 110.0, 3), &of(70.0, 89.0, 3));
+        let a = interval(90.0, 110.0, 5);
+        assert_eq!(apart(&a, &interval(70.0, 89.0, 5)), Apart::Told);
+        assert_eq!(apart(&a, &interval(70.0, 91.0, 5)), Apart::Overlap);
+        assert_eq!(apart(&a, &interval(1.0, 1.0, 1)), Apart::Single);
+        let three = apart(&interval(90.0, 110.0, 3), &interval(70.0, 89.0, 3));
         assert!(three.is_above() && three.words().contains("chance in 10 %"));
     }
 }

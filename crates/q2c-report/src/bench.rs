@@ -4,14 +4,14 @@ use crate::conclusion::{caveats, conclusions};
 use crate::course::jobs;
 use crate::document::{self, Document, Reported};
 use crate::lead::leads;
-use crate::mode::{self, Kept};
+use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
 use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
 use q2c_model::Bytes;
-use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve, TunedMethod};
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
 use q2c_result::tune::PerCore;
 
 impl Reported for BenchResult {
@@ -22,7 +22,7 @@ impl Reported for BenchResult {
             self.job.cpu_order,
             seconds(self.provenance.seconds)
         );
-        let mut of = Document::new("bench", &self.version, &self.schema)
+        let mut document = Document::new("bench", &self.version, &self.schema)
             .titled(sim_machine::title(&self.target, &self.machine), about)
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
@@ -31,27 +31,29 @@ impl Reported for BenchResult {
             .notices(cautions(self))
             .section(document::Section::new("").plots(|| over_axes::plots(self)));
         // What limits all conclusions stands with the first.
-        if let Some(first) = of.answers.first_mut() {
+        if let Some(first) = document.answers.first_mut() {
             first.caveats = caveats(self);
         }
         for (id, section) in sections(self).iter().enumerate() {
-            of = of
+            document = document
                 .section(points(self, section, id))
                 .section(stages_of(self, section, id));
         }
         for grid in heat::grids(self) {
             let section = document::Section::new(format!("KIOPS, {}", grid.title));
-            of = of.section(section.table(Table::of(grid.head(), grid.fields())));
+            document =
+                document.section(section.table(ReportTable::from_rows(grid.head(), grid.fields())));
         }
         let floor = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
         );
-        of.section(scaling(self))
+        document
+            .section(scaling(self))
             .section(document::Section::new("Phases").plots(|| phases::plots(self)))
             .section(
                 document::Section::new("How it was measured")
-                    .told([Said::plain("harness", floor)])
+                    .notes([ReportSentence::plain("harness", floor)])
                     .folded(),
             )
             .warnings(&self.warnings)
@@ -62,20 +64,27 @@ impl Reported for BenchResult {
 }
 
 /// What changes how the numbers are to be read, and points without any.
-fn cautions(result: &BenchResult) -> Vec<Said> {
-    let mut said: Vec<Said> = Said::each(Weight::Bad, "no trial", failed(result)).collect();
-    said.extend(by_threads(result).map(|words| Said::caution("KIOPS/core", words)));
-    said.extend(unseen(result).map(|words| Said::caution("busy", words)));
-    said.extend(not_measured(result).map(|words| Said::plain("not measured", words)));
-    said.extend(Said::each(Weight::Plain, "left out", left_out(result)));
-    said.extend(tuned(result).map(|words| Said::plain("tuned", words)));
-    said.extend(cpu_trials::words(&result.target).map(|words| Said::plain("tried from", words)));
+fn cautions(result: &BenchResult) -> Vec<ReportSentence> {
+    let mut said: Vec<ReportSentence> =
+        ReportSentence::each(Weight::Bad, "no trial", failed(result)).collect();
+    said.extend(by_threads(result).map(|words| ReportSentence::caution("KIOPS/core", words)));
+    said.extend(unseen(result).map(|words| ReportSentence::caution("busy", words)));
+    said.extend(not_measured(result).map(|words| ReportSentence::plain("not measured", words)));
+    said.extend(ReportSentence::each(
+        Weight::Plain,
+        "left out",
+        left_out(result),
+    ));
+    said.extend(tuned(result).map(|words| ReportSentence::plain("tuned", words)));
+    said.extend(
+        cpu_trials::words(&result.target).map(|words| ReportSentence::plain("tried from", words)),
+    );
     said
 }
 
-fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document::Section<'a> {
+fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> document::Section<'a> {
     let cells: Vec<&BenchCell> = section.cells(result).collect();
-    let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == Kept::Differs;
+    let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == ModeMatch::Differs;
     let weight = |cell: &&BenchCell| {
         if cell.iops.trials == 0 || cell.too_good.is_some() {
             return Weight::Bad;
@@ -86,24 +95,24 @@ fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document
         let is_invalid = invalid::measure(&result.doctor, measure);
         format!("{head}{}", when(is_invalid, invalid::MARK))
     });
-    let table = Table::of(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
+    let table = ReportTable::from_rows(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
     let too_good = cells.iter().filter_map(|cell| {
-        let why = cell.too_good.as_ref()?;
-        Some(Said::bad(&name(&cell.point), why))
+        let reason = cell.too_good.as_ref()?;
+        Some(ReportSentence::bad(&name(&cell.point), reason))
     });
     let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
-    let otherwise =
-        otherwise.map(|cell| Said::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
-    let qualified: Vec<Said> = too_good.chain(otherwise).collect();
-    let mut of = document::Section::new(section.title())
+    let otherwise = otherwise
+        .map(|cell| ReportSentence::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
+    let qualified: Vec<ReportSentence> = too_good.chain(otherwise).collect();
+    let mut document_section = document::Section::new(section.title())
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
-        .told(qualified);
+        .notes(qualified);
     for remark in remarks(&cells) {
-        of = of.remark(remark);
+        document_section = document_section.remark(remark);
     }
     let section = section.clone();
-    of.plots(move || {
+    document_section.plots(move || {
         // The grids are of the whole result, and stand with its first points.
         let grids = (id == 0).then(|| device_grids::plots(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
@@ -111,25 +120,33 @@ fn points<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document
     })
 }
 
-fn stages_of<'a>(result: &'a BenchResult, section: &Section, id: usize) -> document::Section<'a> {
-    let own = section.clone();
+fn stages_of<'a>(
+    result: &'a BenchResult,
+    section: &BenchSection,
+    id: usize,
+) -> document::Section<'a> {
+    let owned_section = section.clone();
     document::Section::new(format!("Stages in the block layer, {}", section.title()))
         .table(stages::table(&stages::seen(result, section)))
-        .told(stages::told(result, section))
-        .plots(move || stages_over_jobs::plots(result, &own, id))
+        .notes(stages::sentences(result, section))
+        .plots(move || stages_over_jobs::plots(result, &owned_section, id))
 }
 
 fn scaling(result: &BenchResult) -> document::Section<'static> {
     let curves = result.scaling.iter().flat_map(|line| {
         let asked = !line.suspects.is_empty() || line.collapse.is_some();
         let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
-        std::iter::once(Said::plain("scaling", curve(line)))
-            .chain(Said::each(Weight::Caution, "suspect", &line.suspects))
-            .chain(missing.map(|words| Said::plain("not looked at", words)))
+        std::iter::once(ReportSentence::plain("scaling", curve(line)))
+            .chain(ReportSentence::each(
+                Weight::Caution,
+                "suspect",
+                &line.suspects,
+            ))
+            .chain(missing.map(|words| ReportSentence::plain("not looked at", words)))
     });
     document::Section::new("Scaling")
-        .told(curves)
-        .told(Said::each(Weight::Plain, "lead", leads(result)))
+        .notes(curves)
+        .notes(ReportSentence::each(Weight::Plain, "lead", leads(result)))
 }
 
 fn unseen(result: &BenchResult) -> Option<String> {
@@ -152,9 +169,9 @@ fn by_threads(result: &BenchResult) -> Option<String> {
 /// `3 of 7 points` of those with a trial; `None` where it is so in none.
 fn of_all(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
-    let all = cells.clone().count();
+    let total = cells.clone().count();
     let some = cells.filter(|cell| is_so(cell)).count();
-    (some > 0).then(|| format!("{some} of {all} points"))
+    (some > 0).then(|| format!("{some} of {total} points"))
 }
 
 /// The heads of the columns, in the order of [`row`], each with the doctor's name of its measure;
@@ -178,7 +195,7 @@ const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: 
 /// The points of one table: those of one pattern, block size, depth, background and setting of the
 /// device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Section {
+pub(crate) struct BenchSection {
     rw: String,
     bs: Bytes,
     depth: u16,
@@ -187,9 +204,9 @@ pub(crate) struct Section {
     nr_requests: Option<u32>,
 }
 
-impl Section {
-    fn of(point: &BenchPoint) -> Self {
-        Section {
+impl BenchSection {
+    fn from_point(point: &BenchPoint) -> Self {
+        BenchSection {
             rw: point.rw.clone(),
             bs: point.bs,
             depth: point.depth,
@@ -199,35 +216,35 @@ impl Section {
         }
     }
 
-    pub fn title(&self) -> String {
-        self.named(&format!(", depth {}", self.depth))
+    pub(crate) fn title(&self) -> String {
+        self.title_with(&format!(", depth {}", self.depth))
     }
 
     /// The title without the depth.
-    pub fn place(&self) -> String {
-        self.named("")
+    pub(crate) fn place(&self) -> String {
+        self.title_with("")
     }
 
-    fn named(&self, depth: &str) -> String {
-        let beside = beside(&self.background);
+    fn title_with(&self, depth: &str) -> String {
+        let background = background_suffix(&self.background);
         let device = settings(self.hw_queues, self.nr_requests);
-        format!("{} {}{depth}{device}{beside}", self.bs, self.rw)
+        format!("{} {}{depth}{device}{background}", self.bs, self.rw)
     }
 
-    pub fn holds(&self, point: &BenchPoint) -> bool {
+    pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
         let place = (&self.rw, self.bs, self.depth, &self.background);
         let device = (self.hw_queues, self.nr_requests);
         place == (&point.rw, point.bs, point.depth, &point.background)
             && device == (point.hw_queues, point.nr_requests)
     }
 
-    pub fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
+    pub(crate) fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
         result.cells.iter().filter(|cell| self.holds(&cell.point))
     }
 }
 
 /// A background behind the words of what it runs beside; empty for none.
-pub(crate) fn beside(background: &str) -> String {
+pub(crate) fn background_suffix(background: &str) -> String {
     match background {
         "" => String::new(),
         jobs => format!(", beside {jobs}"),
@@ -248,8 +265,13 @@ fn trials(result: &BenchResult) -> String {
 }
 
 /// The sections of a result, in the order in which they were measured.
-pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
-    distinct(result.cells.iter().map(|cell| Section::of(&cell.point)))
+pub(crate) fn sections(result: &BenchResult) -> Vec<BenchSection> {
+    distinct(
+        result
+            .cells
+            .iter()
+            .map(|cell| BenchSection::from_point(&cell.point)),
+    )
 }
 
 pub(crate) fn name(point: &BenchPoint) -> String {
@@ -265,8 +287,8 @@ fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
     let failed = result.cells.iter().filter(|cell| cell.iops.trials == 0);
     failed.map(|cell| {
         let not_run = "it was not run";
-        let why = cell.failures.first().map_or(not_run, String::as_str);
-        format!("{}: {why}", name_with_jobs(&cell.point))
+        let reason = cell.failures.first().map_or(not_run, String::as_str);
+        format!("{}: {reason}", name_with_jobs(&cell.point))
     })
 }
 
@@ -303,17 +325,17 @@ fn row(cell: &BenchCell) -> [String; 10] {
     ]
 }
 
-fn curve(curve: &Curve) -> String {
+fn curve(curve: &ThroughputCurve) -> String {
     let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
-    let of = &curve.first;
+    let first = &curve.first;
     let mut text = format!(
         "{}, {} {} depth {}{}{}: knee {}, peak {}, collapse {}",
-        name(of),
-        of.bs,
-        of.rw,
-        of.depth,
-        settings(of.hw_queues, of.nr_requests),
-        beside(&of.background),
+        name(first),
+        first.bs,
+        first.rw,
+        first.depth,
+        settings(first.hw_queues, first.nr_requests),
+        background_suffix(&first.background),
         at(curve.knee),
         at(curve.peak),
         at(curve.collapse)
@@ -330,8 +352,8 @@ fn curve(curve: &Curve) -> String {
             fit.usl.kappa,
             fit.rms_relative * 100.0
         );
-    } else if let Some(why) = &curve.refused {
-        text += &format!("; no scalability law: {why}");
+    } else if let Some(reason) = &curve.refused {
+        text += &format!("; no scalability law: {reason}");
     }
     text
 }
@@ -339,10 +361,10 @@ fn curve(curve: &Curve) -> String {
 /// How many points the search for knee and collapse left out.
 fn not_measured(result: &BenchResult) -> Option<String> {
     let left = result.not_measured.len();
-    let all = left + result.cells.len();
+    let total = left + result.cells.len();
     (left > 0).then(|| {
         format!(
-            "{left} of {all} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse"
+            "{left} of {total} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse"
         )
     })
 }
@@ -365,15 +387,15 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
             Some(slept) => format!(", slept {}", duration(slept.median)),
             None => ", and none slept".to_owned(),
         };
-        let misses = cell.miss_rate.map_or(f64::NAN, |of| of.median * 100.0);
+        let misses = cell.miss_rate.map_or(f64::NAN, |rate| rate.median * 100.0);
         let share = cell.slept_share.filter(|share| share.median < NEARLY_ALL);
-        let of = share.map(|share| {
+        let slept_share = share.map(|share| {
             let percent = number(share.median * 100.0);
             format!(" of all I/Os, of which {percent} % slept")
         });
-        let (at, of) = (at(cell), of.unwrap_or_default());
+        let (at, slept_share) = (at(cell), slept_share.unwrap_or_default());
         Some(format!(
-            "{at}: miss rate {misses:.2} %{of}, effective sleep {asked}{slept}"
+            "{at}: miss rate {misses:.2} %{slept_share}, effective sleep {asked}{slept}"
         ))
     });
     let background = cells.iter().filter_map(|cell| {
@@ -394,13 +416,13 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
 
 fn tuned(result: &BenchResult) -> Option<String> {
     let tuned = result.job.tuned.as_ref()?;
-    let of = |t: &TunedMethod| match t.jobs {
+    let label = |t: &TunedMethod| match t.jobs {
         None => format!("{} {}", t.bs, t.method),
         Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
     };
     let mut text = format!(
         "{}, by {}",
-        joined(tuned.methods.iter().map(of), "; "),
+        joined(tuned.methods.iter().map(label), "; "),
         tuned.run
     );
     if tuned.target != result.target.path {

@@ -1,91 +1,97 @@
 //! The report of `q2c compare`.
 
 use crate::analysis::time;
-use crate::document::{Answer, Document, Reported, Section};
+use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{distinct, listed};
-use crate::plots::replay::{Line, plots};
+use crate::plots::replay::{ReplayLine, plots};
 use crate::quantity::{self, NOTHING, number, seconds};
 use crate::replay::{self, spread};
-use crate::said::{Field, Said, Table, Weight, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
 use q2c_model::replay::Change;
+use q2c_model::stats::Interval;
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
 use q2c_result::replay::ReplayTrial;
-use q2c_stats::Interval;
 
 impl Reported for CompareResult {
     fn document(&self) -> Document<'_> {
         let is_one = self.comparisons.len() == 1;
         let first = self.comparisons.first();
         let paths = self.comparisons.iter().map(|one| one.trace.path.as_str());
-        let mut of = Document::new("compare", &self.version, &self.schema)
+        let mut document = Document::new("compare", &self.version, &self.schema)
             .titled(listed(distinct(paths)), about(self))
             .run(first.map_or(0, |one| one.job.seed), self.started_unix_s)
             .complete(self.complete);
         if !is_one {
             let [time, sum] = overview(self);
             // One sentence for each device behind the first.
-            of = of
-                .answers(self.overall.iter().map(replay::overall).map(Answer::new))
+            document = document
+                .answers(
+                    self.overall
+                        .iter()
+                        .map(replay::overall)
+                        .map(DocumentAnswer::new),
+                )
                 .section(Section::new("Completion times").table(time))
                 .section(Section::new("Sums").table(sum));
         }
         for one in &self.comparisons {
             let name = (!is_one).then(|| row_name(one));
-            of = comparison(of, one, name.as_deref());
+            document = comparison(document, one, name.as_deref());
         }
         let devices = first.map(|one| &one.devices).into_iter().flatten();
-        of.section(Section::new("").plots(move || plots(&lines(self), is_one)))
+        document
+            .section(Section::new("").plots(move || plots(&lines(self), is_one)))
             .warnings(&self.warnings)
             .targets(devices.map(|device| &device.target))
             .machine(&self.machine)
     }
 }
 
-fn comparison<'a>(of: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
+fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
     let titled = |plain: &str| match name {
         Some(name) => format!("{plain}: {name}"),
         None => plain.to_owned(),
     };
-    let named = |said: Said| match name {
+    let named = |said: ReportSentence| match name {
         Some(name) => under(name, said),
         None => said,
     };
-    let answer = |sentence: String| Answer {
+    let answer = |sentence: String| DocumentAnswer {
         of: name.unwrap_or_default().to_owned(),
-        ..Answer::new(sentence)
+        ..DocumentAnswer::new(sentence)
     };
     let lost = replay::without_idle_time(&one.job, &one.trace);
-    let lost = lost.map(|lost| Said::caution("outstanding", lost));
+    let lost = lost.map(|lost| ReportSentence::caution("outstanding", lost));
     let notices = lost.into_iter().chain(profile(one)).chain(words(one));
     let devices = Section::new(titled("Devices"))
         .table(sums(one))
         .table(latencies(one))
         .table(separations(one));
     let how = Section::new(titled("How it was replayed"));
-    let mut of = of
+    let mut document = document
         .answers(verdict(one).into_iter().map(answer))
         .notices(notices.map(named))
         .section(devices)
-        .section(how.told(replay::job(&one.job, &one.trace)));
+        .section(how.notes(replay::job(&one.job, &one.trace)));
     for device in &one.devices {
         let title = titled(&format!("The shown trial of {}", device.target.path));
         let shown = device.shown.iter();
         let details = shown.flat_map(|trial| replay::words(&one.job, &one.trace, trial));
-        of = of.section(Section::new(title).told(details).folded());
+        document = document.section(Section::new(title).notes(details).folded());
     }
-    of
+    document
 }
 
-fn under(name: &str, said: Said) -> Said {
-    Said {
+fn under(name: &str, said: ReportSentence) -> ReportSentence {
+    ReportSentence {
         what: format!("{name}: {}", said.what),
         ..said
     }
 }
 
-fn lines(result: &CompareResult) -> Vec<Line<'_>> {
+fn lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
     let several = result.comparisons.len() > 1;
-    let all = result.comparisons.iter().flat_map(|one| {
+    let runs = result.comparisons.iter().flat_map(|one| {
         let devices = one.devices.iter();
         devices.map(move |device| (one, device))
     });
@@ -95,9 +101,9 @@ fn lines(result: &CompareResult) -> Vec<Line<'_>> {
         if several {
             name += &format!(", {}", row_name(one));
         }
-        Some(Line::compared(at, &name, device.shown.as_ref()?))
+        Some(ReplayLine::compared(at, &name, device.shown.as_ref()?))
     };
-    all.enumerate().filter_map(line).collect()
+    runs.enumerate().filter_map(line).collect()
 }
 
 fn about(result: &CompareResult) -> String {
@@ -107,8 +113,8 @@ fn about(result: &CompareResult) -> String {
     };
     let first = result.comparisons.first();
     let (asked, devices) = first.map_or((0, 0), |one| (one.job.trials, one.devices.len()));
-    let each = result.comparisons.iter().flat_map(|one| &one.devices);
-    let trials = quantity::trials(asked, each.map(|device| device.trials.len() as u32));
+    let device_runs = result.comparisons.iter().flat_map(|one| &one.devices);
+    let trials = quantity::trials(asked, device_runs.map(|device| device.trials.len() as u32));
     let took = seconds(result.seconds);
     format!("{what} · {trials} on each of {devices} devices · took {took}")
 }
@@ -119,23 +125,23 @@ fn row_name(one: &Comparison) -> String {
 
 /// The tables of a run of several comparisons, with a row for each trace and mode and a column for
 /// each device: the completion times, and the sums.
-fn overview(result: &CompareResult) -> [Table; 2] {
+fn overview(result: &CompareResult) -> [ReportTable; 2] {
     let first = result.comparisons.first();
     let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
-    let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, told: bool| {
+    let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, with_metric: bool| {
         let row = |one: &Comparison| {
             let mut below = replay::mode(&one.job);
-            if told {
+            if with_metric {
                 below += &format!("; {}", replay::metric(one.sum));
             }
-            let name = Field::over(&one.trace.path, below);
+            let name = ReportField::over(&one.trace.path, below);
             let values = one.devices.iter().map(|d| spread(&values(one, d)));
             std::iter::once(name).chain(values).collect::<Vec<_>>()
         };
         let devices = first.iter().flat_map(|one| &one.devices);
         let devices = devices.map(|device| device.target.path.as_str());
         let head = std::iter::once(head).chain(devices);
-        Table::of(head, result.comparisons.iter().map(row)).legend(VALID)
+        ReportTable::from_rows(head, result.comparisons.iter().map(row)).legend(VALID)
     };
     let time = replay::metric(CompareMetric::CompletionTime);
     let by_sum = alike.map_or("sum", |one| replay::metric(one.sum));
@@ -148,17 +154,17 @@ fn overview(result: &CompareResult) -> [Table; 2] {
 const VALID: &str = "Medians with [min, max] over the valid trials.";
 
 /// Says where the completions come from, for a trace that has none.
-fn profile(one: &Comparison) -> Option<Said> {
+fn profile(one: &Comparison) -> Option<ReportSentence> {
     let profile = one.profile.as_ref()?;
-    let mut words = format!(
+    let mut message = format!(
         "the trace has no completions; what was in flight is taken from its timed replay on {}",
         profile.device
     );
     if profile.invalid.is_empty() {
-        return Some(Said::plain("profile", words));
+        return Some(ReportSentence::plain("profile", message));
     }
-    words += &format!(", in which {}", replay::reasons(&profile.invalid));
-    Some(Said::caution("profile", words))
+    message += &format!(", in which {}", replay::reasons(&profile.invalid));
+    Some(ReportSentence::caution("profile", message))
 }
 
 fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
@@ -169,7 +175,7 @@ fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
     }
 }
 
-fn sums(one: &Comparison) -> Table {
+fn sums(one: &Comparison) -> ReportTable {
     let row = |device: &DeviceRun| {
         // `5`, or `4 of 5` where some are invalid or failed.
         let valid = device.trials.iter().filter(|t| t.valid).count();
@@ -187,20 +193,19 @@ fn sums(one: &Comparison) -> Table {
     };
     let metric = replay::metric(one.sum);
     let head = ["device", metric, "completion\ntime", "trials", "saturated"];
-    Table::of(head, one.devices.iter().map(row)).legend(VALID)
+    ReportTable::from_rows(head, one.devices.iter().map(row)).legend(VALID)
 }
 
 /// Latency and lateness of each device's shown trial, which is the one with the median sum.
-fn latencies(one: &Comparison) -> Table {
+fn latencies(one: &Comparison) -> ReportTable {
     let row = |device: &DeviceRun| {
         let trial = device.shown.as_ref();
         let fields = trial.map_or_else(Default::default, |t| latency(one, t));
-        let all = std::iter::once(name(device));
-        all.chain(fields.map(Field::from))
+        std::iter::once(name(device)).chain(fields.map(ReportField::from))
     };
     let heads = "device | U2C p50 | U2C p99 | Q2C p50 | Q2C p99 | lateness\np99";
     let legend = "Of each device's trial with the median sum. Lateness: submission behind the intended time.";
-    Table::headed(heads, one.devices.iter().map(row))
+    ReportTable::headed(heads, one.devices.iter().map(row))
         .legend(legend)
         .without_empty_columns()
 }
@@ -209,7 +214,9 @@ fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
     let late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
     let late = late.then(|| time(trial.lateness_ns.p99));
     let q2c = trial.q2c_ns.as_ref();
-    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |of| [of.p50, of.p99].map(time));
+    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |percentiles| {
+        [percentiles.p50, percentiles.p99].map(time)
+    });
     [
         time(trial.u2c_ns.p50),
         time(trial.u2c_ns.p99),
@@ -220,27 +227,27 @@ fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
 }
 
 /// The device's path, and its model in the line below.
-fn name(device: &DeviceRun) -> Field {
+fn name(device: &DeviceRun) -> ReportField {
     let disk = device.target.device.as_ref();
     let model = disk.and_then(|disk| disk.model.as_deref());
-    Field::over(&device.target.path, model.unwrap_or_default().trim())
+    ReportField::over(&device.target.path, model.unwrap_or_default().trim())
 }
 
-fn separations(one: &Comparison) -> Table {
-    let row = |of: &Separation| {
-        let (separates, ratio) = match &of.ratio {
-            None => ("unknown", Field::over(NOTHING, "few trials")),
+fn separations(one: &Comparison) -> ReportTable {
+    let row = |separation: &Separation| {
+        let (separates, ratio) = match &separation.ratio {
+            None => ("unknown", ReportField::over(NOTHING, "few trials")),
             Some(of_medians) => (
-                if of.separates { "yes" } else { "no" },
-                Field::over(
+                if separation.separates { "yes" } else { "no" },
+                ReportField::over(
                     ratio(of_medians.ratio),
                     format!("[{}, {}]", ratio(of_medians.low), ratio(of_medians.high)),
                 ),
             ),
         };
         row![
-            Field::over(&of.device, format!("against {}", of.with)),
-            replay::metric(of.metric),
+            ReportField::over(&separation.device, format!("against {}", separation.with)),
+            replay::metric(separation.metric),
             ratio,
             separates,
         ]
@@ -248,7 +255,7 @@ fn separations(one: &Comparison) -> Table {
     let legend = "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
          whole interval lies more than 1 % from 1.";
     let rows = one.separations.iter().map(row);
-    Table::headed("device | metric | ratio | separates", rows).legend(legend)
+    ReportTable::headed("device | metric | ratio | separates", rows).legend(legend)
 }
 
 /// A ratio. Between 0.1 and 10 it has three decimals, because comparisons are mostly about ratios
@@ -263,9 +270,9 @@ fn ratio(value: f64) -> String {
 /// The answer in sentences, and which devices did less work than the trace asks for. Of writes that
 /// were not written the answer itself says so.
 fn verdict(one: &Comparison) -> Vec<String> {
-    let mut all = replay::verdict(&one.verdict);
-    all.extend(one.devices.iter().filter_map(less_work));
-    all
+    let mut sentences = replay::verdict(&one.verdict);
+    sentences.extend(one.devices.iter().filter_map(less_work));
+    sentences
 }
 
 fn less_work(device: &DeviceRun) -> Option<String> {
@@ -284,18 +291,19 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     })
 }
 
-fn words(one: &Comparison) -> Vec<Said> {
+fn words(one: &Comparison) -> Vec<ReportSentence> {
     let mut said = Vec::new();
     for device in &one.devices {
         let path = &device.target.path;
         said.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
         let failed = format!("{path}: a trial failed");
-        said.extend(Said::each(Weight::Bad, &failed, &device.failures));
+        said.extend(ReportSentence::each(Weight::Bad, &failed, &device.failures));
         let Some(shown) = &device.shown else { continue };
         let said_of = replay::words(&one.job, &one.trace, shown).into_iter();
         // The shown trial is always valid, so good and plain sentences are left out here.
-        let told = said_of.filter(|of| matches!(of.weight, Weight::Caution | Weight::Bad));
-        said.extend(told.map(|of| under(path, of)));
+        let alarms =
+            said_of.filter(|sentence| matches!(sentence.weight, Weight::Caution | Weight::Bad));
+        said.extend(alarms.map(|sentence| under(path, sentence)));
     }
     said
 }

@@ -2,18 +2,20 @@
 //! how sure that is, and where it stops scaling.
 
 use crate::apart::Apart;
-use crate::bench::{Section, name, name_with_jobs, sections};
+use crate::bench::{BenchSection, name, name_with_jobs, sections};
 use crate::course::jobs;
-use crate::document::Answer;
+use crate::document::DocumentAnswer;
 use crate::invalid;
 use crate::phrase::when;
 use crate::quantity::{iops, median, number, range};
 use crate::said::Weight;
-use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve, Measure};
+use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, BenchResult, ThroughputCurve};
 
-pub(crate) fn conclusions(result: &BenchResult) -> Vec<Answer> {
+pub(crate) fn conclusions(result: &BenchResult) -> Vec<DocumentAnswer> {
     let sections = sections(result).into_iter();
-    sections.flat_map(|section| on(result, &section)).collect()
+    sections
+        .flat_map(|section| section_answers(result, &section))
+        .collect()
 }
 
 /// What limits all conclusions: a sentence for each thing that disturbed the trials.
@@ -21,40 +23,43 @@ pub(crate) fn caveats(result: &BenchResult) -> Vec<String> {
     invalid::caveats(&result.warnings)
 }
 
-fn on(result: &BenchResult, section: &Section) -> Vec<Answer> {
+fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<DocumentAnswer> {
     let compared = section.cells(result).filter(|cell| cell.is_comparable());
     let compared: Vec<&BenchCell> = compared.collect();
     let undisturbed = caveats(result).is_empty();
-    let conclusion = |contest: &Contest<'_>, does: &str, more: &str| Answer {
+    let conclusion = |contest: &PointContest<'_>, does: &str, more: &str| DocumentAnswer {
         of: section.title(),
         weight: Weight::sure(undisturbed && contest.is_sure()),
         evidence: contest.evidence(),
-        ..Answer::new(contest.words(does) + more)
+        ..DocumentAnswer::new(contest.words(does) + more)
     };
-    let Some(fastest) = Contest::of(&compared, Measure::Iops) else {
+    let Some(fastest) = PointContest::by_measure(&compared, BenchMeasure::Iops) else {
         return Vec::new();
     };
     let shape = shape(result, fastest.first);
     if compared.len() == 1 {
         return vec![conclusion(&fastest, "was measured alone", &shape)];
     }
-    let mut all = vec![conclusion(&fastest, "is fastest", &shape)];
+    let mut answers = vec![conclusion(&fastest, "is fastest", &shape)];
     // Where it is not known of a line, nobody can say which does most.
     let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
     let known = compared.iter().filter(is_known).map(|c| name(&c.point));
     let known: Vec<String> = known.collect();
     let of_all = compared.iter().all(|c| known.contains(&name(&c.point)));
-    if let (true, Some(most)) = (of_all, Contest::of(&compared, Measure::KiopsPerCore)) {
+    if let (true, Some(most)) = (
+        of_all,
+        PointContest::by_measure(&compared, BenchMeasure::KiopsPerCore),
+    ) {
         let mut of_core = conclusion(&most, "is best for a core", "");
         of_core.evidence.extend(price(most.first, fastest.first));
-        all.push(of_core);
+        answers.push(of_core);
     }
-    all
+    answers
 }
 
 /// The best point by a figure, and the points of other lines that it is set against.
-struct Contest<'a> {
-    measure: Measure,
+struct PointContest<'a> {
+    measure: BenchMeasure,
     first: &'a BenchCell,
     /// The best other one with as many jobs.
     here: Option<&'a BenchCell>,
@@ -67,9 +72,9 @@ struct Contest<'a> {
     one_engine: bool,
 }
 
-impl<'a> Contest<'a> {
+impl<'a> PointContest<'a> {
     /// `None` where no point has the figure.
-    fn of(cells: &[&'a BenchCell], measure: Measure) -> Option<Self> {
+    fn by_measure(cells: &[&'a BenchCell], measure: BenchMeasure) -> Option<Self> {
         let with_figure = cells.iter().filter(|cell| cell.figure(measure).trials > 0);
         let mut cells: Vec<&BenchCell> = with_figure.copied().collect();
         let median = |cell: &BenchCell| cell.figure(measure).median;
@@ -79,19 +84,22 @@ impl<'a> Contest<'a> {
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
         let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
-        let mut contest = Contest {
+        let mut contest = PointContest {
             measure,
             first,
             here: cells.iter().find(is_here).copied(),
             elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
             also: Vec::new(),
-            told: cells.iter().map(|c| Apart::of(first, c, measure)).collect(),
+            told: cells
+                .iter()
+                .map(|c| Apart::compare(first, c, measure))
+                .collect(),
             one_engine,
         };
         for cell in cells {
-            let above = |other| Apart::of(first, other, measure).is_above();
+            let above = |other| Apart::compare(first, other, measure).is_above();
             let same_line = |other: &BenchCell| name(&other.point) == name(&cell.point);
-            let said = contest.named().any(|n| same_line(n) && !above(n));
+            let said = contest.named_cells().any(|n| same_line(n) && !above(n));
             if !said && !above(cell) {
                 contest.also.push(cell);
             }
@@ -99,19 +107,19 @@ impl<'a> Contest<'a> {
         Some(contest)
     }
 
-    fn named(&self) -> impl Iterator<Item = &'a BenchCell> {
+    fn named_cells(&self) -> impl Iterator<Item = &'a BenchCell> {
         let named = self.here.into_iter().chain(self.elsewhere);
         named.chain(self.also.iter().copied())
     }
 
     fn is_sure(&self) -> bool {
-        self.told.iter().all(|told| *told == Apart::Told)
+        self.told.iter().all(|apart| *apart == Apart::Told)
     }
 
     /// The verdict. `does` is said of the first where all its trials lie above all of the others'.
     /// It is set against the point that leaves most doubt.
     fn words(&self, does: &str) -> String {
-        let is_above = self.told.iter().all(|told| told.is_above());
+        let is_above = self.told.iter().all(|apart| apart.is_above());
         let does = if is_above {
             does
         } else {
@@ -120,26 +128,26 @@ impl<'a> Contest<'a> {
         let median = |cell: &BenchCell| cell.figure(self.measure).median;
         let best = median(self.first);
         let figure = match self.measure {
-            Measure::Iops => format!("{} IOPS", iops(best)),
-            Measure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
+            BenchMeasure::Iops => format!("{} IOPS", iops(best)),
+            BenchMeasure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
         };
         let point = &self.first.point;
-        let words = format!(
+        let sentence = format!(
             "{} {does}: {figure} with {}",
             self.name(point),
             jobs(point.jobs)
         );
         let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
         let strongest = self.elsewhere.or(self.here);
-        let Some(other) = self.named().find(doubted).or(strongest) else {
-            return words;
+        let Some(other) = self.named_cells().find(doubted).or(strongest) else {
+            return sentence;
         };
         let (times, apart) = (number(best / median(other)), self.apart(other).in_short());
         let other = &other.point;
         let elsewhere = format!(" with {}", jobs(other.jobs));
         let elsewhere = when(other.jobs != point.jobs, &elsewhere);
         let other = self.name(other);
-        format!("{words}, {times} times {other}{elsewhere} ({apart})")
+        format!("{sentence}, {times} times {other}{elsewhere} ({apart})")
     }
 
     /// The interface and the method, or the method alone where all points have one interface.
@@ -152,18 +160,18 @@ impl<'a> Contest<'a> {
     }
 
     fn evidence(&self) -> Vec<String> {
-        let mut all = Vec::new();
+        let mut evidence = Vec::new();
         match self.here {
-            Some(here) => all.push(self.against("Next there", here)),
+            Some(here) => evidence.push(self.against("Next there", here)),
             None if self.elsewhere.is_some() => {
-                all.push("No other interface or method has a figure there".to_owned());
+                evidence.push("No other interface or method has a figure there".to_owned());
             }
             None => {}
         }
         let elsewhere = self.elsewhere.into_iter();
-        all.extend(elsewhere.map(|other| self.against("Best of the others", other)));
-        all.extend(self.not_told_from());
-        all
+        evidence.extend(elsewhere.map(|other| self.against("Best of the others", other)));
+        evidence.extend(self.not_told_from());
+        evidence
     }
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
@@ -191,35 +199,39 @@ impl<'a> Contest<'a> {
     }
 
     fn apart(&self, other: &BenchCell) -> Apart {
-        Apart::of(self.first, other, self.measure)
+        Apart::compare(self.first, other, self.measure)
     }
 }
 
-fn figure(cell: &BenchCell, measure: Measure) -> String {
+fn figure(cell: &BenchCell, measure: BenchMeasure) -> String {
     let (scale, unit) = match measure {
-        Measure::Iops => (1e-3, "KIOPS"),
-        Measure::KiopsPerCore => (1.0, "KIOPS/core"),
+        BenchMeasure::Iops => (1e-3, "KIOPS"),
+        BenchMeasure::KiopsPerCore => (1.0, "KIOPS/core"),
     };
-    let of = cell.figure(measure);
-    let text = format!("{} {unit} {}", median(&of, scale), range(&of, scale));
+    let interval = cell.figure(measure);
+    let text = format!(
+        "{} {unit} {}",
+        median(&interval, scale),
+        range(&interval, scale)
+    );
     text.trim_end().to_owned()
 }
 
 /// What the fastest point does for a core, where another one does more.
 fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
     let is_other = fastest.kiops_per_core.trials > 0 && most.point != fastest.point;
-    let (point, figure) = (&fastest.point, figure(fastest, Measure::KiopsPerCore));
+    let (point, figure) = (&fastest.point, figure(fastest, BenchMeasure::KiopsPerCore));
     is_other.then(|| format!("{}, first in IOPS, has {figure}", name_with_jobs(point)))
 }
 
 /// Where the curve over the jobs bends and falls, behind the sentence.
 fn shape(result: &BenchResult, first: &BenchCell) -> String {
-    let of = |curve: &&Curve| {
+    let has_first_point = |curve: &&ThroughputCurve| {
         let mut point = curve.first.clone();
         point.jobs = first.point.jobs;
         point == first.point
     };
-    let Some(curve) = result.scaling.iter().find(of) else {
+    let Some(curve) = result.scaling.iter().find(has_first_point) else {
         return String::new();
     };
     let at = |n: Option<u32>, what: &str| match n {

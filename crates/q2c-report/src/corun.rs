@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::when;
 use crate::place;
 use crate::quantity::{median, number, range};
-use crate::said::{Said, Table};
+use crate::said::{ReportSentence, ReportTable};
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 
 impl Reported for CalibrateResult {
@@ -18,27 +18,27 @@ impl Reported for CalibrateResult {
         );
         let polling = self.speeds.compute_beside_polling;
         let compute = self.speeds.compute_beside_compute;
-        let words = format!(
+        let sentence = format!(
             "computing tasks run at {} % of their speed beside one, at {} % beside another computing task: {} % less run time",
             number(100.0 * polling),
             number(100.0 * compute),
             number(100.0 * (1.0 - compute / polling))
         );
-        let answer = Said::plain("a polling neighbour", words);
+        let answer = ReportSentence::plain("a polling neighbour", sentence);
         Document::new("place calibrate", &self.version, &self.schema)
             .titled("Speed beside a neighbour", about)
             .run(self.seed, self.started_unix_s)
             .section(Section::new("").table(place::speeds(&self.speeds)))
             .section(Section::new("Pairs").table(pairs(self)))
-            .section(Section::new("What it means").told([answer]))
+            .section(Section::new("What it means").notes([answer]))
             .warnings(&self.warnings)
             .targets(&self.target)
             .machine(&self.machine)
     }
 }
 
-pub(crate) fn work(of: Work) -> &'static str {
-    match of {
+pub(crate) fn work(work: Work) -> &'static str {
+    match work {
         Work::Integer => "integer",
         Work::Branchy => "branchy",
         Work::Float => "floating point",
@@ -50,7 +50,7 @@ pub(crate) fn work(of: Work) -> &'static str {
     }
 }
 
-fn pairs(result: &CalibrateResult) -> Table {
+fn pairs(result: &CalibrateResult) -> ReportTable {
     let row = |pair: &Pair| {
         let neighbour = pair.neighbour.map_or("nothing", work);
         [
@@ -62,5 +62,5 @@ fn pairs(result: &CalibrateResult) -> Table {
     };
     let heads = "task | beside | speed\n% of alone | [min, max]";
     let legend = "Median of the trials, each against the trial alone of the same round. On the same CPU two tasks share its time and not the pipeline.";
-    Table::headed(heads, result.pairs.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.pairs.iter().map(row)).legend(legend)
 }

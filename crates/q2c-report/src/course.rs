@@ -2,13 +2,13 @@
 
 use crate::phrase::{counted, listed, some_listed};
 use q2c_policy::Method;
-use q2c_result::lead::{Change, Leader};
+use q2c_result::lead::{LeadChange, Leader};
 
 /// The course of a recommendation: `interrupt is recommended up to 4 jobs, poll from 8; not settled
 /// at 6 (poll)`. One that is not settled is named all the same. `method` names a method.
 pub(crate) fn course(
     leaders: &[Leader],
-    changes: &[Change],
+    changes: &[LeadChange],
     method: impl Fn(&Method) -> String,
 ) -> String {
     let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
@@ -18,7 +18,7 @@ pub(crate) fn course(
             format!("{} is recommended up to {last}", method(&change.from))
         }
         ([], None) => {
-            let at = |of: &Leader| format!("{} at {}", method(&of.method), of.jobs);
+            let at = |leader: &Leader| format!("{} at {}", method(&leader.method), leader.jobs);
             return format!(
                 "no recommendation is settled: {}",
                 listed(leaders.iter().map(at))
@@ -111,18 +111,18 @@ mod tests {
             let at = |jobs: u32| {
                 leaders
                     .iter()
-                    .find(|of| of.jobs == jobs)
+                    .find(|leader| leader.jobs == jobs)
                     .unwrap()
                     .method
                     .clone()
             };
-            let change = |&(last, first): &(u32, u32)| Change {
+            let change = |&(last, first): &(u32, u32)| LeadChange {
                 last,
                 first,
                 from: at(last),
                 to: at(first),
             };
-            let changes: Vec<Change> = changes.iter().map(change).collect();
+            let changes: Vec<LeadChange> = changes.iter().map(change).collect();
             assert_eq!(course(&leaders, &changes, ToString::to_string), wanted);
         }
     }

@@ -1,34 +1,37 @@
 //! The report of `q2c diff`.
 
-use crate::document::{Answer, Document, Reported, Section};
+use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{counted, listed, some_listed};
 use crate::quantity::{self, duration, number, or_nothing, percent};
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
+use q2c_model::stats::Interval;
 use q2c_result::diff::{
     BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, JudgedLimit,
 };
 use q2c_result::figures::FigureUnit;
-use q2c_stats::Interval;
 
 const FACTS: usize = 20;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
-        let is_worse = self.figures.iter().any(|of| of.says == DiffSays::Worse);
-        let answer = Answer {
+        let is_worse = self
+            .figures
+            .iter()
+            .any(|figure| figure.says == DiffSays::Worse);
+        let answer = DocumentAnswer {
             weight: Weight::sure(!is_worse),
             caveats: warnings(self),
-            ..Answer::new(verdict(self))
+            ..DocumentAnswer::new(verdict(self))
         };
-        let (told, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
-            self.figures.iter().partition(|of| tells(of));
-        let limits = self.limits.iter().flat_map(|of| {
-            let weight = if of.broken.is_empty() {
+        let (changed, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
+            self.figures.iter().partition(|figure| tells(figure));
+        let limits = self.limits.iter().flat_map(|limit| {
+            let weight = if limit.broken.is_empty() {
                 Weight::Good
             } else {
                 Weight::Bad
             };
-            Said::each(weight, "limit", limit_lines(of))
+            ReportSentence::each(weight, "limit", limit_lines(limit))
         });
         let simulated = match (self.a.simulated, self.b.simulated) {
             (true, false) => Some("A was simulated, B was measured on a real machine."),
@@ -42,80 +45,95 @@ impl Reported for DiffResult {
         .titled(self.b.path.clone(), format!("set against {}", self.a.path))
         .answers([answer])
         .notices(limits)
-        .section(figures("Figures that changed", &told))
-        .section(Section::new("What differs around them").told(around(self)))
+        .section(figures("Figures that changed", &changed))
+        .section(Section::new("What differs around them").notes(around(self)))
         .section(figures("Figures that tell no change", &rest).folded())
     }
 }
 
-fn figures(title: &str, of: &[&ComparedFigure]) -> Section<'static> {
-    let row = |of: &&ComparedFigure| {
+fn figures(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
+    let row = |figure: &&ComparedFigure| {
         [
-            format!("{}: {}", of.of, of.figure),
-            value(&of.a, of.unit),
-            value(&of.b, of.unit),
-            or_nothing(of.ratio.map(number)),
-            of.interval.map(in_brackets).unwrap_or_default(),
-            says(of.says).0.to_owned(),
+            format!("{}: {}", figure.of, figure.figure),
+            value(&figure.a, figure.unit),
+            value(&figure.b, figure.unit),
+            or_nothing(figure.ratio.map(number)),
+            figure.interval.map(in_brackets).unwrap_or_default(),
+            says(figure.says).0.to_owned(),
         ]
     };
     let heads = "figure | A | B | B / A | [least, most] | says";
     let legend = "Medians over trials. [least, most]: the ratios of the trials that lie furthest apart. \
          Alike: they leave no change open, or it is at most 1 %. One value: no trials show how far it scatters.";
-    let table = Table::headed(heads, of.iter().map(row)).legend(legend);
-    Section::new(title).marked(table, of.iter().map(|of| says(of.says).1))
+    let table = ReportTable::headed(heads, compared.iter().map(row)).legend(legend);
+    Section::new(title).marked(table, compared.iter().map(|figure| says(figure.says).1))
 }
 
-fn around(result: &DiffResult) -> Vec<Said> {
+fn around(result: &DiffResult) -> Vec<ReportSentence> {
     let mut said = vec![
-        Said::plain("A", side(&result.a)),
-        Said::plain("B", side(&result.b)),
+        ReportSentence::plain("A", side(&result.a)),
+        ReportSentence::plain("B", side(&result.b)),
     ];
     let facts = result.changed.iter().take(FACTS).map(changed);
     let more = result.changed.len().saturating_sub(FACTS);
     let more = (more > 0).then(|| format!("{more} more facts, in --json"));
-    said.extend(Said::each(Weight::Plain, "changed", facts.chain(more)));
+    said.extend(ReportSentence::each(
+        Weight::Plain,
+        "changed",
+        facts.chain(more),
+    ));
     for (what, in_a) in [("only in A", true), ("only in B", false)] {
         let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
         let names = some_listed(names.map(|one| &one.of));
-        said.extend(names.map(|names| Said::caution(what, names)));
+        said.extend(names.map(|names| ReportSentence::caution(what, names)));
     }
     said
 }
 
 fn verdict(result: &DiffResult) -> String {
-    let count = |says: DiffSays| result.figures.iter().filter(|of| of.says == says).count();
+    let count = |says: DiffSays| {
+        result
+            .figures
+            .iter()
+            .filter(|figure| figure.says == says)
+            .count()
+    };
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
-    let all = result.figures.len();
+    let total = result.figures.len();
     let most = |says| most(result, says);
     match (worse, better) {
-        (0, 0) if count(DiffSays::Single) == all && all > 0 => {
+        (0, 0) if count(DiffSays::Single) == total && total > 0 => {
             "Single values, which tell nothing apart".to_owned()
         }
-        (0, 0) => format!("No figure of {all} is better or worse"),
+        (0, 0) => format!("No figure of {total} is better or worse"),
         (0, _) => format!(
-            "B is better in {better} of {all} figures. Most: {}",
+            "B is better in {better} of {total} figures. Most: {}",
             most(DiffSays::Better)
         ),
         (_, 0) => format!(
-            "B is worse in {worse} of {all} figures. Most: {}",
+            "B is worse in {worse} of {total} figures. Most: {}",
             most(DiffSays::Worse)
         ),
         _ => format!(
-            "B is worse in {worse} of {all} figures, better in {better}. Worst: {}",
+            "B is worse in {worse} of {total} figures, better in {better}. Worst: {}",
             most(DiffSays::Worse)
         ),
     }
 }
 
 fn most(result: &DiffResult, says: DiffSays) -> String {
-    let change = |of: &&ComparedFigure| of.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    let of = result.figures.iter().filter(|of| of.says == says);
-    let of = of.max_by(|a, b| change(a).total_cmp(&change(b))).map(|of| {
-        let ratio = or_nothing(of.ratio.map(|ratio| with_interval(ratio, of.interval)));
-        format!("{} of {} is {ratio} times A's", of.figure, of.of)
+    let change = |figure: &&ComparedFigure| figure.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let matching = result.figures.iter().filter(|figure| figure.says == says);
+    let largest = matching.max_by(|a, b| change(a).total_cmp(&change(b)));
+    let sentence = largest.map(|figure| {
+        let ratio = or_nothing(
+            figure
+                .ratio
+                .map(|ratio| with_interval(ratio, figure.interval)),
+        );
+        format!("{} of {} is {ratio} times A's", figure.figure, figure.of)
     });
-    of.unwrap_or_default()
+    sentence.unwrap_or_default()
 }
 
 fn with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
@@ -127,8 +145,8 @@ fn in_brackets((low, high): (f64, f64)) -> String {
     format!("[{}, {}]", number(low), number(high))
 }
 
-fn value(of: &Interval, unit: FigureUnit) -> String {
-    let value = of.median;
+fn value(interval: &Interval, unit: FigureUnit) -> String {
+    let value = interval.median;
     match unit {
         FigureUnit::PerSecond => quantity::iops(value),
         FigureUnit::ThousandPerSecond | FigureUnit::Number => number(value),
@@ -153,26 +171,26 @@ fn says(says: DiffSays) -> (&'static str, Weight) {
 }
 
 /// Whether a figure tells a change, or a difference of single values above 1 %.
-fn tells(of: &ComparedFigure) -> bool {
-    match of.says {
+fn tells(figure: &ComparedFigure) -> bool {
+    match figure.says {
         DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,
-        DiffSays::Single => of.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
+        DiffSays::Single => figure.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > 0.01),
         DiffSays::Alike | DiffSays::Unknown => false,
     }
 }
 
 fn side(side: &DiffSide) -> String {
-    let mut words = format!("{}, q2c {}", side.path, side.version);
+    let mut description = format!("{}, q2c {}", side.path, side.version);
     if let Some(at) = side.started_unix_s {
-        words += &format!(", {}", crate::html::started(at));
+        description += &format!(", {}", crate::html::started(at));
     }
     if side.simulated {
-        words += ", simulated";
+        description += ", simulated";
     }
     if !side.complete {
-        words += ", stopped early";
+        description += ", stopped early";
     }
-    words
+    description
 }
 
 fn changed(fact: &ChangedFact) -> String {
@@ -188,37 +206,40 @@ pub fn limit(limit: &JudgedLimit) -> String {
 
 /// The limit, then a line for each figure that breaks it.
 fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
-    let (asked, all) = (&limit.asked, limit.figures);
+    let (asked, total) = (&limit.asked, limit.figures);
     if limit.broken.is_empty() {
-        return vec![format!("{asked}: kept by {}", counted(all, "figure"))];
+        return vec![format!("{asked}: kept by {}", counted(total, "figure"))];
     }
     if let [one] = &limit.broken[..] {
         return vec![format!("{asked}: broken by {}", broken(one))];
     }
     let count = limit.broken.len();
-    let first = format!("{asked}: broken by {count} of {}", counted(all, "figure"));
-    let each = limit.broken.iter().map(broken);
-    std::iter::once(first).chain(each).collect()
+    let first = format!("{asked}: broken by {count} of {}", counted(total, "figure"));
+    std::iter::once(first)
+        .chain(limit.broken.iter().map(broken))
+        .collect()
 }
 
-fn broken(of: &BrokenFigure) -> String {
-    let mut told = value(&of.value, of.unit);
-    if let Some(change) = &of.change {
+fn broken(figure: &BrokenFigure) -> String {
+    let mut text = value(&figure.value, figure.unit);
+    if let Some(change) = &figure.change {
         let times = with_interval(change.ratio, change.interval);
-        told += &format!(", {times} times {}", value(&change.baseline, of.unit));
-    } else if of.value.trials > 1 {
-        let [min, max] =
-            [of.value.min, of.value.max].map(|at| value(&Interval::of(&[at]), of.unit));
-        told += &format!(" [{min}, {max}]");
+        text += &format!(", {times} times {}", value(&change.baseline, figure.unit));
+    } else if figure.value.trials > 1 {
+        let [min, max] = [figure.value.min, figure.value.max]
+            .map(|at| value(&Interval::from_samples(&[at]), figure.unit));
+        text += &format!(" [{min}, {max}]");
     }
-    format!("{} ({told})", of.of)
+    format!("{} ({text})", figure.of)
 }
 
 fn warnings(result: &DiffResult) -> Vec<String> {
     let others = result.warnings.iter();
     let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
     let sides = [("A", &result.a), ("B", &result.b)];
-    let sides = sides.into_iter().filter(|(_, of)| !of.warnings.is_empty());
+    let sides = sides
+        .into_iter()
+        .filter(|(_, side)| !side.warnings.is_empty());
     let sides = sides.map(|(name, side)| {
         let ids = listed(side.warnings.iter().map(|it| &it.id));
         format!("{name} warns of {ids}")

@@ -15,7 +15,7 @@ pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
 use crate::plot::Plot;
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use crate::terminal::Screen;
 use crate::{label, sim_machine};
 use q2c_model::Fault;
@@ -49,17 +49,17 @@ pub struct Document<'a> {
     /// The simulated machine in words; `None` for a real one.
     pub(crate) simulated: Option<String>,
     /// The sentence on the missing part of a run that was stopped early.
-    pub(crate) unfinished: Option<Said>,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) unfinished: Option<ReportSentence>,
+    pub(crate) answers: Vec<DocumentAnswer>,
     /// Sentences that stand between the answers and the sections.
-    pub(crate) notices: Vec<Said>,
+    pub(crate) notices: Vec<ReportSentence>,
     pub(crate) sections: Vec<Section<'a>>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) facts: Vec<Facts>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct DocumentAnswer {
     /// The part of the result that it answers for, such as a block size; may be empty.
     pub of: String,
     pub headline: String,
@@ -70,21 +70,21 @@ pub(crate) struct Answer {
     pub to_do: Vec<String>,
 }
 
-impl Answer {
-    pub fn new(headline: impl Into<String>) -> Self {
-        Answer::from(Said::plain("", headline))
+impl DocumentAnswer {
+    pub(crate) fn new(headline: impl Into<String>) -> Self {
+        DocumentAnswer::from(ReportSentence::plain("", headline))
     }
 
-    pub fn said(self) -> impl Iterator<Item = Said> {
-        let own = Said::new(self.weight, &self.of, self.headline);
-        let caveats = Said::each(Weight::Caution, "caveat", self.caveats);
-        std::iter::once(own).chain(caveats)
+    pub(crate) fn said(self) -> impl Iterator<Item = ReportSentence> {
+        let headline = ReportSentence::new(self.weight, &self.of, self.headline);
+        let caveats = ReportSentence::each(Weight::Caution, "caveat", self.caveats);
+        std::iter::once(headline).chain(caveats)
     }
 }
 
-impl From<Said> for Answer {
-    fn from(said: Said) -> Self {
-        Answer {
+impl From<ReportSentence> for DocumentAnswer {
+    fn from(said: ReportSentence) -> Self {
+        DocumentAnswer {
             of: said.what,
             headline: said.words,
             weight: said.weight,
@@ -95,10 +95,10 @@ impl From<Said> for Answer {
     }
 }
 
-pub(crate) enum Part<'a> {
-    Told(Vec<Said>),
+pub(crate) enum DocumentPart<'a> {
+    Told(Vec<ReportSentence>),
     /// A table, and how much each of its rows matters; none for rows that are alike.
-    Table(Table, Vec<Weight>),
+    Table(ReportTable, Vec<Weight>),
     Plots(Plots<'a>),
     /// How to read what stands above.
     Remark(String),
@@ -113,7 +113,7 @@ pub(crate) struct Plots<'a> {
 }
 
 impl Plots<'_> {
-    pub fn get(&self) -> &[Plot] {
+    pub(crate) fn get(&self) -> &[Plot] {
         self.made.get_or_init(&self.make)
     }
 }
@@ -121,50 +121,58 @@ impl Plots<'_> {
 #[derive(Default)]
 pub(crate) struct Section<'a> {
     pub title: String,
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<DocumentPart<'a>>,
     /// Whether a reader has to ask for the section: a page has it folded, and a terminal shows it
     /// with `-v`.
     pub folded: bool,
 }
 
 impl<'a> Section<'a> {
-    pub fn new(title: impl Into<String>) -> Self {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
         Section {
             title: title.into(),
             ..Section::default()
         }
     }
 
-    pub fn table(self, table: Table) -> Self {
+    pub(crate) fn table(self, table: ReportTable) -> Self {
         self.marked(table, [])
     }
 
     /// A table whose rows differ in weight.
-    pub fn marked(mut self, table: Table, weights: impl IntoIterator<Item = Weight>) -> Self {
+    pub(crate) fn marked(
+        mut self,
+        table: ReportTable,
+        weights: impl IntoIterator<Item = Weight>,
+    ) -> Self {
         if !table.rows.is_empty() {
             let weights = weights.into_iter().collect();
-            self.parts.push(Part::Table(table, weights));
+            self.parts.push(DocumentPart::Table(table, weights));
         }
         self
     }
 
-    pub fn told(self, said: impl IntoIterator<Item = Said>) -> Self {
-        self.with(said, Part::Told)
+    pub(crate) fn notes(self, said: impl IntoIterator<Item = ReportSentence>) -> Self {
+        self.with(said, DocumentPart::Told)
     }
 
-    pub fn plots(mut self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
-        self.parts.push(Part::Plots(Plots {
+    pub(crate) fn plots(mut self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
+        self.parts.push(DocumentPart::Plots(Plots {
             make: Box::new(make),
             made: OnceCell::new(),
         }));
         self
     }
 
-    pub fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
-        self.with(lines, Part::Lines)
+    pub(crate) fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.with(lines, DocumentPart::Lines)
     }
 
-    fn with<T>(mut self, items: impl IntoIterator<Item = T>, part: fn(Vec<T>) -> Part<'a>) -> Self {
+    fn with<T>(
+        mut self,
+        items: impl IntoIterator<Item = T>,
+        part: fn(Vec<T>) -> DocumentPart<'a>,
+    ) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         if !items.is_empty() {
             self.parts.push(part(items));
@@ -172,30 +180,30 @@ impl<'a> Section<'a> {
         self
     }
 
-    pub fn remark(mut self, words: impl Into<String>) -> Self {
-        let words = words.into();
-        if !words.is_empty() {
-            self.parts.push(Part::Remark(words));
+    pub(crate) fn remark(mut self, words: impl Into<String>) -> Self {
+        let remark = words.into();
+        if !remark.is_empty() {
+            self.parts.push(DocumentPart::Remark(remark));
         }
         self
     }
 
-    pub fn folded(mut self) -> Self {
+    pub(crate) fn folded(mut self) -> Self {
         self.folded = true;
         self
     }
 
     /// Whether a page has something to show of it.
-    pub fn has_content(&self) -> bool {
+    pub(crate) fn has_content(&self) -> bool {
         self.parts.iter().any(|part| match part {
-            Part::Plots(plots) => !plots.get().is_empty(),
+            DocumentPart::Plots(plots) => !plots.get().is_empty(),
             _ => true,
         })
     }
 
     /// Whether a terminal has something to show of it.
-    pub fn has_text(&self) -> bool {
-        let is_text = |part: &Part<'_>| !matches!(part, Part::Plots(_));
+    pub(crate) fn has_text(&self) -> bool {
+        let is_text = |part: &DocumentPart<'_>| !matches!(part, DocumentPart::Plots(_));
         self.parts.iter().any(is_text)
     }
 }
@@ -236,22 +244,25 @@ impl<'a> Document<'a> {
 
     /// Says first that the run was stopped early, where it was.
     pub(crate) fn complete(self, is_complete: bool) -> Self {
-        let words = "the run was stopped early; what is shown is valid, the rest is missing";
-        self.missing((!is_complete).then(|| words.to_owned()))
+        let message = "the run was stopped early; what is shown is valid, the rest is missing";
+        self.missing((!is_complete).then(|| message.to_owned()))
     }
 
     /// Says first what is missing, where something is.
     pub(crate) fn missing(mut self, words: Option<String>) -> Self {
-        self.unfinished = words.map(|words| Said::bad("incomplete", words));
+        self.unfinished = words.map(|words| ReportSentence::bad("incomplete", words));
         self
     }
 
-    pub(crate) fn answers(mut self, answers: impl IntoIterator<Item: Into<Answer>>) -> Self {
+    pub(crate) fn answers(
+        mut self,
+        answers: impl IntoIterator<Item: Into<DocumentAnswer>>,
+    ) -> Self {
         self.answers.extend(answers.into_iter().map(Into::into));
         self
     }
 
-    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = Said>) -> Self {
+    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = ReportSentence>) -> Self {
         self.notices.extend(said);
         self
     }

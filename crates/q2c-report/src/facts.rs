@@ -8,7 +8,7 @@ use crate::quantity::{duration, seconds, size};
 use crate::sim_machine::{self, service_times};
 use crate::{cpu_trials, invalid};
 use q2c_result::tune::Calibration;
-use q2c_result::{Check, Device, DoctorReport, Machine, Target, Verdict};
+use q2c_result::{Check, CheckVerdict, Device, DoctorReport, Machine, Target};
 
 pub(crate) struct Fact {
     pub name: String,
@@ -36,7 +36,10 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
         let facts = facts.into_iter();
         return facts.map(|(name, value)| fact(name, value)).collect();
     }
-    let states = m.idle_states.iter().map(|(of, us)| format!("{of} {us} us"));
+    let states = m
+        .idle_states
+        .iter()
+        .map(|(state, us)| format!("{state} {us} us"));
     let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));
     let mut facts = vec![
         fact("Kernel", &m.kernel),
@@ -131,15 +134,15 @@ fn seen<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
 pub(crate) fn checks(report: &DoctorReport) -> Vec<Fact> {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
     checks.sort_by_key(|check| match check.verdict {
-        Verdict::Invalidates => 0,
-        Verdict::Warn => 1,
-        Verdict::Unknown => 2,
-        Verdict::Pass => 3,
+        CheckVerdict::Invalidates => 0,
+        CheckVerdict::Warn => 1,
+        CheckVerdict::Unknown => 2,
+        CheckVerdict::Pass => 3,
     });
     let fact_of = |check: &Check| {
         let (word, _) = check_verdict(check);
         let mut value = format!("{word}: {}; {}", check.found, check.means);
-        if check.verdict == Verdict::Invalidates && !check.columns.is_empty() {
+        if check.verdict == CheckVerdict::Invalidates && !check.columns.is_empty() {
             value += &format!(". Invalidates {}", invalid::columns(check));
         }
         if let Some(fix) = &check.fix {

@@ -5,7 +5,7 @@ mod watched;
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, distinct, listed, some_listed, when};
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
-use crate::said::{Field, Said, Table, Weight};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
 use crate::{course, invalid};
 use q2c_result::fs::{
     FileSystem, FsCell, FsPoint, FsProgram, FsResult, MadeFs, ProgramCell, ProgramPoint,
@@ -30,22 +30,23 @@ const SLOWER: f64 = 0.9;
 impl Reported for FsResult {
     fn document(&self) -> Document<'_> {
         let names = listed(self.file_systems.iter().map(|made| made.fs.name()));
-        let mut of = Document::new("fs bench", &self.version, &self.schema)
+        let mut document = Document::new("fs bench", &self.version, &self.schema)
             .titled(names, about(self))
             .run(self.seed, self.started_unix_s)
             .complete(self.complete)
             .notices(findings(self));
         for (title, table) in throughput(self) {
-            of = of.section(Section::new(title).table(table));
+            document = document.section(Section::new(title).table(table));
         }
         if let Some(program) = &self.program {
             let (title, table) = program_table(program);
-            of = of.section(Section::new(title).table(table));
+            document = document.section(Section::new(title).table(table));
         }
-        of.section(Section::new("Shared to private").table(ratios(self)))
-            .section(Section::new("Locks").told(locks(self)))
-            .section(Section::new("CPU time").told(profiles(self)))
-            .section(Section::new("File systems").told(file_systems(self)))
+        document
+            .section(Section::new("Shared to private").table(ratios(self)))
+            .section(Section::new("Locks").notes(locks(self)))
+            .section(Section::new("CPU time").notes(profiles(self)))
+            .section(Section::new("File systems").notes(file_systems(self)))
             .warnings(&self.warnings)
             .machine(&self.machine)
     }
@@ -88,56 +89,59 @@ fn grid<R>(
     head: impl Fn(u32) -> String,
     rows: &[R],
     name: impl Fn(&R) -> String,
-    field: impl Fn(&R, u32) -> Option<Field>,
-) -> Table {
-    let row = |of: &R| {
-        let at = |n: &u32| field(of, *n).unwrap_or_else(|| NOTHING.into());
-        let name = std::iter::once(Field::from(name(of)));
+    field: impl Fn(&R, u32) -> Option<ReportField>,
+) -> ReportTable {
+    let row = |item: &R| {
+        let at = |n: &u32| field(item, *n).unwrap_or_else(|| NOTHING.into());
+        let name = std::iter::once(ReportField::from(name(item)));
         name.chain(numbers.iter().map(at)).collect::<Vec<_>>()
     };
     let heads = numbers.iter().map(|n| head(*n));
     let heads = std::iter::once(corner.to_owned()).chain(heads);
-    Table::of(heads, rows.iter().map(row))
+    ReportTable::from_rows(heads, rows.iter().map(row))
 }
 
 /// A table of throughput for each kind of access, with its title: a row for each file system and
 /// level of sharing, a column for each number of jobs.
-fn throughput(result: &FsResult) -> impl Iterator<Item = (String, Table)> {
+fn throughput(result: &FsResult) -> impl Iterator<Item = (String, ReportTable)> {
     let kinds = distinct(result.cells.iter().map(|cell| kind(&cell.point)));
     let jobs = jobs(result);
-    kinds.into_iter().map(move |of| {
-        let own = || result.cells.iter().filter(|cell| kind(&cell.point) == of);
-        let rows = distinct(own().map(|cell| (cell.point.fs, cell.point.sharing)));
+    kinds.into_iter().map(move |access| {
+        let kind_cells = || result.cells.iter().filter(|cell| kind(&cell.point) == access);
+        let rows = distinct(kind_cells().map(|cell| (cell.point.fs, cell.point.sharing)));
         let name = |(fs, sharing): &(FileSystem, Sharing)| format!("{fs} {sharing}");
         let at = |(fs, sharing): &(FileSystem, Sharing), jobs| {
             let point = (*fs, *sharing, jobs);
-            let cell = own().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point);
+            let cell = kind_cells().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point);
             cell.map(field)
         };
         let legend = "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
              averaged over time.";
         let table = grid("file system", &jobs, course::jobs, &rows, name, at).legend(legend);
-        (format!("IOPS, {of}"), table)
+        (format!("IOPS, {access}"), table)
     })
 }
 
-fn field(cell: &FsCell) -> Field {
+fn field(cell: &FsCell) -> ReportField {
     if cell.iops.trials == 0 {
         return without(&cell.failures);
     }
     let in_flight = format!(" · {} in flight", median(&cell.in_flight, 1.0));
     let in_flight = when(cell.in_flight.trials > 0, &in_flight);
-    Field::over(iops(cell.iops.median), range(&cell.iops, 1.0) + in_flight)
+    ReportField::over(iops(cell.iops.median), range(&cell.iops, 1.0) + in_flight)
 }
 
-fn ratios(result: &FsResult) -> Table {
-    let with_jobs = |of: &FsPoint, jobs| FsPoint { jobs, ..of.clone() };
+fn ratios(result: &FsResult) -> ReportTable {
+    let with_jobs = |point: &FsPoint, jobs| FsPoint {
+        jobs,
+        ..point.clone()
+    };
     let rows = distinct(result.ratios.iter().map(|ratio| with_jobs(&ratio.point, 0)));
-    let name = |of: &FsPoint| format!("{} {}, {}", of.fs, of.sharing, kind(of));
-    let at = |of: &FsPoint, jobs| {
-        let point = with_jobs(of, jobs);
-        let own = result.ratios.iter().find(|ratio| ratio.point == point)?;
-        Some(ratio(result, own))
+    let name = |point: &FsPoint| format!("{} {}, {}", point.fs, point.sharing, kind(point));
+    let at = |row: &FsPoint, jobs| {
+        let point = with_jobs(row, jobs);
+        let measured = result.ratios.iter().find(|ratio| ratio.point == point)?;
+        Some(ratio(result, measured))
     };
     let legend = "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
          below it the ratio of the control.";
@@ -161,60 +165,69 @@ fn tried_once(result: &FsResult, point: &FsPoint) -> bool {
     cells.any(|cell| cell.iops.trials < 2)
 }
 
-fn ratio(result: &FsResult, of: &SharedRatio) -> Field {
-    let ratio = of.shared_to_private;
+fn ratio(result: &FsResult, shared_ratio: &SharedRatio) -> ReportField {
+    let ratio = shared_ratio.shared_to_private;
     let interval = format!(" [{:.2}, {:.2}]", ratio.low, ratio.high);
-    let interval = when(!tried_once(result, &of.point), &interval);
-    let control = of.of_control.map(|of| format!("control {:.2}", of.ratio));
+    let interval = when(!tried_once(result, &shared_ratio.point), &interval);
+    let control = shared_ratio
+        .of_control
+        .map(|control| format!("control {:.2}", control.ratio));
     let ratio = ratio.ratio;
-    Field::over(format!("{ratio:.2}{interval}"), control.unwrap_or_default())
+    ReportField::over(format!("{ratio:.2}{interval}"), control.unwrap_or_default())
 }
 
-fn program_table(of: &FsProgram) -> (String, Table) {
-    let cpus = of.cells.iter().map(|cell| cell.point.cpus).collect();
-    let rows = distinct(of.cells.iter().map(|cell| cell.point.fs));
+fn program_table(program: &FsProgram) -> (String, ReportTable) {
+    let cpus = program.cells.iter().map(|cell| cell.point.cpus).collect();
+    let rows = distinct(program.cells.iter().map(|cell| cell.point.fs));
     let at = |&fs: &FileSystem, cpus| {
         let point = ProgramPoint { fs, cpus };
-        let cell = of.cells.iter().find(|cell| cell.point == point);
+        let cell = program.cells.iter().find(|cell| cell.point == point);
         cell.map(figure)
     };
-    let head = |n| numbered(of, n);
+    let head = |n| numbered(program, n);
     let name = |fs: &FileSystem| fs.name().to_owned();
     let legend = "Median of the trials; below it the least and the largest one.";
     let table = grid("file system", &cpus, head, &rows, name, at).legend(legend);
-    let title = match &of.command {
-        Some(command) => format!("{} of `{command}`", of.metric),
-        None => format!("{} of the built-in mix", of.metric),
+    let title = match &program.command {
+        Some(command) => format!("{} of `{command}`", program.metric),
+        None => format!("{} of the built-in mix", program.metric),
     };
     (title, table)
 }
 
 /// The CPUs of a program, or the tasks of the built-in mix.
-fn numbered(of: &FsProgram, n: u32) -> String {
-    counted(n, if of.command.is_some() { "CPU" } else { "task" })
+fn numbered(program: &FsProgram, n: u32) -> String {
+    counted(
+        n,
+        if program.command.is_some() {
+            "CPU"
+        } else {
+            "task"
+        },
+    )
 }
 
-fn figure(cell: &ProgramCell) -> Field {
+fn figure(cell: &ProgramCell) -> ReportField {
     if cell.value.trials == 0 {
         return without(&cell.failures);
     }
-    Field::over(number(cell.value.median), range(&cell.value, 1.0))
+    ReportField::over(number(cell.value.median), range(&cell.value, 1.0))
 }
 
 /// The field of a point without a trial that went well.
-fn without(failures: &[String]) -> Field {
+fn without(failures: &[String]) -> ReportField {
     let is_untried = failures.is_empty();
-    Field::from(if is_untried { NOTHING } else { "failed" })
+    ReportField::from(if is_untried { NOTHING } else { "failed" })
 }
 
-fn file_systems(result: &FsResult) -> impl Iterator<Item = Said> {
+fn file_systems(result: &FsResult) -> impl Iterator<Item = ReportSentence> {
     let made = result.file_systems.iter().map(|made: &MadeFs| {
         let loops = match made.loop_direct {
             Some(true) => ", past the page cache of the file below",
             Some(false) => ", through the page cache of the file below",
             None => "",
         };
-        let words = format!(
+        let description = format!(
             "on {} of {}{loops} · {} · mounted {}{}",
             made.device,
             made.size,
@@ -222,25 +235,29 @@ fn file_systems(result: &FsResult) -> impl Iterator<Item = Said> {
             made.options,
             when(result.control == Some(made.fs), " · the control")
         );
-        Said::plain(made.fs.name(), words)
+        ReportSentence::plain(made.fs.name(), description)
     });
     let left_out = result.left_out.iter().map(|left| {
         let what = left.what.as_ref().map(|what| format!(" {what}"));
-        let words = format!("{}{}: {}", left.fs, what.unwrap_or_default(), left.reason);
-        Said::caution("left out", words)
+        let message = format!("{}{}: {}", left.fs, what.unwrap_or_default(), left.reason);
+        ReportSentence::caution("left out", message)
     });
     made.chain(left_out)
 }
 
 /// What disturbed the trials; where jobs on one file were served one at a time while jobs with
 /// files of their own were not; and the trials that failed.
-fn findings(result: &FsResult) -> Vec<Said> {
+fn findings(result: &FsResult) -> Vec<ReportSentence> {
     let caveats = invalid::caveats(&result.warnings);
-    let mut said: Vec<Said> = Said::each(Weight::Caution, "caveat", caveats).collect();
+    let mut said: Vec<ReportSentence> =
+        ReportSentence::each(Weight::Caution, "caveat", caveats).collect();
     said.extend(result.cells.iter().filter_map(|cell| serial(result, cell)));
     let failed = |point: String, failures: &[String]| {
-        let why = failures.first()?;
-        Some(Said::bad("failed", format!("{point}: failed to {why}")))
+        let failure = failures.first()?;
+        Some(ReportSentence::bad(
+            "failed",
+            format!("{point}: failed to {failure}"),
+        ))
     };
     said.extend(result.cells.iter().filter_map(|cell| {
         let FsPoint {
@@ -260,7 +277,7 @@ fn findings(result: &FsResult) -> Vec<Said> {
 
 /// Says so where the largest number of jobs was served one at a time on one file, and faster on
 /// files of their own.
-fn serial(result: &FsResult, cell: &FsCell) -> Option<Said> {
+fn serial(result: &FsResult, cell: &FsCell) -> Option<ReportSentence> {
     let most = most_jobs(result);
     if cell.point.jobs != most || most < 2 || cell.point.sharing == Sharing::Private {
         return None;
@@ -276,7 +293,7 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<Said> {
         && cell.in_flight.max <= ALONE
         && alone.in_flight.min >= TOGETHER * cell.in_flight.max;
     is_serial.then(|| {
-        let words = format!(
+        let message = format!(
             "{} {} with {}: {most} jobs have {} requests in flight on one file, and {} on files of their own",
             cell.point.fs,
             kind(&cell.point),
@@ -284,12 +301,12 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<Said> {
             median(&cell.in_flight, 1.0),
             median(&alone.in_flight, 1.0)
         );
-        Said::caution("one at a time", words)
+        ReportSentence::caution("one at a time", message)
     })
 }
 
-fn sharing(of: Sharing) -> &'static str {
-    match of {
+fn sharing(sharing: Sharing) -> &'static str {
+    match sharing {
         Sharing::Private => "files of their own",
         Sharing::Blocks => "blocks of their own",
         Sharing::Same => "the same place",
@@ -300,8 +317,8 @@ fn sharing(of: Sharing) -> &'static str {
 mod tests {
     use super::*;
     use q2c_model::Bytes;
+    use q2c_model::stats::{Interval, Ratio};
     use q2c_result::fs::{Access, Caching, FsJob, SCHEMA};
-    use q2c_stats::{Interval, Ratio};
 
     fn cell(sharing: Sharing, iops: f64, in_flight: f64, trials: u32) -> FsCell {
         let interval = |median: f64| Interval {

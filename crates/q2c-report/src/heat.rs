@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// A grid of throughput: a row for each value of one axis, a column for each of another.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grid {
+pub(crate) struct ThroughputGrid {
     /// What the points have in common.
     pub title: String,
     pub axes: [&'static str; 2],
@@ -26,15 +26,15 @@ pub(crate) struct GridRow {
 }
 
 /// An axis of a grid: its name, and the function that reads its value.
-type Axis = (&'static str, fn(&BenchPoint) -> Option<u32>);
+type ThroughputAxis = (&'static str, fn(&BenchPoint) -> Option<u32>);
 
-const QUEUES: Axis = ("hardware queues", |p| p.hw_queues);
-const JOBS: Axis = ("jobs", |p| Some(p.jobs));
-const REQUESTS: Axis = ("nr_requests", |p| p.nr_requests);
+const QUEUES: ThroughputAxis = ("hardware queues", |p| p.hw_queues);
+const JOBS: ThroughputAxis = ("jobs", |p| Some(p.jobs));
+const REQUESTS: ThroughputAxis = ("nr_requests", |p| p.nr_requests);
 
 /// The grids of a result: hardware queues over jobs, `nr_requests` over hardware queues; none where
 /// an axis has fewer than two values.
-pub(crate) fn grids(result: &BenchResult) -> Vec<Grid> {
+pub(crate) fn grids(result: &BenchResult) -> Vec<ThroughputGrid> {
     let mut grids = grids_over(result, QUEUES, JOBS, |p| BenchPoint {
         jobs: 0,
         hw_queues: None,
@@ -50,14 +50,14 @@ pub(crate) fn grids(result: &BenchResult) -> Vec<Grid> {
 
 fn grids_over(
     result: &BenchResult,
-    rows: Axis,
-    columns: Axis,
+    rows: ThroughputAxis,
+    columns: ThroughputAxis,
     rest: fn(&BenchPoint) -> BenchPoint,
-) -> Vec<Grid> {
+) -> Vec<ThroughputGrid> {
     let measured = || result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let grid = |common: BenchPoint| {
-        let own = measured().filter(|cell| rest(&cell.point) == common);
-        grid(result, &own.collect::<Vec<_>>(), &common, [rows, columns])
+        let cells = measured().filter(|cell| rest(&cell.point) == common);
+        grid(result, &cells.collect::<Vec<_>>(), &common, [rows, columns])
     };
     let seen = distinct(measured().map(|cell| rest(&cell.point)));
     seen.into_iter().filter_map(grid).collect()
@@ -65,16 +65,23 @@ fn grids_over(
 
 fn grid(
     result: &BenchResult,
-    own: &[&BenchCell],
+    cells: &[&BenchCell],
     common: &BenchPoint,
-    [rows, columns]: [Axis; 2],
-) -> Option<Grid> {
-    let values = |axis: Axis| -> BTreeSet<u32> {
-        own.iter().filter_map(|cell| axis.1(&cell.point)).collect()
+    [rows, columns]: [ThroughputAxis; 2],
+) -> Option<ThroughputGrid> {
+    let values = |axis: ThroughputAxis| -> BTreeSet<u32> {
+        cells
+            .iter()
+            .filter_map(|cell| axis.1(&cell.point))
+            .collect()
     };
     let (down, across) = (values(rows), values(columns));
     let row = |&value: &u32| {
-        let mine = || own.iter().filter(|cell| rows.1(&cell.point) == Some(value));
+        let mine = || {
+            cells
+                .iter()
+                .filter(|cell| rows.1(&cell.point) == Some(value))
+        };
         let at = |column: &u32| {
             let cell = mine().find(|cell| columns.1(&cell.point) == Some(*column));
             cell.map(|cell| cell.iops.median / 1e3)
@@ -96,7 +103,7 @@ fn grid(
     };
     let settings = settings(None, common.nr_requests);
     let BenchPoint { bs, rw, depth, .. } = common;
-    (down.len() > 1 && across.len() > 1).then(|| Grid {
+    (down.len() > 1 && across.len() > 1).then(|| ThroughputGrid {
         title: format!("{}, {bs} {rw} depth {depth}{settings}", name(common)),
         axes: [rows.0, columns.0],
         rows: down.iter().map(row).collect(),
@@ -104,16 +111,16 @@ fn grid(
     })
 }
 
-impl Grid {
+impl ThroughputGrid {
     /// The heads of a table: the axis of rows, each column, and the collapse of each row.
-    pub fn head(&self) -> Vec<String> {
+    pub(crate) fn head(&self) -> Vec<String> {
         let corner = format!("{} \\ {}", self.axes[0], self.axes[1]);
         let columns = self.columns.iter().map(u32::to_string);
         self.row(corner, columns, "collapse".to_owned())
     }
 
     /// The rows of a table, in KIOPS; `-` where a point was not measured.
-    pub fn fields(&self) -> Vec<Vec<String>> {
+    pub(crate) fn fields(&self) -> Vec<Vec<String>> {
         let fields = |row: &GridRow| {
             let kiops = row.kiops.iter().map(|kiops| or_nothing(kiops.map(number)));
             let collapse = row.collapse.map_or("none".to_owned(), |n| n.to_string());
@@ -178,7 +185,7 @@ mod tests {
             "{}",
             grids[1].title
         );
-        let kiops = |grid: &Grid| -> Vec<Vec<Option<f64>>> {
+        let kiops = |grid: &ThroughputGrid| -> Vec<Vec<Option<f64>>> {
             grid.rows.iter().map(|row| row.kiops.clone()).collect()
         };
         // With 32 requests: one queue has the cells 3 and 4, two have 7 and none.

@@ -3,19 +3,19 @@
 
 use crate::phrase::{joined, listed, when};
 use crate::quantity::{count, percent};
-use crate::said::{Said, Weight};
-use q2c_result::analyze::{AnalyzeResult, Figure, Inexact, InexactReason};
+use crate::said::{ReportSentence, Weight};
+use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason};
 
 /// A sentence for each reason, which names its figures; none after one pass.
-pub(crate) fn told(result: &AnalyzeResult) -> Vec<String> {
+pub(crate) fn sentences(result: &AnalyzeResult) -> Vec<String> {
     let mut reasons: Vec<InexactReason> = result.inexact.iter().map(|mark| mark.reason).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let of = |reason| {
+    let reason_sentence = |reason| {
         let marks = result.inexact.iter().filter(|mark| mark.reason == reason);
         sentence(reason, &marks.collect::<Vec<_>>())
     };
-    reasons.into_iter().map(of).collect()
+    reasons.into_iter().map(reason_sentence).collect()
 }
 
 fn sentence(reason: InexactReason, marks: &[&Inexact]) -> String {
@@ -23,7 +23,7 @@ fn sentence(reason: InexactReason, marks: &[&Inexact]) -> String {
         1 => ", once".to_owned(),
         joins => format!(", {} times", count(joins)),
     };
-    let (why, times) = match reason {
+    let (explanation, times) = match reason {
         InexactReason::Devices => (
             "not known from parts of different devices (the I/Os around the slowest are those of its part)",
             "",
@@ -40,43 +40,46 @@ fn sentence(reason: InexactReason, marks: &[&Inexact]) -> String {
         InexactReason::Window => ("it has the I/Os of the first part alone", ""),
     };
     let figures = listed(marks.iter().map(|mark| name(mark.figure)));
-    format!("{figures}: {why}{times}")
+    format!("{figures}: {explanation}{times}")
 }
 
-fn name(figure: Figure) -> &'static str {
+fn name(figure: InexactFigure) -> &'static str {
     match figure {
-        Figure::MostInFlight => "most I/Os in flight",
-        Figure::Activity => "active and idle time",
-        Figure::OverLoad => "shares by the number in flight",
-        Figure::Tags => "requests in use",
-        Figure::Seeks => "seeks and Q2Q",
-        Figure::Groups => "groups",
-        Figure::Queues => "hardware queues",
-        Figure::Excerpts => "single I/Os",
+        InexactFigure::MostInFlight => "most I/Os in flight",
+        InexactFigure::Activity => "active and idle time",
+        InexactFigure::OverLoad => "shares by the number in flight",
+        InexactFigure::Tags => "requests in use",
+        InexactFigure::Seeks => "seeks and Q2Q",
+        InexactFigure::Groups => "groups",
+        InexactFigure::Queues => "hardware queues",
+        InexactFigure::Excerpts => "single I/Os",
     }
 }
 
 /// How many I/Os the percentiles lack, and why; `None` where the result does not say.
-pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Said> {
+pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<ReportSentence> {
     let lack = result.not_whole.as_ref()?;
-    let all = count(lack.of);
+    let total = count(lack.of);
     let reasons = lack.reasons.iter().filter(|(_, n)| **n > 0);
     let reasons = reasons.map(|(reason, n)| format!("{} {}", count(*n), in_words(reason)));
-    let warned = result.warnings.iter().any(|of| of.id == "lost-ios");
-    let words = match lack.ios {
-        0 => format!("none of {all} I/Os"),
+    let warned = result
+        .warnings
+        .iter()
+        .any(|warning| warning.id == "lost-ios");
+    let message = match lack.ios {
+        0 => format!("none of {total} I/Os"),
         ios => format!(
-            "{} of {all} I/Os ({}), which no percentile of Q2C has: {}{}",
+            "{} of {total} I/Os ({}), which no percentile of Q2C has: {}{}",
             count(ios),
             percent(lack.share),
             joined(reasons, "; "),
             when(warned, "; the warning lost-ios says what to do")
         ),
     };
-    Some(Said::new(
+    Some(ReportSentence::new(
         Weight::sure(lack.ios == 0),
         "not wholly seen",
-        words,
+        message,
     ))
 }
 
@@ -101,7 +104,7 @@ fn in_words(reason: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn mark(figure: Figure, reason: InexactReason, joins: u64) -> Inexact {
+    fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> Inexact {
         Inexact {
             figure,
             reason,
@@ -112,14 +115,14 @@ mod tests {
     #[test]
     fn each_reason_names_its_figures() {
         let mut result = AnalyzeResult::default();
-        assert!(told(&result).is_empty());
+        assert!(sentences(&result).is_empty());
         result.inexact = vec![
-            mark(Figure::Activity, InexactReason::LongIo, 3),
-            mark(Figure::Groups, InexactReason::Overflow, 1),
-            mark(Figure::OverLoad, InexactReason::LongIo, 2),
+            mark(InexactFigure::Activity, InexactReason::LongIo, 3),
+            mark(InexactFigure::Groups, InexactReason::Overflow, 1),
+            mark(InexactFigure::OverLoad, InexactReason::LongIo, 2),
         ];
         assert_eq!(
-            told(&result),
+            sentences(&result),
             [
                 "active and idle time, shares by the number in flight: I/Os of an earlier part lasted beyond the first I/Os of a later one, 3 times",
                 "groups: there were more of them than are told apart",

@@ -1,16 +1,18 @@
 //! What the doctor's checks invalidate, and what disturbed the trials.
 
 use crate::phrase::listed;
-use crate::said::Said;
-use q2c_result::{Check, DoctorReport, Verdict, Warning};
+use crate::said::ReportSentence;
+use q2c_result::{Check, CheckVerdict, DoctorReport, Warning};
 
 /// The mark behind the head of a column that a check invalidates.
 pub(crate) const MARK: &str = " \u{2020}";
 
 /// The checks that invalidate something, in the doctor's order.
 pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
-    let all = report.checks.iter();
-    all.filter(|check| check.verdict == Verdict::Invalidates)
+    report
+        .checks
+        .iter()
+        .filter(|check| check.verdict == CheckVerdict::Invalidates)
 }
 
 /// Whether a check invalidates the measure of this name.
@@ -30,7 +32,7 @@ pub(crate) fn columns(check: &Check) -> String {
 
 /// A sentence on a check that invalidates something. It does not repeat the check's name: a check
 /// of a method can have the method's name.
-pub(crate) fn said(check: &Check) -> Said {
+pub(crate) fn said(check: &Check) -> ReportSentence {
     let others = check.columns.iter().filter(|column| **column != check.id);
     let others: Vec<&String> = others.collect();
     let what = match (others.len() == check.columns.len(), others.is_empty()) {
@@ -39,15 +41,17 @@ pub(crate) fn said(check: &Check) -> Said {
         (false, false) => format!("not available, nor {}", listed(others)),
     };
     let heading = format!("doctor {}", check.id);
-    Said::bad(&heading, format!("{what}: {}", check.found))
+    ReportSentence::bad(&heading, format!("{what}: {}", check.found))
 }
 
 /// A caveat for each of `warnings` that says that something disturbed the trials. What to do about
 /// it stands with the warning.
 pub(crate) fn caveats<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
-    let disturbing = warnings.into_iter().filter(|of| of.is_of_disturbance());
-    let told = disturbing.map(|of| format!("{}; {} [{}]", of.found, of.means, of.id));
-    told.collect()
+    warnings
+        .into_iter()
+        .filter(|warning| warning.is_of_disturbance())
+        .map(|warning| format!("{}; {} [{}]", warning.found, warning.means, warning.id))
+        .collect()
 }
 
 #[cfg(test)]
@@ -61,7 +65,7 @@ mod tests {
             id: "hybrid-kernel".to_owned(),
             group: "kernel".to_owned(),
             uses: vec![Use::KernelPolling],
-            verdict: Verdict::Invalidates,
+            verdict: CheckVerdict::Invalidates,
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             found: "kernel 6.18".to_owned(),
             means: "it needs Linux 4.10 to 5.18".to_owned(),

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-const KINDS: &[Kind] = &[
+const KINDS: &[ResultKind] = &[
     reported::<tune::TuneResult>(tune::SCHEMA),
     reported::<tune_jobs::TuneJobsResult>(tune_jobs::SCHEMA),
     reported::<bench::BenchResult>(bench::SCHEMA),
@@ -84,10 +84,12 @@ pub enum NotKept {
 fn result_in(text: &str) -> Result<&str, NotKept> {
     /// A line of a live view, whatever its schema.
     #[derive(Deserialize)]
-    struct Line {
+    struct LiveViewLine {
         kind: LineKind,
     }
-    let is = |line: &str, kind| serde_json::from_str::<Line>(line).is_ok_and(|of| of.kind == kind);
+    let is = |line: &str, kind| {
+        serde_json::from_str::<LiveViewLine>(line).is_ok_and(|parsed| parsed.kind == kind)
+    };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next();
     if !first.is_some_and(|first| is(first, LineKind::Interval)) {
@@ -102,13 +104,14 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
 ///
 /// # Errors
 /// The text is no result of this version.
-pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
+pub fn read(text: &str) -> Result<Box<dyn StoredResult>, NotKept> {
     #[derive(Deserialize)]
-    struct Head {
+    #[serde(expecting = "an object with the kind of the result")]
+    struct ResultHead {
         schema: String,
     }
     let text = result_in(text)?;
-    let Head { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
+    let ResultHead { schema } = serde_json::from_str(text).map_err(NotKept::NoResult)?;
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         return Err(NotKept::Schema { found: schema });
     };
@@ -118,8 +121,8 @@ pub fn read(text: &str) -> Result<Box<dyn Kept>, NotKept> {
 
 /// The schemas of this version in words: `a, b or c`.
 fn schemas() -> String {
-    let all: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
-    let (last, rest) = all.split_last().unwrap_or((&"", &[]));
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
+    let (last, rest) = names.split_last().unwrap_or((&"", &[]));
     format!("{} or {last}", rest.join(", "))
 }
 
@@ -145,7 +148,7 @@ impl<T: Reported + Serialize + Send + Sync> Shown for T {
 }
 
 /// A result that was read from a file.
-pub trait Kept: Shown {
+pub trait StoredResult: Shown {
     /// The CSV table.
     ///
     /// # Errors
@@ -158,20 +161,20 @@ trait Readable: Reported + Serialize + DeserializeOwned + Send + Sync + 'static 
 impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Readable for T {}
 
 /// A kind of result: this version's schema, and how a result is read from JSON.
-struct Kind {
+struct ResultKind {
     schema: &'static str,
-    read: fn(&'static str, &str) -> serde_json::Result<Box<dyn Kept>>,
+    read: fn(&'static str, &str) -> serde_json::Result<Box<dyn StoredResult>>,
 }
 
-const fn reported<T: Measures + Readable>(schema: &'static str) -> Kind {
-    Kind {
+const fn reported<T: Measures + Readable>(schema: &'static str) -> ResultKind {
+    ResultKind {
         schema,
         read: |schema, text| read_as::<T>(schema, Some(T::figures), text),
     }
 }
 
-const fn shown<T: Readable>(schema: &'static str) -> Kind {
-    Kind {
+const fn shown<T: Readable>(schema: &'static str) -> ResultKind {
+    ResultKind {
         schema,
         read: |schema, text| read_as::<T>(schema, None, text),
     }
@@ -181,7 +184,7 @@ fn read_as<T: Readable>(
     schema: &'static str,
     figures: Option<fn(&T) -> FigureTable>,
     text: &str,
-) -> serde_json::Result<Box<dyn Kept>> {
+) -> serde_json::Result<Box<dyn StoredResult>> {
     let result: T = serde_json::from_str(text)?;
     if let Some(what) = result.points_nowhere() {
         return Err(serde::de::Error::custom(what));
@@ -209,14 +212,14 @@ impl<T: Reported> Reported for KeptResult<T> {
     }
 }
 
-impl<T: Reported + Serialize + Send + Sync> Kept for KeptResult<T> {
+impl<T: Reported + Serialize + Send + Sync> StoredResult for KeptResult<T> {
     fn csv(&self) -> Result<String, Fault> {
         let Some(figures) = self.figures else {
-            let why = format!(
+            let message = format!(
                 "draw CSV: a result of {} has no table of figures; a page, Markdown and JSON show it",
                 self.schema
             );
-            return Err(Fault::new(Exit::Usage, why));
+            return Err(Fault::new(Exit::Usage, message));
         };
         csv(&figures(&self.result)).or_exit(Exit::Internal)
     }

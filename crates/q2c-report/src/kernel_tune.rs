@@ -5,11 +5,11 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, when};
 use crate::plots;
 use crate::quantity::{bare, count, iops, median, number, or_nothing, range, seconds, trials};
-use crate::said::{Field, Said, Table, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, row};
+use q2c_model::stats::Interval;
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::{KernelMethod, KernelPoint, KernelTuneResult};
 use q2c_result::tune::Verdict;
-use q2c_stats::Interval;
 
 impl Reported for KernelTuneResult {
     fn document(&self) -> Document<'_> {
@@ -22,7 +22,7 @@ impl Reported for KernelTuneResult {
                     .table(methods(self))
                     .plots(|| plots::kernel_tune::plots(self)),
             )
-            .section(Section::new("How it was found").told(words(self)))
+            .section(Section::new("How it was found").notes(words(self)))
             .section(Section::new("Calibration in the kernel").table(points(self)))
             .warnings(&self.warnings)
             .machine(&self.machine)
@@ -56,23 +56,24 @@ pub(crate) fn name(method: &Method) -> String {
     }
 }
 
-fn methods(result: &KernelTuneResult) -> Table {
+fn methods(result: &KernelTuneResult) -> ReportTable {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
-        let of = |interval, scale| Field::over(median(interval, scale), range(interval, scale));
+        let with_range =
+            |interval, scale| ReportField::over(median(interval, scale), range(interval, scale));
         let known = |text: String| or_nothing(m.method.sleeps().then_some(text));
         let mark = when(m.method == result.recommended, "▸ ");
         row![
-            Field::over(format!("{mark}{}", name(&m.method)), m.role.text()),
-            of(&m.relative.iops, 100.0),
-            of(&m.relative.kiops_per_core, 1.0),
-            Field::over(iops(rates.iops.median), iops(predicted.iops)),
-            Field::over(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
-            Field::over(
+            ReportField::over(format!("{mark}{}", name(&m.method)), m.role.text()),
+            with_range(&m.relative.iops, 100.0),
+            with_range(&m.relative.kiops_per_core, 1.0),
+            ReportField::over(iops(rates.iops.median), iops(predicted.iops)),
+            ReportField::over(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
+            ReportField::over(
                 known(median(&rates.miss_rate, 100.0)),
                 known(number(predicted.miss_rate * 100.0))
             ),
-            Field::over(
+            ReportField::over(
                 known(time(rates.effective_sleep_ns.median)),
                 known(time(predicted.effective_sleep_ns))
             ),
@@ -82,10 +83,10 @@ fn methods(result: &KernelTuneResult) -> Table {
     let heads = "method\npredicted below | IOPS\n% classic | per core\nx classic | IOPS | CPU\n% | miss\n% | effective\nsleep | D2C p99";
     let legend = "Medians over the trials, as the kernel's probe counted them; below them [min, max] of the columns over classic \
          polling, and the predictions of the others. Classic polling is compared with itself.";
-    Table::headed(heads, result.methods.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.methods.iter().map(row)).legend(legend)
 }
 
-fn points(result: &KernelTuneResult) -> Table {
+fn points(result: &KernelTuneResult) -> ReportTable {
     let row = |point: &KernelPoint| {
         // A request that was not missed was complete after the sleep for a reason of its own.
         let late = |ns| or_nothing((point.miss_rate >= 0.5).then(|| time(ns)));
@@ -103,10 +104,10 @@ fn points(result: &KernelTuneResult) -> Table {
         "sleep asked | requests | miss\n% | delay | late\np50 | late\np99 | CPU per\nrequest";
     let legend = "Delay: from the timer's start to the next look, less the sleep asked. Late: from the hand-over to the driver to \
          the completion, less the sleep asked, where most sleeps outlived their request.";
-    Table::headed(heads, result.points.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.points.iter().map(row)).legend(legend)
 }
 
-fn verdict(result: &KernelTuneResult) -> Said {
+fn verdict(result: &KernelTuneResult) -> ReportSentence {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
@@ -120,56 +121,58 @@ fn verdict(result: &KernelTuneResult) -> Said {
     });
     let figures = figures.unwrap_or_default();
     match (result.verdict, &result.recommended) {
-        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => Said::good(
-            "steer",
-            format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
-        ),
-        (Verdict::Rule, _) => Said::good(
+        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => {
+            ReportSentence::good(
+                "steer",
+                format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
+            )
+        }
+        (Verdict::Rule, _) => ReportSentence::good(
             "the kernel's own sleep",
             format!("is best{figures} Run echo 0 >/sys/block/{device}/queue/io_poll_delay"),
         ),
         (Verdict::TradeOff, _) => {
             let floor = number(result.floor * 100.0);
-            let words =
+            let message =
                 format!("no sleep that pays kept {floor} % of its IOPS. --min-iops accepts fewer");
-            Said::caution("classic polling", words)
+            ReportSentence::caution("classic polling", message)
         }
         (Verdict::Limits, _) => {
-            Said::caution("classic polling", "no sleep that pays kept the limits")
+            ReportSentence::caution("classic polling", "no sleep that pays kept the limits")
         }
-        _ => Said::plain(
+        _ => ReportSentence::plain(
             "no room to sleep",
             "no sleep gained 10 % in IOPS per core over classic polling while it left the CPU",
         ),
     }
 }
 
-fn words(result: &KernelTuneResult) -> Vec<Said> {
+fn words(result: &KernelTuneResult) -> Vec<ReportSentence> {
     let [_, p10, p50, p99, _] = result.recorded.latency_ns.map(time);
     let recorded = format!(
         "{} polled requests of {} under classic polling; D2C p10 {p10}, p50 {p50}, p99 {p99}",
         count(result.recorded.ios),
         counted(result.recorded.lanes, "lane")
     );
-    let own = format!(
+    let own_cpu = format!(
         "{} % of one CPU while steering; the probes' own time is part of every method's CPU",
         number(result.own_cpu_pct)
     );
     let mut said = vec![
-        Said::plain("recorded", recorded),
-        Said::plain("simulated", simulated(result)),
+        ReportSentence::plain("recorded", recorded),
+        ReportSentence::plain("simulated", simulated(result)),
     ];
     said.extend(predicted(result));
-    said.push(Said::plain("own CPU", own));
+    said.push(ReportSentence::plain("own CPU", own_cpu));
     if result.lost > 0 {
-        let words = format!(
+        let message = format!(
             "{} completions found no room in the probe's ring; the rule and the recording lack them",
             count(result.lost)
         );
-        said.push(Said::caution("lost", words));
+        said.push(ReportSentence::caution("lost", message));
     }
     if !result.restored.is_empty() {
-        said.push(Said::plain("put back", &result.restored));
+        said.push(ReportSentence::plain("put back", &result.restored));
     }
     said
 }
@@ -187,12 +190,14 @@ fn simulated(result: &KernelTuneResult) -> String {
     format!("{rules} rules that the kernel can follow{left_out}; {best}")
 }
 
-fn predicted(result: &KernelTuneResult) -> Option<Said> {
+fn predicted(result: &KernelTuneResult) -> Option<ReportSentence> {
     let steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(steered)?;
-    let about = |of: &Interval, scale: f64| format!("{} {}", median(of, scale), range(of, scale));
-    let words = format!(
+    let about = |interval: &Interval, scale: f64| {
+        format!("{} {}", median(interval, scale), range(interval, scale))
+    };
+    let sentence = format!(
         "{}; predicted / measured: effective sleep {}, IOPS {}; predicted less measured: miss rate {} points, CPU {} points",
         name(&m.method),
         about(&m.off.effective_sleep_ns, 1.0),
@@ -200,5 +205,5 @@ fn predicted(result: &KernelTuneResult) -> Option<Said> {
         about(&m.off.miss_rate, 100.0),
         about(&m.off.cpu_pct, 1.0),
     );
-    Some(Said::plain("predicted", words))
+    Some(ReportSentence::plain("predicted", sentence))
 }

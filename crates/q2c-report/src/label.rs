@@ -1,13 +1,13 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
-use crate::mode::{self, Kept};
+use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, joined, listed};
 use crate::{late, proof, quantity};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Target;
 use q2c_result::late::LateTime;
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
+use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
 use q2c_result::tune::{Cell, Job, Recommendation, TuneResult};
 use std::fmt::Display;
 
@@ -70,9 +70,12 @@ pub(crate) fn late(result: &TuneResult) -> Vec<(String, Vec<String>)> {
         result
             .cells
             .iter()
-            .filter_map(|of| match of.late.as_ref()? {
+            .filter_map(|tune_cell| match tune_cell.late.as_ref()? {
                 LateTime::Unseen(why) => Some((late::unseen(why), Vec::new())),
-                late => Some((format!("{} {}", of.bs, cell(of)), late::told(late))),
+                late => Some((
+                    format!("{} {}", tune_cell.bs, cell(tune_cell)),
+                    late::sentences(late),
+                )),
             }),
     )
 }
@@ -82,11 +85,18 @@ pub(crate) fn late(result: &TuneResult) -> Vec<(String, Vec<String>)> {
 pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
     let differs = result.cells.iter().filter(|cell| {
         // A stopped run has cells that were not reached; the verdict names them.
-        let reached = cell.effective_mode.was != Mode::of(ModeKind::NotRun);
-        reached && mode::kept(&cell.effective_mode) == Kept::Differs
+        let reached = cell.effective_mode.was != WaitMode::from_kind(ModeKind::NotRun);
+        reached && mode::kept(&cell.effective_mode) == ModeMatch::Differs
     });
-    let told = |of: &Cell| format!("{} {}: {}", of.bs, cell(of), fallback(&of.effective_mode));
-    differs.map(told).collect()
+    let fallback_sentence = |tune_cell: &Cell| {
+        format!(
+            "{} {}: {}",
+            tune_cell.bs,
+            cell(tune_cell),
+            fallback(&tune_cell.effective_mode)
+        )
+    };
+    differs.map(fallback_sentence).collect()
 }
 
 /// What was asked, what ran, and the proof: `asked poll, was interrupt (I/Os 1200)`.
@@ -123,11 +133,11 @@ pub(crate) fn job(result: &TuneResult) -> String {
     text + &format!(", {} of {trial} per cell", trials(result))
 }
 
-/// The think time of a job, between I/Os that are called `of`: ` with 200 us between its I/Os`.
-pub(crate) fn think(job: &Job, of: &str) -> String {
+/// The think time of a job, between I/Os that are called `ios`: ` with 200 us between its I/Os`.
+pub(crate) fn think(job: &Job, ios: &str) -> String {
     let time = |ns| quantity::bare(&quantity::duration(ns));
-    let words = |ns| format!(" with {} between {of}", time(ns));
-    job.think_ns.map(words).unwrap_or_default()
+    let suffix = |ns| format!(" with {} between {ios}", time(ns));
+    job.think_ns.map(suffix).unwrap_or_default()
 }
 
 /// CPUs as the kernel lists them, such as `0-3,8`; `cpus` must be in ascending order.
@@ -166,14 +176,14 @@ mod tests {
 
     #[test]
     fn a_scratch_file_is_named_by_its_size_and_disk() {
-        let mut of = Target {
+        let mut scratch_file = Target {
             path: "runs/scratch-1767225600-42.bin".to_owned(),
             size: Bytes(1 << 30),
             ..Target::default()
         };
-        assert_eq!(target(&of), "scratch file of 1 GiB");
-        of.path = "scratch-mine.bin".to_owned();
-        assert_eq!(target(&of), "scratch-mine.bin");
+        assert_eq!(target(&scratch_file), "scratch file of 1 GiB");
+        scratch_file.path = "scratch-mine.bin".to_owned();
+        assert_eq!(target(&scratch_file), "scratch-mine.bin");
     }
 
     #[test]

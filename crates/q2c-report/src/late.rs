@@ -21,25 +21,25 @@ pub(crate) const PARTS: [&str; 6] = [
 const MAIN: f64 = 0.5;
 
 /// Late time of a cell in sentences, the most important first.
-pub(crate) fn told(late: &LateTime) -> Vec<String> {
+pub(crate) fn sentences(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(why) => vec![unseen(why)],
-        LateTime::Seen(run) => {
-            let all = [
-                Some(numbers(&run.all)),
-                slowest(run),
-                misses(run),
-                unmatched(&run.all),
-                Some(captured(run)),
-            ];
-            all.into_iter().flatten().collect()
-        }
+        LateTime::Seen(run) => [
+            Some(numbers(&run.all)),
+            slowest(run),
+            misses(run),
+            unmatched(&run.all),
+            Some(captured(run)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     }
 }
 
 /// Why there is nothing of a run that the block layer was to be captured beside.
-pub(crate) fn unseen(why: &Unseen) -> String {
-    let why = match why {
+pub(crate) fn unseen(cause: &Unseen) -> String {
+    let reason = match cause {
         Unseen::NoDevice => "no block device stands under the target",
         Unseen::PastBlockLayer => "the I/O does not go through the block layer",
         Unseen::Failed(error) => return format!("none: failed to {error}"),
@@ -54,7 +54,7 @@ pub(crate) fn unseen(why: &Unseen) -> String {
         }
         Unseen::Stopped => "the run was stopped before",
     };
-    format!("none: {why}")
+    format!("none: {reason}")
 }
 
 /// The slowest I/Os, and the part that made most of what they took longer than the mean.
@@ -63,8 +63,8 @@ fn slowest(run: &LateRun) -> Option<String> {
     let mean = run.all.parts?;
     let u2c = parts.u2c_ns();
     let more = u2c - mean.u2c_ns();
-    let each = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
-    let mut shares = PARTS.into_iter().zip(each.map(|part| part / more));
+    let excess = parts.zip(mean).map(|(slow, mean)| slow - mean).in_order();
+    let mut shares = PARTS.into_iter().zip(excess.map(|part| part / more));
     let by = match shares.find(|(_, share)| *share >= MAIN) {
         Some(("oversleep", share)) => format!("by the sleep asked ({})", percent(share)),
         Some((part, share)) => format!("by the {part} ({})", percent(share)),
@@ -77,23 +77,25 @@ fn slowest(run: &LateRun) -> Option<String> {
 }
 
 fn misses(run: &LateRun) -> Option<String> {
-    let (all, told) = (&run.all, run.lateness_of_misses?);
+    let (numbers, lateness) = (&run.all, run.lateness_of_misses?);
     let mut text = format!(
         "{} misses of {} I/Os were late by {} (median {}, p99 {}, at most {})",
-        count(all.misses),
-        count(all.matched),
-        duration(told.mean_ns),
-        duration(told.p50_ns),
-        duration(told.p99_ns),
-        duration(told.max_ns),
+        count(numbers.misses),
+        count(numbers.matched),
+        duration(lateness.mean_ns),
+        duration(lateness.p50_ns),
+        duration(lateness.p99_ns),
+        duration(lateness.max_ns),
     );
-    let mut others = [all.beside_misses, all.beside_others].into_iter().flatten();
-    if others.all(|of| of.requests == 0.0) {
+    let mut others = [numbers.beside_misses, numbers.beside_others]
+        .into_iter()
+        .flatten();
+    if others.all(|device| device.requests == 0.0) {
         return Some(text + ". The device had no other request when they completed");
     }
-    let misses = all.beside_misses.map_or(NOTHING.to_owned(), requests);
+    let misses = numbers.beside_misses.map_or(NOTHING.to_owned(), requests);
     text += &format!(". When they completed, the device had {misses} besides");
-    if let Some(others) = all.beside_others {
+    if let Some(others) = numbers.beside_others {
         text += &format!(", and when the other I/Os did, {}", requests(others));
     }
     Some(text)
@@ -113,8 +115,8 @@ fn captured(run: &LateRun) -> String {
 /// What a capture lacks, in words that follow others; empty where it lacks nothing.
 fn lacks(lost: u64, not_kept: u64) -> String {
     let some = |ios: u64, what: &str, which: &str| {
-        let words = format!("; {what} {} I/O{}{which}", count(ios), when(ios != 1, "s"));
-        when(ios > 0, &words).to_owned()
+        let clause = format!("; {what} {} I/O{}{which}", count(ios), when(ios != 1, "s"));
+        when(ios > 0, &clause).to_owned()
     };
     some(lost, "the capture lost", "")
         + &some(not_kept, "there was no memory for", " of the device")
@@ -127,30 +129,32 @@ fn requests(on_device: OnDevice) -> String {
 }
 
 /// The means of the parts; `no I/O was matched` without any.
-pub(crate) fn numbers(of: &LateNumbers) -> String {
-    let Some(parts) = of.parts else {
+pub(crate) fn numbers(numbers: &LateNumbers) -> String {
+    let Some(parts) = numbers.parts else {
         return "no I/O was matched with the block layer's requests".to_owned();
     };
     format!("U2C {} = {}", duration(parts.u2c_ns()), sum(&parts))
 }
 
 fn sum(parts: &U2cParts<f64>) -> String {
-    let each = PARTS.iter().zip(parts.in_order());
     joined(
-        each.map(|(name, ns)| format!("{name} {}", duration(ns))),
+        PARTS
+            .iter()
+            .zip(parts.in_order())
+            .map(|(name, ns)| format!("{name} {}", duration(ns))),
         " + ",
     )
 }
 
 /// I/Os that were not matched, by reason; `None` when all were.
-pub(crate) fn unmatched(of: &LateNumbers) -> Option<String> {
+pub(crate) fn unmatched(numbers: &LateNumbers) -> Option<String> {
     let Unmatched {
         no_request,
         other_bytes,
         no_times,
         out_of_order,
         completed_after_reap,
-    } = of.unmatched;
+    } = numbers.unmatched;
     let reasons = [
         (no_request, "no request of the thread was seen"),
         (other_bytes, "its requests moved other bytes"),
@@ -158,11 +162,11 @@ pub(crate) fn unmatched(of: &LateNumbers) -> Option<String> {
         (out_of_order, "the times are out of order"),
         (completed_after_reap, "completed after the reaping"),
     ];
-    let told = reasons.iter().filter(|(ios, _)| *ios > 0);
-    let told = listed(told.map(|(ios, why)| format!("{} {why}", count(*ios))));
-    let total = of.unmatched.total();
-    let (some, all) = (count(total), count(total + of.matched));
-    (total > 0).then(|| format!("{some} of {all} I/Os are not in these figures: {told}"))
+    let nonzero = reasons.iter().filter(|(ios, _)| *ios > 0);
+    let breakdown = listed(nonzero.map(|(ios, reason)| format!("{} {reason}", count(*ios))));
+    let total = numbers.unmatched.total();
+    let (some, all_ios) = (count(total), count(total + numbers.matched));
+    (total > 0).then(|| format!("{some} of {all_ios} I/Os are not in these figures: {breakdown}"))
 }
 
 pub(crate) fn watched(late: &LateWatch) -> String {
@@ -184,10 +188,10 @@ pub(crate) fn watched(late: &LateWatch) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::late::Lateness;
+    use q2c_result::late::MissLateness;
     use q2c_result::replay::CapturedBy;
 
-    fn parts(of: [f64; 6]) -> U2cParts<f64> {
+    fn parts(values: [f64; 6]) -> U2cParts<f64> {
         let named = [
             "submission",
             "device",
@@ -197,7 +201,7 @@ mod tests {
             "reap",
         ];
         let named = named.map(|name| format!("{name}_ns")).into_iter();
-        let parts = serde_json::Value::from_iter(named.zip(of));
+        let parts = serde_json::Value::from_iter(named.zip(values));
         serde_json::from_value(parts).expect("parts")
     }
 
@@ -228,7 +232,7 @@ mod tests {
                 ios: 9,
                 parts: parts(slowest),
             }),
-            lateness_of_misses: Some(Lateness {
+            lateness_of_misses: Some(MissLateness {
                 mean_ns: 50e3,
                 p50_ns: 40e3,
                 p99_ns: 200e3,
@@ -253,29 +257,33 @@ mod tests {
             ([110e3, 250e3, 0.0, 62e3, 53e3, 25e3], "by no part alone"),
         ] {
             let late = LateTime::Seen(Box::new(run(slowest)));
-            let told = told(&late);
-            assert!(told[1].ends_with(wanted), "{told:?}");
-            assert!(told[1].contains("(mean 500 us"), "{told:?}");
+            let sentences = sentences(&late);
+            assert!(sentences[1].ends_with(wanted), "{sentences:?}");
+            assert!(sentences[1].contains("(mean 500 us"), "{sentences:?}");
         }
     }
 
     #[test]
     fn every_figure_is_told() {
         let late = LateTime::Seen(Box::new(run([10e3, 370e3, 0.0, 62e3, 53e3, 5e3])));
-        let told = told(&late);
+        let sentences = sentences(&late);
         let wanted = "U2C 100 us = submission 10.0 us + device 70.0 us + return 0 ns + oversleep 12.0 us + \
                       wake-up 3.00 us + reap 5.00 us";
-        assert_eq!(told[0], wanted);
-        assert!(told[2].contains("290 misses of 990 I/Os were late by 50.0 us"));
+        assert_eq!(sentences[0], wanted);
+        assert!(sentences[2].contains("290 misses of 990 I/Os were late by 50.0 us"));
         assert!(
-            told[2].contains("0.50 requests (32 KiB) besides, and when the other I/Os did, 2.00")
+            sentences[2]
+                .contains("0.50 requests (32 KiB) besides, and when the other I/Os did, 2.00")
         );
-        assert!(told[3].starts_with("10 of 1\u{202f}000 I/Os"), "{told:?}");
         assert!(
-            told[4].contains("5.00 K IOPS with the capture (bpf"),
-            "{told:?}"
+            sentences[3].starts_with("10 of 1\u{202f}000 I/Os"),
+            "{sentences:?}"
         );
-        let none = super::told(&LateTime::Unseen(Unseen::NoDevice));
+        assert!(
+            sentences[4].contains("5.00 K IOPS with the capture (bpf"),
+            "{sentences:?}"
+        );
+        let none = super::sentences(&LateTime::Unseen(Unseen::NoDevice));
         assert_eq!(none, ["none: no block device stands under the target"]);
     }
 

@@ -5,9 +5,9 @@ mod standing;
 use crate::course::jobs;
 use crate::label::range;
 use crate::phrase::{grouped, joined, listed};
+use q2c_model::stats::CLEAR_TRIALS;
 use q2c_result::bench::BenchResult;
-use q2c_stats::CLEAR_TRIALS;
-use standing::{Comparison, Place, comparisons};
+use standing::{DepthAndJobs, LeadComparison, comparisons};
 use std::collections::BTreeSet;
 
 /// Sentences on who leads at which points, among all interfaces and among the methods of each, in
@@ -15,30 +15,29 @@ use std::collections::BTreeSet;
 /// less than two points has none, because the conclusion says the same.
 pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
     let comparisons = comparisons(result);
-    let told = comparisons.iter().map(|c| (c.measure, &*c.of, words(c)));
-    let mut lines = once(told);
+    let mut lines = once(comparisons.iter().map(|c| (c.measure, &*c.of, words(c))));
     lines.extend(few(&comparisons));
     lines
 }
 
 /// What is said of a comparison: first where someone leads, then where none is told from the next.
-fn words(comparison: &Comparison) -> String {
+fn words(comparison: &LeadComparison) -> String {
     let standings = || comparison.standings.iter();
-    let all: Vec<Place> = standings().map(|one| one.place).collect();
+    let all_places: Vec<DepthAndJobs> = standings().map(|one| one.place).collect();
     let mut groups = grouped(standings().map(|one| (&one.standing, one.place)));
-    groups.sort_by_key(|(of, _)| !of.rivals.is_empty());
-    let group = groups.iter().map(|(of, places)| {
-        let (leader, at) = (&of.leader, points(places, &all));
-        let words = match of.rivals.as_slice() {
+    groups.sort_by_key(|(standing, _)| !standing.rivals.is_empty());
+    let group = groups.iter().map(|(standing, places)| {
+        let (leader, at) = (&standing.leader, points(places, &all_places));
+        let sentence = match standing.rivals.as_slice() {
             [] => format!("{leader} leads {at}"),
             rivals => {
                 let rivals = first_two(rivals);
                 format!("{at}, {leader} has most, not told apart from {rivals}")
             }
         };
-        match of.missing.as_slice() {
-            [] => words,
-            missing => format!("{words} (not compared there: {})", listed(missing)),
+        match standing.missing.as_slice() {
+            [] => sentence,
+            missing => format!("{sentence} (not compared there: {})", listed(missing)),
         }
     });
     joined(group, "; ")
@@ -56,15 +55,15 @@ fn first_two(names: &[String]) -> String {
 
 /// `at every point`, or `at 1-4 jobs x depth 1 and 2 jobs x depth 8`. A run of numbers of jobs has
 /// every number in it that was compared.
-fn points(places: &[Place], all: &[Place]) -> String {
+fn points(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
     if places.len() == all.len() && all.len() > 1 {
         return "at every point".to_owned();
     }
     let depths: BTreeSet<u16> = places.iter().map(|place| place.0).collect();
     let at = |depth: u16| {
-        let here: Vec<Place> = all.iter().filter(|p| p.0 == depth).copied().collect();
+        let here: Vec<DepthAndJobs> = all.iter().filter(|p| p.0 == depth).copied().collect();
         let runs = here.split(|place| !places.contains(place));
-        let runs: Vec<&[Place]> = runs.filter(|run| !run.is_empty()).collect();
+        let runs: Vec<&[DepthAndJobs]> = runs.filter(|run| !run.is_empty()).collect();
         match runs.as_slice() {
             [[(_, only)]] => format!("{} x depth {depth}", jobs(*only)),
             runs => {
@@ -78,18 +77,21 @@ fn points(places: &[Place], all: &[Place]) -> String {
 
 /// Comparisons that share their words are put together: first the measures of one, then those of
 /// the same measures. The order is that of the first of each.
-fn once<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
-    let all = all.into_iter().map(|(by, of, words)| ((of, words), by));
-    let measured = grouped(all).into_iter();
-    let by_words = grouped(measured.map(|((of, words), measures)| ((measures, words), of)));
-    let line = |((measures, words), of)| {
-        let [measures, of]: [String; 2] = [measures, of].map(|all: Vec<&str>| joined(all, " and "));
-        format!("{measures}, {of}: {words}")
+fn once<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
+    let by_scope = rows
+        .into_iter()
+        .map(|(by, scope, words)| ((scope, words), by));
+    let measured = grouped(by_scope).into_iter();
+    let by_words = grouped(measured.map(|((scope, words), measures)| ((measures, words), scope)));
+    let line = |((measures, words), scopes)| {
+        let [measures, scopes]: [String; 2] =
+            [measures, scopes].map(|names: Vec<&str>| joined(names, " and "));
+        format!("{measures}, {scopes}: {words}")
     };
     by_words.into_iter().map(line).collect()
 }
 
-fn few(comparisons: &[Comparison]) -> Option<String> {
+fn few(comparisons: &[LeadComparison]) -> Option<String> {
     let standings = comparisons.iter().flat_map(|one| &one.standings);
     let chance = standings.map(|one| one.chance).fold(0.0, f64::max);
     (chance > 0.0).then(|| {
@@ -106,14 +108,14 @@ mod tests {
 
     #[test]
     fn points_are_grouped_by_depth_and_run() {
-        let all: Vec<Place> = [1, 8]
+        let places: Vec<DepthAndJobs> = [1, 8]
             .iter()
             .flat_map(|depth| [1, 2, 4, 8].map(|jobs| (*depth, jobs)))
             .collect();
-        assert_eq!(points(&all, &all), "at every point");
-        assert_eq!(points(&all[..1], &all), "at 1 job x depth 1");
+        assert_eq!(points(&places, &places), "at every point");
+        assert_eq!(points(&places[..1], &places), "at 1 job x depth 1");
         assert_eq!(
-            points(&[(1, 1), (1, 2), (1, 8), (8, 4)], &all),
+            points(&[(1, 1), (1, 2), (1, 8), (8, 4)], &places),
             "at 1-2, 8 jobs x depth 1 and 4 jobs x depth 8"
         );
     }
@@ -121,14 +123,14 @@ mod tests {
     #[test]
     fn comparisons_that_share_their_words_share_a_line() {
         let (iops, per_core) = ("IOPS", "KIOPS/core");
-        let told = [
+        let rows = [
             (iops, "libaio"),
             (per_core, "libaio"),
             (iops, "io_uring"),
             (per_core, "io_uring"),
             (iops, "sync"),
         ];
-        let lines = once(told.map(|(measure, of)| (measure, of, "words".to_owned())));
+        let lines = once(rows.map(|(measure, scope)| (measure, scope, "words".to_owned())));
         let wanted = [
             "IOPS and KIOPS/core, libaio and io_uring: words",
             "IOPS, sync: words",

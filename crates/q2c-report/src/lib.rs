@@ -24,6 +24,7 @@ mod course;
 pub mod cpu_trials;
 mod csv;
 pub mod diff;
+pub mod difference;
 mod document;
 mod facts;
 mod fs;

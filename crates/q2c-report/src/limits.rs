@@ -9,10 +9,10 @@ use q2c_result::diff::JudgedLimit;
 struct Suite<'a> {
     suite: &'a str,
     failures: usize,
-    cases: Vec<Case>,
+    cases: Vec<JunitCase>,
 }
 
-struct Case {
+struct JunitCase {
     name: String,
     broken: Option<String>,
 }
@@ -22,11 +22,11 @@ struct Case {
 /// # Errors
 /// The template could not be filled; its types leave no way for that.
 pub fn junit(suite: &str, limits: &[JudgedLimit]) -> Result<String, askama::Error> {
-    let cases = limits.iter().map(|limit| Case {
+    let cases = limits.iter().map(|limit| JunitCase {
         name: printable(&limit.asked),
         broken: (!limit.broken.is_empty()).then(|| printable(&diff::limit(limit))),
     });
-    let cases: Vec<Case> = cases.collect();
+    let cases: Vec<JunitCase> = cases.collect();
     let suite = Suite {
         suite: &printable(suite),
         failures: cases.iter().filter(|case| case.broken.is_some()).count(),
@@ -44,24 +44,24 @@ fn printable(text: &str) -> String {
 #[must_use]
 pub fn annotations(limits: &[JudgedLimit]) -> Vec<String> {
     let broken = limits.iter().filter(|limit| !limit.broken.is_empty());
-    let words = broken.map(|limit| printable(&diff::limit(limit).replace('%', "%25")));
-    words
-        .map(|words| format!("::error title=q2c limit::{words}"))
+    broken
+        .map(|limit| printable(&diff::limit(limit).replace('%', "%25")))
+        .map(|message| format!("::error title=q2c limit::{message}"))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::stats::Interval;
     use q2c_result::diff::BrokenFigure;
     use q2c_result::figures::FigureUnit;
-    use q2c_stats::Interval;
 
     fn limits() -> [JudgedLimit; 2] {
         let broken = BrokenFigure {
             of: "4 KiB \"<poll>\"\u{1b}".to_owned(),
             unit: FigureUnit::Percent,
-            value: Interval::of(&[80.0]),
+            value: Interval::from_samples(&[80.0]),
             change: None,
         };
         let limit = |asked: &str, broken| JudgedLimit {

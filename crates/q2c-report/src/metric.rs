@@ -2,11 +2,11 @@
 //! differ.
 
 use crate::quantity;
+use q2c_model::stats::Interval;
 use q2c_result::tune::{Cell, Measured, Prediction, Relative};
-use q2c_stats::Interval;
 
 /// Where a column's numbers are in a cell.
-enum Figure {
+enum MetricSource {
     /// Figures of the cell alone.
     Own(fn(&Measured) -> &Interval),
     /// Figures of the cell relative to polling beside it.
@@ -17,7 +17,7 @@ pub(crate) struct Metric {
     /// Head of the column, and the unit of the numbers, after `scale`.
     pub head: &'static str,
     scale: f64,
-    measured: Figure,
+    measured: MetricSource,
     predicted: Option<fn(&Prediction) -> f64>,
     /// Whether the column is empty for a cell that never sleeps.
     of_sleep: bool,
@@ -49,12 +49,12 @@ pub(crate) static METRICS: [Metric; 11] = [
 const fn paired(head: &'static str, scale: f64, measured: fn(&Relative) -> &Interval) -> Metric {
     Metric {
         with_range: true,
-        ..column(head, scale, Figure::Paired(measured))
+        ..column(head, scale, MetricSource::Paired(measured))
     }
 }
 
 const fn plain(head: &'static str, scale: f64, measured: fn(&Measured) -> &Interval) -> Metric {
-    column(head, scale, Figure::Own(measured))
+    column(head, scale, MetricSource::Own(measured))
 }
 
 const fn sleep(head: &'static str, scale: f64, measured: fn(&Measured) -> &Interval) -> Metric {
@@ -64,7 +64,7 @@ const fn sleep(head: &'static str, scale: f64, measured: fn(&Measured) -> &Inter
     }
 }
 
-const fn column(head: &'static str, scale: f64, measured: Figure) -> Metric {
+const fn column(head: &'static str, scale: f64, measured: MetricSource) -> Metric {
     Metric {
         head,
         scale,
@@ -81,9 +81,9 @@ pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
 }
 
 impl Metric {
-    const fn predicted(self, of: fn(&Prediction) -> f64) -> Metric {
+    const fn predicted(self, get: fn(&Prediction) -> f64) -> Metric {
         Metric {
-            predicted: Some(of),
+            predicted: Some(get),
             ..self
         }
     }
@@ -96,32 +96,35 @@ impl Metric {
     }
 
     /// The median over the trials; `-` when it was not measured or has no meaning for this cell.
-    pub fn median(&self, cell: &Cell) -> String {
+    pub(crate) fn median(&self, cell: &Cell) -> String {
         let interval = self.interval(cell).copied().unwrap_or_default();
         quantity::median(&interval, self.scale)
     }
 
     /// `[min, max]` over the trials; empty with fewer than two trials, or without meaning for this
     /// cell.
-    pub fn range(&self, cell: &Cell) -> String {
+    pub(crate) fn range(&self, cell: &Cell) -> String {
         let interval = self.interval(cell).copied().unwrap_or_default();
         quantity::range(&interval, self.scale)
     }
 
-    pub fn prediction(&self, cell: &Cell) -> String {
+    pub(crate) fn prediction(&self, cell: &Cell) -> String {
         let predicted = cell.predicted.as_ref().filter(|_| self.applies(cell));
-        let value = self.predicted.zip(predicted).map(|(of, found)| of(found));
+        let value = self
+            .predicted
+            .zip(predicted)
+            .map(|(get, prediction)| get(prediction));
         let text = value.map(|value| quantity::number(value * self.scale));
         text.unwrap_or_default()
     }
 
     /// The measured interval; `None` when the column has no meaning for this cell.
     fn interval<'a>(&self, cell: &'a Cell) -> Option<&'a Interval> {
-        let found = match self.measured {
-            Figure::Own(of) => Some(of(&cell.measured)),
-            Figure::Paired(of) => cell.relative.as_ref().map(of),
+        let interval = match self.measured {
+            MetricSource::Own(get) => Some(get(&cell.measured)),
+            MetricSource::Paired(get) => cell.relative.as_ref().map(get),
         };
-        found.filter(|_| self.applies(cell))
+        interval.filter(|_| self.applies(cell))
     }
 
     fn applies(&self, cell: &Cell) -> bool {

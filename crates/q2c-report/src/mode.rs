@@ -2,12 +2,12 @@
 
 use crate::phrase::joined;
 use q2c_policy::method::Means;
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
 use std::collections::BTreeSet;
 
 /// A mode in words: `poll (ring)`, `interrupt: the kernel ignored the request to poll`.
 #[must_use]
-pub fn words(mode: &Mode) -> String {
+pub fn words(mode: &WaitMode) -> String {
     let kind = kind(mode.kind);
     let means = mode.means.map(|means| format!(" ({means})"));
     let looked = format!("{kind}{}", means.unwrap_or_default());
@@ -53,28 +53,28 @@ fn kind(kind: ModeKind) -> &'static str {
 
 /// What a method was, as against what was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ModeMatch {
     AsAsked,
     /// It ran as asked, in a way that is worth knowing: `poll` was `poll (ring)`.
     ByOtherMeans,
     Differs,
 }
 
-pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
-    let Mode { kind, means, note } = &effective.was;
+pub(crate) fn kept(effective: &EffectiveMode) -> ModeMatch {
+    let WaitMode { kind, means, note } = &effective.was;
     let bare = note.is_none() && means.is_none();
     match (ModeKind::asked_for(&effective.asked) == *kind, bare) {
-        (false, _) => Kept::Differs,
-        (true, true) => Kept::AsAsked,
-        (true, false) => Kept::ByOtherMeans,
+        (false, _) => ModeMatch::Differs,
+        (true, true) => ModeMatch::AsAsked,
+        (true, false) => ModeMatch::ByOtherMeans,
     }
 }
 
 /// What the brackets behind these modes say; nothing where they have none.
-pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
+pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a WaitMode>) -> String {
     let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
-    let each = |means| format!("({means}): {}.", explained(means));
-    joined(means.into_iter().map(each), " ")
+    let explanation = |means| format!("({means}): {}.", explained(means));
+    joined(means.into_iter().map(explanation), " ")
 }
 
 fn explained(means: Means) -> &'static str {
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn brackets_are_explained_once() {
-        let mode = |means: Option<Means>| Mode {
+        let mode = |means: Option<Means>| WaitMode {
             means,
-            ..Mode::of(ModeKind::Poll)
+            ..WaitMode::from_kind(ModeKind::Poll)
         };
         let ring = mode(Some(Means::Ring));
         assert_eq!(
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn modes_in_words() {
-        let by = |kind, means| Mode::by(kind, Some(means));
+        let by = |kind, means| WaitMode::by(kind, Some(means));
         for (mode, wanted) in [
-            (Mode::of(ModeKind::Interrupt), "interrupt"),
+            (WaitMode::from_kind(ModeKind::Interrupt), "interrupt"),
             (by(ModeKind::Poll, Means::IoPoll), "poll (iopoll)"),
             (
                 by(ModeKind::HybridKernel, Means::Call),
@@ -130,7 +130,8 @@ mod tests {
                 "hybrid (iopoll), no sleep: the rule left 100 % to the interrupt",
             ),
             (
-                Mode::of(ModeKind::NotRun).noted(ModeNote::Failed("no memory".to_owned())),
+                WaitMode::from_kind(ModeKind::NotRun)
+                    .noted(ModeNote::Failed("no memory".to_owned())),
                 "not run: no memory",
             ),
         ] {
@@ -140,22 +141,28 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_held_against_what_was() {
-        let of = |asked: &str, was: Mode| {
+        let kept_as = |asked: &str, was: WaitMode| {
             kept(&EffectiveMode {
                 asked: asked.parse().unwrap(),
                 was,
                 proof: Default::default(),
             })
         };
-        let poll = || Mode::by(ModeKind::Poll, Some(Means::Ring));
+        let poll = || WaitMode::by(ModeKind::Poll, Some(Means::Ring));
         assert_eq!(
-            of("interrupt", Mode::of(ModeKind::Interrupt)),
-            Kept::AsAsked
+            kept_as("interrupt", WaitMode::from_kind(ModeKind::Interrupt)),
+            ModeMatch::AsAsked
         );
-        assert_eq!(of("poll", poll()), Kept::ByOtherMeans);
-        let slept = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
-        assert_eq!(of("hybrid:min:70%,10ms", slept.clone()), Kept::ByOtherMeans);
-        assert_eq!(of("hybrid-uring", slept), Kept::Differs);
-        assert_eq!(of("poll", Mode::of(ModeKind::Interrupt)), Kept::Differs);
+        assert_eq!(kept_as("poll", poll()), ModeMatch::ByOtherMeans);
+        let slept = WaitMode::by(ModeKind::Hybrid, Some(Means::Ring));
+        assert_eq!(
+            kept_as("hybrid:min:70%,10ms", slept.clone()),
+            ModeMatch::ByOtherMeans
+        );
+        assert_eq!(kept_as("hybrid-uring", slept), ModeMatch::Differs);
+        assert_eq!(
+            kept_as("poll", WaitMode::from_kind(ModeKind::Interrupt)),
+            ModeMatch::Differs
+        );
     }
 }

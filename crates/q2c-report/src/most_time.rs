@@ -8,56 +8,61 @@ use q2c_result::analyze::Bottleneck;
 /// Stages of an I/O that the device does not have yet.
 const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
 
-type Share = (&'static str, f64);
+type StageShare = (&'static str, f64);
 
 /// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most
 /// of it and, where that is the device, the stage that takes most before the device.
-pub(crate) fn told(found: &Bottleneck) -> Vec<(&'static str, String)> {
-    let (Some((most, share)), before) = largest(found) else {
+pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<(&'static str, String)> {
+    let (Some((most, share)), before) = largest(bottleneck) else {
         return Vec::new();
     };
     let where_it_is = when(BEFORE_DEVICE.contains(&most), ", before the device");
-    let words = format!(
+    let sentence = format!(
         "{most}, {} of the time from queued to complete (Q2C){where_it_is}: {}",
         percent(share),
-        meaning(found, most)
+        meaning(bottleneck, most)
     );
     let before = before.map(|(stage, share)| {
-        let (share, meaning) = (percent(share), meaning(found, stage));
+        let (share, meaning) = (percent(share), meaning(bottleneck, stage));
         (
             "before the device",
             format!("most in {stage}, {share} of Q2C: {meaning}"),
         )
     });
-    [("most time", words)].into_iter().chain(before).collect()
+    [("most time", sentence)]
+        .into_iter()
+        .chain(before)
+        .collect()
 }
 
 /// The stage that takes most time and, where it is another one, that which takes most before the
 /// device, in a few words: `D2C 66.0 %, before it I2D 32.4 %`.
-pub(crate) fn in_short(found: &Bottleneck) -> String {
-    let told = |(stage, share): Share| format!("{stage} {}", percent(share));
-    let (most, before) = largest(found);
-    let before = before.map(|before| format!(", before it {}", told(before)));
-    most.map(told).unwrap_or_default() + &before.unwrap_or_default()
+pub(crate) fn in_short(bottleneck: &Bottleneck) -> String {
+    let with_share = |(stage, share): StageShare| format!("{stage} {}", percent(share));
+    let (most, before) = largest(bottleneck);
+    let before = before.map(|before| format!(", before it {}", with_share(before)));
+    most.map(with_share).unwrap_or_default() + &before.unwrap_or_default()
 }
 
 /// The stage that takes most time, and where it is another one, that which takes most before the
 /// device; `None` where no such stage took time.
-fn largest(found: &Bottleneck) -> (Option<Share>, Option<Share>) {
-    let share = |stage: &str| match found.shares.get(stage) {
+fn largest(bottleneck: &Bottleneck) -> (Option<StageShare>, Option<StageShare>) {
+    let share = |stage: &str| match bottleneck.shares.get(stage) {
         Some(share) => *share,
-        None if stage == found.stage => found.share,
+        None if stage == bottleneck.stage => bottleneck.share,
         None => 0.0,
     };
-    let of = |among: &[&'static str]| {
-        let each = among.iter().map(|stage| (*stage, share(stage)));
-        each.filter(|(_, share)| *share > 0.0)
+    let largest_among = |among: &[&'static str]| {
+        among
+            .iter()
+            .map(|stage| (*stage, share(stage)))
+            .filter(|(_, share)| *share > 0.0)
             .max_by(|(_, a), (_, b)| a.total_cmp(b))
     };
-    let most = of(&[&ORDER[..], &["rest"]].concat());
+    let most = largest_among(&[&ORDER[..], &["rest"]].concat());
     (
         most,
-        of(&BEFORE_DEVICE).filter(|before| most != Some(*before)),
+        largest_among(&BEFORE_DEVICE).filter(|before| most != Some(*before)),
     )
 }
 
@@ -93,34 +98,37 @@ mod tests {
 
     #[test]
     fn the_device_is_named_where_it_takes_most() {
-        let found = found("I2D", &[("Q2G", 0.016), ("I2D", 0.324), ("D2C", 0.66)]);
+        let bottleneck = found("I2D", &[("Q2G", 0.016), ("I2D", 0.324), ("D2C", 0.66)]);
         let most = "D2C, 66.0 % of the time from queued to complete (Q2C): the device and its driver \
                     have the I/O";
         let before = "most in I2D, 32.4 % of Q2C: why I2D";
         assert_eq!(
-            told(&found),
+            findings(&bottleneck),
             [
                 ("most time", most.to_owned()),
                 ("before the device", before.to_owned())
             ]
         );
-        assert_eq!(in_short(&found), "D2C 66.0 %, before it I2D 32.4 %");
+        assert_eq!(in_short(&bottleneck), "D2C 66.0 %, before it I2D 32.4 %");
     }
 
     #[test]
     fn one_sentence_is_enough_where_one_stage_is_both() {
-        let found = found("Q2G", &[("Q2G", 0.6), ("D2C", 0.4)]);
+        let bottleneck = found("Q2G", &[("Q2G", 0.6), ("D2C", 0.4)]);
         let most = "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: \
                     why Q2G";
-        assert_eq!(told(&found), [("most time", most.to_owned())]);
-        assert_eq!(in_short(&found), "Q2G 60.0 %");
+        assert_eq!(findings(&bottleneck), [("most time", most.to_owned())]);
+        assert_eq!(in_short(&bottleneck), "Q2G 60.0 %");
     }
 
     #[test]
     fn time_that_no_stage_covers_can_be_the_most() {
-        let found = found("rest", &[("D2C", 0.2), ("rest", 0.8)]);
-        let told = told(&found);
-        assert!(told[0].1.starts_with("rest, 80.0 % of"), "{told:?}");
-        assert_eq!(told.len(), 1, "{told:?}");
+        let bottleneck = found("rest", &[("D2C", 0.2), ("rest", 0.8)]);
+        let sentences = findings(&bottleneck);
+        assert!(
+            sentences[0].1.starts_with("rest, 80.0 % of"),
+            "{sentences:?}"
+        );
+        assert_eq!(sentences.len(), 1, "{sentences:?}");
     }
 }

@@ -4,10 +4,10 @@ use q2c_result::analyze::{OffsetMap, OffsetWindow};
 
 /// The I/Os in each cell: rows from the lowest offset on, each over time; `None` where there is
 /// none.
-pub(crate) type Counts = Vec<Vec<Option<u64>>>;
+pub(crate) type OffsetCounts = Vec<Vec<Option<u64>>>;
 
 /// The cells of a device's map.
-pub(crate) struct Grid {
+pub(crate) struct OffsetGrid {
     /// The middle of the first window, seconds.
     pub first_s: f64,
     /// Length of a window, ns.
@@ -17,12 +17,12 @@ pub(crate) struct Grid {
     /// Length of a range, bytes.
     pub range_bytes: f64,
     /// `None` without any.
-    pub reads: Option<Counts>,
-    pub writes: Option<Counts>,
+    pub reads: Option<OffsetCounts>,
+    pub writes: Option<OffsetCounts>,
 }
 
 /// Where the windows and ranges of a map go: neighbours are put together until there are few.
-struct Places {
+struct OffsetBinning {
     /// End of the map's first window, ns, and the length of all others.
     first_end: u64,
     length: u64,
@@ -34,8 +34,8 @@ struct Places {
     rows: usize,
 }
 
-impl Places {
-    fn from_map(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> Places {
+impl OffsetBinning {
+    fn from_map(map: &OffsetMap, (most_columns, most_rows): (usize, usize)) -> OffsetBinning {
         let windows = || map.windows.iter();
         let ends = || windows().map(|w| w.start_ns.saturating_add(w.length_ns));
         let length = windows().map(|w| w.length_ns).max().unwrap_or(1).max(1);
@@ -51,7 +51,7 @@ impl Places {
             many(0, last, most_columns).unwrap_or(0),
             many(low, high, most_rows).unwrap_or(0),
         ];
-        Places {
+        OffsetBinning {
             first_end,
             length,
             joined,
@@ -61,13 +61,17 @@ impl Places {
         }
     }
 
-    fn counts(&self, map: &OffsetMap, of: fn(&OffsetWindow) -> &Vec<(u64, u64)>) -> Option<Counts> {
-        let mut counts: Counts = vec![vec![None; self.columns]; self.rows];
+    fn counts(
+        &self,
+        map: &OffsetMap,
+        get: fn(&OffsetWindow) -> &Vec<(u64, u64)>,
+    ) -> Option<OffsetCounts> {
+        let mut counts: OffsetCounts = vec![vec![None; self.columns]; self.rows];
         let mut any = false;
         for window in &map.windows {
             let end = window.start_ns.saturating_add(window.length_ns);
             let column = ((end - self.first_end) / self.length) >> self.joined[0];
-            for (number, ios) in of(window) {
+            for (number, ios) in get(window) {
                 let row = (number >> self.joined[1]) - self.first;
                 let cell = &mut counts[row as usize][column as usize];
                 *cell = Some(cell.unwrap_or(0).saturating_add(*ios));
@@ -78,12 +82,12 @@ impl Places {
     }
 }
 
-impl Grid {
-    pub fn from_map(map: &OffsetMap, most: (usize, usize)) -> Grid {
-        let places = Places::from_map(map, most);
+impl OffsetGrid {
+    pub(crate) fn from_map(map: &OffsetMap, most: (usize, usize)) -> OffsetGrid {
+        let places = OffsetBinning::from_map(map, most);
         let window_ns = places.length as f64 * 2f64.powi(places.joined[0] as i32);
         let begin = places.first_end as f64 - places.length as f64;
-        Grid {
+        OffsetGrid {
             first_s: (begin + window_ns / 2.0) * 1e-9,
             window_ns,
             first_range: places.first,
@@ -95,12 +99,12 @@ impl Grid {
     }
 
     /// The middle of the first range, bytes.
-    pub fn first_offset(&self) -> f64 {
+    pub(crate) fn first_offset(&self) -> f64 {
         (self.first_range as f64 + 0.5) * self.range_bytes
     }
 
     /// The end of the last range, bytes.
-    pub fn end(&self) -> f64 {
+    pub(crate) fn end(&self) -> f64 {
         (self.first_range as f64 + self.rows as f64) * self.range_bytes
     }
 }
@@ -126,8 +130,8 @@ mod tests {
 
     #[test]
     fn windows_stand_at_their_times() {
-        let grid = Grid::from_map(&map(&[(0, 7, 2), (13, 9, 3)]), (16, 16));
-        let wanted: Counts = vec![
+        let grid = OffsetGrid::from_map(&map(&[(0, 7, 2), (13, 9, 3)]), (16, 16));
+        let wanted: OffsetCounts = vec![
             vec![Some(2), None, None],
             vec![None, None, None],
             vec![None, None, Some(3)],
@@ -146,7 +150,7 @@ mod tests {
     #[test]
     fn neighbours_are_put_together_until_there_are_few() {
         let reads = [(0, 6, 1), (5, 7, 2), (13, 9, 4), (21, 9, 8)];
-        let grid = Grid::from_map(&map(&reads), (2, 2));
+        let grid = OffsetGrid::from_map(&map(&reads), (2, 2));
         assert_eq!(
             grid.reads,
             Some(vec![vec![Some(3), None], vec![None, Some(12)]])
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn absurd_maps_make_no_large_grid() {
-        let grid = Grid::from_map(&map(&[(0, 0, 1), (u64::MAX, u64::MAX, 1)]), (4, 4));
+        let grid = OffsetGrid::from_map(&map(&[(0, 0, 1), (u64::MAX, u64::MAX, 1)]), (4, 4));
         let reads = grid.reads.expect("reads");
         assert!(reads.len() <= 4 && reads[0].len() <= 4);
     }

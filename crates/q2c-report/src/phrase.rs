@@ -29,13 +29,13 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> Str
 
 /// The items without those that were there before.
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
+    let mut unique = Vec::new();
     for item in items {
-        if !all.contains(&item) {
-            all.push(item);
+        if !unique.contains(&item) {
+            unique.push(item);
         }
     }
-    all
+    unique
 }
 
 /// The values by their keys, in the order in which the keys first appear.

@@ -4,9 +4,9 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, joined, some_listed};
 use crate::plots;
 use crate::quantity::{NOTHING, number, or_nothing, percent};
-use crate::said::{Field, Said, Table, Weight, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
 use q2c_result::place::{
-    Gain, PlaceSimResult, PolicyFigures, PolicyName, Published, PublishedFigure, Queues, Setup,
+    Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain, Queues, Setup,
     Speeds, SpeedsFrom,
 };
 
@@ -21,21 +21,22 @@ impl Reported for PlaceSimResult {
         };
         let starts = counted(self.starts, "start");
         let about = format!("simulated, {starts} of each balancer, speeds from {from}");
-        let mut of = Document::new("place sim", &self.version, &self.schema)
+        let mut document = Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s);
         for setup in &self.setups {
             let title = title(setup);
             let published = Section::new(format!("{title}: published")).table(published(setup));
-            of = of
+            document = document
                 .section(
                     Section::new(title)
-                        .told(verdict(setup))
+                        .notes(verdict(setup))
                         .table(policies(setup)),
                 )
                 .section(published);
         }
-        of.section(Section::new("").plots(|| plots::place::plots(self)))
+        document
+            .section(Section::new("").plots(|| plots::place::plots(self)))
             .section(Section::new("Speed beside a neighbour").table(speeds(&self.speeds)))
             .warnings(&self.warnings)
     }
@@ -55,8 +56,8 @@ pub(crate) fn title(setup: &Setup) -> String {
     )
 }
 
-pub(crate) fn policy(of: PolicyName) -> &'static str {
-    match of {
+pub(crate) fn policy(policy: PolicyName) -> &'static str {
+    match policy {
         PolicyName::Free => "free",
         PolicyName::Bunch => "bunch",
         PolicyName::Scatter => "scatter",
@@ -68,7 +69,7 @@ pub(crate) fn policy(of: PolicyName) -> &'static str {
     }
 }
 
-fn policies(setup: &Setup) -> Table {
+fn policies(setup: &Setup) -> ReportTable {
     let over = match setup.c_time.best {
         Some(_) => "best",
         None => "alone",
@@ -80,25 +81,30 @@ fn policies(setup: &Setup) -> Table {
     let extremes = [("best", setup.c_time.best), ("worst", setup.c_time.worst)];
     let extremes = extremes.into_iter().filter_map(|(name, time)| {
         let mut row = row![name, ratio(time?)];
-        row.resize(heads.split(" | ").count(), Field::default());
+        row.resize(heads.split(" | ").count(), ReportField::default());
         Some((time?, row))
     });
     let figures = setup.policies.iter();
-    let figures = figures.map(|of| (of.c_slowdown / setup.c_time_unit, policy_row(setup, of)));
-    let mut rows: Vec<(f64, Vec<Field>)> = extremes.chain(figures).collect();
+    let figures = figures.map(|policy| {
+        (
+            policy.c_slowdown / setup.c_time_unit,
+            policy_row(setup, policy),
+        )
+    });
+    let mut rows: Vec<(f64, Vec<ReportField>)> = extremes.chain(figures).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Table::headed(&heads, rows.into_iter().map(|(_, row)| row))
+    ReportTable::headed(&heads, rows.into_iter().map(|(_, row)| row))
         .legend(LEGEND)
         .without_empty_columns()
 }
 
 const LEGEND: &str = "C: computing tasks, P: polling tasks. C time: mean run time of the C tasks, over the starts of a balancer; 95 % of the starts lie in [ ]. T: run time in the first of two placements, T': in the second. Proposed: the rules with the swap step where it makes room; literal: without it; always swap: even where a CPU is left idle. Shares of time: P even over the cores and on one logical CPU of each (colocate) or on more (spread), or not even, on both sides (bunch) or on one (heap).";
 
-fn policy_row(setup: &Setup, of: &PolicyFigures) -> Vec<Field> {
+fn policy_row(setup: &Setup, figures: &PolicyFigures) -> Vec<ReportField> {
     let time = |slowdown: f64| ratio(slowdown / setup.c_time_unit);
-    let (low, high) = (of.c_slowdown_low, of.c_slowdown_high);
+    let (low, high) = (figures.c_slowdown_low, figures.c_slowdown_high);
     let range = (low < high).then(|| format!("[{}, {}]", time(low), time(high)));
-    let latency = of.p_latency;
+    let latency = figures.p_latency;
     let polls = setup.polling > 0;
     let share = |share: f64| {
         if polls {
@@ -108,21 +114,21 @@ fn policy_row(setup: &Setup, of: &PolicyFigures) -> Vec<Field> {
         }
     };
     row![
-        policy(of.policy),
-        time(of.c_slowdown),
+        policy(figures.policy),
+        time(figures.c_slowdown),
         range.unwrap_or_default(),
         if polls {
-            percent(of.p_bandwidth)
+            percent(figures.p_bandwidth)
         } else {
             NOTHING.to_owned()
         },
         or_nothing(latency.map(|latency| number(latency.p99_us))),
         or_nothing(latency.map(|latency| number(latency.p999_us))),
-        number(of.migrations),
-        share(of.states.colocate),
-        share(of.states.spread),
-        share(of.states.bunch),
-        share(of.states.heap),
+        number(figures.migrations),
+        share(figures.states.colocate),
+        share(figures.states.spread),
+        share(figures.states.bunch),
+        share(figures.states.heap),
     ]
 }
 
@@ -130,54 +136,54 @@ fn ratio(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn gain(of: Gain) -> String {
-    let (over_minus_1, one_minus) = (number(of.t_over_t_minus_1), number(of.one_minus));
+fn gain(gain: Gain) -> String {
+    let (over_minus_1, one_minus) = (number(gain.t_over_t_minus_1), number(gain.one_minus));
     format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
 }
 
-fn verdict(setup: &Setup) -> Vec<Said> {
+fn verdict(setup: &Setup) -> Vec<ReportSentence> {
     let mut said = Vec::new();
     if setup.c_time.best.is_some() {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
-        said.push(Said::plain("best run time", unit));
+        said.push(ReportSentence::plain("best run time", unit));
     }
-    said.push(Said::plain(
+    said.push(ReportSentence::plain(
         "proposed over free",
         gain(setup.gain_over_free_pct),
     ));
     let over_worst = setup.gain_over_worst_pct;
-    said.extend(over_worst.map(|over| Said::plain("proposed over worst", gain(over))));
+    said.extend(over_worst.map(|over| ReportSentence::plain("proposed over worst", gain(over))));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let same = some_listed(setup.worst_is.iter().map(|name| policy(*name)));
         let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
-        said.push(Said::plain(
+        said.push(ReportSentence::plain(
             "worst placement",
             format!("{} ({same})", queues(worst)),
         ));
-        said.push(Said::plain("best placement", queues(best)));
+        said.push(ReportSentence::plain("best placement", queues(best)));
     }
     if setup.c_time.best.is_some() {
         let proposed = setup.c_time.proposed;
         let far = 100.0 * (proposed - 1.0);
-        let words = if far > 0.0 {
+        let distance = if far > 0.0 {
             format!("{} % behind the best placement", number(far))
         } else {
             format!("{} % ahead of the best of even loads", number(-far))
         };
         let weight = Weight::sure(proposed <= 1.0 + NEAR_BEST);
-        said.push(Said::new(weight, "proposed", words));
+        said.push(ReportSentence::new(weight, "proposed", distance));
     }
     said
 }
 
-fn queues(of: &Queues) -> String {
-    joined(of.iter().map(|core| core.join("|")), "  ")
+fn queues(queues: &Queues) -> String {
+    joined(queues.iter().map(|core| core.join("|")), "  ")
 }
 
 /// Published figures beside the simulated ones; no rows without any.
-fn published(setup: &Setup) -> Table {
-    let row = |of: &Published| {
-        let figure = match of.figure {
+fn published(setup: &Setup) -> ReportTable {
+    let row = |published: &PublishedGain| {
+        let figure = match published.figure {
             PublishedFigure::ScatterOverBunch => "scatter over bunch",
             PublishedFigure::ColocateOverSpread => "colocate over spread",
             PublishedFigure::ProposedOverFree => "proposed over free",
@@ -185,23 +191,35 @@ fn published(setup: &Setup) -> Table {
         };
         row![
             figure,
-            number(of.published_pct),
-            number(of.simulated.t_over_t_minus_1),
-            number(of.simulated.one_minus),
-            if of.fitted { "fitted" } else { "predicted" },
+            number(published.published_pct),
+            number(published.simulated.t_over_t_minus_1),
+            number(published.simulated.one_minus),
+            if published.fitted {
+                "fitted"
+            } else {
+                "predicted"
+            },
         ]
     };
     let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
     let legend = "The published texts do not say which of the two ways their gains are put.";
-    Table::headed(heads, setup.published.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, setup.published.iter().map(row)).legend(legend)
 }
 
-pub(crate) fn speeds(of: &Speeds) -> Table {
+pub(crate) fn speeds(speeds: &Speeds) -> ReportTable {
     let row = |name: &str, compute, polling| [name.to_owned(), ratio(compute), ratio(polling)];
     let rows = [
-        row("C", of.compute_beside_compute, of.compute_beside_polling),
-        row("P", of.polling_beside_compute, of.polling_beside_polling),
+        row(
+            "C",
+            speeds.compute_beside_compute,
+            speeds.compute_beside_polling,
+        ),
+        row(
+            "P",
+            speeds.polling_beside_compute,
+            speeds.polling_beside_polling,
+        ),
     ];
     let legend = "On the other logical CPU of the same core, as a share of the speed alone.";
-    Table::headed("speed of | beside C | beside P", rows).legend(legend)
+    ReportTable::headed("speed of | beside C | beside P", rows).legend(legend)
 }

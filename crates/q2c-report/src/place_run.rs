@@ -4,34 +4,35 @@ use crate::corun::work;
 use crate::document::{Document, Reported, Section};
 use crate::place::policy;
 use crate::quantity::{median, number, or_nothing, range, seconds, trials};
-use crate::said::{Field, Said, Table, Weight, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use q2c_model::stats::Interval;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{
     ClassRun, ComputeTask, PlaceRunResult, PlacementGain, PlacementRun, PollFigures, PollTask,
 };
-use q2c_stats::Interval;
 
 const US: f64 = 1e-3;
 
 impl Reported for PlaceRunResult {
     fn document(&self) -> Document<'_> {
-        let mut of = Document::new("place run", &self.version, &self.schema)
+        let mut document = Document::new("place run", &self.version, &self.schema)
             .titled("Placements, measured", about(self))
             .run(self.seed, self.started_unix_s)
             .complete(self.complete);
         for class in &self.classes {
             let task = match &class.task {
-                ComputeTask::Own(own) => work(*own).to_owned(),
+                ComputeTask::Own(kind) => work(*kind).to_owned(),
                 ComputeTask::Program(command) => format!("`{command}`"),
             };
-            of = of.section(
+            document = document.section(
                 Section::new(task)
-                    .told(verdict(class))
+                    .notes(verdict(class))
                     .table(placements(self, class))
                     .table(gains(class)),
             );
         }
-        of.section(Section::new("How it was measured").told(notes(self)))
+        document
+            .section(Section::new("How it was measured").notes(notes(self)))
             .warnings(&self.warnings)
             .targets(&self.target)
             .machine(&self.machine)
@@ -55,7 +56,7 @@ fn about(result: &PlaceRunResult) -> String {
     )
 }
 
-fn placements(result: &PlaceRunResult, class: &ClassRun) -> Table {
+fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
     let alone = result.polling_alone.as_ref();
     let row = |run: &PlacementRun| {
         let mut row = row![
@@ -71,21 +72,23 @@ fn placements(result: &PlaceRunResult, class: &ClassRun) -> Table {
     let of_polling = alone.map(|_| {
         let mut row = row!["P alone", "", ""];
         row.extend(polled(alone, alone));
-        row.push(Field::default());
+        row.push(ReportField::default());
         row
     });
     let heads = "placement | C time\nof alone | [min, max] | P IOPS\neach | P IOPS\n% of alone | P p50\nus | P p99\nus | P p99.9\nus | moves";
     let legend = "C: computing tasks, P: polling tasks. C time: run time of a C task over that of one alone on a core, in the same round; medians of the trials.";
-    Table::headed(heads, class.placements.iter().map(row).chain(of_polling))
+    ReportTable::headed(heads, class.placements.iter().map(row).chain(of_polling))
         .legend(legend)
         .without_empty_columns()
 }
 
-fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [Field; 5] {
+fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportField; 5] {
     let Some(PollFigures { iops, latency, .. }) = polls else {
         return Default::default();
     };
-    let alone = alone.map(|of| of.iops.median).filter(|iops| *iops > 0.0);
+    let alone = alone
+        .map(|figures| figures.iops.median)
+        .filter(|iops| *iops > 0.0);
     let share = alone.map(|alone| number(100.0 * iops.median / alone));
     [
         median(iops, 1.0),
@@ -94,10 +97,10 @@ fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [Field; 5
         median(&latency.p99_ns, US),
         median(&latency.p999_ns, US),
     ]
-    .map(Field::from)
+    .map(ReportField::from)
 }
 
-fn gains(class: &ClassRun) -> Table {
+fn gains(class: &ClassRun) -> ReportTable {
     let row = |gain: &PlacementGain| {
         [
             format!("{} over {}", policy(gain.of), policy(gain.over)),
@@ -110,28 +113,28 @@ fn gains(class: &ClassRun) -> Table {
     };
     let heads = "gain | T'/T - 1\n% | [min, max] | 1 - T/T'\n% | [min, max] | published\n%";
     let legend = "T: run time of the C tasks in the first placement, T': in the other, of the same round. The published figures are means over other programs on another machine.";
-    Table::headed(heads, class.gains.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, class.gains.iter().map(row)).legend(legend)
 }
 
 /// The answer for a kind of C task: what the rules gain over the kernel's own balancer.
-fn verdict(class: &ClassRun) -> Vec<Said> {
+fn verdict(class: &ClassRun) -> Vec<ReportSentence> {
     let is_of_rules =
-        |of: &&PlacementGain| (of.of, of.over) == (PolicyName::Proposed, PolicyName::Free);
+        |gain: &&PlacementGain| (gain.of, gain.over) == (PolicyName::Proposed, PolicyName::Free);
     let gain = class.gains.iter().find(is_of_rules).map(|gain| {
         let pct = &gain.t_over_t_minus_1_pct;
         let (weight, what) = task_gain(pct);
         let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
-        let words = format!(
+        let sentence = format!(
             "the proposed placement {what} the kernel's own balancing (free): {}",
             times.trim_end()
         );
-        Said::new(weight, "gain", words)
+        ReportSentence::new(weight, "gain", sentence)
     });
     let failures = class.placements.iter().filter_map(|run| {
         let first = run.failures.first()?;
         let failed = run.failures.len();
-        let words = format!("{failed} of the trials failed, the first one to {first}");
-        Some(Said::bad(policy(run.policy), words))
+        let message = format!("{failed} of the trials failed, the first one to {first}");
+        Some(ReportSentence::bad(policy(run.policy), message))
     });
     gain.into_iter().chain(failures).collect()
 }
@@ -147,16 +150,16 @@ fn task_gain(pct: &Interval) -> (Weight, &'static str) {
 }
 
 /// What was left out, and how the shared pipeline showed.
-fn notes(result: &PlaceRunResult) -> impl Iterator<Item = Said> {
+fn notes(result: &PlaceRunResult) -> impl Iterator<Item = ReportSentence> {
     let shared = format!(
         "computing tasks beside their own kind run at {} % of their speed alone {}, of the class that loses most",
         median(&result.beside_own_kind, 100.0),
         range(&result.beside_own_kind, 100.0)
     );
     let left_out = result.left_out.iter().map(|left_out| {
-        let words = format!("left out: {}", left_out.reason);
-        Said::caution(policy(left_out.policy), words)
+        let message = format!("left out: {}", left_out.reason);
+        ReportSentence::caution(policy(left_out.policy), message)
     });
-    let shared = Said::plain("a shared pipeline", shared);
+    let shared = ReportSentence::plain("a shared pipeline", shared);
     std::iter::once(shared).chain(left_out)
 }

@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{listed, when};
 use crate::place;
 use crate::quantity::{number, or_nothing};
-use crate::said::{Said, Table};
+use crate::said::{ReportSentence, ReportTable};
 use q2c_result::place_watch::{
     AdvisedMove, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu, WatchedTask,
 };
@@ -15,7 +15,7 @@ impl Reported for PlaceWatchResult {
         Document::new("place watch", &self.version, &self.schema)
             .titled("Placement", about(self))
             .begun(self.at_unix_s)
-            .section(Section::new("Cores").table(cores(self)).told(advice(self)))
+            .section(Section::new("Cores").table(cores(self)).notes(advice(self)))
             .section(speeds.folded())
             .warnings(&self.warnings)
     }
@@ -36,12 +36,19 @@ fn about(result: &PlaceWatchResult) -> String {
     )
 }
 
-fn cores(result: &PlaceWatchResult) -> Table {
+fn cores(result: &PlaceWatchResult) -> ReportTable {
     let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
         let cpus = core.cpus.iter().enumerate();
         cpus.map(move |(side, cpu)| {
             let name = format!("{nth}{}", state(core));
-            let tasks = |polls| listed(cpu.tasks.iter().filter(|of| of.polls == polls).map(task));
+            let tasks = |polls| {
+                listed(
+                    cpu.tasks
+                        .iter()
+                        .filter(|task| task.polls == polls)
+                        .map(task),
+                )
+            };
             [
                 when(side == 0, &name).to_owned(),
                 cpu.cpu.0.to_string(),
@@ -52,7 +59,7 @@ fn cores(result: &PlaceWatchResult) -> Table {
         })
     });
     let legend = "Active tasks by the CPU that they had last, with their share of one CPU; * stays where it is. C takes: run time of a computing task there over that of one alone, by the speeds.";
-    Table::headed("core | CPU | polling | computing | C takes", rows).legend(legend)
+    ReportTable::headed("core | CPU | polling | computing | C takes", rows).legend(legend)
 }
 
 fn state(core: &WatchedCore) -> &'static str {
@@ -77,7 +84,7 @@ fn task(task: &WatchedTask) -> String {
     format!("{}{mark}{by} {} %", task.name, number(task.cpu_pct))
 }
 
-fn advice(result: &PlaceWatchResult) -> Vec<Said> {
+fn advice(result: &PlaceWatchResult) -> Vec<ReportSentence> {
     let cpus = || result.cores.iter().flat_map(|core| &core.cpus);
     let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
     let polling = tasks().filter(|task| task.polls).count();
@@ -86,17 +93,17 @@ fn advice(result: &PlaceWatchResult) -> Vec<Said> {
     const WHAT: &str = "placement";
     let placement = if polling == 0 || computing == 0 {
         let none = if polling == 0 { "polls" } else { "computes" };
-        let words = format!(
+        let sentence = format!(
             "{polling} tasks poll, {computing} compute: nothing {none}, so there is nothing to keep apart"
         );
-        Said::plain(WHAT, words)
+        ReportSentence::plain(WHAT, sentence)
     } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
-        let words = format!(
+        let sentence = format!(
             "{both}; no core has two logical CPUs, and the kernel's own balancing is enough"
         );
-        Said::plain(WHAT, words)
+        ReportSentence::plain(WHAT, sentence)
     } else if result.moves.is_empty() {
-        Said::good(WHAT, both + " are placed as well as they may be")
+        ReportSentence::good(WHAT, both + " are placed as well as they may be")
     } else {
         let moves = result.moves.len();
         let both = result.c_slowdown.zip(result.c_slowdown_after);
@@ -105,34 +112,43 @@ fn advice(result: &PlaceWatchResult) -> Vec<Said> {
             format!(": computing tasks would take {less} % less time, by the speeds")
         });
         let gain = gain.unwrap_or_default();
-        Said::caution(
+        ReportSentence::caution(
             WHAT,
             format!("{moves} of the tasks would be better placed{gain}"),
         )
     };
     let moves = result.moves.iter().map(advised);
     let stay = tasks().filter_map(|task| {
-        let words = format!("{} ({}): {}", task.name, task.tid, stays(task.stays?));
-        Some(Said::plain("stays", words))
+        let message = format!("{} ({}): {}", task.name, task.tid, stays(task.stays?));
+        Some(ReportSentence::plain("stays", message))
     });
     [placement].into_iter().chain(moves).chain(stay).collect()
 }
 
-fn advised(of: &AdvisedMove) -> Said {
-    let why = match of.why {
+fn advised(advised_move: &AdvisedMove) -> ReportSentence {
+    let reason = match advised_move.why {
         MoveReason::Load => "its CPU has more tasks",
         MoveReason::Scatter => "its core has more polling tasks than another",
         MoveReason::Colocate => "it joins the polling tasks of its core on one CPU",
         MoveReason::Room => "it makes room for a polling task",
     };
-    let kind = if of.polls { "polls" } else { "computes" };
-    let (name, tid, from, to) = (&of.name, of.tid, of.from.0, of.to.0);
-    let words = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {why}");
-    Said::plain("move", words)
+    let kind = if advised_move.polls {
+        "polls"
+    } else {
+        "computes"
+    };
+    let (name, tid, from, to) = (
+        &advised_move.name,
+        advised_move.tid,
+        advised_move.from.0,
+        advised_move.to.0,
+    );
+    let sentence = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {reason}");
+    ReportSentence::plain("move", sentence)
 }
 
-fn stays(why: Stays) -> &'static str {
-    match why {
+fn stays(reason: Stays) -> &'static str {
+    match reason {
         Stays::PerCpu => "a kernel thread of its CPU",
         Stays::Kernel => "a kernel thread",
         Stays::RealTime => "has a real-time policy",

@@ -24,9 +24,11 @@ mod quantity;
 mod series;
 mod style;
 
-pub(crate) use axis::{Axis, Scale, round_duration};
+pub(crate) use axis::{PlotAxis, Scale, round_duration};
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{Coordinate, Draw, Hover, Place, Series, Values, Whiskers, grid, known};
+pub(crate) use series::{
+    Coordinate, Hover, MixedCoordinate, PlotSeries, SeriesShape, Values, Whiskers, grid, known,
+};
 pub(crate) use style::{Style, hue, styles};
 
 /// A plot with its caption. A reader switches between its views.
@@ -44,7 +46,7 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    pub fn new(id: impl Into<String>, title: impl Into<String>, height: u32) -> Self {
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, height: u32) -> Self {
         Plot {
             id: id.into(),
             title: title.into(),
@@ -60,16 +62,16 @@ impl Plot {
         narrow() { wide = false }
     }
 
-    pub fn view(self, view: View) -> Self {
+    pub(crate) fn view(self, view: View) -> Self {
         self.views([view])
     }
 
-    pub fn views(mut self, views: impl IntoIterator<Item = View>) -> Self {
+    pub(crate) fn views(mut self, views: impl IntoIterator<Item = View>) -> Self {
         self.views.extend(views);
         self
     }
 
-    pub fn has_data(&self) -> bool {
+    pub(crate) fn has_data(&self) -> bool {
         self.views.iter().any(|view| !view.series.is_empty())
     }
 }
@@ -106,7 +108,7 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    pub fn new(title: impl Into<String>) -> Self {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
         Colours {
             title: title.into(),
             scale: "@scale",
@@ -117,7 +119,7 @@ impl Colours {
 
 /// Lines and words that stand in a view beside its series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Mark {
+pub(crate) enum PlotMark {
     /// A horizontal line, with its name at the right end.
     Height { y: f64, name: &'static str },
     /// A vertical line, with its name along the lower end.
@@ -144,12 +146,12 @@ pub(crate) enum Mark {
 pub(crate) struct View {
     /// Name of the button that shows the view.
     pub label: &'static str,
-    pub x: Axis,
+    pub x: PlotAxis,
     /// The y axes of the panels; most views have one.
-    pub panels: Vec<Axis>,
+    pub panels: Vec<PlotAxis>,
     pub arrangement: Arrangement,
-    pub series: Vec<Series>,
-    pub marks: Vec<Mark>,
+    pub series: Vec<PlotSeries>,
+    pub marks: Vec<PlotMark>,
     /// The colours of heat maps: of all panels, or of each.
     pub colours: Vec<Colours>,
     /// Without it there is a legend where there are several names.
@@ -161,7 +163,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub fn new(label: &'static str, x: Axis, y: Axis) -> Self {
+    pub(crate) fn new(label: &'static str, x: PlotAxis, y: PlotAxis) -> Self {
         View {
             label,
             x,
@@ -170,20 +172,20 @@ impl View {
         }
     }
 
-    /// Adds a low panel, for the series that are [`Series::below`].
-    pub fn above(mut self, lower: Axis) -> Self {
+    /// Adds a low panel, for the series that are [`PlotSeries::below`].
+    pub(crate) fn above(mut self, lower: PlotAxis) -> Self {
         self.panels.push(lower);
         self.hover_together()
     }
 
-    pub fn halved(mut self) -> Self {
+    pub(crate) fn halved(mut self) -> Self {
         self.panels.push(self.panels[0].clone());
         self.arrangement = Arrangement::Halves;
         self
     }
 
     /// Replaces the panels by some that stand beside each other.
-    pub fn beside(self, panels: Vec<Axis>) -> Self {
+    pub(crate) fn side_by_side(self, panels: Vec<PlotAxis>) -> Self {
         View {
             panels,
             arrangement: Arrangement::Beside,
@@ -191,22 +193,22 @@ impl View {
         }
     }
 
-    pub fn series(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+    pub(crate) fn series(mut self, series: impl IntoIterator<Item = PlotSeries>) -> Self {
         self.series.extend(series);
         self
     }
 
-    pub fn marks(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+    pub(crate) fn marks(mut self, marks: impl IntoIterator<Item = PlotMark>) -> Self {
         self.marks.extend(marks);
         self
     }
 
-    pub fn colours(mut self, colours: Colours) -> Self {
+    pub(crate) fn colours(mut self, colours: Colours) -> Self {
         self.colours.push(colours);
         self
     }
 
-    pub fn has_own_x(&self) -> bool {
+    pub(crate) fn has_own_x(&self) -> bool {
         self.arrangement == Arrangement::Beside
     }
 

@@ -5,7 +5,7 @@ use crate::phrase::{joined, listed, when};
 use crate::plots;
 use crate::poll_study::{counting, extent, percent, sources};
 use crate::quantity::{NOTHING, count, number, or_nothing};
-use crate::said::{Field, Said, Table, Weight, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
 use q2c_result::poll_search::{
     Against, Both, Contender, ContenderRole, PollSearchResult, SearchedFamily,
 };
@@ -39,20 +39,23 @@ impl Reported for PollSearchResult {
             )
             .section(Section::new("Families").table(families(self)))
             .section(Section::new("Misses and CPU together").table(both(self)))
-            .section(Section::new("Finalists and references").told(words(self)))
+            .section(Section::new("Finalists and references").notes(words(self)))
             .warnings(&self.warnings)
     }
 }
 
 /// What was opened on the patterns held out, the least loss first.
-fn contenders(result: &PollSearchResult) -> Table {
+fn contenders(result: &PollSearchResult) -> ReportTable {
     let row = |contender: &Contender| {
         let role = match contender.role {
             ContenderRole::Finalist => "finalist",
             ContenderRole::Reference => "reference",
             ContenderRole::Other => "other",
         };
-        let searched = contender.searched.as_ref().map(|of| percent(of.mean_loss));
+        let searched = contender
+            .searched
+            .as_ref()
+            .map(|score| percent(score.mean_loss));
         let held_out = &contender.held_out;
         [
             contender.policy.clone(),
@@ -67,13 +70,13 @@ fn contenders(result: &PollSearchResult) -> Table {
     sorted.sort_by(|a, b| a.held_out.mean_loss.total_cmp(&b.held_out.mean_loss));
     let heads = "opened on what was held out |  | searched\nloss % | held out\nloss % | worst % | keeps\nlimits";
     let legend = "Only finalists may win. Loss: against the pattern's own best; of the searched patterns that is the best of all that was tried.";
-    Table::headed(heads, sorted.into_iter().map(row)).legend(legend)
+    ReportTable::headed(heads, sorted.into_iter().map(row)).legend(legend)
 }
 
-fn families(result: &PollSearchResult) -> Table {
+fn families(result: &PollSearchResult) -> ReportTable {
     let row = |family: &SearchedFamily| {
         row![
-            Field::over(&family.family, &family.best.policy),
+            ReportField::over(&family.family, &family.best.policy),
             count(family.configurations as u64),
             percent(family.best.mean_loss),
             or_nothing(family.left_out_loss.map(percent)),
@@ -81,12 +84,16 @@ fn families(result: &PollSearchResult) -> Table {
     };
     let heads = "family | tried | loss % | source\nleft out %";
     let legend = "Below each family its best on the searched patterns. Source left out: chosen without the source it is scored on.";
-    Table::headed(heads, result.families.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.families.iter().map(row)).legend(legend)
 }
 
-fn both(result: &PollSearchResult) -> Table {
-    let figures =
-        |of: &q2c_model::Simulated| [percent(of.rates.miss_rate), number(of.rates.cpu_pct)];
+fn both(result: &PollSearchResult) -> ReportTable {
+    let figures = |simulated: &q2c_model::SimulatedFigures| {
+        [
+            percent(simulated.rates.miss_rate),
+            number(simulated.rates.cpu_pct),
+        ]
+    };
     let row = |both: &Both| {
         let least = both.least.as_ref();
         let policy = least.map_or("", |least| &least.policy);
@@ -95,7 +102,7 @@ fn both(result: &PollSearchResult) -> Table {
         let [missed, cpu] = least.map_or_else(none, |least| figures(&least.gives));
         let (better, tried) = (count(both.configurations as u64), count(both.tried as u64));
         row![
-            Field::over(&both.pattern, policy),
+            ReportField::over(&both.pattern, policy),
             when(both.held_out, "held out"),
             linux_missed,
             linux_cpu,
@@ -106,25 +113,25 @@ fn both(result: &PollSearchResult) -> Table {
     };
     let heads = "pattern |  | Linux\nmissed % | CPU % | better\nin both | missed % | CPU %";
     let legend = "Configurations that keep the limits, miss less and take less CPU than Linux's rule (mean 50 %, 100 ms); below the pattern the one with the least CPU.";
-    Table::headed(heads, result.both.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.both.iter().map(row)).legend(legend)
 }
 
-fn answer(result: &PollSearchResult) -> Said {
+fn answer(result: &PollSearchResult) -> ReportSentence {
     let won = result.contenders.iter().filter(|contender| contender.won());
     let names = joined(won.map(|contender| &contender.policy), "; ");
     if names.is_empty() {
-        return Said::plain(
+        return ReportSentence::plain(
             "no winner",
             "no finalist is better than every reference in nearly all resampled sets of the sources held out",
         );
     }
-    Said::good(
+    ReportSentence::good(
         "better than every reference on what was held out",
         names + "; verify it live (q2c tune --policy)",
     )
 }
 
-fn words(result: &PollSearchResult) -> impl Iterator<Item = Said> {
+fn words(result: &PollSearchResult) -> impl Iterator<Item = ReportSentence> {
     let compared = result.contenders.iter().flat_map(|finalist| {
         let references = finalist.against.iter();
         references.map(move |reference| against(finalist, reference))
@@ -134,13 +141,13 @@ fn words(result: &PollSearchResult) -> impl Iterator<Item = Said> {
         .chain(oracle("held out", &result.held_out))
 }
 
-fn against(finalist: &Contender, against: &Against) -> Said {
+fn against(finalist: &Contender, against: &Against) -> ReportSentence {
     let interval = if against.low > f64::MIN {
         format!("{} to {}", percent(against.low), percent(against.high))
     } else {
         "unknown with one source".to_owned()
     };
-    let words = format!(
+    let sentence = format!(
         "better than {} by {} points of loss (95 % of resampled sets of sources: {interval}), on {} of {} patterns",
         against.reference,
         percent(against.gain),
@@ -148,18 +155,18 @@ fn against(finalist: &Contender, against: &Against) -> Said {
         against.of
     );
     let weight = Weight::Good.only_when(against.won());
-    Said::new(weight, &finalist.policy, words)
+    ReportSentence::new(weight, &finalist.policy, sentence)
 }
 
-fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<Said> {
+fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<ReportSentence> {
     let over = patterns.iter().filter_map(|p| p.own_best.as_ref());
     let mut over: Vec<f64> = over.map(|best| best.oracle_over).collect();
     over.sort_by(f64::total_cmp);
-    let words = format!(
+    let sentence = format!(
         "on the patterns {which} it has {} times the objective of each pattern's own best (median; {} to {})",
         number(*over.get(over.len() / 2)?),
         number(*over.first()?),
         number(*over.last()?)
     );
-    Some(Said::plain("oracle", words))
+    Some(ReportSentence::plain("oracle", sentence))
 }

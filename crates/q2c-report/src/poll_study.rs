@@ -4,9 +4,10 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, some_listed, when};
 use crate::plots;
 use crate::quantity::{NOTHING, count, duration, number, or_nothing};
-use crate::said::{Field, Said, Table, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, row};
 use q2c_result::poll_study::{
-    ClaimVerdict, LeftOut, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern, WhyNotRanked,
+    ClaimVerdict, LeftOutLosses, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern,
+    WhyNotRanked,
 };
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ impl Reported for PollStudyResult {
                     .plots(|| vec![plots::poll_study::plot(self)]),
             )
             .section(Section::new("Patterns").table(pattern_table(self)))
-            .section(Section::new("Beside the publication").told(words(self)))
+            .section(Section::new("Beside the publication").notes(words(self)))
             .section(Section::new("Loss by pattern").table(losses(self)).folded())
             .warnings(&self.warnings)
     }
@@ -59,13 +60,13 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-fn pattern_table(result: &PollStudyResult) -> Table {
+fn pattern_table(result: &PollStudyResult) -> ReportTable {
     let row = |pattern: &StudiedPattern| {
         let [_, p10, p50, p99, _] = pattern.input.latency_ns.map(duration);
         let best = pattern.own_best.as_ref();
         let none = "none keeps the limits: does not count";
         row![
-            Field::over(&pattern.name, best.map_or(none, |best| &best.policy)),
+            ReportField::over(&pattern.name, best.map_or(none, |best| &best.policy)),
             &pattern.source,
             count(pattern.input.ios),
             p10,
@@ -77,20 +78,21 @@ fn pattern_table(result: &PollStudyResult) -> Table {
     };
     let heads = "pattern | source | I/Os | p10 | median | p99 | KIOPS\n/core | oracle\nover it";
     let legend = "Below each pattern its own best, and that one's KIOPS/core. Oracle: its objective over that of the own best. Below 1 the best sleeps past completions, which the oracle never does.";
-    Table::headed(heads, result.patterns.iter().map(row)).legend(legend)
+    ReportTable::headed(heads, result.patterns.iter().map(row)).legend(legend)
 }
 
 /// The rules, the least loss on sources left out first, after the choice among all of them.
-fn rules(result: &PollStudyResult) -> Table {
+fn rules(result: &PollStudyResult) -> ReportTable {
     let counted = counting(&result.patterns);
     let row = |score: &RuleScore| {
         let name = match score.rule.as_str() {
             "" => "all rules",
             name => name,
         };
-        let left_out = |of: Option<&LeftOut>| {
-            let of = of.filter(|of| !of.each.is_empty());
-            let losses = of.map(|of| [of.mean_loss, of.worst_loss].map(percent));
+        let left_out = |figures: Option<&LeftOutLosses>| {
+            let figures = figures.filter(|figures| !figures.each.is_empty());
+            let losses =
+                figures.map(|figures| [figures.mean_loss, figures.worst_loss].map(percent));
             losses.unwrap_or_else(|| [NOTHING, NOTHING].map(str::to_owned))
         };
         let [pattern, worst_pattern] = left_out(Some(&score.patterns_left_out));
@@ -99,7 +101,7 @@ fn rules(result: &PollStudyResult) -> Table {
         let kept = kept.unwrap_or(&score.patterns_left_out);
         let is_some = !kept.each.is_empty();
         row![
-            Field::over(name, &score.on_average.policy),
+            ReportField::over(name, &score.on_average.policy),
             percent(score.on_average.mean_loss),
             percent(score.worst_case.worst_loss),
             pattern,
@@ -112,11 +114,11 @@ fn rules(result: &PollStudyResult) -> Table {
     let heads = "rule | loss % | best\nworst % | pattern\nleft out % | worst % | source\nleft out % | worst % | keeps\nlimits";
     let legend = "Below each rule its best on average. Loss: how far the objective stays below the pattern's own best, mean over the patterns; a broken limit is a loss of 100 %. \
          Left out: parameters chosen without the pattern, or without its whole source.";
-    Table::headed(heads, result.all.iter().chain(&result.rules).map(row)).legend(legend)
+    ReportTable::headed(heads, result.all.iter().chain(&result.rules).map(row)).legend(legend)
 }
 
 /// Loss by pattern of the best on average of each rule, patterns as rows.
-fn losses(result: &PollStudyResult) -> Table {
+fn losses(result: &PollStudyResult) -> ReportTable {
     const MOST: usize = 8;
     let shown = || result.rules.iter().take(MOST);
     let heads = shown().map(|score| score.rule.as_str());
@@ -131,16 +133,16 @@ fn losses(result: &PollStudyResult) -> Table {
     };
     let rows = result.patterns.iter().enumerate().map(row);
     let legend = "Loss in percent of each rule's best on average; broken: a limit is not kept.";
-    Table::of(std::iter::once("pattern").chain(heads), rows).legend(legend)
+    ReportTable::from_rows(std::iter::once("pattern").chain(heads), rows).legend(legend)
 }
 
-fn answer(result: &PollStudyResult) -> Said {
-    let Some(all) = &result.all else {
-        let words = "on no pattern does a configuration keep the limits";
-        return Said::caution("no answer", words);
+fn answer(result: &PollStudyResult) -> ReportSentence {
+    let Some(all_rules) = &result.all else {
+        let message = "on no pattern does a configuration keep the limits";
+        return ReportSentence::caution("no answer", message);
     };
     let counted = counting(&result.patterns);
-    let of = |scored: &ScoredPolicy| {
+    let summary = |scored: &ScoredPolicy| {
         format!(
             "{} (mean loss {} %, worst {} %, keeps the limits on {} of {counted})",
             scored.policy,
@@ -149,19 +151,22 @@ fn answer(result: &PollStudyResult) -> Said {
             scored.kept
         )
     };
-    let left_out = all.sources_left_out.as_ref().map(|left_out| {
+    let left_out = all_rules.sources_left_out.as_ref().map(|left_out| {
         let loss = percent(left_out.mean_loss);
         format!("; chosen without the source it is scored on: {loss} %")
     });
-    let (average, worst) = (of(&all.on_average), of(&all.worst_case));
-    let words = format!(
+    let (average, worst) = (
+        summary(&all_rules.on_average),
+        summary(&all_rules.worst_case),
+    );
+    let sentence = format!(
         "{average}; best worst case: {worst}{}",
         left_out.unwrap_or_default()
     );
-    Said::good("best on average", words)
+    ReportSentence::good("best on average", sentence)
 }
 
-fn words(result: &PollStudyResult) -> impl Iterator<Item = Said> {
+fn words(result: &PollStudyResult) -> impl Iterator<Item = ReportSentence> {
     let reasons = [
         (
             WhyNotRanked::DoesNotFollow,
@@ -176,25 +181,28 @@ fn words(result: &PollStudyResult) -> impl Iterator<Item = Said> {
             "they take interrupts, whose cost a constant wake-up delay does not tell; give --cost",
         ),
     ];
-    let not_ranked = reasons.into_iter().filter_map(|(why, words)| {
-        let rules = result.not_ranked.iter().filter(|not| not.why == why);
+    let not_ranked = reasons.into_iter().filter_map(|(reason, words)| {
+        let rules = result.not_ranked.iter().filter(|not| not.why == reason);
         let rules = some_listed(rules.map(|not| &not.rule))?;
-        Some(Said::plain("not ranked", format!("{rules}: {words}")))
+        Some(ReportSentence::plain(
+            "not ranked",
+            format!("{rules}: {words}"),
+        ))
     });
     std::iter::once(published(result)).chain(not_ranked)
 }
 
-fn published(result: &PollStudyResult) -> Said {
+fn published(result: &PollStudyResult) -> ReportSentence {
     const CLAIM: &str = "published: min with 70 to 90 % is best on average over many patterns";
     let published = &result.published;
-    let of = |scored: &Option<ScoredPolicy>| match scored {
+    let label = |scored: &Option<ScoredPolicy>| match scored {
         None => "none".to_owned(),
         Some(scored) => format!("{} ({} %)", scored.policy, percent(scored.mean_loss)),
     };
     let beside = format!(
         "least mean loss of these: {}, of all others: {}",
-        of(&published.named),
-        of(&published.others)
+        label(&published.named),
+        label(&published.others)
     );
     let sets = format!(
         "one of these is best of all ranked rules in {} % of {} resampled sets of sources (q2c \
@@ -203,12 +211,14 @@ fn published(result: &PollStudyResult) -> Said {
         published.resamples
     );
     match published.verdict {
-        ClaimVerdict::Holds => Said::good(CLAIM, format!("holds; {beside}; {sets}")),
+        ClaimVerdict::Holds => ReportSentence::good(CLAIM, format!("holds; {beside}; {sets}")),
         ClaimVerdict::DoesNotHold => {
-            Said::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
+            ReportSentence::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
         }
-        ClaimVerdict::Undecided => Said::plain(CLAIM, format!("undecided; {beside}; {sets}")),
-        ClaimVerdict::CannotJudge => Said::plain(
+        ClaimVerdict::Undecided => {
+            ReportSentence::plain(CLAIM, format!("undecided; {beside}; {sets}"))
+        }
+        ClaimVerdict::CannotJudge => ReportSentence::plain(
             CLAIM,
             format!(
                 "cannot be judged: it takes min with 70 to 90 %, another rule, and three sources that count; {beside}"

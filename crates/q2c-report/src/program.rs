@@ -5,11 +5,11 @@ use crate::analysis::latency_name;
 use crate::label;
 use crate::phrase::{counted, joined, listed, some_listed};
 use crate::quantity::{count, duration, iops, number, percent, seconds, size};
-use crate::said::{Field, Said, Table, Weight, row};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
-    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Pattern, Program,
-    Worth, WorthCaveat,
+    Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Program,
+    ProgramPattern, Worth, WorthCaveat,
 };
 use q2c_result::tune::PerCore;
 
@@ -32,40 +32,47 @@ fn name(program: &Program) -> String {
     path.unwrap_or_else(|| recording.command.join(" "))
 }
 
-pub(crate) fn told(program: &Program) -> Vec<Said> {
-    let mut all = vec![Said::plain("program", did(program))];
-    all.extend(program.pattern.kinds.iter().map(|kind| {
+pub(crate) fn sentences(program: &Program) -> Vec<ReportSentence> {
+    let mut said = vec![ReportSentence::plain("program", did(program))];
+    said.extend(program.pattern.kinds.iter().map(|kind| {
         let what = format!("its {}", plural(kind.direction));
-        Said::plain(&what, kind_of_io(kind, program.pattern.layer))
+        ReportSentence::plain(&what, kind_of_io(kind, program.pattern.layer))
     }));
-    all.push(Said::plain("its submitters", submitters(&program.pattern)));
-    all.extend(left_out(program).map(|words| Said::plain("left out", words)));
-    all.push(Said::plain("workload", workload(&program.copied)));
+    said.push(ReportSentence::plain(
+        "its submitters",
+        submitters(&program.pattern),
+    ));
+    said.extend(left_out(program).map(|words| ReportSentence::plain("left out", words)));
+    said.push(ReportSentence::plain("workload", workload(&program.copied)));
     let not_copied = program.copied.not_copied.iter().map(not_copied);
-    all.extend(Said::each(Weight::Caution, "not copied", not_copied));
-    all
+    said.extend(ReportSentence::each(
+        Weight::Caution,
+        "not copied",
+        not_copied,
+    ));
+    said
 }
 
 /// What the answer is worth to the program, with caveats.
-pub(crate) fn worth(program: &Program) -> Vec<Said> {
-    let mut all = Vec::new();
+pub(crate) fn worth(program: &Program) -> Vec<ReportSentence> {
+    let mut said = Vec::new();
     for worth in &program.worth {
         let what = format!("worth to the program at {}", worth.bs);
-        all.push(Said::plain(&what, worth_in_words(worth)));
+        said.push(ReportSentence::plain(&what, worth_in_words(worth)));
         let caveats = worth.caveats.iter().map(caveat);
-        all.extend(Said::each(Weight::Caution, "caveat", caveats));
+        said.extend(ReportSentence::each(Weight::Caution, "caveat", caveats));
     }
-    all
+    said
 }
 
 /// Program and workload side by side, a row for each figure of each block size.
-pub(crate) fn table(program: &Program) -> Table {
+pub(crate) fn table(program: &Program) -> ReportTable {
     let layer = latency_name(program.pattern.layer);
     let rows = program.likeness.iter().flat_map(|like| {
         let row = move |likened: &Likened| figure_row(like, likened, layer, &program.copied);
         like.figures.iter().map(row)
     });
-    Table::headed("figure | program | workload | ratio", rows)
+    ReportTable::headed("figure | program | workload | ratio", rows)
         .legend(legend(program.copied.think_ns.is_some()))
 }
 
@@ -83,7 +90,12 @@ fn legend(thinks: bool) -> &'static str {
     }
 }
 
-fn figure_row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) -> Vec<Field> {
+fn figure_row(
+    like: &Likeness,
+    likened: &Likened,
+    layer: &str,
+    copied: &Copied,
+) -> Vec<ReportField> {
     let jobs = copied.jobs;
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
         LikenedFigure::Iops if copied.think_ns.is_some() => match jobs {
@@ -101,8 +113,8 @@ fn figure_row(like: &Likeness, likened: &Likened, layer: &str, copied: &Copied) 
     row![
         format!("{}: {what}", like.bs),
         show(likened.program),
-        Field::over(show(likened.workload), by),
-        Field::over(number(likened.ratio()), verdict),
+        ReportField::over(show(likened.workload), by),
+        ReportField::over(number(likened.ratio()), verdict),
     ]
 }
 
@@ -128,10 +140,10 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
     const SHOWN: usize = 4;
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
     let rest = kind.sizes.iter().skip(SHOWN);
-    let others = rest.map(|of| of.ios).sum::<u64>() + kind.other_sizes;
+    let others = rest.map(|size| size.ios).sum::<u64>() + kind.other_sizes;
     let others = (others > 0).then(|| format!("other sizes ({})", share(others)));
     let sizes = kind.sizes.iter().take(SHOWN);
-    let sizes = sizes.map(|of| format!("{} ({})", of.bytes, share(of.ios)));
+    let sizes = sizes.map(|size| format!("{} ({})", size.bytes, share(size.ios)));
     let order = match kind.sequential {
         None => "Offsets unknown".to_owned(),
         Some(sequential) => format!("{} in sequence", percent(sequential)),
@@ -147,10 +159,14 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
     )
 }
 
-fn submitters(pattern: &Pattern) -> String {
-    let names = pattern.submitters.iter().filter(|of| of.name != "-");
+fn submitters(pattern: &ProgramPattern) -> String {
+    let names = pattern
+        .submitters
+        .iter()
+        .filter(|submitter| submitter.name != "-");
     let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
-    let names = some_listed(names.map(|of| format!("{} {}", of.name, share(of.ios))));
+    let names =
+        some_listed(names.map(|submitter| format!("{} {}", submitter.name, share(submitter.ios))));
     let names = names.map(|names| format!(" ({names})"));
     let think = pattern.think.map(|think| {
         let (p50, p99) = (duration(think.p50_ns), duration(think.p99_ns));
@@ -201,8 +217,8 @@ fn workload(copied: &Copied) -> String {
     )
 }
 
-fn not_copied(of: &NotCopied) -> String {
-    match *of {
+fn not_copied(part: &NotCopied) -> String {
+    match *part {
         NotCopied::ThinkTime { p50_ns, share, why } => format!(
             "think time ({} of the submitters' time, p50 {}): the jobs submit again at once{}",
             percent(share),
@@ -286,12 +302,12 @@ fn worth_in_words(worth: &Worth) -> String {
         );
     }
     let cpu = worth.cpu.map(|cpu| {
-        let of = match cpu.of {
+        let unit = match cpu.of {
             PerCore::Machine => "CPU",
             PerCore::Threads => "CPU of the threads",
         };
         let (by_method, by_other) = (duration(cpu.method_ns), duration(cpu.over_ns));
-        format!(" and {by_method} instead of {by_other} of {of} per I/O")
+        format!(" and {by_method} instead of {by_other} of {unit} per I/O")
     });
     let points = worth.program_cpu_pct.map(|pct| {
         let more = if pct > 0.0 { "more" } else { "less" };
@@ -309,8 +325,8 @@ fn worth_in_words(worth: &Worth) -> String {
     )
 }
 
-fn caveat(of: &WorthCaveat) -> String {
-    match of {
+fn caveat(caveat: &WorthCaveat) -> String {
+    match caveat {
         WorthCaveat::Unlike(figures) => {
             let names = listed(figures.iter().map(|figure| figure_name(*figure)));
             format!("the workload is unlike the program in {names}: the worth is a guess there")

@@ -58,8 +58,8 @@ mod tests {
             Evidence::Ios(12),
             Evidence::SwitchesPerWait(0.25),
         ];
-        let told = "I/Os 12, I/Os that slept 9 of 10 seen by a probe, device requests could not be \
+        let expected = "I/Os 12, I/Os that slept 9 of 10 seen by a probe, device requests could not be \
                     read, voluntary switches per slept I/O, or per I/O 0.250";
-        assert_eq!(words(&proof), told);
+        assert_eq!(words(&proof), expected);
     }
 }

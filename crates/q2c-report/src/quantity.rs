@@ -2,7 +2,7 @@
 
 use crate::phrase::counted;
 use q2c_model::Bytes;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 
 /// The text in place of a number that was not measured.
 pub(crate) const NOTHING: &str = "-";
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_interval_has_its_medians_decimals() {
-        let trials = Interval::of(&[9_900.0, 12_340.0, 104_000.0]);
+        let trials = Interval::from_samples(&[9_900.0, 12_340.0, 104_000.0]);
         assert_eq!(median(&trials, 1e-3), "12.3");
         assert_eq!(range(&trials, 1e-3), "[9.9, 104.0]");
     }
@@ -161,7 +161,7 @@ mod tests {
     fn nothing_measured_is_no_number() {
         assert_eq!(median(&Interval::default(), 1.0), "-");
         assert_eq!(range(&Interval::default(), 1.0), "");
-        assert_eq!(range(&Interval::of(&[3.0]), 1.0), "", "one trial");
+        assert_eq!(range(&Interval::from_samples(&[3.0]), 1.0), "", "one trial");
     }
 
     #[test]

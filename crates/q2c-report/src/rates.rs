@@ -6,46 +6,49 @@ use q2c_model::facts::{STATED_BYTES, STATED_OP};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Rates {
+pub(crate) struct TrafficRates {
     ios: u64,
-    reads: Moved,
-    writes: Moved,
+    reads: TrafficCount,
+    writes: TrafficCount,
     span_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Moved {
+struct TrafficCount {
     ios: u64,
     bytes: u64,
 }
 
-impl Rates {
+impl TrafficRates {
     /// The rates of `ios` I/Os of any operation in `span_ns`; `ops` has the name, the I/Os and the
     /// bytes of each operation.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_ops<'a>(
         ops: impl Iterator<Item = (&'a str, u64, u64)>,
         ios: u64,
         span_ns: u64,
     ) -> Self {
-        let mut all = Rates {
+        let mut rates = TrafficRates {
             ios,
             span_ns,
-            ..Rates::default()
+            ..TrafficRates::default()
         };
         for (op, ios, bytes) in ops {
             match op {
-                "read" => all.reads = Moved { ios, bytes },
-                "write" => all.writes = Moved { ios, bytes },
+                "read" => rates.reads = TrafficCount { ios, bytes },
+                "write" => rates.writes = TrafficCount { ios, bytes },
                 // Other operations move no data: the length of a discard is none that was moved.
                 _ => {}
             }
         }
-        all
+        rates
     }
 
     /// The rates as headings with a sentence each; none without an I/O. The facts of the trace tell
     /// what was stated for all of its I/Os.
-    pub(crate) fn told(&self, facts: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+    pub(crate) fn sentences(
+        &self,
+        facts: &BTreeMap<String, String>,
+    ) -> Vec<(&'static str, String)> {
         if self.ios == 0 {
             return Vec::new();
         }
@@ -74,7 +77,7 @@ impl Rates {
     }
 
     fn shares(&self) -> String {
-        let share = |part: u64, of: u64| percent(part as f64 / of as f64);
+        let share = |part: u64, whole: u64| percent(part as f64 / whole as f64);
         let (reads, writes) = (self.reads.ios, self.writes.ios);
         let others = self.ios.saturating_sub(reads + writes);
         let (reads, writes) = (share(reads, self.ios), share(writes, self.ios));
@@ -82,9 +85,12 @@ impl Rates {
         if others > 0 {
             text += &format!(" ({} other operations)", share(others, self.ios));
         }
-        let all = self.bytes();
-        if all > 0 {
-            let (read, written) = (share(self.reads.bytes, all), share(self.writes.bytes, all));
+        let total_bytes = self.bytes();
+        if total_bytes > 0 {
+            let (read, written) = (
+                share(self.reads.bytes, total_bytes),
+                share(self.writes.bytes, total_bytes),
+            );
             text += &format!("; of the bytes {read} were read and {written} written");
         }
         text
@@ -106,35 +112,46 @@ mod tests {
             ("read", 600, 600 * 4096),
             ("write", 300, 300 * 8192),
         ];
-        let told = Rates::of(ops.into_iter(), 1_000, 500_000_000).told(&BTreeMap::new());
+        let sentences =
+            TrafficRates::from_ops(ops.into_iter(), 1_000, 500_000_000).sentences(&BTreeMap::new());
         let rate = "2.00 K I/Os and 9.38 MiB per second, over the 500 ms from the trace's first \
                     event to its last";
         let shares = "of the I/Os 60.0 % are reads and 30.0 % writes (10.0 % other operations); \
                       of the bytes 50.0 % were read and 50.0 % written";
-        assert_eq!([&*told[0].1, &*told[1].1], [rate, shares]);
+        assert_eq!([&*sentences[0].1, &*sentences[1].1], [rate, shares]);
     }
 
     #[test]
     fn what_was_stated_is_no_finding() {
-        let rates = Rates::of([("read", 10, 40_960)].into_iter(), 10, 1_000);
+        let rates = TrafficRates::from_ops([("read", 10, 40_960)].into_iter(), 10, 1_000);
         let facts = [STATED_BYTES, STATED_OP].map(|name| (name.to_owned(), "4096".to_owned()));
-        let told = rates.told(&facts.into());
-        assert!(told[0].1.ends_with("so bytes are no finding"), "{told:?}");
+        let sentences = rates.sentences(&facts.into());
         assert!(
-            told[1].1.contains("operation of the I/Os was stated"),
-            "{told:?}"
+            sentences[0].1.ends_with("so bytes are no finding"),
+            "{sentences:?}"
+        );
+        assert!(
+            sentences[1].1.contains("operation of the I/Os was stated"),
+            "{sentences:?}"
         );
     }
 
     #[test]
     fn what_cannot_be_known_is_not_made_up() {
         let none = BTreeMap::new();
-        assert!(Rates::of(std::iter::empty(), 0, 7).told(&none).is_empty());
-        let told = Rates::of([("flush", 3, 0)].into_iter(), 3, 0).told(&none);
-        assert!(told[0].1.starts_with("unknown"), "{told:?}");
         assert!(
-            told[1].1.contains(" 0 % are reads and 0 % writes (100 %"),
-            "{told:?}"
+            TrafficRates::from_ops(std::iter::empty(), 0, 7)
+                .sentences(&none)
+                .is_empty()
+        );
+        let sentences =
+            TrafficRates::from_ops([("flush", 3, 0)].into_iter(), 3, 0).sentences(&none);
+        assert!(sentences[0].1.starts_with("unknown"), "{sentences:?}");
+        assert!(
+            sentences[1]
+                .1
+                .contains(" 0 % are reads and 0 % writes (100 %"),
+            "{sentences:?}"
         );
     }
 }

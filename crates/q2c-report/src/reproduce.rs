@@ -7,26 +7,26 @@ mod points;
 mod why;
 
 pub(crate) use points::points;
-pub use why::why;
+pub(crate) use why::why;
 
 use figures::figures;
 
 use crate::phrase::{self, distinct, joined, listed};
 use crate::quantity::{NOTHING, number};
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure, OurCurve,
-    PublishedCurve, ReproduceResult, StudyKind, Verdict,
+    PublishedCurve, ReproduceResult, ReproduceVerdict, StudyKind,
 };
 
 /// Rows of a chart's table at most.
 const ROWS: usize = 24;
 
 pub(crate) fn about(result: &ReproduceResult) -> String {
-    let mut words = vec![result.title.clone()];
+    let mut parts = vec![result.title.clone()];
     let variant = result.variant_of.as_ref();
-    words.extend(variant.map(|of| format!("variant of {}", of.name)));
-    words.push(match result.study {
+    parts.extend(variant.map(|variant| format!("variant of {}", variant.name)));
+    parts.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
         StudyKind::Rules => format!(
             "by the simulator of sleep rules, over the library of patterns and {} sets of its sources",
@@ -36,44 +36,47 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
         StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
     });
     if result.scale != 1.0 {
-        words.push(format!("all times multiplied by {}", result.scale));
+        parts.push(format!("all times multiplied by {}", result.scale));
     }
     let target = result.target.as_ref();
-    words.extend(target.map(|target| format!("on {}", target.path)));
-    words.join(" · ")
+    parts.extend(target.map(|target| format!("on {}", target.path)));
+    parts.join(" · ")
 }
 
-pub(crate) fn setting(result: &ReproduceResult) -> Vec<Said> {
-    let mut said = vec![Said::plain("published with", result.setting.clone())];
-    if let Some(of) = &result.variant_of {
-        let words = format!("{}: {}", of.name, of.reason);
-        said.push(Said::caution("variant of", words));
+pub(crate) fn setting(result: &ReproduceResult) -> Vec<ReportSentence> {
+    let mut said = vec![ReportSentence::plain(
+        "published with",
+        result.setting.clone(),
+    )];
+    if let Some(variant) = &result.variant_of {
+        let message = format!("{}: {}", variant.name, variant.reason);
+        said.push(ReportSentence::caution("variant of", message));
     }
     if result.study == StudyKind::Rules {
         said.extend(of_rules());
     }
     for job in &result.jobs {
-        let mut each: Vec<&String> = job.phases.iter().flatten().collect();
-        each.dedup();
+        let mut phases: Vec<&String> = job.phases.iter().flatten().collect();
+        phases.dedup();
         let what = format!("job {}", job.name);
-        said.push(Said::plain(&what, joined(each, "; then ")));
+        said.push(ReportSentence::plain(&what, joined(phases, "; then ")));
     }
     said.extend(result.devices.iter().map(|device| match &device.made {
-        Ok(made) => Said::plain("made", format!("{}: {made}", device.name)),
-        Err(why) => Said::caution("not made", format!("{}: {why}", device.name)),
+        Ok(made) => ReportSentence::plain("made", format!("{}: {made}", device.name)),
+        Err(error) => ReportSentence::caution("not made", format!("{}: {error}", device.name)),
     }));
     said
 }
 
 /// What a reader of figures about rules has to know.
-fn of_rules() -> [Said; 2] {
+fn of_rules() -> [ReportSentence; 2] {
     [
-        Said::plain(
+        ReportSentence::plain(
             "loss",
             "how far the objective of a rule is below that of the pattern's own best, mean over the \
              patterns; a pattern on which the rule breaks a limit counts as 100 %",
         ),
-        Said::plain(
+        ReportSentence::plain(
             "trials",
             "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
              rule by rule and pattern by pattern",
@@ -82,27 +85,35 @@ fn of_rules() -> [Said; 2] {
 }
 
 /// Each claim as a sentence, with its figures and the reason of its verdict.
-pub(crate) fn told(result: &ReproduceResult) -> Vec<Said> {
+pub(crate) fn claims(result: &ReproduceResult) -> Vec<ReportSentence> {
     let said = |claim: &JudgedClaim| {
         let here = Some(figures(claim));
-        let words = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
-        Said::new(weight(claim.verdict), &verdict(claim), words)
+        let sentence = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
+        ReportSentence::new(weight(claim.verdict), &verdict(claim), sentence)
     };
     result.claims.iter().map(said).collect()
 }
 
 /// A claim, what was published of it, its figures here, and the reason of its verdict.
-fn in_words(says: &str, published: Option<&String>, here: Option<String>, why: String) -> String {
-    let mut words = vec![says.to_owned()];
-    words.extend(published.map(|of| format!("Published: {of}")));
-    words.extend(here.map(|here| format!("Here: {here}")));
-    words.extend(Some(why).filter(|why| !why.is_empty()));
-    words.join(". ")
+fn in_words(
+    says: &str,
+    published: Option<&String>,
+    here: Option<String>,
+    reason: String,
+) -> String {
+    let mut sentences = vec![says.to_owned()];
+    sentences.extend(published.map(|published| format!("Published: {published}")));
+    sentences.extend(here.map(|here| format!("Here: {here}")));
+    sentences.extend(Some(reason).filter(|reason| !reason.is_empty()));
+    sentences.join(". ")
 }
 
 /// The verdict on a claim, with its basis where there are figures.
 pub(crate) fn verdict(claim: &JudgedClaim) -> String {
-    let seen = claim.expects.iter().any(|of| of.measured.is_some());
+    let seen = claim
+        .expects
+        .iter()
+        .any(|expected| expected.measured.is_some());
     let basis = seen.then(|| format!(" ({})", claim.basis.name()));
     claim.verdict.name().to_owned() + &basis.unwrap_or_default()
 }
@@ -112,15 +123,15 @@ pub(crate) fn summed(result: &ReproduceResult) -> String {
     tally(claims.map(|claim| (claim.verdict, claim.basis)))
 }
 
-fn weight(verdict: Verdict) -> Weight {
+fn weight(verdict: ReproduceVerdict) -> Weight {
     match verdict {
-        Verdict::Holds => Weight::Good,
-        Verdict::DoesNotHold => Weight::Plain,
-        Verdict::Undecided | Verdict::CannotJudge => Weight::Caution,
+        ReproduceVerdict::Holds => Weight::Good,
+        ReproduceVerdict::DoesNotHold => Weight::Plain,
+        ReproduceVerdict::Undecided | ReproduceVerdict::CannotJudge => Weight::Caution,
     }
 }
 
-pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, Table)> {
+pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, ReportTable)> {
     let charts = result.charts.iter().filter(|chart| chart.over != "time");
     let tables = charts.map(|chart| {
         let unit = unit_of(&chart.figure);
@@ -137,7 +148,7 @@ pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, Table)> {
             row.extend(chart.published.iter().map(|curve| theirs(curve, at, unit)));
             row
         };
-        let table = Table::of(head, xs.into_iter().take(ROWS).map(row));
+        let table = ReportTable::from_rows(head, xs.into_iter().take(ROWS).map(row));
         (format!("{} ({unit})", chart.title), table)
     });
     tables.filter(|(_, table)| !table.rows.is_empty()).collect()
@@ -149,15 +160,15 @@ fn label(at: &str, result: &ReproduceResult) -> String {
 }
 
 fn our(curve: &OurCurve, at: &str, unit: &str) -> String {
-    let found = curve.points.iter().find(|(own, _)| own == at);
-    found.map_or(NOTHING.to_owned(), |(_, value)| {
+    let point = curve.points.iter().find(|(place, _)| place == at);
+    point.map_or(NOTHING.to_owned(), |(_, value)| {
         figures::over_trials(value, factor_of(unit))
     })
 }
 
 fn theirs(curve: &PublishedCurve, at: &str, unit: &str) -> String {
-    let found = curve.points.iter().find(|(own, _)| own == at);
-    found.map_or(NOTHING.to_owned(), |(_, value)| {
+    let point = curve.points.iter().find(|(place, _)| place == at);
+    point.map_or(NOTHING.to_owned(), |(_, value)| {
         number(value / factor_of(unit))
     })
 }
@@ -209,32 +220,42 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
     };
     ExperimentLine {
         name: result.name.clone(),
-        variant_of: result.variant_of.as_ref().map(|of| of.name.clone()),
+        variant_of: result
+            .variant_of
+            .as_ref()
+            .map(|variant| variant.name.clone()),
         claims: result.claims.iter().map(claim).collect(),
     }
 }
 
 pub(crate) fn counted(result: &AllResult) -> String {
-    let claims = result.experiments.iter().flat_map(|of| &of.claims);
+    let claims = result
+        .experiments
+        .iter()
+        .flat_map(|experiment| &experiment.claims);
     tally(claims.map(|claim| (claim.verdict, claim.basis)))
 }
 
-fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
-    let all: Vec<(Verdict, Basis)> = verdicts.collect();
-    let told = [
-        (Verdict::Holds, "holds", "hold"),
-        (Verdict::DoesNotHold, "does not hold", "do not hold"),
-        (Verdict::Undecided, "is undecided", "are undecided"),
+fn tally(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
+    let verdicts: Vec<(ReproduceVerdict, Basis)> = verdicts.collect();
+    let forms = [
+        (ReproduceVerdict::Holds, "holds", "hold"),
         (
-            Verdict::CannotJudge,
+            ReproduceVerdict::DoesNotHold,
+            "does not hold",
+            "do not hold",
+        ),
+        (ReproduceVerdict::Undecided, "is undecided", "are undecided"),
+        (
+            ReproduceVerdict::CannotJudge,
             "cannot be judged here",
             "cannot be judged here",
         ),
     ];
-    let each = told.map(|(verdict, one, many)| {
-        let bases = all.iter().filter(|of| of.0 == verdict);
+    let counts = forms.map(|(verdict, one, many)| {
+        let bases = verdicts.iter().filter(|judged| judged.0 == verdict);
         let n = bases.clone().count();
-        let predicted = match bases.filter(|of| of.1 == Basis::Predicted).count() {
+        let predicted = match bases.filter(|judged| judged.1 == Basis::Predicted).count() {
             0 => String::new(),
             n => format!(" ({n} predicted)"),
         };
@@ -242,8 +263,8 @@ fn tally(verdicts: impl Iterator<Item = (Verdict, Basis)>) -> String {
     });
     format!(
         "{}: {}",
-        phrase::counted(all.len() as u64, "claim"),
-        listed(each)
+        phrase::counted(verdicts.len() as u64, "claim"),
+        listed(counts)
     )
 }
 

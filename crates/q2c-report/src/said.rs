@@ -14,92 +14,93 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    pub fn sure(is_sure: bool) -> Self {
+    pub(crate) fn sure(is_sure: bool) -> Self {
         if is_sure { Self::Good } else { Self::Caution }
     }
 
-    pub fn only_when(self, is_so: bool) -> Self {
+    pub(crate) fn only_when(self, is_so: bool) -> Self {
         if is_so { self } else { Self::Plain }
     }
 }
 
 /// A sentence with its heading, `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ReportSentence {
     pub weight: Weight,
     pub what: String,
     pub words: String,
 }
 
-impl Said {
-    pub fn new(weight: Weight, what: &str, words: impl Into<String>) -> Self {
-        Said {
+impl ReportSentence {
+    pub(crate) fn new(weight: Weight, what: &str, words: impl Into<String>) -> Self {
+        ReportSentence {
             weight,
             what: what.to_owned(),
             words: words.into(),
         }
     }
 
-    pub fn plain(what: &str, words: impl Into<String>) -> Self {
+    pub(crate) fn plain(what: &str, words: impl Into<String>) -> Self {
         Self::new(Weight::Plain, what, words)
     }
 
-    pub fn good(what: &str, words: impl Into<String>) -> Self {
+    pub(crate) fn good(what: &str, words: impl Into<String>) -> Self {
         Self::new(Weight::Good, what, words)
     }
 
-    pub fn caution(what: &str, words: impl Into<String>) -> Self {
+    pub(crate) fn caution(what: &str, words: impl Into<String>) -> Self {
         Self::new(Weight::Caution, what, words)
     }
 
-    pub fn bad(what: &str, words: impl Into<String>) -> Self {
+    pub(crate) fn bad(what: &str, words: impl Into<String>) -> Self {
         Self::new(Weight::Bad, what, words)
     }
 
     /// A sentence for each of `words`, all under one heading.
-    pub fn each<W: Into<String>>(
+    pub(crate) fn each<W: Into<String>>(
         weight: Weight,
         what: &str,
         words: impl IntoIterator<Item = W>,
     ) -> impl Iterator<Item = Self> {
-        let words = words.into_iter();
-        words.map(move |words| Self::new(weight, what, words))
+        words
+            .into_iter()
+            .map(move |words| Self::new(weight, what, words))
     }
 
-    pub fn warning(warning: &Warning) -> Self {
-        let mut words = format!("{}; {}", warning.found, warning.means);
+    pub(crate) fn warning(warning: &Warning) -> Self {
+        let mut message = format!("{}; {}", warning.found, warning.means);
         if !warning.todo.is_empty() {
-            words += &format!(". To do: {}", warning.todo);
+            message += &format!(". To do: {}", warning.todo);
         }
-        Self::caution(&format!("warning {}", warning.id), words)
+        Self::caution(&format!("warning {}", warning.id), message)
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Field {
+pub(crate) struct ReportField {
     pub text: String,
     pub below: String,
 }
 
-impl Field {
-    pub fn over(text: impl Into<String>, below: impl Into<String>) -> Self {
-        Field {
+impl ReportField {
+    pub(crate) fn over(text: impl Into<String>, below: impl Into<String>) -> Self {
+        ReportField {
             text: text.into(),
             below: below.into(),
         }
     }
 }
 
-impl<T: Into<String>> From<T> for Field {
+impl<T: Into<String>> From<T> for ReportField {
     fn from(text: T) -> Self {
-        Field::over(text, "")
+        ReportField::over(text, "")
     }
 }
 
 /// A row of a table, whose fields may be of several types.
 macro_rules! row {
     ($($field:expr),* $(,)?) => {
-        vec![$($crate::said::Field::from($field)),*]
+        vec![$($crate::said::ReportField::from($field)),*]
     };
 }
 pub(crate) use row;
@@ -109,21 +110,21 @@ const NUMBER: usize = 24;
 
 /// A table. The first field of a row is the row's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+pub(crate) struct ReportTable {
     /// Heads of the columns; a line feed stands where a terminal breaks the head.
     pub head: Vec<String>,
-    pub rows: Vec<Vec<Field>>,
+    pub rows: Vec<Vec<ReportField>>,
     /// How to read the table; may be empty.
     pub legend: &'static str,
 }
 
-impl Table {
-    pub fn of<H: Into<String>, R: IntoIterator<Item: Into<Field>>>(
+impl ReportTable {
+    pub(crate) fn from_rows<H: Into<String>, R: IntoIterator<Item: Into<ReportField>>>(
         head: impl IntoIterator<Item = H>,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
         let fields = |row: R| row.into_iter().map(Into::into).collect();
-        Table {
+        ReportTable {
             head: head.into_iter().map(H::into).collect(),
             rows: rows.into_iter().map(fields).collect(),
             legend: "",
@@ -131,37 +132,37 @@ impl Table {
     }
 
     /// A table whose heads are written in one line: `device | size\nMiB | state`.
-    pub fn headed<R: IntoIterator<Item: Into<Field>>>(
+    pub(crate) fn headed<R: IntoIterator<Item: Into<ReportField>>>(
         heads: &str,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
-        Table::of(heads.split(" | "), rows)
+        ReportTable::from_rows(heads.split(" | "), rows)
     }
 
-    pub fn legend(self, legend: &'static str) -> Self {
-        Table { legend, ..self }
+    pub(crate) fn legend(self, legend: &'static str) -> Self {
+        ReportTable { legend, ..self }
     }
 
     /// Whether a column has sentences, which are too wide to stand in one line.
-    pub fn is_of_words(&self, column: &usize) -> bool {
+    pub(crate) fn is_of_words(&self, column: &usize) -> bool {
         let fields = self.rows.iter().filter_map(|row| row.get(*column));
         let mut long = fields.filter(|field| field.text.chars().count() > NUMBER);
         long.any(|field| field.text.contains(' '))
     }
 
     /// Removes the first column, where it would tell rows that need no name.
-    pub fn without_names(mut self) -> Self {
+    pub(crate) fn without_names(mut self) -> Self {
         self.keep(|column| column > 0);
         self
     }
 
     /// Removes the columns in which no row has a text; the column of names stays.
-    pub fn without_empty_columns(self) -> Self {
+    pub(crate) fn without_empty_columns(self) -> Self {
         self.without_columns_of("")
     }
 
     /// Removes the columns in which all rows have this text; the column of names stays.
-    pub fn without_columns_of(mut self, text: &str) -> Self {
+    pub(crate) fn without_columns_of(mut self, text: &str) -> Self {
         let has = |column: usize| {
             let mut fields = self.rows.iter().filter_map(|row| row.get(column));
             column == 0 || fields.any(|field| field.text != text)
@@ -188,7 +189,10 @@ mod tests {
     #[test]
     fn a_column_without_anything_goes() {
         let rows = [["x", "", "1"], ["", "", ""]];
-        let table = Table::headed("a | b | c", rows).without_empty_columns();
-        assert_eq!(table, Table::of(["a", "c"], [["x", "1"], ["", ""]]));
+        let table = ReportTable::headed("a | b | c", rows).without_empty_columns();
+        assert_eq!(
+            table,
+            ReportTable::from_rows(["a", "c"], [["x", "1"], ["", ""]])
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::listed;
 use crate::plots;
 use crate::quantity::{iops, number, or_nothing};
-use crate::said::{Said, Table};
+use crate::said::{ReportSentence, ReportTable};
 use q2c_result::scale::{Answer, CurvePoint, Parameters, Resource, ScaleResult, Value};
 
 /// Rows of the terminal's table: more of the curve are in the page and in CSV.
@@ -13,7 +13,7 @@ const ROWS: usize = 16;
 
 impl Reported for ScaleResult {
     fn document(&self) -> Document<'_> {
-        let of = Document::new("scale predict", &self.version, &self.schema)
+        let document = Document::new("scale predict", &self.version, &self.schema)
             .titled(title(self), about(self))
             .run(self.seed, self.started_unix_s)
             .answers([answer(self)])
@@ -22,12 +22,12 @@ impl Reported for ScaleResult {
                     .table(curve(self))
                     .plots(|| vec![plots::scale::plot(self)]),
             )
-            .section(Section::new("How sure it is").told(words(self)))
+            .section(Section::new("How sure it is").notes(words(self)))
             .section(Section::new("Parameters").table(parameters(&self.parameters)))
             .warnings(&self.warnings);
         match &self.run {
-            Some(run) => of.target(&run.target).machine(&run.machine),
-            None => of,
+            Some(run) => document.target(&run.target).machine(&run.machine),
+            None => document,
         }
     }
 }
@@ -53,8 +53,8 @@ fn about(result: &ScaleResult) -> String {
     format!("predicted up to {jobs} jobs on {cores} cores{from}")
 }
 
-fn resource(of: Resource) -> &'static str {
-    match of {
+fn resource(resource: Resource) -> &'static str {
+    match resource {
         Resource::Cpu => "cores",
         Resource::Lock => "a lock",
         Resource::CacheLine => "a shared cache line",
@@ -63,7 +63,7 @@ fn resource(of: Resource) -> &'static str {
     }
 }
 
-fn answer(result: &ScaleResult) -> Said {
+fn answer(result: &ScaleResult) -> ReportSentence {
     let by = result.resource.map_or("nothing", resource);
     let between = match result.ends_between {
         Some((low, Some(high))) => format!("{low} to {high} jobs"),
@@ -75,12 +75,12 @@ fn answer(result: &ScaleResult) -> Said {
             let falls = result.peak;
             let falls = falls.map(|n| format!("; throughput is predicted to fall beyond {n}"));
             let falls = falls.unwrap_or_default();
-            Said::good(
+            ReportSentence::good(
                 "scaling ends",
                 format!("at {end} jobs ({between}), by {by}{falls}"),
             )
         }
-        (Answer::Uncertain, _) => Said::caution(
+        (Answer::Uncertain, _) => ReportSentence::caution(
             "not yet to be told",
             format!(
                 "{by} shows, but too little of it: scaling may end anywhere from {between}; measure more jobs"
@@ -88,10 +88,10 @@ fn answer(result: &ScaleResult) -> Said {
         ),
         (Answer::Beyond, _) => {
             let jobs = result.jobs;
-            let words = format!("does not end up to {jobs} jobs by anything that is known");
-            Said::plain("scaling", words)
+            let message = format!("does not end up to {jobs} jobs by anything that is known");
+            ReportSentence::plain("scaling", message)
         }
-        _ => Said::caution(
+        _ => ReportSentence::caution(
             "nothing seen",
             format!(
                 "no limit shows up to {} jobs, so where scaling ends cannot be predicted; the curve is the one without a limit",
@@ -101,33 +101,35 @@ fn answer(result: &ScaleResult) -> Said {
     }
 }
 
-fn words(result: &ScaleResult) -> Vec<Said> {
+fn words(result: &ScaleResult) -> Vec<ReportSentence> {
     let mut said = Vec::new();
     if let Some(first) = result.what_if.first() {
-        let all = result.what_if.iter();
-        let gains = all.map(|of| format!("{} +{} %", resource(of.resource), number(of.gain_pct)));
-        let words = format!("throughput at {} jobs: {}", first.jobs, listed(gains));
-        said.push(Said::plain("without its limit", words));
+        let gains = result.what_if.iter().map(|gain| {
+            let pct = number(gain.gain_pct);
+            format!("{} +{pct} %", resource(gain.resource))
+        });
+        let message = format!("throughput at {} jobs: {}", first.jobs, listed(gains));
+        said.push(ReportSentence::plain("without its limit", message));
     }
     if let Some(stage) = &result.parameters.shared_stage {
-        let words = format!("stage {stage}, which grows with the jobs");
-        said.push(Said::plain("seen in", words));
+        let message = format!("stage {stage}, which grows with the jobs");
+        said.push(ReportSentence::plain("seen in", message));
     }
     if let Some(error) = result.leave_out_error_pct {
-        let of = match result.parameters_file {
+        let basis = match result.parameters_file {
             None => "of each measured point from the others",
             Some(_) => "of the measured points, to which nothing was fitted",
         };
-        said.push(Said::plain(
+        said.push(ReportSentence::plain(
             "error",
-            format!("{} % on average, {of}", number(error)),
+            format!("{} % on average, {basis}", number(error)),
         ));
     }
     said
 }
 
 /// The curve, thinned out where it has many points; every measured one is there.
-fn curve(result: &ScaleResult) -> Table {
+fn curve(result: &ScaleResult) -> ReportTable {
     let predicted = result.curve.iter().filter(|p| !p.measured).count();
     let every = predicted.div_ceil(ROWS).max(1);
     let mut nth = 0;
@@ -152,30 +154,34 @@ fn curve(result: &ScaleResult) -> Table {
     };
     let legend = "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
          points left out.";
-    Table::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
+    ReportTable::headed("jobs |  | IOPS | low | high", shown.map(row)).legend(legend)
 }
 
-fn parameters(of: &Parameters) -> Table {
+fn parameters(parameters: &Parameters) -> ReportTable {
     let mut rows = vec![
-        row("on the core", of.cpu_ns, time),
-        row("interrupt, wake-up and other", of.rest_ns, time),
-        row("in the device", of.device_ns, time),
+        row("on the core", parameters.cpu_ns, time),
+        row("interrupt, wake-up and other", parameters.rest_ns, time),
+        row("in the device", parameters.device_ns, time),
     ];
-    let parallel = of.device_parallel;
+    let parallel = parameters.device_parallel;
     rows.extend(parallel.map(|value| row("device serves at once", value, number)));
-    if of.lock_ns.value > 0.0 {
-        rows.push(row("lock held", of.lock_ns, time));
-        rows.push(row("growth by each waiter", of.lock_growth, number));
+    if parameters.lock_ns.value > 0.0 {
+        rows.push(row("lock held", parameters.lock_ns, time));
+        rows.push(row("growth by each waiter", parameters.lock_growth, number));
     }
-    if of.line_ns.value > 0.0 {
-        rows.push(row("cache line, each further core", of.line_ns, time));
+    if parameters.line_ns.value > 0.0 {
+        rows.push(row(
+            "cache line, each further core",
+            parameters.line_ns,
+            time,
+        ));
     }
-    if let Some((queues, tags)) = of.queues.zip(of.tags) {
+    if let Some((queues, tags)) = parameters.queues.zip(parameters.tags) {
         let whole = |value: f64| format!("{value:.0}");
         rows.push(row("hardware queues", Value::exact(queues.into()), whole));
         rows.push(row("requests of each", Value::exact(tags.into()), whole));
     }
-    Table::headed("of each I/O | value | low | high", rows)
+    ReportTable::headed("of each I/O | value | low | high", rows)
 }
 
 fn row(name: &str, value: Value, text: fn(f64) -> String) -> [String; 4] {

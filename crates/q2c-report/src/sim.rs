@@ -3,7 +3,7 @@
 use crate::document::{Document, Reported, Section};
 use crate::phrase::counted;
 use crate::quantity::count;
-use crate::said::{Said, Weight};
+use crate::said::{ReportSentence, Weight};
 use crate::sweep::beside_polling;
 use crate::{simulated, taken_as};
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
@@ -12,7 +12,7 @@ use q2c_result::tune::FLOOR;
 impl Reported for SimResult {
     fn document(&self) -> Document<'_> {
         let about = format!("{} I/Os, {}", count(self.ios), counted(self.lanes, "lane"));
-        let row = |of: &SimMethod| simulated::row(&of.method, of.ios, &of.gives);
+        let row = |method: &SimMethod| simulated::row(&method.method, method.ios, &method.gives);
         let no_time = self.methods.iter().filter_map(no_time);
         let taken = taken_as::words(&self.taken_as, self.lanes);
         let time = format!("{} after {} of warm-up", self.measure_ns, self.warm_up_ns);
@@ -23,12 +23,12 @@ impl Reported for SimResult {
             .section(
                 Section::new("")
                     .table(simulated::table(self.methods.iter().map(row)))
-                    .told(Said::each(Weight::Caution, "no time", no_time)),
+                    .notes(ReportSentence::each(Weight::Caution, "no time", no_time)),
             )
-            .section(Section::new("What was assumed").told(
-                Said::each(Weight::Plain, "taken as", taken).chain([
-                    Said::plain("costs", &self.cost),
-                    Said::plain("simulated", time),
+            .section(Section::new("What was assumed").notes(
+                ReportSentence::each(Weight::Plain, "taken as", taken).chain([
+                    ReportSentence::plain("costs", &self.cost),
+                    ReportSentence::plain("simulated", time),
                 ]),
             ))
             .warnings(&self.warnings)
@@ -37,26 +37,26 @@ impl Reported for SimResult {
 
 /// The rule with the most KIOPS per core of those that keep classic polling's IOPS.
 /// `None` without polling.
-fn answer(methods: &[SimMethod]) -> Option<Said> {
+fn answer(methods: &[SimMethod]) -> Option<ReportSentence> {
     let counting = || methods.iter().filter(|method| method.ios > 0);
     let poll = counting().find(|method| method.method == "poll")?;
     let floor = FLOOR * poll.gives.rates.iops;
-    let rules = || counting().filter(|of| !["poll", "oracle"].contains(&&*of.method));
+    let rules = || counting().filter(|method| !["poll", "oracle"].contains(&&*method.method));
     let most = |a: f64, b: f64| a.total_cmp(&b);
     let said = |method: &SimMethod| beside_polling(&method.gives, &poll.gives);
     let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
     let best = keeps.max_by(|a, b| most(a.gives.kiops_per_core, b.gives.kiops_per_core));
     if let Some(best) = best {
-        return Some(Said::good(&best.method, said(best)));
+        return Some(ReportSentence::good(&best.method, said(best)));
     }
     let nearest = rules().max_by(|a, b| most(a.gives.rates.iops, b.gives.rates.iops))?;
-    let words = format!(
+    let sentence = format!(
         "No rule keeps {:.0} % of classic polling's IOPS. The nearest, {}, has {}",
         FLOOR * 100.0,
         nearest.method,
         said(nearest)
     );
-    Some(Said::caution("", words))
+    Some(ReportSentence::caution("", sentence))
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
@@ -79,12 +79,12 @@ fn no_time(row: &SimMethod) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Simulated;
+    use q2c_model::SimulatedFigures;
 
     fn method(name: &str, iops: f64, kiops_per_core: f64) -> SimMethod {
-        let mut gives = Simulated {
+        let mut gives = SimulatedFigures {
             kiops_per_core,
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
         gives.rates.iops = iops;
         SimMethod {
@@ -98,20 +98,20 @@ mod tests {
     /// Of 100 K IOPS by polling, 97 K are the floor: `b` is under it, and the oracle is no rule.
     #[test]
     fn the_conclusion_is_the_best_rule_that_keeps_the_rate() {
-        let mut all = vec![
+        let mut methods = vec![
             method("poll", 100_000.0, 100.0),
             method("oracle", 100_000.0, 500.0),
             method("a", 98_000.0, 150.0),
             method("b", 96_000.0, 300.0),
         ];
-        let best = answer(&all).unwrap();
+        let best = answer(&methods).unwrap();
         assert_eq!((best.what.as_str(), best.weight), ("a", Weight::Good));
         assert!(best.words.starts_with("1.50 times"), "{best:?}");
-        all.remove(2);
-        let none = answer(&all).unwrap();
+        methods.remove(2);
+        let none = answer(&methods).unwrap();
         assert_eq!(none.weight, Weight::Caution);
         assert!(none.words.contains("The nearest, b,"), "{none:?}");
-        all.truncate(2);
-        assert!(answer(&all).is_none());
+        methods.truncate(2);
+        assert!(answer(&methods).is_none());
     }
 }

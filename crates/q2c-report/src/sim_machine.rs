@@ -5,7 +5,7 @@ use crate::phrase::{counted, listed, when};
 use crate::quantity::{duration, number};
 use q2c_model::{Bytes, Direction};
 use q2c_result::{Machine, Target};
-use q2c_service::{Class, RecordedFacts, SimMachine};
+use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
 
 /// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in simulated
 /// time`. `None` for a run on a real machine.
@@ -38,9 +38,12 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
 /// The facts of a simulated machine, names and values; `None` for a real one.
 pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
     let sim = machine.simulated.as_ref()?;
-    let told = |times: &[(&str, u64)]| {
-        let each = times.iter();
-        listed(each.map(|(what, ns)| format!("{what} {}", duration(*ns as f64))))
+    let listed_times = |times: &[(&str, u64)]| {
+        listed(
+            times
+                .iter()
+                .map(|(what, ns)| format!("{what} {}", duration(*ns as f64))),
+        )
     };
     let costs = [
         ("submission", sim.submission_ns),
@@ -57,8 +60,8 @@ pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
     Some(vec![
         ("Simulated", headline(machine)?),
         ("Speed of its CPUs", number(sim.speed)),
-        ("CPU costs at speed 1", told(&costs)),
-        ("Delays at speed 1", told(&delays)),
+        ("CPU costs at speed 1", listed_times(&costs)),
+        ("Delays at speed 1", listed_times(&delays)),
         ("Slice of a thread", duration(sim.slice_ns as f64)),
     ])
 }
@@ -84,7 +87,7 @@ pub fn service_times(times: &RecordedFacts) -> String {
     )
 }
 
-fn class(class: &Class) -> String {
+fn class(class: &EmpiricalClass) -> String {
     let direction = match class.direction {
         Direction::Read => "reads",
         Direction::Write => "writes",
@@ -114,14 +117,14 @@ mod tests {
 
     #[test]
     fn a_simulated_machine_is_named_with_its_cpus() {
-        let own = machine(SimMachine {
+        let simulated = machine(SimMachine {
             cpus: 8,
             ..SimMachine::default()
         });
-        let words = "8 CPUs of q2c's own machine, in simulated time";
-        assert_eq!(headline(&own).as_deref(), Some(words));
-        assert_eq!(about(&own), [format!("simulated: {words}")]);
-        assert!(title(&Target::default(), &own).contains("simulated"));
+        let expected = "8 CPUs of q2c's own machine, in simulated time";
+        assert_eq!(headline(&simulated).as_deref(), Some(expected));
+        assert_eq!(about(&simulated), [format!("simulated: {expected}")]);
+        assert!(title(&Target::default(), &simulated).contains("simulated"));
     }
 
     #[test]
@@ -152,14 +155,14 @@ mod tests {
             ..SimMachine::default()
         });
         let facts = facts(&sim).unwrap().into_iter();
-        let told: String = facts.map(|(_, value)| value + ";").collect();
+        let values: String = facts.map(|(_, value)| value + ";").collect();
         for ns in 901..=909 {
-            assert!(told.contains(&format!("{ns} ns")), "{ns}: {told}");
+            assert!(values.contains(&format!("{ns} ns")), "{ns}: {values}");
         }
     }
 
-    fn class(direction: Direction, from: u64, recorded: u64, kept: usize) -> Class {
-        Class {
+    fn class(direction: Direction, from: u64, recorded: u64, kept: usize) -> EmpiricalClass {
+        EmpiricalClass {
             direction,
             from: Sectors(from),
             recorded,
@@ -175,17 +178,17 @@ mod tests {
             classes: vec![class(Direction::Read, 8, 1_000, 1_000)],
             left_out: 0,
         };
-        let told = "U2C of 1000 recorded I/Os: 1000 reads from 4 KiB below 8 KiB (median 31.2 us); \
+        let expected = "U2C of 1000 recorded I/Os: 1000 reads from 4 KiB below 8 KiB (median 31.2 us); \
                     requests of another direction or size take the times of the nearest";
-        assert_eq!(service_times(&times), told);
+        assert_eq!(service_times(&times), expected);
         times.classes.push(class(Direction::Write, 128, 9, 4));
         times.left_out = 2;
-        let told = service_times(&times);
+        let text = service_times(&times);
         let write = "9 writes from 64 KiB (median 31.2 us, 4 of them chosen at random)";
         assert!(
-            told.contains("1009 recorded") && told.contains(write),
-            "{told}"
+            text.contains("1009 recorded") && text.contains(write),
+            "{text}"
         );
-        assert!(told.contains("2 records are left out"), "{told}");
+        assert!(text.contains("2 records are left out"), "{text}");
     }
 }

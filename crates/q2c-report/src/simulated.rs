@@ -1,20 +1,20 @@
 //! Simulated figures as a table.
 
 use crate::quantity::{duration, or_nothing};
-use crate::said::{Field, Table};
-use q2c_model::Simulated;
+use crate::said::{ReportField, ReportTable};
+use q2c_model::SimulatedFigures;
 
 /// The table of rows made by [`row`].
-pub(crate) fn table(rows: impl IntoIterator<Item = Vec<Field>>) -> Table {
+pub(crate) fn table(rows: impl IntoIterator<Item = Vec<ReportField>>) -> ReportTable {
     let heads = "method | IOPS | CPU % | KIOPS/core | missed % | asked | late % | polled % | p50 | p99 | p99.9";
     let legend =
         "Late: time lost by oversleeping, over device time. Polled: time polled, over device time.";
-    Table::headed(heads, rows).legend(legend)
+    ReportTable::headed(heads, rows).legend(legend)
 }
 
 /// The row of a method over so many I/Os. Without one that counts there are no figures, and some
 /// would divide by nothing.
-pub(crate) fn row(name: &str, ios: u64, gives: &Simulated) -> Vec<Field> {
+pub(crate) fn row(name: &str, ios: u64, gives: &SimulatedFigures) -> Vec<ReportField> {
     let known = |value: f64| ios > 0 && value.is_finite();
     let shown = |value: f64, decimals: usize| {
         or_nothing(known(value).then(|| format!("{value:.decimals$}")))
@@ -33,7 +33,7 @@ pub(crate) fn row(name: &str, ios: u64, gives: &Simulated) -> Vec<Field> {
         time(gives.latencies.p99_ns),
         time(gives.latencies.p999_ns),
     ];
-    row.map(Field::from).to_vec()
+    row.map(ReportField::from).to_vec()
 }
 
 #[cfg(test)]
@@ -43,11 +43,11 @@ mod tests {
     /// Without an I/O that counts no figure is known: neither 0 ns nor "NaN".
     #[test]
     fn a_method_without_an_io_has_no_figures() {
-        let mut gives = Simulated {
+        let mut gives = SimulatedFigures {
             kiops_per_core: 1.0,
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
-        let blanks = |ios, gives: &Simulated| {
+        let blanks = |ios, gives: &SimulatedFigures| {
             let row = row("poll", ios, gives);
             row.iter().filter(|field| field.text == "-").count()
         };

@@ -2,12 +2,12 @@
 //! bottleneck over the jobs, on the hardware queues, and on what the capture lacks.
 
 use crate::analysis::{self, ORDER, time};
-use crate::bench::{Section, name};
+use crate::bench::{BenchSection, name};
 use crate::course::jobs;
 use crate::late;
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
 use crate::quantity::{count, number, percent};
-use crate::said::{Said, Table};
+use crate::said::{ReportSentence, ReportTable};
 use q2c_result::analyze::Bottleneck;
 use q2c_result::bench::{
     BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
@@ -18,9 +18,9 @@ use q2c_result::replay::CapturedBy;
 /// flight at the edges of the time that counts.
 const EDGES: f64 = 0.01;
 
-pub(crate) type Seen<'a> = (&'a BenchCell, &'a StageRun);
+pub(crate) type CellStages<'a> = (&'a BenchCell, &'a StageRun);
 
-pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'a>> {
+pub(crate) fn seen<'a>(result: &'a BenchResult, section: &BenchSection) -> Vec<CellStages<'a>> {
     let with = section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Seen(run)) => Some((cell, &**run)),
         _ => None,
@@ -29,25 +29,25 @@ pub(crate) fn seen<'a>(result: &'a BenchResult, section: &Section) -> Vec<Seen<'
 }
 
 /// The points of a section by interface and method, in the order in which they were measured.
-pub(crate) fn lines<'a>(seen: &[Seen<'a>]) -> Vec<(String, Vec<Seen<'a>>)> {
+pub(crate) fn lines<'a>(seen: &[CellStages<'a>]) -> Vec<(String, Vec<CellStages<'a>>)> {
     grouped(seen.iter().map(|point| (name(&point.0.point), *point)))
 }
 
 /// A row for each stage of each point. The point's name stands in its first row alone.
-pub(crate) fn table(seen: &[Seen<'_>]) -> Table {
+pub(crate) fn table(seen: &[CellStages<'_>]) -> ReportTable {
     let heads = "interface, method | jobs | stage | mean | p50 | p99 | of Q2C";
     let legend = "Stages in the block layer, from a run of each point with the capture \
          beside it, after all trials: its speed is not that of the trials. Of Q2C: the stage's share \
          in the sum of Q2C.";
-    Table::headed(heads, seen.iter().flat_map(of_point)).legend(legend)
+    ReportTable::headed(heads, seen.iter().flat_map(of_point)).legend(legend)
 }
 
-fn of_point((cell, run): &Seen<'_>) -> Vec<[String; 7]> {
-    let shares = run.bottleneck.as_ref().map(|found| &found.shares);
+fn of_point((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
+    let shares = run.bottleneck.as_ref().map(|bottleneck| &bottleneck.shares);
     let mut rows = Vec::new();
     // The time between two I/Os of a device is no stage of an I/O.
     for stage in ORDER.into_iter().filter(|stage| *stage != "Q2Q") {
-        let Some(of) = run.stages.get(stage) else {
+        let Some(stats) = run.stages.get(stage) else {
             continue;
         };
         let share = shares.and_then(|shares| shares.get(stage));
@@ -56,95 +56,96 @@ fn of_point((cell, run): &Seen<'_>) -> Vec<[String; 7]> {
             when(is_first, &name(&cell.point)).to_owned(),
             when(is_first, &cell.point.jobs.to_string()).to_owned(),
             stage.to_owned(),
-            time(of.mean_ns),
-            time(of.p50_ns),
-            time(of.p99_ns),
+            time(stats.mean_ns),
+            time(stats.p50_ns),
+            time(stats.p99_ns),
             share.map(|share| percent(*share)).unwrap_or_default(),
         ]);
     }
     rows
 }
 
-pub(crate) fn told(result: &BenchResult, section: &Section) -> Vec<Said> {
-    let mut told = Vec::new();
+pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<ReportSentence> {
+    let mut said = Vec::new();
     for (line, points) in lines(&seen(result, section)) {
-        told.extend(bottleneck(&line, &points));
-        told.extend(growth(&line, &points));
-        told.extend(points.iter().flat_map(|point| queues(&line, point)));
-        told.extend(tag_waits(&line, &points));
-        told.extend(speed(&line, &points));
-        told.extend(points.iter().filter_map(|point| lacks(&line, point)));
+        said.extend(bottleneck(&line, &points));
+        said.extend(growth(&line, &points));
+        said.extend(points.iter().flat_map(|point| queues(&line, point)));
+        said.extend(tag_waits(&line, &points));
+        said.extend(speed(&line, &points));
+        said.extend(points.iter().filter_map(|point| lacks(&line, point)));
     }
-    told.extend(unseen(result, section));
-    told
+    said.extend(unseen(result, section));
+    said
 }
 
 /// The bottleneck over the number of jobs: the stages that take its place, in the order of the
 /// jobs.
-fn bottleneck(line: &str, points: &[Seen<'_>]) -> Option<Said> {
-    let found = points.iter();
-    let found = found.filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)));
-    let mut found: Vec<(u32, &Bottleneck)> = found.collect();
-    found.sort_by_key(|(jobs, _)| *jobs);
-    let (first, _) = found.first()?;
-    let over = match found.len() {
+fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+    let mut by_jobs: Vec<(u32, &Bottleneck)> = points
+        .iter()
+        .filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)))
+        .collect();
+    by_jobs.sort_by_key(|(jobs, _)| *jobs);
+    let (first, _) = by_jobs.first()?;
+    let over = match by_jobs.len() {
         1 => format!(" at {}", jobs(*first)),
         _ => " over the jobs".to_owned(),
     };
     let groups: Vec<&[(u32, &Bottleneck)]> =
-        found.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
-    let mut words: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
+        by_jobs.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
+    let mut sentences: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
     // Each stage is explained once, by the last point of its first group.
     let explained = grouped(groups.iter().filter_map(|group| {
         let (_, last) = group.last()?;
         Some((last.stage.as_str(), last.why.as_str()))
     }));
-    words.extend(
+    sentences.extend(
         explained
             .iter()
-            .map(|(of, why)| format!("{of}: {}", why[0])),
+            .map(|(stage, reasons)| format!("{stage}: {}", reasons[0])),
     );
-    Some(Said::plain(
+    Some(ReportSentence::plain(
         &format!("bottleneck of {line}{over}"),
-        joined(words, ". "),
+        joined(sentences, ". "),
     ))
 }
 
-fn growth(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+fn growth(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
     let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
-    let of = StageGrowth::over(&runs.collect::<Vec<_>>())?;
+    let growth = StageGrowth::over(&runs.collect::<Vec<_>>())?;
     let range = format!(
         "Q2C is {} at {} and {} at {}",
-        time(of.q2c_from_ns),
-        jobs(of.from),
-        time(of.q2c_to_ns),
-        jobs(of.to)
+        time(growth.q2c_from_ns),
+        jobs(growth.from),
+        time(growth.q2c_to_ns),
+        jobs(growth.to)
     );
-    let words = match of.most {
+    let sentence = match growth.most {
         Some((stage, share)) => format!("{range}. {stage} takes {} of the growth", percent(share)),
         None => format!("{range}: no stage grows"),
     };
-    Some(Said::plain(
+    Some(ReportSentence::plain(
         &format!("growth of {line} over the jobs"),
-        words,
+        sentence,
     ))
 }
 
 /// Sleeps for a request, per I/O, over the number of jobs.
-fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<Said> {
+fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
     let mut by_jobs: Vec<String> = Vec::new();
     for (cell, run) in points {
-        let words = match run.tag_waits.as_ref()? {
-            TagWaits::Unseen(why) => {
+        let waits = match run.tag_waits.as_ref()? {
+            TagWaits::Unseen(reason) => {
                 let what = format!("sleeps of {line} for a request");
-                return Some(Said::plain(
+                return Some(ReportSentence::plain(
                     &what,
-                    format!("not known: {}", late::unseen(why)),
+                    format!("not known: {}", late::unseen(reason)),
                 ));
             }
             TagWaits::Counted { queues, lost } => tag_waits_of(run, queues, *lost),
         };
-        by_jobs.push(format!("{words} at {}", jobs(cell.point.jobs)));
+        by_jobs.push(format!("{waits} at {}", jobs(cell.point.jobs)));
     }
     let none = points.iter().all(|(_, run)| {
         let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
@@ -152,9 +153,12 @@ fn tag_waits(line: &str, points: &[Seen<'_>]) -> Option<Said> {
     });
     let what = format!("sleeps of {line} for a request (tag)");
     if none {
-        return Some(Said::plain(&what, "none: a free one was always there"));
+        return Some(ReportSentence::plain(
+            &what,
+            "none: a free one was always there",
+        ));
     }
-    Some(Said::plain(&what, joined(by_jobs, "; ")))
+    Some(ReportSentence::plain(&what, joined(by_jobs, "; ")))
 }
 
 fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
@@ -178,31 +182,34 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
 /// The numbers of jobs at which one stage is the bottleneck, and its share there.
 fn of_group(group: &[(u32, &Bottleneck)]) -> String {
     let at = listed(group.iter().map(|(jobs, _)| jobs));
-    let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
+    let shares = listed(
+        group
+            .iter()
+            .map(|(_, bottleneck)| number(bottleneck.share * 100.0)),
+    );
     let (stage, s) = (&group[0].1.stage, when(at != "1", "s"));
     format!("{stage} at {at} job{s} ({shares} % of Q2C)")
 }
 
 /// The use of the hardware queues at one number of jobs.
-fn queues(line: &str, (cell, run): &Seen<'_>) -> Vec<Said> {
+fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<ReportSentence> {
     let at = |what: &str| format!("{line}, {}: {what}", jobs(cell.point.jobs));
     if run.queues.is_empty() {
-        let why = match run.captured_by {
+        let reason = match run.captured_by {
             CapturedBy::Tracefs => "not known: tracefs does not tell them",
             CapturedBy::Bpf => "not known: no request names one, as on a disk that takes bios",
         };
-        return vec![Said::plain(&at("hardware queues"), why)];
+        return vec![ReportSentence::plain(&at("hardware queues"), reason)];
     }
-    let told = analysis::device_queues(&run.queues);
-    let at_jobs = told.map(|said| Said {
+    let at_jobs = analysis::device_queues(&run.queues).map(|said| ReportSentence {
         what: at(&said.what),
         ..said
     });
     at_jobs.collect()
 }
 
-fn speed(line: &str, points: &[Seen<'_>]) -> Option<Said> {
-    let share = |(cell, run): &Seen<'_>| run.ios as f64 / run.seconds / cell.iops.median;
+fn speed(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+    let share = |(cell, run): &CellStages<'_>| run.ios as f64 / run.seconds / cell.iops.median;
     let shares = || points.iter().map(share).filter(|share| share.is_finite());
     let least = percent(shares().reduce(f64::min)?);
     let most = percent(shares().reduce(f64::max)?);
@@ -212,25 +219,25 @@ fn speed(line: &str, points: &[Seen<'_>]) -> Option<Said> {
         format!("{least} to {most}")
     };
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
-    let words = format!(
+    let sentence = format!(
         "{range} of the trials' IOPS, captured by {}. The thread that reads took up to {} % of a \
          CPU",
         points.first()?.1.captured_by.name(),
         number(reader.fold(0.0, f64::max))
     );
-    Some(Said::plain(
+    Some(ReportSentence::plain(
         &format!("{line} with the capture beside it"),
-        words,
+        sentence,
     ))
 }
 
-fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<Said> {
+fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<ReportSentence> {
     let apart = (run.captured as f64 / run.ios as f64 - 1.0).abs();
     let differs = apart.is_nan() || apart > EDGES;
     let some = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
     let (captured, ios) = (count(run.captured), count(run.ios));
     let incomplete = run.captured.saturating_sub(run.completed);
-    let all = [
+    let clauses = [
         differs.then(|| format!("the block layer had {captured} I/Os where the jobs had {ios}")),
         some(incomplete, "did not complete"),
         some(
@@ -242,26 +249,26 @@ fn lacks(line: &str, (cell, run): &Seen<'_>) -> Option<Said> {
         analysis::unmatched(&run.unmatched).map(|reasons| format!("unmatched: {reasons}")),
         some(run.others, "of others on the disk are left out"),
     ];
-    let words = joined(all.into_iter().flatten(), "; ");
+    let sentence = joined(clauses.into_iter().flatten(), "; ");
     let at = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
-    (!words.is_empty()).then(|| Said::plain(&at, words))
+    (!sentence.is_empty()).then(|| ReportSentence::plain(&at, sentence))
 }
 
 /// Completed I/Os that lack an event before the completion: that of the queueing, of the hand-over,
 /// or of the request's allocation or the merge.
 fn partial(run: &StageRun) -> u64 {
-    let n = |stage: &str| run.stages.get(stage).map_or(0, |of| of.n);
+    let n = |stage: &str| run.stages.get(stage).map_or(0, |stats| stats.n);
     let least = n("Q2C").min(n("D2C")).min(n("Q2G") + n("Q2M"));
     run.completed.saturating_sub(least)
 }
 
 /// The points of a section whose stages are not known, by reason.
-fn unseen(result: &BenchResult, section: &Section) -> impl Iterator<Item = Said> {
+fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = ReportSentence> {
     let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
-        Some(PointStages::Unseen(why)) => Some((late::unseen(why), name(&cell.point))),
+        Some(PointStages::Unseen(reason)) => Some((late::unseen(reason), name(&cell.point))),
         _ => None,
     }));
-    reasons
-        .into_iter()
-        .map(|(why, names)| Said::plain(&format!("stages of {}", listed(distinct(names))), why))
+    reasons.into_iter().map(|(reason, names)| {
+        ReportSentence::plain(&format!("stages of {}", listed(distinct(names))), reason)
+    })
 }

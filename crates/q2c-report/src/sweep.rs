@@ -1,11 +1,11 @@
 //! The report of `q2c poll sweep`.
 
-use crate::document::{Answer, Document, Reported, Section};
+use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, number, percent};
-use crate::said::{Said, Weight};
+use crate::said::{ReportSentence, Weight};
 use crate::{invalid, label, plots, simulated, taken_as};
-use q2c_model::{DeviceTime, Simulated};
+use q2c_model::{DeviceTime, SimulatedFigures};
 use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepInput, SweepResult};
 use q2c_result::tune::{Sweep, SweepCell};
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ impl Reported for SweepResult {
             0 | 1 => first.to_owned(),
             n => format!("{first} and {} more", n - 1),
         };
-        let mut of = Document::new("poll sweep", &self.version, &self.schema)
+        let mut document = Document::new("poll sweep", &self.version, &self.schema)
             .titled(title, about)
             .run(self.seed, 0)
             .answers(over_all(self));
         for answer in &self.answers {
-            of = of_trace(of, self, answer);
+            document = of_trace(document, self, answer);
         }
         let speed = format!(
             "{} configurations in {} s, {:.2e} I/Os x configurations per second; reading took {} s",
@@ -39,8 +39,8 @@ impl Reported for SweepResult {
             self.speed.io_configs_per_s,
             number(self.speed.reading_s)
         );
-        let speed = Section::new("Speed").told([Said::plain("speed", speed)]);
-        of.section(speed.folded()).warnings(&self.warnings)
+        let speed = Section::new("Speed").notes([ReportSentence::plain("speed", speed)]);
+        document.section(speed.folded()).warnings(&self.warnings)
     }
 
     fn points_nowhere(&self) -> Option<&'static str> {
@@ -67,21 +67,22 @@ impl Reported for SweepResult {
 
 /// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
 fn of_trace<'a>(
-    mut of: Document<'a>,
+    mut document: Document<'a>,
     result: &'a SweepResult,
     answer: &'a SweepAnswer,
 ) -> Document<'a> {
     let input = &result.inputs[answer.input];
-    let (mut judged, mut told): (Vec<Answer>, Vec<Said>) = (Vec::new(), Vec::new());
+    let (mut judged, mut plain): (Vec<DocumentAnswer>, Vec<ReportSentence>) =
+        (Vec::new(), Vec::new());
     for said in conclusions(result, answer) {
         match (judged.last_mut(), said.what.as_str()) {
             (Some(last), "caveat" | "stability") => last.caveats.push(said.words),
-            _ if said.weight == Weight::Plain => told.push(said),
+            _ if said.weight == Weight::Plain => plain.push(said),
             _ => judged.push(said.into()),
         }
     }
     if result.answers.len() == 1 {
-        of = of.answers(judged.drain(..));
+        document = document.answers(judged.drain(..));
     }
     let (shown, hidden) = shortlist(result, answer);
     let references = [
@@ -101,15 +102,15 @@ fn of_trace<'a>(
     }
     let more = count(hidden);
     let more = format!(" {more} more are in --json and --csv, and in the charts.");
-    of.section(
+    document.section(
         Section::new(input.path.clone())
             .remark(about_input(result, answer.input))
-            .told(judged.into_iter().flat_map(Answer::said))
-            .told(told)
+            .notes(judged.into_iter().flat_map(DocumentAnswer::said))
+            .notes(plain)
             .marked(simulated::table(rows), weights)
             .remark(sorted(result, hidden > 0) + when(hidden > 0, &more))
-            .told(neighbours(answer))
-            .told(Said::each(Weight::Plain, "note", &answer.notes))
+            .notes(neighbours(answer))
+            .notes(ReportSentence::each(Weight::Plain, "note", &answer.notes))
             .plots(|| plots::sweep::plots(result, answer)),
     )
 }
@@ -142,12 +143,12 @@ fn about_input(result: &SweepResult, index: usize) -> String {
 /// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
 /// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
 /// and what limits them.
-fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
-    let mut all: Vec<Said> = no_gain(result, answer).into_iter().collect();
-    all.push(within_limits(result, answer));
+fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<ReportSentence> {
+    let mut said: Vec<ReportSentence> = no_gain(result, answer).into_iter().collect();
+    said.push(within_limits(result, answer));
     let best = answer.best.and_then(|best| result.cells.get(best));
-    all.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
-    all.extend(Said::each(
+    said.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
+    said.extend(ReportSentence::each(
         Weight::Caution,
         "caveat",
         invalid::caveats(&result.warnings),
@@ -157,58 +158,59 @@ fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Said> {
         ("most IOPS", answer.most_iops),
     ] {
         let cell = cell.and_then(|index| result.cells.get(index));
-        all.extend(cell.map(|cell| Said::plain(what, of_all(cell, answer))));
+        said.extend(cell.map(|cell| ReportSentence::plain(what, of_all(cell, answer))));
     }
-    all.push(limits(result, answer));
+    said.push(limits(result, answer));
     if !answer.stability.is_empty() {
-        all.push(Said::caution("stability", &answer.stability));
+        said.push(ReportSentence::caution("stability", &answer.stability));
     }
-    all
+    said
 }
 
-fn over_all(result: &SweepResult) -> Vec<Said> {
+fn over_all(result: &SweepResult) -> Vec<ReportSentence> {
     if result.inputs.len() < 2 {
         return Vec::new();
     }
-    let told = |best: &Option<Best>, what: &str, how: &str| match best {
-        None => Said::caution(what, "no configuration keeps the limits on every trace"),
+    let conclusion = |best: &Option<Best>, what: &str, how: &str| match best {
+        None => ReportSentence::caution(what, "no configuration keeps the limits on every trace"),
         Some(best) => {
             let share = best.share * 100.0;
-            let words = format!(
+            let sentence = format!(
                 "{}, {how} {share:.1} % of each trace's own best",
                 best.policy
             );
-            Said::good(what, words)
+            ReportSentence::good(what, sentence)
         }
     };
     vec![
-        told(&result.best, "best on average", "on average"),
-        told(&result.best_worst_case, "best worst case", "at least"),
+        conclusion(&result.best, "best on average", "on average"),
+        conclusion(&result.best_worst_case, "best worst case", "at least"),
     ]
 }
 
 /// Says that polling wins, where no rule has more KIOPS/core than it.
-fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Said> {
+fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<ReportSentence> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     let ratio = number(most / poll);
-    let mut words = format!("every rule loses to it. The best has {ratio} times its IOPS per core");
+    let mut sentence =
+        format!("every rule loses to it. The best has {ratio} times its IOPS per core");
     if let Some(fastest) = answer.most_iops.and_then(|index| result.cells.get(index)) {
         let kept = fastest.gives.rates.iops / answer.poll.rates.iops * 100.0;
-        words += &format!(", the fastest {kept:.1} % of its IOPS");
+        sentence += &format!(", the fastest {kept:.1} % of its IOPS");
     }
-    (most <= poll).then(|| Said::caution("use classic polling", words))
+    (most <= poll).then(|| ReportSentence::caution("use classic polling", sentence))
 }
 
-fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
+fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
         let by = label::objective(&result.objective);
         let what = format!("best by {by} within the limits");
         let polling = beside_polling(&cell.gives, &answer.poll);
-        return Said::good(&what, format!("{}, {polling}", cell.policy));
+        return ReportSentence::good(&what, format!("{}, {polling}", cell.policy));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
-    let words = nearest.map(|cell| {
+    let nearest_sentence = nearest.map(|cell| {
         format!(
             "the nearest is {}. Its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
             with_figures(cell, answer),
@@ -218,17 +220,17 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
         )
     });
     let none = || "no configuration may be chosen".to_owned();
-    Said::caution(
+    ReportSentence::caution(
         "no configuration keeps the limits",
-        words.unwrap_or_else(none),
+        nearest_sentence.unwrap_or_else(none),
     )
 }
 
 /// Why this configuration was chosen, and how it compares with what else is known.
-fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Said> {
+fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = ReportSentence> {
     let tied = "of all within 0.5 % of the best figure it misses least".to_owned();
     let interrupt = answer.interrupt.as_ref();
-    let interrupt = interrupt.map(|gives| beside(&cell.gives, gives, "interrupts", "their"));
+    let interrupt = interrupt.map(|gives| compared_with(&cell.gives, gives, "interrupts", "their"));
     let reasons = [
         ("chosen", Some(tied)),
         ("interrupts", interrupt),
@@ -236,18 +238,18 @@ fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Said> {
         ("Linux's rule", Some(of_linux(answer, &cell.gives))),
     ];
     let reasons = reasons.into_iter();
-    reasons.filter_map(|(what, words)| Some(Said::plain(what, words?)))
+    reasons.filter_map(|(what, words)| Some(ReportSentence::plain(what, words?)))
 }
 
-fn limits(result: &SweepResult, answer: &SweepAnswer) -> Said {
-    let mut words = format!("a floor of {:.0} IOPS", answer.floor_iops);
+fn limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
+    let mut sentence = format!("a floor of {:.0} IOPS", answer.floor_iops);
     if !answer.floor.is_empty() {
-        words += &format!(" ({})", answer.floor);
+        sentence += &format!(" ({})", answer.floor);
     }
     if !result.limits.is_empty() {
-        words += &format!("; asked for: {}", result.limits.join(", "));
+        sentence += &format!("; asked for: {}", result.limits.join(", "));
     }
-    Said::plain("limits", words)
+    ReportSentence::plain("limits", sentence)
 }
 
 /// A configuration that has the most of all, whether it keeps the limits or not.
@@ -263,20 +265,25 @@ fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
 /// A configuration, and how it compares with classic polling and with interrupts.
 fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
     let polling = beside_polling(&cell.gives, &answer.poll);
-    let mut words = format!("{}, {polling}", cell.policy);
+    let mut sentence = format!("{}, {polling}", cell.policy);
     if let Some(interrupt) = &answer.interrupt {
-        words += ". ";
-        words += &beside(&cell.gives, interrupt, "interrupts", "their");
+        sentence += ". ";
+        sentence += &compared_with(&cell.gives, interrupt, "interrupts", "their");
     }
-    words
+    sentence
 }
 
-pub(crate) fn beside_polling(gives: &Simulated, poll: &Simulated) -> String {
+pub(crate) fn beside_polling(gives: &SimulatedFigures, poll: &SimulatedFigures) -> String {
     let missed = percent(gives.rates.miss_rate);
-    beside(gives, poll, "classic polling", "its") + &format!(", {missed} missed")
+    compared_with(gives, poll, "classic polling", "its") + &format!(", {missed} missed")
 }
 
-fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> String {
+fn compared_with(
+    gives: &SimulatedFigures,
+    other: &SimulatedFigures,
+    name: &str,
+    whose: &str,
+) -> String {
     let iops = gives.rates.iops / other.rates.iops * 100.0;
     let ratio = gives.kiops_per_core / other.kiops_per_core;
     // Where all oversleep, and the costs know of no other CPU.
@@ -289,7 +296,7 @@ fn beside(gives: &Simulated, other: &Simulated, name: &str, whose: &str) -> Stri
 
 /// The CPU that the best configuration saves, over what the oracle saves. A rule that sleeps past
 /// the completions saves more than the oracle, and pays for it by latency.
-fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
+fn of_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
     match share {
         None => "The oracle saves no CPU here".to_owned(),
         Some(share) if share < 0.0 => "It takes more CPU than classic polling".to_owned(),
@@ -304,7 +311,7 @@ fn of_oracle(share: Option<f64>, gives: &Simulated) -> String {
     }
 }
 
-fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
+fn of_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
     let rates = &answer.linux.rates;
     match answer.of_linux {
         Some(times) => format!(
@@ -323,7 +330,7 @@ fn of_linux(answer: &SweepAnswer, gives: &Simulated) -> String {
 /// A trace's cells in the form in which `q2c tune` keeps a sweep, for the charts that both share.
 pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     let cells = || result.cells.iter();
-    let own = cells().filter(|cell| cell.input == answer.input);
+    let trace_cells = cells().filter(|cell| cell.input == answer.input);
     let first = cells()
         .position(|cell| cell.input == answer.input)
         .unwrap_or(0);
@@ -338,7 +345,7 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     Sweep {
         bs: input.sizes.last().copied().unwrap_or_default(),
         ios: input.ios,
-        cells: own.map(cell).collect(),
+        cells: trace_cells.map(cell).collect(),
         pareto: answer.pareto.iter().map(|i| i - first).collect(),
         best: answer.best.map(|i| i - first),
         oracle: answer.oracle.into(),
@@ -349,14 +356,14 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
 }
 
 /// What the cells one step beside the best one give.
-fn neighbours(answer: &SweepAnswer) -> Option<Said> {
-    let each = answer.neighbours.iter().map(|n| {
+fn neighbours(answer: &SweepAnswer) -> Option<ReportSentence> {
+    let steps = answer.neighbours.iter().map(|n| {
         let change = (n.share - 1.0) * 100.0;
         let outside = when(!n.keeps_limits, " (out of limits)");
         format!("{} {change:+.1} %{outside}", n.policy)
     });
     let is_some = !answer.neighbours.is_empty();
-    is_some.then(|| Said::plain("one step off", joined(each, "; ")))
+    is_some.then(|| ReportSentence::plain("one step off", joined(steps, "; ")))
 }
 
 /// Up to this number all cells are shown.
@@ -370,9 +377,9 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let of_trace = result.cells.iter().enumerate();
     let of_trace = of_trace.filter(|(_, cell)| cell.input == answer.input);
     let mut shown: Vec<(usize, &SimCell)> = of_trace.collect();
-    let all = shown.len();
+    let total = shown.len();
     let key = |cell: &SimCell| (keeps_limits(cell, answer), score(result, cell));
-    if all > FEW {
+    if total > FEW {
         let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
         for &(index, cell) in &shown {
             let now = best.entry(&cell.rule).or_insert((index, cell));
@@ -395,7 +402,7 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
         let (a, b) = (key(a.1), key(b.1));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
-    let hidden = (all - shown.len()) as u64;
+    let hidden = (total - shown.len()) as u64;
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
 }
 
@@ -435,27 +442,30 @@ mod tests {
     /// is no share of what the oracle saves.
     #[test]
     fn more_than_the_oracle_is_no_share_of_it() {
-        let mut gives = Simulated::default();
+        let mut gives = SimulatedFigures::default();
         gives.rates.miss_rate = 0.987;
-        let told = |share| of_oracle(share, &gives);
-        let half = told(Some(0.5));
+        let sentence = |share| of_oracle(share, &gives);
+        let half = sentence(Some(0.5));
         assert_eq!(half, "It saves 50.0 % of the CPU that the oracle saves");
-        let more = told(Some(8.177));
+        let more = sentence(Some(8.177));
         assert!(more.starts_with("It saves 8.18 times the CPU of the oracle"));
         assert!(more.ends_with("(98.7 % missed)"), "{more}");
-        assert_eq!(told(Some(-0.1)), "It takes more CPU than classic polling");
-        assert_eq!(told(None), "The oracle saves no CPU here");
+        assert_eq!(
+            sentence(Some(-0.1)),
+            "It takes more CPU than classic polling"
+        );
+        assert_eq!(sentence(None), "The oracle saves no CPU here");
     }
 
     #[test]
     fn what_points_nowhere_is_named() {
-        let of = |input: usize| SimCell {
+        let cell_of = |input: usize| SimCell {
             input,
             ..SimCell::default()
         };
         let result = |inputs: &[usize], answer: SweepAnswer| SweepResult {
             inputs: vec![SweepInput::default(); 2],
-            cells: inputs.iter().copied().map(of).collect(),
+            cells: inputs.iter().copied().map(cell_of).collect(),
             answers: vec![answer],
             ..SweepResult::default()
         };
@@ -468,8 +478,8 @@ mod tests {
         let whole = answer(1, Some(1), &[1, 2]);
         let names = |inputs: &[usize], answer| result(inputs, answer).points_nowhere();
         assert_eq!(names(&[0, 1, 1], whole.clone()), None);
-        let words = names(&[1, 0, 1], whole.clone()).unwrap();
-        assert!(words.contains("trace by trace"));
+        let message = names(&[1, 0, 1], whole.clone()).unwrap();
+        assert!(message.contains("trace by trace"));
         assert!(names(&[0, 1, 2], whole).unwrap().contains("a cell of a"));
         for wrong in [
             answer(2, None, &[]),
@@ -488,10 +498,10 @@ mod tests {
         };
         SimCell {
             rule: rule.to_owned(),
-            gives: Simulated {
+            gives: SimulatedFigures {
                 rates,
                 kiops_per_core,
-                ..Simulated::default()
+                ..SimulatedFigures::default()
             },
             ..SimCell::default()
         }

@@ -7,33 +7,33 @@ use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 /// What was taken as what, what was left out, and what was assumed, one part each. There is none
 /// for a recording of q2c's own engine of which nothing is left out.
 pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
-    let mut all: Vec<String> = taken.format.iter().cloned().collect();
-    all.extend(taken.assumed.and_then(assumed));
+    let mut parts: Vec<String> = taken.format.iter().cloned().collect();
+    parts.extend(taken.assumed.and_then(assumed));
     if taken.latency != DeviceTime::Wait {
-        all.extend(block(taken, lanes));
+        parts.extend(block(taken, lanes));
     } else if taken.think_as_cpu_ns > 0.0 {
-        all.push(format!(
+        parts.push(format!(
             "think time, {} on average, as CPU of its thread (the recording does not tell that it slept)",
             duration(taken.think_as_cpu_ns)
         ));
     }
     let left = taken.left_out.iter();
     let left = left.map(|(reason, n)| format!("{} {}", count(*n), reason_in_words(*reason)));
-    all.extend(some_listed(left).map(|each| format!("left out: {each}")));
+    parts.extend(some_listed(left).map(|reasons| format!("left out: {reasons}")));
     for (reason, n) in &taken.unmatched {
-        all.push(format!("{} not used by the import: {reason}", count(*n)));
+        parts.push(format!("{} not used by the import: {reason}", count(*n)));
     }
     if taken.lost > 0 {
-        all.push(format!("{} lost by its source", count(taken.lost)));
+        parts.push(format!("{} lost by its source", count(taken.lost)));
     }
     if taken.in_files.0 > 0 {
-        all.push(format!("{} of it in unnamed files", taken.in_files));
+        parts.push(format!("{} of it in unnamed files", taken.in_files));
     }
-    all
+    parts
 }
 
-fn assumed(of: Assumed) -> Option<String> {
-    match (of.op, of.bytes) {
+fn assumed(assumed: Assumed) -> Option<String> {
+    match (assumed.op, assumed.bytes) {
         (Some(op), Some(bytes)) => Some(format!(
             "requests without operation and length as {op}s of {bytes}"
         )),
@@ -44,32 +44,32 @@ fn assumed(of: Assumed) -> Option<String> {
 }
 
 fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
-    let mut all = vec![latency(taken), dealt(taken, lanes)];
+    let mut parts = vec![latency(taken), dealt(taken, lanes)];
     if taken.devices.len() > 1 {
         let device = |(name, n): (&String, &u64)| format!("{name} ({})", count(*n));
-        let each = listed(taken.devices.iter().map(device));
-        all.push(format!("requests of the devices {each}"));
+        let devices = listed(taken.devices.iter().map(device));
+        parts.push(format!("requests of the devices {devices}"));
     }
-    all.push("think time as idle (CPU is that of submissions and waits)".to_owned());
-    all.push(completion(taken));
+    parts.push("think time as idle (CPU is that of submissions and waits)".to_owned());
+    parts.push(completion(taken));
     if taken.kernel_slept == Some(true) {
-        all.push(
+        parts.push(
             "the kernel's hybrid polling slept while this was recorded: the device time contains its oversleep; record again \
              with io_poll_delay -1"
                 .to_owned(),
         );
     }
-    all
+    parts
 }
 
 fn latency(taken: &TakenAs) -> String {
-    let why = match (taken.latency_asked, taken.latency) {
+    let reason = match (taken.latency_asked, taken.latency) {
         (None, DeviceTime::Q2c) => ", since no request has a D",
         _ => "",
     };
     let before = duration(taken.submission_ns);
     format!(
-        "{} of the block layer as device time{why}; the time before it as submission ({before} on average)",
+        "{} of the block layer as device time{reason}; the time before it as submission ({before} on average)",
         taken.latency
     )
 }
@@ -96,18 +96,18 @@ fn dealt(taken: &TakenAs, lanes: usize) -> String {
 
 /// How the kernel learnt of the completions, because the device time contains it.
 fn completion(taken: &TakenAs) -> String {
-    let all: u64 = taken.devices.values().sum();
+    let total: u64 = taken.devices.values().sum();
     match taken.polled {
         None => "the trace does not tell which requests were polled for; of the others the device time contains the delivery of \
                  the interrupt"
             .to_owned(),
-        Some(polled) if polled == all => "all requests were polled for by the kernel".to_owned(),
+        Some(polled) if polled == total => "all requests were polled for by the kernel".to_owned(),
         Some(0) => {
             "all requests were completed by interrupt, whose delivery is in their device time".to_owned()
         }
         Some(polled) => format!(
             "{} requests were completed by interrupt, whose delivery is in their device time, and {} polled for",
-            count(all - polled),
+            count(total - polled),
             count(polled)
         ),
     }
@@ -133,7 +133,7 @@ mod tests {
     use q2c_model::{Bytes, Layer, Op};
     use std::collections::BTreeMap;
 
-    fn told(taken: &TakenAs, lanes: usize) -> String {
+    fn text_of(taken: &TakenAs, lanes: usize) -> String {
         words(taken, lanes).join("; ")
     }
 
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn only_think_time_that_is_simulated_as_cpu_is_told_of_the_engines_layer() {
         let mut taken = TakenAs::default();
-        assert_eq!(told(&taken, 1), "");
+        assert_eq!(text_of(&taken, 1), "");
         taken.think_as_cpu_ns = 920_000.0;
-        assert!(told(&taken, 1).starts_with("think time, 920 us on average, as CPU"));
+        assert!(text_of(&taken, 1).starts_with("think time, 920 us on average, as CPU"));
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
                 assumed: Some(Assumed { op, bytes }),
                 ..TakenAs::default()
             };
-            assert_eq!(told(&taken, 1), wanted);
+            assert_eq!(text_of(&taken, 1), wanted);
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
             lost: 3,
             ..block()
         };
-        let told = told(&taken, 12);
+        let text = text_of(&taken, 12);
         for word in [
             "D2C of the block layer",
             "1.50 us on average",
@@ -200,9 +200,9 @@ mod tests {
             "2 without a completion",
             "3 lost",
         ] {
-            assert!(told.contains(word), "{word}: {told}");
+            assert!(text.contains(word), "{word}: {text}");
         }
-        assert!(!told.contains("devices 8:0"), "{told}");
+        assert!(!text.contains("devices 8:0"), "{text}");
     }
 
     #[test]
@@ -223,9 +223,9 @@ mod tests {
                 polled,
                 ..block()
             };
-            let told = told(&taken, 2);
-            assert_eq!(told.contains("since no request has a D"), since, "{told}");
-            assert!(told.contains(word), "{told}");
+            let text = text_of(&taken, 2);
+            assert_eq!(text.contains("since no request has a D"), since, "{text}");
+            assert!(text.contains(word), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::course::{course, jobs};
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{distinct, grouped, listed, when};
 use crate::quantity::{bare, seconds};
-use crate::said::{Field, Said, Table, Weight};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
 use crate::{advice, invalid, label, metric, plots, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -18,24 +18,28 @@ impl Reported for TuneJobsResult {
         let title = first.map(|run| sim_machine::title(&run.target, &run.machine));
         let seed = first.map_or(0, |run| run.job.seed);
         let rw = first.map_or("", |run| run.job.rw.as_str());
-        let mut of = Document::new("tune", &self.version, &self.schema)
+        let mut document = Document::new("tune", &self.version, &self.schema)
             .titled(title.unwrap_or_default(), about(self))
             .run(seed, self.provenance.started_unix_s)
             .complete(self.complete)
-            .answers(self.recommended.iter().map(|of| over_jobs(self, of)))
+            .answers(
+                self.recommended
+                    .iter()
+                    .map(|recommended| over_jobs(self, recommended)),
+            )
             .notices(cautions(self));
         for bs in distinct(self.runs.iter().flat_map(label::block_sizes)) {
-            of = of.section(
+            document = document.section(
                 Section::new(format!("{bs} {rw}"))
                     .table(table(self, bs))
-                    .told(answers(self, bs))
+                    .notes(answers(self, bs))
                     .plots(move || plots::tune_jobs::plots(self, bs)),
             );
         }
-        of = of.section(Section::new("The runs").told(notes(self)));
+        document = document.section(Section::new("The runs").notes(notes(self)));
         match first {
-            Some(run) => of.target(&run.target).machine(&run.machine),
-            None => of,
+            Some(run) => document.target(&run.target).machine(&run.machine),
+            None => document,
         }
     }
 }
@@ -61,7 +65,7 @@ fn about(result: &TuneJobsResult) -> String {
 pub(crate) fn compared(run: &TuneResult, bs: Bytes) -> Vec<&Cell> {
     let roles = [Role::Baseline, Role::Linux].map(CellRole::Known);
     let recommendation = label::recommendation_of(run, bs);
-    let nearest = recommendation.and_then(|of| of.nearest.as_ref());
+    let nearest = recommendation.and_then(|recommendation| recommendation.nearest.as_ref());
     let is_answer = |cell: &Cell| {
         label::is_recommended(cell, recommendation)
             || nearest.is_some_and(|name| name.0 == cell.method)
@@ -72,7 +76,7 @@ pub(crate) fn compared(run: &TuneResult, bs: Bytes) -> Vec<&Cell> {
         .collect()
 }
 
-fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
+fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
     let rows = result.runs.iter().flat_map(|run| {
         let recommendation = label::recommendation_of(run, bs);
         compared(run, bs).into_iter().map(move |cell| {
@@ -81,12 +85,12 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
                 format!("{mark}{}", label::cell(cell)),
                 run.job.jobs.to_string(),
             ];
-            let figures = metric::over_jobs().map(|of| {
-                let range = of.range(cell);
-                Field::over(of.median(cell), when(of.with_range, &range))
+            let figures = metric::over_jobs().map(|metric| {
+                let range = metric.range(cell);
+                ReportField::over(metric.median(cell), when(metric.with_range, &range))
             });
             name.into_iter()
-                .map(Field::from)
+                .map(ReportField::from)
                 .chain(figures)
                 .collect::<Vec<_>>()
         })
@@ -94,85 +98,95 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> Table {
     let head = ["method", "jobs"].into_iter();
     let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
          Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
-    Table::of(head.chain(metric::over_jobs().map(|of| of.head)), rows).legend(legend)
+    ReportTable::from_rows(
+        head.chain(metric::over_jobs().map(|metric| metric.head)),
+        rows,
+    )
+    .legend(legend)
 }
 
-fn over_jobs(result: &TuneJobsResult, of: &RecommendedOverJobs) -> Said {
+fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> ReportSentence {
     // Where the same rule has other numbers at another number of jobs, its numbers stand in the
     // table only.
     let name = |method: &Method| {
         let rule = || Some(method.lane()?.policy()?.rule().name);
-        let mut alike = of.leaders.iter().map(|leader| &leader.method);
+        let mut alike = recommended.leaders.iter().map(|leader| &leader.method);
         let varies = alike.any(|other| method.alike(other) && other != method);
         match rule().filter(|_| varies) {
             Some(rule) => format!("{} {rule} (numbers vary)", method.name()),
             None => label::method(method),
         }
     };
-    let words = course(&of.leaders, &of.changes, name);
-    let clear = of.leaders.iter().all(|leader| leader.clear);
+    let sentence = course(&recommended.leaders, &recommended.changes, name);
+    let clear = recommended.leaders.iter().all(|leader| leader.clear);
     let weight = Weight::sure(clear && result.complete);
-    Said::new(weight, &of.bs.to_string(), words)
+    ReportSentence::new(weight, &recommended.bs.to_string(), sentence)
 }
 
 /// The answer of each number of jobs at one block size, each with its caveats right under it.
-fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Said> {
+fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = ReportSentence> {
     let answer = move |run: &TuneResult| {
-        let words = advice::words(run, label::recommendation_of(run, bs)?);
-        let verdict = Said::new(Weight::sure(words.sure), &jobs(run.job.jobs), words.verdict);
-        let caveats = Said::each(Weight::Caution, "caveat", words.caveats);
+        let advice = advice::words(run, label::recommendation_of(run, bs)?);
+        let verdict = ReportSentence::new(
+            Weight::sure(advice.sure),
+            &jobs(run.job.jobs),
+            advice.verdict,
+        );
+        let caveats = ReportSentence::each(Weight::Caution, "caveat", advice.caveats);
         Some(std::iter::once(verdict).chain(caveats))
     };
     result.runs.iter().filter_map(answer).flatten()
 }
 
 /// Background jobs, and where the runs of the numbers of jobs are told whole.
-fn notes(result: &TuneJobsResult) -> Vec<Said> {
-    let plain = |what, of: fn(&TuneResult) -> Vec<String>| {
-        in_each(result, move |run| Said::each(Weight::Plain, what, of(run)))
+fn notes(result: &TuneJobsResult) -> Vec<ReportSentence> {
+    let plain = |what, get: fn(&TuneResult) -> Vec<String>| {
+        in_each(result, move |run| {
+            ReportSentence::each(Weight::Plain, what, get(run))
+        })
     };
     let mut said = plain("background", |run| run.job.background.clone());
     said.extend(plain("limit", |run| run.job.limits.clone()));
     if !result.runs.is_empty() {
         let folders = listed(result.runs.iter().map(|run| folder(run.job.jobs)));
-        let words = format!(
+        let message = format!(
             "each number of jobs has a result and a report of its own, in {folders} of the run folder"
         );
-        said.push(Said::plain("more", words));
+        said.push(ReportSentence::plain("more", message));
     }
     said
 }
 
 /// What changes how the numbers are to be read: what is missing, methods that ran as another one,
 /// warnings, and the doctor's checks.
-fn cautions(result: &TuneJobsResult) -> Vec<Said> {
+fn cautions(result: &TuneJobsResult) -> Vec<ReportSentence> {
     let failed = result.failed.as_ref().map(|failed| {
-        let words = format!("failed to {}", failed.reason);
-        Said::bad(&jobs(failed.jobs), words)
+        let message = format!("failed to {}", failed.reason);
+        ReportSentence::bad(&jobs(failed.jobs), message)
     });
-    let mut said: Vec<Said> = failed.into_iter().collect();
+    let mut said: Vec<ReportSentence> = failed.into_iter().collect();
     let (begun, missing): (Vec<u32>, Vec<u32>) =
         result.jobs.iter().partition(|&&n| result.run(n).is_some());
     let stopped = |n: &u32| result.run(*n).is_some_and(|run| !run.complete);
     said.extend(begun.into_iter().filter(stopped).map(|n| {
-        let words = "the run was stopped early; what is shown is valid, cells are missing";
-        Said::bad(&format!("incomplete, {}", jobs(n)), words)
+        let message = "the run was stopped early; what is shown is valid, cells are missing";
+        ReportSentence::bad(&format!("incomplete, {}", jobs(n)), message)
     }));
     if !missing.is_empty() {
-        let words = format!("nothing was measured with {} jobs", listed(&missing));
-        said.push(Said::bad("incomplete", words));
+        let message = format!("nothing was measured with {} jobs", listed(&missing));
+        said.push(ReportSentence::bad("incomplete", message));
     }
     said.extend(result.runs.iter().filter_map(shared_cpus));
     said.extend(in_each(result, |run| {
-        Said::each(Weight::Bad, "effective mode", label::fallbacks(run))
+        ReportSentence::each(Weight::Bad, "effective mode", label::fallbacks(run))
     }));
     said.extend(in_each(result, |run| {
-        run.unavailable
-            .iter()
-            .map(|none| Said::plain("not available", format!("{}: {}", none.method, none.reason)))
+        run.unavailable.iter().map(|none| {
+            ReportSentence::plain("not available", format!("{}: {}", none.method, none.reason))
+        })
     }));
     said.extend(in_each(result, |run| {
-        run.warnings.iter().map(Said::warning)
+        run.warnings.iter().map(ReportSentence::warning)
     }));
     said.extend(in_each(result, |run| {
         invalid::checks(&run.doctor).map(invalid::said)
@@ -180,38 +194,38 @@ fn cautions(result: &TuneJobsResult) -> Vec<Said> {
     said
 }
 
-fn shared_cpus(run: &TuneResult) -> Option<Said> {
+fn shared_cpus(run: &TuneResult) -> Option<ReportSentence> {
     let mut cpus = run.job.cpus.clone();
     cpus.sort_unstable();
     cpus.dedup();
     let fewer = !cpus.is_empty() && cpus.len() < run.job.jobs as usize;
     fewer.then(|| {
-        let words = format!(
+        let message = format!(
             "they share CPUs {}: a job that polls there takes the CPU from another",
             label::ranges(&cpus)
         );
-        Said::caution(&jobs(run.job.jobs), words)
+        ReportSentence::caution(&jobs(run.job.jobs), message)
     })
 }
 
-/// The sentences that `of` finds in the runs, each once, with the numbers of jobs that it is true
-/// of.
-fn in_each<'a, S: IntoIterator<Item = Said>>(
+/// The sentences that `get` returns for the runs, each once, with the numbers of jobs that it is
+/// true of.
+fn in_each<'a, S: IntoIterator<Item = ReportSentence>>(
     result: &'a TuneJobsResult,
-    of: impl Fn(&'a TuneResult) -> S,
-) -> Vec<Said> {
-    let said = |run: &'a TuneResult| of(run).into_iter().map(|said| (said, run.job.jobs));
+    get: impl Fn(&'a TuneResult) -> S,
+) -> Vec<ReportSentence> {
+    let said = |run: &'a TuneResult| get(run).into_iter().map(|said| (said, run.job.jobs));
     once(result.runs.iter().flat_map(said))
 }
 
-fn once(said: impl Iterator<Item = (Said, u32)>) -> Vec<Said> {
-    let told = |(said, mut numbers): (Said, Vec<u32>)| {
+fn once(said: impl Iterator<Item = (ReportSentence, u32)>) -> Vec<ReportSentence> {
+    let with_numbers = |(said, mut numbers): (ReportSentence, Vec<u32>)| {
         numbers.dedup();
         let plural = if numbers == [1] { "job" } else { "jobs" };
         let what = format!("{}, {} {plural}", said.what, listed(&numbers));
-        Said { what, ..said }
+        ReportSentence { what, ..said }
     };
-    grouped(said).into_iter().map(told).collect()
+    grouped(said).into_iter().map(with_numbers).collect()
 }
 
 #[cfg(test)]
@@ -221,9 +235,10 @@ mod tests {
     /// The warning of 1 and 4 jobs is told once, that of 2 jobs in other words apart.
     #[test]
     fn what_several_runs_say_is_told_once() {
-        let said = |words: &str| Said::plain("warning x", words);
-        let told = once([(said("a"), 1), (said("b"), 2), (said("a"), 4)].into_iter());
-        let plain = |jobs: &str, words| Said::plain(&format!("warning x, {jobs} jobs"), words);
-        assert_eq!(told, [plain("1, 4", "a"), plain("2", "b")]);
+        let said = |words: &str| ReportSentence::plain("warning x", words);
+        let sentences = once([(said("a"), 1), (said("b"), 2), (said("a"), 4)].into_iter());
+        let plain =
+            |jobs: &str, words| ReportSentence::plain(&format!("warning x, {jobs} jobs"), words);
+        assert_eq!(sentences, [plain("1, 4", "a"), plain("2", "b")]);
     }
 }

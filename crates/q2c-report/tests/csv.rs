@@ -88,11 +88,11 @@ fn a_trial_of_a_replay_is_a_row() {
     let text = q2c_report::csv(&fixture::replay_saturated().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 3);
-    let of = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
-    assert_eq!(of("trial"), ["1", "2", "3"]);
-    assert_eq!(of("completion_s"), ["71.2", "70.4", "72.9"]);
-    assert_eq!(of("valid"), ["true", "true", "false"]);
-    assert_eq!(of("own_lateness_p99_ns"), ["17000", "17000", "2400000"]);
+    let column = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
+    assert_eq!(column("trial"), ["1", "2", "3"]);
+    assert_eq!(column("completion_s"), ["71.2", "70.4", "72.9"]);
+    assert_eq!(column("valid"), ["true", "true", "false"]);
+    assert_eq!(column("own_lateness_p99_ns"), ["17000", "17000", "2400000"]);
     // Nothing was captured, so these fields are empty.
     for name in [
         "sum_q2c_s",
@@ -101,7 +101,7 @@ fn a_trial_of_a_replay_is_a_row() {
         "q2c_lost",
         "q2c_p50_ns",
     ] {
-        assert_eq!(of(name), ["", "", ""], "{name}");
+        assert_eq!(column(name), ["", "", ""], "{name}");
     }
     assert!(rows[0]["first_error"].ends_with(fixture::RAN));
 }
@@ -134,13 +134,20 @@ fn rows_of_several_comparisons_name_trace_and_mode() {
     let text = q2c_report::csv(&fixture::compare_published().figures()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 40);
-    let of = |row: usize| ["trace", "mode", "device", "trial"].map(|name| rows[row][name].as_str());
-    assert_eq!(of(0), ["websearch.parquet", "timed", "/dev/nvme0n1", "1"]);
+    let key_of =
+        |row: usize| ["trace", "mode", "device", "trial"].map(|name| rows[row][name].as_str());
     assert_eq!(
-        of(16),
+        key_of(0),
+        ["websearch.parquet", "timed", "/dev/nvme0n1", "1"]
+    );
+    assert_eq!(
+        key_of(16),
         ["websearch.parquet", "outstanding", "/dev/zram0", "2"]
     );
-    assert_eq!(of(39), ["tpcc.parquet", "outstanding", "/dev/zram0", "5"]);
+    assert_eq!(
+        key_of(39),
+        ["tpcc.parquet", "outstanding", "/dev/zram0", "5"]
+    );
 }
 
 #[test]

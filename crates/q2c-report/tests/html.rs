@@ -92,7 +92,7 @@ fn numbers_that_are_none_and_ragged_series_are_gaps() {
     result.calibration[0].cost.wake_hit.z.clear();
     result.recommendation.clear();
     let page = page(&result);
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     assert_eq!(
         figures["latency-4096"][0]["data"][0]["x"],
         serde_json::json!([null])
@@ -126,7 +126,7 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
     let page = |result: ReplayResult| result.document().page().expect("make the page");
     let timed = page(fixture::replay());
     assert_eq!(
-        names(&figures::of(&timed)),
+        names(&figures::page_figures(&timed)),
         ["in-flight", "iops", "latency", "lateness"]
     );
     // Without intended times nothing is late.
@@ -139,12 +139,12 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
         );
     }
     assert_eq!(
-        names(&figures::of(&outstanding)),
+        names(&figures::page_figures(&outstanding)),
         ["in-flight", "iops", "latency"]
     );
     let mut bare = fixture::replay();
     bare.trial.windows.clear();
-    assert_eq!(names(&figures::of(&page(bare))), ["latency"]);
+    assert_eq!(names(&figures::page_figures(&page(bare))), ["latency"]);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     one.separations.clear();
     result.complete = false;
     let page = result.document().page().expect("make the page");
-    assert_eq!(names(&figures::of(&page)), [""; 0]);
+    assert_eq!(names(&figures::page_figures(&page)), [""; 0]);
     for text in ["incomplete:", "a trial failed:", "0 of 1"] {
         assert!(page.contains(text), "{text}");
     }
@@ -169,7 +169,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
 fn a_page_of_several_comparisons_draws_latencies_alone() {
     let result = fixture::compare_published();
     let page = result.document().page().expect("make the page");
-    assert_eq!(names(&figures::of(&page)), ["latency"]);
+    assert_eq!(names(&figures::page_figures(&page)), ["latency"]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     result.trial.completion_s = f64::NAN;
     result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
     let page = result.document().page().expect("make the page");
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     // The first trace is the recording, the second the replay. Times are those of the windows'
     // middles.
     let replayed = &figures["in-flight"][0]["data"][1];
@@ -198,7 +198,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
 fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     let result = tune_jobs_fixture::over_jobs(&fixture::tune());
     let page = result.document().page().expect("make the page");
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     assert_eq!(names(&figures), ["jobs-4096", "jobs-65536"]);
     let iops = figures["jobs-4096"][0]["data"].as_array().expect("traces");
     let drawn: Vec<&str> = iops.iter().map(|t| t["name"].as_str().unwrap()).collect();
@@ -309,8 +309,8 @@ fn full_analysis() -> AnalyzeResult {
 #[test]
 fn the_page_of_a_full_analysis_has_its_limits() {
     let page = full_analysis().document().page().expect("make the page");
-    let figures = figures::of(&page);
-    let size = |(id, of): (&String, &serde_json::Value)| (id.clone(), of.to_string().len());
+    let figures = figures::page_figures(&page);
+    let size = |(id, figure): (&String, &serde_json::Value)| (id.clone(), figure.to_string().len());
     let unpacked: Vec<(String, usize)> = figures.iter().map(size).collect();
     assert!(page.len() < 1_200_000, "{} bytes: {unpacked:?}", page.len());
     let maps = figures.keys().filter(|id| id.starts_with("offsets-"));
@@ -338,7 +338,7 @@ fn an_analysis_without_maps_is_drawn() {
         "queues",
         "stages",
     ];
-    assert_eq!(names(&figures::of(&page)), wanted);
+    assert_eq!(names(&figures::page_figures(&page)), wanted);
 }
 
 /// Where the recording has no offsets, its sectors mean nothing.
@@ -347,7 +347,7 @@ fn stated_sectors_are_not_drawn() {
     let mut few = fixture::analyze_few();
     let drawn = |result: &AnalyzeResult| {
         let page = result.document().page().expect("make the page");
-        figures::of(&page).contains_key("offsets-0")
+        figures::page_figures(&page).contains_key("offsets-0")
     };
     assert!(drawn(&few));
     let fact = q2c_model::facts::STATED_SECTOR.to_owned();

@@ -1,10 +1,10 @@
 //! The view of a running capture: snapshots, and that it fits whatever the screen.
 
 use proptest::prelude::*;
+use q2c_model::stats::Histogram;
 use q2c_report::terminal::{LiveView, Screen, live};
 use q2c_result::analyze::{Bottleneck, StageStats};
 use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
-use q2c_stats::Histogram;
 
 const TITLE: &str = "recording nvme0n1 (259:0), the whole disk of nvme0n1p1 by bpf; ctrl-c ends it";
 
@@ -35,11 +35,11 @@ fn interval(n: u64, processes: u64) -> LiveInterval {
     for io in 0..ios / 100 {
         latencies.record(40_000 + io * io * 3);
     }
-    let process = |of: u64| ProcessIos {
-        pid: (of > 0).then_some(1_000 + of as u32),
-        comm: format!("fio-worker-{of}"),
-        ios: ios / (of + 2),
-        bytes: 4_096 * ios / (of + 2),
+    let process = |index: u64| ProcessIos {
+        pid: (index > 0).then_some(1_000 + index as u32),
+        comm: format!("fio-worker-{index}"),
+        ios: ios / (index + 2),
+        bytes: 4_096 * ios / (index + 2),
     };
     LiveInterval {
         end_s: n as f64 + 1.0,
@@ -167,7 +167,7 @@ proptest! {
         let plain = |text: &str| {
             let mut parts = text.split('\u{1b}');
             let first = parts.next().unwrap_or("").to_owned();
-            parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
+            parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
         };
         prop_assert_eq!(plain(&coloured), text);
     }

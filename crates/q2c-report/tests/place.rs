@@ -7,10 +7,10 @@ use fixture::{
     place_calibrate as calibration, place_run as placements, place_sim as result,
     place_watch as look,
 };
+use q2c_model::stats::Interval;
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::figures::Measures;
-use q2c_stats::Interval;
 
 #[test]
 fn place_fits_every_width() {
@@ -70,7 +70,7 @@ fn measured_placements_fits_every_width() {
 fn a_gain_is_told_only_where_the_interval_leaves_out_nothing() {
     let said = |trials: &[f64]| {
         let mut result = placements();
-        result.classes[0].gains[0].t_over_t_minus_1_pct = Interval::of(trials);
+        result.classes[0].gains[0].t_over_t_minus_1_pct = Interval::from_samples(trials);
         result.document().text(Screen::new(200, false))
     };
     assert!(said(&[2.0, 3.0]).contains("lets computing tasks run faster than the kernel's own"));

@@ -27,7 +27,7 @@ fn what_is_not_told_apart_has_not_won() {
 #[test]
 fn page_and_csv_have_what_was_held_out() {
     let page = result().document().page().expect("make the page");
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     let finalist = &figures["poll-search"][0]["data"][0];
     assert_eq!(finalist["x"], serde_json::json!([11.0]));
     assert_eq!(finalist["y"], serde_json::json!([22.0]));

@@ -34,7 +34,7 @@ fn a_claim_is_told_with_the_share_of_the_sets() {
 #[test]
 fn the_map_shows_what_was_left_out() {
     let page = result().document().page().expect("make the page");
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     let views = &figures["poll-study"];
     let losses = |view: usize| views[view]["data"][0]["z"][0].clone();
     assert_eq!(losses(0), serde_json::json!([50.0, 100.0, null]));

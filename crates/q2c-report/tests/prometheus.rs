@@ -1,11 +1,11 @@
 //! The metrics of live views, read by an independent reader of the format.
 
+use q2c_model::stats::Histogram;
 use q2c_report::prometheus::{KernelMetrics, LiveMetrics, Metrics, WatchMetrics};
 use q2c_result::analyze::StageStats;
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::live::{LatencyCounts, LiveInterval};
 use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine};
-use q2c_stats::Histogram;
 use q2c_testkit::{Samples, strict_metrics};
 
 /// The latencies 700 ns, 1 023 ns, 1 024 ns, 3 ms and 60 s.

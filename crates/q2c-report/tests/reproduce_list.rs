@@ -45,7 +45,7 @@ fn listed(
 /// An experiment of each kind, with names and titles as long as those that are built in.
 fn list() -> ListResult {
     let cpus = |needed, met| need(NeedKind::Cpus, needed, "2", Some(met));
-    let all = vec![
+    let experiments = vec![
         ListedExperiment {
             variant_of: Some("sleep-ratio-interference".to_owned()),
             takes_target: true,
@@ -111,8 +111,11 @@ fn list() -> ListResult {
         scale: 0.1,
         trials: Some(3),
         target: None,
-        seconds: all.iter().filter_map(|of| of.seconds).sum(),
-        experiments: all,
+        seconds: experiments
+            .iter()
+            .filter_map(|experiment| experiment.seconds)
+            .sum(),
+        experiments,
     }
 }
 
@@ -136,7 +139,10 @@ fn the_verdicts_of_all_fits_every_width() {
 fn names_stay_whole_and_lines_fit() {
     for width in [60, 80, 100, 120, 160] {
         let text = reproduce_list(&list(), screen(width)) + &all().document().text(screen(width));
-        let names = list().experiments.into_iter().map(|of| of.name);
+        let names = list()
+            .experiments
+            .into_iter()
+            .map(|experiment| experiment.name);
         for name in names.chain(["miss-rate-interference-2cpu".to_owned()]) {
             assert!(text.contains(&name), "{name} at {width}: {text}");
         }

@@ -22,7 +22,7 @@ fn scale_fits_every_width() {
 #[test]
 fn a_prediction_is_dashed_and_a_measurement_is_solid() {
     let page = result().document().page().expect("make the page");
-    let figures = figures::of(&page);
+    let figures = figures::page_figures(&page);
     let traces = figures["scale"][0]["data"].as_array().expect("traces");
     for trace in traces {
         let measured = trace["name"] == "measured";

@@ -1,7 +1,7 @@
 //! Claims judged by a made-up trial at each point: what takes a verdict away is the machine.
 
 use crate::file::{Experiment, Needs};
-use crate::jobs::{At, cpu_use};
+use crate::jobs::{AxisValues, cpu_use};
 use crate::needs::Present;
 use crate::{About, judged};
 use q2c_model::{Nanos, Rates};
@@ -43,7 +43,10 @@ impl Ahead<'_> {
         ListedExperiment {
             name: experiment.name.clone(),
             title: experiment.title.clone(),
-            variant_of: experiment.variant_of.as_ref().map(|of| of.name.clone()),
+            variant_of: experiment
+                .variant_of
+                .as_ref()
+                .map(|variant| variant.name.clone()),
             source: experiment.setting.clone(),
             claims: claims.len() as u32,
             judgeable: count(Here::Yes),
@@ -70,7 +73,7 @@ impl Ahead<'_> {
 
     /// Everything that a claim needs, beside that of its experiment.
     fn needs(&self, experiment: &Experiment, claim: &JudgedClaim) -> Vec<ListedNeed> {
-        let own = self.present.meets(
+        let cpu_needs = self.present.meets(
             &Needs::default(),
             &Needs {
                 cpus: experiment.cpus(),
@@ -78,22 +81,22 @@ impl Ahead<'_> {
             },
         );
         // The jobs want these CPUs at some point; the claim may look at others.
-        let own = own.into_iter().map(|need| ListedNeed {
+        let cpu_needs = cpu_needs.into_iter().map(|need| ListedNeed {
             met: need.met.then_some(true),
             ..self.need(&need)
         });
-        let own = own.filter(|need| need.met.is_some());
-        let mut all: Vec<ListedNeed> = claim.needs.iter().map(|need| self.need(need)).collect();
-        all.extend(own);
-        all.extend(experiment.capture.then(|| self.capture()));
-        all.extend(experiment.compare.as_ref().map(|command| ListedNeed {
+        let cpu_needs = cpu_needs.filter(|need| need.met.is_some());
+        let mut needs: Vec<ListedNeed> = claim.needs.iter().map(|need| self.need(need)).collect();
+        needs.extend(cpu_needs);
+        needs.extend(experiment.capture.then(|| self.capture()));
+        needs.extend(experiment.compare.as_ref().map(|command| ListedNeed {
             what: NeedKind::Other,
             needed: format!("--from with a result of `{command}`"),
             present: "none was named".to_owned(),
             met: Some(false),
         }));
-        all.extend(claim.reasons.iter().filter_map(beside));
-        all
+        needs.extend(claim.reasons.iter().filter_map(need_of_reason));
+        needs
     }
 
     fn need(&self, need: &Need) -> ListedNeed {
@@ -102,9 +105,10 @@ impl Ahead<'_> {
         ListedNeed {
             what: need.kind,
             needed: need.needed.clone(),
-            present: match open {
-                true => "depends on the target".to_owned(),
-                false => need.present.clone(),
+            present: if open {
+                "depends on the target".to_owned()
+            } else {
+                need.present.clone()
             },
             met: (!open).then_some(need.met),
         }
@@ -120,7 +124,7 @@ impl Ahead<'_> {
     }
 }
 
-fn beside(reason: &Reason) -> Option<ListedNeed> {
+fn need_of_reason(reason: &Reason) -> Option<ListedNeed> {
     let (needed, present) = match reason {
         Reason::ShortWindow(short) => (
             format!("windows of {} periods of the sleep rule", short.periods),
@@ -152,41 +156,42 @@ fn found(needs: &[ListedNeed]) -> Here {
 }
 
 /// The needs of all claims, each once. Of numbers of the same thing the greatest stands for all.
-fn merged(all: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
-    let mut each: Vec<ListedNeed> = Vec::new();
-    for need in all {
+fn merged(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
+    let mut merged_needs: Vec<ListedNeed> = Vec::new();
+    for need in needs {
         let number = |need: &ListedNeed| need.needed.parse::<u32>().ok();
-        let same = each.iter_mut().find(|own| {
-            let counted = number(own).is_some() && number(&need).is_some();
-            own.what == need.what && (counted || own.needed == need.needed)
+        let same = merged_needs.iter_mut().find(|known| {
+            let counted = number(known).is_some() && number(&need).is_some();
+            known.what == need.what && (counted || known.needed == need.needed)
         });
         match same {
-            Some(own) if number(own) < number(&need) => *own = need,
+            Some(known) if number(known) < number(&need) => *known = need,
             Some(_) => {}
-            None => each.push(need),
+            None => merged_needs.push(need),
         }
     }
-    each.sort_by_key(|need| need.what);
-    each
+    merged_needs.sort_by_key(|need| need.what);
+    merged_needs
 }
 
 /// Every job did I/O unless it rests. No two figures are alike: claims may divide by differences.
 fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
-    let mut figure = Figure(0);
+    let mut figure = DistinctNumbers(0);
     let of_study = match experiment.study() {
         StudyKind::Jobs | StudyKind::Stages => Vec::new(),
         StudyKind::Place | StudyKind::Compare | StudyKind::Rules => experiment.scope().figures,
     };
     let predicted = matches!(experiment.study(), StudyKind::Place | StudyKind::Rules);
-    let point = |at: At| Point {
+    let point = |at: AxisValues| Point {
         trials: vec![PointTrial {
             trial: 0,
             figures: figure.each(&of_study),
             phases: phases(experiment, &at, ahead.scale, &mut figure),
         }],
-        cpus: match of_study.is_empty() {
-            true => cpu_use(experiment, &at, ahead.present.cpus),
-            false => Vec::new(),
+        cpus: if of_study.is_empty() {
+            cpu_use(experiment, &at, ahead.present.cpus)
+        } else {
+            Vec::new()
         },
         predicted,
         at,
@@ -196,21 +201,28 @@ fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
 }
 
 /// Numbers above 1 of which no two are alike.
-struct Figure(u32);
+struct DistinctNumbers(u32);
 
-impl Figure {
+impl DistinctNumbers {
     fn next(&mut self) -> f64 {
         self.0 += 1;
         1.0 + f64::from(self.0) / 1e3
     }
 
     fn each(&mut self, names: &[String]) -> BTreeMap<String, f64> {
-        let each = names.iter();
-        each.map(|name| (name.clone(), self.next())).collect()
+        names
+            .iter()
+            .map(|name| (name.clone(), self.next()))
+            .collect()
     }
 }
 
-fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> Vec<PhaseTrial> {
+fn phases(
+    experiment: &Experiment,
+    at: &AxisValues,
+    scale: f64,
+    figure: &mut DistinctNumbers,
+) -> Vec<PhaseTrial> {
     let full = experiment.full(at);
     let stages: Vec<String> = if experiment.capture {
         crate::jobs::STAGE_FIGURES.map(str::to_owned).to_vec()
@@ -221,7 +233,7 @@ fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> 
     let phase = |(nth, length): (usize, Nanos)| {
         let seconds = length.as_secs_f64();
         let jobs = experiment.jobs.iter().filter_map(|job| {
-            let settings = job.phases[nth].as_ref()?.at(&full).ok()?;
+            let settings = job.phases[nth].as_ref()?.settings_at(&full).ok()?;
             let periods = settings.methods.iter().filter_map(Method::period);
             Some(JobSeries {
                 job: job.name.clone(),
@@ -245,7 +257,12 @@ fn phases(experiment: &Experiment, at: &At, scale: f64, figure: &mut Figure) -> 
 }
 
 /// A short interval in the middle of the phase and of each window.
-fn ticks(experiment: &Experiment, scale: f64, phase_s: f64, figure: &mut Figure) -> Vec<Tick> {
+fn ticks(
+    experiment: &Experiment,
+    scale: f64,
+    phase_s: f64,
+    figure: &mut DistinctNumbers,
+) -> Vec<Tick> {
     let middle = |window: &Window| {
         let to = window.to_s.map_or(phase_s, |to| to * scale);
         (window.from_s * scale + to) / 2.0

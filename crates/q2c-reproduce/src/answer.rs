@@ -1,12 +1,12 @@
 //! The result of an experiment: its points, and each claim judged.
 
+use crate::claim::chart::curves;
+use crate::claim::judge::{Claim, JudgedRun, judge};
 use crate::file::Experiment;
-use crate::jobs::At;
+use crate::jobs::AxisValues;
 use crate::needs::Present;
-use crate::others::{self, Load};
+use crate::others::{self, LoadEvidence};
 use crate::studies::{place, rules};
-use q2c_claim::chart::curves;
-use q2c_claim::judge::{Claim, Run, judge};
 use q2c_result::reproduce::{
     ChartAsked, CpuUse, FailedTrial, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial,
     ReproduceResult, SCHEMA, StatedError, StudyKind, WhyNot, Window,
@@ -38,8 +38,8 @@ pub struct About<'a> {
 pub fn answer(
     experiment: &Experiment,
     about: &About<'_>,
-    summary: &Summary<At, PointTrial>,
-    cpus: impl Fn(&At) -> Vec<CpuUse>,
+    summary: &Summary<AxisValues, PointTrial>,
+    cpus: impl Fn(&AxisValues) -> Vec<CpuUse>,
 ) -> ReproduceResult {
     let predicted = model(experiment.study()).is_some();
     let cells = summary.cells.iter().map(|runs| Point {
@@ -55,7 +55,7 @@ pub fn answer(
     let mut warnings = result.warnings.clone();
     // A simulated machine runs the jobs alone.
     if !predicted && about.present.machine.simulated.is_none() {
-        warnings.extend(others::warnings(&Load {
+        warnings.extend(others::warnings(&LoadEvidence {
             points: &result.points,
             phases: &result.phases,
             captured: experiment.capture,
@@ -78,7 +78,7 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         StudyKind::Jobs | StudyKind::Stages => about.scale,
     };
     let windows = windows(experiment, scale);
-    let scope = q2c_claim::scope::Scope {
+    let scope = crate::claim::scope::ClaimScope {
         windows: windows.clone(),
         lengths_s: phases(experiment, scale)
             .iter()
@@ -86,15 +86,15 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
             .collect(),
         ..experiment.scope()
     };
-    let run = Run {
+    let run = JudgedRun {
         points: &points,
         scale,
         trials: about.trials,
         model: model(experiment.study()),
     };
-    let judged = experiment.claims.iter().map(|(claim, own)| {
+    let judged = experiment.claims.iter().map(|(claim, needs)| {
         let claim = Claim {
-            needs: about.present.meets(&experiment.needs, own),
+            needs: about.present.meets(&experiment.needs, needs),
             ..claim.clone()
         };
         judge(&claim, &scope, &run)
@@ -142,50 +142,50 @@ fn model(study: StudyKind) -> Option<StatedError> {
 }
 
 fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
-    let why = match &trial.result {
+    let reason = match &trial.result {
         TrialResult::Ok(_) => return None,
-        TrialResult::Failed(why) | TrialResult::Impossible(why) => why.clone(),
+        TrialResult::Failed(reason) | TrialResult::Impossible(reason) => reason.clone(),
     };
     Some(FailedTrial {
         trial: trial.trial,
-        why: WhyNot::Told(why),
+        why: WhyNot::Told(reason),
     })
 }
 
 fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut each: Vec<String> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
     for reason in all {
-        if !each.iter().any(|known| known == reason) {
-            each.push(reason.to_owned());
+        if !reasons.iter().any(|known| known == reason) {
+            reasons.push(reason.to_owned());
         }
     }
-    each
+    reasons
 }
 
 fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
-    let each = experiment.devices.iter().map(|device| {
-        let words = format!(
+    let made_devices = experiment.devices.iter().map(|device| {
+        let beginning = format!(
             "failed to make {}",
             device.make.split(['{', ',']).next().unwrap_or("")
         );
         let mut failures = points.iter().flat_map(|point| &point.failures);
-        let failed = failures.find(|why| why.starts_with(&words));
+        let failed = failures.find(|reason| reason.starts_with(&beginning));
         MadeDevice {
             name: device.name.clone(),
             asked: device.make.clone(),
-            made: failed.map_or_else(|| Ok(device.make.clone()), |why| Err(why.clone())),
+            made: failed.map_or_else(|| Ok(device.make.clone()), |reason| Err(reason.clone())),
         }
     });
-    each.collect()
+    made_devices.collect()
 }
 
 fn jobs(experiment: &Experiment) -> Vec<JobAsRun> {
-    let job = |job: &crate::file::Job| JobAsRun {
+    let job = |job: &crate::file::ExperimentJob| JobAsRun {
         name: job.name.clone(),
         phases: job
             .phases
             .iter()
-            .map(|of| of.as_ref().map(ToString::to_string))
+            .map(|settings| settings.as_ref().map(ToString::to_string))
             .collect(),
     };
     experiment.jobs.iter().map(job).collect()
@@ -210,16 +210,16 @@ fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
 }
 
 fn warnings(scale: f64) -> Vec<Warning> {
-    let mut all = Vec::new();
+    let mut warnings = Vec::new();
     if scale != 1.0 {
-        all.push(Warning::new(
+        warnings.push(Warning::new(
             "times-scaled",
             format!("all times of the experiment were multiplied by {scale}"),
             "rules that learn over time have seen less of it; block sizes, depths and CPUs are as the file has them",
             "run it without --scale for the experiment as it was published",
         ));
     }
-    all
+    warnings
 }
 
 #[cfg(test)]

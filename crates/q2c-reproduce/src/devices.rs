@@ -1,6 +1,6 @@
 //! Devices that are made for a run, and gone when it ends.
 
-use crate::file::{DeviceAsked, DeviceOf, RamDevice, filled};
+use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec, filled};
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_fs::{OneFile, Place};
@@ -34,17 +34,17 @@ pub struct Maker {
 }
 
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct ExperimentDevice {
     pub medium: Medium,
     pub span: Bytes,
     /// The engine that it is, where it is simulated.
     pub engine: Option<EngineSpec>,
-    _kept: Option<Rc<dyn Kept>>,
+    _kept: Option<Rc<dyn DeviceResource>>,
 }
 
-impl Made {
-    fn keeping(kept: Rc<dyn Kept>, medium: Medium, span: Bytes) -> Self {
-        Made {
+impl ExperimentDevice {
+    fn keeping(kept: Rc<dyn DeviceResource>, medium: Medium, span: Bytes) -> Self {
+        ExperimentDevice {
             medium,
             span,
             engine: None,
@@ -54,7 +54,7 @@ impl Made {
 }
 
 /// What goes when the device goes.
-trait Kept {}
+trait DeviceResource {}
 
 struct LoopMade {
     medium: Medium,
@@ -62,19 +62,19 @@ struct LoopMade {
     _file: Scratch,
 }
 
-impl Kept for LoopMade {}
+impl DeviceResource for LoopMade {}
 
-impl Kept for OneFile {}
+impl DeviceResource for OneFile {}
 
 /// A module that was loaded for its device. It is unloaded with this value; one that cannot go
 /// stays loaded, and the next trial says so. After SIGKILL `q2c restore` unloads it.
-struct Loaded {
+struct LoadedModule {
     // The device must be closed before its module goes, so this stands first.
     _file: Arc<File>,
     _guard: Guard,
 }
 
-impl Kept for Loaded {}
+impl DeviceResource for LoadedModule {}
 
 impl Maker {
     /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
@@ -101,21 +101,21 @@ impl Maker {
         &self,
         devices: &[DeviceOf],
         at: &BTreeMap<String, String>,
-    ) -> Result<BTreeMap<String, Made>, String> {
-        let one = |device: &DeviceOf| {
+    ) -> Result<BTreeMap<String, ExperimentDevice>, String> {
+        let make_named = |device: &DeviceOf| {
             let text = filled(&device.make, at);
             let made = text
                 .parse::<DeviceAsked>()
-                .and_then(|asked| self.one(&asked));
-            let made = made.map_err(|why| format!("failed to make {text}: {why}"))?;
+                .and_then(|asked| self.make_one(&asked));
+            let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
             Ok((device.name.clone(), made))
         };
-        devices.iter().map(one).collect()
+        devices.iter().map(make_named).collect()
     }
 
-    fn one(&self, asked: &DeviceAsked) -> Result<Made, String> {
+    fn make_one(&self, asked: &DeviceAsked) -> Result<ExperimentDevice, String> {
         match asked {
-            DeviceAsked::Simulated(engine) => Ok(Made {
+            DeviceAsked::Simulated(engine) => Ok(ExperimentDevice {
                 medium: self.simulated.medium(engine).map_err(|e| e.to_string())?,
                 span: SIMULATED_SIZE,
                 engine: Some(engine.clone()),
@@ -132,17 +132,16 @@ impl Maker {
         }
     }
 
-    fn on_loop(&self, size: Bytes) -> Result<Made, String> {
+    fn on_loop(&self, size: Bytes) -> Result<ExperimentDevice, String> {
         let there = self.loops.borrow().get(&size.0).cloned();
         let made = match there {
             Some(made) => made,
             None => {
                 let path = self.folder.join(format!("loop-{}.bin", size.0));
-                let words = |e: &dyn std::fmt::Display| e.to_string();
                 let scratch = Scratch::create(&path, size, self.seed, &mut |_| true);
-                let scratch = scratch.map_err(|e| words(&e))?;
+                let scratch = scratch.map_err(|e| e.to_string())?;
                 let file = OpenOptions::new().read(true).write(true).open(&path);
-                let file = file.map_err(|e| words(&e))?;
+                let file = file.map_err(|e| e.to_string())?;
                 let device = attach(&file)
                     .map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
                 let opened = Arc::new(self.open(&device.path)?);
@@ -155,10 +154,14 @@ impl Maker {
                 made
             }
         };
-        Ok(Made::keeping(made.clone(), made.medium.clone(), size))
+        Ok(ExperimentDevice::keeping(
+            made.clone(),
+            made.medium.clone(),
+            size,
+        ))
     }
 
-    fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<Made, String> {
+    fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<ExperimentDevice, String> {
         let key = (fs, size.0);
         let there = self.files.borrow().get(&key).cloned();
         let made = match there {
@@ -174,7 +177,11 @@ impl Maker {
                 made
             }
         };
-        Ok(Made::keeping(made.clone(), Medium::File(made.file()), size))
+        Ok(ExperimentDevice::keeping(
+            made.clone(),
+            Medium::File(made.file()),
+            size,
+        ))
     }
 
     fn open(&self, path: &Path) -> Result<File, String> {
@@ -193,9 +200,9 @@ impl Maker {
         &self,
         module: &'static str,
         path: &str,
-        ram: &RamDevice,
+        ram: &RamDeviceSpec,
         options: &[String],
-    ) -> Result<Made, String> {
+    ) -> Result<ExperimentDevice, String> {
         let folder = self.roots.sys(&format!("module/{module}"));
         if folder.exists() {
             return Err(format!(
@@ -217,17 +224,21 @@ impl Maker {
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
-        let loaded = Loaded {
+        let loaded = LoadedModule {
             _file: Arc::clone(&file),
             _guard: guard,
         };
-        Ok(Made::keeping(Rc::new(loaded), Medium::File(file), ram.size))
+        Ok(ExperimentDevice::keeping(
+            Rc::new(loaded),
+            Medium::File(file),
+            ram.size,
+        ))
     }
 }
 
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
-    let mut rng = q2c_stats::Rng::new(seed);
+    let mut rng = q2c_model::stats::Rng::new(seed);
     let mut block = vec![0_u8; 1 << 20];
     let mut left = size.0;
     while left > 0 {
@@ -241,7 +252,7 @@ fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn ramdisk_mq(ram: &RamDevice) -> Vec<String> {
+fn ramdisk_mq(ram: &RamDeviceSpec) -> Vec<String> {
     let mut options = vec![
         format!("size_mb={}", ram.size.0 >> 20),
         format!("depth={}", ram.depth),
@@ -251,7 +262,7 @@ fn ramdisk_mq(ram: &RamDevice) -> Vec<String> {
     options
 }
 
-fn null_blk(ram: &RamDevice) -> Vec<String> {
+fn null_blk(ram: &RamDeviceSpec) -> Vec<String> {
     let mut options = vec![
         "nr_devices=1".to_owned(),
         "memory_backed=1".to_owned(),
@@ -267,7 +278,7 @@ fn null_blk(ram: &RamDevice) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> RamDevice {
+    fn asked(text: &str) -> RamDeviceSpec {
         match text.parse().unwrap() {
             DeviceAsked::RamdiskMq(ram) | DeviceAsked::NullBlk(ram) => ram,
             other => panic!("{other:?}"),

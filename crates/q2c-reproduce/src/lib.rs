@@ -2,6 +2,7 @@
 
 mod ahead;
 mod answer;
+pub mod claim;
 mod devices;
 pub mod file;
 pub mod jobs;

@@ -39,14 +39,14 @@ impl Present {
         let roots = Roots::live();
         let device = place.and_then(|(place, _)| place.target.device.as_ref());
         Present {
-            cpus: AllowedCpus::read().map_or(cpus, |all| all.count().min(cpus)) as u32,
+            cpus: AllowedCpus::read().map_or(cpus, |allowed| allowed.count().min(cpus)) as u32,
             machine: place
                 .map_or_else(|| machine::read(&roots), |(place, _)| place.machine.clone()),
             poll_queues: place.map(|(place, _)| place.polling.is_ok()),
             hw_queues: device.and_then(|device| hw_queues(&roots, &device.name)),
             no_spdk: match place.map(|(_, media)| &media.spdk) {
                 Some(Ok(_)) => None,
-                Some(Err(why)) => Some(why.clone()),
+                Some(Err(reason)) => Some(reason.clone()),
                 None => Some("no target".to_owned()),
             },
             modules: MODULES
@@ -70,26 +70,26 @@ impl Present {
     }
 
     /// All needs of a claim, those of its experiment first.
-    pub fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
+    pub(crate) fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
         let needs = experiment.and(claim);
-        let mut all: Vec<Need> = self.counts(&needs);
-        all.extend(self.kernel(&needs));
-        all.extend(needs.poll_queues.then(|| self.poll_queues()));
-        all.extend(needs.module.as_ref().map(|module| self.module(module)));
-        all.extend(needs.file_systems.iter().map(|fs| self.file_system(fs)));
-        all.extend(needs.spdk.then(|| self.spdk()));
-        all.extend(needs.devices.as_ref().map(|devices| Need {
+        let mut checked_needs: Vec<Need> = self.counts(&needs);
+        checked_needs.extend(self.kernel(&needs));
+        checked_needs.extend(needs.poll_queues.then(|| self.poll_queues()));
+        checked_needs.extend(needs.module.as_ref().map(|module| self.module(module)));
+        checked_needs.extend(needs.file_systems.iter().map(|fs| self.file_system(fs)));
+        checked_needs.extend(needs.spdk.then(|| self.spdk()));
+        checked_needs.extend(needs.devices.as_ref().map(|devices| Need {
             kind: NeedKind::Device,
             needed: devices.clone(),
             present: "not among what an experiment can make or take here".to_owned(),
             met: false,
         }));
-        all
+        checked_needs
     }
 
     fn counts(&self, needs: &Needs) -> Vec<Need> {
         let (machine, cpus) = (&self.machine, Some(self.cpus));
-        let all = [
+        let counts = [
             (NeedKind::Cpus, needs.cpus, cpus),
             (
                 NeedKind::ThreadsPerCore,
@@ -108,17 +108,17 @@ impl Present {
                 met: present.is_some_and(|present| present >= needed),
             })
         };
-        all.into_iter().filter_map(need).collect()
+        counts.into_iter().filter_map(need).collect()
     }
 
     fn kernel(&self, needs: &Needs) -> Option<Need> {
         let bound = needs.kernel?;
         let (major, minor) = bound.version;
-        let words = if bound.below { "below" } else { "from" };
+        let relation = if bound.below { "below" } else { "from" };
         let version = kernel_version(&self.machine.kernel);
         Some(Need {
             kind: NeedKind::Kernel,
-            needed: format!("{words} {major}.{minor}"),
+            needed: format!("{relation} {major}.{minor}"),
             present: self.machine.kernel.clone(),
             met: version.is_some_and(|version| (version < bound.version) == bound.below),
         })
@@ -158,12 +158,12 @@ impl Present {
     }
 
     fn spdk(&self) -> Need {
-        let why = self.no_spdk.clone();
+        let reason = self.no_spdk.clone();
         Need {
             kind: NeedKind::Spdk,
             needed: "spdk_nvme_perf and a controller for it".to_owned(),
-            met: why.is_none(),
-            present: why.unwrap_or_else(|| "there".to_owned()),
+            met: reason.is_none(),
+            present: reason.unwrap_or_else(|| "there".to_owned()),
         }
     }
 }
@@ -174,7 +174,7 @@ fn known(count: Option<u32>) -> String {
 
 impl Needs {
     /// These needs and those of `other`, which go first where both say something.
-    pub fn and(&self, other: &Needs) -> Needs {
+    pub(crate) fn and(&self, other: &Needs) -> Needs {
         let mut file_systems = self.file_systems.clone();
         for fs in &other.file_systems {
             if !file_systems.contains(fs) {
@@ -258,7 +258,7 @@ mod tests {
                 });
             })
         };
-        for (found, has, met) in [
+        for (need, has, met) in [
             (only(|n| n.cpus = Some(2)), "2", true),
             (only(|n| n.cpus = Some(120)), "2", false),
             (only(|n| n.threads_per_core = Some(2)), "1", false),
@@ -278,7 +278,7 @@ mod tests {
             (only(|n| n.poll_queues = true), "no", false),
             (only(|n| n.spdk = true), "there is no spdk_nvme_perf", false),
         ] {
-            assert_eq!((found.present.as_str(), found.met), (has, met), "{found:?}");
+            assert_eq!((need.present.as_str(), need.met), (has, met), "{need:?}");
         }
     }
 
@@ -293,9 +293,9 @@ mod tests {
             cpus: Some(9),
             ..Needs::default()
         };
-        let found = present().meets(&experiment, &claim);
-        let kinds: Vec<NeedKind> = found.iter().map(|need| need.kind).collect();
+        let needs = present().meets(&experiment, &claim);
+        let kinds: Vec<NeedKind> = needs.iter().map(|need| need.kind).collect();
         assert_eq!(kinds, [NeedKind::Cpus, NeedKind::Spdk]);
-        assert_eq!(found[0].needed, "9");
+        assert_eq!(needs[0].needed, "9");
     }
 }

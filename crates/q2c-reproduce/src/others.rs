@@ -3,9 +3,9 @@
 use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_result::Warning;
 use q2c_result::reproduce::{JobSeries, PhaseAsRun, PhaseTrial, Point, PointTrial};
-use q2c_workbench::busy::Looked;
+use q2c_workbench::busy::CounterSpan;
 
-pub(crate) struct Load<'a> {
+pub(crate) struct LoadEvidence<'a> {
     pub points: &'a [Point],
     pub phases: &'a [PhaseAsRun],
     pub captured: bool,
@@ -16,35 +16,38 @@ pub(crate) struct Load<'a> {
 const AT_REST_MEANS: &str = "KIOPS per core takes that load off as if it stayed the same; latencies \
                              are disturbed";
 
-pub(crate) fn warnings(of: &Load<'_>) -> Vec<Warning> {
-    let rest = busy_before(of.idle, "measured", AT_REST_MEANS);
-    rest.into_iter().chain(beside(of)).collect()
+pub(crate) fn warnings(load: &LoadEvidence<'_>) -> Vec<Warning> {
+    let rest = busy_before(load.idle, "measured", AT_REST_MEANS);
+    rest.into_iter().chain(others_ran_warning(load)).collect()
 }
 
-struct Seen<'a> {
+struct DisturbedPhase<'a> {
     cpus: f64,
     point: &'a Point,
     trial: u32,
     phase: usize,
 }
 
-fn beside(of: &Load<'_>) -> Option<Warning> {
-    let all = seen(of);
-    let most = all.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
-    let phases = match all.len() {
+fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
+    let disturbed_phases = seen(load);
+    let most = disturbed_phases
+        .iter()
+        .max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let phases = match disturbed_phases.len() {
         1 => "1 phase".to_owned(),
         n => format!("{n} phases"),
     };
-    let who = match of.captured {
-        true => "other programs, q2c's capture, or the kernel's own threads",
-        false => "other programs, or the kernel's own threads",
+    let who = if load.captured {
+        "other programs, q2c's capture, or the kernel's own threads"
+    } else {
+        "other programs, or the kernel's own threads"
     };
     Some(Warning::new(
         "others-ran",
         format!(
             "in {phases} more CPUs were busy than at rest and for the jobs' threads, at most {:.2} ({})",
             most.cpus,
-            place(most, of)
+            place(most, load)
         ),
         &format!("{who} took CPU beside the jobs; latencies and sleeps are disturbed"),
         STOP_OTHERS,
@@ -52,14 +55,14 @@ fn beside(of: &Load<'_>) -> Option<Warning> {
 }
 
 /// The phases of all trials in which others used more than a quiet machine's.
-fn seen<'a>(of: &Load<'a>) -> Vec<Seen<'a>> {
+fn seen<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
     let mut loud = Vec::new();
-    for point in of.points {
+    for point in load.points {
         for PointTrial { trial, phases, .. } in &point.trials {
             for (nth, phase) in phases.iter().enumerate() {
-                let cpus = others(phase, of.idle).unwrap_or_default();
+                let cpus = others(phase, load.idle).unwrap_or_default();
                 if cpus > QUIET_CPUS + rounding(phase) {
-                    loud.push(Seen {
+                    loud.push(DisturbedPhase {
                         cpus,
                         point,
                         trial: *trial,
@@ -72,36 +75,38 @@ fn seen<'a>(of: &Load<'a>) -> Vec<Seen<'a>> {
     loud
 }
 
-fn place(seen: &Seen<'_>, of: &Load<'_>) -> String {
+fn place(seen: &DisturbedPhase<'_>, load: &LoadEvidence<'_>) -> String {
     let at = seen.point.at.iter();
-    let mut words: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
-    let phase = of.phases.get(seen.phase).map(|phase| &phase.label);
-    words.extend(phase.map(|label| format!("phase {label}")));
-    words.push(format!("trial {}", seen.trial + 1));
-    words.join(", ")
+    let mut parts: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
+    let phase = load.phases.get(seen.phase).map(|phase| &phase.label);
+    parts.extend(phase.map(|label| format!("phase {label}")));
+    parts.push(format!("trial {}", seen.trial + 1));
+    parts.join(", ")
 }
 
 /// CPUs that were busy for something else, and not at rest; `None` without counters.
 fn others(phase: &PhaseTrial, idle: f64) -> Option<f64> {
-    let own: f64 = phase.jobs.iter().map(own_cpus).sum();
-    Some(phase.busy_cpus? - idle - own)
+    let used_by_jobs: f64 = phase.jobs.iter().map(own_cpus).sum();
+    Some(phase.busy_cpus? - idle - used_by_jobs)
 }
 
 /// CPUs that a job's threads used, from the mean of each thread in each interval.
 fn own_cpus(job: &JobSeries) -> f64 {
     let seconds: f64 = job.ticks.iter().map(|tick| tick.seconds).sum();
-    let each = job.ticks.iter();
-    let busy: f64 = each
+    let busy: f64 = job
+        .ticks
+        .iter()
         .map(|tick| tick.rates.cpu_pct / 100.0 * tick.seconds)
         .sum();
-    match seconds > 0.0 {
-        true => busy / seconds * f64::from(job.lanes),
-        false => 0.0,
+    if seconds > 0.0 {
+        busy / seconds * f64::from(job.lanes)
+    } else {
+        0.0
     }
 }
 
 fn rounding(phase: &PhaseTrial) -> f64 {
-    Looked {
+    CounterSpan {
         wall_s: phase.seconds,
         stretches: 1,
     }
@@ -142,8 +147,8 @@ mod tests {
     #[test]
     fn what_the_jobs_use_and_the_rest_is_taken_off() {
         for (busy, wanted) in [(1.1, 0.0), (1.9, 0.8)] {
-            let found = others(&phase(Some(busy)), 0.1).unwrap();
-            assert!((found - wanted).abs() < 1e-9, "{found}, expected {wanted}");
+            let cpus = others(&phase(Some(busy)), 0.1).unwrap();
+            assert!((cpus - wanted).abs() < 1e-9, "{cpus}, expected {wanted}");
         }
         assert_eq!(others(&phase(None), 0.1), None);
     }
@@ -159,24 +164,29 @@ mod tests {
                 trials: vec![trial],
                 ..Point::default()
             }];
-            let all = warnings(&Load {
+            let warnings = warnings(&LoadEvidence {
                 points,
                 phases: &[],
                 captured: false,
                 idle,
             });
-            let told = all.iter().map(|of| format!("{}: {}", of.id, of.found));
-            told.collect()
+            warnings
+                .iter()
+                .map(|warning| format!("{}: {}", warning.id, warning.found))
+                .collect()
         };
         // The counters may be wrong by half a hundredth of a CPU over two seconds.
         assert_eq!(ids(&[1.0, 1.204], 0.0), Vec::<String>::new());
-        let told = ids(&[1.3, 1.0, 1.75], 0.0);
-        assert_eq!(told.len(), 1);
-        for words in ["others-ran: in 2 phases", "at most 0.75", "trial 1"] {
-            assert!(told[0].contains(words), "{told:?}");
+        let messages = ids(&[1.3, 1.0, 1.75], 0.0);
+        assert_eq!(messages.len(), 1);
+        for excerpt in ["others-ran: in 2 phases", "at most 0.75", "trial 1"] {
+            assert!(messages[0].contains(excerpt), "{messages:?}");
         }
-        let told = ids(&[1.9], 0.9);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("busy-at-rest: 0.90 CPUs"), "{told:?}");
+        let messages = ids(&[1.9], 0.9);
+        assert_eq!(messages.len(), 1);
+        assert!(
+            messages[0].starts_with("busy-at-rest: 0.90 CPUs"),
+            "{messages:?}"
+        );
     }
 }

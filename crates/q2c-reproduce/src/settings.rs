@@ -124,7 +124,7 @@ impl ReproduceSettings {
         let named = experiments.first().filter(|_| self.name.is_some());
         ReproduceSettings {
             all: named.is_none(),
-            experiment: named.map_or_else(String::new, |of| of.text.clone()),
+            experiment: named.map_or_else(String::new, |experiment| experiment.text.clone()),
             target,
             ..self.clone()
         }
@@ -139,7 +139,7 @@ impl ReproduceSettings {
     }
 
     /// The same plan on the scratch file, if there is one.
-    pub fn on(self, scratch: Option<&Scratch>) -> Self {
+    pub fn on_scratch(self, scratch: Option<&Scratch>) -> Self {
         let path = scratch.map(|scratch| scratch.path().display().to_string());
         ReproduceSettings {
             target: path.or(self.target.clone()),

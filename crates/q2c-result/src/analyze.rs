@@ -2,7 +2,7 @@
 
 mod inexact;
 
-pub use inexact::{Figure, Inexact, InexactReason};
+pub use inexact::{Inexact, InexactFigure, InexactReason};
 
 use crate::Warning;
 use q2c_model::Layer;
@@ -20,7 +20,7 @@ pub struct AnalyzeResult {
     /// Version of q2c.
     pub version: String,
     /// Facts of the trace.
-    pub input: Input,
+    pub input: AnalysisInput,
     /// The layer in which its times were taken.
     pub layer: Layer,
     /// I/Os of the trace.
@@ -50,9 +50,9 @@ pub struct AnalyzeResult {
     /// Latencies of groups of I/Os, by `op`, `size`, `device`, `process`, `cpu`, `hctx`.
     pub groups: BTreeMap<String, Vec<Group>>,
     /// I/Os in flight.
-    pub in_flight: InFlight,
+    pub in_flight: TraceInFlight,
     /// Times with and without an I/O in flight; `None` where the parts of the trace cannot tell.
-    pub activity: Option<Activity>,
+    pub activity: Option<TraceActivity>,
     /// Distances between I/Os, by device in the order of their numbers.
     pub seeks: Vec<Seeks>,
     /// Requests of each hardware queue number; empty when the trace names no queues.
@@ -97,7 +97,7 @@ pub struct NotWhole {
 
 /// Facts of the trace that was analysed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Input {
+pub struct AnalysisInput {
     /// Name of the trace, as the user gave it.
     pub path: String,
     /// The tool that recorded the trace.
@@ -108,7 +108,7 @@ pub struct Input {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Latencies of one stage. Percentiles are exact to 0.8 % (`q2c_stats::Histogram::ERROR`).
+/// Latencies of one stage. Percentiles are exact to 0.8 % (`q2c_model::stats::Histogram::ERROR`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageStats {
     /// I/Os that have this stage.
@@ -146,7 +146,7 @@ pub struct Group {
 
 /// I/Os in flight from Q to C. The two sums are counted independently, and are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct InFlight {
+pub struct TraceInFlight {
     /// Sum of all Q2C, ns.
     pub sum_q2c_ns: u128,
     /// Integral of the number in flight over time, ns.
@@ -159,18 +159,18 @@ pub struct InFlight {
 
 /// Times with and without an I/O in flight, from the first start to the last completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Activity {
+pub struct TraceActivity {
     /// Time with an I/O in flight, ns.
     pub active_ns: u64,
     /// Time without an I/O in flight, ns.
     pub idle_ns: u64,
-    /// Number of times of at least [`Activity::PAUSE_NS`] without an I/O in flight.
+    /// Number of times of at least [`TraceActivity::PAUSE_NS`] without an I/O in flight.
     pub pauses: u64,
     /// The longest time without an I/O in flight, of any length, ns.
     pub longest_idle_ns: u64,
 }
 
-impl Activity {
+impl TraceActivity {
     /// Least length of a pause that is counted, ns: 100 ms, as in btt.
     pub const PAUSE_NS: u64 = 100_000_000;
 }
@@ -480,10 +480,10 @@ pub struct OffsetWindow {
 impl OffsetMap {
     /// Reads and writes of the map.
     pub fn ios(&self) -> u64 {
-        let of = |window: &OffsetWindow| {
+        let window_ios = |window: &OffsetWindow| {
             let ranges = window.reads.iter().chain(&window.writes);
             ranges.map(|(_, ios)| ios).sum::<u64>()
         };
-        self.windows.iter().map(of).sum()
+        self.windows.iter().map(window_ios).sum()
     }
 }

@@ -8,15 +8,15 @@ pub use growth::StageGrowth;
 
 use crate::analyze::{Bottleneck, DeviceQueues, StageStats};
 use crate::late::Unseen;
-use crate::lead::{Change, Leader};
+use crate::lead::{LeadChange, Leader};
 use crate::mode::{EffectiveMode, ModeKind, ModeNote};
 use crate::replay::CapturedBy;
 use crate::tune::PerCore;
 use crate::{DoctorReport, Machine, Provenance, Target, Warning};
+use q2c_model::stats::Interval;
+use q2c_model::stats::scaling::{Fit, ScalingShape};
 use q2c_model::{Bytes, CpuId, Latencies};
 use q2c_policy::Method;
-use q2c_stats::Interval;
-use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,12 +45,12 @@ pub struct BenchResult {
     /// Every point that exists here.
     pub cells: Vec<BenchCell>,
     /// Points of the axes that do not exist here, with the reason.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutPoint>,
     /// Points that the search for knee and collapse did not need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<BenchPoint>,
     /// Curves over jobs, where all else is equal and there are at least three numbers.
-    pub scaling: Vec<Curve>,
+    pub scaling: Vec<ThroughputCurve>,
     /// Leading methods over jobs, where there are two methods at two numbers of jobs.
     pub leads: Vec<Lead>,
     /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
@@ -120,7 +120,7 @@ pub struct BenchPoint {
 
 /// A point that does not exist here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct LeftOutPoint {
     /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
@@ -223,7 +223,7 @@ pub struct Cpu {
 
 /// One curve of throughput over the number of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Curve {
+pub struct ThroughputCurve {
     /// The first point of the curve. The other points differ only in the number of jobs.
     #[serde(flatten)]
     pub first: BenchPoint,
@@ -236,7 +236,7 @@ pub struct Curve {
     /// Smallest number of jobs beyond the peak at which throughput has fallen for sure.
     pub collapse: Option<u32>,
     /// Steps, efficiency and shares; `None` where the curve has no shape.
-    pub shape: Option<Shape>,
+    pub shape: Option<ScalingShape>,
     /// The fit of the universal scalability law; `None` where it cannot be fitted.
     pub usl: Option<Fit>,
     /// Why the curve has no shape or no fit.
@@ -289,7 +289,7 @@ pub struct Slice {
 /// The figure in which methods are compared. More is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Measure {
+pub enum BenchMeasure {
     /// I/Os per second, all jobs.
     Iops,
     /// Thousand I/Os per second and busy CPU.
@@ -317,11 +317,11 @@ pub struct Lead {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u32>,
     /// The figure in which the methods are compared.
-    pub measure: Measure,
+    pub measure: BenchMeasure,
     /// The leader at each number of jobs at which at least two methods have the figure; ascending.
     pub leaders: Vec<Leader>,
     /// The changes of a clear leader, in the order of the number of jobs.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LeadChange>,
     /// Methods without a credible figure of their own at some number of jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<Method>,
@@ -344,10 +344,10 @@ impl BenchCell {
     }
 
     /// The figure of this measure.
-    pub fn figure(&self, measure: Measure) -> Interval {
+    pub fn figure(&self, measure: BenchMeasure) -> Interval {
         match measure {
-            Measure::Iops => self.iops,
-            Measure::KiopsPerCore => self.kiops_per_core,
+            BenchMeasure::Iops => self.iops,
+            BenchMeasure::KiopsPerCore => self.kiops_per_core,
         }
     }
 }
@@ -471,8 +471,8 @@ impl Tuned {
     /// The method for this block size and number of jobs; `None` where there is none.
     pub fn method(&self, bs: Bytes, jobs: u32) -> Option<&Method> {
         let fits = |tuned: &&TunedMethod| tuned.bs == bs && tuned.jobs.is_none_or(|n| n == jobs);
-        let found = self.methods.iter().find(fits);
-        found.map(|tuned| &tuned.method)
+        let tuned = self.methods.iter().find(fits);
+        tuned.map(|tuned| &tuned.method)
     }
 
     /// Whether `method` is recommended for this block size, at some number of jobs.

@@ -7,7 +7,7 @@ pub use finding::{CompareFinding, NoneValid, NotCaptured, WorkDone};
 use crate::replay::{Invalid, ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
 use q2c_model::replay::Changes;
-use q2c_stats::{Interval, Ratio};
+use q2c_model::stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.

@@ -3,7 +3,7 @@
 use crate::place::Speeds;
 use crate::{Machine, Target, Warning};
 use q2c_model::CpuId;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.

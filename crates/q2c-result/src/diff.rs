@@ -2,7 +2,7 @@
 
 use crate::Warning;
 use crate::figures::{Better, FigureUnit};
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -134,12 +134,12 @@ pub struct BrokenFigure {
     pub value: Interval,
     /// What it was compared with; `None` for a limit on the value itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<FigureChange>,
 }
 
 /// How far a figure is from another result's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct FigureChange {
     /// The other result's trials.
     pub baseline: Interval,
     /// The median over the other result's.

@@ -15,7 +15,7 @@ pub const FIX_SCHEMA: &str = "q2c.doctor-fix/1";
 /// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The fact is as it should be.
     Pass,
     /// Results are valid, but worse or noisier than they could be.
@@ -37,11 +37,12 @@ pub struct Check {
     /// The uses of q2c that the check concerns. It stands under the first of them.
     pub uses: Vec<Use>,
     /// Outcome of the check.
-    pub verdict: Verdict,
-    /// The columns that [`Verdict::Invalidates`] refers to: engines (`io_uring`, `spdk`), methods
-    /// (`iopoll`, `hipri`, `hybrid-kernel`, `hybrid-uring`), measures (`iops`, `latency`, `cpu`,
-    /// `kiops-per-core`, `effective-mode`), ways of recording (`bpf`, `tracefs`), makers of devices
-    /// (`ramdisk_mq`, `ublk`), file systems (`ext4`), and `scx`, the scheduler in the kernel.
+    pub verdict: CheckVerdict,
+    /// The columns that [`CheckVerdict::Invalidates`] refers to: engines (`io_uring`, `spdk`),
+    /// methods (`iopoll`, `hipri`, `hybrid-kernel`, `hybrid-uring`), measures (`iops`, `latency`,
+    /// `cpu`, `kiops-per-core`, `effective-mode`), ways of recording (`bpf`, `tracefs`), makers of
+    /// devices (`ramdisk_mq`, `ublk`), file systems (`ext4`), and `scx`, the scheduler in the
+    /// kernel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// The fact that was found, with its value.
@@ -55,7 +56,7 @@ pub struct Check {
 impl Check {
     /// Whether it invalidates this column.
     pub fn invalidates(&self, column: &str) -> bool {
-        self.verdict == Verdict::Invalidates && self.columns.iter().any(|of| of == column)
+        self.verdict == CheckVerdict::Invalidates && self.columns.iter().any(|of| of == column)
     }
 }
 
@@ -107,7 +108,7 @@ pub struct UseState {
     pub ready: Ready,
     /// Names of the checks that decided it; empty when it is ready.
     pub by: Vec<String>,
-    /// Number of its checks with [`Verdict::Warn`].
+    /// Number of its checks with [`CheckVerdict::Warn`].
     pub to_improve: u32,
 }
 

@@ -1,8 +1,8 @@
 //! The result of `q2c fs bench`: schema `q2c.fs/1`.
 
 use crate::{Machine, Warning};
+use q2c_model::stats::{Interval, Ratio};
 use q2c_model::{Bytes, CpuId};
-use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -211,7 +211,7 @@ pub struct FsCell {
 /// What was watched in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Watched<T> {
+pub enum FsObservation<T> {
     /// It was seen.
     Seen(T),
     /// It could not be seen, for this reason.
@@ -219,9 +219,9 @@ pub enum Watched<T> {
 }
 
 /// Waits of the jobs for locks of the kernel.
-pub type FsLocks = Watched<SeenLocks>;
+pub type FsLocks = FsObservation<SeenLocks>;
 /// Where the CPU time of the jobs went.
-pub type FsProfile = Watched<SeenProfile>;
+pub type FsProfile = FsObservation<SeenProfile>;
 
 /// Waits for locks, by the kernel's tracepoints, which pass over a lock that is free.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

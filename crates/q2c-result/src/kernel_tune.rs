@@ -5,10 +5,10 @@ use crate::role::CellRole;
 use crate::sweep::SweepInput;
 use crate::tune::{PerCore, Relative, Verdict};
 use crate::{Device, Machine, Warning};
-use q2c_model::{CostModel, Nanos, Rates, Simulated};
+use q2c_model::stats::Interval;
+use q2c_model::{CostModel, Nanos, Rates, SimulatedFigures};
 use q2c_policy::Method;
 use q2c_policy::method::parts;
-use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -110,9 +110,9 @@ pub struct KernelMethod {
     /// Why the method was tried.
     pub role: CellRole,
     /// Mean over trials, simulated on classic polling before and after each.
-    pub predicted: Simulated,
+    pub predicted: SimulatedFigures,
     /// The same on the first recording: its difference is the drift of device and load.
-    pub predicted_first: Simulated,
+    pub predicted_first: SimulatedFigures,
     /// The figures of the trials.
     pub measured: KernelMeasured,
     /// By trial: predicted / measured for IOPS and sleep, and the difference for CPU and misses.

@@ -76,7 +76,7 @@ pub struct LateRun {
     /// Means over the slowest 1 % of the matched I/Os by U2C; `None` for fewer than 100 I/Os.
     pub slowest: Option<Slowest>,
     /// Lateness of the misses; `None` without a miss.
-    pub lateness_of_misses: Option<Lateness>,
+    pub lateness_of_misses: Option<MissLateness>,
     /// The figures by interval, in the order of time.
     pub intervals: Vec<LateInterval>,
     /// Misses one by one: all of them, or every n-th so that they are at most 2000.
@@ -94,7 +94,7 @@ pub struct Slowest {
 
 /// The lateness of misses, ns: from the completion, or the later end of its call, to the wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lateness {
+pub struct MissLateness {
     /// Mean.
     pub mean_ns: f64,
     /// Median.
@@ -109,7 +109,7 @@ pub struct Lateness {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateMisses {
     /// Their lateness.
-    pub lateness: Lateness,
+    pub lateness: MissLateness,
     /// All of them, or every n-th so that they are at most 100.
     pub kept: Vec<Miss>,
 }
@@ -285,12 +285,15 @@ mod tests {
             },
             ..LateNumbers::default()
         };
-        let all = LateNumbers::together([one, none, three]).unwrap();
-        assert_eq!((all.matched, all.misses, all.unmatched.total()), (4, 2, 4));
-        assert_eq!(all.parts, Some(parts(40.0)));
-        assert_eq!(all.miss_late_ns, Some(7.0));
-        assert_eq!(all.beside_misses, Some(beside(3.0)));
-        assert_eq!(all.beside_others, Some(beside(3.0)));
+        let joined = LateNumbers::together([one, none, three]).unwrap();
+        assert_eq!(
+            (joined.matched, joined.misses, joined.unmatched.total()),
+            (4, 2, 4)
+        );
+        assert_eq!(joined.parts, Some(parts(40.0)));
+        assert_eq!(joined.miss_late_ns, Some(7.0));
+        assert_eq!(joined.beside_misses, Some(beside(3.0)));
+        assert_eq!(joined.beside_others, Some(beside(3.0)));
         assert_eq!(LateNumbers::together([none]), Some(none));
         assert_eq!(LateNumbers::together([]), None);
     }

@@ -19,7 +19,7 @@ pub struct Leader {
 
 /// The lead goes from one method to another: clear at both numbers, and nowhere between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct LeadChange {
     /// The last number of jobs at which `from` leads clearly.
     pub last: u32,
     /// The first number of jobs at which `to` leads clearly.
@@ -30,13 +30,13 @@ pub struct Change {
     pub to: Method,
 }
 
-impl Change {
+impl LeadChange {
     /// The changes between neighbours with a clear lead; `leaders` are ascending by jobs.
-    pub fn among(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<Change> {
+    pub fn among(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<LeadChange> {
         let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
         let pairs = clear.windows(2);
         let pairs = pairs.filter(|pair| !same(&pair[0].method, &pair[1].method));
-        let change = |pair: &[&Leader]| Change {
+        let change = |pair: &[&Leader]| LeadChange {
             last: pair[0].jobs,
             first: pair[1].jobs,
             from: pair[0].method.clone(),

@@ -67,7 +67,7 @@ pub mod waits;
 pub mod warning;
 pub mod watch;
 
-pub use doctor::{Check, DoctorFix, DoctorReport, Verdict};
+pub use doctor::{Check, CheckVerdict, DoctorFix, DoctorReport};
 pub use machine::{CpuTrial, Device, Machine, Provenance, Target, TargetKind};
 pub use q2c_model::Exit;
 pub use warning::Warning;

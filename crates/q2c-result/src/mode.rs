@@ -14,14 +14,14 @@ pub struct EffectiveMode {
     pub asked: Method,
     /// The mode that really ran.
     #[serde(flatten)]
-    pub was: Mode,
+    pub was: WaitMode,
     /// Counts and facts seen during the trials.
     pub proof: Proof,
 }
 
 /// The way in which I/Os were really waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
+pub struct WaitMode {
     /// The kind of waiting.
     pub kind: ModeKind,
     /// Where completions were looked for; `None` where nothing looks, or it is not known.
@@ -101,20 +101,20 @@ impl ModeKind {
     }
 }
 
-impl Mode {
+impl WaitMode {
     /// A mode of this kind, without means and note.
-    pub fn of(kind: ModeKind) -> Self {
-        Mode {
+    pub fn from_kind(kind: ModeKind) -> Self {
+        WaitMode {
             kind,
-            ..Mode::default()
+            ..WaitMode::default()
         }
     }
 
     /// A mode of this kind by these means.
     pub fn by(kind: ModeKind, means: Option<Means>) -> Self {
-        Mode {
+        WaitMode {
             means,
-            ..Mode::of(kind)
+            ..WaitMode::from_kind(kind)
         }
     }
 
@@ -127,7 +127,7 @@ impl Mode {
     /// The same mode with this note.
     #[must_use]
     pub fn noted(self, note: ModeNote) -> Self {
-        Mode {
+        WaitMode {
             note: Some(note),
             ..self
         }
@@ -137,8 +137,9 @@ impl Mode {
 /// The ways in which the methods of q2c's own threads looked for completions; more than one means
 /// figures of different paths to the device.
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
-    let own = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
-    let looked = own.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
+    let by_threads = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
+    let looked =
+        by_threads.filter(|mode| matches!(mode.was.kind, ModeKind::Poll | ModeKind::Hybrid));
     looked.filter_map(|mode| mode.was.means).collect()
 }
 
@@ -150,7 +151,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let mode = EffectiveMode {
             asked: Method::POLL,
-            was: Mode::by(ModeKind::Poll, Some(Means::Memory))
+            was: WaitMode::by(ModeKind::Poll, Some(Means::Memory))
                 .noted(ModeNote::Interrupted(Means::IoPoll)),
             proof: Proof::default(),
         };
@@ -162,11 +163,11 @@ mod tests {
     fn paths_are_those_of_polling_methods_alone() {
         let mode = |asked: &str, kind, means| EffectiveMode {
             asked: asked.parse().unwrap(),
-            was: Mode::by(kind, means),
+            was: WaitMode::by(kind, means),
             proof: Proof::default(),
         };
         let rule = "hybrid:min:70%,10ms";
-        let all = [
+        let modes = [
             mode("interrupt", ModeKind::Interrupt, Some(Means::Ring)),
             mode("poll", ModeKind::Poll, Some(Means::IoPoll)),
             mode("hybrid-kernel", ModeKind::HybridKernel, Some(Means::Call)),
@@ -174,8 +175,8 @@ mod tests {
             mode(rule, ModeKind::Hybrid, Some(Means::IoPoll)),
             mode(rule, ModeKind::Hybrid, Some(Means::Ring)),
         ];
-        assert_eq!(paths(&all[..5]), BTreeSet::from([Means::IoPoll]));
+        assert_eq!(paths(&modes[..5]), BTreeSet::from([Means::IoPoll]));
         let two = BTreeSet::from([Means::Ring, Means::IoPoll]);
-        assert_eq!(paths(&all), two);
+        assert_eq!(paths(&modes), two);
     }
 }

@@ -87,7 +87,7 @@ pub struct Setup {
     /// Placements with a name that are as bad as the worst.
     pub worst_is: Vec<PolicyName>,
     /// Published figures beside the simulated ones.
-    pub published: Vec<Published>,
+    pub published: Vec<PublishedGain>,
 }
 
 /// The tasks of each logical CPU, by core: as many `P` and `C` as there are tasks.
@@ -129,7 +129,7 @@ pub struct Gain {
 
 impl Gain {
     /// The gain of a run time over a longer one.
-    pub fn of(longer: f64, shorter: f64) -> Gain {
+    pub fn from_times(longer: f64, shorter: f64) -> Gain {
         Gain {
             t_over_t_minus_1: 100.0 * (longer / shorter - 1.0),
             one_minus: 100.0 * (1.0 - shorter / longer),
@@ -206,7 +206,7 @@ pub struct States {
 
 /// A published figure beside the simulated one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
+pub struct PublishedGain {
     /// What gains over what.
     pub figure: PublishedFigure,
     /// The published mean, percent.

@@ -4,7 +4,7 @@ use crate::corun::Work;
 use crate::place::PolicyName;
 use crate::{Machine, Target, Warning};
 use q2c_model::Latencies;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.

@@ -5,7 +5,7 @@
 
 use crate::Warning;
 use crate::poll_study::{ScoredPolicy, StudiedPattern};
-use q2c_model::{Nanos, Simulated};
+use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -133,7 +133,7 @@ pub struct Both {
     /// Configurations that were simulated on it, and are ranked.
     pub tried: usize,
     /// Figures of Linux's rule.
-    pub linux: Simulated,
+    pub linux: SimulatedFigures,
     /// Configurations that keep the limits, miss less and take less CPU than Linux's rule.
     pub configurations: usize,
     /// The one of them with the least CPU.
@@ -147,5 +147,5 @@ pub struct Figures {
     pub policy: String,
     /// Its figures.
     #[serde(flatten)]
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
 }

@@ -8,7 +8,7 @@
 
 use crate::Warning;
 use crate::sweep::{Speed, SweepInput};
-use q2c_model::{Nanos, Simulated};
+use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -67,9 +67,9 @@ pub struct StudiedPattern {
     /// Simulated time that counted.
     pub measured_ns: Nanos,
     /// Figures of classic polling.
-    pub poll: Simulated,
+    pub poll: SimulatedFigures,
     /// Figures of the oracle, which knows every latency.
-    pub oracle: Simulated,
+    pub oracle: SimulatedFigures,
     /// The floor, IOPS.
     pub floor_iops: f64,
     /// Where the floor comes from, in words.
@@ -84,7 +84,7 @@ pub struct OwnBest {
     /// The policy in full.
     pub policy: String,
     /// Its figures.
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
     /// The oracle's objective over its own; below 1 it sleeps past completions, unlike the oracle.
     pub oracle_over: f64,
 }
@@ -116,14 +116,14 @@ pub struct RuleScore {
     /// The configuration with the least greatest loss.
     pub worst_case: ScoredPolicy,
     /// Each pattern left out in turn.
-    pub patterns_left_out: LeftOut,
+    pub patterns_left_out: LeftOutLosses,
     /// Each source left out in turn, with all of its patterns; `None` with a single source.
-    pub sources_left_out: Option<LeftOut>,
+    pub sources_left_out: Option<LeftOutLosses>,
 }
 
 /// Losses on left-out patterns, each by the best configuration on average over the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct LeftOutLosses {
     /// Mean loss over the patterns that were left out.
     pub mean_loss: f64,
     /// Greatest of these losses.

@@ -17,7 +17,7 @@ pub struct Program {
     /// Where the I/Os come from.
     pub recording: ProgramRecording,
     /// What the program did.
-    pub pattern: Pattern,
+    pub pattern: ProgramPattern,
     /// The workload that was made of it.
     pub copied: Copied,
     /// Program and workload side by side, one for each block size with trials.
@@ -47,7 +47,7 @@ pub struct ProgramRecording {
 
 /// The pattern of a program's reads and writes that began and ended in the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pattern {
+pub struct ProgramPattern {
     /// The layer of the times: Q2C for the block layer, U2C for the user layer.
     pub layer: Layer,
     /// Number of reads and writes.
@@ -55,7 +55,7 @@ pub struct Pattern {
     /// From the first begin to the last end, seconds.
     pub seconds: f64,
     /// All of them in flight at once.
-    pub in_flight: InFlight,
+    pub in_flight: ProgramInFlight,
     /// Reads and writes apart, the more frequent first; a direction without an I/O is left out.
     pub kinds: Vec<KindOfIo>,
     /// Devices that the I/Os went to.
@@ -75,12 +75,12 @@ pub struct Pattern {
     /// I/Os that the block layer merged into the request of another.
     pub merged: u64,
     /// What was left out.
-    pub left_out: LeftOut,
+    pub left_out: LeftOutIos,
 }
 
 /// I/Os in flight, over the time in which there was at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct InFlight {
+pub struct ProgramInFlight {
     /// That time, seconds.
     pub busy_seconds: f64,
     /// Mean.
@@ -107,7 +107,7 @@ pub struct KindOfIo {
     /// Share that began where the submitter's last of this kind ended; `None` without offsets.
     pub sequential: Option<f64>,
     /// Those in flight at once.
-    pub in_flight: InFlight,
+    pub in_flight: ProgramInFlight,
     /// Their latencies.
     pub latency: IoLatency,
 }
@@ -123,7 +123,7 @@ pub struct SizeOfIo {
     pub latency: IoLatency,
 }
 
-/// Latencies in the layer of a [`Pattern`], ns.
+/// Latencies in the layer of a [`ProgramPattern`], ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IoLatency {
     /// Mean.
@@ -158,7 +158,7 @@ pub struct Submitter {
 
 /// I/Os of a recording that a pattern does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct LeftOutIos {
     /// Neither reads nor writes: flushes, discards and others.
     pub other_operations: u64,
     /// Reads and writes whose end the recording does not have.

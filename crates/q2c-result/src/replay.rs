@@ -150,7 +150,7 @@ pub struct ReplayTrial {
     /// CPU time of reading the trace, recording and capturing, seconds.
     pub reader_cpu_s: f64,
     /// The trial in equal parts of its time.
-    pub windows: Vec<Window>,
+    pub windows: Vec<ReplayWindow>,
 }
 
 words! {
@@ -173,8 +173,8 @@ impl FromStr for CapturedBy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CapturedBy, String> {
-        let found = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
-        found.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
+        let reader = CapturedBy::ALL.into_iter().find(|by| by.name() == text);
+        reader.ok_or_else(|| format!("expected bpf or tracefs, found {text:?}"))
     }
 }
 
@@ -230,7 +230,7 @@ pub struct InFlight {
 
 /// A part of a trial's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Window {
+pub struct ReplayWindow {
     /// Begin of the window, seconds from the schedule's start.
     pub from_s: f64,
     /// Length of the window, seconds.

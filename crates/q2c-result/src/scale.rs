@@ -18,7 +18,7 @@ pub struct ScaleResult {
     /// Start, Unix time in seconds.
     pub started_unix_s: u64,
     /// The measured run; `None` when all is from a file of parameters.
-    pub run: Option<Measured>,
+    pub run: Option<MeasuredCurve>,
     /// The file of parameters as the user named it; `None` without one.
     pub parameters_file: Option<String>,
     /// Cores up to which jobs get a core of their own.
@@ -53,7 +53,7 @@ pub struct ScaleResult {
 
 /// The measured curve that a prediction begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredCurve {
     /// Path of the run as the user gave it.
     pub path: String,
     /// Interface as asked.

@@ -2,7 +2,7 @@
 //! trace.
 
 use crate::Warning;
-use q2c_model::{Nanos, Simulated, TakenAs};
+use q2c_model::{Nanos, SimulatedFigures, TakenAs};
 use q2c_policy::FormulaCounts;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct SimMethod {
     pub ios: u64,
     /// The figures of these I/Os.
     #[serde(flatten)]
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
     /// The windows of a rule with a formula; `None` for other rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<FormulaWindows>,
@@ -82,7 +82,7 @@ mod tests {
         let mut method = SimMethod {
             method: "poll".to_owned(),
             ios: 3,
-            gives: Simulated::default(),
+            gives: SimulatedFigures::default(),
             windows: None,
         };
         let written = serde_json::to_value(&method).unwrap();

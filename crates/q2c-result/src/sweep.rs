@@ -2,7 +2,7 @@
 //! configuration is a sleep rule with its parameters.
 
 use crate::Warning;
-use q2c_model::{Bytes, Nanos, Simulated, TakenAs};
+use q2c_model::{Bytes, Nanos, SimulatedFigures, TakenAs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct SweepResult {
     /// Indices into `cells`: each trace's Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// The bound of a rule that knows each latency: of the only trace, or the mean over all.
-    pub oracle: Simulated,
+    pub oracle: SimulatedFigures,
     /// The time line of one configuration, when it was made.
     pub timeline: Option<Timeline>,
     /// Speed of the sweep.
@@ -94,7 +94,7 @@ pub struct SimCell {
     pub share: Option<f64>,
     /// The simulated figures.
     #[serde(flatten)]
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
 }
 
 /// A configuration that was chosen.
@@ -114,14 +114,14 @@ pub struct SweepAnswer {
     /// Index of the trace in `inputs`.
     pub input: usize,
     /// Figures of classic polling.
-    pub poll: Simulated,
+    pub poll: SimulatedFigures,
     /// Figures of the rule of Linux until 6.3, whether it was in the sweep or not.
-    pub linux: Simulated,
+    pub linux: SimulatedFigures,
     /// Figures of the oracle, which no rule can beat.
-    pub oracle: Simulated,
+    pub oracle: SimulatedFigures,
     /// Figures of interrupts; `None` where the costs do not have theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interrupt: Option<Simulated>,
+    pub interrupt: Option<SimulatedFigures>,
     /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
     /// Index of the one with the most KIOPS/core of those that may be chosen, limits or not.

@@ -5,10 +5,10 @@ use crate::mode::EffectiveMode;
 use crate::program::Program;
 use crate::role::CellRole;
 use crate::{DoctorReport, Machine, Provenance, Target, Warning};
-use q2c_model::{Bytes, CostModel, CpuId, Latencies, Nanos, Rates, Simulated};
+use q2c_model::stats::{Interval, Ratio};
+use q2c_model::{Bytes, CostModel, CpuId, Latencies, Rates, SimulatedFigures};
 use q2c_policy::Method;
 use q2c_policy::method::parts;
-use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -144,8 +144,8 @@ pub struct Prediction {
     pub p99_ns: f64,
 }
 
-impl From<Simulated> for Prediction {
-    fn from(of: Simulated) -> Self {
+impl From<SimulatedFigures> for Prediction {
+    fn from(of: SimulatedFigures) -> Self {
         Prediction {
             rates: of.rates,
             kiops_per_core: of.kiops_per_core,
@@ -494,11 +494,4 @@ pub struct Errors {
     pub max: f64,
     /// The method of the cell with the largest error.
     pub worst: MethodName,
-}
-
-impl TuneResult {
-    /// Length of a trial as a duration.
-    pub fn trial(&self) -> Nanos {
-        Nanos::from_secs_f64(self.job.trial_seconds)
-    }
 }

@@ -1,7 +1,7 @@
 //! The result of `q2c tune` over several numbers of jobs: `result.json`, schema `q2c.tune-jobs/2`.
 
 use crate::Provenance;
-use crate::lead::{Change, Leader};
+use crate::lead::{LeadChange, Leader};
 use crate::tune::TuneResult;
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -42,7 +42,7 @@ pub struct RecommendedOverJobs {
     pub leaders: Vec<Leader>,
     /// The changes of a clear recommendation by number of jobs, but to a method that is
     /// [`alike`](Method::alike).
-    pub changes: Vec<Change>,
+    pub changes: Vec<LeadChange>,
 }
 
 /// A number of jobs that could not be tuned.
@@ -86,13 +86,13 @@ impl TuneJobsResult {
 
 /// The provenance of the whole, in whose folder those of `runs` lie.
 fn provenance(runs: &[TuneResult]) -> Provenance {
-    let each = || runs.iter().map(|run| &run.provenance);
-    let folder = each().find_map(|part| Path::new(part.folder.as_deref()?).parent());
+    let parts = || runs.iter().map(|run| &run.provenance);
+    let folder = parts().find_map(|part| Path::new(part.folder.as_deref()?).parent());
     Provenance {
-        started_unix_s: each().map(|part| part.started_unix_s).min().unwrap_or(0),
-        seconds: each().map(|part| part.seconds).sum(),
+        started_unix_s: parts().map(|part| part.started_unix_s).min().unwrap_or(0),
+        seconds: parts().map(|part| part.seconds).sum(),
         folder: folder.map(|path| path.display().to_string()),
-        host: each().find_map(|part| part.host.clone()),
+        host: parts().find_map(|part| part.host.clone()),
     }
 }
 
@@ -117,7 +117,7 @@ fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
         let leaders: Vec<Leader> = runs.iter().filter_map(leader).collect();
         RecommendedOverJobs {
             bs,
-            changes: Change::among(&leaders, Method::alike),
+            changes: LeadChange::among(&leaders, Method::alike),
             leaders,
         }
     };

@@ -1,7 +1,7 @@
 //! The result of a sweep in parts: the outcomes of configurations over one volume or many, and the
 //! configurations that are best over several of them.
 
-use q2c_model::{Nanos, Simulated};
+use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct VolumesResult {
     /// I/Os counted of classic polling.
     pub poll_ios: u64,
     /// Classic polling.
-    pub poll: Simulated,
+    pub poll: SimulatedFigures,
     /// The configurations in the order in which they were given.
     pub cells: Vec<VolumesCell>,
     /// Configurations without figures.
@@ -51,7 +51,7 @@ pub struct VolumesCell {
     pub ios: u64,
     /// The simulated figures.
     #[serde(flatten)]
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
 }
 
 /// A configuration that cannot be simulated in parts.

@@ -163,14 +163,14 @@ mod tests {
 
     #[test]
     fn facts_that_are_there_are_part_of_the_proof() {
-        let all = WaitCounts {
+        let counts = WaitCounts {
             flags: "SQPOLL".to_owned(),
             sqpoll_threads: 2,
             io_workers: 1,
             ..counts()
         };
         let through = "/dev/ng0n1".to_owned();
-        let proof = all.proof_per_io("io_uring:sqpoll".to_owned(), Some(through));
+        let proof = counts.proof_per_io("io_uring:sqpoll".to_owned(), Some(through));
         for wanted in [
             Evidence::Through("/dev/ng0n1".to_owned()),
             Evidence::EngineFlags("SQPOLL".to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::late::{LateMisses, LateNumbers, LateWatch};
 use crate::live::LatencyCounts;
-use crate::mode::Mode;
+use crate::mode::WaitMode;
 use crate::{Machine, Target};
 use q2c_model::{Bytes, CpuId, Rates};
 use q2c_policy::Method;
@@ -64,7 +64,7 @@ pub struct WatchMethod {
     /// Whether the background was on.
     pub background: bool,
     /// The mode that really ran in most intervals; `None` when no interval counts.
-    pub was: Option<Mode>,
+    pub was: Option<WaitMode>,
     /// Number of intervals that count.
     pub intervals: u64,
     /// Number of intervals in which the rule had not settled. They do not count.
@@ -99,7 +99,7 @@ pub struct WatchInterval {
     /// Whether the method had settled: it began at least 250 ms and two periods of its windows ago.
     pub settled: bool,
     /// The mode that really ran.
-    pub was: Option<Mode>,
+    pub was: Option<WaitMode>,
     /// I/Os of the foreground for whose latencies there was no memory.
     pub unrecorded: u64,
     /// The figures of the interval.

@@ -3,7 +3,7 @@
 use crate::run_dir::PlanFault;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use q2c_diff::Limit;
+use q2c_report::difference::Limit;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -14,16 +14,13 @@ fn todo(source: &io::Error) -> &'static str {
 /// Reads the result of a run: `run` is the run's folder, or a file with a result. Returns the path
 /// of the file and its text.
 pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
-    let (path, text) = match run.is_dir() {
-        true => {
-            let path = run.join("result.json");
-            let text = whole_file::read_text(&path, whole_file::RESULT);
-            (path, text)
-        }
-        false => {
-            let text = whole_file::read_named_text(run, whole_file::RESULT);
-            (run.to_owned(), text)
-        }
+    let (path, text) = if run.is_dir() {
+        let path = run.join("result.json");
+        let text = whole_file::read_text(&path, whole_file::RESULT);
+        (path, text)
+    } else {
+        let text = whole_file::read_named_text(run, whole_file::RESULT);
+        (run.to_owned(), text)
     };
     match text {
         Ok(text) => Ok((path, text)),

@@ -3,6 +3,7 @@
 //! a whole are read by one module.
 
 pub mod arguments;
+pub mod config;
 mod kept_text;
 mod list;
 pub mod run_dir;

@@ -15,7 +15,7 @@ pub struct FoundRun {
 /// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders of
 /// other things are left out.
 pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
-    let mut found = Vec::new();
+    let mut runs = Vec::new();
     for entry in fs::read_dir(root)? {
         let path = entry?.path();
         if !path.is_dir() {
@@ -23,7 +23,10 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
         }
         match RunDir::inspect(&path) {
             Err(RunDirError::NotARun { .. }) => {}
-            told => found.push(FoundRun { path, told }),
+            inspected => runs.push(FoundRun {
+                path,
+                told: inspected,
+            }),
         }
     }
     let age = |run: &FoundRun| {
@@ -32,8 +35,8 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
             .map_or(0, |(record, _)| record.started_unix_s)
     };
     // Runs of one second have numbers at the end of their names.
-    found.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));
-    Ok(found)
+    runs.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));
+    Ok(runs)
 }
 
 #[cfg(test)]
@@ -53,17 +56,17 @@ mod tests {
         let second = make("bench").unwrap();
         fs::create_dir(root.path().join("something")).unwrap();
         fs::write(root.path().join("file"), "").unwrap();
-        let found = runs(root.path()).unwrap();
-        let told = |run: &FoundRun| {
+        let listed = runs(root.path()).unwrap();
+        let path_and_status = |run: &FoundRun| {
             let status = run.told.as_ref().map(|(_, status)| *status);
             (run.path.clone(), status.ok())
         };
-        let told: Vec<_> = found.iter().map(told).collect();
+        let statuses: Vec<_> = listed.iter().map(path_and_status).collect();
         let expected = [
             (second.path().to_owned(), Some(Status::Running)),
             (first_path, Some(Status::Complete)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(statuses, expected);
         assert!(runs(&root.path().join("none")).is_err());
     }
 }

@@ -16,7 +16,7 @@ pub const SMALL: u64 = 1 << 26;
 pub const BY_HAND: u64 = 1 << 20;
 
 /// Reads a regular file of up to `most` bytes: a pipe could block for ever, a device has no end.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     // The open of a pipe without a writer must not wait.
     let options = options
@@ -24,12 +24,11 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         .custom_flags(OFlags::NONBLOCK.bits() as i32);
     let file = options.open(path)?;
     let kind = file.metadata()?.file_type();
-    match kind.is_file() {
-        true => up_to(file, most),
-        false => {
-            let found = format!("expected a regular file, found {}", in_words(kind));
-            Err(io::Error::other(found))
-        }
+    if kind.is_file() {
+        up_to(file, most)
+    } else {
+        let message = format!("expected a regular file, found {}", in_words(kind));
+        Err(io::Error::other(message))
     }
 }
 
@@ -52,11 +51,12 @@ pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
 fn up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(io::Error::other(format!(
+    if bytes.len() as u64 > most {
+        Err(io::Error::other(format!(
             "expected up to {most} bytes, found more"
-        ))),
-        false => Ok(bytes),
+        )))
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_file_without_an_end_is_refused() {
-        let told = read_named(Path::new("/dev/zero"), BY_HAND).unwrap_err();
-        assert!(told.to_string().contains("up to 1048576 bytes"), "{told}");
+        let error = read_named(Path::new("/dev/zero"), BY_HAND).unwrap_err();
+        assert!(error.to_string().contains("up to 1048576 bytes"), "{error}");
         let none = read_named_text(Path::new("/dev/null"), BY_HAND);
         assert_eq!(none.unwrap(), "");
     }
@@ -93,18 +93,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        for (path, found) in [
+        for (path, kind) in [
             (pipe.as_path(), "a pipe"),
             (folder.path(), "a folder"),
             (Path::new("/dev/zero"), "a character device"),
         ] {
-            let told = read(path, BY_HAND).unwrap_err().to_string();
-            assert_eq!(told, format!("expected a regular file, found {found}"));
+            let message = read(path, BY_HAND).unwrap_err().to_string();
+            assert_eq!(message, format!("expected a regular file, found {kind}"));
         }
         let file = folder.path().join("file");
         std::fs::write(&file, "text").unwrap();
         assert_eq!(read_text(&file, 4).unwrap(), "text");
-        let told = read(&file, 3).unwrap_err().to_string();
-        assert_eq!(told, "expected up to 3 bytes, found more");
+        let message = read(&file, 3).unwrap_err().to_string();
+        assert_eq!(message, "expected up to 3 bytes, found more");
     }
 }

@@ -1,24 +1,24 @@
 //! The result of a prediction, with what qualifies it.
 
-use crate::evidence::Evidence;
-use crate::machine::{Lock, Machine};
+use crate::evidence::CurveEvidence;
+use crate::machine::{Lock, MachineModel};
 use crate::parameters;
-use crate::predict::{Prediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
-use crate::run::{Curve, Pick};
+use crate::predict::{CurvePrediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
+use crate::run::{BenchCurve, Pick};
+use q2c_model::stats::{Rng, percentile, sorted};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
-    Answer, CurvePoint, Measured, Parameters, Resource, SCHEMA, ScaleResult, Value,
+    Answer, CurvePoint, MeasuredCurve, Parameters, Resource, SCHEMA, ScaleResult, Value,
 };
-use q2c_stats::{Rng, percentile, sorted};
 
 /// Beyond so many times the measured jobs the model was not tested.
 const TESTED: u32 = 8;
 
 /// What to predict.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct ScaleRequest<'a> {
     /// A run of `q2c bench` with its path.
     pub run: Option<(&'a BenchResult, &'a str)>,
     /// Parameters from a file with its path.
@@ -33,8 +33,8 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// The run does not suffice, and there are no parameters.
-pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
-    let curve_of = |(result, path)| Curve::of(result, &request.pick, path);
+pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
+    let curve_of = |(result, path)| BenchCurve::from_result(result, &request.pick, path);
     let curve = request.run.map(curve_of).transpose()?;
     let range = request.range;
     let (prediction, evidence, given) = match (&request.parameters, request.run, &curve) {
@@ -79,7 +79,11 @@ pub fn predict(request: &Request<'_>) -> Result<ScaleResult, Fault> {
     })
 }
 
-fn given_machine(given: &Parameters, curve: Option<&Curve<'_>>, range: Range) -> Prediction {
+fn given_machine(
+    given: &Parameters,
+    curve: Option<&BenchCurve<'_>>,
+    range: Range,
+) -> CurvePrediction {
     let machine = parameters::machine(given, range.cores);
     let mut rng = Rng::new(range.seed);
     let uncertain = parameters::is_uncertain(given);
@@ -92,7 +96,7 @@ fn given_machine(given: &Parameters, curve: Option<&Curve<'_>>, range: Range) ->
     prediction
 }
 
-fn off(machine: &Machine, curve: &Curve<'_>) -> f64 {
+fn off(machine: &MachineModel, curve: &BenchCurve<'_>) -> f64 {
     let off = curve.cells.iter().map(|cell| {
         let predicted = machine.iops(cell.point.jobs.max(1));
         (predicted / cell.iops.median - 1.0).abs()
@@ -103,12 +107,12 @@ fn off(machine: &Machine, curve: &Curve<'_>) -> f64 {
 fn facts(
     result: &BenchResult,
     path: &str,
-    curve: &Curve<'_>,
-    evidence: Option<&Evidence>,
-) -> Measured {
+    curve: &BenchCurve<'_>,
+    evidence: Option<&CurveEvidence>,
+) -> MeasuredCurve {
     let first = &curve.cells[0].point;
     let last = evidence.and_then(|evidence| evidence.points.last());
-    Measured {
+    MeasuredCurve {
         path: path.to_owned(),
         engine: first.engine.clone(),
         method: first.method.clone(),
@@ -123,24 +127,25 @@ fn facts(
 }
 
 /// The fitted machine's, with the 2.5th and 97.5th percentile of what other measurements give.
-fn fitted(prediction: &Prediction) -> Parameters {
+fn fitted(prediction: &CurvePrediction) -> Parameters {
     let machine = &prediction.machine;
-    let value = |value: f64, of: &dyn Fn(&Machine) -> Option<f64>| {
-        let all: Vec<f64> = prediction.drawn.iter().filter_map(of).collect();
-        let all = sorted(&all);
-        match all.is_empty() {
-            true => Value::exact(value),
-            false => Value {
+    let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {
+        let drawn: Vec<f64> = prediction.drawn.iter().filter_map(figure).collect();
+        let ascending = sorted(&drawn);
+        if ascending.is_empty() {
+            Value::exact(value)
+        } else {
+            Value {
                 value,
-                low: percentile(&all, 0.025).min(value),
-                high: percentile(&all, 0.975).max(value),
-            },
+                low: percentile(&ascending, 0.025).min(value),
+                high: percentile(&ascending, 0.975).max(value),
+            }
         }
     };
     let lock = machine.lock;
     let of_lock = |get: fn(&Lock) -> f64| {
-        let of = |m: &Machine| m.lock.as_ref().map(get);
-        lock.map_or(Value::default(), |lock| value(get(&lock), &of))
+        let from_machine = |m: &MachineModel| m.lock.as_ref().map(get);
+        lock.map_or(Value::default(), |lock| value(get(&lock), &from_machine))
     };
     let parallel = |parallel| value(parallel, &|m| m.device.parallel);
     Parameters {
@@ -160,35 +165,35 @@ fn fitted(prediction: &Prediction) -> Parameters {
     }
 }
 
-fn points(prediction: &Prediction, curve: Option<&Curve<'_>>) -> Vec<CurvePoint> {
+fn points(prediction: &CurvePrediction, curve: Option<&BenchCurve<'_>>) -> Vec<CurvePoint> {
     let cells = curve.map_or(&[][..], |curve| &curve.cells);
-    let mut all: Vec<CurvePoint> = prediction.curve.clone();
-    all.retain(|point| cells.iter().all(|cell| cell.point.jobs != point.jobs));
-    all.extend(cells.iter().map(|cell| CurvePoint {
+    let mut points: Vec<CurvePoint> = prediction.curve.clone();
+    points.retain(|point| cells.iter().all(|cell| cell.point.jobs != point.jobs));
+    points.extend(cells.iter().map(|cell| CurvePoint {
         jobs: cell.point.jobs,
         iops: cell.iops.median,
         low: cell.iops.min,
         high: cell.iops.max,
         measured: true,
     }));
-    all.sort_by_key(|point| point.jobs);
-    all
+    points.sort_by_key(|point| point.jobs);
+    points
 }
 
 fn warnings(
-    prediction: &Prediction,
-    evidence: Option<&Evidence>,
-    run: Option<&Measured>,
+    prediction: &CurvePrediction,
+    evidence: Option<&CurveEvidence>,
+    run: Option<&MeasuredCurve>,
     range: Range,
 ) -> Vec<Warning> {
-    let mut all = Vec::new();
+    let mut warnings = Vec::new();
     let Some((evidence, run)) = evidence.zip(run) else {
-        return all;
+        return warnings;
     };
     let up_to = run.fitted_up_to;
     let jobs = range.jobs;
     if jobs > up_to.saturating_mul(TESTED) {
-        all.push(Warning::new(
+        warnings.push(Warning::new(
             "far-beyond",
             format!("the curve ends at {jobs} jobs, and {up_to} were measured"),
             "the model was tested up to eight times the measured jobs",
@@ -200,7 +205,7 @@ fn warnings(
         && prediction.answer == Answer::Uncertain
         && lock_cv.min(evidence.device_cv()) < REGULAR
     {
-        all.push(Warning::new(
+        warnings.push(Warning::new(
             "regular-arrivals",
             format!(
                 "the lock's times vary by {:.0} % and the device's by {:.0} %",
@@ -212,12 +217,12 @@ fn warnings(
         ));
     }
     if run.machine.threads_per_core.is_none() {
-        all.push(Warning::new(
+        warnings.push(Warning::new(
             "threads-per-core-unknown",
             "the run does not tell how many hardware threads a core has".to_owned(),
             "each CPU was taken for a core; siblings slow each other down, which looks like a shared resource",
             "run q2c bench where the topology can be read",
         ));
     }
-    all
+    warnings
 }

@@ -1,27 +1,27 @@
 //! What was measured: the points from which a machine is fitted.
 
-use crate::machine::Tags;
+use crate::machine::QueueTags;
+use q2c_model::stats::{Interval, Rng};
 use q2c_result::analyze::StageStats;
-use q2c_stats::{Interval, Rng};
 use std::collections::BTreeMap;
 
 /// Where a lock or a cache line of the block layer shows: between queueing and the driver.
-pub const SHARED_STAGES: [&str; 4] = ["Q2G", "G2I", "I2D", "G2D"];
+pub(crate) const SHARED_STAGES: [&str; 4] = ["Q2G", "G2I", "I2D", "G2D"];
 
 /// Everything that is known of a curve.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct CurveEvidence {
     /// Requests in flight of each job.
     pub depth: u32,
     /// Hardware queues and their requests; `None` where they are not known.
-    pub tags: Option<Tags>,
+    pub tags: Option<QueueTags>,
     /// The points, by ascending number of jobs, each job on a core of its own.
-    pub points: Vec<Point>,
+    pub points: Vec<EvidencePoint>,
 }
 
 /// One point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct EvidencePoint {
     /// Number of jobs.
     pub jobs: u32,
     /// I/Os per second of the trials.
@@ -32,14 +32,14 @@ pub struct Point {
     pub stages: BTreeMap<String, StageStats>,
 }
 
-impl Point {
+impl EvidencePoint {
     pub(crate) fn mean_ns(&self, stage: &str) -> Option<f64> {
-        let of = self.stages.get(stage)?;
-        (of.n > 0 && of.mean_ns > 0.0).then_some(of.mean_ns)
+        let stats = self.stages.get(stage)?;
+        (stats.n > 0 && stats.mean_ns > 0.0).then_some(stats.mean_ns)
     }
 }
 
-impl Evidence {
+impl CurveEvidence {
     pub(crate) fn tags_suffice(&self, jobs: u32) -> bool {
         self.tags.is_none_or(|tags| {
             let most = u64::from(jobs.div_ceil(tags.queues)) * u64::from(self.depth);
@@ -53,8 +53,8 @@ impl Evidence {
     pub(crate) fn deviation_ns(&self, stage: &str) -> f64 {
         /// The 90th percentile of a standard normal distribution.
         const P90: f64 = 1.281_551_565_544_6;
-        let of = self.points.first().and_then(|p| p.stages.get(stage));
-        of.map_or(0.0, |of| (of.p90_ns - of.p50_ns).max(0.0) / P90)
+        let stats = self.points.first().and_then(|p| p.stages.get(stage));
+        stats.map_or(0.0, |stats| (stats.p90_ns - stats.p50_ns).max(0.0) / P90)
     }
 
     /// Variation of a request's time in the device, as a share of its mean, where fewest are.
@@ -63,8 +63,8 @@ impl Evidence {
         mean.map_or(1.0, |mean| (self.deviation_ns("D2C") / mean).min(1.0))
     }
 
-    pub(crate) fn rows(&self, shared: Option<&str>) -> Vec<Row> {
-        let row = |point: &Point| Row {
+    pub(crate) fn rows(&self, shared: Option<&str>) -> Vec<EvidenceRow> {
+        let row = |point: &EvidencePoint| EvidenceRow {
             jobs: point.jobs,
             per_ns: point.iops.median / 1e9,
             cpu_ns: point.cpu_ns,
@@ -76,7 +76,12 @@ impl Evidence {
 
     /// As [`rows`](Evidence::rows) of another measurement: throughput varies as trials do, stages
     /// by `noise`.
-    pub(crate) fn drawn(&self, shared: Option<&str>, noise: Noise, rng: &mut Rng) -> Vec<Row> {
+    pub(crate) fn drawn(
+        &self,
+        shared: Option<&str>,
+        noise: StageNoise,
+        rng: &mut Rng,
+    ) -> Vec<EvidenceRow> {
         let mut rows = self.rows(shared);
         for (row, point) in rows.iter_mut().zip(&self.points) {
             row.per_ns *= (rng.normal() * error_of_median(&point.iops)).exp();
@@ -89,7 +94,7 @@ impl Evidence {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct EvidenceRow {
     pub jobs: u32,
     /// I/Os per ns.
     pub per_ns: f64,
@@ -99,7 +104,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Noise {
+pub(crate) struct StageNoise {
     pub d2c: f64,
     pub shared: f64,
 }

@@ -12,46 +12,46 @@
 mod device;
 mod shared;
 
-pub(crate) use shared::Kind;
+pub(crate) use shared::ContentionKind;
 
-use crate::evidence::{Evidence, Noise, Row};
-use crate::machine::{Lock, Machine};
-use q2c_stats::{median, sorted};
+use crate::evidence::{CurveEvidence, EvidenceRow, StageNoise};
+use crate::machine::{Lock, MachineModel};
+use q2c_model::stats::{median, sorted};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Structure {
     pub device: bool,
-    pub shared: Option<(String, Kind)>,
+    pub shared: Option<(String, ContentionKind)>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Fitted {
-    pub machine: Machine,
-    pub noise: Noise,
+pub(crate) struct MachineFit {
+    pub machine: MachineModel,
+    pub noise: StageNoise,
 }
 
 impl Structure {
-    pub fn of(evidence: &Evidence) -> Structure {
+    pub(crate) fn from_evidence(evidence: &CurveEvidence) -> Structure {
         Structure {
             device: device::shows(evidence),
             shared: shared::shows(evidence),
         }
     }
 
-    pub fn stage(&self) -> Option<&str> {
+    pub(crate) fn stage(&self) -> Option<&str> {
         self.shared.as_ref().map(|(stage, _)| stage.as_str())
     }
 
     /// The limits that could hide in the noise of points that show none.
-    pub fn hidden(evidence: &Evidence) -> Structure {
-        let stage = shared::growing(evidence).map(|stage| (stage.to_owned(), Kind::Lock));
+    pub(crate) fn hidden(evidence: &CurveEvidence) -> Structure {
+        let stage = shared::growing(evidence).map(|stage| (stage.to_owned(), ContentionKind::Lock));
         Structure {
             device: true,
             shared: stage,
         }
     }
 
-    pub fn shows_any(&self) -> bool {
+    pub(crate) fn shows_any(&self) -> bool {
         self.device || self.shared.is_some()
     }
 }
@@ -59,26 +59,27 @@ impl Structure {
 /// Fits a machine of this structure to `rows` of `evidence` or drawn from it, beginning at `near`,
 /// which was fitted to much the same.
 pub(crate) fn fit(
-    evidence: &Evidence,
-    rows: &[Row],
-    of: &Structure,
-    near: Option<&Machine>,
-) -> Fitted {
-    let (device, d2c) = match of.device {
-        true => device::fit(evidence, rows),
-        false => device::without_limit(evidence, rows),
+    evidence: &CurveEvidence,
+    rows: &[EvidenceRow],
+    structure: &Structure,
+    near: Option<&MachineModel>,
+) -> MachineFit {
+    let (device, d2c) = if structure.device {
+        device::fit(evidence, rows)
+    } else {
+        device::without_limit(evidence, rows)
     };
     let (mut lock, mut line_ns, mut noise) = (None, 0.0, 0.0);
-    match &of.shared {
-        Some((stage, Kind::Lock)) => {
+    match &structure.shared {
+        Some((stage, ContentionKind::Lock)) => {
             let near = near.and_then(|machine| machine.lock);
-            let found = shared::lock(rows, evidence.deviation_ns(stage), near);
-            (lock, noise) = (Some(found.lock).filter(|l| l.hold_ns > 0.0), found.error);
+            let fitted = shared::lock(rows, evidence.deviation_ns(stage), near);
+            (lock, noise) = (Some(fitted.lock).filter(|l| l.hold_ns > 0.0), fitted.error);
         }
-        Some((_, Kind::CacheLine)) => (line_ns, noise) = shared::line(rows),
+        Some((_, ContentionKind::CacheLine)) => (line_ns, noise) = shared::line(rows),
         None => {}
     }
-    let machine = Machine {
+    let machine = MachineModel {
         depth: evidence.depth,
         cores: u32::MAX,
         cpu_ns: on_core(rows, lock, line_ns),
@@ -88,9 +89,9 @@ pub(crate) fn fit(
         tags: evidence.tags,
         device,
     };
-    Fitted {
+    MachineFit {
         machine: with_rest(&machine, rows),
-        noise: Noise {
+        noise: StageNoise {
             d2c: d2c.max(LEAST_NOISE),
             shared: f64::max(noise, LEAST_NOISE),
         },
@@ -100,7 +101,7 @@ pub(crate) fn fit(
 /// A stage is not known better than this, whatever the fit says.
 const LEAST_NOISE: f64 = 0.003;
 
-fn on_core(rows: &[Row], lock: Option<Lock>, line_ns: f64) -> f64 {
+fn on_core(rows: &[EvidenceRow], lock: Option<Lock>, line_ns: f64) -> f64 {
     let first = &rows[0];
     let shared = lock.map_or(0.0, |lock| lock.hold_ns) + line_ns * f64::from(first.jobs - 1);
     (first.cpu_ns - shared).max(1.0)
@@ -110,35 +111,37 @@ const HALVINGS: u32 = 20;
 
 /// The rest of an I/O's way is what the throughput asks for, on median. Where points are faster
 /// without any, the time on the core is shorter; that of a polling job contains the device's time.
-fn with_rest(machine: &Machine, rows: &[Row]) -> Machine {
-    let solved = |set: &dyn Fn(f64) -> Machine, most: f64| {
-        let each = rows.iter().map(|row| {
+fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
+    let solved = |set: &dyn Fn(f64) -> MachineModel, most: f64| {
+        let solutions = rows.iter().map(|row| {
             let (mut low, mut high) = (0.0, most);
             for _ in 0..HALVINGS {
                 let middle = (low + high) / 2.0;
-                match set(middle).iops(row.jobs) > row.per_ns * 1e9 {
-                    true => low = middle,
-                    false => high = middle,
+                if set(middle).iops(row.jobs) > row.per_ns * 1e9 {
+                    low = middle;
+                } else {
+                    high = middle;
                 }
             }
             (low + high) / 2.0
         });
-        median(&sorted(&each.collect::<Vec<_>>()))
+        median(&sorted(&solutions.collect::<Vec<_>>()))
     };
     let longest = rows.iter().map(|row| f64::from(row.jobs) / row.per_ns);
     let longest = longest.fold(0.0, f64::max) * f64::from(machine.depth);
-    let rest = |rest_ns| Machine {
+    let rest = |rest_ns| MachineModel {
         rest_ns,
         ..machine.clone()
     };
-    let cpu = |cpu_ns| Machine {
+    let cpu = |cpu_ns| MachineModel {
         cpu_ns,
         ..machine.clone()
     };
     let rest_ns = solved(&rest, longest);
-    match rest_ns > 1e-5 * longest {
-        true => rest(rest_ns),
-        false => cpu(solved(&cpu, 2.0 * machine.cpu_ns)),
+    if rest_ns > 1e-5 * longest {
+        rest(rest_ns)
+    } else {
+        cpu(solved(&cpu, 2.0 * machine.cpu_ns))
     }
 }
 

@@ -46,7 +46,7 @@ impl Lock {
 
     /// The mean time of a visit, waiting included.
     #[must_use]
-    pub fn stay_ns(&self, jobs: usize, other_ns: f64) -> f64 {
+    pub(crate) fn stay_ns(&self, jobs: usize, other_ns: f64) -> f64 {
         jobs as f64 / self.rate(jobs, other_ns) - other_ns
     }
 
@@ -147,9 +147,10 @@ impl Arrivals<'_> {
             for node in 0..self.now.len() {
                 let stays = self.stays[node];
                 let odds = -stays.exp_m1() / stays.exp();
-                self.now[node] = match stays * (outside as f64) > LEAST_LOG {
-                    true => self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds,
-                    false => self.directly(node, arrived),
+                self.now[node] = if stays * (outside as f64) > LEAST_LOG {
+                    self.now[node] * (outside - arrived + 1) as f64 / arrived as f64 * odds
+                } else {
+                    self.directly(node, arrived)
                 };
             }
         }

@@ -19,4 +19,4 @@ pub mod parameters;
 pub mod predict;
 pub mod run;
 
-pub use answer::{Request, predict};
+pub use answer::{ScaleRequest, predict};

@@ -10,7 +10,7 @@ const EXACT_IN_FLIGHT: usize = 96;
 
 /// The times of an I/O that is alone, ns, and what it shares with others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct MachineModel {
     /// Requests in flight of each job.
     pub depth: u32,
     /// Cores. Jobs beyond them wait for one.
@@ -24,14 +24,14 @@ pub struct Machine {
     /// A lock that all jobs take for each I/O.
     pub lock: Option<Lock>,
     /// Hardware queues and their requests; `None` for requests without an end.
-    pub tags: Option<Tags>,
+    pub tags: Option<QueueTags>,
     /// The device.
-    pub device: Device,
+    pub device: DeviceModel,
 }
 
 /// Hardware queues and the requests of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tags {
+pub struct QueueTags {
     /// Hardware queues.
     pub queues: u32,
     /// Requests of each queue.
@@ -40,7 +40,7 @@ pub struct Tags {
 
 /// A device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Device {
+pub struct DeviceModel {
     /// Time of a request that does not wait.
     pub service_ns: f64,
     /// Requests that it serves at once; `None` for all.
@@ -49,23 +49,24 @@ pub struct Device {
     pub cv: f64,
 }
 
-impl Tags {
+impl QueueTags {
     /// Requests that `jobs` jobs can have, which are spread evenly over the queues.
     #[must_use]
-    pub fn within_reach(&self, jobs: u32) -> u64 {
+    pub(crate) fn within_reach(&self, jobs: u32) -> u64 {
         u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
     }
 
     /// When `waiting` I/Os of `jobs` jobs want one: some queues have a job more than others.
     fn in_use(&self, waiting: f64, jobs: u32) -> f64 {
-        let (each, more) = (jobs / self.queues, jobs % self.queues);
-        let queue =
-            |own: u32| (waiting * f64::from(own) / f64::from(jobs)).min(self.per_queue.into());
-        f64::from(more) * queue(each + 1) + f64::from(self.queues - more) * queue(each)
+        let (jobs_each, more) = (jobs / self.queues, jobs % self.queues);
+        let queue = |queue_jobs: u32| {
+            (waiting * f64::from(queue_jobs) / f64::from(jobs)).min(self.per_queue.into())
+        };
+        f64::from(more) * queue(jobs_each + 1) + f64::from(self.queues - more) * queue(jobs_each)
     }
 }
 
-impl Device {
+impl DeviceModel {
     /// Where it is `exponential` with exponential times: a request that is met in service has less
     /// to go (Pollaczek and Khinchine).
     pub(crate) fn wait(&self, exponential: f64) -> f64 {
@@ -77,7 +78,7 @@ impl Device {
     }
 }
 
-impl Machine {
+impl MachineModel {
     /// I/Os per second of `jobs` jobs, from 1.
     #[must_use]
     pub fn iops(&self, jobs: u32) -> f64 {
@@ -102,7 +103,7 @@ impl Machine {
 
     /// As if `resource` had no limit; what it costs an I/O alone stays.
     #[must_use]
-    pub fn without(&self, resource: Resource) -> Machine {
+    pub(crate) fn without(&self, resource: Resource) -> MachineModel {
         let mut free = self.clone();
         match resource {
             Resource::Cpu => free.cores = u32::MAX,
@@ -122,28 +123,30 @@ impl Machine {
     fn one_request_each(&self, jobs: u32) -> f64 {
         let n = jobs as usize;
         let (mut delay, mut queues) = (self.rest_ns, Vec::new());
-        match jobs > self.cores {
-            true => queues.push(self.cpu(jobs)),
-            false => delay += self.on_core_ns(jobs),
+        if jobs > self.cores {
+            queues.push(self.cpu(jobs));
+        } else {
+            delay += self.on_core_ns(jobs);
         }
-        match self.outside_waits(jobs) {
-            true => queues.push(self.outside(jobs, n)),
-            false => delay += self.device.service_ns,
+        if self.outside_waits(jobs) {
+            queues.push(self.outside(jobs, n));
+        } else {
+            delay += self.device.service_ns;
         }
         let Some(last) = queues.pop() else {
             return self.with_lock(n, delay);
         };
-        let mut all = Station::delay(delay, n);
+        let mut combined = Station::delay(delay, n);
         for queue in &queues {
-            all = all.and(queue);
+            combined = combined.and(queue);
         }
         let Some(lock) = self.lock else {
-            return all.closed_with(&last, n);
+            return combined.closed_with(&last, n);
         };
         // Without the lock's queue its time is a delay.
         let whole = self.round_ns(jobs);
-        let all = all.and(&lock_station(lock, n)).closed_with(&last, n);
-        all * varied(lock, n, whole)
+        let throughput = combined.and(&lock_station(lock, n)).closed_with(&last, n);
+        throughput * varied(lock, n, whole)
     }
 
     /// Time of an I/O that waits for nothing, without the lock.
@@ -160,7 +163,7 @@ impl Machine {
 
     fn outside_waits(&self, jobs: u32) -> bool {
         let most = f64::from(jobs) * f64::from(self.depth);
-        let short = |tags: Tags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
+        let short = |tags: QueueTags| jobs.div_ceil(tags.queues) * self.depth > tags.per_queue;
         self.device.parallel.is_some_and(|parallel| parallel < most) || self.tags.is_some_and(short)
     }
 
@@ -207,13 +210,14 @@ impl Machine {
             let most = f64::from(self.cores);
             return (1..=n).map(|k| (k as f64).min(most) / time).collect();
         };
-        let mut all = match jobs > self.cores {
-            true => self.cpu(jobs),
-            false => Station::delay(time, n),
+        let mut stations = if jobs > self.cores {
+            self.cpu(jobs)
+        } else {
+            Station::delay(time, n)
         };
-        all = all.and(&lock_station(lock, n));
+        stations = stations.and(&lock_station(lock, n));
         let varied = varied(lock, n, time);
-        (1..=n).map(|k| all.closed(k) * varied).collect()
+        (1..=n).map(|k| stations.closed(k) * varied).collect()
     }
 }
 

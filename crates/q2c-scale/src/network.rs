@@ -89,7 +89,7 @@ pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f
 
 /// Mean stay of each of `n` customers that spend `other` elsewhere without waiting there.
 #[must_use]
-pub fn stay(n: usize, other: f64, rate: impl Fn(usize) -> f64) -> f64 {
+pub(crate) fn stay(n: usize, other: f64, rate: impl Fn(usize) -> f64) -> f64 {
     let there = Station::of_rates(n, rate);
     n as f64 / Station::delay(other, n).closed_with(&there, n) - other
 }

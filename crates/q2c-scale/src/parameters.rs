@@ -1,20 +1,20 @@
 //! Parameters from a file, in TOML: for machines on which nothing can be measured.
 
-use crate::machine::{Device, Lock, Machine, Tags};
+use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
+use q2c_model::stats::Rng;
 use q2c_model::{Exit, Fault};
 use q2c_result::scale::{Parameters, Value};
-use q2c_stats::Rng;
 use serde::Deserialize;
 
 /// Most requests in flight of a job.
-pub const MOST_DEPTH: u32 = 1_024;
+pub(crate) const MOST_DEPTH: u32 = 1_024;
 /// Longest time, ns: 1,000 s.
 const LONGEST_NS: f64 = 1e12;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default = "one")]
+struct ParameterFile {
+    #[serde(default = "default_depth")]
     depth: u32,
     cpu_ns: Number,
     rest_ns: Option<Number>,
@@ -29,7 +29,7 @@ struct File {
     device_cv: Option<f64>,
 }
 
-fn one() -> u32 {
+fn default_depth() -> u32 {
     1
 }
 
@@ -38,12 +38,12 @@ fn one() -> u32 {
 #[serde(untagged)]
 enum Number {
     Exact(f64),
-    Between(Interval),
+    Between(ParameterInterval),
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Interval {
+struct ParameterInterval {
     value: f64,
     low: f64,
     high: f64,
@@ -53,7 +53,7 @@ impl Number {
     fn value(self) -> Value {
         match self {
             Number::Exact(value) => Value::exact(value),
-            Number::Between(Interval { value, low, high }) => Value { value, low, high },
+            Number::Between(ParameterInterval { value, low, high }) => Value { value, low, high },
         }
     }
 }
@@ -63,19 +63,25 @@ impl Number {
 /// # Errors
 /// It is not TOML, has keys that are none of these, or a value that is out of its range.
 pub fn read(text: &str) -> Result<Parameters, Fault> {
-    let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
+    let file: ParameterFile = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
     let parallel = |n: Number| within("device_parallel", n.value(), 0.25, 1e6);
     let parameters = Parameters {
-        depth: whole("depth", file.depth, MOST_DEPTH)?,
+        depth: count_within("depth", file.depth, MOST_DEPTH)?,
         cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
         rest_ns: within("rest_ns", or_zero(file.rest_ns), 0.0, LONGEST_NS)?,
         line_ns: within("line_ns", or_zero(file.line_ns), 0.0, LONGEST_NS)?,
         lock_ns: within("lock_ns", or_zero(file.lock_ns), 0.0, LONGEST_NS)?,
         lock_growth: within("lock_growth", or_zero(file.lock_growth), 0.0, 100.0)?,
         lock_cv: cv("lock_cv", file.lock_cv)?,
-        queues: file.queues.map(|n| whole("queues", n, 4_096)).transpose()?,
-        tags: file.tags.map(|n| whole("tags", n, 1 << 20)).transpose()?,
+        queues: file
+            .queues
+            .map(|n| count_within("queues", n, 4_096))
+            .transpose()?,
+        tags: file
+            .tags
+            .map(|n| count_within("tags", n, 1 << 20))
+            .transpose()?,
         device_ns: within("device_ns", or_zero(file.device_ns), 0.0, LONGEST_NS)?,
         device_parallel: file.device_parallel.map(parallel).transpose()?,
         device_cv: cv("device_cv", file.device_cv)?,
@@ -96,26 +102,24 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     Fault::new(Exit::Input, text)
 }
 
-fn whole(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
-    match (1..=most).contains(&value) {
-        true => Ok(value),
-        false => {
-            let text = format!("expected {key} from 1 to {most}, found {value}");
-            Err(Fault::new(Exit::Input, text))
-        }
+fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
+    if (1..=most).contains(&value) {
+        Ok(value)
+    } else {
+        let text = format!("expected {key} from 1 to {most}, found {value}");
+        Err(Fault::new(Exit::Input, text))
     }
 }
 
 fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
     let (v, low, high) = (value.value, value.low, value.high);
-    match least <= low && low <= v && v <= high && high <= most {
-        true => Ok(value),
-        false => {
-            let text = format!(
-                "expected {key} from {least} to {most}, and low <= value <= high, found {v} in [{low}, {high}]"
-            );
-            Err(Fault::new(Exit::Input, text))
-        }
+    if least <= low && low <= v && v <= high && high <= most {
+        Ok(value)
+    } else {
+        let text = format!(
+            "expected {key} from {least} to {most}, and low <= value <= high, found {v} in [{low}, {high}]"
+        );
+        Err(Fault::new(Exit::Input, text))
     }
 }
 
@@ -124,11 +128,15 @@ fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
     within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }
 
-fn machine_by(parameters: &Parameters, cores: u32, mut of: impl FnMut(Value) -> f64) -> Machine {
+fn machine_by(
+    parameters: &Parameters,
+    cores: u32,
+    mut of: impl FnMut(Value) -> f64,
+) -> MachineModel {
     let hold_ns = of(parameters.lock_ns);
     let growth = of(parameters.lock_growth);
     let tags = parameters.queues.zip(parameters.tags);
-    Machine {
+    MachineModel {
         depth: parameters.depth,
         cores,
         cpu_ns: of(parameters.cpu_ns),
@@ -139,8 +147,8 @@ fn machine_by(parameters: &Parameters, cores: u32, mut of: impl FnMut(Value) -> 
             growth,
             cv: parameters.lock_cv,
         }),
-        tags: tags.map(|(queues, per_queue)| Tags { queues, per_queue }),
-        device: Device {
+        tags: tags.map(|(queues, per_queue)| QueueTags { queues, per_queue }),
+        device: DeviceModel {
             service_ns: of(parameters.device_ns).max(1e-3),
             parallel: parameters.device_parallel.map(of),
             cv: parameters.device_cv,
@@ -150,20 +158,26 @@ fn machine_by(parameters: &Parameters, cores: u32, mut of: impl FnMut(Value) -> 
 
 /// The machine of these parameters on so many cores.
 #[must_use]
-pub fn machine(parameters: &Parameters, cores: u32) -> Machine {
+pub(crate) fn machine(parameters: &Parameters, cores: u32) -> MachineModel {
     machine_by(parameters, cores, |value| value.value)
 }
 
-pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> Machine {
+pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> MachineModel {
     machine_by(parameters, cores, |v| v.low + (v.high - v.low) * rng.unit())
 }
 
 pub(crate) fn is_uncertain(parameters: &Parameters) -> bool {
-    let of = parameters;
-    let all = [of.cpu_ns, of.rest_ns, of.line_ns].into_iter();
-    let lock = [of.lock_ns, of.lock_growth, of.device_ns];
-    let mut all = all.chain(lock).chain(of.device_parallel);
-    all.any(|value| value.low < value.high)
+    [
+        parameters.cpu_ns,
+        parameters.rest_ns,
+        parameters.line_ns,
+        parameters.lock_ns,
+        parameters.lock_growth,
+        parameters.device_ns,
+    ]
+    .into_iter()
+    .chain(parameters.device_parallel)
+    .any(|value| value.low < value.high)
 }
 
 #[cfg(test)]
@@ -183,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_place() {
-        for (text, told) in [
+        for (text, expected) in [
             ("", "cpu_ns"),
             ("cpu_ns = 1\nsurprise = 3\n", "line 2"),
             ("cpu_ns = 0\n", "from 1 to"),
@@ -199,7 +213,7 @@ mod tests {
             ),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.to_string().contains(told), "{text:?}: {error}");
+            assert!(error.to_string().contains(expected), "{text:?}: {error}");
             assert_eq!(error.exit(), q2c_result::Exit::Input);
         }
     }

@@ -1,16 +1,16 @@
 //! The answer: the curve beyond the measured points, where and by what it ends, and how sure.
 
-use crate::evidence::Evidence;
+use crate::evidence::CurveEvidence;
 use crate::fit::{Structure, fit};
-use crate::machine::Machine;
+use crate::machine::MachineModel;
+use q2c_model::stats::scaling::{KNEE_SHARE, ScalingPoint, ScalingShape};
+use q2c_model::stats::{Rng, percentile, sorted};
 use q2c_result::scale::{Answer, CurvePoint, Resource, WhatIf};
-use q2c_stats::scaling::{KNEE_SHARE, Point, Shape};
-use q2c_stats::{Rng, percentile, sorted};
 
 /// Resampled predictions.
-pub const RESAMPLES: u32 = 200;
+pub(crate) const RESAMPLES: u32 = 200;
 /// Least measured points of a fit.
-pub const LEAST_POINTS: usize = 4;
+pub(crate) const LEAST_POINTS: usize = 4;
 /// Numbers of jobs beyond this one are not all on the curve: a step is a thirty-second of them.
 const EVERY: u32 = 32;
 /// An interval of the end whose upper end is more than so many times the lower one is no answer.
@@ -28,11 +28,11 @@ const BEHIND: f64 = 1.3;
 
 /// A prediction.
 #[derive(Clone, Debug)]
-pub struct Prediction {
+pub struct CurvePrediction {
     /// The machine that it was made with.
-    pub machine: Machine,
+    pub machine: MachineModel,
     /// Machines that other measurements might have given.
-    pub drawn: Vec<Machine>,
+    pub drawn: Vec<MachineModel>,
     /// The predicted curve, also where points were measured.
     pub curve: Vec<CurvePoint>,
     /// The last number of jobs that paid.
@@ -66,9 +66,9 @@ pub struct Range {
 
 /// Predicts from measured points, of which there are at least [`LEAST_POINTS`].
 #[must_use]
-pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
-    let structure = Structure::of(evidence);
-    let on = |mut machine: Machine| {
+pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction {
+    let structure = Structure::from_evidence(evidence);
+    let on = |mut machine: MachineModel| {
         machine.cores = range.cores;
         machine
     };
@@ -76,9 +76,10 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
     let fitted = fit(evidence, &rows, &structure, None);
     // Where nothing shows, the lower end of the curve is that of a limit which noise could hide.
     let bounded = evidence.tags.is_some() && !evidence.tags_suffice(range.jobs);
-    let possible = match structure.shows_any() || bounded {
-        true => structure.clone(),
-        false => Structure::hidden(evidence),
+    let possible = if structure.shows_any() || bounded {
+        structure.clone()
+    } else {
+        Structure::hidden(evidence)
     };
     let base = fit(evidence, &evidence.rows(possible.stage()), &possible, None);
     let mut rng = Rng::new(range.seed);
@@ -86,7 +87,7 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
         let rows = evidence.drawn(possible.stage(), base.noise, &mut rng);
         on(fit(evidence, &rows, &possible, Some(&base.machine)).machine)
     };
-    let drawn: Vec<Machine> = (0..RESAMPLES).map(draw).collect();
+    let drawn: Vec<MachineModel> = (0..RESAMPLES).map(draw).collect();
     let error = left_out(evidence, &structure, &fitted.machine);
     let mut prediction = from_machine(&on(fitted.machine), drawn, error.unwrap_or(0.0), range);
     prediction.leave_out_error_pct = error;
@@ -107,7 +108,7 @@ pub fn from_evidence(evidence: &Evidence, range: Range) -> Prediction {
     prediction
 }
 
-fn wide(prediction: &Prediction) -> bool {
+fn wide(prediction: &CurvePrediction) -> bool {
     prediction
         .ends_between
         .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
@@ -115,7 +116,7 @@ fn wide(prediction: &Prediction) -> bool {
 
 /// Hardly varying times of a lock, or of the device between two visits. Jobs fall in step then and
 /// fewer meet than in the model, where they come at random: it puts the end too late.
-fn regular(evidence: &Evidence, prediction: &Prediction) -> bool {
+fn regular(evidence: &CurveEvidence, prediction: &CurvePrediction) -> bool {
     let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
     prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
 }
@@ -123,22 +124,23 @@ fn regular(evidence: &Evidence, prediction: &Prediction) -> bool {
 /// From a known machine; `drawn` are others that it might be, `error_pct` widens both sides.
 #[must_use]
 pub fn from_machine(
-    machine: &Machine,
-    drawn: Vec<Machine>,
+    machine: &MachineModel,
+    drawn: Vec<MachineModel>,
     error_pct: f64,
     range: Range,
-) -> Prediction {
+) -> CurvePrediction {
     let over = numbers(range.jobs);
-    let of = |machine: &Machine| over.iter().map(|n| machine.iops(*n)).collect::<Vec<f64>>();
-    let predicted = of(machine);
-    let others: Vec<Vec<f64>> = drawn.iter().map(of).collect();
+    let throughputs =
+        |machine: &MachineModel| over.iter().map(|n| machine.iops(*n)).collect::<Vec<f64>>();
+    let predicted = throughputs(machine);
+    let others: Vec<Vec<f64>> = drawn.iter().map(throughputs).collect();
     let ends_at = last_that_paid(&over, &predicted);
     let points = over.iter().zip(&predicted);
-    let points: Vec<Point> = points.map(|(n, x)| Point::new(*n, &[*x])).collect();
-    let shape = Shape::of(&points).ok();
+    let points: Vec<ScalingPoint> = points.map(|(n, x)| ScalingPoint::new(*n, &[*x])).collect();
+    let shape = ScalingShape::from_points(&points).ok();
     let what_if = ends_at.map_or_else(Vec::new, |end| what_if(machine, end, range.jobs));
     let resource = what_if.first().map(|first| first.resource);
-    Prediction {
+    CurvePrediction {
         ends_between: ends_at.map(|end| ends_between(end, &over, &others)),
         curve: curve(&over, &predicted, &others, error_pct / 100.0),
         ends_at,
@@ -155,9 +157,9 @@ pub fn from_machine(
 
 fn numbers(most: u32) -> Vec<u32> {
     let next = |n: &u32| Some(n + (n / EVERY).max(1)).filter(|n| *n < most);
-    let mut all: Vec<u32> = std::iter::successors(Some(1), next).collect();
-    all.extend((most > 1).then_some(most));
-    all
+    let mut counts: Vec<u32> = std::iter::successors(Some(1), next).collect();
+    counts.extend((most > 1).then_some(most));
+    counts
 }
 
 /// Up to which more jobs pay: an eighth more adds less than [`KNEE_SHARE`] of the first job's
@@ -205,11 +207,12 @@ fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
 
 fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Vec<CurvePoint> {
     let point = |(at, (jobs, iops)): (usize, (&u32, &f64))| {
-        let all: Vec<f64> = others.iter().map(|other| other[at]).collect();
-        let all = sorted(&all);
-        let (low, high) = match all.is_empty() {
-            true => (*iops, *iops),
-            false => (percentile(&all, 0.025), percentile(&all, 0.975)),
+        let drawn: Vec<f64> = others.iter().map(|other| other[at]).collect();
+        let ascending = sorted(&drawn);
+        let (low, high) = if ascending.is_empty() {
+            (*iops, *iops)
+        } else {
+            (percentile(&ascending, 0.025), percentile(&ascending, 0.975))
         };
         CurvePoint {
             jobs: *jobs,
@@ -222,7 +225,7 @@ fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Ve
     over.iter().zip(predicted).enumerate().map(point).collect()
 }
 
-fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
+fn what_if(machine: &MachineModel, end: u32, most: u32) -> Vec<WhatIf> {
     let jobs = ((f64::from(end) * BEHIND).ceil() as u32).min(most);
     let with = machine.iops(jobs);
     let gain = |resource| WhatIf {
@@ -230,13 +233,13 @@ fn what_if(machine: &Machine, end: u32, most: u32) -> Vec<WhatIf> {
         jobs,
         gain_pct: 100.0 * (machine.without(resource).iops(jobs) / with - 1.0),
     };
-    let mut all = Resource::ALL.map(gain).to_vec();
-    all.retain(|w| w.gain_pct > 0.1);
-    all.sort_by(|a, b| b.gain_pct.total_cmp(&a.gain_pct));
-    all
+    let mut gains = Resource::ALL.map(gain).to_vec();
+    gains.retain(|w| w.gain_pct > 0.1);
+    gains.sort_by(|a, b| b.gain_pct.total_cmp(&a.gain_pct));
+    gains
 }
 
-fn left_out(evidence: &Evidence, structure: &Structure, fitted: &Machine) -> Option<f64> {
+fn left_out(evidence: &CurveEvidence, structure: &Structure, fitted: &MachineModel) -> Option<f64> {
     if evidence.points.len() < LEAST_POINTS {
         return None;
     }

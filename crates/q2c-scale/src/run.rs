@@ -1,7 +1,7 @@
 //! The evidence in a run of `q2c bench --stages`.
 
-use crate::evidence::{Evidence, Point};
-use crate::machine::Tags;
+use crate::evidence::{CurveEvidence, EvidencePoint};
+use crate::machine::QueueTags;
 use crate::predict::LEAST_POINTS;
 use q2c_model::{Bytes, Exit, Fault};
 use q2c_policy::Method;
@@ -9,7 +9,7 @@ use q2c_result::Machine;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
 
 /// Least physical cores of a machine whose runs are predicted from.
-pub const LEAST_CORES: u32 = 4;
+pub(crate) const LEAST_CORES: u32 = 4;
 
 /// Which curve of a run; `None` for any.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ impl Pick {
 
 /// A curve of a run: its points by ascending number of jobs.
 #[derive(Clone, Debug)]
-pub struct Curve<'a> {
+pub(crate) struct BenchCurve<'a> {
     /// The points that have trials.
     pub cells: Vec<&'a BenchCell>,
     /// Physical cores of the machine.
@@ -48,21 +48,21 @@ pub struct Curve<'a> {
 
 /// Physical cores of a machine. Where its threads per core are not known each CPU counts as one.
 #[must_use]
-pub fn physical_cores(machine: &Machine) -> u32 {
+pub(crate) fn physical_cores(machine: &Machine) -> u32 {
     machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
 }
 
-fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<Curve<'a>> {
-    let mut curves: Vec<Curve<'a>> = Vec::new();
+fn curves<'a>(result: &'a BenchResult, pick: &Pick) -> Vec<BenchCurve<'a>> {
+    let mut curves: Vec<BenchCurve<'a>> = Vec::new();
     let there = |cell: &&BenchCell| cell.iops.trials > 0 && cell.iops.median > 0.0;
     for cell in result.cells.iter().filter(there) {
         if !pick.takes(&cell.point) {
             continue;
         }
-        let alike = |c: &&mut Curve<'a>| same(&c.cells[0].point, &cell.point);
+        let alike = |c: &&mut BenchCurve<'a>| same(&c.cells[0].point, &cell.point);
         match curves.iter_mut().find(alike) {
             Some(curve) => curve.cells.push(cell),
-            None => curves.push(Curve {
+            None => curves.push(BenchCurve {
                 cells: vec![cell],
                 physical_cores: physical_cores(&result.machine),
             }),
@@ -92,25 +92,29 @@ fn no_curve(run: &str, found: &str) -> Fault {
     Fault::new(Exit::Input, text)
 }
 
-impl<'a> Curve<'a> {
+impl<'a> BenchCurve<'a> {
     /// The one curve of `result` that `pick` takes, or that can be predicted from.
     ///
     /// # Errors
     /// There is none, or several.
-    pub fn of(result: &'a BenchResult, pick: &Pick, run: &str) -> Result<Curve<'a>, Fault> {
-        let mut all = curves(result, pick);
-        let fit = |curve: &Curve<'_>| curve.fitted().len() >= LEAST_POINTS;
-        if all.iter().any(fit) {
-            all.retain(fit);
+    pub(crate) fn from_result(
+        result: &'a BenchResult,
+        pick: &Pick,
+        run: &str,
+    ) -> Result<BenchCurve<'a>, Fault> {
+        let mut candidates = curves(result, pick);
+        let fit = |curve: &BenchCurve<'_>| curve.fitted().len() >= LEAST_POINTS;
+        if candidates.iter().any(fit) {
+            candidates.retain(fit);
         }
-        let found: Vec<String> = all.iter().map(|c| name(&c.cells[0].point)).collect();
-        match (all.pop(), all.is_empty()) {
+        let names: Vec<String> = candidates.iter().map(|c| name(&c.cells[0].point)).collect();
+        match (candidates.pop(), candidates.is_empty()) {
             (Some(curve), true) => Ok(curve),
             (None, _) => Err(no_curve(run, "none")),
             (Some(_), false) => {
                 let text = format!(
                     "predict from {run}: expected one curve, found {}; choose by --engine, --method, --depth, --bs or --rw",
-                    found.join("; ")
+                    names.join("; ")
                 );
                 Err(Fault::new(Exit::Usage, text))
             }
@@ -130,7 +134,7 @@ impl<'a> Curve<'a> {
     ///
     /// # Errors
     /// The machine has too few cores, or the curve too few points with stages.
-    pub fn evidence(&self, result: &BenchResult, run: &str) -> Result<Evidence, Fault> {
+    pub(crate) fn evidence(&self, result: &BenchResult, run: &str) -> Result<CurveEvidence, Fault> {
         if self.physical_cores < LEAST_CORES {
             let text = format!(
                 "predict from {run}: expected a run on at least {LEAST_CORES} physical cores, found {}: so few show no contention; run q2c bench --stages on a larger machine, or name the parameters with --parameters FILE",
@@ -140,11 +144,11 @@ impl<'a> Curve<'a> {
         }
         let fitted = self.fitted();
         if fitted.len() < LEAST_POINTS {
-            let found = format!("{} of {}", fitted.len(), self.cells.len());
-            return Err(no_curve(run, &found));
+            let usable = format!("{} of {}", fitted.len(), self.cells.len());
+            return Err(no_curve(run, &usable));
         }
         let points = fitted.iter().filter_map(|cell| point(cell));
-        Ok(Evidence {
+        Ok(CurveEvidence {
             depth: u32::from(fitted[0].point.depth.max(1)),
             tags: tags(result),
             points: points.collect(),
@@ -162,8 +166,8 @@ fn stages(cell: &BenchCell) -> Option<&q2c_result::bench::StageRun> {
     }
 }
 
-fn point(cell: &BenchCell) -> Option<Point> {
-    Some(Point {
+fn point(cell: &BenchCell) -> Option<EvidencePoint> {
+    Some(EvidencePoint {
         jobs: cell.point.jobs,
         iops: cell.iops,
         cpu_ns: cell.cpu.ns_per_io.median,
@@ -171,9 +175,9 @@ fn point(cell: &BenchCell) -> Option<Point> {
     })
 }
 
-fn tags(result: &BenchResult) -> Option<Tags> {
+fn tags(result: &BenchResult) -> Option<QueueTags> {
     let device = result.target.device.as_ref()?;
     let per_queue = u32::try_from(device.nr_requests?).ok()?;
     let queues = device.hw_queues?;
-    (queues > 0 && per_queue > 0).then_some(Tags { queues, per_queue })
+    (queues > 0 && per_queue > 0).then_some(QueueTags { queues, per_queue })
 }

@@ -1,13 +1,13 @@
 //! Published shapes. Of the RAM disk on 120 cores only the ends are published, so one parameter is
 //! fixed on one end, the others are assumed over wide ranges, and the remaining ends are predicted.
 
+use q2c_model::stats::Interval;
 use q2c_result::analyze::StageStats;
 use q2c_result::scale::{Answer, Resource};
-use q2c_scale::evidence::{Evidence, Point};
+use q2c_scale::evidence::{CurveEvidence, EvidencePoint};
 use q2c_scale::handover::Lock;
-use q2c_scale::machine::{Device, Machine, Tags};
-use q2c_scale::predict::{Prediction, Range, from_evidence, from_machine};
-use q2c_stats::Interval;
+use q2c_scale::machine::{DeviceModel, MachineModel, QueueTags};
+use q2c_scale::predict::{CurvePrediction, Range, from_evidence, from_machine};
 use q2c_testkit::SPDK_3097;
 
 const CORES: Range = Range {
@@ -18,16 +18,16 @@ const CORES: Range = Range {
 /// Cores at which scaling ends with about 20 hardware queues, and with 9 or fewer.
 const PUBLISHED: (f64, f64) = (75.0, 80.0);
 
-fn machine(depth: u32, cpu_ns: f64, lock: Lock, queues: u32, per_queue: u32) -> Machine {
-    Machine {
+fn machine(depth: u32, cpu_ns: f64, lock: Lock, queues: u32, per_queue: u32) -> MachineModel {
+    MachineModel {
         depth,
         cores: CORES.cores,
         cpu_ns,
         rest_ns: 0.0,
         line_ns: 0.0,
         lock: Some(lock),
-        tags: Some(Tags { queues, per_queue }),
-        device: Device {
+        tags: Some(QueueTags { queues, per_queue }),
+        device: DeviceModel {
             service_ns: 1_000.0,
             parallel: None,
             cv: 1.0,
@@ -35,7 +35,7 @@ fn machine(depth: u32, cpu_ns: f64, lock: Lock, queues: u32, per_queue: u32) -> 
     }
 }
 
-fn end(machine: &Machine) -> Prediction {
+fn end(machine: &MachineModel) -> CurvePrediction {
     from_machine(machine, Vec::new(), 0.0, CORES)
 }
 
@@ -49,9 +49,10 @@ fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     for _ in 0..30 {
         let middle = f64::sqrt(low * high);
         let at = end(&machine(depth, cpu_ns, lock(middle), 20, 128)).ends_at;
-        match at.is_some_and(|end| f64::from(end) < PUBLISHED.0) {
-            true => high = middle,
-            false => low = middle,
+        if at.is_some_and(|end| f64::from(end) < PUBLISHED.0) {
+            high = middle;
+        } else {
+            low = middle;
         }
     }
     lock(high)
@@ -92,13 +93,13 @@ fn a_collapse_without_a_sign_is_not_predicted() {
         ..StageStats::default()
     };
     let stages = [("D2C", 90_000.0), ("Q2G", 50.0)];
-    let point = |(jobs, millions): &(u32, f64)| Point {
+    let point = |(jobs, millions): &(u32, f64)| EvidencePoint {
         jobs: *jobs,
-        iops: Interval::of(&[millions * 1e6]),
+        iops: Interval::from_samples(&[millions * 1e6]),
         cpu_ns: 400.0,
         stages: stages.map(|(s, ns)| (s.to_owned(), stage(ns))).into(),
     };
-    let evidence = Evidence {
+    let evidence = CurveEvidence {
         depth: 1,
         tags: None,
         points: SPDK_3097[..4].iter().map(point).collect(),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use q2c_scale::handover::Lock;
-use q2c_scale::machine::{Device, Machine, Tags};
+use q2c_scale::machine::{DeviceModel, MachineModel, QueueTags};
 use q2c_scale::network::{Station, between};
 
 /// Machine repair, M/M/1//N: the probability that nothing is broken is the inverse of the sum of N!
@@ -48,12 +48,12 @@ proptest! {
         rates in proptest::collection::vec(proptest::collection::vec(0.05_f64..20.0, 7), 2..4),
         n in 1_usize..=7,
     ) {
-        let station = |of: &Vec<f64>| Station::of_rates(7, |j| of[j - 1]);
-        let mut all = station(&rates[0]);
-        for of in &rates[1..] {
-            all = all.and(&station(of));
+        let station = |queue_rates: &Vec<f64>| Station::of_rates(7, |j| queue_rates[j - 1]);
+        let mut combined = station(&rates[0]);
+        for queue_rates in &rates[1..] {
+            combined = combined.and(&station(queue_rates));
         }
-        close(all.closed(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
+        close(combined.closed(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
     }
 
     /// With constant times the other job comes during a hold with probability 1 - exp(-hold /
@@ -92,8 +92,8 @@ fn a_varied_lock_is_near_machine_repair() {
     }
 }
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> MachineModel {
+    MachineModel {
         depth: 1,
         cores: 64,
         cpu_ns: 2_000.0,
@@ -101,7 +101,7 @@ fn machine() -> Machine {
         line_ns: 0.0,
         lock: None,
         tags: None,
-        device: Device {
+        device: DeviceModel {
             service_ns: 8_000.0,
             parallel: None,
             cv: 1.0,
@@ -117,11 +117,11 @@ fn jobs_without_a_limit_add_up() {
 /// 8 requests of 8 us are 1 M I/Os per second at most.
 #[test]
 fn requests_bound_the_throughput() {
-    let tags = Some(Tags {
+    let tags = Some(QueueTags {
         queues: 4,
         per_queue: 2,
     });
-    let limited = Machine {
+    let limited = MachineModel {
         tags,
         depth: 4,
         ..machine()
@@ -132,7 +132,7 @@ fn requests_bound_the_throughput() {
 
 #[test]
 fn jobs_beyond_the_cores_share_them() {
-    let few = Machine {
+    let few = MachineModel {
         cores: 4,
         ..machine()
     };
@@ -143,7 +143,7 @@ fn jobs_beyond_the_cores_share_them() {
 
 #[test]
 fn fixed_rates_do_not_fall() {
-    let lock = |growth| Machine {
+    let lock = |growth| MachineModel {
         lock: Some(Lock {
             hold_ns: 300.0,
             growth,
@@ -151,6 +151,6 @@ fn fixed_rates_do_not_fall() {
         }),
         ..machine()
     };
-    let falls = |m: Machine| (2..=64).any(|n| m.iops(n) < m.iops(n - 1) * (1.0 - 1e-9));
+    let falls = |m: MachineModel| (2..=64).any(|n| m.iops(n) < m.iops(n - 1) * (1.0 - 1e-9));
     assert!(!falls(lock(0.0)) && falls(lock(0.1)));
 }

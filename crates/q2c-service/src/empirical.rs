@@ -1,7 +1,7 @@
 use crate::Measure;
+use q2c_model::stats::{Rng, percentile};
 use q2c_model::{Direction, IoRecord, Nanos, Op, Sectors};
 use q2c_policy::{BUCKETS, Io, bucket_of};
-use q2c_stats::{Rng, percentile};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -35,7 +35,7 @@ pub struct RecordedFacts {
     pub measure: Measure,
     /// The classes that have times, reads before writes, by size. Requests of any other class get
     /// the times of the nearest one, as [`Empirical`] defines it.
-    pub classes: Vec<Class>,
+    pub classes: Vec<EmpiricalClass>,
     /// Number of records that have no time here: neither reads nor writes, failed, merged into
     /// another request, shorter than a sector, or without the measure.
     pub left_out: u64,
@@ -43,7 +43,7 @@ pub struct RecordedFacts {
 
 /// The recorded times of one direction and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Class {
+pub struct EmpiricalClass {
     /// Direction of the requests. A recording is asked for reads and writes alone.
     pub direction: Direction,
     /// Length of the shortest requests of the class. Those of the next class are twice as long.
@@ -82,7 +82,7 @@ fn wanted(measure: Option<Measure>) -> &'static str {
 impl Empirical {
     /// A time for `io`, drawn by `rng`.
     #[inline]
-    pub fn draw(&self, io: Io, rng: &mut Rng) -> Nanos {
+    pub(crate) fn draw(&self, io: Io, rng: &mut Rng) -> Nanos {
         let times = &self.times[self.source[class_of(io)]];
         Nanos(times[rng.below(times.len() as u64) as usize])
     }
@@ -96,10 +96,10 @@ impl Empirical {
         }
     }
 
-    fn classes(&self) -> impl Iterator<Item = Class> {
+    fn classes(&self) -> impl Iterator<Item = EmpiricalClass> {
         let order = (0..BUCKETS).step_by(2).chain((1..BUCKETS).step_by(2));
         let full = order.filter(|&class| !self.times[class].is_empty());
-        full.map(|class| Class {
+        full.map(|class| EmpiricalClass {
             direction: direction(class),
             from: Sectors(1 << (class / 2)),
             recorded: self.recorded[class],
@@ -135,15 +135,15 @@ fn nearest(class: usize, full: &[usize]) -> usize {
 }
 
 #[derive(Clone, Debug)]
-struct Collected {
+struct TimeReservoir {
     times: [Vec<u64>; BUCKETS],
     recorded: [u64; BUCKETS],
     rng: Rng,
 }
 
-impl Default for Collected {
+impl Default for TimeReservoir {
     fn default() -> Self {
-        Collected {
+        TimeReservoir {
             times: Default::default(),
             recorded: [0; BUCKETS],
             rng: Rng::new(CHOICE_SEED),
@@ -151,7 +151,7 @@ impl Default for Collected {
     }
 }
 
-impl Collected {
+impl TimeReservoir {
     fn add(&mut self, class: usize, time: u64) {
         let times = &mut self.times[class];
         self.recorded[class] += 1;
@@ -189,8 +189,8 @@ impl Collected {
 #[derive(Clone, Debug)]
 pub struct EmpiricalBuilder {
     asked: Option<Measure>,
-    d2c: Collected,
-    u2c: Collected,
+    d2c: TimeReservoir,
+    u2c: TimeReservoir,
     requests: u64,
 }
 
@@ -199,8 +199,8 @@ impl EmpiricalBuilder {
     pub fn new(measure: Option<Measure>) -> Self {
         EmpiricalBuilder {
             asked: measure,
-            d2c: Collected::default(),
-            u2c: Collected::default(),
+            d2c: TimeReservoir::default(),
+            u2c: TimeReservoir::default(),
             requests: 0,
         }
     }

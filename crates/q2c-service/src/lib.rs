@@ -27,8 +27,10 @@ mod recorded;
 mod servers;
 mod times;
 
-pub use empirical::{Class, Empirical, EmpiricalBuilder, MOST_TIMES, NoTimes, RecordedFacts};
-pub use machine::{MOST_CPUS, SimMachine};
+pub use empirical::{
+    Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, NoTimes, RecordedFacts,
+};
+pub use machine::SimMachine;
 pub use recorded::{Measure, RecordedTimes};
 pub use servers::Servers;
 pub use times::{Draws, ServiceTimes};

@@ -19,7 +19,7 @@ pub struct SimMachine {
     /// Number of CPUs, each a core of its own.
     pub cpus: u32,
     /// Speed of the CPUs: all costs are divided by it.
-    #[serde(default = "one")]
+    #[serde(default = "normal_speed")]
     pub speed: f64,
     /// A thread that other threads wait for leaves its CPU after this time.
     pub slice_ns: u64,
@@ -42,12 +42,12 @@ pub struct SimMachine {
     pub interrupt_delay_ns: u64,
 }
 
-const fn one() -> f64 {
+const fn normal_speed() -> f64 {
     1.0
 }
 
 /// Most CPUs of a simulated machine.
-pub const MOST_CPUS: u32 = 4096;
+pub(crate) const MOST_CPUS: u32 = 4096;
 /// The slowest and the fastest speed.
 const SPEEDS: (f64, f64) = (0.01, 100.0);
 /// The longest cost, one second.
@@ -95,10 +95,10 @@ impl SimMachine {
         let asked = &cost.wake_clear.base_ns.x;
         let asked = asked.get(asked.len() / 2).copied().unwrap_or(0.0);
         let beyond = |other: f64| ns(other - cost.other_cpu_poll_ns);
-        let wake_delay_ns = ns(cost.wake_clear.base_ns.at(asked));
+        let wake_delay_ns = ns(cost.wake_clear.base_ns.delay_at(asked));
         let interrupt_delay_ns = ns(cost.interrupt_latency_ns);
         // The delays contain a switch and a handler, so these are no longer than those.
-        let switch_ns = ns(cost.sleep_cpu_clear_ns.at(asked));
+        let switch_ns = ns(cost.sleep_cpu_clear_ns.delay_at(asked));
         let switch_ns = switch_ns.min(wake_delay_ns).min(interrupt_delay_ns);
         let timer_ns = beyond(cost.other_cpu_sleep_ns);
         let interrupt_ns = beyond(cost.other_cpu_interrupt_ns);
@@ -119,12 +119,12 @@ impl SimMachine {
 
     /// Checks that every value is in its range.
     pub fn check(&self) -> Result<(), Fault> {
-        let range = |name, found: f64, least: f64, most: f64| {
-            if (least..=most).contains(&found) {
+        let range = |name, value: f64, least: f64, most: f64| {
+            if (least..=most).contains(&value) {
                 return Ok(());
             }
             let text =
-                format!("simulate a machine with {name} = {found}: expected {least} to {most}");
+                format!("simulate a machine with {name} = {value}: expected {least} to {most}");
             Err(Fault::new(Exit::Input, text))
         };
         range("cpus", self.cpus.into(), 1.0, MOST_CPUS.into())?;

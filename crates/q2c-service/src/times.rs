@@ -1,7 +1,7 @@
 use crate::Empirical;
 use q2c_model::Nanos;
+use q2c_model::stats::Rng;
 use q2c_policy::Io;
-use q2c_stats::Rng;
 use std::sync::Arc;
 
 /// The time that a server works on one request.

@@ -1,10 +1,10 @@
 //! The queue of servers against formulas of queueing theory and a second, naive model.
 
 use proptest::prelude::*;
+use q2c_model::stats::Rng;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
 use q2c_service::{Draws, Servers, ServiceTimes};
-use q2c_stats::Rng;
 use std::collections::VecDeque;
 use std::thread;
 
@@ -118,8 +118,8 @@ proptest! {
             })
             .collect();
         let queue = Servers::new(servers);
-        let of = |&(at, service): &(u64, u64)| queue.arrive(Nanos(at), Nanos(service)).0;
-        let complete: Vec<u64> = requests.iter().map(of).collect();
+        let completion_of = |&(at, service): &(u64, u64)| queue.arrive(Nanos(at), Nanos(service)).0;
+        let complete: Vec<u64> = requests.iter().map(completion_of).collect();
         prop_assert_eq!(complete, by_events(servers, &requests));
     }
 
@@ -155,16 +155,16 @@ fn threads_share_the_servers() {
             .map(|_| queue.arrive(Nanos::ZERO, Nanos(7)).0)
             .collect()
     };
-    let mut all: Vec<u64> = thread::scope(|scope| {
+    let mut completions: Vec<u64> = thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         let joined = threads
             .into_iter()
             .flat_map(|t| t.join().expect("no panic"));
         joined.collect()
     });
-    all.sort_unstable();
+    completions.sort_unstable();
     let wanted: Vec<u64> = (0..4 * EACH).map(|n| 7 * (n / 3 + 1)).collect();
-    assert_eq!(all, wanted);
+    assert_eq!(completions, wanted);
 }
 
 #[test]

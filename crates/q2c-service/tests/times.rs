@@ -2,7 +2,9 @@
 
 use q2c_model::{Bytes, DevId, Direction, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_policy::Io;
-use q2c_service::{Class, Draws, Empirical, EmpiricalBuilder, MOST_TIMES, Measure, ServiceTimes};
+use q2c_service::{
+    Draws, Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, Measure, ServiceTimes,
+};
 use std::sync::Arc;
 
 fn read(bytes: u32) -> Io {
@@ -152,8 +154,8 @@ fn each_direction_and_size_has_its_own_times() {
         (write(4096), 20),
         (read(65_536), 30),
     ] {
-        let all = drawn(times.clone(), 1, io, 50);
-        assert!(all.iter().all(|&t| t == wanted), "{io:?}");
+        let times_drawn = drawn(times.clone(), 1, io, 50);
+        assert!(times_drawn.iter().all(|&t| t == wanted), "{io:?}");
     }
 }
 
@@ -187,19 +189,19 @@ fn the_classes_are_told_with_their_counts() {
         block(Op::Read, 6_144, 10),
         block(Op::Read, 4096, 20),
     ];
-    let class = |direction, recorded, median| Class {
+    let class = |direction, recorded, median| EmpiricalClass {
         direction,
         from: Sectors(8),
         recorded,
         kept: recorded as usize,
         median: Nanos(median),
     };
-    let told = built(None, &records).facts().classes;
+    let classes = built(None, &records).facts().classes;
     let wanted = [
         class(Direction::Read, 3, 20),
         class(Direction::Write, 1, 500),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(classes, wanted);
 }
 
 #[test]
@@ -284,9 +286,9 @@ fn equal_seeds_draw_equal_times_and_nothing_is_allocated() {
         sigma: 0.3,
     };
     for times in [recorded, lognormal] {
-        let of = |seed| drawn(times.clone(), seed, read(4096), 100);
-        assert_eq!(of(9), of(9));
-        assert_ne!(of(9), of(10));
+        let times_drawn = |seed| drawn(times.clone(), seed, read(4096), 100);
+        assert_eq!(times_drawn(9), times_drawn(9));
+        assert_ne!(times_drawn(9), times_drawn(10));
         let mut draws = Draws::new(times.clone(), 1);
         let heap = allocation_counter::measure(|| {
             (0..100).for_each(|_| {

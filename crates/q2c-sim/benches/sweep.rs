@@ -7,18 +7,18 @@
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
+use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{Batch, Drive, Recording};
-use q2c_stats::Rng;
+use q2c_sim::{Batch, Drive, LaneRecording};
 use std::time::Instant;
 
 const IOS: usize = 2_000_000;
 const CONFIGURATIONS: usize = 1_024;
 
-fn recording(buckets: u32) -> Recording {
+fn recording(buckets: u32) -> LaneRecording {
     let mut rng = Rng::new(7);
-    let mut trace = Recording::default();
+    let mut trace = LaneRecording::default();
     for _ in 0..IOS {
         let even = 15_000.0 + 4_000.0 * rng.unit();
         let tail = -6_000.0 * (1.0 - rng.unit()).ln();
@@ -124,7 +124,7 @@ fn pas() -> Vec<PolicySpec> {
 
 struct SweepCase<'a> {
     name: &'static str,
-    trace: &'a Recording,
+    trace: &'a LaneRecording,
     policies: &'a [PolicySpec],
     cost: &'a CostModel,
     percentiles: bool,

@@ -1,6 +1,6 @@
 //! The choice of the best configuration, by an objective and under limits.
 
-use crate::outcome::Outcome;
+use crate::outcome::SimOutcome;
 use q2c_model::Nanos;
 use std::cmp::Ordering;
 use std::fmt;
@@ -95,7 +95,7 @@ impl fmt::Display for MinIops {
 impl MinIops {
     /// The floor in IOPS where classic polling gives `poll_iops`.
     #[must_use]
-    pub fn at(&self, poll_iops: f64) -> f64 {
+    pub(crate) fn floor_at(&self, poll_iops: f64) -> f64 {
         match self {
             MinIops::Iops(iops) => *iops,
             MinIops::OfPolling(share) => share * poll_iops,
@@ -131,7 +131,7 @@ pub struct Limits {
 impl Limits {
     /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
     #[must_use]
-    pub fn kept_by(&self, cell: &Outcome, floor_iops: f64) -> bool {
+    pub fn kept_by(&self, cell: &SimOutcome, floor_iops: f64) -> bool {
         let (rates, p99) = (&cell.gives.rates, cell.gives.latencies.p99_ns);
         rates.iops >= floor_iops
             && self.max_p99_ns.is_none_or(|most| p99 <= most)
@@ -139,7 +139,7 @@ impl Limits {
     }
 
     /// The largest excess of a figure over its limit; at most 1 for a cell that keeps them.
-    fn excess(&self, cell: &Outcome, floor_iops: f64) -> f64 {
+    fn excess(&self, cell: &SimOutcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
         let p99 = self
             .max_p99_ns
@@ -185,9 +185,9 @@ pub struct Choice {
 /// The best of the `cells` that are `eligible`; `poll` is classic polling on the same recording.
 #[must_use]
 pub fn choose(
-    cells: &[Outcome],
+    cells: &[SimOutcome],
     eligible: &[bool],
-    poll: &Outcome,
+    poll: &SimOutcome,
     objective: Objective,
     limits: &Limits,
 ) -> Choice {
@@ -219,13 +219,13 @@ pub fn choose(
 
 /// The eligible cell with most of the objective, limits or not; then fewest misses, then IOPS.
 #[must_use]
-pub fn most(cells: &[Outcome], eligible: &[bool], objective: Objective) -> Option<usize> {
-    let of = |&i: &usize| {
+pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
+    let rank_key = |&i: &usize| {
         let rates = &cells[i].gives.rates;
         [score(&cells[i], objective), -rates.miss_rate, rates.iops]
     };
     (0..cells.len()).filter(|&i| eligible[i]).max_by(|a, b| {
-        let figures = of(a).into_iter().zip(of(b));
+        let figures = rank_key(a).into_iter().zip(rank_key(b));
         figures
             .map(|(a, b)| a.total_cmp(&b))
             .fold(Ordering::Equal, Ordering::then)
@@ -235,7 +235,7 @@ pub fn most(cells: &[Outcome], eligible: &[bool], objective: Objective) -> Optio
 /// The eligible cell nearest to the limits; `floor_iops` takes the place of `min_iops`.
 #[must_use]
 pub fn nearest(
-    cells: &[Outcome],
+    cells: &[SimOutcome],
     eligible: &[bool],
     limits: &Limits,
     floor_iops: f64,
@@ -248,7 +248,7 @@ pub fn nearest(
 /// The objective as a number, larger for a better cell, never below 0. It is finite where a rule
 /// takes no CPU (all I/Os oversleep), so that its share of the best is one.
 #[must_use]
-pub fn score(cell: &Outcome, objective: Objective) -> f64 {
+pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
     let gives = &cell.gives;
     match objective {
         Objective::KiopsPerCore if gives.rates.iops > 0.0 => gives.kiops_per_core.min(f64::MAX),
@@ -258,21 +258,26 @@ pub fn score(cell: &Outcome, objective: Objective) -> f64 {
     }
 }
 
-fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) -> (f64, String) {
+fn floor(
+    cells: &[SimOutcome],
+    eligible: &[bool],
+    poll: &SimOutcome,
+    limits: &Limits,
+) -> (f64, String) {
     if let Some(asked) = limits.min_iops {
         return (
-            asked.at(poll.gives.rates.iops),
+            asked.floor_at(poll.gives.rates.iops),
             format!("{}, as asked", asked.in_words()),
         );
     }
-    let clean = |(c, &e): (&Outcome, &bool)| {
+    let clean = |(c, &e): (&SimOutcome, &bool)| {
         (e && c.gives.rates.miss_rate <= CLEAN_MISS && c.gives.rates.effective_sleep_ns > 0.0)
             .then_some(c.gives.rates.iops)
     };
     let sleeping = cells.iter().zip(eligible).filter_map(clean);
     let best = sleeping.fold(f64::NEG_INFINITY, f64::max);
     let share = FLOOR_SHARE * 100.0;
-    let (iops, of) = if best.is_finite() {
+    let (iops, reference) = if best.is_finite() {
         (best, "the best sleeping cell with at most 0.1 % misses")
     } else {
         (
@@ -280,15 +285,15 @@ fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) 
             "classic polling: no sleeping cell misses at most 0.1 %",
         )
     };
-    (FLOOR_SHARE * iops, format!("{share:.0} % of {of}"))
+    (FLOOR_SHARE * iops, format!("{share:.0} % of {reference}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Rates, Simulated};
+    use q2c_model::{Rates, SimulatedFigures};
 
-    fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> Outcome {
+    fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> SimOutcome {
         let rates = Rates {
             iops,
             cpu_pct,
@@ -296,18 +301,23 @@ mod tests {
             effective_sleep_ns: 1.0,
         };
         let kiops_per_core = iops / cpu_pct / 10.0;
-        let gives = Simulated {
+        let gives = SimulatedFigures {
             rates,
             kiops_per_core,
-            ..Simulated::default()
+            ..SimulatedFigures::default()
         };
-        Outcome {
+        SimOutcome {
             gives,
-            ..Outcome::default()
+            ..SimOutcome::default()
         }
     }
 
-    fn best(cells: &[Outcome], poll: &Outcome, objective: Objective, limits: &Limits) -> Choice {
+    fn best(
+        cells: &[SimOutcome],
+        poll: &SimOutcome,
+        objective: Objective,
+        limits: &Limits,
+    ) -> Choice {
         choose(cells, &vec![true; cells.len()], poll, objective, limits)
     }
 
@@ -335,11 +345,11 @@ mod tests {
     fn no_cpu_at_all_is_the_best() {
         let free = [98.0, 99.0, 98.5].map(|iops| cell(iops, 0.0, 1.0));
         let cells = [vec![cell(100.0, 40.0, 0.0)], free.to_vec()].concat();
-        let all = [true; 4];
+        let eligible = [true; 4];
         for objective in [Objective::KiopsPerCore, Objective::Cpu] {
-            let choice = choose(&cells, &all, &cells[0], objective, &Limits::default());
+            let choice = choose(&cells, &eligible, &cells[0], objective, &Limits::default());
             assert_eq!(choice.best, Some(2), "{objective}");
-            assert_eq!(most(&cells, &all, objective), Some(2), "{objective}");
+            assert_eq!(most(&cells, &eligible, objective), Some(2), "{objective}");
         }
         let shares = [0, 1].map(|i| score(&cells[i], Objective::KiopsPerCore) / f64::MAX);
         assert!(shares[0] < 1e-300 && shares[1] >= 1.0, "{shares:?}");
@@ -347,7 +357,7 @@ mod tests {
 
     #[test]
     fn floors_are_read_and_written() {
-        for (text, floor, words) in [
+        for (text, floor, wording) in [
             ("9300", 9_300.0, "9300 IOPS"),
             ("93%", 18_600.0, "93 % of classic polling"),
             ("92.5%", 18_500.0, "92.5 % of classic polling"),
@@ -355,8 +365,8 @@ mod tests {
         ] {
             let min: MinIops = text.parse().unwrap();
             assert_eq!(min.to_string(), text);
-            assert!((min.at(20_000.0) - floor).abs() < 1e-6);
-            assert_eq!(min.in_words(), words);
+            assert!((min.floor_at(20_000.0) - floor).abs() < 1e-6);
+            assert_eq!(min.in_words(), wording);
         }
         for text in ["", "%", "-1", "nan", "ten", "93 percent", "-1%", "101%"] {
             assert!(text.parse::<MinIops>().is_err(), "{text}");

@@ -1,13 +1,13 @@
 //! The reference simulator. In a closed loop the next submission comes the recorded think time
 //! after the completion was observed; in an open loop it comes when it came in the recording.
 
-use crate::outcome::{Outcome, Tally};
-use crate::recording::{Recording, RecordingColumns, unpack};
+use crate::outcome::{SimOutcome, SimTally};
+use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use crate::turns::Turns;
 use crate::waiting::Waiting;
+use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Outcome as Seen, Token, Wait};
-use q2c_stats::Rng;
 
 /// How long to simulate, and the seed of the draws.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,12 @@ pub enum Arrival {
 
 /// [`simulate_with`] in a closed loop, with its panics.
 #[must_use]
-pub fn simulate(lanes: &[Recording], cost: &CostModel, waiting: Waiting, drive: Drive) -> Outcome {
+pub fn simulate(
+    lanes: &[LaneRecording],
+    cost: &CostModel,
+    waiting: Waiting,
+    drive: Drive,
+) -> SimOutcome {
     simulate_with(Arrival::Think, lanes, cost, waiting, drive)
 }
 
@@ -63,18 +68,21 @@ pub fn simulate(lanes: &[Recording], cost: &CostModel, waiting: Waiting, drive: 
 #[must_use]
 pub fn simulate_with(
     arrival: Arrival,
-    lanes: &[Recording],
+    lanes: &[LaneRecording],
     cost: &CostModel,
     waiting: Waiting,
     drive: Drive,
-) -> Outcome {
+) -> SimOutcome {
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
-        return Outcome::default();
+        return SimOutcome::default();
     }
-    let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(Recording::columns).collect();
+    let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(LaneRecording::columns).collect();
     let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
-    let each = lanes.iter().enumerate();
-    let mut clocks: Vec<LaneClock> = each.map(|(n, lane)| LaneClock::new(n, lane)).collect();
+    let mut clocks: Vec<LaneClock> = lanes
+        .iter()
+        .enumerate()
+        .map(|(n, lane)| LaneClock::new(n, lane))
+        .collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = if once {
         f64::INFINITY
@@ -87,7 +95,7 @@ pub fn simulate_with(
     loop {
         let lane = turns.next();
         let clock = &mut clocks[lane];
-        if turns.at() == f64::INFINITY {
+        if turns.next_time() == f64::INFINITY {
             break;
         }
         let submits = clock.flight.is_none();
@@ -96,7 +104,7 @@ pub fn simulate_with(
             continue;
         }
         if submits {
-            clock.flight = Some(machine.one(lane, &lanes[lane], clock, arrival));
+            clock.flight = Some(machine.simulate_io(lane, &lanes[lane], clock, arrival));
         }
         // Another lane may have an event before the completion.
         let waits = submits && lanes.len() > 1;
@@ -119,9 +127,9 @@ pub fn simulate_with(
 }
 
 /// Its lane would never reach the end of the simulated time.
-pub(crate) fn takes_no_time(recording: &Recording) -> bool {
+pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
     let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
-    let Recording {
+    let LaneRecording {
         submit, wait, gap, ..
     } = recording;
     recording.first_at == 0.0 && none(submit) && none(wait) && none(gap)
@@ -150,7 +158,7 @@ struct IoInFlight {
 impl LaneClock {
     fn new(lane: usize, recording: &RecordingColumns<'_>) -> Self {
         LaneClock {
-            draw: Draws::first_of(lane),
+            draw: WakeDraws::first_of(lane),
             due: recording.first_at,
             start: recording.first_at,
             event: recording.first_at + f64::from(recording.submit[0]),
@@ -205,16 +213,16 @@ struct SleepCosts {
 }
 
 impl SleepCosts {
-    fn of(cost: &CostModel, asked: f64) -> Self {
+    fn for_sleep(cost: &CostModel, asked: f64) -> Self {
         SleepCosts {
             asked,
-            base: cost.wake_clear.base_ns.at(asked),
-            spread: cost.wake_clear.spread_ns.at(asked),
+            base: cost.wake_clear.base_ns.delay_at(asked),
+            spread: cost.wake_clear.spread_ns.delay_at(asked),
             bounds: cost.wake_clear.bounds(asked),
-            cpu_clear: cost.sleep_cpu_clear_ns.at(asked),
-            cpu_hit: cost.sleep_cpu_hit_ns.at(asked),
-            added_latency: cost.added_latency_ns.at(asked),
-            added_submit: cost.added_submit_ns.at(asked),
+            cpu_clear: cost.sleep_cpu_clear_ns.delay_at(asked),
+            cpu_hit: cost.sleep_cpu_hit_ns.delay_at(asked),
+            added_latency: cost.added_latency_ns.delay_at(asked),
+            added_submit: cost.added_submit_ns.delay_at(asked),
         }
     }
 }
@@ -223,9 +231,9 @@ struct SimulatedMachine<'a> {
     cost: &'a CostModel,
     waiting: Waiting,
     warm_up: f64,
-    draws: Draws,
+    draws: WakeDraws,
     sleep: SleepCosts,
-    tally: Tally,
+    tally: SimTally,
 }
 
 impl<'a> SimulatedMachine<'a> {
@@ -241,14 +249,14 @@ impl<'a> SimulatedMachine<'a> {
             cost,
             waiting,
             warm_up: drive.warm_up.0 as f64,
-            draws: Draws::new(cost, drive.seed),
-            sleep: SleepCosts::of(cost, 0.0),
-            tally: Tally::default(),
+            draws: WakeDraws::new(cost, drive.seed),
+            sleep: SleepCosts::for_sleep(cost, 0.0),
+            tally: SimTally::default(),
         }
     }
 
-    /// From the submission's return to the completion, to which the lane's clock is set.
-    fn one(
+    /// Simulates one I/O and sets the lane's clock to its completion.
+    fn simulate_io(
         &mut self,
         lane: usize,
         recording: &RecordingColumns<'_>,
@@ -260,7 +268,7 @@ impl<'a> SimulatedMachine<'a> {
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
         let draw = self.draws.all[clock.draw];
-        clock.draw = Draws::later(clock.draw, 1);
+        clock.draw = WakeDraws::later(clock.draw, 1);
         let mut token = Token::default();
         let end = match self.waiting.of_lane(lane) {
             Some(Wait::Poll) => polled(self.cost, latency),
@@ -275,7 +283,7 @@ impl<'a> SimulatedMachine<'a> {
                     Decision::Poll | Decision::Sleep(Nanos::ZERO) => polled(self.cost, latency),
                     Decision::Sleep(asked) => {
                         if self.sleep.asked != asked.0 as f64 {
-                            self.sleep = SleepCosts::of(self.cost, asked.0 as f64);
+                            self.sleep = SleepCosts::for_sleep(self.cost, asked.0 as f64);
                         }
                         submit = (submit + self.sleep.added_submit).max(0.0);
                         slept(self.cost, &self.sleep, latency, draw)
@@ -329,7 +337,7 @@ impl<'a> SimulatedMachine<'a> {
 }
 
 /// For each I/O deviations of a clear and a hit wake-up, the same for every configuration.
-pub(crate) struct Draws {
+pub(crate) struct WakeDraws {
     all: Vec<(f64, f64)>,
     /// Of clear and of hit wake-ups, with the first ones once more behind the last.
     rings: [Vec<f32>; 2],
@@ -339,8 +347,8 @@ const AT_ONCE: usize = 16;
 /// Lanes draw apart, as threads sleep apart; none depends on the pace of the others.
 const APART: usize = 1009;
 
-impl Draws {
-    pub fn new(cost: &CostModel, seed: u64) -> Self {
+impl WakeDraws {
+    pub(crate) fn new(cost: &CostModel, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let clear = in_blocks(&cost.wake_clear.z, &mut rng);
         let hit = in_blocks(&cost.wake_hit.z, &mut rng);
@@ -348,42 +356,42 @@ impl Draws {
             let ring = draws.iter().cycle().take(DRAWS + AT_ONCE);
             ring.map(|&z| z as f32).collect()
         };
-        Draws {
+        WakeDraws {
             rings: [ring(&clear), ring(&hit)],
             all: clear.into_iter().zip(hit).collect(),
         }
     }
 
-    pub fn of(&self, io: u64) -> (f64, f64) {
+    pub(crate) fn exact_draws(&self, io: u64) -> (f64, f64) {
         self.all[Self::of_io(io)]
     }
 
-    pub fn first_of(lane: usize) -> usize {
+    pub(crate) fn first_of(lane: usize) -> usize {
         lane * APART % DRAWS
     }
 
     /// The place of the draws of the first lane's I/O `io`.
-    pub fn of_io(io: u64) -> usize {
+    pub(crate) fn of_io(io: u64) -> usize {
         (io % DRAWS as u64) as usize
     }
 
     /// The place `n` I/Os, at most [`DRAWS`], after `place`.
     #[inline]
-    pub fn later(place: usize, n: usize) -> usize {
+    pub(crate) fn later(place: usize, n: usize) -> usize {
         let later = place + n;
         if later < DRAWS { later } else { later - DRAWS }
     }
 
     #[inline]
-    pub fn at(&self, place: usize) -> (f32, f32) {
+    pub(crate) fn draws_at(&self, place: usize) -> (f32, f32) {
         (self.rings[0][place], self.rings[1][place])
     }
 
     /// The draws of sixteen I/Os from a place on, for clear and for hit wake-ups.
     #[inline(always)]
-    pub fn sixteen(&self, place: usize) -> (&[f32], &[f32]) {
-        let of = |ring: usize| &self.rings[ring][place..place + AT_ONCE];
-        (of(0), of(1))
+    pub(crate) fn sixteen(&self, place: usize) -> (&[f32], &[f32]) {
+        let from_ring = |ring: usize| &self.rings[ring][place..place + AT_ONCE];
+        (from_ring(0), from_ring(1))
     }
 }
 
@@ -441,7 +449,7 @@ fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -
             ..end
         };
     }
-    let wake = sleep.asked + cost.wake_hit.at(sleep.asked - latency, draw.1);
+    let wake = sleep.asked + cost.wake_hit.value_at(sleep.asked - latency, draw.1);
     let observed = wake.max(latency) + cost.reap_hit_ns;
     IoEnd {
         observed,
@@ -456,12 +464,12 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     let mut asked = latency;
     // Delay and length depend on each other: a few rounds are enough.
     for _ in 0..4 {
-        asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
+        asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.value_at(asked.max(0.0), draw.0);
     }
     if asked <= 0.0 {
         return polled(cost, latency);
     }
-    let sleep = SleepCosts::of(cost, asked);
+    let sleep = SleepCosts::for_sleep(cost, asked);
     // Not paid: the latency that a sleep adds, since a shorter one might not have added it.
     let sleep = SleepCosts {
         added_latency: 0.0,

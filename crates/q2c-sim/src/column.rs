@@ -5,31 +5,31 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Values that are kept elsewhere, for instance in a mapped file.
-pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+pub type ExternalValues<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
-/// One value per I/O, in memory of its own, or [`Kept`] elsewhere until it is changed.
+/// One value per I/O, in memory of its own, or [`ExternalValues`] elsewhere until it is changed.
 #[derive(Clone)]
-pub struct Column<T>(Storage<T>);
+pub struct IoColumn<T>(Storage<T>);
 
 #[derive(Clone)]
 enum Storage<T> {
     Own(Vec<T>),
-    Kept(Kept<T>),
+    Kept(ExternalValues<T>),
 }
 
-impl<T: Copy> Column<T> {
+impl<T: Copy> IoColumn<T> {
     /// Adds a value at the end.
-    pub fn push(&mut self, value: T) {
+    pub(crate) fn push(&mut self, value: T) {
         self.own().push(value);
     }
 
     /// Adds values at the end.
-    pub fn extend(&mut self, values: &[T]) {
+    pub(crate) fn extend(&mut self, values: &[T]) {
         self.own().extend_from_slice(values);
     }
 
     /// Removes all values but the last `keep` and returns them.
-    pub fn take(&mut self, keep: usize) -> Vec<T> {
+    pub(crate) fn take(&mut self, keep: usize) -> Vec<T> {
         let values = self.own();
         let rest = values.split_off(values.len().saturating_sub(keep));
         std::mem::replace(values, rest)
@@ -46,25 +46,25 @@ impl<T: Copy> Column<T> {
     }
 }
 
-impl<T> Default for Column<T> {
+impl<T> Default for IoColumn<T> {
     fn default() -> Self {
-        Column(Storage::Own(Vec::new()))
+        IoColumn(Storage::Own(Vec::new()))
     }
 }
 
-impl<T> From<Vec<T>> for Column<T> {
+impl<T> From<Vec<T>> for IoColumn<T> {
     fn from(values: Vec<T>) -> Self {
-        Column(Storage::Own(values))
+        IoColumn(Storage::Own(values))
     }
 }
 
-impl<T> From<Kept<T>> for Column<T> {
-    fn from(values: Kept<T>) -> Self {
-        Column(Storage::Kept(values))
+impl<T> From<ExternalValues<T>> for IoColumn<T> {
+    fn from(values: ExternalValues<T>) -> Self {
+        IoColumn(Storage::Kept(values))
     }
 }
 
-impl<T> Deref for Column<T> {
+impl<T> Deref for IoColumn<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -75,19 +75,19 @@ impl<T> Deref for Column<T> {
     }
 }
 
-impl<T: Copy> DerefMut for Column<T> {
+impl<T: Copy> DerefMut for IoColumn<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         self.own()
     }
 }
 
-impl<T: PartialEq> PartialEq for Column<T> {
+impl<T: PartialEq> PartialEq for IoColumn<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Column<T> {
+impl<T: fmt::Debug> fmt::Debug for IoColumn<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn kept_values_are_copied_when_they_change() {
-        let kept: Kept<u32> = Arc::new(vec![1, 2, 3]);
-        let mut column = Column::from(Arc::clone(&kept));
+        let kept: ExternalValues<u32> = Arc::new(vec![1, 2, 3]);
+        let mut column = IoColumn::from(Arc::clone(&kept));
         column.push(4);
         assert_eq!(*column, [1, 2, 3, 4]);
         assert_eq!((*kept).as_ref(), [1, 2, 3]);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn taking_leaves_the_last() {
-        let mut column = Column::from(vec![1, 2, 3]);
+        let mut column = IoColumn::from(vec![1, 2, 3]);
         assert_eq!(column.take(1), [1, 2]);
         assert_eq!(column.take(1), Vec::<i32>::new());
         assert_eq!((column.take(0), column.len()), (vec![3], 0));

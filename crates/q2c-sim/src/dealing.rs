@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// Whether requests were handed to a driver; the two never share a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Group {
+pub(crate) enum RequestGroup {
     /// The requests have a D.
     Driven,
     /// No D: stacked devices, and formats that tell only the beginning and the end.
@@ -15,9 +15,9 @@ pub(crate) enum Group {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct DealtRequest {
     id: u64,
-    pub group: Group,
+    pub group: RequestGroup,
     pub io: Io,
     pub device: DevId,
     pub polled: bool,
@@ -29,9 +29,12 @@ pub(crate) struct Request {
     open_until: u64,
 }
 
-impl Request {
+impl DealtRequest {
     /// `Err` says why it is not simulated. Without `asked` the device time is D2C, else Q2C.
-    pub fn of(record: &IoRecord, asked: Option<DeviceTime>) -> Result<Request, LeftOut> {
+    pub(crate) fn from_record(
+        record: &IoRecord,
+        asked: Option<DeviceTime>,
+    ) -> Result<DealtRequest, LeftOut> {
         let end = record.complete_ns.ok_or(LeftOut::NoCompletion)?;
         if record.error.unwrap_or(0) != 0 {
             return Err(LeftOut::Failed);
@@ -40,8 +43,8 @@ impl Request {
             return Err(LeftOut::NeitherReadNorWrite);
         }
         let (group, usual) = match record.issue_ns {
-            Some(_) => (Group::Driven, DeviceTime::D2c),
-            None => (Group::Queued, DeviceTime::Q2c),
+            Some(_) => (RequestGroup::Driven, DeviceTime::D2c),
+            None => (RequestGroup::Queued, DeviceTime::Q2c),
         };
         let device_begin = asked.unwrap_or(usual).begin(record);
         let device_begin = device_begin.ok_or(LeftOut::NoBegin)?;
@@ -49,7 +52,7 @@ impl Request {
         if record.is_untimed() || device_begin > end || begin > device_begin {
             return Err(LeftOut::Disordered);
         }
-        Ok(Request {
+        Ok(DealtRequest {
             id: record.id,
             group,
             io: Io {
@@ -75,15 +78,15 @@ fn first(record: &IoRecord) -> Option<Nanos> {
 /// Requests in the order of their beginnings, held until no other I/O can be merged into them any
 /// more: until the trace has come to the time of their hand-over.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Open {
-    requests: VecDeque<Request>,
+pub(crate) struct OpenRequests {
+    requests: VecDeque<DealtRequest>,
     last: u64,
     /// Id of the first request that begins before the one in front of it.
     pub unsorted: Option<u64>,
 }
 
-impl Open {
-    pub fn push(&mut self, request: Request) {
+impl OpenRequests {
+    pub(crate) fn push(&mut self, request: DealtRequest) {
         if request.begin < self.last {
             self.unsorted = self.unsorted.or(Some(request.id));
         }
@@ -91,7 +94,7 @@ impl Open {
         self.requests.push_back(request);
     }
 
-    pub fn merge(&mut self, into: u64, bytes: u64) {
+    pub(crate) fn merge(&mut self, into: u64, bytes: u64) {
         let carrier = self.requests.iter_mut().rev().find(|r| r.id == into);
         if let Some(carrier) = carrier {
             let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -100,13 +103,13 @@ impl Open {
     }
 
     /// The next request that is whole when the trace has come so far; with `all` any is.
-    pub fn pop(&mut self, all: bool) -> Option<Request> {
-        let whole = |request: &&Request| all || request.open_until < self.last;
+    pub(crate) fn pop(&mut self, all: bool) -> Option<DealtRequest> {
+        let whole = |request: &&DealtRequest| all || request.open_until < self.last;
         self.requests.front().filter(whole)?;
         self.requests.pop_front()
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.requests.len()
     }
 }
@@ -116,11 +119,11 @@ impl Open {
 #[derive(Clone, Debug)]
 pub(crate) struct Dealing {
     by: LanesBy,
-    owners: HashMap<(Group, u64), Owner>,
+    owners: HashMap<(RequestGroup, u64), LaneOwner>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Owner {
+struct LaneOwner {
     busy: BinaryHeap<Reverse<(u64, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
 }
@@ -132,14 +135,14 @@ pub(crate) struct Dealt {
 }
 
 impl Dealing {
-    pub fn new(by: LanesBy) -> Self {
+    pub(crate) fn new(by: LanesBy) -> Self {
         Dealing {
             by,
             owners: HashMap::new(),
         }
     }
 
-    fn owner(&mut self, request: &Request) -> &mut Owner {
+    fn owner(&mut self, request: &DealtRequest) -> &mut LaneOwner {
         let DevId { major, minor } = request.device;
         let number = match self.by {
             LanesBy::Thread => u64::from(request.thread),
@@ -149,7 +152,7 @@ impl Dealing {
     }
 
     /// The lane of `request`; a new one, which the caller opens, has the index `new`.
-    pub fn deal(&mut self, request: &Request, new: usize) -> Dealt {
+    pub(crate) fn deal(&mut self, request: &DealtRequest, new: usize) -> Dealt {
         let owner = self.owner(request);
         while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {
             if end > request.begin {
@@ -165,7 +168,10 @@ impl Dealing {
         Dealt { lane, overlaps }
     }
 
-    pub fn owners(&self, group: Group) -> usize {
-        self.owners.keys().filter(|(of, _)| *of == group).count()
+    pub(crate) fn owners(&self, group: RequestGroup) -> usize {
+        self.owners
+            .keys()
+            .filter(|(owner_group, _)| *owner_group == group)
+            .count()
     }
 }

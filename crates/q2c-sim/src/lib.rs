@@ -12,17 +12,17 @@
 //! ```
 //! use q2c_model::{CostModel, Direction, Nanos};
 //! use q2c_policy::{Io, LaneMethod};
-//! use q2c_sim::{Drive, Recording, Waiting, simulate};
+//! use q2c_sim::{Drive, LaneRecording, Waiting, simulate};
 //!
 //! let io = Io { direction: Direction::Read, bytes: 4096 };
-//! let mut lane = Recording::default();
+//! let mut lane = LaneRecording::default();
 //! for _ in 0..1_000 {
 //!     // Submission, device time, think time, ns.
 //!     lane.push(io, 2_000.0, 50_000.0, 0.0);
 //! }
 //! let rule: LaneMethod = "hybrid:fixed:30us".parse()?;
 //! let cost = CostModel::delayed(Nanos(5_000));
-//! let outcome = simulate(&[lane], &cost, Waiting::of(&rule, 1), Drive::once(1));
+//! let outcome = simulate(&[lane], &cost, Waiting::from_method(&rule, 1), Drive::once(1));
 //! assert_eq!((outcome.ios, outcome.gives.rates.miss_rate), (1_000, 0.0));
 //! assert_eq!(outcome.gives.rates.effective_sleep_ns, 30_000.0);
 //! # Ok::<(), q2c_policy::ParseMethodError>(())
@@ -46,16 +46,17 @@ mod turns;
 mod waiting;
 
 pub use batch::{Batch, BatchError};
-pub use choice::{Choice, Limits, MinIops, Objective, ParseMinIopsError};
-pub use choice::{choose, most, nearest, score};
+pub use choice::{
+    Choice, Limits, MinIops, Objective, ParseMinIopsError, choose, most, nearest, score,
+};
 pub use closed::{Arrival, Drive, simulate, simulate_with};
-pub use column::{Column, Kept};
-pub use outcome::Outcome;
+pub use column::{ExternalValues, IoColumn};
+pub use outcome::SimOutcome;
 pub use pareto::{pareto_front, pareto_front_of};
-pub use recording::{Counted, Packed, Recording, RecordingError, pack, unpack};
+pub use recording::{LaneRecording, PackedIo, RecordingError, unpack};
 pub use recordings::{Closed, Recordings, Taking};
 pub use sweep::{Bounds, Configuration, Grid, sweep};
-pub use sweep_state::{SweepState, SweptVolumes};
+pub use sweep_state::{ResumableSweep, SweptVolumes};
 pub use threads::{ThreadsError, start_threads};
-pub use timeline::{Moment, timeline};
+pub use timeline::{TimelineIo, timeline};
 pub use waiting::Waiting;

@@ -1,22 +1,22 @@
 //! The results of one simulated configuration.
 
-use q2c_model::{Latencies, Rates, Simulated};
-use q2c_stats::Histogram;
+use q2c_model::stats::Histogram;
+use q2c_model::{Latencies, Rates, SimulatedFigures};
 
 /// Up to this number percentiles are exact; with more, middles of classes 1.6 % wide.
 const EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct SimOutcome {
     /// I/Os counted.
     pub ios: u64,
     /// The figures of these I/Os.
-    pub gives: Simulated,
+    pub gives: SimulatedFigures,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct SimTally {
     latencies: Vec<f32>,
     /// All latencies in classes, once there are [`EXACT`] of them.
     classes: Option<Histogram>,
@@ -30,8 +30,8 @@ pub(crate) struct Tally {
     pub polled: f64,
 }
 
-impl Tally {
-    pub fn latency(&mut self, ns: f32) {
+impl SimTally {
+    pub(crate) fn latency(&mut self, ns: f32) {
         self.sum += f64::from(ns);
         match &mut self.classes {
             Some(classes) => classes.record(ns as u64),
@@ -39,27 +39,29 @@ impl Tally {
                 self.latencies.push(ns);
                 if self.latencies.len() == EXACT {
                     let classes = self.classes.insert(Histogram::default());
-                    let all = std::mem::take(&mut self.latencies);
-                    all.into_iter().for_each(|ns| classes.record(ns as u64));
+                    let latencies = std::mem::take(&mut self.latencies);
+                    latencies
+                        .into_iter()
+                        .for_each(|ns| classes.record(ns as u64));
                 }
             }
         }
     }
 
-    pub fn outcome(mut self, wall: f64, lanes: usize) -> Outcome {
+    pub(crate) fn outcome(mut self, wall: f64, lanes: usize) -> SimOutcome {
         let ios = match &self.classes {
             Some(classes) => classes.count(),
             None => self.latencies.len() as u64,
         };
         if ios == 0 || wall <= 0.0 {
-            return Outcome::default();
+            return SimOutcome::default();
         }
         let n = ios as f64;
         let iops = n / wall * 1e9;
         let busy = (self.cpu + self.other_cpu) / wall;
-        Outcome {
+        SimOutcome {
             ios,
-            gives: Simulated {
+            gives: SimulatedFigures {
                 rates: Rates {
                     iops,
                     cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
@@ -96,7 +98,7 @@ mod tests {
     #[test]
     fn more_latencies_than_are_kept() {
         let n = 6_000_000_u64;
-        let mut tally = Tally::default();
+        let mut tally = SimTally::default();
         for io in 0..n {
             tally.latency((1 + io * 104_729 % n) as f32);
         }

@@ -1,10 +1,10 @@
 //! The Pareto front: configurations that no other beats in both IOPS and CPU.
 
-use crate::outcome::Outcome;
+use crate::outcome::SimOutcome;
 
 /// [`pareto_front`] of the outcomes.
 #[must_use]
-pub fn pareto_front_of(outcomes: &[Outcome]) -> Vec<usize> {
+pub fn pareto_front_of(outcomes: &[SimOutcome]) -> Vec<usize> {
     let rates = outcomes.iter().map(|outcome| &outcome.gives.rates);
     let points: Vec<(f64, f64)> = rates.map(|rates| (rates.iops, rates.cpu_pct)).collect();
     pareto_front(&points)

@@ -1,6 +1,6 @@
 //! Recordings, which the simulator replays: one lane's submissions, latencies and think times.
 
-use crate::column::Column;
+use crate::column::IoColumn;
 use crate::recordings::Recordings;
 use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut, Nanos};
 use q2c_policy::Io;
@@ -10,15 +10,15 @@ use thiserror::Error;
 
 /// One lane of depth 1: 16 bytes per I/O. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recording {
+pub struct LaneRecording {
     /// Direction and length of each I/O.
-    pub ios: Column<Packed>,
+    pub ios: IoColumn<PackedIo>,
     /// Wall time of each submission.
-    pub submit: Column<f32>,
+    pub submit: IoColumn<f32>,
     /// From each submission's return to its reaping: the device's latency as a rule sees it.
-    pub wait: Column<f32>,
+    pub wait: IoColumn<f32>,
     /// From each reaping to the next submission: think time.
-    pub gap: Column<f32>,
+    pub gap: IoColumn<f32>,
     /// Time before the lane's first submission, in each repetition of the recording.
     pub first_at: f64,
     /// The most CPU time that the thread takes in each think time; `None` where it runs through all
@@ -27,13 +27,13 @@ pub struct Recording {
 }
 
 /// Direction (top bit, set for a write) and length in bytes, below 2 GiB as the kernel's.
-pub type Packed = u32;
+pub type PackedIo = u32;
 
-const WRITE: Packed = 1 << 31;
+const WRITE: PackedIo = 1 << 31;
 
 /// Packs an I/O into one word. A length from 2 GiB on becomes the greatest that fits.
 #[must_use]
-pub fn pack(io: Io) -> Packed {
+pub(crate) fn pack(io: Io) -> PackedIo {
     let write = if io.direction == Direction::Write {
         WRITE
     } else {
@@ -44,7 +44,7 @@ pub fn pack(io: Io) -> Packed {
 
 /// The I/O that [`pack`] put into a word.
 #[must_use]
-pub fn unpack(word: Packed) -> Io {
+pub fn unpack(word: PackedIo) -> Io {
     let direction = if word & WRITE == 0 {
         Direction::Read
     } else {
@@ -59,7 +59,7 @@ pub fn unpack(word: Packed) -> Io {
 /// Slices, so that the place of kept values is looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordingColumns<'a> {
-    pub ios: &'a [Packed],
+    pub ios: &'a [PackedIo],
     pub submit: &'a [f32],
     pub wait: &'a [f32],
     pub gap: &'a [f32],
@@ -68,11 +68,11 @@ pub(crate) struct RecordingColumns<'a> {
 }
 
 impl RecordingColumns<'_> {
-    pub fn thought(&self, i: usize) -> i64 {
+    pub(crate) fn thought(&self, i: usize) -> i64 {
         (self.gap[i] as i64).min(self.most_thought())
     }
 
-    pub fn most_thought(&self) -> i64 {
+    pub(crate) fn most_thought(&self) -> i64 {
         let most = self.gap_cpu.map(|most| i64::try_from(most.0));
         most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
     }
@@ -165,7 +165,7 @@ impl fmt::Display for Counted {
     }
 }
 
-impl Recording {
+impl LaneRecording {
     /// Adds one I/O with its times, ns.
     pub fn push(&mut self, io: Io, submit: f32, wait: f32, gap: f32) {
         self.ios.push(pack(io));
@@ -176,9 +176,9 @@ impl Recording {
 
     /// A copy of the first `most` I/Os.
     #[must_use]
-    pub fn first(&self, most: usize) -> Recording {
+    pub(crate) fn first(&self, most: usize) -> LaneRecording {
         let most = most.min(self.len());
-        Recording {
+        LaneRecording {
             ios: self.ios[..most].to_vec().into(),
             submit: self.submit[..most].to_vec().into(),
             wait: self.wait[..most].to_vec().into(),
@@ -201,7 +201,7 @@ impl Recording {
     }
 
     /// Appends another recording, of the same lane.
-    pub fn extend(&mut self, other: &Recording) {
+    pub fn extend(&mut self, other: &LaneRecording) {
         self.ios.extend(&other.ios);
         self.submit.extend(&other.submit);
         self.wait.extend(&other.wait);
@@ -219,8 +219,8 @@ impl Recording {
         }
     }
 
-    pub(crate) fn take(&mut self, keep: usize) -> Recording {
-        Recording {
+    pub(crate) fn take(&mut self, keep: usize) -> LaneRecording {
+        LaneRecording {
             ios: self.ios.take(keep).into(),
             submit: self.submit.take(keep).into(),
             wait: self.wait.take(keep).into(),
@@ -234,7 +234,7 @@ impl Recording {
     ///
     /// # Errors
     /// Those of [`Recordings::close`].
-    pub fn from_records(records: &[IoRecord]) -> Result<Vec<Recording>, RecordingError> {
+    pub fn from_records(records: &[IoRecord]) -> Result<Vec<LaneRecording>, RecordingError> {
         let mut lanes = Recordings::default();
         lanes.take(records);
         Ok(lanes.finish()?.0)
@@ -261,7 +261,7 @@ mod tests {
             record(1, 5, 6, 20),
             record(0, 13, 15, 30),
         ];
-        let lanes = Recording::from_records(&records).unwrap();
+        let lanes = LaneRecording::from_records(&records).unwrap();
         assert_eq!(*lanes[0].submit, [2.0, 2.0]);
         assert_eq!(*lanes[0].wait, [8.0, 15.0]);
         assert_eq!(*lanes[0].gap, [3.0, 0.0]);
@@ -276,19 +276,19 @@ mod tests {
             record(0, 5, 6, 20),
             record(u32::MAX, 13, 15, 30),
         ];
-        let lanes = Recording::from_records(&records).unwrap();
+        let lanes = LaneRecording::from_records(&records).unwrap();
         let waits: Vec<&[f32]> = lanes.iter().map(|lane| &lane.wait[..]).collect();
         assert_eq!(waits, [&[14.0][..], &[8.0, 15.0]]);
     }
 
     #[test]
     fn what_is_given_away_in_parts_is_the_whole() {
-        let of = |n: u64| record((n % 3) as u32, 100 * n, 100 * n + 7, 100 * n + 20 + n);
-        let records: Vec<IoRecord> = (0..50).map(of).collect();
-        let whole = Recording::from_records(&records).unwrap();
+        let nth_record = |n: u64| record((n % 3) as u32, 100 * n, 100 * n + 7, 100 * n + 20 + n);
+        let records: Vec<IoRecord> = (0..50).map(nth_record).collect();
+        let whole = LaneRecording::from_records(&records).unwrap();
         let mut lanes = Recordings::default();
-        let mut given = vec![Recording::default(); 3];
-        let mut to = |lane: usize, some: &Recording| {
+        let mut given = vec![LaneRecording::default(); 3];
+        let mut to = |lane: usize, some: &LaneRecording| {
             given[lane].extend(some);
             Ok::<(), ()>(())
         };
@@ -313,7 +313,7 @@ mod tests {
     fn a_trace_that_slept_is_refused() {
         let mut slept = record(0, 0, 1, 2);
         slept.slept_ns = Some(Nanos(1));
-        let taken = |records: &[IoRecord]| Recording::from_records(records);
+        let taken = |records: &[IoRecord]| LaneRecording::from_records(records);
         assert_eq!(taken(&[slept]), Err(RecordingError::Slept(1)));
         assert_eq!(taken(&[]), Err(RecordingError::NoCompletions(0)));
     }
@@ -326,7 +326,7 @@ mod tests {
             record(3, 9, 10, 20),
         ];
         assert_eq!(
-            Recording::from_records(&records),
+            LaneRecording::from_records(&records),
             Err(RecordingError::Overlap(3))
         );
     }

@@ -6,8 +6,8 @@ mod tally;
 
 pub use closing::Closed;
 
-use crate::dealing::{Dealing, Dealt, Open, Request};
-use crate::recording::Recording;
+use crate::dealing::{Dealing, Dealt, DealtRequest, OpenRequests};
+use crate::recording::LaneRecording;
 use lane::{HeldLane, LaneGroup};
 use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
 use q2c_policy::Io;
@@ -42,7 +42,7 @@ pub struct Recordings {
     completed: u64,
     user: UserLanes,
     dealing: Dealing,
-    open: Open,
+    open: OpenRequests,
     tallies: [GroupTally; 3],
     left_out: [BTreeMap<LeftOut, u64>; 2],
     other_times: BTreeSet<DeviceTime>,
@@ -74,7 +74,7 @@ impl Recordings {
             completed: 0,
             user: UserLanes::default(),
             dealing: Dealing::new(taking.lanes.unwrap_or_default()),
-            open: Open::default(),
+            open: OpenRequests::default(),
             tallies: Default::default(),
             left_out: Default::default(),
             other_times: BTreeSet::new(),
@@ -154,7 +154,8 @@ impl Recordings {
             self.open.merge(carrier, record.bytes.0);
             return Err(LeftOut::Merged);
         }
-        self.open.push(Request::of(record, self.taking.latency)?);
+        self.open
+            .push(DealtRequest::from_record(record, self.taking.latency)?);
         self.deal(false);
         Ok(())
     }
@@ -193,7 +194,7 @@ impl Recordings {
     pub fn give<E>(
         &mut self,
         all: bool,
-        to: &mut dyn FnMut(usize, &Recording) -> Result<(), E>,
+        to: &mut dyn FnMut(usize, &LaneRecording) -> Result<(), E>,
     ) -> Result<(), E> {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             let some = lane.recording.take(usize::from(!all));

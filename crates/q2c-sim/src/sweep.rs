@@ -1,9 +1,9 @@
 //! Sweeps: many configurations over the same recording, on all cores.
 
-use crate::batch::{Batch, LONGEST, Machine};
+use crate::batch::{AloneSimulator, Batch, LONGEST};
 use crate::closed::{Arrival, Drive, simulate_with, takes_no_time};
-use crate::outcome::Outcome;
-use crate::recording::Recording;
+use crate::outcome::SimOutcome;
+use crate::recording::LaneRecording;
 use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
@@ -41,7 +41,7 @@ impl Grid {
 /// One recording, the machine's costs, and how to replay it.
 pub struct Configuration<'a> {
     /// The recorded lanes, each of depth 1.
-    pub lanes: &'a [Recording],
+    pub lanes: &'a [LaneRecording],
     /// The costs of the machine.
     pub cost: &'a CostModel,
     /// How long to simulate, and the seed.
@@ -54,9 +54,9 @@ pub struct Configuration<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Of classic polling.
-    pub poll: Outcome,
+    pub poll: SimOutcome,
     /// Of the oracle, which knows every latency.
-    pub oracle: Outcome,
+    pub oracle: SimOutcome,
 }
 
 impl Configuration<'_> {
@@ -73,7 +73,7 @@ impl Configuration<'_> {
 
     /// Simulates interrupts; `None` where the costs do not have theirs.
     #[must_use]
-    pub fn interrupts(&self) -> Option<Outcome> {
+    pub fn interrupts(&self) -> Option<SimOutcome> {
         let known = self.cost.interrupt_cpu_ns > 0.0;
         known.then(|| self.simulate(Waiting::interrupt(self.lanes.len())))
     }
@@ -81,7 +81,7 @@ impl Configuration<'_> {
     /// Simulates one way of waiting by the reference simulator, with the panics of
     /// [`simulate_with`].
     #[must_use]
-    pub fn simulate(&self, waiting: Waiting) -> Outcome {
+    pub fn simulate(&self, waiting: Waiting) -> SimOutcome {
         simulate_with(self.arrival, self.lanes, self.cost, waiting, self.drive)
     }
 }
@@ -91,21 +91,21 @@ impl Configuration<'_> {
 /// sixteen I/Os at a time; times are whole nanoseconds, percentiles the middles of classes 1.6 %
 /// wide. The reference simulator takes the rest.
 #[must_use]
-pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
+pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<SimOutcome> {
     let holds = in_step(policies, on);
-    let of = |in_step: bool| -> Vec<&PolicySpec> {
+    let policies_where = |in_step: bool| -> Vec<&PolicySpec> {
         let some = policies
             .iter()
             .zip(&holds)
             .filter(|(_, holds)| **holds == in_step);
         some.map(|(policy, _)| policy).collect()
     };
-    let (some, others) = (of(true), of(false));
+    let (some, others) = (policies_where(true), policies_where(false));
     let (some, others) = rayon::join(|| together(&some, on), || apart(&others, on));
     let (mut some, mut others) = (some.into_iter(), others.into_iter());
     let next = |in_step| if in_step { some.next() } else { others.next() };
     let known: Vec<_> = holds.into_iter().map(next).collect();
-    let one = |(policy, known): (&PolicySpec, Option<Option<Outcome>>)| {
+    let one = |(policy, known): (&PolicySpec, Option<Option<SimOutcome>>)| {
         let known = known.flatten();
         known.unwrap_or_else(|| alone(policy, on))
     };
@@ -132,7 +132,7 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
 }
 
 /// Sleeps computed from the latencies may come near the longest that a [`Batch`] holds.
-fn may_sleep_long(lane: &Recording) -> bool {
+fn may_sleep_long(lane: &LaneRecording) -> bool {
     let far = (LONGEST / 2) as f32;
     lane.wait.iter().any(|&wait| wait > far)
 }
@@ -143,14 +143,14 @@ fn is_plain_loop(on: &Configuration<'_>) -> bool {
 }
 
 /// `None` for all of them when the recording has times that are too long for a batch.
-fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
+fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<SimOutcome>> {
     match batch(policies, on) {
         Some(known) => known.into_iter().map(Some).collect(),
         None => vec![None; policies.len()],
     }
 }
 
-fn batch(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Outcome>> {
+fn batch(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<SimOutcome>> {
     let [lane] = on.lanes else {
         return None;
     };
@@ -166,11 +166,11 @@ fn batch(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Outcome
     Some(batch.finish())
 }
 
-fn machine<'a>(on: &Configuration<'a>) -> Option<Machine<'a>> {
-    is_plain_loop(on).then(|| Machine::new(on.lanes, on.cost, on.drive))?
+fn machine<'a>(on: &Configuration<'a>) -> Option<AloneSimulator<'a>> {
+    is_plain_loop(on).then(|| AloneSimulator::new(on.lanes, on.cost, on.drive))?
 }
 
-fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome>> {
+fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<SimOutcome>> {
     let machine = if policies.is_empty() {
         None
     } else {
@@ -180,6 +180,6 @@ fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Vec<Option<Outcome
     machine.map_or_else(none, |machine| machine.simulate(policies))
 }
 
-fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
+fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> SimOutcome {
     on.simulate(Waiting::rules(policy.build(on.lanes.len())))
 }

@@ -1,7 +1,7 @@
 //! One configuration I/O by I/O: the sleep that the rule asked, and how the I/O ended.
 
 use crate::closed::{Arrival, Drive, simulate_with};
-use crate::recording::Recording;
+use crate::recording::LaneRecording;
 use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// One I/O of a time line. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct TimelineIo {
     /// When the submission returned, from the start.
     pub at: f64,
     /// The device's latency.
@@ -26,12 +26,12 @@ pub struct Moment {
 #[must_use]
 pub fn timeline(
     arrival: Arrival,
-    lane: &Recording,
+    lane: &LaneRecording,
     cost: &CostModel,
     rule: Box<dyn Lane>,
     seed: u64,
     most: usize,
-) -> Vec<Moment> {
+) -> Vec<TimelineIo> {
     let part = lane.first(most);
     let log = Arc::new(Mutex::new(Vec::with_capacity(part.len())));
     let logged = LoggedLane {
@@ -42,7 +42,7 @@ pub fn timeline(
     let latencies = part.wait.clone();
     let _ = simulate_with(arrival, &[part], cost, rules, Drive::once(seed));
     let moments = std::mem::take(&mut *log.lock().expect("the simulation is over"));
-    let with_latency = |(moment, &latency): (Moment, &f32)| Moment {
+    let with_latency = |(moment, &latency): (TimelineIo, &f32)| TimelineIo {
         latency: latency.into(),
         ..moment
     };
@@ -55,7 +55,7 @@ pub fn timeline(
 
 struct LoggedLane {
     rule: Box<dyn Lane>,
-    log: Arc<Mutex<Vec<Moment>>>,
+    log: Arc<Mutex<Vec<TimelineIo>>>,
 }
 
 impl Lane for LoggedLane {
@@ -65,10 +65,10 @@ impl Lane for LoggedLane {
             Decision::Sleep(asked) => asked.0 as f64,
             _ => 0.0,
         };
-        let moment = Moment {
+        let moment = TimelineIo {
             at: now.0 as f64,
             asked,
-            ..Moment::default()
+            ..TimelineIo::default()
         };
         self.log.lock().expect("one thread").push(moment);
         (decision, token)
@@ -91,7 +91,7 @@ mod tests {
     /// second I/O is missed and observed after 17 us.
     #[test]
     fn by_hand() {
-        let mut lane = Recording::default();
+        let mut lane = LaneRecording::default();
         for wait in [30e3, 10e3, 30e3, 30e3] {
             lane.push(
                 Io {

@@ -10,7 +10,7 @@ pub(crate) struct Turns<T> {
 
 impl<T: Copy + PartialOrd> Turns<T> {
     /// So many lanes without an event: their time is `never`, after all others.
-    pub fn new(lanes: usize, never: T) -> Self {
+    pub(crate) fn new(lanes: usize, never: T) -> Self {
         let leaves = lanes.next_power_of_two();
         Turns {
             nodes: vec![(never, 0); 2 * leaves],
@@ -18,7 +18,7 @@ impl<T: Copy + PartialOrd> Turns<T> {
         }
     }
 
-    pub fn fill(&mut self, events: impl Iterator<Item = T>) {
+    pub(crate) fn fill(&mut self, events: impl Iterator<Item = T>) {
         for (lane, event) in events.enumerate() {
             self.nodes[self.leaves + lane] = (event, lane as u32);
         }
@@ -27,15 +27,15 @@ impl<T: Copy + PartialOrd> Turns<T> {
         }
     }
 
-    pub fn next(&self) -> usize {
+    pub(crate) fn next(&self) -> usize {
         self.nodes[1].1 as usize
     }
 
-    pub fn at(&self) -> T {
+    pub(crate) fn next_time(&self) -> T {
         self.nodes[1].0
     }
 
-    pub fn set(&mut self, lane: usize, event: T) {
+    pub(crate) fn set(&mut self, lane: usize, event: T) {
         let mut node = self.leaves + lane;
         self.nodes[node] = (event, lane as u32);
         while node > 1 {
@@ -53,7 +53,7 @@ impl<T: Copy + PartialOrd> Turns<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_stats::Rng;
+    use q2c_model::stats::Rng;
 
     #[test]
     fn the_earliest_is_next() {

@@ -13,20 +13,20 @@ pub enum Waiting {
 impl Waiting {
     /// A method on so many lanes, each on a CPU of its own.
     #[must_use]
-    pub fn of(method: &LaneMethod, lanes: usize) -> Self {
+    pub fn from_method(method: &LaneMethod, lanes: usize) -> Self {
         Waiting::Lanes(method.build(lanes))
     }
 
     /// Classic polling on so many lanes.
     #[must_use]
     pub fn poll(lanes: usize) -> Self {
-        Waiting::of(&LaneMethod::Poll, lanes)
+        Waiting::from_method(&LaneMethod::Poll, lanes)
     }
 
     /// Interrupts on so many lanes.
     #[must_use]
     pub fn interrupt(lanes: usize) -> Self {
-        Waiting::of(&LaneMethod::Interrupt, lanes)
+        Waiting::from_method(&LaneMethod::Interrupt, lanes)
     }
 
     /// Sleep rules, one handle per lane.

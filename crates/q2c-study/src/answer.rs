@@ -1,13 +1,13 @@
 //! The answers of a sweep: the best policy of each trace and over all traces.
 
 use super::notes::notes;
-use super::source::Trace;
+use super::source::SimTrace;
 use super::sweep::{Study, nothing_counted};
-use q2c_model::{CostModel, Fault, Simulated};
+use q2c_model::{CostModel, Fault, SimulatedFigures};
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
-use q2c_sim::{Bounds, Choice, Objective, Outcome};
+use q2c_sim::{Bounds, Choice, Objective, SimOutcome};
 use q2c_sim::{choose, most, nearest, pareto_front_of, score, sweep};
 
 pub(super) struct Answered {
@@ -16,30 +16,29 @@ pub(super) struct Answered {
     pub shares: Vec<Vec<Option<f64>>>,
     pub best: Option<Best>,
     pub best_worst_case: Option<Best>,
-    pub oracle: Simulated,
+    pub oracle: SimulatedFigures,
 }
 
-pub(super) fn all(
+pub(super) fn answer_sweep(
     study: &Study<'_>,
-    outcomes: &[Vec<Outcome>],
+    outcomes: &[Vec<SimOutcome>],
     bounds: &[Bounds],
 ) -> Result<Answered, Fault> {
     let mut answers = Vec::new();
     let mut choices = Vec::new();
-    let each = outcomes.iter().zip(bounds);
-    for (input, (cells, bounds)) in each.enumerate() {
-        let (answer, choice) = one(study, input, cells, bounds)?;
+    for (input, (cells, bounds)) in outcomes.iter().zip(bounds).enumerate() {
+        let (answer, choice) = answer_trace(study, input, cells, bounds)?;
         answers.push(answer);
         choices.push(choice);
     }
     let scores = scores(study, outcomes, &choices);
     let (best, best_worst_case) = match choices.as_slice() {
-        [only] => (only.best.map(|c| named(study, c, 1.0)), None),
+        [only] => (only.best.map(|c| best_policy(study, c, 1.0)), None),
         _ => over_all(study, &scores),
     };
-    let oracles: Vec<Simulated> = answers.iter().map(|answer| answer.oracle).collect();
+    let oracles: Vec<SimulatedFigures> = answers.iter().map(|answer| answer.oracle).collect();
     Ok(Answered {
-        oracle: Simulated::mean(&oracles),
+        oracle: SimulatedFigures::mean(&oracles),
         answers,
         shares: scores.into_iter().map(shares).collect(),
         best,
@@ -47,7 +46,7 @@ pub(super) fn all(
     })
 }
 
-fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
+fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> Best {
     let count = study.policies.len();
     Best {
         policy: study.policies[configuration].to_string(),
@@ -60,12 +59,12 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
 
 fn scores(
     study: &Study<'_>,
-    outcomes: &[Vec<Outcome>],
+    outcomes: &[Vec<SimOutcome>],
     choices: &[Choice],
 ) -> Vec<Vec<Option<f64>>> {
     let eligible = eligible(study);
-    let of_trace = |(cells, choice): (&Vec<Outcome>, &Choice)| {
-        let score_of = |(cell, &eligible): (&Outcome, &bool)| {
+    let of_trace = |(cells, choice): (&Vec<SimOutcome>, &Choice)| {
+        let score_of = |(cell, &eligible): (&SimOutcome, &bool)| {
             let keeps = eligible && study.limits.kept_by(cell, choice.floor_iops);
             keeps.then(|| score(cell, study.objective))
         };
@@ -83,17 +82,17 @@ fn shares(scores: Vec<Option<f64>>) -> Vec<Option<f64>> {
 }
 
 fn over_all(study: &Study<'_>, scores: &[Vec<Option<f64>>]) -> (Option<Best>, Option<Best>) {
-    let Some(found) = robust(scores) else {
+    let Some(winners) = robust(scores) else {
         return (None, None);
     };
-    let best = |(configuration, share)| Some(named(study, configuration, share));
-    (best(found.on_average), best(found.worst_case))
+    let best = |(configuration, share)| Some(best_policy(study, configuration, share));
+    (best(winners.on_average), best(winners.worst_case))
 }
 
-fn one(
+fn answer_trace(
     study: &Study<'_>,
     input: usize,
-    cells: &[Outcome],
+    cells: &[SimOutcome],
     bounds: &Bounds,
 ) -> Result<(SweepAnswer, Choice), Fault> {
     let trace = &study.traces[input];
@@ -102,7 +101,7 @@ fn one(
         return Err(nothing_counted(&trace.input.path));
     }
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let linux = sweep(&[linux], &study.on(trace))[0];
+    let linux = sweep(&[linux], &study.configuration_on(trace))[0];
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();
@@ -117,7 +116,10 @@ fn one(
         poll: poll.gives,
         linux: linux.gives,
         oracle: oracle.gives,
-        interrupt: study.on(trace).interrupts().map(|all| all.gives),
+        interrupt: study
+            .configuration_on(trace)
+            .interrupts()
+            .map(|outcome| outcome.gives),
         best: best.map(|b| base + b),
         most_kiops_per_core: of_all(Objective::KiopsPerCore),
         most_iops: of_all(Objective::Iops),
@@ -141,8 +143,8 @@ fn one(
 }
 
 /// `None` where the oracle saves nothing.
-fn over_oracle(rule: &Outcome, bounds: &Bounds) -> Option<f64> {
-    let saved = |method: &Outcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
+fn over_oracle(rule: &SimOutcome, bounds: &Bounds) -> Option<f64> {
+    let saved = |method: &SimOutcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
     let most = saved(&bounds.oracle);
     (most > 0.0).then(|| saved(rule) / most)
 }
@@ -164,34 +166,36 @@ pub(super) fn may_be_chosen(policies: &[PolicySpec], cost: &CostModel) -> Vec<bo
 
 fn neighbours(
     study: &Study<'_>,
-    cells: &[Outcome],
+    cells: &[SimOutcome],
     best: usize,
     choice: &Choice,
 ) -> Vec<Neighbour> {
     let score = |i: usize| score(&cells[i], study.objective);
-    let found = sensitivity(study.policies, best, score);
-    let told = |n: q2c_sim::answers::Neighbour| Neighbour {
+    let neighbour = |n: q2c_sim::answers::GridNeighbour| Neighbour {
         param: n.param.to_owned(),
         policy: study.policies[n.cell].to_string(),
         share: n.share,
         keeps_limits: study.limits.kept_by(&cells[n.cell], choice.floor_iops),
     };
-    found.into_iter().map(told).collect()
+    sensitivity(study.policies, best, score)
+        .into_iter()
+        .map(neighbour)
+        .collect()
 }
 
 pub(super) fn param(policy: &PolicySpec, name: &str) -> Option<f64> {
     let mut params = policy.params().into_iter();
-    params.find(|(own, _)| *own == name).map(|(_, value)| value)
+    params.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A remark when a rule that sleeps a share (`ratio`) may not recover once every I/O of a window
 /// has overslept, judged at the 10th percentile of the latencies; empty otherwise.
-pub(super) fn recovers(study: &Study<'_>, trace: &Trace, policy: &PolicySpec) -> String {
+pub(super) fn recovers(study: &Study<'_>, trace: &SimTrace, policy: &PolicySpec) -> String {
     let Some(ratio) = param(policy, "ratio") else {
         return String::new();
     };
     let latency = trace.input.latency_ns[1];
-    let delay = study.cost.wake_clear.base_ns.at(latency * ratio);
+    let delay = study.cost.wake_clear.base_ns.delay_at(latency * ratio);
     let bound = "the wake-up delay / (1 - ratio) is";
     match stability(ratio, delay, latency) {
         Stability::Safe => String::new(),

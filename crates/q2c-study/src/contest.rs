@@ -1,10 +1,10 @@
 //! Contests of groups of rules: what each group's best loses on all patterns and on drawn sources.
 
-use crate::leave_out::{By, Losses};
+use crate::leave_out::{LossAggregate, PatternLosses};
 use crate::poll_study::{Ranked, drawn};
 use crate::sweep::{SimulatedCells, Study};
 use q2c_model::Fault;
-use q2c_stats::{Rng, mean};
+use q2c_model::stats::{Rng, mean};
 use std::sync::atomic::AtomicBool;
 
 /// Groups of policies that compete with each other.
@@ -51,11 +51,11 @@ impl Study<'_> {
         sets: u32,
         cells: &SimulatedCells,
     ) -> Result<Vec<Vec<GroupLoss>>, Fault> {
-        let part = |policy: usize| contest.groups.iter().any(|of| of.contains(&policy));
+        let part = |policy: usize| contest.groups.iter().any(|group| group.contains(&policy));
         let eligible: Vec<bool> = (0..self.policies.len()).map(part).collect();
-        let ranked = Ranked::of(self, &eligible, cells)?;
+        let ranked = Ranked::from_losses(self, &eligible, cells)?;
         let rank = |policy: &usize| ranked.policies.binary_search(policy).ok();
-        let group = |of: &Vec<usize>| of.iter().filter_map(rank).collect();
+        let group = |policies: &Vec<usize>| policies.iter().filter_map(rank).collect();
         let groups: Vec<Vec<usize>> = contest.groups.iter().map(group).collect();
         let sources = ranked.by_source();
         let mut rng = Rng::new(self.timing.seed);
@@ -71,10 +71,10 @@ impl Study<'_> {
     }
 }
 
-fn in_set(losses: &Losses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
-    let all: Vec<usize> = (0..losses.patterns()).collect();
-    let of = |group: &Vec<usize>| {
-        let best = losses.best(group, &all, By::Mean)?;
+fn in_set(losses: &PatternLosses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
+    let patterns: Vec<usize> = (0..losses.patterns()).collect();
+    let group_loss = |group: &Vec<usize>| {
+        let best = losses.best(group, &patterns, LossAggregate::Mean)?;
         let several = losses.sources() > 1;
         let chosen = several.then(|| losses.without_source(group)).flatten();
         let left_out = chosen.map(|chosen| {
@@ -89,7 +89,7 @@ fn in_set(losses: &Losses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
             left_out,
         })
     };
-    groups.iter().filter_map(of).collect()
+    groups.iter().filter_map(group_loss).collect()
 }
 
 #[cfg(test)]
@@ -103,9 +103,9 @@ mod tests {
     /// | a | 0.2 | 0.3 | 0.1 |
     /// | b | 0.0 | 0.0 | 0.9 |
     /// | c | 0.3 | 0.4 | 0.0 |
-    fn by_hand() -> Losses {
+    fn by_hand() -> PatternLosses {
         let rows = [[0.2, 0.3, 0.1], [0.0, 0.0, 0.9], [0.3, 0.4, 0.0]];
-        Losses::new(rows.map(Vec::from).to_vec(), vec![0, 1, 2])
+        PatternLosses::new(rows.map(Vec::from).to_vec(), vec![0, 1, 2])
     }
 
     fn close(got: f64, wanted: f64) {
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn the_best_of_each_group_is_scored_where_it_was_chosen_and_elsewhere() {
         let groups = [vec![0], vec![1, 2]];
-        let found = in_set(&by_hand(), &groups);
+        let losses = in_set(&by_hand(), &groups);
         // Of b (0.9) and c (0.7) the second is best. A group of one has nothing to choose.
-        close(found[0].on_average, 0.2);
-        close(found[0].left_out.unwrap(), 0.2);
-        close(found[1].on_average, 0.7 / 3.0);
+        close(losses[0].on_average, 0.2);
+        close(losses[0].left_out.unwrap(), 0.2);
+        close(losses[1].on_average, 0.7 / 3.0);
         // Without X: b 0.9, c 0.4; without Y: b 0.9, c 0.3; without Z: b 0.0, c 0.7.
-        close(found[1].left_out.unwrap(), (0.3 + 0.4 + 0.9) / 3.0);
+        close(losses[1].left_out.unwrap(), (0.3 + 0.4 + 0.9) / 3.0);
     }
 
     /// X twice and Z: b 0.0, 0.0, 0.9 and c 0.3, 0.3, 0.0. Both times X is left out together.
     #[test]
     fn a_source_that_was_drawn_twice_counts_twice_and_is_left_out_as_a_whole() {
-        let found = in_set(&by_hand().only(&[0, 2, 0]), &[vec![1, 2]]);
-        close(found[0].on_average, 0.6 / 3.0);
-        close(found[0].left_out.unwrap(), (0.3 + 0.9 + 0.3) / 3.0);
+        let losses = in_set(&by_hand().only(&[0, 2, 0]), &[vec![1, 2]]);
+        close(losses[0].on_average, 0.6 / 3.0);
+        close(losses[0].left_out.unwrap(), (0.3 + 0.9 + 0.3) / 3.0);
         let one = in_set(&by_hand().only(&[1, 1]), &[vec![1]]);
         assert_eq!((one[0].on_average, one[0].left_out), (0.0, None));
     }

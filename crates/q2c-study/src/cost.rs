@@ -50,7 +50,7 @@ impl Costs {
     pub const FILES: &str =
         "name the calibration.json of a run, or what q2c calibrate --json prints";
     /// The wake-up delay of simulations where nothing else is asked for.
-    pub const WAKE_DELAY: Nanos = Nanos(2_000);
+    pub(crate) const WAKE_DELAY: Nanos = Nanos(2_000);
 
     /// The costs file of the `q2c tune` run in whose folder all recordings lie: those that its
     /// trials corrected, else those it measured first.
@@ -73,11 +73,11 @@ impl Costs {
             Costs::Published => published(),
             Costs::Delay(delay) => delayed(*delay),
             Costs::Calibrated { path, text } => {
-                let found = calibration(text, bs, sizes)?;
-                let found = found.map_err(|reason| unusable(path, reason))?;
-                let (cpu, bs) = (&found.cpu, found.bs);
-                let words = format!("calibration for {bs} on {cpu} in {}", path.display());
-                (found.cost, words)
+                let chosen =
+                    calibration(text, bs, sizes)?.map_err(|reason| unusable(path, reason))?;
+                let (cpu, bs) = (&chosen.cpu, chosen.bs);
+                let in_words = format!("calibration for {bs} on {cpu} in {}", path.display());
+                (chosen.cost, in_words)
             }
         };
         Ok(ChosenCosts {
@@ -143,14 +143,14 @@ impl Costs {
 }
 
 fn delayed(delay: Nanos) -> (CostModel, String) {
-    let words = format!("every sleep ends {delay} late, nothing else costs");
-    (CostModel::delayed(delay), words)
+    let in_words = format!("every sleep ends {delay} late, nothing else costs");
+    (CostModel::delayed(delay), in_words)
 }
 
 /// `unusable` is why the costs of the recording's run are not used.
 fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
-    let of_run = unusable.map_or_else(String::new, |why| {
-        format!("; those of the recording's run do not serve: {why}")
+    let of_run = unusable.map_or_else(String::new, |reason| {
+        format!("; those of the recording's run do not serve: {reason}")
     });
     Warning {
         id: "costs-assumed".to_owned(),
@@ -163,13 +163,13 @@ fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
 }
 
 fn doubt(disturbed: &[Warning]) -> Option<Warning> {
-    let found: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
-    (!found.is_empty()).then(|| {
+    let findings: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
+    (!findings.is_empty()).then(|| {
         Warning::new(
             "costs-disturbed",
             format!(
                 "the costs are of a run that was disturbed: {}",
-                found.join("; ")
+                findings.join("; ")
             ),
             "with the costs of this machine at rest another rule may win, or polling",
             "run q2c tune again on a quiet machine, and take its recording",
@@ -182,8 +182,8 @@ fn calibration(
     bs: Option<Bytes>,
     sizes: &[Bytes],
 ) -> Result<Result<Calibration, String>, Fault> {
-    let all: Vec<Calibration> = match serde_json::from_str(text) {
-        Ok(all) => all,
+    let calibrations: Vec<Calibration> = match serde_json::from_str(text) {
+        Ok(calibrations) => calibrations,
         Err(e) => {
             return Ok(Err(format!(
                 "expected a list of calibrations, found {e}; {}",
@@ -195,22 +195,22 @@ fn calibration(
         (Some(bs), _) => bs,
         (None, [bs]) => *bs,
         _ => {
-            let found = list(sizes.iter().copied());
+            let trace_sizes = list(sizes.iter().copied());
             let text = format!(
-                "choose a calibration: expected one block size in the trace, found {found}; name one with --bs"
+                "choose a calibration: expected one block size in the trace, found {trace_sizes}; name one with --bs"
             );
             return Err(Fault::new(Exit::Usage, text));
         }
     };
-    let Some(found) = all.iter().find(|calibration| calibration.bs == bs) else {
-        let have = list(all.iter().map(|calibration| calibration.bs));
+    let Some(chosen) = calibrations.iter().find(|calibration| calibration.bs == bs) else {
+        let have = list(calibrations.iter().map(|calibration| calibration.bs));
         return Ok(Err(format!(
             "expected a calibration for {bs}, found {have}; name another with --bs"
         )));
     };
-    let usable = found.cost.check();
-    let usable = usable.map_err(|why| format!("take the costs for {bs}: {why}"));
-    Ok(usable.map(|()| found.clone()))
+    let usable = chosen.cost.check();
+    let usable = usable.map_err(|reason| format!("take the costs for {bs}: {reason}"));
+    Ok(usable.map(|()| chosen.clone()))
 }
 
 fn list(sizes: impl Iterator<Item = Bytes>) -> String {
@@ -223,11 +223,11 @@ fn list(sizes: impl Iterator<Item = Bytes>) -> String {
 fn published() -> (CostModel, String) {
     let cost = CostModel::published();
     let us = |ns: f64| ns / 1e3;
-    let words = format!(
+    let in_words = format!(
         "published machine: wake-ups {} us late, {:.2} us of CPU per sleep, {:.2} us per I/O by interrupt",
-        us(cost.wake_clear.base_ns.at(0.0)),
-        us(cost.sleep_cpu_clear_ns.at(0.0)),
+        us(cost.wake_clear.base_ns.delay_at(0.0)),
+        us(cost.sleep_cpu_clear_ns.delay_at(0.0)),
         us(cost.interrupt_cpu_ns)
     );
-    (cost, words)
+    (cost, in_words)
 }

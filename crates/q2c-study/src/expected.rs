@@ -1,6 +1,6 @@
 //! How long a sweep will take, told by a sample of its policies.
 
-use super::source::{Trace, span_of};
+use super::source::{SimTrace, span_of};
 use super::sweep::Study;
 use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
@@ -17,8 +17,8 @@ impl Study<'_> {
     /// simulated time and the lanes.
     #[must_use]
     pub fn expected_s(&self, sample: &[PolicySpec], count: u64) -> Option<f64> {
-        let all = self.ios_of_a_policy() * count as f64;
-        if all < FEW_IOS || sample.is_empty() {
+        let total_ios = self.ios_of_a_policy() * count as f64;
+        if total_ios < FEW_IOS || sample.is_empty() {
             return None;
         }
         let begun = Instant::now();
@@ -27,22 +27,22 @@ impl Study<'_> {
             outcomes.iter().map(|outcome| outcome.ios).sum::<u64>()
         });
         let done: u64 = outcomes.sum();
-        (done > 0).then(|| begun.elapsed().as_secs_f64() / done as f64 * all)
+        (done > 0).then(|| begun.elapsed().as_secs_f64() / done as f64 * total_ios)
     }
 
     /// At the rate of the recording; a rule that wakes late gets fewer.
     fn ios_of_a_policy(&self) -> f64 {
-        let of = |trace: &Trace| {
+        let ios_on = |trace: &SimTrace| {
             let Drive {
                 warm_up, measure, ..
-            } = self.on(trace).drive;
+            } = self.configuration_on(trace).drive;
             rate(trace) * (warm_up.0 as f64 + measure.0 as f64)
         };
-        self.traces.iter().map(of).sum()
+        self.traces.iter().map(ios_on).sum()
     }
 
-    fn shortly_on<'t>(&'t self, trace: &'t Trace) -> Configuration<'t> {
-        let whole = self.on(trace);
+    fn shortly_on<'t>(&'t self, trace: &'t SimTrace) -> Configuration<'t> {
+        let whole = self.configuration_on(trace);
         let sample = Nanos((SAMPLE_IOS / rate(trace)) as u64);
         Configuration {
             drive: Drive {
@@ -56,7 +56,7 @@ impl Study<'_> {
 }
 
 /// Per simulated ns, all lanes together: each goes on at its own rate and is repeated.
-fn rate(trace: &Trace) -> f64 {
+fn rate(trace: &SimTrace) -> f64 {
     let rates = trace
         .lanes
         .iter()
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
     use crate::fixtures::{self, trace};
     use q2c_model::CostModel;
-    use q2c_sim::Recording;
+    use q2c_sim::LaneRecording;
 
-    fn lane(ios: usize, span: Nanos) -> Recording {
-        let mut lane = Recording::default();
-        let each = span.0 as f32 / ios as f32;
-        (0..ios).for_each(|_| lane.push(fixtures::READ, 0.0, 100e3, each - 100e3));
+    fn lane(ios: usize, span: Nanos) -> LaneRecording {
+        let mut lane = LaneRecording::default();
+        let ns_per_io = span.0 as f32 / ios as f32;
+        (0..ios).for_each(|_| lane.push(fixtures::READ, 0.0, 100e3, ns_per_io - 100e3));
         lane
     }
 
@@ -88,9 +88,12 @@ mod tests {
         let cost = CostModel::delayed(Nanos(0));
         let study = fixtures::study(&traces, &[], &cost, (Nanos(0), None));
         let rules = ["mean:50%,100ms".parse().unwrap()];
-        let simulated = sweep(&rules, &study.on(&traces[0]))[0].ios as f64;
-        let told = study.ios_of_a_policy();
-        assert!((told / simulated - 1.0).abs() < 0.05, "{told} {simulated}");
+        let simulated = sweep(&rules, &study.configuration_on(&traces[0]))[0].ios as f64;
+        let expected = study.ios_of_a_policy();
+        assert!(
+            (expected / simulated - 1.0).abs() < 0.05,
+            "{expected} {simulated}"
+        );
     }
 
     /// The same beside one of an hour: ten policies go through 360 million I/Os.

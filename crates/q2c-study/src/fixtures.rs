@@ -1,12 +1,12 @@
 //! Traces and studies that tests share.
 
-use super::source::{Trace, span_of};
+use super::source::{SimTrace, span_of};
 use super::sweep::Study;
 use super::timing::Timing;
 use q2c_model::{Bytes, CostModel, Nanos, TakenAs};
 use q2c_policy::{Io, PolicySpec};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Arrival, Limits, Objective, Recording};
+use q2c_sim::{Arrival, LaneRecording, Limits, Objective};
 use std::collections::BTreeMap;
 
 pub(crate) const READ: Io = Io {
@@ -14,8 +14,8 @@ pub(crate) const READ: Io = Io {
     bytes: 4096,
 };
 
-pub(crate) fn trace(name: &str, lanes: Vec<Recording>) -> Trace {
-    Trace {
+pub(crate) fn trace(name: &str, lanes: Vec<LaneRecording>) -> SimTrace {
+    SimTrace {
         input: SweepInput {
             path: format!("patterns/{name}.parquet"),
             taken_as: TakenAs::default(),
@@ -31,7 +31,7 @@ pub(crate) fn trace(name: &str, lanes: Vec<Recording>) -> Trace {
 }
 
 pub(crate) fn study<'a>(
-    traces: &'a [Trace],
+    traces: &'a [SimTrace],
     policies: &'a [PolicySpec],
     cost: &'a CostModel,
     (warm_up, measure): (Nanos, Option<Nanos>),

@@ -1,7 +1,7 @@
 //! Lanes of a trace while it is read: in memory when the trace fits, else in files.
 
 use q2c_model::{Bytes, IoRecord};
-use q2c_sim::{Closed, Recording, RecordingError, Recordings, Taking};
+use q2c_sim::{Closed, LaneRecording, RecordingError, Recordings, Taking};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ pub struct Holding {
     /// The folder in which the files are made.
     pub folder: PathBuf,
     /// Makes a file for one lane in `folder`.
-    pub new_file: NewFile,
+    pub new_file: LaneFileMaker,
 }
 
 /// A function that makes a [`LaneFile`] in a folder.
-pub type NewFile = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
+pub type LaneFileMaker = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
 
 /// A file for one lane that does not fit into memory, written once in order, then read like memory.
 /// This crate is pure, so its caller brings it.
@@ -29,13 +29,13 @@ pub trait LaneFile {
     ///
     /// # Errors
     /// When the file system is full or fails.
-    fn write(&mut self, some: &Recording) -> io::Result<()>;
+    fn write(&mut self, some: &LaneRecording) -> io::Result<()>;
 
     /// Ends the writing and returns everything that was written.
     ///
     /// # Errors
     /// When the last I/Os cannot be written, or the file cannot be read.
-    fn read(self: Box<Self>) -> io::Result<Recording>;
+    fn read(self: Box<Self>) -> io::Result<LaneRecording>;
 }
 
 /// The lanes read so far. When more than `most` I/Os are in memory they move to files, in the end
@@ -49,7 +49,7 @@ pub(super) struct RecordedLanes {
 }
 
 impl RecordedLanes {
-    pub fn new(holding: &Holding, taking: Taking) -> Self {
+    pub(crate) fn new(holding: &Holding, taking: Taking) -> Self {
         RecordedLanes {
             read: Recordings::new(taking),
             most: usize::try_from(holding.memory.0 / EACH).unwrap_or(usize::MAX),
@@ -59,7 +59,7 @@ impl RecordedLanes {
         }
     }
 
-    pub fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
+    pub(crate) fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
         self.read.take(records);
         if self.read.held() > self.most {
             self.spill(false)
@@ -89,7 +89,9 @@ impl RecordedLanes {
         })
     }
 
-    pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Closed), RecordingError>> {
+    pub(crate) fn finish(
+        mut self,
+    ) -> io::Result<Result<(Vec<LaneRecording>, Closed), RecordingError>> {
         if self.files.is_empty() {
             return Ok(self.read.finish());
         }
@@ -102,7 +104,7 @@ impl RecordedLanes {
         let mut lanes = Vec::with_capacity(closed.lanes.len());
         for (index, first_at) in closed.lanes.iter().zip(&closed.first_at) {
             let file = self.files[*index].take().expect("every lane has an I/O");
-            lanes.push(Recording {
+            lanes.push(LaneRecording {
                 first_at: *first_at,
                 gap_cpu: closed.gap_cpu,
                 ..file.read()?
@@ -117,10 +119,10 @@ mod tests {
     use super::*;
     use q2c_model::{DevId, Layer, Nanos, Op, Sectors};
 
-    struct InMemory(Recording);
+    struct InMemory(LaneRecording);
 
     impl LaneFile for InMemory {
-        fn write(&mut self, some: &Recording) -> io::Result<()> {
+        fn write(&mut self, some: &LaneRecording) -> io::Result<()> {
             for i in 0..some.len() {
                 let (submit, wait) = (some.submit[i], some.wait[i]);
                 let io = q2c_sim::unpack(some.ios[i]);
@@ -129,7 +131,7 @@ mod tests {
             Ok(())
         }
 
-        fn read(self: Box<Self>) -> io::Result<Recording> {
+        fn read(self: Box<Self>) -> io::Result<LaneRecording> {
             Ok(self.0)
         }
     }
@@ -138,7 +140,7 @@ mod tests {
         if folder.as_os_str().is_empty() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Box::new(InMemory(Recording::default())))
+        Ok(Box::new(InMemory(LaneRecording::default())))
     }
 
     fn holding(memory: u64, folder: &str) -> Holding {
@@ -173,7 +175,7 @@ mod tests {
         }
     }
 
-    fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<Recording>, Closed) {
+    fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<LaneRecording>, Closed) {
         let records: Vec<IoRecord> = (0..1_000).map(record).collect();
         let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"), Taking::default());
         records

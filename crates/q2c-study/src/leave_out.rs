@@ -2,58 +2,58 @@
 
 /// Losses are shares of the objective: 0 is the pattern's own best, 1 nothing or a broken limit.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Losses {
+pub(crate) struct PatternLosses {
     rows: Vec<Vec<f64>>,
     sources: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum LossAggregate {
     Mean,
     Worst,
 }
 
-impl Losses {
+impl PatternLosses {
     /// All rows have a column for each pattern.
-    pub fn new(rows: Vec<Vec<f64>>, sources: Vec<usize>) -> Self {
+    pub(crate) fn new(rows: Vec<Vec<f64>>, sources: Vec<usize>) -> Self {
         debug_assert!(rows.iter().all(|row| row.len() == sources.len()));
-        Losses { rows, sources }
+        PatternLosses { rows, sources }
     }
 
     /// The losses on the patterns `on` alone, one of which may stand there several times.
-    pub fn only(&self, on: &[usize]) -> Losses {
-        let of = |row: &Vec<f64>| on.iter().map(|&pattern| row[pattern]).collect();
-        Losses {
-            rows: self.rows.iter().map(of).collect(),
+    pub(crate) fn only(&self, on: &[usize]) -> PatternLosses {
+        let select = |row: &Vec<f64>| on.iter().map(|&pattern| row[pattern]).collect();
+        PatternLosses {
+            rows: self.rows.iter().map(select).collect(),
             sources: on.iter().map(|&pattern| self.sources[pattern]).collect(),
         }
     }
 
-    pub fn patterns(&self) -> usize {
+    pub(crate) fn patterns(&self) -> usize {
         self.sources.len()
     }
 
-    pub fn row(&self, configuration: usize) -> &[f64] {
+    pub(crate) fn row(&self, configuration: usize) -> &[f64] {
         &self.rows[configuration]
     }
 
-    pub fn sources(&self) -> usize {
-        let mut all = self.sources.clone();
-        all.sort_unstable();
-        all.dedup();
-        all.len()
+    pub(crate) fn sources(&self) -> usize {
+        let mut distinct = self.sources.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        distinct.len()
     }
 
     /// The best of `among` on the patterns `on`, of equal ones the first.
-    pub fn best(&self, among: &[usize], on: &[usize], by: By) -> Option<usize> {
+    pub(crate) fn best(&self, among: &[usize], on: &[usize], by: LossAggregate) -> Option<usize> {
         if on.is_empty() {
             return None;
         }
         let score = |&&c: &&usize| {
             let losses = on.iter().map(|&pattern| self.rows[c][pattern]);
             match by {
-                By::Mean => losses.sum::<f64>(),
-                By::Worst => losses.fold(f64::NEG_INFINITY, f64::max),
+                LossAggregate::Mean => losses.sum::<f64>(),
+                LossAggregate::Worst => losses.fold(f64::NEG_INFINITY, f64::max),
             }
         };
         let least = among.iter().map(|c| (score(&c), c));
@@ -62,12 +62,12 @@ impl Losses {
     }
 
     /// For each pattern the best configuration on average on all others, if there are any.
-    pub fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
+    pub(crate) fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
         self.each(among, |left_out, pattern| left_out != pattern)
     }
 
     /// For each pattern the best on average on the patterns of all other sources, if any.
-    pub fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
+    pub(crate) fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
         self.each(among, |left_out, p| {
             self.sources[left_out] != self.sources[p]
         })
@@ -77,7 +77,7 @@ impl Losses {
         let chosen = (0..self.patterns()).map(|left_out| {
             let mut on: Vec<usize> = (0..self.patterns()).collect();
             on.retain(|&pattern| takes(left_out, pattern));
-            self.best(among, &on, By::Mean)
+            self.best(among, &on, LossAggregate::Mean)
         });
         chosen.collect()
     }
@@ -86,7 +86,7 @@ impl Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_stats::Rng;
+    use q2c_model::stats::Rng;
 
     /// Three configurations on four patterns of two sources, by hand. Sums: a 1.2, b 1.3, c 1.4.
     ///
@@ -95,13 +95,13 @@ mod tests {
     /// | a | 0.0 | 0.0 | 0.2 | 1.0 |
     /// | b | 0.5 | 0.4 | 0.3 | 0.1 |
     /// | c | 0.4 | 0.6 | 0.0 | 0.4 |
-    fn by_hand() -> Losses {
+    fn by_hand() -> PatternLosses {
         let rows = [
             [0.0, 0.0, 0.2, 1.0],
             [0.5, 0.4, 0.3, 0.1],
             [0.4, 0.6, 0.0, 0.4],
         ];
-        Losses::new(rows.map(Vec::from).to_vec(), vec![0, 0, 1, 1])
+        PatternLosses::new(rows.map(Vec::from).to_vec(), vec![0, 0, 1, 1])
     }
 
     /// Without p0 the sums are a 1.2, b 0.8, c 1.0; without p1 a 1.2, b 0.9, c 0.8; without p2 a
@@ -110,22 +110,34 @@ mod tests {
     #[test]
     fn choices_by_hand() {
         let losses = by_hand();
-        let all = [0, 1, 2];
+        let configurations = [0, 1, 2];
         let on = [0, 1, 2, 3];
-        assert_eq!(losses.best(&all, &on, By::Mean), Some(0));
-        assert_eq!(losses.best(&all, &on, By::Worst), Some(1));
-        assert_eq!(losses.without_pattern(&all), Some(vec![1, 2, 0, 0]));
-        assert_eq!(losses.without_source(&all), Some(vec![1, 1, 0, 0]));
+        assert_eq!(
+            losses.best(&configurations, &on, LossAggregate::Mean),
+            Some(0)
+        );
+        assert_eq!(
+            losses.best(&configurations, &on, LossAggregate::Worst),
+            Some(1)
+        );
+        assert_eq!(
+            losses.without_pattern(&configurations),
+            Some(vec![1, 2, 0, 0])
+        );
+        assert_eq!(
+            losses.without_source(&configurations),
+            Some(vec![1, 1, 0, 0])
+        );
         assert_eq!(losses.without_source(&[2]), Some(vec![2; 4]));
     }
 
     #[test]
     fn nothing_is_chosen_on_nothing() {
-        let one = Losses::new(vec![vec![0.0], vec![0.1]], vec![7]);
+        let one = PatternLosses::new(vec![vec![0.0], vec![0.1]], vec![7]);
         assert_eq!(one.without_pattern(&[0, 1]), None);
         assert_eq!(one.without_source(&[0, 1]), None);
-        assert_eq!(one.best(&[], &[0], By::Mean), None);
-        let two = Losses::new(vec![vec![0.0, 0.1]], vec![3, 3]);
+        assert_eq!(one.best(&[], &[0], LossAggregate::Mean), None);
+        let two = PatternLosses::new(vec![vec![0.0, 0.1]], vec![3, 3]);
         assert_eq!((two.sources(), two.without_source(&[0])), (1, None));
         assert_eq!(two.without_pattern(&[0]), Some(vec![0, 0]));
     }
@@ -158,10 +170,10 @@ mod tests {
             let by_source = outs()
                 .map(|out| deleted(&|p| sources[p] == sources[out]))
                 .collect();
-            let losses = Losses::new(rows.clone(), sources.clone());
-            let all: Vec<usize> = (0..count).collect();
-            assert_eq!(losses.without_pattern(&all), Some(by_pattern));
-            assert_eq!(losses.without_source(&all), Some(by_source));
+            let losses = PatternLosses::new(rows.clone(), sources.clone());
+            let configurations: Vec<usize> = (0..count).collect();
+            assert_eq!(losses.without_pattern(&configurations), Some(by_pattern));
+            assert_eq!(losses.without_source(&configurations), Some(by_source));
         }
     }
 }

@@ -24,12 +24,12 @@ mod volumes;
 
 pub use contest::{Contest, GroupLoss};
 pub use cost::{ChosenCosts, Costs};
-pub use lanes::{Holding, LaneFile, NewFile};
+pub use lanes::{Holding, LaneFile, LaneFileMaker};
 pub use library::{LIBRARY, Shipped, read_library};
 pub use search::Search;
 pub use service::service_times;
 pub use sim::Simulation;
-pub use source::{SourceOptions, Trace, read, read_input, read_records};
+pub use source::{SimTrace, SourceOptions, read, read_input, read_records};
 pub use standard::standard;
 pub use sweep::Study;
 pub use swept::{LONG_S, Swept};

@@ -1,7 +1,7 @@
 //! The patterns that q2c brings along; `patterns/README.md` and each file's facts say how they
 //! came.
 
-use crate::source::{SourceOptions, Trace, read};
+use crate::source::{SimTrace, SourceOptions, read};
 use q2c_model::{Exit, Fault};
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub fn read_library(
     folder: &Path,
     options: &SourceOptions,
     stop: &AtomicBool,
-) -> Result<Vec<Trace>, Fault> {
+) -> Result<Vec<SimTrace>, Fault> {
     let read = |shipped: &Shipped| {
         let path = folder.join(shipped.file);
         fs::write(&path, shipped.bytes).map_err(|source| {

@@ -10,8 +10,10 @@ const MANY: f64 = 0.01;
 /// Those whose times fall, or of which the recording does not have both ends.
 pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
     let number_of = |reason: LeftOut| -> u64 {
-        let each = inputs.iter().map(|input| &input.taken_as.left_out);
-        each.filter_map(|left_out| left_out.get(&reason)).sum()
+        inputs
+            .iter()
+            .filter_map(|input| input.taken_as.left_out.get(&reason))
+            .sum()
     };
     let simulated: u64 = inputs.iter().map(|input| input.ios).sum();
     let fall = number_of(LeftOut::Disordered);
@@ -47,15 +49,17 @@ pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
 mod tests {
     use super::*;
 
-    fn told(reasons: &[(LeftOut, u64)]) -> Vec<String> {
+    fn findings(reasons: &[(LeftOut, u64)]) -> Vec<String> {
         let input = |ios| SweepInput {
             ios,
             ..SweepInput::default()
         };
         let (mut input, other) = (input(900), input(90));
         input.taken_as.left_out = reasons.iter().copied().collect();
-        let all = left_out(&[&input, &other]);
-        all.into_iter().map(|warning| warning.found).collect()
+        left_out(&[&input, &other])
+            .into_iter()
+            .map(|warning| warning.found)
+            .collect()
     }
 
     /// Of 1,000 reads and writes 10 are not many, and 11 of 1,001 are.
@@ -65,15 +69,15 @@ mod tests {
             (LeftOut::NeitherReadNorWrite, 500),
             (LeftOut::NoCompletion, 10),
         ];
-        assert!(told(&few).is_empty());
+        assert!(findings(&few).is_empty());
         let many = [
             (LeftOut::NoCompletion, 6),
             (LeftOut::NoBegin, 3),
             (LeftOut::Failed, 2),
         ];
-        let found = "11 of 1001 reads and writes were left out: 6 without a completion, 3 without a begin, 2 failed";
-        assert_eq!(told(&many), [found]);
-        let fall = told(&[(LeftOut::Disordered, 1)]);
+        let expected = "11 of 1001 reads and writes were left out: 6 without a completion, 3 without a begin, 2 failed";
+        assert_eq!(findings(&many), [expected]);
+        let fall = findings(&[(LeftOut::Disordered, 1)]);
         assert_eq!(fall, ["the times of 1 requests fall; 990 were simulated"]);
     }
 }

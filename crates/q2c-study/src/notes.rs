@@ -1,11 +1,11 @@
 //! Notes on cells whose numbers alone mislead: why rules behave as they do.
 
 use super::answer::{param, recovers};
-use super::source::Trace;
+use super::source::SimTrace;
 use super::sweep::Study;
 use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
-use q2c_sim::Outcome;
+use q2c_sim::SimOutcome;
 
 const MOST: usize = 3;
 /// Miss rate from which a rule of a share counts as held up by its own oversleep.
@@ -15,16 +15,20 @@ const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
 /// io_uring's rule sleeps half its estimate, which settles at half of a constant latency.
 const URING: f64 = 0.25;
 
-pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<String> {
-    let each: Vec<(&PolicySpec, &Outcome)> = study.policies.iter().zip(cells).collect();
-    let of_kind = |told: &dyn Fn(&PolicySpec, &Outcome) -> Option<String>| -> Vec<String> {
-        let mut all: Vec<String> = each.iter().filter_map(|(p, o)| told(p, o)).collect();
-        let more = all.len().saturating_sub(MOST);
-        all.truncate(MOST);
+pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -> Vec<String> {
+    let configurations: Vec<(&PolicySpec, &SimOutcome)> =
+        study.policies.iter().zip(cells).collect();
+    let of_kind = |note: &dyn Fn(&PolicySpec, &SimOutcome) -> Option<String>| -> Vec<String> {
+        let mut texts: Vec<String> = configurations
+            .iter()
+            .filter_map(|(p, o)| note(p, o))
+            .collect();
+        let more = texts.len().saturating_sub(MOST);
+        texts.truncate(MOST);
         if more > 0 {
-            all.push(format!("(the same of {more} more configurations)"));
+            texts.push(format!("(the same of {more} more configurations)"));
         }
-        all
+        texts
     };
     [
         of_kind(&|p, o| never_updated(study, trace, p, o)),
@@ -37,12 +41,12 @@ pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<
 
 fn never_updated(
     study: &Study<'_>,
-    trace: &Trace,
+    trace: &SimTrace,
     policy: &PolicySpec,
-    outcome: &Outcome,
+    outcome: &SimOutcome,
 ) -> Option<String> {
     let period = param(policy, "period")?;
-    let drive = study.on(trace).drive;
+    let drive = study.configuration_on(trace).drive;
     let whole = drive.warm_up + drive.measure;
     (outcome.gives.rates.effective_sleep_ns == 0.0 && period >= whole.0 as f64).then(|| {
         format!(
@@ -54,17 +58,17 @@ fn never_updated(
 
 fn stuck(
     study: &Study<'_>,
-    trace: &Trace,
+    trace: &SimTrace,
     policy: &PolicySpec,
-    outcome: &Outcome,
+    outcome: &SimOutcome,
 ) -> Option<String> {
     if outcome.gives.rates.miss_rate < STUCK {
         return None;
     }
-    let why = recovers(study, trace, policy);
-    (!why.is_empty()).then(|| {
+    let reason = recovers(study, trace, policy);
+    (!reason.is_empty()).then(|| {
         format!(
-            "{:.1} % of the I/Os missed, {} asked on average: {why}",
+            "{:.1} % of the I/Os missed, {} asked on average: {reason}",
             outcome.gives.rates.miss_rate * 100.0,
             Nanos(outcome.gives.rates.effective_sleep_ns as u64)
         )
@@ -72,7 +76,7 @@ fn stuck(
 }
 
 /// The miss rate at which the steps `up` and `down` balance is the same on any device.
-fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
+fn pinned(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
     (policy.rule().name == "pas" && PINNED.contains(&outcome.gives.rates.miss_rate)).then(|| {
         format!(
             "{policy} missed {:.1} %: its steps up and down balance at such a rate whatever the device; each miss is short \
@@ -83,7 +87,7 @@ fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
     })
 }
 
-fn ratchet(trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
+fn ratchet(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
     let share = outcome.gives.rates.effective_sleep_ns / trace.input.latency_ns[2];
     (policy.rule().name == "uring" && share < URING * 1.1).then(|| {
         let least = trace.input.latency_ns[0];

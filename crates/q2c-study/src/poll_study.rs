@@ -4,17 +4,17 @@
 mod published;
 
 use crate::answer::{eligible, takes_free_interrupts};
-use crate::leave_out::{By, Losses};
-use crate::source::Trace;
+use crate::leave_out::{LossAggregate, PatternLosses};
+use crate::source::SimTrace;
 use crate::sweep::{SimulatedCells, Study, nothing_counted};
 use q2c_model::Fault;
+use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{
-    LeftOut, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA, ScoredPolicy,
-    StudiedPattern, WhyNotRanked,
+    LeftOutLosses, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA,
+    ScoredPolicy, StudiedPattern, WhyNotRanked,
 };
-use q2c_sim::{Bounds, Choice, Outcome, choose, score};
-use q2c_stats::Rng;
+use q2c_sim::{Bounds, Choice, SimOutcome, choose, score};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -35,10 +35,10 @@ pub(crate) struct Ranked<'a> {
     /// By ranked configuration and pattern: the loss, `None` where a limit is broken.
     pub kept: Vec<Vec<Option<f64>>>,
     /// By ranked configuration and pattern that counts.
-    pub losses: Losses,
+    pub losses: PatternLosses,
 }
 
-impl Trace {
+impl SimTrace {
     /// The name of the trace as a pattern: that of its file, without the ending.
     #[must_use]
     pub fn name(&self) -> String {
@@ -71,8 +71,8 @@ impl Study<'_> {
         let cells = self.simulate(stop, told)?;
         let whys = why_not(self, interrupts);
         let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
-        let ranked = Ranked::of(self, &eligible, &cells)?;
-        let all: Vec<usize> = (0..ranked.policies.len()).collect();
+        let ranked = Ranked::from_losses(self, &eligible, &cells)?;
+        let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
         Ok(PollStudyResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -82,9 +82,9 @@ impl Study<'_> {
             seed: self.timing.seed,
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
-            configurations: all.iter().map(|&c| ranked.scored(c)).collect(),
+            configurations: configurations.iter().map(|&c| ranked.scored(c)).collect(),
             not_ranked: not_ranked(self, &whys),
-            all: ranked.rule("", &all),
+            all: ranked.rule("", &configurations),
             rules: ranked.rules(),
             published: published::judged(&ranked),
             speed: self.speed(&cells),
@@ -95,7 +95,7 @@ impl Study<'_> {
 }
 
 impl<'a> Ranked<'a> {
-    pub fn of(
+    pub(crate) fn from_losses(
         study: &'a Study<'a>,
         eligible: &[bool],
         cells: &SimulatedCells,
@@ -118,7 +118,7 @@ impl<'a> Ranked<'a> {
         };
         let rows = kept.iter().map(counted).collect();
         Ok(Ranked {
-            losses: Losses::new(rows, sources(&patterns, &counting)),
+            losses: PatternLosses::new(rows, sources(&patterns, &counting)),
             study,
             patterns,
             counting,
@@ -128,7 +128,7 @@ impl<'a> Ranked<'a> {
     }
 
     /// The patterns that count, as columns of the losses, by source.
-    pub fn by_source(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn by_source(&self) -> Vec<Vec<usize>> {
         let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (column, &pattern) in self.counting.iter().enumerate() {
             let source = self.patterns[pattern].source.as_str();
@@ -137,16 +137,16 @@ impl<'a> Ranked<'a> {
         of_source.into_values().collect()
     }
 
-    pub fn policy(&self, configuration: usize) -> &PolicySpec {
+    pub(crate) fn policy(&self, configuration: usize) -> &PolicySpec {
         &self.study.policies[self.policies[configuration]]
     }
 
-    pub fn scored(&self, configuration: usize) -> ScoredPolicy {
+    pub(crate) fn scored(&self, configuration: usize) -> ScoredPolicy {
         let row = self.losses.row(configuration);
         let losses = &self.kept[configuration];
         ScoredPolicy {
             policy: self.policy(configuration).to_string(),
-            mean_loss: q2c_stats::mean(row),
+            mean_loss: q2c_model::stats::mean(row),
             worst_loss: greatest(row),
             kept: self
                 .counting
@@ -161,18 +161,20 @@ impl<'a> Ranked<'a> {
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
         for configuration in 0..self.policies.len() {
             let name = rule_name(self.policy(configuration));
-            match groups.iter_mut().find(|(of, _)| *of == name) {
+            match groups.iter_mut().find(|(rule, _)| *rule == name) {
                 Some((_, some)) => some.push(configuration),
                 None => groups.push((name, vec![configuration])),
             }
         }
-        let scored = groups.iter().filter_map(|(name, of)| self.rule(name, of));
+        let scored = groups
+            .iter()
+            .filter_map(|(name, members)| self.rule(name, members));
         let mut rules: Vec<RuleScore> = scored.collect();
         rules.sort_by(|a, b| ordering_loss(a).total_cmp(&ordering_loss(b)));
         rules
     }
 
-    pub fn rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
+    pub(crate) fn rule(&self, name: &str, among: &[usize]) -> Option<RuleScore> {
         let on: Vec<usize> = (0..self.counting.len()).collect();
         let best = |by| self.losses.best(among, &on, by).map(|c| self.scored(c));
         let several = self.losses.sources() > 1;
@@ -180,31 +182,36 @@ impl<'a> Ranked<'a> {
         Some(RuleScore {
             rule: name.to_owned(),
             configurations: among.len(),
-            on_average: best(By::Mean)?,
-            worst_case: best(By::Worst)?,
+            on_average: best(LossAggregate::Mean)?,
+            worst_case: best(LossAggregate::Worst)?,
             patterns_left_out: self
                 .losses
                 .without_pattern(among)
-                .map_or_else(LeftOut::default, |chosen| self.left_out(&chosen)),
+                .map_or_else(LeftOutLosses::default, |chosen| self.left_out(&chosen)),
             sources_left_out: sources.map(|chosen| self.left_out(&chosen)),
         })
     }
 
-    fn left_out(&self, chosen: &[usize]) -> LeftOut {
-        let of = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
-        let losses: Vec<f64> = chosen.iter().enumerate().map(of).collect();
-        let each = chosen.iter().zip(&self.counting);
-        let each = each.map(|(&configuration, &pattern)| LeftOutPattern {
-            pattern,
-            policy: self.policy(configuration).to_string(),
-            loss: self.kept[configuration][pattern],
-        });
-        let each: Vec<LeftOutPattern> = each.collect();
-        LeftOut {
-            mean_loss: q2c_stats::mean(&losses),
+    fn left_out(&self, chosen: &[usize]) -> LeftOutLosses {
+        let loss = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
+        let losses: Vec<f64> = chosen.iter().enumerate().map(loss).collect();
+        let patterns: Vec<LeftOutPattern> = chosen
+            .iter()
+            .zip(&self.counting)
+            .map(|(&configuration, &pattern)| LeftOutPattern {
+                pattern,
+                policy: self.policy(configuration).to_string(),
+                loss: self.kept[configuration][pattern],
+            })
+            .collect();
+        LeftOutLosses {
+            mean_loss: q2c_model::stats::mean(&losses),
             worst_loss: greatest(&losses),
-            kept: each.iter().filter(|pattern| pattern.loss.is_some()).count(),
-            each,
+            kept: patterns
+                .iter()
+                .filter(|pattern| pattern.loss.is_some())
+                .count(),
+            each: patterns,
         }
     }
 }
@@ -249,8 +256,8 @@ fn sources(patterns: &[StudiedPattern], counting: &[usize]) -> Vec<usize> {
 
 fn on_pattern(
     study: &Study<'_>,
-    trace: &Trace,
-    outcomes: &[Outcome],
+    trace: &SimTrace,
+    outcomes: &[SimOutcome],
     bounds: &Bounds,
     eligible: &[bool],
 ) -> Result<(StudiedPattern, Vec<Option<f64>>), Fault> {
@@ -283,11 +290,11 @@ fn on_pattern(
 
 fn scores(
     study: &Study<'_>,
-    outcomes: &[Outcome],
+    outcomes: &[SimOutcome],
     eligible: &[bool],
     choice: &Choice,
 ) -> Vec<Option<f64>> {
-    let score = |(outcome, &ranked): (&Outcome, &bool)| {
+    let score = |(outcome, &ranked): (&SimOutcome, &bool)| {
         let counts = ranked && study.limits.kept_by(outcome, choice.floor_iops);
         counts.then(|| score(outcome, study.objective))
     };
@@ -296,7 +303,7 @@ fn scores(
 
 fn described(
     study: &Study<'_>,
-    trace: &Trace,
+    trace: &SimTrace,
     bounds: &Bounds,
     choice: &Choice,
     own_best: Option<OwnBest>,
@@ -310,7 +317,7 @@ fn described(
         name: trace.name(),
         facts: facts.collect(),
         input: trace.input.clone(),
-        measured_ns: study.on(trace).drive.measure,
+        measured_ns: study.configuration_on(trace).drive.measure,
         poll: bounds.poll.gives,
         oracle: bounds.oracle.gives,
         floor_iops: choice.floor_iops,
@@ -320,30 +327,35 @@ fn described(
 }
 
 pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
-    let why = |(policy, eligible): (&PolicySpec, bool)| match eligible {
-        _ if takes_free_interrupts(study.cost, policy) => Some(WhyNotRanked::FreeInterrupts),
-        _ if policy.rule().interrupts && !interrupts => Some(WhyNotRanked::TakesInterrupts),
-        false => Some(WhyNotRanked::DoesNotFollow),
-        true => None,
+    let reason = |(policy, eligible): (&PolicySpec, bool)| {
+        if takes_free_interrupts(study.cost, policy) {
+            Some(WhyNotRanked::FreeInterrupts)
+        } else if policy.rule().interrupts && !interrupts {
+            Some(WhyNotRanked::TakesInterrupts)
+        } else if eligible {
+            None
+        } else {
+            Some(WhyNotRanked::DoesNotFollow)
+        }
     };
     study
         .policies
         .iter()
         .zip(eligible(study))
-        .map(why)
+        .map(reason)
         .collect()
 }
 
 fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
-    let mut found: Vec<NotRanked> = Vec::new();
+    let mut listed: Vec<NotRanked> = Vec::new();
     for (policy, why) in study.policies.iter().zip(whys) {
         let rule = rule_name(policy);
-        let known = found.iter().any(|known| known.rule == rule);
+        let known = listed.iter().any(|known| known.rule == rule);
         if let (Some(why), false) = (*why, known) {
-            found.push(NotRanked { rule, why });
+            listed.push(NotRanked { rule, why });
         }
     }
-    found
+    listed
 }
 
 #[cfg(test)]

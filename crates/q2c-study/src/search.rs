@@ -6,14 +6,14 @@ mod both;
 mod families;
 
 use crate::poll_study::{Ranked, why_not};
-use crate::source::Trace;
+use crate::source::SimTrace;
 use crate::sweep::{SimulatedCells, Study};
 use families::{FAMILIES, RuleFamily};
 use q2c_model::Fault;
+use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA, SearchedFamily};
 use q2c_result::poll_study::ScoredPolicy;
-use q2c_stats::Rng;
 use std::sync::atomic::AtomicBool;
 
 /// Best configurations of a family near which the next round tries others.
@@ -28,7 +28,7 @@ pub struct Search<'a> {
     /// Patterns, costs, objective and limits; its policies are the grid, which competes, too.
     pub study: &'a Study<'a>,
     /// The patterns of the sources that are held out.
-    pub held_out: &'a [Trace],
+    pub held_out: &'a [SimTrace],
     /// Known rules that a new one has to beat.
     pub references: &'a [PolicySpec],
     /// Rounds, at least one.
@@ -39,7 +39,7 @@ pub struct Search<'a> {
     pub finalists: usize,
 }
 
-struct Tried {
+struct SearchPoint {
     family: usize,
     point: Vec<f64>,
     policy: usize,
@@ -48,7 +48,7 @@ struct Tried {
 struct Pool {
     policies: Vec<PolicySpec>,
     cells: SimulatedCells,
-    tried: Vec<Tried>,
+    tried: Vec<SearchPoint>,
 }
 
 impl Search<'_> {
@@ -62,7 +62,7 @@ impl Search<'_> {
     /// A sample of the families, for an estimate of the time.
     #[must_use]
     pub fn sample(&self) -> Vec<PolicySpec> {
-        let middle = |family: &RuleFamily| family.at(&vec![0.5; family.numbers()]);
+        let middle = |family: &RuleFamily| family.policy_at(&vec![0.5; family.numbers()]);
         FAMILIES.iter().filter_map(middle).collect()
     }
 
@@ -127,7 +127,7 @@ impl Search<'_> {
         }
     }
 
-    fn with<'s>(&'s self, traces: &'s [Trace], policies: &'s [PolicySpec]) -> Study<'s> {
+    fn with<'s>(&'s self, traces: &'s [SimTrace], policies: &'s [PolicySpec]) -> Study<'s> {
         Study {
             traces,
             policies,
@@ -161,13 +161,13 @@ impl Search<'_> {
     ) -> Result<(), Fault> {
         let mut new: Vec<PolicySpec> = Vec::new();
         for (family, point) in points {
-            let Some(policy) = FAMILIES[family].at(&point) else {
+            let Some(policy) = FAMILIES[family].policy_at(&point) else {
                 continue;
             };
             if new.contains(&policy) || pool.policies.contains(&policy) {
                 continue;
             }
-            pool.tried.push(Tried {
+            pool.tried.push(SearchPoint {
                 family,
                 point,
                 policy: pool.policies.len() + new.len(),
@@ -206,7 +206,7 @@ impl Search<'_> {
     }
 
     fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
-        let of = |(index, family): (usize, &RuleFamily)| {
+        let searched_family = |(index, family): (usize, &RuleFamily)| {
             let score = ranked.rule(family.text, &configurations(pool, ranked, index))?;
             Some(SearchedFamily {
                 family: score.rule,
@@ -215,8 +215,11 @@ impl Search<'_> {
                 left_out_loss: score.sources_left_out.map(|left_out| left_out.mean_loss),
             })
         };
-        let mut families: Vec<SearchedFamily> =
-            FAMILIES.iter().enumerate().filter_map(of).collect();
+        let mut families: Vec<SearchedFamily> = FAMILIES
+            .iter()
+            .enumerate()
+            .filter_map(searched_family)
+            .collect();
         let loss = |family: &SearchedFamily| family.left_out_loss.unwrap_or(family.best.mean_loss);
         families.sort_by(|a, b| loss(a).total_cmp(&loss(b)));
         families
@@ -241,34 +244,37 @@ impl Search<'_> {
         }
         let references = self.references.iter().cloned();
         contenders.extend(references.map(|policy| (policy, ContenderRole::Reference)));
-        let own = contenders.iter().map(|(policy, _)| policy.clone());
-        let policies: Vec<PolicySpec> = own.chain(self.study.policies.iter().cloned()).collect();
+        let policies: Vec<PolicySpec> = contenders
+            .iter()
+            .map(|(policy, _)| policy.clone())
+            .chain(self.study.policies.iter().cloned())
+            .collect();
         let study = self.with(self.held_out, &policies);
         let cells = study.simulate(stop, &mut |_| {})?;
         let opened = ranked(&study, &cells)?;
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
-        let mut found = against::opened(&opened, &roles, &cells);
-        for contender in &mut found.contenders {
+        let mut result = against::opened(&opened, &roles, &cells);
+        for contender in &mut result.contenders {
             contender.searched = of_policy(searched, contender);
         }
-        Ok(found)
+        Ok(result)
     }
 }
 
 fn ranked<'s>(study: &'s Study<'s>, cells: &SimulatedCells) -> Result<Ranked<'s>, Fault> {
     let eligible: Vec<bool> = why_not(study, false).iter().map(Option::is_none).collect();
-    Ranked::of(study, &eligible, cells)
+    Ranked::from_losses(study, &eligible, cells)
 }
 
 fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolicy> {
-    let all = 0..searched.policies.len();
-    let mut same = all.filter(|&c| searched.policy(c).to_string() == contender.policy);
+    let mut same = (0..searched.policies.len())
+        .filter(|&c| searched.policy(c).to_string() == contender.policy);
     same.next().map(|c| searched.scored(c))
 }
 
 fn configurations(pool: &Pool, ranked: &Ranked<'_>, family: usize) -> Vec<usize> {
     let of_family = pool.tried.iter().filter(|tried| tried.family == family);
-    let rank = |tried: &Tried| ranked.policies.binary_search(&tried.policy).ok();
+    let rank = |tried: &SearchPoint| ranked.policies.binary_search(&tried.policy).ok();
     of_family.filter_map(rank).collect()
 }
 
@@ -276,7 +282,7 @@ fn best_points<'p>(pool: &'p Pool, ranked: &Ranked<'_>, family: usize) -> Vec<&'
     let of_family = pool.tried.iter().filter(|tried| tried.family == family);
     let scored = of_family.filter_map(|tried| {
         let rank = ranked.policies.binary_search(&tried.policy).ok()?;
-        let loss = q2c_stats::mean(ranked.losses.row(rank));
+        let loss = q2c_model::stats::mean(ranked.losses.row(rank));
         Some((loss, tried.point.as_slice()))
     });
     let mut scored: Vec<(f64, &[f64])> = scored.collect();

@@ -23,7 +23,7 @@ const COLUMNS: [Column; 6] = [
 /// The recording cannot be read, or has no times of the wanted kind.
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
-    let mut taken = Taken(EmpiricalBuilder::new(wanted.measure));
+    let mut taken = EmpiricalSink(EmpiricalBuilder::new(wanted.measure));
     let input = Input::recognise(&wanted.path, None)?;
     let options = ImportOptions {
         unit,
@@ -35,9 +35,9 @@ pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error 
     Ok(taken.0.finish()?)
 }
 
-struct Taken(EmpiricalBuilder);
+struct EmpiricalSink(EmpiricalBuilder);
 
-impl RecordSink for Taken {
+impl RecordSink for EmpiricalSink {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.0.take(records);
         Ok(())
@@ -48,7 +48,7 @@ impl RecordSink for Taken {
 mod tests {
     use super::*;
     use q2c_model::{Bytes, DevId, Direction, Layer, Nanos, Op, Sectors, TraceMeta};
-    use q2c_service::{Class, Measure};
+    use q2c_service::{EmpiricalClass, Measure};
     use q2c_trace::TraceWriter;
     use std::path::Path;
 
@@ -60,8 +60,8 @@ mod tests {
         }
     }
 
-    fn class(direction: Direction, from: u64, recorded: u64, median: u64) -> Class {
-        Class {
+    fn class(direction: Direction, from: u64, recorded: u64, median: u64) -> EmpiricalClass {
+        EmpiricalClass {
             direction,
             from: Sectors(from),
             recorded,
@@ -92,12 +92,11 @@ mod tests {
         writer.finish().unwrap();
         let times = service_times(&wanted(&path, None, None)).unwrap();
         assert_eq!(times.facts().measure, Measure::D2c);
-        let told = times.facts().classes;
         let classes = [
             class(Direction::Read, 8, 2, 30_000),
             class(Direction::Write, 128, 1, 90_000),
         ];
-        assert_eq!(told, classes);
+        assert_eq!(times.facts().classes, classes);
         let none = service_times(&wanted(&path, Some(Measure::U2c), None)).unwrap_err();
         assert!(none.to_string().contains("U2C"), "{none}");
     }
@@ -109,8 +108,8 @@ mod tests {
         std::fs::write(&path, "31.2\n30.4\n40\n").unwrap();
         let times = service_times(&wanted(&path, None, Some("us"))).unwrap();
         assert_eq!(times.facts().measure, Measure::U2c);
-        let told = times.facts().classes;
-        assert_eq!(told, [class(Direction::Read, 8, 3, 31_200)]);
+        let classes = [class(Direction::Read, 8, 3, 31_200)];
+        assert_eq!(times.facts().classes, classes);
         let none = service_times(&wanted(&path, None, None)).unwrap_err();
         assert!(none.to_string().contains("unit"), "{none}");
         let absent = service_times(&wanted(&folder.path().join("x"), None, None)).unwrap_err();

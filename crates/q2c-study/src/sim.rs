@@ -8,7 +8,7 @@ use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Configuration, Outcome, sweep};
+use q2c_sim::{Configuration, SimOutcome, sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A trace, the rules that are simulated on it, and the costs.
@@ -77,7 +77,7 @@ impl Simulation<'_> {
     }
 }
 
-fn method(method: String, outcome: Outcome) -> SimMethod {
+fn method(method: String, outcome: SimOutcome) -> SimMethod {
     SimMethod {
         method,
         ios: outcome.ios,

@@ -2,12 +2,12 @@
 
 use super::lanes::{Holding, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
+use q2c_model::stats::{Histogram, percentile};
 use q2c_model::{
     Assumed, Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta,
 };
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Closed, Recording, RecordingError, Taking};
-use q2c_stats::{Histogram, percentile};
+use q2c_sim::{Closed, LaneRecording, RecordingError, Taking};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
@@ -43,11 +43,11 @@ impl SourceOptions {
 
 /// A trace that is ready for simulation.
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub struct SimTrace {
     /// Description of the trace for the result.
     pub input: SweepInput,
     /// The recorded requests of each lane.
-    pub lanes: Vec<Recording>,
+    pub lanes: Vec<LaneRecording>,
     /// The facts that the trace's description holds, by name.
     pub facts: BTreeMap<String, String>,
 }
@@ -74,7 +74,7 @@ const COLUMNS: [Column; 11] = [
 ///
 /// # Errors
 /// The trace cannot be read, imported or simulated, or `stop` was raised.
-pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, Fault> {
+pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<SimTrace, Fault> {
     let import = import_options(options);
     let input = Input::with_options(path, options.format.as_deref(), &import)?;
     read_input(path, input, options, stop)
@@ -99,7 +99,7 @@ pub fn read_input(
     input: Input,
     options: &SourceOptions,
     stop: &AtomicBool,
-) -> Result<Trace, Fault> {
+) -> Result<SimTrace, Fault> {
     let format = input.format();
     let import = import_options(options);
     let scan = Scan::new().columns(&COLUMNS);
@@ -118,7 +118,7 @@ pub fn read_records(
     options: &SourceOptions,
     stop: &AtomicBool,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, TraceError>,
-) -> Result<Trace, Fault> {
+) -> Result<SimTrace, Fault> {
     take(path, options, stop, None, |sink| {
         feed(sink).map_err(ImportError::BadTrace)
     })
@@ -130,7 +130,7 @@ fn take(
     stop: &AtomicBool,
     format: Option<&str>,
     feed: impl FnOnce(&mut dyn RecordSink) -> Result<TraceMeta, ImportError>,
-) -> Result<Trace, Fault> {
+) -> Result<SimTrace, Fault> {
     let spilled = |source: io::Error| {
         let text = format!(
             "put what --memory leaves no room for of {} into a file in {}: {source}; name another folder with --spill",
@@ -139,7 +139,7 @@ fn take(
         );
         Fault::new(Exit::of_spill(&source), text).with_source(source)
     };
-    let mut taken = Taken {
+    let mut taken = LaneSink {
         lanes: RecordedLanes::new(&options.holding, options.taking),
         full: None,
         path,
@@ -174,7 +174,7 @@ fn take(
         lost: meta.lost,
         ..closed.taken_as.clone()
     };
-    Ok(Trace {
+    Ok(SimTrace {
         input: described(path, taken_as, &lanes, closed),
         lanes,
         facts: meta.facts,
@@ -226,14 +226,14 @@ fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     delays.map(|delays| delays.iter().any(|delay| *delay >= 0))
 }
 
-struct Taken<'a> {
+struct LaneSink<'a> {
     lanes: RecordedLanes,
     full: Option<io::Error>,
     path: &'a Path,
     stop: &'a AtomicBool,
 }
 
-impl RecordSink for Taken<'_> {
+impl RecordSink for LaneSink<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let (doing, path) = ("read trace", self.path.to_owned());
         if self.stop.load(Ordering::Relaxed) {
@@ -253,20 +253,27 @@ impl RecordSink for Taken<'_> {
 }
 
 /// From the beginning of the trace, ns: one turn when the lane is repeated.
-pub(super) fn span_of(lane: &Recording) -> f64 {
+pub(super) fn span_of(lane: &LaneRecording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
 }
 
-fn think_as_cpu(lanes: &[Recording]) -> f64 {
-    let all = lanes.iter().filter(|lane| lane.gap_cpu.is_none());
-    let think = all.flat_map(|lane| lane.gap.iter());
+fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
+    let think = lanes
+        .iter()
+        .filter(|lane| lane.gap_cpu.is_none())
+        .flat_map(|lane| lane.gap.iter());
     let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
     let (sum, ios) = think.fold((0.0, 0.0), add);
     sum / f64::max(ios, 1.0)
 }
 
-fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed) -> SweepInput {
+fn described(
+    path: &Path,
+    taken_as: TakenAs,
+    lanes: &[LaneRecording],
+    closed: Closed,
+) -> SweepInput {
     SweepInput {
         path: path.display().to_string(),
         taken_as,
@@ -279,16 +286,17 @@ fn described(path: &Path, taken_as: TakenAs, lanes: &[Recording], closed: Closed
 }
 
 /// Minimum, p10, p50, p99 and maximum; above [`EXACT`] latencies within 1.6 %.
-fn latencies(lanes: &[Recording]) -> [f64; 5] {
-    let all = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
-    if all().count() <= EXACT {
-        let mut waits: Vec<f32> = all().collect();
+fn latencies(lanes: &[LaneRecording]) -> [f64; 5] {
+    let lane_waits = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
+    if lane_waits().count() <= EXACT {
+        let mut waits: Vec<f32> = lane_waits().collect();
         waits.sort_unstable_by(f32::total_cmp);
         return [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| f64::from(percentile(&waits, q)));
     }
     let mut classes = Histogram::default();
-    all().for_each(|wait| classes.record(wait as u64));
-    let [least, greatest] = [f32::min as fn(f32, f32) -> f32, f32::max].map(|of| all().reduce(of));
+    lane_waits().for_each(|wait| classes.record(wait as u64));
+    let [least, greatest] =
+        [f32::min as fn(f32, f32) -> f32, f32::max].map(|extreme| lane_waits().reduce(extreme));
     let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|q| classes.percentile(q));
     let exact = |value: Option<f32>| f64::from(value.unwrap_or_default());
     [exact(least), p10, p50, p99, exact(greatest)]

@@ -2,13 +2,13 @@
 
 use super::answer;
 use super::not_simulated::left_out;
-use super::source::Trace;
+use super::source::SimTrace;
 use super::timing::{Timing, long_ios};
 use q2c_model::{CostModel, Exit, Fault};
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
-use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, Outcome, sweep, timeline};
+use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, SimOutcome, sweep, timeline};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -18,7 +18,7 @@ use std::time::Instant;
 #[derive(Clone)]
 pub struct Study<'a> {
     /// The traces, at least one.
-    pub traces: &'a [Trace],
+    pub traces: &'a [SimTrace],
     /// Time in which the traces were read, seconds, for the result.
     pub reading_s: f64,
     /// The policies, at least one.
@@ -48,20 +48,20 @@ pub(super) fn nothing_counted(path: &str) -> Fault {
 
 #[derive(Debug, Default)]
 pub(super) struct SimulatedCells {
-    pub outcomes: Vec<Vec<Outcome>>,
+    pub outcomes: Vec<Vec<SimOutcome>>,
     pub bounds: Vec<Bounds>,
     pub seconds: f64,
 }
 
 impl SimulatedCells {
-    pub fn add(&mut self, others: SimulatedCells) {
+    pub(crate) fn add(&mut self, others: SimulatedCells) {
         self.seconds += others.seconds;
         if self.outcomes.is_empty() {
             (self.outcomes, self.bounds) = (others.outcomes, others.bounds);
             return;
         }
-        for (all, some) in self.outcomes.iter_mut().zip(others.outcomes) {
-            all.extend(some);
+        for (outcomes, some) in self.outcomes.iter_mut().zip(others.outcomes) {
+            outcomes.extend(some);
         }
     }
 }
@@ -101,21 +101,22 @@ impl Study<'_> {
             // The oracle has one thread, which the last cells need not wait for. Without more
             // threads it comes after them.
             let (of_trace, of_bounds) = std::thread::scope(|scope| {
-                let beside = Builder::new().spawn_scoped(scope, || self.on(trace).bounds());
+                let beside =
+                    Builder::new().spawn_scoped(scope, || self.configuration_on(trace).bounds());
                 let begun = Instant::now();
                 let mut of_trace = Vec::with_capacity(self.policies.len());
                 for some in self.policies.chunks(AT_ONCE) {
                     if stop.load(Ordering::Relaxed) {
                         return Err(Fault::stopped("sweep: stopped by a signal"));
                     }
-                    of_trace.extend(sweep(some, &self.on(trace)));
+                    of_trace.extend(sweep(some, &self.configuration_on(trace)));
                     done += some.len();
                     told(done);
                 }
                 cells.seconds += begun.elapsed().as_secs_f64();
                 let bounds = match beside {
                     Ok(beside) => beside.join().expect("a simulation does not panic"),
-                    Err(_) => self.on(trace).bounds(),
+                    Err(_) => self.configuration_on(trace).bounds(),
                 };
                 Ok((of_trace, bounds))
             })?;
@@ -134,11 +135,11 @@ impl Study<'_> {
         }
     }
 
-    pub(super) fn on<'t>(&'t self, trace: &'t Trace) -> Configuration<'t> {
+    pub(super) fn configuration_on<'t>(&'t self, trace: &'t SimTrace) -> Configuration<'t> {
         Configuration {
             lanes: &trace.lanes,
             cost: self.cost,
-            drive: self.timing.on(trace.input.span_ns),
+            drive: self.timing.drive_for(trace.input.span_ns),
             arrival: self.arrival,
         }
     }
@@ -147,15 +148,15 @@ impl Study<'_> {
         let SimulatedCells {
             outcomes, bounds, ..
         } = simulated;
-        let answered = answer::all(self, outcomes, bounds)?;
+        let answered = answer::answer_sweep(self, outcomes, bounds)?;
         let mut inputs = Vec::new();
         let mut cells = Vec::with_capacity(self.cells());
         for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
             inputs.push(trace.input.clone());
             let floor = answered.answers[input].floor_iops;
             let shares = &answered.shares[input];
-            let each = self.policies.iter().zip(of_trace).zip(shares);
-            cells.extend(each.map(|((policy, outcome), share)| SimCell {
+            let simulated = self.policies.iter().zip(of_trace).zip(shares);
+            cells.extend(simulated.map(|((policy, outcome), share)| SimCell {
                 keeps_limits: Some(self.limits.kept_by(outcome, floor)),
                 share: *share,
                 ..cell(input, trace, policy, outcome)
@@ -171,7 +172,7 @@ impl Study<'_> {
             measured_ns: self
                 .traces
                 .iter()
-                .map(|t| self.on(t).drive.measure)
+                .map(|t| self.configuration_on(t).drive.measure)
                 .collect(),
             seed: self.timing.seed,
             objective: self.objective.to_string(),
@@ -202,7 +203,7 @@ impl Study<'_> {
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let inputs: Vec<_> = self.traces.iter().map(|trace| &trace.input).collect();
-        let long = |t: &Trace| long_ios(&t.input, self.on(t).drive.measure);
+        let long = |t: &SimTrace| long_ios(&t.input, self.configuration_on(t).drive.measure);
         let mut warnings = left_out(&inputs);
         warnings.extend(self.traces.iter().filter_map(long));
         warnings.extend(self.free_interrupts());
@@ -233,21 +234,21 @@ impl Study<'_> {
         let rule = policy.build(1).pop()?;
         let seed = self.timing.seed;
         let moments = timeline(self.arrival, lane, self.cost, rule, seed, TIMELINE);
-        let of = |value: fn(&q2c_sim::Moment) -> f64| moments.iter().map(value).collect();
+        let series = |value: fn(&q2c_sim::TimelineIo) -> f64| moments.iter().map(value).collect();
         Some(Timeline {
             policy: policy.to_string(),
             input: 0,
-            at_ns: of(|m| m.at),
-            latency_ns: of(|m| m.latency),
-            asked_ns: of(|m| m.asked),
-            woke_ns: of(|m| m.observed),
+            at_ns: series(|m| m.at),
+            latency_ns: series(|m| m.latency),
+            asked_ns: series(|m| m.asked),
+            woke_ns: series(|m| m.observed),
             missed: moments.iter().map(|m| m.missed).collect(),
             left_out: (lane.len() - moments.len()) as u64,
         })
     }
 }
 
-fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> SimCell {
+fn cell(input: usize, trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> SimCell {
     SimCell {
         input,
         rule: policy.rule().name.to_owned(),

@@ -30,8 +30,8 @@ impl Swept<'_> {
     /// When a family cannot be spelled out.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, FamilyError> {
         let families = self.families.iter().map(Family::spell_out);
-        let all = families.collect::<Result<Vec<_>, _>>()?.concat();
-        Ok(self.or_standard(all))
+        let policies = families.collect::<Result<Vec<_>, _>>()?.concat();
+        Ok(self.or_standard(policies))
     }
 
     /// Refuses a sweep whose result would not fit into memory or, unless it may be `long`, that
@@ -40,8 +40,10 @@ impl Swept<'_> {
     /// # Errors
     /// It is refused, or a family cannot be spelled out.
     pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), Fault> {
-        let each = self.families.iter().map(|family| family.sample(SAMPLE));
-        let sample = each.collect::<Result<Vec<_>, _>>().or_exit(Exit::Usage)?;
+        let samples = self.families.iter().map(|family| family.sample(SAMPLE));
+        let sample = samples
+            .collect::<Result<Vec<_>, _>>()
+            .or_exit(Exit::Usage)?;
         let sample = self.or_standard(sample.concat());
         let spelled: u64 = self.families.iter().map(Family::count).sum();
         let count = match spelled + self.own.len() as u64 {
@@ -67,11 +69,11 @@ impl Swept<'_> {
     }
 
     fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
-        let all = [of_families, self.own.to_vec()].concat();
-        if all.is_empty() {
+        let policies = [of_families, self.own.to_vec()].concat();
+        if policies.is_empty() {
             standard(self.p50)
         } else {
-            all
+            policies
         }
     }
 }
@@ -83,10 +85,10 @@ mod tests {
 
     fn policies(families: &[&str], own: &[&str]) -> Vec<PolicySpec> {
         let families: Vec<Family> = families.iter().map(|text| text.parse().unwrap()).collect();
-        let own: Vec<PolicySpec> = own.iter().map(|text| text.parse().unwrap()).collect();
+        let own_rules: Vec<PolicySpec> = own.iter().map(|text| text.parse().unwrap()).collect();
         let swept = Swept {
             families: &families,
-            own: &own,
+            own: &own_rules,
             p50: Nanos(80_000),
         };
         swept.policies().unwrap()
@@ -94,18 +96,18 @@ mod tests {
 
     #[test]
     fn own_rules_come_after_families() {
-        let all = policies(&["min:ratio=10%..30%/10%,period=1ms"], &["rule:0.7*min"]);
-        assert_eq!(all.len(), 4);
-        assert!(all[3].to_string().contains("0.7"), "{}", all[3]);
+        let swept = policies(&["min:ratio=10%..30%/10%,period=1ms"], &["rule:0.7*min"]);
+        assert_eq!(swept.len(), 4);
+        assert!(swept[3].to_string().contains("0.7"), "{}", swept[3]);
     }
 
     #[test]
     fn without_rules_a_sweep_has_every_rule() {
-        let all = policies(&[], &[]);
+        let swept = policies(&[], &[]);
         let mut typical = RULES.iter().map(|rule| rule.name.parse::<PolicySpec>());
         for rule in typical.by_ref().flatten() {
             let name = rule.rule().name;
-            assert!(all.iter().any(|p| p.rule().name == name), "{name}");
+            assert!(swept.iter().any(|p| p.rule().name == name), "{name}");
         }
     }
 }

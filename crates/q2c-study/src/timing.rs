@@ -22,7 +22,7 @@ pub struct Timing {
 impl Timing {
     /// The simulated time on a trace of this length, which is repeated as long.
     #[must_use]
-    pub fn on(self, length: Nanos) -> Drive {
+    pub fn drive_for(self, length: Nanos) -> Drive {
         Drive {
             warm_up: self.warm_up,
             measure: self.measure.unwrap_or(length.max(LEAST)),
@@ -59,24 +59,24 @@ mod tests {
         let mut input = SweepInput::default();
         input.latency_ns[4] = 30e9;
         let measured = [40, 299, 300].map(|s: u64| Nanos::from_millis(s * 1000));
-        let told = measured.map(|measure| long_ios(&input, measure).is_some());
-        assert_eq!(told, [true, true, false]);
+        let warned = measured.map(|measure| long_ios(&input, measure).is_some());
+        assert_eq!(warned, [true, true, false]);
     }
 
     #[test]
     fn a_trace_counts_as_long_as_it_is_and_at_least_two_seconds() {
         let ms = Nanos::from_millis;
-        let of = |measure, length_ms| {
+        let drive_of = |measure, length_ms| {
             let timing = Timing {
                 warm_up: ms(400),
                 measure,
                 seed: 7,
             };
-            let drive = timing.on(ms(length_ms));
+            let drive = timing.drive_for(ms(length_ms));
             (drive.warm_up, drive.measure, drive.seed)
         };
-        assert_eq!(of(None, 10), (ms(400), ms(2_000), 7));
-        assert_eq!(of(None, 3_000), (ms(400), ms(3_000), 7));
-        assert_eq!(of(Some(ms(10)), 3_000), (ms(400), ms(10), 7));
+        assert_eq!(drive_of(None, 10), (ms(400), ms(2_000), 7));
+        assert_eq!(drive_of(None, 3_000), (ms(400), ms(3_000), 7));
+        assert_eq!(drive_of(Some(ms(10)), 3_000), (ms(400), ms(10), 7));
     }
 }

@@ -7,33 +7,33 @@ use q2c_result::volumes::{
     WithoutFigures,
 };
 use q2c_sim::answers::robust;
-use q2c_sim::{Choice, Drive, Limits, Objective, Outcome, SweepState, SweptVolumes};
+use q2c_sim::{Choice, Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
 use q2c_sim::{choose, score};
 
 /// The result of a sweep in parts.
 #[must_use]
-pub fn volumes_result(state: &SweepState) -> VolumesResult {
+pub fn volumes_result(state: &ResumableSweep) -> VolumesResult {
     let Drive {
         warm_up,
         measure,
         seed,
     } = state.drive();
-    let told = state.finish();
+    let swept = state.finish();
     let mut result = VolumesResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        volumes: told.volumes,
-        ios: told.ios,
+        volumes: swept.volumes,
+        ios: swept.ios,
         warm_up_ns: warm_up,
         measure_ns: (measure != Drive::ONE_PASS).then_some(measure),
         seed,
-        poll_ios: told.poll.ios,
-        poll: told.poll.gives,
+        poll_ios: swept.poll.ios,
+        poll: swept.poll.gives,
         ..VolumesResult::default()
     };
-    for (policy, outcome) in told.policies.iter().zip(told.outcomes) {
+    for (policy, outcome) in swept.policies.iter().zip(swept.outcomes) {
         match outcome {
-            Some(Outcome { ios, gives }) => result.cells.push(VolumesCell {
+            Some(SimOutcome { ios, gives }) => result.cells.push(VolumesCell {
                 rule: policy.rule().name.to_owned(),
                 policy: policy.to_string(),
                 params: named_params(policy),
@@ -44,7 +44,7 @@ pub fn volumes_result(state: &SweepState) -> VolumesResult {
                 policy: policy.to_string(),
                 reason: format!(
                     "it asked for a sleep longer than {}, which a sweep in parts cannot hand over; sweep the whole",
-                    Nanos(SweepState::LONGEST_SLEEP_NS)
+                    Nanos(ResumableSweep::LONGEST_SLEEP_NS)
                 ),
             }),
         }
@@ -60,11 +60,11 @@ pub fn volumes_result(state: &SweepState) -> VolumesResult {
 /// # Errors
 /// There is no state, they have different configurations, or no I/O counts on one.
 pub fn choose_over(
-    states: &[SweepState],
+    states: &[ResumableSweep],
     objective: Objective,
     limits: &Limits,
 ) -> Result<VolumesChoice, Fault> {
-    let told: Vec<SweptVolumes> = states.iter().map(SweepState::finish).collect();
+    let swept: Vec<SweptVolumes> = states.iter().map(ResumableSweep::finish).collect();
     let refused = |reason: String| {
         Fault::new(
             Exit::Usage,
@@ -72,13 +72,16 @@ pub fn choose_over(
         )
     };
     let none = || refused("one sweep or more, found none".to_owned());
-    let first = told.first().ok_or_else(none)?;
-    if let Some(other) = told.iter().position(|of| of.policies != first.policies) {
+    let first = swept.first().ok_or_else(none)?;
+    if let Some(other) = swept
+        .iter()
+        .position(|volume| volume.policies != first.policies)
+    {
         return Err(refused(format!(
             "the configurations of the first sweep, found others in number {other}, counted from 0; sweep all volumes alike"
         )));
     }
-    if let Some(none) = told.iter().find(|of| of.poll.ios == 0) {
+    if let Some(none) = swept.iter().find(|volume| volume.poll.ios == 0) {
         return Err(refused(format!(
             "I/Os behind the warm-up on each, found none on {}; give a shorter warm-up",
             none.volumes.join(", ")
@@ -87,33 +90,35 @@ pub fn choose_over(
     let policies = &first.policies;
     let mut best = Vec::new();
     let mut scores = Vec::new();
-    for (state, of) in states.iter().zip(&told) {
+    for (state, volume) in states.iter().zip(&swept) {
         let may = may_be_chosen(policies, state.cost());
-        let known = of.outcomes.iter().zip(may);
-        let eligible: Vec<bool> = known.map(|(of, may)| may && of.is_some()).collect();
-        let cells: Vec<Outcome> = of
+        let known = volume.outcomes.iter().zip(may);
+        let eligible: Vec<bool> = known
+            .map(|(outcome, may)| may && outcome.is_some())
+            .collect();
+        let cells: Vec<SimOutcome> = volume
             .outcomes
             .iter()
-            .map(|of| of.unwrap_or_default())
+            .map(|outcome| outcome.unwrap_or_default())
             .collect();
         let Choice {
             best: chosen,
             floor_iops,
             floor,
-        } = choose(&cells, &eligible, &of.poll, objective, limits);
-        let score = |(cell, eligible): (&Outcome, &bool)| {
+        } = choose(&cells, &eligible, &volume.poll, objective, limits);
+        let score = |(cell, eligible): (&SimOutcome, &bool)| {
             let keeps = *eligible && limits.kept_by(cell, floor_iops);
             keeps.then(|| score(cell, objective))
         };
         scores.push(cells.iter().zip(&eligible).map(score).collect::<Vec<_>>());
         best.push(BestOfVolumes {
-            volumes: of.volumes.clone(),
+            volumes: volume.volumes.clone(),
             policy: chosen.map(|c| policies[c].to_string()),
             floor_iops,
             floor,
         });
     }
-    let found = robust(&scores);
+    let winners = robust(&scores);
     let over = |(c, share): (usize, f64)| OverAll {
         policy: policies[c].to_string(),
         share,
@@ -124,15 +129,15 @@ pub fn choose_over(
         objective: objective.to_string(),
         limits: limits.in_words(),
         best,
-        on_average: found.map(|found| over(found.on_average)),
-        worst_case: found.map(|found| over(found.worst_case)),
+        on_average: winners.map(|winners| over(winners.on_average)),
+        worst_case: winners.map(|winners| over(winners.worst_case)),
     })
 }
 
 fn regret(scores: &[Vec<Option<f64>>], configuration: usize) -> f64 {
-    let lost = |of: &Vec<Option<f64>>| {
-        let best = of.iter().flatten().copied().fold(0.0, f64::max);
-        of[configuration].map_or(1.0, |own| 1.0 - own / best)
+    let lost = |volume_scores: &Vec<Option<f64>>| {
+        let best = volume_scores.iter().flatten().copied().fold(0.0, f64::max);
+        volume_scores[configuration].map_or(1.0, |score| 1.0 - score / best)
     };
     scores.iter().map(lost).fold(0.0, f64::max)
 }
@@ -142,20 +147,20 @@ mod tests {
     use super::*;
     use q2c_model::CostModel;
     use q2c_policy::{Io, PolicySpec};
-    use q2c_sim::Recording;
+    use q2c_sim::LaneRecording;
 
     /// Wake-ups take no time: a fixed sleep below the latency costs the CPU that is left, one above
     /// makes each I/O as long as the sleep.
-    fn volume(name: &str, wait: f32) -> SweepState {
+    fn volume(name: &str, wait: f32) -> ResumableSweep {
         let rules = ["fixed:10us", "fixed:18us", "fixed:30us"];
         let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();
         let cost = CostModel::delayed(Nanos(0));
-        let mut state = SweepState::new(name, &rules, &cost, Drive::once(1)).unwrap();
+        let mut state = ResumableSweep::new(name, &rules, &cost, Drive::once(1)).unwrap();
         let io = Io {
             bytes: 4096,
             ..Io::default()
         };
-        let mut lane = Recording::default();
+        let mut lane = LaneRecording::default();
         (0..100).for_each(|_| lane.push(io, 0.0, wait, 0.0));
         state.update(&lane).unwrap();
         state
@@ -168,10 +173,14 @@ mod tests {
     fn the_shares_are_those_of_a_computation_by_hand() {
         let states = [volume("a", 20_000.0), volume("b", 40_000.0)];
         let limits = Limits::default();
-        let found = choose_over(&states, Objective::KiopsPerCore, &limits).unwrap();
-        let best: Vec<_> = found.best.iter().map(|of| of.policy.as_deref()).collect();
+        let choice = choose_over(&states, Objective::KiopsPerCore, &limits).unwrap();
+        let best: Vec<_> = choice
+            .best
+            .iter()
+            .map(|volume| volume.policy.as_deref())
+            .collect();
         assert_eq!(best, [Some("fixed:sleep=18us"), Some("fixed:sleep=30us")]);
-        let (average, worst) = (found.on_average.unwrap(), found.worst_case.unwrap());
+        let (average, worst) = (choice.on_average.unwrap(), choice.worst_case.unwrap());
         assert_eq!(average.policy, "fixed:sleep=18us");
         assert!((average.share - (1.0 + 10.0 / 22.0) / 2.0).abs() < 1e-12);
         assert_eq!(worst.policy, "fixed:sleep=18us");
@@ -182,18 +191,18 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_refused() {
         let limits = Limits::default();
-        let refused = |states: &[SweepState], word: &str| {
+        let refused = |states: &[ResumableSweep], word: &str| {
             let fault = choose_over(states, Objective::Iops, &limits).unwrap_err();
             assert_eq!(fault.exit(), Exit::Usage);
             assert!(fault.message().contains(word), "{fault}");
         };
         refused(&[], "found none");
         let cost = CostModel::delayed(Nanos(0));
-        let other = SweepState::new("c", &["pas".parse().unwrap()], &cost, Drive::once(1));
+        let other = ResumableSweep::new("c", &["pas".parse().unwrap()], &cost, Drive::once(1));
         let states = [volume("a", 20_000.0), other.unwrap()];
         refused(&states, "others in number 1");
         let rules = volume("a", 1.0).policies();
-        let empty = SweepState::new("d", &rules, &cost, Drive::once(1)).unwrap();
+        let empty = ResumableSweep::new("d", &rules, &cost, Drive::once(1)).unwrap();
         let states = [volume("a", 20_000.0), empty];
         refused(&states, "none on d");
     }

@@ -1,7 +1,7 @@
 //! Every file of the library can be simulated, says how it was made, and differs from the others.
 
 use q2c_model::Bytes;
-use q2c_study::{Holding, LIBRARY, SourceOptions, Trace, read_library};
+use q2c_study::{Holding, LIBRARY, SimTrace, SourceOptions, read_library};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
 /// Two patterns whose latencies have a Kolmogorov-Smirnov distance below this are the same one.
 const DISTANCE: f64 = 0.05;
 
-fn library() -> Vec<Trace> {
+fn library() -> Vec<SimTrace> {
     let folder = tempfile::tempdir().expect("a folder");
     let options = SourceOptions::as_stated(Holding {
         memory: Bytes(1 << 30),
@@ -52,7 +52,8 @@ fn every_pattern_says_how_it_was_made() {
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let below = |of: &[f32], x: f32| of.partition_point(|&v| v <= x) as f64 / of.len() as f64;
+    let below =
+        |values: &[f32], x: f32| values.partition_point(|&v| v <= x) as f64 / values.len() as f64;
     let apart = a
         .iter()
         .chain(b)
@@ -62,19 +63,19 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
 
 #[test]
 fn no_two_patterns_are_the_same() {
-    let waits = |trace: &Trace| -> Vec<f32> {
+    let waits = |trace: &SimTrace| -> Vec<f32> {
         let lanes = trace.lanes.iter().flat_map(|lane| lane.wait.iter());
-        let mut all: Vec<f32> = lanes.copied().collect();
-        all.sort_unstable_by(f32::total_cmp);
-        all
+        let mut sorted: Vec<f32> = lanes.copied().collect();
+        sorted.sort_unstable_by(f32::total_cmp);
+        sorted
     };
-    let all = library();
-    let named = all
+    let traces = library();
+    let named = traces
         .iter()
         .map(|trace| (trace.input.path.as_str(), waits(trace)));
-    let all: Vec<(&str, Vec<f32>)> = named.collect();
-    for (n, (name, a)) in all.iter().enumerate() {
-        for (other, b) in &all[n + 1..] {
+    let named_waits: Vec<(&str, Vec<f32>)> = named.collect();
+    for (n, (name, a)) in named_waits.iter().enumerate() {
+        for (other, b) in &named_waits[n + 1..] {
             let apart = distance(a, b);
             assert!(apart > DISTANCE, "{name} and {other}: {apart}");
         }

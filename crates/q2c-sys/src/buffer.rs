@@ -100,7 +100,7 @@ impl Buffers {
 
     /// The index of the buffer that a slot's transfer uses: a write, or a read.
     #[inline]
-    pub(crate) fn of(&self, slot: u16, write: bool) -> usize {
+    pub(crate) fn index_of(&self, slot: u16, write: bool) -> usize {
         let slot = usize::from(slot);
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         match (write, self.writes) {
@@ -114,13 +114,13 @@ impl Buffers {
     /// The content of a slot's buffer; where reads and writes have separate buffers, that of reads.
     /// No request may be in flight on it.
     pub(crate) fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
-        let index = self.of(slot as u16, false);
+        let index = self.index_of(slot as u16, false);
         self.slice(index)
     }
 
     /// The content of the buffer that a slot's writes use (`write`), or its reads.
     pub(crate) fn transfer_mut(&mut self, slot: u16, write: bool) -> &mut [u8] {
-        let index = self.of(slot, write);
+        let index = self.index_of(slot, write);
         self.slice(index)
     }
 
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn shared_buffers_keep_reads_apart_from_writes() {
         let mut buffers = Buffers::shared(5, 8192, 2, 25).unwrap();
-        let of: Vec<usize> = (0..5).map(|slot| buffers.of(slot, false)).collect();
-        let writes: Vec<usize> = (0..5).map(|slot| buffers.of(slot, true)).collect();
-        assert_eq!((of, writes), (vec![0, 1, 0, 1, 0], vec![2, 3, 2, 3, 2]));
+        let reads: Vec<usize> = (0..5).map(|slot| buffers.index_of(slot, false)).collect();
+        let writes: Vec<usize> = (0..5).map(|slot| buffers.index_of(slot, true)).collect();
+        assert_eq!((reads, writes), (vec![0, 1, 0, 1, 0], vec![2, 3, 2, 3, 2]));
         let [a, b] = [0, 1].map(|slot| buffers.transfer_mut(slot, true).to_vec());
         for block in a.chunks(4096).chain(b.chunks(4096)) {
             let zeros = block.iter().rev().take_while(|byte| **byte == 0).count();

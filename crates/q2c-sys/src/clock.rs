@@ -43,11 +43,11 @@ fn in_kernel(monotonic_ns: u64) -> u64 {
 /// What a time namespace adds to CLOCK_MONOTONIC, by the text of `/proc/PID/timens_offsets`.
 fn ahead_ns(offsets: &str) -> Option<i64> {
     let mut lines = offsets.lines().map(str::split_whitespace);
-    let mut words = lines.find_map(|mut words| {
-        let is_monotonic = matches!(words.next(), Some("monotonic" | "1"));
-        is_monotonic.then_some(words)
+    let mut columns = lines.find_map(|mut columns| {
+        let is_monotonic = matches!(columns.next(), Some("monotonic" | "1"));
+        is_monotonic.then_some(columns)
     })?;
-    let [seconds, ns] = [words.next()?, words.next()?].map(str::parse::<i64>);
+    let [seconds, ns] = [columns.next()?, columns.next()?].map(str::parse::<i64>);
     seconds
         .ok()?
         .checked_mul(1_000_000_000)?
@@ -78,9 +78,10 @@ impl Clock {
     /// Makes a clock by the TSC, which takes about 30 ms for the fit, or by CLOCK_MONOTONIC where
     /// the TSC is not invariant.
     pub fn new() -> Self {
-        match tsc::invariant() {
-            true => Self::fitted(),
-            false => Self::monotonic(),
+        if tsc::invariant() {
+            Self::fitted()
+        } else {
+            Self::monotonic()
         }
     }
 
@@ -155,14 +156,14 @@ mod tsc {
     use std::arch::x86_64::{__cpuid, _rdtsc};
 
     #[inline]
-    pub fn read() -> u64 {
+    pub(crate) fn read() -> u64 {
         // SAFETY: every x86-64 processor has the instruction; it reads a register and touches no
         // memory.
         unsafe { _rdtsc() }
     }
 
     /// CPUID 8000_0007h EDX bit 8 (Intel SDM vol. 3, "Invariant TSC").
-    pub fn invariant() -> bool {
+    pub(crate) fn invariant() -> bool {
         const LEAF: u32 = 0x8000_0007;
         __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx & (1 << 8) != 0
     }
@@ -170,11 +171,11 @@ mod tsc {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod tsc {
-    pub fn read() -> u64 {
+    pub(crate) fn read() -> u64 {
         super::monotonic_ns()
     }
 
-    pub fn invariant() -> bool {
+    pub(crate) fn invariant() -> bool {
         false
     }
 }
@@ -190,17 +191,17 @@ mod tests {
         // its CPU between two.
         let both = || {
             let read = |_| {
-                let (before, own, after) = (monotonic_ns(), clock.now(), monotonic_ns());
-                (after - before, own, before)
+                let (before, clock_ns, after) = (monotonic_ns(), clock.now(), monotonic_ns());
+                (after - before, clock_ns, before)
             };
-            let (_, own, mono) = (0..64).map(read).min().expect("some");
-            (own, mono)
+            let (_, clock_ns, mono) = (0..64).map(read).min().expect("some");
+            (clock_ns, mono)
         };
         let begin = both();
         std::thread::sleep(Duration::from_millis(200));
         let end = both();
-        let (own, mono) = (end.0 - begin.0, end.1 - begin.1);
-        assert!(own.abs_diff(mono) < 50_000, "{own} {mono} ns");
+        let (clock_ns, mono) = (end.0 - begin.0, end.1 - begin.1);
+        assert!(clock_ns.abs_diff(mono) < 50_000, "{clock_ns} {mono} ns");
     }
 
     /// The clock's own time stands between two readings of CLOCK_MONOTONIC.
@@ -209,9 +210,12 @@ mod tests {
         let clock = Clock::monotonic();
         for _ in 0..1_000 {
             let before = kernel_ns();
-            let told = clock.since_boot(clock.now()).expect("no TSC");
+            let reading = clock.since_boot(clock.now()).expect("no TSC");
             let after = kernel_ns();
-            assert!((before..=after).contains(&told), "{before} {told} {after}");
+            assert!(
+                (before..=after).contains(&reading),
+                "{before} {reading} {after}"
+            );
         }
         let fitted = Clock { base: 0, rate: 1 };
         assert_eq!(fitted.since_boot(0), None);

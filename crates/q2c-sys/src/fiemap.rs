@@ -86,16 +86,16 @@ struct FiemapRequest {
 /// `EOPNOTSUPP` means that the file system does not support the call (tmpfs, most network file
 /// systems).
 pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
-    let mut all: Vec<Extent> = Vec::new();
+    let mut extents: Vec<Extent> = Vec::new();
     loop {
-        let start = all.last().map_or(0, Extent::end);
+        let start = extents.last().map_or(0, Extent::end);
         let batch = ask(file, start)?;
         let done = batch
             .last()
             .is_none_or(|e| e.has(Extent::LAST) || e.end() <= start);
-        all.extend(batch);
+        extents.extend(batch);
         if done {
-            return Ok(all);
+            return Ok(extents);
         }
     }
 }
@@ -114,8 +114,8 @@ fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     // SAFETY: the descriptor is open during the call, and the request is a `struct fiemap` followed
     // by `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
     check(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) })?;
-    let found = (request.mapped_extents as usize).min(BATCH);
-    Ok(request.extents[..found].iter().map(Extent::from).collect())
+    let mapped = (request.mapped_extents as usize).min(BATCH);
+    Ok(request.extents[..mapped].iter().map(Extent::from).collect())
 }
 
 impl From<&RawExtent> for Extent {
@@ -150,15 +150,15 @@ mod tests {
             file.write_all_at(&[7; 4096], i * 8192).unwrap();
         }
         file.sync_all().unwrap();
-        let found = match extents(&file) {
+        let extents = match extents(&file) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
                 let test = "more_extents_than_one_call_holds";
                 return q2c_testkit::skip(test, "this file system has no FIEMAP");
             }
             other => other.unwrap(),
         };
-        let starts: Vec<u64> = found.iter().map(|e| e.logical).collect();
+        let starts: Vec<u64> = extents.iter().map(|e| e.logical).collect();
         assert_eq!(starts, (0..blocks).map(|i| i * 8192).collect::<Vec<_>>());
-        assert!(found.iter().all(|e| e.length == 4096));
+        assert!(extents.iter().all(|e| e.length == 4096));
     }
 }

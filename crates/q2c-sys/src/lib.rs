@@ -22,8 +22,8 @@ pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
 pub use ring::{
-    CommandRing, Completion, CompletionPath, EncodedRing, FileEncoding, NvmeEncoding, Operation,
-    Ring, RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
+    CommandRing, CompletionPath, EncodedRing, FileEncoding, NvmeEncoding, Operation, Ring,
+    RingCompletion, RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
 };
 pub use vectored::{Vectored, VectoredFlags};
 

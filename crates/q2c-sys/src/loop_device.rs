@@ -34,7 +34,7 @@ pub struct Backing {
 
 /// `struct loop_info64`.
 #[repr(C)]
-struct Status {
+struct LoopStatus {
     device: u64,
     inode: u64,
     rdevice: u64,
@@ -50,11 +50,11 @@ struct Status {
     init: [u64; 2],
 }
 
-const _: () = assert!(size_of::<Status>() == 232);
+const _: () = assert!(size_of::<LoopStatus>() == 232);
 
-impl Status {
+impl LoopStatus {
     fn with_flags(flags: u32) -> Self {
-        Status {
+        LoopStatus {
             device: 0,
             inode: 0,
             rdevice: 0,
@@ -74,14 +74,14 @@ impl Status {
 
 /// `struct loop_config`.
 #[repr(C)]
-struct Config {
+struct LoopConfig {
     fd: u32,
     block_size: u32,
-    status: Status,
+    status: LoopStatus,
     reserved: [u64; 8],
 }
 
-const _: () = assert!(size_of::<Config>() == 304);
+const _: () = assert!(size_of::<LoopConfig>() == 304);
 
 /// A loop device over a file. The device is the file's for as long as this value lives, or the
 /// device is mounted or open elsewhere; then the kernel takes the file away.
@@ -115,10 +115,10 @@ pub fn attach(backing: &File) -> io::Result<LoopDevice> {
 }
 
 fn configure(device: &File, backing: &File) -> io::Result<()> {
-    let config = Config {
+    let config = LoopConfig {
         fd: backing.as_raw_fd() as u32,
         block_size: 0,
-        status: Status::with_flags(AUTOCLEAR | DIRECT_IO),
+        status: LoopStatus::with_flags(AUTOCLEAR | DIRECT_IO),
         reserved: [0; 8],
     };
     // SAFETY: both descriptors are open during the call, and the kernel only reads the whole
@@ -128,7 +128,7 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
 
 /// The file behind the open loop device. `ENXIO`: it has none; `ENOTTY`: `device` is none.
 pub fn backing(device: &File) -> io::Result<Backing> {
-    let mut status = Status::with_flags(0);
+    let mut status = LoopStatus::with_flags(0);
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that
     // this frame owns: the kernel writes nowhere else.
     check(unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS64 as _, &raw mut status) })?;

@@ -14,7 +14,7 @@ pub struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
     /// The set of the signals named by number.
-    pub fn of(signals: &[i32]) -> io::Result<SignalSet> {
+    pub fn from_numbers(signals: &[i32]) -> io::Result<SignalSet> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the pointer is valid for writing one sigset_t, which the call fills.
         check(unsafe { libc::sigemptyset(set.as_mut_ptr()) })?;
@@ -77,7 +77,7 @@ impl SignalFd {
 /// Lets `command` start with no signal blocked. A child inherits its parent's mask through exec; a
 /// child that inherited the mask of [`block`] could be stopped by SIGKILL only.
 pub fn unblock_in_child(command: &mut Command) -> io::Result<&mut Command> {
-    let none = SignalSet::of(&[])?;
+    let none = SignalSet::from_numbers(&[])?;
     let unblock = move || mask(libc::SIG_SETMASK, &none);
     // SAFETY: between fork and exec the closure makes one async-signal-safe system call on memory
     // it owns; the error it may build holds no allocation.
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_blocked_signal_is_read_from_the_descriptor() {
-        let set = SignalSet::of(&[libc::SIGUSR1]).unwrap();
+        let set = SignalSet::from_numbers(&[libc::SIGUSR1]).unwrap();
         block(&set).unwrap();
         let fd = SignalFd::new(&set).unwrap();
         // SAFETY: raises a signal that this thread has blocked.
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn children_start_with_an_empty_mask() {
-        block(&SignalSet::of(&[libc::SIGTERM]).unwrap()).unwrap();
+        block(&SignalSet::from_numbers(&[libc::SIGTERM]).unwrap()).unwrap();
         let mut command = Command::new("cat");
         command.arg("/proc/self/status");
         let inherited = blocked(&command.output().unwrap().stdout);
@@ -119,6 +119,6 @@ mod tests {
 
     #[test]
     fn no_such_signal() {
-        assert!(SignalSet::of(&[4096]).is_err());
+        assert!(SignalSet::from_numbers(&[4096]).is_err());
     }
 }

@@ -131,12 +131,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut spill = Spill::new_in(folder.path()).unwrap();
         for part in 0..100_u32 {
-            let words: Vec<f32> = (0..part * 37).map(|n| (part * 10_000 + n) as f32).collect();
-            spill.write(&words).unwrap();
+            let numbers: Vec<f32> = (0..part * 37).map(|n| (part * 10_000 + n) as f32).collect();
+            spill.write(&numbers).unwrap();
         }
         let spilled = spill.map().unwrap();
-        let words = (0..100_u32).flat_map(|part| (0..part * 37).map(move |n| part * 10_000 + n));
-        assert!(words.map(|n| n as f32).eq(spilled.as_ref().iter().copied()));
+        let numbers = (0..100_u32).flat_map(|part| (0..part * 37).map(move |n| part * 10_000 + n));
+        assert!(
+            numbers
+                .map(|n| n as f32)
+                .eq(spilled.as_ref().iter().copied())
+        );
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no name");
     }
 

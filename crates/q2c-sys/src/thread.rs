@@ -104,7 +104,7 @@ pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
 
 /// Context switches of the calling thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
+pub struct ContextSwitches {
     /// Switches at which the thread gave up the CPU because it slept or waited.
     pub voluntary: u64,
     /// Switches at which the thread was preempted.
@@ -112,13 +112,13 @@ pub struct Switches {
 }
 
 /// Reads how often the calling thread was switched away so far.
-pub fn switches() -> Switches {
+pub fn switches() -> ContextSwitches {
     // SAFETY: an all-zero rusage is a valid value: it holds only integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is valid during the whole call; RUSAGE_THREAD cannot fail with a valid
     // pointer.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    Switches {
+    ContextSwitches {
         voluntary: usage.ru_nvcsw as u64,
         involuntary: usage.ru_nivcsw as u64,
     }
@@ -142,10 +142,13 @@ mod tests {
         let tid = id();
         let until = monotonic_ns() + 30_000_000;
         while monotonic_ns() < until {}
-        let own = crate::clock::thread_cpu_ns();
+        let cpu_ns = crate::clock::thread_cpu_ns();
         let other = std::thread::spawn(move || cpu_ns_of(tid)).join().unwrap();
         let other = other.unwrap();
-        assert!(other >= own, "own {own} ns, later from outside {other} ns");
+        assert!(
+            other >= cpu_ns,
+            "own {cpu_ns} ns, later from outside {other} ns"
+        );
         cpu_ns_of(u32::MAX >> 4).expect_err("a thread that does not exist");
     }
 

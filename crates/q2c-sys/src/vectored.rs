@@ -1,6 +1,6 @@
 //! `preadv2` and `pwritev2`: synchronous calls of one transfer each, with per-call flags.
 
-use crate::{Buffers, Completion, Operation, Transfer};
+use crate::{Buffers, Operation, RingCompletion, Transfer};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fs::File;
@@ -56,9 +56,9 @@ impl Vectored {
     }
 
     /// Does one transfer and waits for its end. An error becomes the negative errno in
-    /// [`Completion::result`]; a call that a signal interrupted is repeated.
+    /// [`RingCompletion::result`]; a call that a signal interrupted is repeated.
     #[inline]
-    pub fn transfer(&mut self, transfer: Transfer) -> Completion {
+    pub fn transfer(&mut self, transfer: Transfer) -> RingCompletion {
         let Transfer {
             operation, length, ..
         } = transfer;
@@ -94,7 +94,7 @@ impl Vectored {
                 break moved;
             }
         };
-        Completion {
+        RingCompletion {
             slot: transfer.slot,
             result: moved.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32),
         }
@@ -115,7 +115,7 @@ mod tests {
         (Vectored::new(file, buffers, flags), back)
     }
 
-    fn at(write: bool, offset: u64, length: u32) -> Transfer {
+    fn transfer(write: bool, offset: u64, length: u32) -> Transfer {
         Transfer {
             operation: Operation::writing(write),
             offset,
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_read_comes_into_its_slot_and_is_short_at_the_end() {
         let (mut target, _) = target(&[5; 1000], VectoredFlags::default());
-        let done = target.transfer(at(false, 512, 4096));
+        let done = target.transfer(transfer(false, 512, 4096));
         assert_eq!((done.slot, done.result), (1, 488));
         assert!(target.buffers.slot_mut(1)[..488].iter().all(|&b| b == 5));
         assert_ne!(target.buffers.slot_mut(0)[..488], [5; 488]);
@@ -140,12 +140,12 @@ mod tests {
             ..VectoredFlags::default()
         };
         let (mut target, file) = target(&[5; 1000], append);
-        assert_eq!(target.transfer(at(true, 0, 512)).result, 512);
+        assert_eq!(target.transfer(transfer(true, 0, 512)).result, 512);
         assert_eq!(file.metadata().unwrap().len(), 1512, "at the end, not at 0");
         let mut first = [0; 512];
         file.read_exact_at(&mut first, 0).unwrap();
         assert_eq!(first, [5; 512]);
-        let all = VectoredFlags {
+        let flags = VectoredFlags {
             hipri: true,
             nowait: true,
             dsync: true,
@@ -153,13 +153,16 @@ mod tests {
             append: true,
         };
         // RWF_HIPRI 1, DSYNC 2, SYNC 4, NOWAIT 8, APPEND 16.
-        assert_eq!(all.bits().bits(), 31);
+        assert_eq!(flags.bits().bits(), 31);
     }
 
     #[test]
     fn an_error_is_a_result() {
         let (mut target, _) = target(&[], VectoredFlags::default());
         target.file = File::options().write(true).open("/dev/null").unwrap();
-        assert_eq!(target.transfer(at(false, 0, 512)).result, -libc::EBADF);
+        assert_eq!(
+            target.transfer(transfer(false, 0, 512)).result,
+            -libc::EBADF
+        );
     }
 }

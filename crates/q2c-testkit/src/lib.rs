@@ -53,13 +53,13 @@ pub fn skip(test: &str, reason: &str) {
 /// target.
 pub fn random_mib() -> Vec<u8> {
     let mut x = 1_u64;
-    let words = (0..1 << 17).flat_map(|_| {
+    let bytes = (0..1 << 17).flat_map(|_| {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
         x.to_le_bytes()
     });
-    words.collect()
+    bytes.collect()
 }
 
 /// The path of a file of the public sample data. Where the file is absent, `test` is skipped and

@@ -15,28 +15,30 @@ impl Samples {
     /// named.
     #[track_caller]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let fits = |(of, found): &&(String, Labels)| {
-            let has = |(label, value): &(&str, &str)| found.get(*label).is_some_and(|v| v == value);
-            of == name && labels.iter().all(has)
+        let fits = |(sample_name, sample_labels): &&(String, Labels)| {
+            let has = |(label, value): &(&str, &str)| {
+                sample_labels.get(*label).is_some_and(|v| v == value)
+            };
+            sample_name == name && labels.iter().all(has)
         };
-        let found: Vec<_> = self.0.keys().filter(fits).collect();
-        match found[..] {
+        let matching: Vec<_> = self.0.keys().filter(fits).collect();
+        match matching[..] {
             [one] => self.0[one],
-            _ => panic!("{name} {labels:?}: found {found:?}"),
+            _ => panic!("{name} {labels:?}: found {matching:?}"),
         }
     }
 
     /// The values of a label over all samples; `None` stands for samples without it.
     pub fn label(&self, label: &str) -> Vec<Option<&str>> {
-        let of = |(_, labels): &'_ (String, Labels)| labels.contains_key(label);
-        let mut all: Vec<Option<&str>> = self
+        let has_label = |(_, labels): &'_ (String, Labels)| labels.contains_key(label);
+        let mut values: Vec<Option<&str>> = self
             .0
             .keys()
-            .map(|key| of(key).then(|| key.1[label].as_str()))
+            .map(|key| has_label(key).then(|| key.1[label].as_str()))
             .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        values.sort_unstable();
+        values.dedup();
+        values
     }
 }
 
@@ -51,17 +53,17 @@ impl Samples {
 pub fn strict_metrics(text: &str) -> Samples {
     match read(text) {
         Ok(samples) => samples,
-        Err(why) => panic!("{why} in {text}"),
+        Err(reason) => panic!("{reason} in {text}"),
     }
 }
 
 /// A metric whose `TYPE` was read.
-struct Family {
+struct MetricFamily {
     name: String,
     kind: String,
 }
 
-impl Family {
+impl MetricFamily {
     fn holds(&self, name: &str) -> bool {
         match self.kind.as_str() {
             "histogram" => name
@@ -78,9 +80,9 @@ fn read(text: &str) -> Result<Samples, String> {
     }
     let mut samples = Samples::default();
     let mut helped: Option<&str> = None;
-    let mut families: Vec<Family> = Vec::new();
+    let mut families: Vec<MetricFamily> = Vec::new();
     for line in text.lines() {
-        let wrong = |why: &str| format!("{why}: {line:?}");
+        let wrong = |reason: &str| format!("{reason}: {line:?}");
         if let Some(help) = line.strip_prefix("# HELP ") {
             let (name, _) = help.split_once(' ').ok_or_else(|| wrong("no help"))?;
             helped = Some(name);
@@ -96,12 +98,12 @@ fn read(text: &str) -> Result<Samples, String> {
             if (kind == "counter") != name.ends_with("_total") {
                 return Err(wrong("a name that does not suit the type"));
             }
-            families.push(Family {
+            families.push(MetricFamily {
                 name: name.to_owned(),
                 kind: kind.to_owned(),
             });
         } else {
-            let (name, labels, value) = sample(line).map_err(|why| wrong(&why))?;
+            let (name, labels, value) = sample(line).map_err(|reason| wrong(&reason))?;
             let family = families.last().filter(|family| family.holds(&name));
             let family = family.ok_or_else(|| wrong("not behind its type"))?;
             if family.kind != "gauge" && (value < 0.0 || value.is_nan()) {
@@ -113,7 +115,7 @@ fn read(text: &str) -> Result<Samples, String> {
         }
     }
     let histograms = families.iter().filter(|family| family.kind == "histogram");
-    for Family { name, .. } in histograms {
+    for MetricFamily { name, .. } in histograms {
         check_histogram(name, &samples)?;
     }
     Ok(samples)
@@ -179,13 +181,17 @@ fn quoted(text: &str) -> Result<(String, &str), String> {
 fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
     let bucket = format!("{name}_bucket");
     let mut series: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
-    for ((_, labels), value) in samples.0.iter().filter(|((of, _), _)| *of == bucket) {
+    for ((_, labels), value) in samples
+        .0
+        .iter()
+        .filter(|((sample_name, _), _)| *sample_name == bucket)
+    {
         let mut labels = labels.clone();
         let le = labels.remove("le").ok_or("a bucket without a bound")?;
         let le = le.parse().map_err(|_| "a bound that is no number")?;
         series.entry(labels).or_default().push((le, *value));
     }
-    let of = |suffix: &str, labels: &Labels| {
+    let sample_value = |suffix: &str, labels: &Labels| {
         let key = (format!("{name}{suffix}"), labels.clone());
         samples.0.get(&key).copied()
     };
@@ -195,10 +201,10 @@ fn check_histogram(name: &str, samples: &Samples) -> Result<(), String> {
             return Err(format!("counts of {bucket} fall"));
         }
         let last = buckets.last().copied();
-        if last != of("_count", &labels).map(|count| (f64::INFINITY, count)) {
+        if last != sample_value("_count", &labels).map(|count| (f64::INFINITY, count)) {
             return Err(format!("the last of {bucket} is not the count"));
         }
-        of("_sum", &labels).ok_or_else(|| format!("{name} has no sum"))?;
+        sample_value("_sum", &labels).ok_or_else(|| format!("{name} has no sum"))?;
     }
     Ok(())
 }

@@ -55,21 +55,21 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
+        let mut items = Vec::new();
         while let Some(Strict(value)) = from.next_element()? {
-            all.push(value);
+            items.push(value);
         }
-        Ok(Value::Array(all))
+        Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
+        let mut fields = Map::new();
         while let Some((key, Strict(value))) = from.next_entry::<String, Strict>()? {
-            if all.insert(key.clone(), value).is_some() {
+            if fields.insert(key.clone(), value).is_some() {
                 return Err(A::Error::custom(format!("the key {key:?} twice")));
             }
         }
-        Ok(Value::Object(all))
+        Ok(Value::Object(fields))
     }
 }
 

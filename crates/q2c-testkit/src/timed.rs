@@ -116,9 +116,9 @@ impl Used {
     fn others(&self) -> f64 {
         let now = Used::now();
         let machine = now.machine.saturating_sub(self.machine);
-        let own = now.own.saturating_sub(self.own);
+        let own_time = now.own.saturating_sub(self.own);
         let passed = now.at.duration_since(self.at).max(TICK);
-        machine.saturating_sub(own).as_secs_f64() / passed.as_secs_f64()
+        machine.saturating_sub(own_time).as_secs_f64() / passed.as_secs_f64()
     }
 }
 
@@ -141,10 +141,10 @@ fn machine_ticks(stat: &str) -> u64 {
 
 /// A process: its id, that of its parent, and the ticks of it and of its children that were waited
 /// for.
-type Process = (u32, u32, u64);
+type ProcessTicks = (u32, u32, u64);
 
 /// All processes. Those that end meanwhile are left out.
-fn processes() -> Vec<Process> {
+fn processes() -> Vec<ProcessTicks> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -155,7 +155,7 @@ fn processes() -> Vec<Process> {
 
 /// Reads a stat file: the fields 1, 4 and 14 to 17. The second field is a name in brackets, which
 /// may contain blanks.
-fn process(stat: &str) -> Option<Process> {
+fn process(stat: &str) -> Option<ProcessTicks> {
     let pid = stat.split_whitespace().next()?.parse().ok()?;
     let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     let ticks = fields.iter().skip(11).take(4);
@@ -164,7 +164,7 @@ fn process(stat: &str) -> Option<Process> {
 }
 
 /// Ticks of a process and of all that descend from it.
-fn family_ticks(root: u32, all: &[Process]) -> u64 {
+fn family_ticks(root: u32, all: &[ProcessTicks]) -> u64 {
     let (mut family, mut ticks) = (vec![root], 0);
     while let Some(pid) = family.pop() {
         ticks += all.iter().filter(|p| p.0 == pid).map(|p| p.2).sum::<u64>();
@@ -200,20 +200,20 @@ mod tests {
         // user nice system idle iowait irq softirq steal guest guest_nice
         let stat = "cpu  100 20 3 9000 800 4 5 6 50 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
         assert_eq!(machine_ticks(stat), 100 + 20 + 3 + 4 + 5 + 6);
-        let own = "7 (a b) c) S 1 7 7 0 -1 4194304 9 9 9 9 11 12 13 14 20 0 1 0 5";
-        assert_eq!(process(own), Some((7, 1, 11 + 12 + 13 + 14)));
+        let process_stat = "7 (a b) c) S 1 7 7 0 -1 4194304 9 9 9 9 11 12 13 14 20 0 1 0 5";
+        assert_eq!(process(process_stat), Some((7, 1, 11 + 12 + 13 + 14)));
     }
 
     #[test]
     fn a_family_is_all_that_descend_from_it() {
-        let all = [
+        let processes = [
             (1, 0, 1),
             (7, 1, 10),
             (8, 7, 100),
             (9, 8, 1000),
             (5, 1, 10_000),
         ];
-        assert_eq!(family_ticks(7, &all), 1110);
+        assert_eq!(family_ticks(7, &processes), 1110);
     }
 
     fn by_itself() -> bool {

@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_not_there_is_told_with_what_to_do() {
-        let told = |process: &str, records: &[IoRecord]| {
+        let message_for = |process: &str, records: &[IoRecord]| {
             let mut filter = ProcessFilter::new(&process.parse().expect("a process"));
             for record in records {
                 assert!(!filter.takes(record));
@@ -250,16 +250,16 @@ mod tests {
             filter.found(Path::new("t")).unwrap_err().to_string()
         };
         let dd = record(Some("dd"), Some(3));
-        let others = told("fio", &[dd, record(Some("cp"), None)]);
+        let others = message_for("fio", &[dd, record(Some("cp"), None)]);
         assert!(others.starts_with("find process fio in t: "), "{others}");
         assert!(
             others.contains("found those of cp, dd (3); q2c analyze"),
             "{others}"
         );
-        let none = told("fio", &[record(None, None)]);
+        let none = message_for("fio", &[record(None, None)]);
         assert!(none.contains("found none; leave --process out"), "{none}");
         assert!(none.contains("q2c trace record DISK"), "{none}");
-        let numbers = told("fio", &[record(None, Some(3))]);
+        let numbers = message_for("fio", &[record(None, Some(3))]);
         assert!(numbers.contains("found none, but 3; name"), "{numbers}");
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::import::RecordSink;
 use crate::import::depth::Depths;
-use crate::sorter::{Packed, Sorter};
+use crate::sorter::{Sorter, SorterRow};
 use crate::span::{NONE, Span};
 use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// An I/O that is over, as a probe or program reports it. Id, lane, depth and `merged_into` of the
-/// span are not set yet; [`Recording::finish`] sets them.
+/// span are not set yet; [`RecordingSorter::finish`] sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The I/O's times (on one clock) and properties.
@@ -31,15 +31,15 @@ pub struct Recorded {
     pub comm: [u8; 16],
 }
 
-/// Takes the I/Os of a recording with [`Recording::push`] and hands them on as records with
-/// [`Recording::finish`].
-pub struct Recording {
+/// Takes the I/Os of a recording with [`RecordingSorter::push`] and hands them on as records with
+/// [`RecordingSorter::finish`].
+pub struct RecordingSorter {
     sorter: Sorter<Recorded>,
     folder: PathBuf,
     taken: u64,
 }
 
-impl Recording {
+impl RecordingSorter {
     /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
@@ -48,7 +48,7 @@ impl Recording {
         const MOST: u64 = 1 << 30;
         // The bounds keep the number within a usize.
         let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
-        Recording {
+        RecordingSorter {
             sorter: Sorter::new(folder, rows),
             folder: folder.to_owned(),
             taken: 0,
@@ -71,7 +71,7 @@ impl Recording {
     /// Hands all I/Os to `sink` as records, sorted by start, with times from the first start.
     /// Returns that start, or `None` when there was no I/O.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
-        let Recording { sorter, folder, .. } = self;
+        let RecordingSorter { sorter, folder, .. } = self;
         let failed = |source| spilled(&folder, source);
         let mut arranging = Arranging::new(sink);
         sorter.finish(failed, |io| arranging.take(&io))?;
@@ -139,9 +139,10 @@ impl<'a> Arranging<'a> {
             lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
         };
         self.batch.push(span.record(origin, io.name()));
-        match self.batch.len() == Self::BATCH {
-            true => self.flush(),
-            false => Ok(()),
+        if self.batch.len() == Self::BATCH {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 
@@ -168,7 +169,7 @@ impl Recorded {
     }
 }
 
-impl Packed for Recorded {
+impl SorterRow for Recorded {
     /// Start, whether another I/O carried this one, key. Of two I/Os queued at once the carried one
     /// comes later, because its carrier must be known before.
     type Key = (u64, bool, u64);
@@ -193,7 +194,7 @@ impl Packed for Recorded {
             self.key,
             self.lead,
         ];
-        let words = [
+        let ints = [
             span.device.major,
             span.device.minor,
             span.flags.0,
@@ -206,7 +207,7 @@ impl Packed for Recorded {
             span.error.cast_unsigned(),
         ];
         longs.iter().for_each(|n| into.extend(n.to_le_bytes()));
-        words.iter().for_each(|n| into.extend(n.to_le_bytes()));
+        ints.iter().for_each(|n| into.extend(n.to_le_bytes()));
         let user = u8::from(span.layer == Layer::User);
         into.extend([span.op as u8, user, u8::from(self.carries)]);
         into.extend(self.comm);
@@ -274,7 +275,7 @@ mod tests {
             pid: 7,
             flags: OpFlags::FUA,
             error: -5,
-            ..Span::of(&op)
+            ..Span::from_record(&op)
         };
         Recorded {
             span,
@@ -325,12 +326,12 @@ mod tests {
             carried(io(8, 500, 600, 10), 99),
         ];
         for memory in [Bytes(0), Bytes(1 << 20)] {
-            let mut recording = Recording::new(memory, &std::env::temp_dir());
+            let mut recording = RecordingSorter::new(memory, &std::env::temp_dir());
             came.iter().for_each(|io| recording.push(*io).unwrap());
             assert_eq!(recording.taken(), 6);
             let mut records: Vec<IoRecord> = Vec::new();
             assert_eq!(recording.finish(&mut records).unwrap(), Some(100));
-            let told = records.iter().map(|r| {
+            let arranged = records.iter().map(|r| {
                 let queued = r.queue_ns.unwrap().0;
                 (r.id, queued, r.merged_into, r.lane, r.depth_at_submit)
             });
@@ -342,7 +343,7 @@ mod tests {
                 (4, 210, Some(3), 0, 2),
                 (5, 400, None, 0, 1),
             ];
-            assert_eq!(told.collect::<Vec<_>>(), wanted);
+            assert_eq!(arranged.collect::<Vec<_>>(), wanted);
             assert_eq!(records[0].comm.as_deref(), Some("db"));
             assert_eq!((records[0].error, records[0].pid), (Some(-5), Some(7)));
         }
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn nothing_is_nothing() {
         let mut records: Vec<IoRecord> = Vec::new();
-        let recording = Recording::new(Bytes(0), Path::new("/nowhere"));
+        let recording = RecordingSorter::new(Bytes(0), Path::new("/nowhere"));
         assert_eq!(recording.finish(&mut records).unwrap(), None);
         assert!(records.is_empty());
     }

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A row that packs into a fixed number of bytes.
-pub(crate) trait Packed: Sized {
+pub(crate) trait SorterRow: Sized {
     type Key: Ord + Copy;
     /// Bytes of a packed row; `pack` appends exactly as many.
     const SIZE: usize;
@@ -30,11 +30,11 @@ pub(crate) struct Sorter<R> {
     rows: Vec<R>,
     /// Made when the first run leaves memory.
     file: Option<File>,
-    runs: Vec<Run<R>>,
+    runs: Vec<SortedRun<R>>,
     written: u64,
 }
 
-impl<R: Packed> Sorter<R> {
+impl<R: SorterRow> Sorter<R> {
     /// A sorter that holds up to `run_rows` rows in memory. When there are more, it keeps sorted
     /// runs in a file in `folder`.
     pub(crate) fn new(folder: &Path, run_rows: usize) -> Self {
@@ -63,7 +63,7 @@ impl<R: Packed> Sorter<R> {
         mut take: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
-            self.rows.sort_by_key(Packed::key);
+            self.rows.sort_by_key(SorterRow::key);
             return self.rows.drain(..).try_for_each(take);
         }
         self.run_to_file().map_err(&failed)?;
@@ -86,7 +86,7 @@ impl<R: Packed> Sorter<R> {
     }
 
     fn run_to_file(&mut self) -> io::Result<()> {
-        self.rows.sort_by_key(Packed::key);
+        self.rows.sort_by_key(SorterRow::key);
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(tempfile::tempfile_in(&self.folder)?),
@@ -100,7 +100,7 @@ impl<R: Packed> Sorter<R> {
         let start = self.written;
         self.written += (self.rows.len() * R::SIZE) as u64;
         self.rows.clear();
-        self.runs.push(Run {
+        self.runs.push(SortedRun {
             at: start,
             end: self.written,
             ahead: Vec::new(),
@@ -109,23 +109,23 @@ impl<R: Packed> Sorter<R> {
     }
 
     /// The key of the run's next row; `None` at the end of the run.
-    fn first(&self, run: &mut Run<R>) -> io::Result<Option<R::Key>> {
+    fn first(&self, run: &mut SortedRun<R>) -> io::Result<Option<R::Key>> {
         if let (true, Some(file)) = (run.ahead.is_empty(), &self.file) {
             run.read(file)?;
         }
-        Ok(run.ahead.last().map(Packed::key))
+        Ok(run.ahead.last().map(SorterRow::key))
     }
 }
 
 /// A sorted part of the file, `at..end` of it not read yet.
-struct Run<R> {
+struct SortedRun<R> {
     at: u64,
     end: u64,
     /// Rows in memory in reverse order: the next one is last.
     ahead: Vec<R>,
 }
 
-impl<R: Packed> Run<R> {
+impl<R: SorterRow> SortedRun<R> {
     fn read(&mut self, file: &File) -> io::Result<()> {
         let left = (self.end - self.at) / R::SIZE as u64;
         // There are at most AHEAD rows, so the number fits.
@@ -147,7 +147,7 @@ mod tests {
     /// Key, and number in the order of arrival.
     type Row = (u64, u64);
 
-    impl Packed for Row {
+    impl SorterRow for Row {
         type Key = u64;
         const SIZE: usize = 16;
         fn key(&self) -> u64 {
@@ -175,10 +175,10 @@ mod tests {
             for row in &expected {
                 sorter.push(*row).unwrap();
             }
-            let mut found = Vec::new();
-            sorter.finish(|e| e, |row| { found.push(row); Ok(()) }).unwrap();
+            let mut sorted = Vec::new();
+            sorter.finish(|e| e, |row| { sorted.push(row); Ok(()) }).unwrap();
             expected.sort_unstable();
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(sorted, expected);
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
     fn no_folder_is_told() {
         let mut sorter = Sorter::new(Path::new("/nowhere/at/all"), 1);
         sorter.push((1, 0)).unwrap();
-        let told = sorter.push((1, 1)).unwrap_err();
-        assert_eq!(told.kind(), io::ErrorKind::NotFound);
+        let error = sorter.push((1, 1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -105,7 +105,7 @@ impl Span {
     }
 
     /// The span of a record, with the begin and the end of the record's layer.
-    pub fn of(record: &IoRecord) -> Span {
+    pub fn from_record(record: &IoRecord) -> Span {
         let (begin, end) = match record.layer {
             Layer::Block => (record.queue_ns, record.complete_ns),
             Layer::User => (record.submit_ns, record.reap_ns),
@@ -139,7 +139,7 @@ impl Span {
 
     /// The record of the I/O, with the times of its layer, which count from `origin_ns`. `comm` is
     /// the name of the process.
-    pub fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
+    pub(crate) fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
         let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));
         let (sector, bytes) = (Sectors(self.sector), Bytes(self.bytes));
         let new = IoRecord::new(self.id, self.layer, self.device, self.op, sector, bytes);

@@ -14,27 +14,30 @@ pub struct Counting {
     layers: [u64; LAYERS.len()],
     ops: [u64; Op::ALL.len()],
     op_bytes: [u64; Op::ALL.len()],
-    devices: Tally,
-    sizes: Tally,
-    lanes: Tally,
+    devices: NumberTally,
+    sizes: NumberTally,
+    lanes: NumberTally,
     ends: Option<(Nanos, Nanos)>,
-    u2c: Latencies,
-    q2c: Latencies,
-    d2c: Latencies,
+    u2c: LatencyClasses,
+    q2c: LatencyClasses,
+    d2c: LatencyClasses,
 }
 
 impl Counting {
     /// Counts the records of a slice.
     pub fn add(&mut self, records: &[IoRecord]) {
-        records.iter().for_each(|record| self.one(record));
+        records.iter().for_each(|record| self.add_record(record));
     }
 
     /// The summary of all records taken.
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
         let ops = names(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
-        let devices = self.devices.all().map(|(number, n)| (device(number), n));
-        let sizes = self.sizes.all().map(|(bytes, n)| (Bytes(bytes), n));
+        let devices = self
+            .devices
+            .into_counts()
+            .map(|(number, n)| (device(number), n));
+        let sizes = self.sizes.into_counts().map(|(bytes, n)| (Bytes(bytes), n));
         TraceSummary {
             layers: names(LAYERS.map(|layer| (layer.name(), self.layers[layer as usize]))),
             op_bytes: Op::ALL
@@ -45,7 +48,7 @@ impl Counting {
             ops,
             devices: devices.collect(),
             sizes: sizes.collect(),
-            lanes: u32::try_from(self.lanes.all().count()).unwrap_or(u32::MAX),
+            lanes: u32::try_from(self.lanes.into_counts().count()).unwrap_or(u32::MAX),
             span_ns: last - first,
             u2c: self.u2c.latency(),
             q2c: self.q2c.latency(),
@@ -54,7 +57,7 @@ impl Counting {
         }
     }
 
-    fn one(&mut self, record: &IoRecord) {
+    fn add_record(&mut self, record: &IoRecord) {
         let counts = &mut self.summary;
         counts.records += 1;
         self.layers[record.layer as usize] += 1;
@@ -95,23 +98,23 @@ fn device(number: u64) -> String {
 /// Counts how often each number comes. Recent numbers are counted in a small table, so that the map
 /// is rarely asked.
 #[derive(Clone, Debug)]
-struct Tally {
+struct NumberTally {
     counts: IntMap<u64, u64>,
     /// Recent numbers with their counts since they entered the table. The place of a number comes
     /// from a hash of it.
-    lately: Box<[(u64, u64); Tally::LATELY]>,
+    lately: Box<[(u64, u64); NumberTally::LATELY]>,
 }
 
-impl Default for Tally {
+impl Default for NumberTally {
     fn default() -> Self {
-        Tally {
+        NumberTally {
             counts: IntMap::default(),
-            lately: Box::new([(0, 0); Tally::LATELY]),
+            lately: Box::new([(0, 0); NumberTally::LATELY]),
         }
     }
 }
 
-impl Tally {
+impl NumberTally {
     const LATELY: usize = 2048;
 
     #[inline]
@@ -127,7 +130,7 @@ impl Tally {
         place.1 += 1;
     }
 
-    fn all(mut self) -> impl Iterator<Item = (u64, u64)> {
+    fn into_counts(mut self) -> impl Iterator<Item = (u64, u64)> {
         for (number, count) in self.lately.iter().filter(|(_, count)| *count > 0) {
             *self.counts.entry(*number).or_default() += count;
         }
@@ -149,14 +152,14 @@ fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
 
 /// Latencies in classes of 8 binary digits; some thousand classes hold the latencies of any trace.
 #[derive(Clone, Debug, Default)]
-struct Latencies {
-    classes: Tally,
+struct LatencyClasses {
+    classes: NumberTally,
     ios: u64,
     sum: u128,
     ends: Option<(u64, u64)>,
 }
 
-impl Latencies {
+impl LatencyClasses {
     /// Binary digits that are kept: the width of a class is less than 1 / 128 of its values.
     const DIGITS: u32 = 8;
 
@@ -172,7 +175,7 @@ impl Latencies {
 
     fn latency(self) -> Option<TraceLatency> {
         let (min, max) = self.ends?;
-        let classes: BTreeMap<u64, u64> = self.classes.all().collect();
+        let classes: BTreeMap<u64, u64> = self.classes.into_counts().collect();
         let rank = |q: f64| rank(&classes, (q * self.ios as f64).ceil() as u64);
         Some(TraceLatency {
             ios: self.ios,
@@ -189,9 +192,9 @@ impl Latencies {
 fn rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
     let mut below = 0;
     let mut classes = classes.iter();
-    let found = classes.find(|(_, count)| {
+    let holder = classes.find(|(_, count)| {
         below += **count;
         below >= rank.max(1)
     });
-    found.map_or(0, |(class, _)| *class)
+    holder.map_or(0, |(class, _)| *class)
 }

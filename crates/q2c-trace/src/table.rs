@@ -26,8 +26,8 @@ pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
                 (name.clone(), Arc::new(texts))
             }
             TableColumn::Number(name, numbers) => {
-                let told = numbers.iter().map(|n| Some(*n).filter(|n| !n.is_nan()));
-                (name.clone(), Arc::new(Float64Array::from_iter(told)))
+                let values = numbers.iter().map(|n| Some(*n).filter(|n| !n.is_nan()));
+                (name.clone(), Arc::new(Float64Array::from_iter(values)))
             }
         }
     };

@@ -19,7 +19,7 @@ const OPEN: usize = 1 << 18;
 const EAGAIN: i32 = 11;
 
 /// The parts of one split have these in common: thread, packed device, time queued (ns).
-type Whole = (u32, u64, u64);
+type SplitKey = (u32, u64, u64);
 
 /// An I/O as its submitter queued it, with all its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub struct WholeIo {
 /// [`Wholes::take`], and tells each whole I/O once.
 #[derive(Debug, Default)]
 pub struct Wholes {
-    open: HashMap<Whole, WholeIo>,
+    open: HashMap<SplitKey, WholeIo>,
     /// The keys of `open` in the order in which their first parts came.
-    order: VecDeque<Whole>,
+    order: VecDeque<SplitKey>,
     parts: u64,
 }
 
@@ -55,13 +55,14 @@ impl Wholes {
             q2c_ns: span.end_ns.saturating_sub(span.begin_ns),
             transfers: matches!(span.op, Op::Read | Op::Write),
         };
-        match span.flags.contains(OpFlags::SPLIT) {
-            true => self.part(key(io), whole, tell),
-            false => tell(whole),
+        if span.flags.contains(OpFlags::SPLIT) {
+            self.part(key(io), whole, tell);
+        } else {
+            tell(whole);
         }
     }
 
-    fn part(&mut self, key: Whole, part: WholeIo, tell: &mut impl FnMut(WholeIo)) {
+    fn part(&mut self, key: SplitKey, part: WholeIo, tell: &mut impl FnMut(WholeIo)) {
         if let Some(known) = self.open.get_mut(&key) {
             known.q2c_ns = known.q2c_ns.max(part.q2c_ns);
             return;
@@ -88,7 +89,7 @@ impl Wholes {
     }
 }
 
-fn key(io: &Recorded) -> Whole {
+fn key(io: &Recorded) -> SplitKey {
     let device = io.span.device;
     let packed = u64::from(device.major) << 32 | u64::from(device.minor);
     (io.tid, packed, io.span.begin_ns)

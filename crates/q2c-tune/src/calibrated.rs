@@ -8,7 +8,7 @@ use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::Progress;
-use q2c_workbench::calibrate::{Kept, StoreError, Unfit, calibrate, identity};
+use q2c_workbench::calibrate::{StoreError, StoredCalibration, Unfit, calibrate, identity};
 
 const CALIBRATION_FILE: &str = "calibration.json";
 const CALIBRATED_FILE: &str = "calibration-identity.json";
@@ -45,12 +45,12 @@ impl Tune<'_> {
     fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
         let store = self.store.filter(|_| !self.spec.recalibrate)?;
         let mut usable = |&bs: &Bytes| {
-            let Kept { calibration, unfit } = store.load(identity, bs)?;
+            let StoredCalibration { calibration, unfit } = store.load(identity, bs)?;
             match unfit {
                 None => Some(calibration),
-                Some(why) => {
-                    let told = format!("{bs}: the stored calibration is not used: {why}");
-                    progress.event(&note(&told));
+                Some(reason) => {
+                    let message = format!("{bs}: the stored calibration is not used: {reason}");
+                    progress.event(&note(&message));
                     None
                 }
             }
@@ -70,11 +70,11 @@ impl Tune<'_> {
             return Ok(measured);
         };
         let unfit = Unfit::now(self.workload);
-        if let Some(why) = unfit {
-            progress.event(&note(&format!("the next run calibrates anew: {why}")));
+        if let Some(reason) = unfit {
+            progress.event(&note(&format!("the next run calibrates anew: {reason}")));
         }
-        for of in &measured {
-            let saved = store.save(identity, of, unfit);
+        for calibration in &measured {
+            let saved = store.save(identity, calibration, unfit);
             warnings.extend(saved.as_ref().err().map(not_stored));
         }
         Ok(measured)
@@ -91,17 +91,17 @@ impl Tune<'_> {
             return;
         };
         let identity = self.identity();
-        for (of, case) in calibration.iter().zip(&verified.cases) {
+        for (calibration, case) in calibration.iter().zip(&verified.cases) {
             if warn::contradictions(&case.referee.correction()).is_empty() {
                 continue;
             }
-            let told = format!(
+            let message = format!(
                 "{}: the next run calibrates anew: {}",
-                of.bs,
+                calibration.bs,
                 Unfit::Contradicted
             );
-            progress.event(&note(&told));
-            let marked = store.save(&identity, of, Some(Unfit::Contradicted));
+            progress.event(&note(&message));
+            let marked = store.save(&identity, calibration, Some(Unfit::Contradicted));
             warnings.extend(marked.as_ref().err().map(not_marked));
         }
     }

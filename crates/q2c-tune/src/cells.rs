@@ -23,11 +23,11 @@ impl CellSpec {
 }
 
 pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
-    let each = orders.iter().flat_map(|order| {
+    let cells_of_order = |order: &Order| {
         let spec = cell(bs, round, order.method.clone().into(), order.role);
         std::iter::repeat_n(spec, order.trials as usize)
-    });
-    each.collect()
+    };
+    orders.iter().flat_map(cells_of_order).collect()
 }
 
 /// First rounds with the kernel's own hybrid polling, once in each. No referee orders it, because
@@ -97,8 +97,8 @@ mod tests {
         };
         const PUBLISHED: &str = "hybrid-kernel:min:ratio=70%,period=10ms";
         let mean = "hybrid-kernel:mean:ratio=40%,period=20ms";
-        let all = ["hybrid-kernel", "hybrid-kernel:57us", mean, PUBLISHED];
-        assert_eq!(methods(0, Some(56_700.0), Some("mean:40%,20ms")), all);
+        let wanted = ["hybrid-kernel", "hybrid-kernel:57us", mean, PUBLISHED];
+        assert_eq!(methods(0, Some(56_700.0), Some("mean:40%,20ms")), wanted);
         let known = methods(2, None, Some("min:70%,10ms"));
         assert_eq!(known, ["hybrid-kernel", PUBLISHED]);
         assert!(methods(3, Some(1e3), None).is_empty());

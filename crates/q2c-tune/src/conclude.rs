@@ -8,6 +8,7 @@ use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
 use super::{Tune, fidelity, warn};
 use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
+use q2c_model::stats::{Interval, median, sorted};
 use q2c_model::{Exit, Fault, Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{
@@ -16,9 +17,8 @@ use q2c_result::tune::{
 };
 use q2c_result::{Provenance, Warning};
 use q2c_run::runner::End;
-use q2c_stats::{Interval, median, sorted};
 
-pub(super) struct Gathered {
+pub(super) struct TuneData {
     pub calibration: Vec<Calibration>,
     pub verified: Verified,
     pub late: Vec<LateCell>,
@@ -27,8 +27,8 @@ pub(super) struct Gathered {
     pub provenance: Provenance,
 }
 
-pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult, Fault> {
-    let Gathered {
+pub(super) fn conclude(tune: &Tune<'_>, gathered: TuneData) -> Result<TuneResult, Fault> {
+    let TuneData {
         calibration,
         verified,
         late,
@@ -49,15 +49,15 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
     let asked = tune.spec.floor();
     let others = !tune.workload.background.is_empty();
-    let of = |(runs, first): (&Runs, &Option<Prediction>)| {
+    let to_cell = |(runs, first): (&Runs, &Option<Prediction>)| {
         let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
         let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
         cell(runs, *first, others, (&late, cores))
     };
-    let all: Vec<Cell> = cells.iter().zip(&first).map(of).collect();
+    let all_cells: Vec<Cell> = cells.iter().zip(&first).map(to_cell).collect();
     let answer = |case: &Case| {
         let answer = case.referee.recommendation(case.bs, &asked);
-        with_kernel(answer, &all, &tune.spec.goal())
+        with_kernel(answer, &all_cells, &tune.spec.goal())
     };
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
@@ -74,7 +74,7 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult
         harness_bare_ns: tune.harness_bare_ns,
         sweeps: cases.iter().map(|case| simulated(tune, case)).collect(),
         lessons: cases.iter().zip(&calibration).map(lesson).collect(),
-        cells: all,
+        cells: all_cells,
         calibration,
         unavailable,
         program: None,
@@ -110,7 +110,7 @@ fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {
 fn lesson((case, calibration): (&Case, &Calibration)) -> Lesson {
     let correction = case.referee.correction();
     let latency = super::simulated::median_wait(&case.first);
-    let delay = calibration.cost.wake_clear.base_ns.at(latency / 2.0);
+    let delay = calibration.cost.wake_clear.base_ns.delay_at(latency / 2.0);
     let sleeping = case.referee.tried().filter(|(m, ..)| m.policy().is_some());
     Lesson {
         bs: case.bs,
@@ -199,7 +199,7 @@ fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
     relative(&trials, cores)
 }
 
-fn evidence(runs: &Runs) -> Vec<q2c_advice::Trial> {
+fn evidence(runs: &Runs) -> Vec<q2c_advice::TrialFigures> {
     runs.outcomes().map(TrialOutcome::evidence).collect()
 }
 
@@ -215,28 +215,28 @@ fn paired(runs: &Runs) -> Option<Prediction> {
 }
 
 fn kiops_per_core(runs: &Runs) -> Vec<f64> {
-    let of = |o: &TrialOutcome| {
+    let per_core = |o: &TrialOutcome| {
         let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
         busy.map(|busy| o.rates.iops / 1e3 / busy)
     };
-    runs.outcomes().filter_map(of).collect()
+    runs.outcomes().filter_map(per_core).collect()
 }
 
 /// One entry per trial: of its own threads or, for the kernel's polling, of the probe.
 #[derive(Default)]
-struct Sleeps {
+struct TrialSleeps {
     miss_rate: Vec<f64>,
     effective_sleep_ns: Vec<f64>,
     /// The probe may not have seen the end of a sleep, so there can be fewer entries.
     slept_ns: Vec<f64>,
 }
 
-impl Sleeps {
-    fn of(runs: &Runs) -> Self {
+impl TrialSleeps {
+    fn from_runs(runs: &Runs) -> Self {
         let by_kernel = runs.plan.cell.method.lane().is_none();
-        let mut all = Sleeps::default();
+        let mut sleeps = TrialSleeps::default();
         for outcome in runs.outcomes() {
-            let own = || {
+            let by_thread = || {
                 let (rates, slept_ns) = (outcome.rates, outcome.slept_ns);
                 Some((rates.miss_rate, rates.effective_sleep_ns, Some(slept_ns)))
             };
@@ -245,23 +245,24 @@ impl Sleeps {
                 let asked = figures.effective_sleep_ns;
                 Some((figures.miss_rate, asked, figures.slept_ns))
             };
-            let Some((missed, asked, slept)) = (if by_kernel { seen() } else { own() }) else {
+            let Some((missed, asked, slept)) = (if by_kernel { seen() } else { by_thread() })
+            else {
                 continue;
             };
-            all.miss_rate.push(missed);
-            all.effective_sleep_ns.push(asked);
-            all.slept_ns.extend(slept);
+            sleeps.miss_rate.push(missed);
+            sleeps.effective_sleep_ns.push(asked);
+            sleeps.slept_ns.extend(slept);
         }
-        all
+        sleeps
     }
 }
 
 fn measured(runs: &Runs) -> Measured {
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
-    let sleeps = Sleeps::of(runs);
+    let sleeps = TrialSleeps::from_runs(runs);
     let rates: Rates<Vec<f64>> = runs.outcomes().map(|o| o.rates).collect();
     let latencies: Latencies<Vec<f64>> = runs.outcomes().map(|o| o.latencies).collect();
-    let over_trials = |values: Vec<f64>| Interval::of(&values);
+    let over_trials = |values: Vec<f64>| Interval::from_samples(&values);
     let rates = Rates {
         miss_rate: sleeps.miss_rate,
         effective_sleep_ns: sleeps.effective_sleep_ns,
@@ -269,10 +270,10 @@ fn measured(runs: &Runs) -> Measured {
     };
     Measured {
         rates: rates.map(over_trials),
-        kiops_per_core: Interval::of(&kiops_per_core(runs)),
-        slept_ns: Interval::of(&sleeps.slept_ns),
+        kiops_per_core: Interval::from_samples(&kiops_per_core(runs)),
+        slept_ns: Interval::from_samples(&sleeps.slept_ns),
         latencies: latencies.map(over_trials),
-        busy_cpus: Interval::of(&busy),
+        busy_cpus: Interval::from_samples(&busy),
         switches_per_io: runs.interval(|o| o.switches_per_io),
         ios: runs.outcomes().map(|o| o.ios).sum(),
     }

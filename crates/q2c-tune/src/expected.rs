@@ -49,12 +49,12 @@ impl TuneSettings {
             OVERHEAD_S + self.timetable(method, f64::INFINITY).stages.seconds()
         };
         let rules = self.policy.iter().cloned().map(LaneMethod::Hybrid);
-        let own: f64 = rules.map(|rule| trial(&rule)).sum();
-        let each = self.workload.bs.len() as f64 * numbers as f64;
+        let rules_s: f64 = rules.map(|rule| trial(&rule)).sum();
+        let combinations = self.workload.bs.len() as f64 * numbers as f64;
         let trials = f64::from(self.most_trials());
         ExpectedTrials {
-            own_s: own * each * f64::from(self.trials.min(COMPARED as u32)),
-            others_s: trial(&LaneMethod::Interrupt) * each * trials,
+            own_s: rules_s * combinations * f64::from(self.trials.min(COMPARED as u32)),
+            others_s: trial(&LaneMethod::Interrupt) * combinations * trials,
         }
     }
 }
@@ -84,14 +84,14 @@ mod tests {
     /// least, two hours with a period of one hour; interrupts for 0.1 s.
     #[test]
     fn a_rule_with_a_long_period_takes_long() {
-        let of = |rule: &str, numbers| {
+        let expected = |rule: &str, numbers| {
             settings(&format!("sim:50us --bs 4k,64k --policy {rule}")).expected_trials(numbers)
         };
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
-        let short = of("min:70%,10ms", 1);
+        let short = expected("min:70%,10ms", 1);
         near(short.own_s, 2.0 * 2.0 * (0.1 + 0.25 + 1.7089));
         near(short.others_s, 2.0 * 30.0 * (0.1 + 0.1 + 1.7089));
-        let long = of("min:70%,3600s", 3);
+        let long = expected("min:70%,3600s", 3);
         near(long.own_s, 3.0 * 2.0 * 2.0 * (0.1 + 7_200.0 + 1.7089));
     }
 }

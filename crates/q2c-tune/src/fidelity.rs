@@ -4,12 +4,12 @@
 use super::mode::stays_on_cpu;
 use super::outcome::{Runs, TrialOutcome};
 use q2c_model::Bytes;
+use q2c_model::stats::{median, percentile, sorted};
 use q2c_policy::Method;
 use q2c_result::tune::{Errors, Fidelity, MethodName, Prediction, SizeFidelity};
-use q2c_stats::{median, percentile, sorted};
 
 #[derive(Clone, Debug)]
-struct CellError {
+struct CellDeviation {
     bs: Bytes,
     method: Method,
     iops_pct: f64,
@@ -30,8 +30,8 @@ pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let sleeping = sleeping.into_iter();
     let errors = sleeping.filter_map(|(cell, first)| cell_error(cell, first.as_ref()));
-    let errors: Vec<CellError> = errors.collect();
-    let column = |value: fn(&CellError) -> f64| {
+    let errors: Vec<CellDeviation> = errors.collect();
+    let column = |value: fn(&CellDeviation) -> f64| {
         sorted(&errors.iter().map(|e| value(e).abs()).collect::<Vec<_>>())
     };
     let (iops, cpu) = (column(|e| e.iops_pct), column(|e| e.cpu_points));
@@ -53,12 +53,12 @@ pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity
     }
 }
 
-fn by_block_size(errors: &[CellError]) -> Vec<SizeFidelity> {
+fn by_block_size(errors: &[CellDeviation]) -> Vec<SizeFidelity> {
     let mut sizes: Vec<Bytes> = errors.iter().map(|error| error.bs).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let of = |bs: Bytes| {
-        let here: Vec<&CellError> = errors.iter().filter(|error| error.bs == bs).collect();
+    let size_fidelity = |bs: Bytes| {
+        let here: Vec<&CellDeviation> = errors.iter().filter(|error| error.bs == bs).collect();
         Some(SizeFidelity {
             bs,
             cells: here.len() as u32,
@@ -67,22 +67,22 @@ fn by_block_size(errors: &[CellError]) -> Vec<SizeFidelity> {
             miss_points: summary(&here, |e| e.miss_points)?,
         })
     };
-    sizes.into_iter().filter_map(of).collect()
+    sizes.into_iter().filter_map(size_fidelity).collect()
 }
 
-fn summary(cells: &[&CellError], value: fn(&CellError) -> f64) -> Option<Errors> {
-    let error = |cell: &CellError| value(cell).abs();
-    let all = sorted(&cells.iter().map(|cell| error(cell)).collect::<Vec<_>>());
+fn summary(cells: &[&CellDeviation], value: fn(&CellDeviation) -> f64) -> Option<Errors> {
+    let error = |cell: &CellDeviation| value(cell).abs();
+    let errors = sorted(&cells.iter().map(|cell| error(cell)).collect::<Vec<_>>());
     let worst = cells.iter().max_by(|a, b| error(a).total_cmp(&error(b)))?;
     Some(Errors {
-        median: median(&all),
-        p90: percentile(&all, 0.9),
+        median: median(&errors),
+        p90: percentile(&errors, 0.9),
         max: error(worst),
         worst: MethodName(worst.method.clone()),
     })
 }
 
-fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellError> {
+fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> {
     let round = cell.outcomes().map(|o| o.round).min()?;
     let of_round = cell.outcomes().filter(|outcome| outcome.round == round);
     let pairs = of_round.filter_map(|outcome| Some((outcome, outcome.predicted?)));
@@ -95,7 +95,7 @@ fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellError> {
         median(&sorted(&values.collect::<Vec<_>>()))
     };
     let paired_iops = middle(&|_, p| p.rates.iops);
-    Some(CellError {
+    Some(CellDeviation {
         bs: cell.plan.cell.bs,
         method: cell.plan.cell.method.clone(),
         iops_pct: middle(&|o, p| (p.rates.iops - o.rates.iops) / o.rates.iops * 100.0),
@@ -115,7 +115,7 @@ mod tests {
     use q2c_model::Rates;
     use q2c_run::runner::TrialResult;
 
-    fn at(iops: f64) -> Rates<f64> {
+    fn rates(iops: f64) -> Rates<f64> {
         Rates {
             iops,
             ..Rates::default()
@@ -128,9 +128,9 @@ mod tests {
 
     fn runs_of(bs: Bytes, method: &str, trials: &[(f64, f64)]) -> Runs {
         let outcome = |&(iops, predicted): &(f64, f64)| TrialOutcome {
-            rates: at(iops),
+            rates: rates(iops),
             predicted: Some(Prediction {
-                rates: at(predicted),
+                rates: rates(predicted),
                 ..Prediction::default()
             }),
             ..TrialOutcome::default()
@@ -162,7 +162,7 @@ mod tests {
             runs_of(large, "hybrid:fixed:1us", &[(100.0, 101.0)]),
         ];
         let got = fidelity(&cells, &[None, None, None, None]).by_block_size;
-        let told = |of: &SizeFidelity| (of.bs, of.cells, of.iops_pct.clone());
+        let figures = |size: &SizeFidelity| (size.bs, size.cells, size.iops_pct.clone());
         let errors = |median, p90, max, worst: &str| Errors {
             median,
             p90,
@@ -173,7 +173,7 @@ mod tests {
             (Bytes(4096), 3, errors(10.0, 20.0, 20.0, "hybrid:fixed:2us")),
             (large, 1, errors(1.0, 1.0, 1.0, "hybrid:fixed:1us")),
         ];
-        assert_eq!(got.iter().map(told).collect::<Vec<_>>(), wanted);
+        assert_eq!(got.iter().map(figures).collect::<Vec<_>>(), wanted);
     }
 
     /// First +10 %, -10 % and +20 %, median 10 %; second 5 %; interrupts are left out.
@@ -188,7 +188,7 @@ mod tests {
             runs("interrupt", &[(1.0, 9.0)]),
         ];
         let first = Prediction {
-            rates: at(99.0),
+            rates: rates(99.0),
             ..Prediction::default()
         };
         let got = fidelity(&cells, &[Some(first), None, None]);

@@ -22,8 +22,8 @@ use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_steer::HeldPolling;
 use q2c_watch::kernel::seen_beside;
+use q2c_watch::steer::HeldPolling;
 use q2c_workbench::workload::{INTERVAL, Site, Stages, Step, Watched, Workload};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,12 +76,12 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
         // Until 5.15 polling can be switched on where there are poll queues; only a trial shows it.
-        Held::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
+        KernelPollGuard::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
     })
 }
 
 fn of_kernel(release: &str) -> Option<String> {
-    let why = match HybridSupport::of(kernel_version(release)?) {
+    let reason = match HybridSupport::in_version(kernel_version(release)?) {
         HybridSupport::NotYet => "it came with 4.10",
         HybridSupport::Works => return None,
         HybridSupport::Unreached => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
@@ -90,7 +90,7 @@ fn of_kernel(release: &str) -> Option<String> {
         }
     };
     Some(format!(
-        "Linux {release} has none; {why}; kernels from 4.10 to 5.18 do"
+        "Linux {release} has none; {reason}; kernels from 4.10 to 5.18 do"
     ))
 }
 
@@ -110,8 +110,8 @@ fn polled_disk<'a>(
 fn switch_on(site: &Site, journal: Option<&Path>) -> Result<Guard, String> {
     let (disk, journal) = polled_disk(site, journal)?;
     let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
-    guard.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|why| {
-        format!("{why}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
+    guard.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
+        format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
     })?;
     Ok(guard)
 }
@@ -130,21 +130,21 @@ fn watched_for(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
 }
 
-struct Held {
+struct KernelPollGuard {
     polling: HeldPolling,
     _io_poll: Guard,
 }
 
-impl Held {
+impl KernelPollGuard {
     fn begin(
         site: &Site,
         journal: Option<&Path>,
         sleep: Option<&KernelSleep>,
-    ) -> Result<Held, String> {
+    ) -> Result<KernelPollGuard, String> {
         let io_poll = switch_on(site, journal)?;
         let (disk, journal) = polled_disk(site, journal)?;
         let polling = HeldPolling::begin(&site.roots, disk, journal, sleep);
-        Ok(Held {
+        Ok(KernelPollGuard {
             polling: polling.map_err(|e| e.to_string())?,
             _io_poll: io_poll,
         })
@@ -178,25 +178,28 @@ pub(super) fn trial(
         stages.then(Step::POLL, settle);
         let part = stages.then(Step::Same, length);
         let ran = workload.run(cell.bs, &stages, seed, Some(iops_hint), context.cancel);
-        let ran = whole(ran, context.cancel)?;
+        let ran = require_complete(ran, context.cancel)?;
         Ok(measured(&workload, &ran, &[part], cell.bs.0))
     };
     let classic = || {
-        let held = Held::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
+        let held = KernelPollGuard::begin(site, tune.restore_dir, None).map_err(CellError::Cell)?;
         let beside = run(SETTLE_CLASSIC, slice(tune));
         held.end()?;
         beside
     };
     let before = classic()?;
-    let held = Held::begin(site, tune.restore_dir, Some(sleep)).map_err(CellError::Cell)?;
+    let held =
+        KernelPollGuard::begin(site, tune.restore_dir, Some(sleep)).map_err(CellError::Cell)?;
     let outcome = run(SETTLE, Nanos::from_secs_f64(tune.spec.seconds))?;
     let interval = Duration::from_nanos(INTERVAL.0);
     let probed = || run(SETTLE_CLASSIC, watched_for(tune));
     let (kernel_sleeps, probed) = seen_beside(&site.roots, disk, interval, probed)?;
     held.end()?;
     let after = classic()?;
-    let all = [&before, &outcome, &after].into_iter();
-    let hidden_by = all.filter_map(|o| o.hidden_by).reduce(f64::max);
+    let hidden_by = [&before, &outcome, &after]
+        .into_iter()
+        .filter_map(|o| o.hidden_by)
+        .reduce(f64::max);
     let series = match probed {
         Some(probed) => {
             let seen = kernel_sleeps.series().get(1..);
@@ -205,7 +208,7 @@ pub(super) fn trial(
         // The thread sees no sleeps, so they are not known by interval.
         None => with_sleeps(outcome.series, &[]),
     };
-    let middle = |of: fn(&TrialOutcome) -> f64| f64::midpoint(of(&before), of(&after));
+    let middle = |figure: fn(&TrialOutcome) -> f64| f64::midpoint(figure(&before), figure(&after));
     Ok(TrialOutcome {
         hidden_by,
         series,
@@ -223,9 +226,9 @@ pub(super) fn trial(
 /// With the probe's misses and sleeps. Its intervals have the same length and begin within one of
 /// the run's, so they are joined in order; those it did not see have none.
 fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
-    let by_probe = |of: fn(&KernelInterval) -> Option<f64>| -> Vec<Option<f64>> {
+    let by_probe = |figure: fn(&KernelInterval) -> Option<f64>| -> Vec<Option<f64>> {
         (0..series.t_s.len())
-            .map(|n| seen.get(n).and_then(of))
+            .map(|n| seen.get(n).and_then(figure))
             .collect()
     };
     let miss_rate = by_probe(|i| i.rates.miss_rate);
@@ -249,7 +252,7 @@ fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
     }
 }
 
-pub(super) fn whole(
+pub(super) fn require_complete(
     ran: Result<Watched, RunError>,
     cancel: &AtomicBool,
 ) -> Result<Watched, CellError> {
@@ -278,8 +281,11 @@ mod tests {
             ("6.1.0-32-amd64", "does not poll"),
             ("7.2.1", "takes any value and does nothing"),
         ] {
-            let why = of_kernel(release).expect(release);
-            assert!(why.contains(word) && why.contains(release), "{why}");
+            let reason = of_kernel(release).expect(release);
+            assert!(
+                reason.contains(word) && reason.contains(release),
+                "{reason}"
+            );
         }
         for release in ["4.10.0", "5.4.0-1-amd64", "5.10.0-46-amd64", "5.18.19"] {
             assert_eq!(of_kernel(release), None, "{release}");
@@ -322,18 +328,19 @@ mod tests {
         };
         let both = || [read("io_poll"), read("io_poll_delay")];
         let refused = |journal| {
-            Held::begin(&site, journal, Some(&KernelSleep::Own))
+            KernelPollGuard::begin(&site, journal, Some(&KernelSleep::Own))
                 .err()
                 .unwrap()
         };
-        let guard = Held::begin(&site, Some(&journal), Some(&KernelSleep::Fixed(57))).unwrap();
+        let guard =
+            KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Fixed(57))).unwrap();
         assert_eq!(both(), ["1", "57"]);
         let second = refused(Some(&journal));
         assert!(second.contains("holds it"), "{second}");
         guard.end().unwrap();
         assert_eq!(both(), ["0", "25"]);
         // The classic polling after a trial finds both settings free.
-        let classic = Held::begin(&site, Some(&journal), None).unwrap();
+        let classic = KernelPollGuard::begin(&site, Some(&journal), None).unwrap();
         assert_eq!(read("io_poll_delay"), "-1");
         drop(classic);
         assert_eq!(read("io_poll_delay"), "25");
@@ -346,9 +353,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal");
         let site = site(folder.path(), &[("io_poll", "1\n")]);
-        let why = Held::begin(&site, Some(&journal), Some(&KernelSleep::Own))
+        let error = KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Own))
             .err()
             .unwrap();
-        assert!(why.contains("io_poll_delay"), "{why}");
+        assert!(error.contains("io_poll_delay"), "{error}");
     }
 }

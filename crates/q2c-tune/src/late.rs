@@ -38,7 +38,7 @@ pub(super) struct LateCell {
 }
 
 impl LateCell {
-    pub fn is_of(&self, cell: &CellSpec) -> bool {
+    pub(crate) fn is_of(&self, cell: &CellSpec) -> bool {
         self.bs == cell.bs && self.method.0 == cell.method
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn late(
         return Ok(kept);
     }
     let mut stopped = !matches!(verified.end, End::Complete);
-    let mut all = Vec::new();
+    let mut late_cells = Vec::new();
     let chosen = chosen(tune, verified);
     let count = chosen.len();
     for (nth, (case, method)) in chosen.into_iter().enumerate() {
@@ -70,16 +70,16 @@ pub(super) fn late(
             run(tune, case, &method)?
         };
         stopped |= late == LateTime::Unseen(Unseen::Stopped);
-        all.push(LateCell {
+        late_cells.push(LateCell {
             bs: case.bs,
             method: MethodName(method.into()),
             late,
         });
     }
     if !stopped {
-        folder.publish_json(KEPT, &all)?;
+        folder.publish_json(KEPT, &late_cells)?;
     }
-    Ok(all)
+    Ok(late_cells)
 }
 
 fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMethod)> {
@@ -121,7 +121,7 @@ fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fa
     let stage = stages.then(Step::Same, length);
     let (seed, hint) = (tune.spec.workload.run.seed, Some(case.lane_iops));
     let ran = workload.run(case.bs, &stages, seed, hint, tune.stop);
-    match kernel::whole(ran, tune.stop) {
+    match kernel::require_complete(ran, tune.stop) {
         Ok(watched) => Ok(capture.end(&workload, &watched, stage)),
         Err(CellError::Cancelled) => Ok(LateTime::Unseen(Unseen::Stopped)),
         Err(error) => Err(error).or_exit(Exit::Device),

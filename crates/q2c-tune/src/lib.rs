@@ -20,6 +20,7 @@ mod late;
 mod mode;
 mod outcome;
 mod plan;
+pub mod program;
 mod program_args;
 mod record;
 mod rounds;
@@ -29,14 +30,12 @@ mod think;
 mod timetable;
 mod warn;
 
+use crate::program::compared;
 pub use expected::ExpectedTrials;
 pub use program_args::ProgramArgs;
-pub use settings::{SECONDS, THINK, TRIALS, TuneSettings};
-
 use q2c_host::machine::host;
 use q2c_model::{Exit, Fault};
-use q2c_program::compared;
-use q2c_result::program::{self, Program};
+use q2c_result::program::{FILE, Program};
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Machine, Target};
 use q2c_run::run_dir::RunDir;
@@ -44,6 +43,7 @@ use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
+pub use settings::TuneSettings;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -119,7 +119,7 @@ impl Tune<'_> {
         folder.publish_json(CORRECTED_FILE, &corrected)?;
         self.discard_contradicted(&calibration, &verified, &mut warnings, progress);
         let late = late::late(&tune, folder, &verified, progress)?;
-        let gathered = conclude::Gathered {
+        let gathered = conclude::TuneData {
             calibration,
             verified,
             late,
@@ -128,7 +128,7 @@ impl Tune<'_> {
             provenance: folder.provenance(begun, host(&self.workload.site.roots)),
         };
         let mut result = conclude::conclude(&tune, gathered)?;
-        result.program = program.map(|program| self.beside(&program, &result));
+        result.program = program.map(|program| self.compare_program(&program, &result));
         Ok((result, state))
     }
 
@@ -153,15 +153,15 @@ impl Tune<'_> {
         if !self.spec.copies_program {
             return Ok(None);
         }
-        let kept = read_json(folder, program::FILE)?;
+        let kept = read_json(folder, FILE)?;
         let none = || {
             let problem = "expected the program that the workload copies, found no file";
-            broken_file(&folder.path().join(program::FILE), problem)
+            broken_file(&folder.path().join(FILE), problem)
         };
         kept.ok_or_else(none).map(Some)
     }
 
-    fn beside(&self, program: &Program, result: &TuneResult) -> Program {
+    fn compare_program(&self, program: &Program, result: &TuneResult) -> Program {
         let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
         compared(program, &result.cells, &result.recommendation, disk)
     }

@@ -2,7 +2,7 @@
 
 use super::outcome::{Runs, TrialOutcome};
 use q2c_policy::method::Means;
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use q2c_result::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
 use q2c_result::proof::Evidence;
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_watch::kernel::KernelSleeps;
@@ -10,7 +10,7 @@ use q2c_watch::kernel::KernelSleeps;
 pub(super) fn effective_mode(runs: &Runs, others: bool) -> EffectiveMode {
     let method = &runs.plan.cell.method;
     let seen = counts(runs, others);
-    let not_run = || Mode::of(ModeKind::NotRun);
+    let not_run = || WaitMode::from_kind(ModeKind::NotRun);
     EffectiveMode {
         asked: method.clone(),
         was: match runs.failures().next().filter(|_| seen.ios == 0) {
@@ -28,16 +28,17 @@ pub(super) fn stays_on_cpu(runs: &Runs) -> bool {
 }
 
 fn counts(runs: &Runs, others: bool) -> WaitCounts {
-    let sum = |of: fn(&TrialOutcome) -> u64| runs.outcomes().map(of).sum::<u64>();
-    let all = |of: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(of).sum::<Option<u64>>();
+    let sum = |count: fn(&TrialOutcome) -> u64| runs.outcomes().map(count).sum::<u64>();
+    let known_sum =
+        |count: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(count).sum::<Option<u64>>();
     let first = runs.outcomes().next();
     let by_kernel = runs.plan.cell.method.lane().is_none();
     WaitCounts {
         ios: sum(|o| o.ios),
         slept: sum(|o| o.slept),
         left_to_interrupt: sum(|o| o.left_to_interrupt),
-        interrupts: all(|o| o.interrupts),
-        requests: all(|o| o.requests),
+        interrupts: known_sum(|o| o.interrupts),
+        requests: known_sum(|o| o.requests),
         switches: Switches::PerWait(runs.interval(|o| o.switches_per_io).median),
         polls_by: if by_kernel {
             Some(Means::Call)
@@ -56,7 +57,7 @@ fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
         match sleeps {
-            KernelSleeps::Unseen(why) => return Evidence::SleptUnseen(why.clone()),
+            KernelSleeps::Unseen(reason) => return Evidence::SleptUnseen(reason.clone()),
             KernelSleeps::Seen { polled, slept, .. } => {
                 let (s, p) = seen.unwrap_or_default();
                 seen = Some((s + slept, p + polled));
@@ -102,7 +103,7 @@ mod tests {
             let was = |interrupts, requests, others| {
                 effective_mode(&runs(method, interrupts, requests), others).was
             };
-            let polled = Mode::by(kind, Some(Means::IoPoll));
+            let polled = WaitMode::by(kind, Some(Means::IoPoll));
             assert_eq!(was(4, 1_000, false), polled, "{method}");
             assert_eq!(was(700, 1_700, true), polled, "{method}");
             let ignored = Some(ModeNote::Interrupted(Means::IoPoll));

@@ -1,15 +1,15 @@
 //! The figures of one live trial, as a line of `cells.jsonl`.
 
 use super::cells::CellSpec;
-use q2c_advice::{Beside, Predicted, Trial, WAITS};
+use q2c_advice::{PollingBaseline, Predicted, TrialFigures, WAITS};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals};
+use q2c_model::stats::{mean, quantiles};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{PerCore, Prediction, Series};
-use q2c_stats::{mean, quantiles};
 use q2c_watch::kernel::KernelSleeps;
-use q2c_workbench::busy::{Looked, Others, of_jobs};
+use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
 use q2c_workbench::workload::{INTERVAL, StageId, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -64,21 +64,21 @@ pub(crate) struct TrialOutcome {
     pub ring_flags: String,
     pub polls_by: Option<Means>,
     /// Of a rule with a formula, those before the measured time included.
-    pub windows: Option<Windows>,
+    pub windows: Option<RuleWindowCounts>,
     /// Of the kernel's own hybrid polling, as a probe saw them.
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Windows {
+pub(crate) struct RuleWindowCounts {
     pub all: u64,
     pub negative: u64,
     pub undefined: u64,
 }
 
-impl Sum for Windows {
-    fn sum<I: Iterator<Item = Windows>>(iter: I) -> Windows {
-        iter.fold(Windows::default(), |a, b| Windows {
+impl Sum for RuleWindowCounts {
+    fn sum<I: Iterator<Item = RuleWindowCounts>>(iter: I) -> RuleWindowCounts {
+        iter.fold(RuleWindowCounts::default(), |a, b| RuleWindowCounts {
             all: a.all + b.all,
             negative: a.negative + b.negative,
             undefined: a.undefined + b.undefined,
@@ -91,17 +91,17 @@ impl TrialOutcome {
         self.poll_got_pct.unwrap_or(self.poll_cpu_pct)
     }
 
-    pub(super) fn evidence(&self) -> Trial {
+    pub(super) fn evidence(&self) -> TrialFigures {
         let predicted = self.predicted.map(|predicted| Predicted {
             relative_iops: predicted.rates.iops / self.poll_iops,
             cpu_pct: predicted.rates.cpu_pct,
             miss_rate: predicted.rates.miss_rate,
         });
-        Trial {
+        TrialFigures {
             rates: self.rates,
             busy_cpus: self.busy_cpus,
             p99_ns: self.latencies.p99_ns,
-            beside: Beside {
+            beside: PollingBaseline {
                 iops: self.poll_iops,
                 cpu_pct: self.poll_cpu_pct,
                 busy_cpus: self.poll_busy_cpus,
@@ -130,7 +130,7 @@ pub(super) fn measured(
         programs: span.other_programs,
         ..workload.others()
     };
-    let looked = Looked {
+    let looked = CounterSpan {
         wall_s: stats.wall_ns / 1e9,
         stretches: stages.len(),
     };
@@ -163,7 +163,7 @@ pub(super) fn measured(
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
-    looked: Looked,
+    looked: CounterSpan,
     others: Others,
 ) -> Option<f64> {
     let seen = of_jobs(machine?, others, own(stats), looked);
@@ -192,7 +192,7 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
         interval_s: interval.as_secs_f64(),
         ..Series::default()
     };
-    let mut all = Vec::with_capacity(length);
+    let mut rates = Vec::with_capacity(length);
     for n in 0..length {
         let here: Vec<&IntervalStats> = lanes.iter().map(|lane| &lane[n]).collect();
         let end_s: Vec<f64> = here.iter().map(|lane| lane.end_s).collect();
@@ -204,12 +204,12 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
         series.slept_ns.push(stats.mean_slept_ns());
         series.mean_ns.push(latency.mean_ns);
         series.p99_ns.push(latency.p99_ns);
-        all.push(Rates {
+        rates.push(Rates {
             cpu_pct: cpu_pct.map(|sum| sum / here.len() as f64),
             ..stats.rates().map(Some)
         });
     }
-    series.rates = all.into_iter().collect();
+    series.rates = rates.into_iter().collect();
     series
 }
 
@@ -223,16 +223,16 @@ fn interval_of(watched: &Watched, stages: &[StageId]) -> Nanos {
 
 fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
-    let mut all = Vec::new();
+    let mut joined = Vec::new();
     for &stage in stages {
         let of_stage = intervals(lane, stage.index(), interval).into_iter();
-        all.extend(of_stage.map(|i| IntervalStats {
+        joined.extend(of_stage.map(|i| IntervalStats {
             end_s: before + i.end_s,
             ..i
         }));
-        before = all.last().map_or(before, |last| last.end_s);
+        before = joined.last().map_or(before, |last| last.end_s);
     }
-    all
+    joined
 }
 
 #[cfg(test)]
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use q2c_advice::{cores_of, relative};
 
-    const SECOND: Looked = Looked {
+    const SECOND: CounterSpan = CounterSpan {
         wall_s: 1.0,
         stretches: 1,
     };
@@ -276,15 +276,15 @@ mod tests {
     #[test]
     fn beside_other_work_the_threads_cpu_decides() {
         let trial = |(iops, cpu): (f64, f64), others: Others| {
-            let own = a_second_of(cpu);
-            let cpus = |own: &PhaseStats| busy_cpus(Some(1.95), own, SECOND, others);
+            let thread = a_second_of(cpu);
+            let cpus = |thread: &PhaseStats| busy_cpus(Some(1.95), thread, SECOND, others);
             TrialOutcome {
                 rates: Rates {
                     iops,
                     cpu_pct: cpu * 100.0,
                     ..Rates::default()
                 },
-                busy_cpus: cpus(&own),
+                busy_cpus: cpus(&thread),
                 poll_iops: 22_000.0,
                 poll_cpu_pct: 99.0,
                 poll_busy_cpus: cpus(&a_second_of(0.99)),
@@ -294,7 +294,7 @@ mod tests {
         };
         let seen = |others: Others| {
             let [interrupt, poll] =
-                [(16_000.0, 0.45), (22_000.0, 0.99)].map(|of| [trial(of, others)]);
+                [(16_000.0, 0.45), (22_000.0, 0.99)].map(|figures| [trial(figures, others)]);
             let cores = cores_of([&interrupt[..], &poll[..]].into_iter());
             let gain = relative(&interrupt, cores).unwrap().kiops_per_core.median;
             (cores, gain)
@@ -303,12 +303,12 @@ mod tests {
             programs: Some(0.9),
             ..Others::default()
         };
-        for others in [Others::on(0.68), ran] {
+        for others in [Others::from_idle_cpus(0.68), ran] {
             let (cores, gain) = seen(others);
             assert_eq!(cores, PerCore::Threads, "{others:?}");
             assert!((gain - 1.6).abs() < 1e-9, "{others:?}: {gain}");
         }
-        let (cores, gain) = seen(Others::on(0.1));
+        let (cores, gain) = seen(Others::from_idle_cpus(0.1));
         assert_eq!(cores, PerCore::Machine);
         assert!(gain < 0.74, "{gain}");
     }

@@ -2,18 +2,18 @@
 
 use super::cells::CellSpec;
 use super::kernel;
-use super::outcome::{TrialOutcome, Windows, flags, measured};
+use super::outcome::{RuleWindowCounts, TrialOutcome, flags, measured};
 use super::record::of_stages;
 use super::simulated::waits;
 use super::think::{PolledCpu, with_cpu};
-use super::timetable::{Lengths, Timetable};
+use super::timetable::{Lengths, StageTimetable};
 use super::{Tune, TuneSettings};
 use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Direction, Nanos};
 use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
-use q2c_sim::Recording;
+use q2c_sim::LaneRecording;
 use q2c_workbench::workload::Watched;
 
 pub(super) const OVERHEAD_S: f64 = 0.1;
@@ -21,12 +21,12 @@ pub(super) const OVERHEAD_S: f64 = 0.1;
 pub(super) struct RoundPlan<'a> {
     pub tune: &'a Tune<'a>,
     pub round: u32,
-    pub sizes: Vec<Size>,
+    pub sizes: Vec<SizePlan>,
     /// Trials that may be run a second time because other programs disturbed the first.
     pub repeats: u32,
 }
 
-pub(super) struct Size {
+pub(super) struct SizePlan {
     pub bs: Bytes,
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
@@ -36,13 +36,13 @@ pub(super) struct Size {
 }
 
 impl TuneSettings {
-    pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
+    pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> StageTimetable {
         let lengths = Lengths {
             measured: self.seconds,
             part: self.part_seconds,
             slice: self.slice_seconds,
         };
-        Timetable::new(method, &lengths.stretched(lane_iops))
+        StageTimetable::new(method, &lengths.stretched(lane_iops))
     }
 }
 
@@ -60,8 +60,8 @@ impl RoundPlan<'_> {
     fn outcome(
         &self,
         watched: &Watched,
-        timetable: &Timetable,
-        (size, method): (&Size, &LaneMethod),
+        timetable: &StageTimetable,
+        (size, method): (&SizePlan, &LaneMethod),
         seed: u64,
     ) -> TrialOutcome {
         let write = self.tune.workload.pattern.write;
@@ -74,13 +74,13 @@ impl RoundPlan<'_> {
             bytes: size.bs.0 as u32,
         };
         let lanes = watched.data.lanes.iter();
-        let slices: Vec<Recording> = lanes
+        let slices: Vec<LaneRecording> = lanes
             .map(|lane| of_stages(lane, &timetable.slices, io, size.gap_cpu.is_some()))
             .collect();
         let workload = self.tune.workload;
         let beside = measured(workload, watched, &timetable.slices, size.bs.0);
         let parts = measured(workload, watched, &timetable.parts, size.bs.0);
-        let polled = PolledCpu::of(&slices, &beside, size.gap_cpu);
+        let polled = PolledCpu::from_slices(&slices, &beside, size.gap_cpu);
         let slices = with_cpu(slices, polled.gap_cpu);
         let predicted = self.predicted(method, &slices, &size.cost, seed);
         TrialOutcome {
@@ -102,7 +102,7 @@ impl RoundPlan<'_> {
     fn predicted(
         &self,
         method: &LaneMethod,
-        slices: &[Recording],
+        slices: &[LaneRecording],
         cost: &CostModel,
         seed: u64,
     ) -> Option<Prediction> {
@@ -174,7 +174,7 @@ impl Plan for RoundPlan<'_> {
         let workload = self.tune.workload;
         let run = || {
             let ran = workload.run(size.bs, &timetable.stages, seed, hint, context.cancel);
-            let watched = kernel::whole(ran, context.cancel)?;
+            let watched = kernel::require_complete(ran, context.cancel)?;
             Ok(self.outcome(&watched, &timetable, (size, method), seed))
         };
         let first = run()?;
@@ -211,8 +211,8 @@ fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -
 }
 
 /// In all lanes built from this method; `None` for a method without a formula.
-fn windows(method: &LaneMethod) -> Option<Windows> {
-    method.policy()?.tally().map(|tally| Windows {
+fn windows(method: &LaneMethod) -> Option<RuleWindowCounts> {
+    method.policy()?.tally().map(|tally| RuleWindowCounts {
         all: tally.windows,
         negative: tally.negative,
         undefined: tally.undefined,
@@ -227,7 +227,7 @@ fn keys_of(round: u32) -> String {
 mod tests {
     use super::*;
 
-    fn beside(cpus: Option<f64>, ios: u64) -> TrialOutcome {
+    fn disturbed_outcome(cpus: Option<f64>, ios: u64) -> TrialOutcome {
         TrialOutcome {
             hidden_by: cpus,
             ios,
@@ -238,13 +238,13 @@ mod tests {
     #[test]
     fn the_less_disturbed_trial_counts() {
         let kept = |again| {
-            let kept = less_disturbed(beside(Some(1.0), 1), again);
+            let kept = less_disturbed(disturbed_outcome(Some(1.0), 1), again);
             assert!(kept.repeated);
             kept.ios
         };
-        assert_eq!(kept(Ok(beside(None, 2))), 2);
-        assert_eq!(kept(Ok(beside(Some(0.7), 2))), 2);
-        assert_eq!(kept(Ok(beside(Some(1.4), 2))), 1);
+        assert_eq!(kept(Ok(disturbed_outcome(None, 2))), 2);
+        assert_eq!(kept(Ok(disturbed_outcome(Some(0.7), 2))), 2);
+        assert_eq!(kept(Ok(disturbed_outcome(Some(1.4), 2))), 1);
         assert_eq!(kept(Err(CellError::Cancelled)), 1);
     }
 }

@@ -9,7 +9,7 @@ use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OrFault, Sectors
 use q2c_policy::Io;
 use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
-use q2c_sim::Recording;
+use q2c_sim::LaneRecording;
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use q2c_workbench::workload::{StageId, Stages, Step, Watched};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Not kept: the first I/Os are not like the others.
 pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
-pub(super) struct Wanted {
+pub(super) struct RecordingSpec {
     pub bs: Bytes,
     pub seconds: f64,
     pub gap_cpu: Option<Nanos>,
@@ -31,8 +31,8 @@ pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
     name: &str,
-    wanted: &Wanted,
-) -> Result<Vec<Recording>, Fault> {
+    wanted: &RecordingSpec,
+) -> Result<Vec<LaneRecording>, Fault> {
     let path = folder.path().join(name);
     if !path.exists() {
         let length = Nanos::from_secs_f64(wanted.seconds);
@@ -72,7 +72,7 @@ pub(super) fn recording(
         );
         Fault::new(Exit::Input, text).with_source(error)
     })?;
-    let lanes = Recording::from_records(&batches.concat()).or_exit(Exit::Input)?;
+    let lanes = LaneRecording::from_records(&batches.concat()).or_exit(Exit::Input)?;
     Ok(with_cpu(lanes, wanted.gap_cpu))
 }
 
@@ -84,7 +84,7 @@ fn store(
     tune: &Tune<'_>,
     watched: &Watched,
     stage: StageId,
-    wanted: &Wanted,
+    wanted: &RecordingSpec,
     path: &Path,
 ) -> Result<(), TraceError> {
     let time = &tune.workload.site.time;
@@ -180,8 +180,13 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 
 /// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
 /// `thinks`: until the first I/O of the next stage.
-pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io, thinks: bool) -> Recording {
-    let mut recording = Recording::default();
+pub(super) fn of_stages(
+    lane: &LaneData,
+    stages: &[StageId],
+    io: Io,
+    thinks: bool,
+) -> LaneRecording {
+    let mut recording = LaneRecording::default();
     for &stage in stages {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;

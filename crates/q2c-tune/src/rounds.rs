@@ -2,20 +2,20 @@
 
 use super::cells::{self, CellSpec, KernelProposal};
 use super::outcome::Runs;
-use super::plan::{RoundPlan, Size};
-use super::record::{self, Wanted};
+use super::plan::{RoundPlan, SizePlan};
+use super::record::{self, RecordingSpec};
 use super::simulated::median_wait;
 use super::think;
 use super::{Tune, doing, note};
-use q2c_advice::{Order, Outlook, Referee, Setting, Subject};
+use q2c_advice::{Order, Outlook, Referee, RefereeQuestion, SimulationInputs};
 use q2c_model::{Bytes, Exit, Fault, Nanos};
 use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{End, Progress, Runner, Settings, Trial, spoken};
-use q2c_sim::Recording;
-use q2c_steer::Steering;
+use q2c_sim::LaneRecording;
+use q2c_watch::steer::Steering;
 use q2c_workbench::RunnerClock;
 
 pub(super) const TRIALS_PER_WANTED: u32 = 6;
@@ -26,7 +26,7 @@ pub(super) struct Case {
     pub bs: Bytes,
     pub referee: Referee,
     /// The first recording, by lane.
-    pub first: Vec<Recording>,
+    pub first: Vec<LaneRecording>,
     pub lane_iops: f64,
     /// The most CPU time of a think time, by the calibrated costs; `None` without think time.
     pub gap_cpu: Option<Nanos>,
@@ -124,7 +124,7 @@ fn hear_again(
     let seconds = tune.spec.record_seconds() * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-        let wanted = Wanted {
+        let wanted = RecordingSpec {
             bs: case.bs,
             seconds,
             gap_cpu: case.gap_cpu,
@@ -139,15 +139,15 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     let bs = calibration.bs;
     let name = format!("trace-{}.parquet", bs.0);
     let gap_cpu = think::cpu_of(tune.workload.think, &calibration.cost);
-    let wanted = Wanted {
+    let wanted = RecordingSpec {
         bs,
         seconds: tune.spec.record_seconds(),
         gap_cpu,
     };
     let first = record::recording(tune, folder, &name, &wanted)?;
-    let ios: usize = first.iter().map(Recording::len).sum();
+    let ios: usize = first.iter().map(LaneRecording::len).sum();
     let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds();
-    let setting = Setting {
+    let setting = SimulationInputs {
         cost: calibration.cost.clone(),
         latency_ns: median_wait(&first),
         recordings: vec![first.clone()],
@@ -156,7 +156,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     };
     Ok(Case {
         bs,
-        referee: Referee::new(Subject {
+        referee: Referee::new(RefereeQuestion {
             goal: tune.spec.goal(),
             setting,
             cpus: tune.workload.cpus.clone(),
@@ -176,11 +176,11 @@ fn next_round(
     cases: &mut [Case],
     spent_s: f64,
     kernel: (bool, &dyn Fn(&CellSpec) -> bool),
-) -> Option<Vec<Size>> {
+) -> Option<Vec<SizePlan>> {
     let spent: u32 = cases.iter().map(|case| case.referee.spent()).sum();
-    let all = tune.spec.trials * TRIALS_PER_WANTED * cases.len() as u32;
+    let allowed = tune.spec.trials * TRIALS_PER_WANTED * cases.len() as u32;
     let open = cases.iter().filter(|case| !case.done).count().max(1) as u32;
-    let left = all.saturating_sub(spent) / open;
+    let left = allowed.saturating_sub(spent) / open;
     let mut sizes = Vec::new();
     for case in cases.iter_mut().filter(|case| !case.done) {
         // The first round is run whole, whatever the budget.
@@ -199,7 +199,7 @@ fn next_round(
 
 /// As many disturbed trials as the budget leaves beside the round may run again: where other work
 /// runs all the time, none is quiet.
-fn repeats(tune: &Tune<'_>, sizes: &[Size], spent_s: f64) -> u32 {
+fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
@@ -208,12 +208,12 @@ fn repeats(tune: &Tune<'_>, sizes: &[Size], spent_s: f64) -> u32 {
         .flat_map(|size| size.cells.iter().map(move |cell| (size, cell)));
     let seconds = cells.map(|(size, cell)| tune.trial_seconds(&cell.method, size.lane_iops));
     let seconds: Vec<f64> = seconds.collect();
-    let (sum, all) = (seconds.iter().sum::<f64>(), seconds.len() as f64);
+    let (sum, count) = (seconds.iter().sum::<f64>(), seconds.len() as f64);
     let left = tune
         .spec
         .budget_s
         .map_or(f64::MAX, |budget| budget - spent_s - sum);
-    (left / (sum / all)).clamp(0.0, all) as u32
+    (left / (sum / count)).clamp(0.0, count) as u32
 }
 
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
@@ -229,7 +229,7 @@ fn size(
     case: &mut Case,
     orders: &[Order],
     (kernel, hopeless): (bool, &dyn Fn(&CellSpec) -> bool),
-) -> Size {
+) -> SizePlan {
     let round = case.referee.round();
     let mut cells = cells::cells(case.bs, round, orders);
     if kernel {
@@ -239,7 +239,7 @@ fn size(
         let of_kernel = cells::of_kernel(case.bs, round, &case.kernel);
         cells.extend(of_kernel.into_iter().filter(|cell| !hopeless(cell)));
     }
-    Size {
+    SizePlan {
         bs: case.bs,
         cost: case.referee.cost(),
         cells,
@@ -249,7 +249,7 @@ fn size(
 }
 
 fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
-    let same = |of: &CellSpec| of.bs == cell.bs && of.method == cell.method;
+    let same = |other: &CellSpec| other.bs == cell.bs && other.method == cell.method;
     let mut of_method = ran.iter().filter(|runs| same(&runs.plan.cell));
     of_method
         .next()
@@ -258,8 +258,8 @@ fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
 
 fn proposal(case: &Case) -> KernelProposal {
     let sleeping = || {
-        let all = case.referee.outlooks().iter();
-        all.filter(|o| o.follows && o.sleep_ns > 0.0)
+        let outlooks = case.referee.outlooks().iter();
+        outlooks.filter(|o| o.follows && o.sleep_ns > 0.0)
     };
     let robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
     let followed = |o: &&Outlook| Steering::new(&o.policy).is_ok();
@@ -272,12 +272,12 @@ fn proposal(case: &Case) -> KernelProposal {
     }
 }
 
-fn round_in_words(round: u32, sizes: &[Size]) -> String {
-    let each = sizes
+fn round_in_words(round: u32, sizes: &[SizePlan]) -> String {
+    let sizes = sizes
         .iter()
         .map(|size| format!("{} of {}", size.cells.len(), size.bs));
-    let each: Vec<String> = each.collect();
-    format!("round {} of trials: {}", round + 1, each.join(", "))
+    let sizes: Vec<String> = sizes.collect();
+    format!("round {} of trials: {}", round + 1, sizes.join(", "))
 }
 
 impl Verified {
@@ -304,7 +304,7 @@ impl Verified {
                 let before = cell.trials.len() as u32;
                 let numbered = runs.trials.into_iter().zip(before..);
                 cell.trials
-                    .extend(numbered.map(|(of, trial)| Trial { trial, ..of }));
+                    .extend(numbered.map(|(ran, trial)| Trial { trial, ..ran }));
             }
         }
     }

@@ -22,11 +22,11 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Range of the seconds of a trial's measured part.
-pub const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
+pub(crate) const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
 /// Range of the trials that an answer stands on.
-pub const TRIALS: RangeInclusive<u32> = 1..=1000;
+pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 /// Range of a think time: with a longer one a trial has too few I/Os.
-pub const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
+pub(crate) const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
 const PART: RangeInclusive<f64> = 0.02..=3600.0;
 const FINITE: RangeInclusive<f64> = 0.0..=1e19;
 /// Range of the budget, seconds: the longest duration of the command line are 584 years.
@@ -169,7 +169,7 @@ impl TuneSettings {
 
     /// Objective and limits, as the referee takes them.
     #[must_use]
-    pub fn goal(&self) -> Goal {
+    pub(crate) fn goal(&self) -> Goal {
         Goal {
             objective: self.goal.objective,
             limits: self.goal.limits(),
@@ -178,14 +178,14 @@ impl TuneSettings {
 
     /// The floor as it was asked for; empty for the standard one.
     #[must_use]
-    pub fn floor(&self) -> String {
+    pub(crate) fn floor(&self) -> String {
         let floor = self.goal.min_iops.as_ref();
         floor.map(ToString::to_string).unwrap_or_default()
     }
 
     /// The background jobs, each as its text.
     #[must_use]
-    pub fn background(&self) -> Vec<String> {
+    pub(crate) fn background(&self) -> Vec<String> {
         let jobs = self.workload.background_jobs();
         jobs.iter().map(ToString::to_string).collect()
     }
@@ -198,7 +198,7 @@ impl TuneSettings {
         let mut one = self.clone();
         let cpus = self.workload.cpus.iter().copied().cycle();
         one.workload.cpus = cpus.take(jobs as usize).collect();
-        one.budget_s = self.budget_s.map(|all| all / self.jobs.len() as f64);
+        one.budget_s = self.budget_s.map(|budget| budget / self.jobs.len() as f64);
         one.jobs = vec![jobs];
         one
     }
@@ -206,9 +206,9 @@ impl TuneSettings {
     /// Without a target the copy of a program runs on a scratch file: nothing is overwritten.
     #[must_use]
     pub fn for_program(&self, copied: &Copied) -> TuneSettings {
-        let mut own = self.clone();
-        own.copies_program = true;
-        let workload = &mut own.workload;
+        let mut settings = self.clone();
+        settings.copies_program = true;
+        let workload = &mut settings.workload;
         workload.rw = pattern(copied.direction, copied.random);
         workload.bs.clone_from(&copied.sizes);
         let background = copied.background.iter().map(|job| BackgroundSpec {
@@ -225,9 +225,9 @@ impl TuneSettings {
         if workload.target.is_none() {
             workload.scratch.get_or_insert(SCRATCH);
         }
-        own.think = copied.think_ns.map(|ns| Nanos(ns.round() as u64));
-        own.jobs = vec![copied.jobs];
-        own
+        settings.think = copied.think_ns.map(|ns| Nanos(ns.round() as u64));
+        settings.jobs = vec![copied.jobs];
+        settings
     }
 
     /// These settings, which are those of a plan, in a session that has arguments of its own.
@@ -270,8 +270,8 @@ impl CheckedPlan for TuneSettings {
         PlanFault::within("number of cpus", &(cpus.len() as u32), 1..=MOST_JOBS)?;
         PlanFault::each_within("jobs", &self.jobs, &(1..=MOST_JOBS))?;
         if !self.jobs.is_sorted_by(|a, b| a < b) {
-            let found = format!("{:?}", self.jobs);
-            return Err(PlanFault::new("jobs", "numbers in rising order", found));
+            let jobs = format!("{:?}", self.jobs);
+            return Err(PlanFault::new("jobs", "numbers in rising order", jobs));
         }
         Ok(())
     }
@@ -342,43 +342,46 @@ pub(crate) mod tests {
             }],
             ..Copied::default()
         };
-        let own = settings("--from t").for_program(&copied);
-        assert!(own.copies_program);
-        assert_eq!(own.workload.scratch, Some(SCRATCH));
-        assert_eq!(own.workload.rw.to_string(), "randwrite");
-        assert_eq!((&own.jobs, &own.workload.bs), (&vec![3], &copied.sizes));
-        assert_eq!(own.think, Some(Nanos(150_400)));
+        let for_program = settings("--from t").for_program(&copied);
+        assert!(for_program.copies_program);
+        assert_eq!(for_program.workload.scratch, Some(SCRATCH));
+        assert_eq!(for_program.workload.rw.to_string(), "randwrite");
+        assert_eq!(
+            (&for_program.jobs, &for_program.workload.bs),
+            (&vec![3], &copied.sizes)
+        );
+        assert_eq!(for_program.think, Some(Nanos(150_400)));
         let beside = "rw=read,bs=131072,depth=5,jobs=1,wait=interrupt";
-        assert_eq!(own.background(), [beside]);
-        let scratch = |words: &str| settings(words).for_program(&copied).workload.scratch;
+        assert_eq!(for_program.background(), [beside]);
+        let scratch = |options: &str| settings(options).for_program(&copied).workload.scratch;
         assert_eq!(scratch("d --from t"), None);
         assert_eq!(scratch("--scratch 16m --from t"), Some(Bytes(16 << 20)));
     }
 
     #[test]
     fn options_of_a_program_need_one() {
-        for words in [
+        for options in [
             "--process dd d",
             "--record d d",
             "--by bpf d",
             "--record-for 1s --from t",
         ] {
-            assert!(settings(words).program.check().is_err(), "{words}");
+            assert!(settings(options).program.check().is_err(), "{options}");
         }
         assert!(settings("--from t --process dd").program.check().is_ok());
         assert!(settings("--record d -- dd if=d").program.check().is_ok());
-        for words in ["--from t --bs 4k", "--jobs 2 -- dd", "--from t -- dd"] {
-            assert!(from_words::<TuneSettings>(words).is_err(), "{words}");
+        for options in ["--from t --bs 4k", "--jobs 2 -- dd", "--from t -- dd"] {
+            assert!(from_words::<TuneSettings>(options).is_err(), "{options}");
         }
     }
 
     /// Four jobs have the CPUs of two and two more; two numbers of jobs halve the budget.
     #[test]
     fn numbers_of_jobs_share_cpus_and_budget() {
-        let mut all = settings("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");
+        let mut over_jobs = settings("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");
         // As the workbench chooses them for four jobs.
-        all.workload.cpus = vec![3, 1, 0, 3];
-        let (two, four) = (all.of_jobs(2), all.of_jobs(4));
+        over_jobs.workload.cpus = vec![3, 1, 0, 3];
+        let (two, four) = (over_jobs.of_jobs(2), over_jobs.of_jobs(4));
         assert_eq!((two.workload.cpus, two.budget_s), (vec![3, 1], Some(45.0)));
         let all_cpus = vec![3, 1, 0, 3];
         assert_eq!((four.workload.cpus, four.budget_s), (all_cpus, Some(45.0)));
@@ -387,9 +390,9 @@ pub(crate) mod tests {
     /// A plan that is read back wins over what a later session says of the job.
     #[test]
     fn a_plan_keeps_the_settings_and_not_the_session() {
-        let words = "d --bs 8k --cpu 1,0 --seed 5 --background rw=randread,bs=32k,cpus=1 --jobs 2 \
+        let options = "d --bs 8k --cpu 1,0 --seed 5 --background rw=randread,bs=32k,cpus=1 --jobs 2 \
                      --engine io_uring --policy pas --min-iops 93% --max-p99 200us --json";
-        let plan = settings(words);
+        let plan = settings(options);
         let text = toml::to_string(&plan).unwrap();
         let read: TuneSettings = toml::from_str(&text).unwrap();
         assert_eq!(toml::to_string(&read).unwrap(), text);

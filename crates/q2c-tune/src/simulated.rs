@@ -3,28 +3,28 @@
 
 use super::Tune;
 use q2c_advice::{FLOOR, WAITS};
+use q2c_model::stats::{percentile, quantiles, sorted};
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Sweep, SweepCell};
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, MinIops, Outcome, Recording, Waiting, choose,
-    pareto_front_of, sweep,
+    Arrival, Configuration, Drive, Grid, LaneRecording, Limits, MinIops, SimOutcome, Waiting,
+    choose, pareto_front_of, sweep,
 };
-use q2c_stats::{percentile, quantiles, sorted};
 
 const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 
-pub(super) fn median_wait(lanes: &[Recording]) -> f64 {
+pub(super) fn median_wait(lanes: &[LaneRecording]) -> f64 {
     percentile(&all_waits(lanes), 0.5)
 }
 
-pub(super) fn waits(lanes: &[Recording]) -> [f32; WAITS] {
-    let found = quantiles(&all_waits(lanes), WAITS);
-    std::array::from_fn(|i| found[i] as f32)
+pub(super) fn waits(lanes: &[LaneRecording]) -> [f32; WAITS] {
+    let waits = quantiles(&all_waits(lanes), WAITS);
+    std::array::from_fn(|i| waits[i] as f32)
 }
 
-fn all_waits(lanes: &[Recording]) -> Vec<f64> {
+fn all_waits(lanes: &[LaneRecording]) -> Vec<f64> {
     let waits = lanes.iter().flat_map(|lane| lane.wait.iter());
     sorted(&waits.map(|&w| f64::from(w)).collect::<Vec<_>>())
 }
@@ -33,7 +33,7 @@ pub(super) fn of_first_recording(
     tune: &Tune<'_>,
     bs: Bytes,
     cost: &CostModel,
-    lanes: &[Recording],
+    lanes: &[LaneRecording],
 ) -> Sweep {
     let drive = Drive {
         warm_up: WARM_UP,
@@ -59,7 +59,7 @@ pub(super) fn of_first_recording(
     };
     let objective = tune.spec.goal.objective;
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
-    let cell = |(policy, outcome): (&PolicySpec, &Outcome)| SweepCell {
+    let cell = |(policy, outcome): (&PolicySpec, &SimOutcome)| SweepCell {
         rule: policy.rule().name.to_owned(),
         policy: policy.to_string(),
         params: policy

@@ -3,16 +3,16 @@
 
 use super::outcome::TrialOutcome;
 use q2c_model::{CostModel, Nanos};
-use q2c_sim::Recording;
+use q2c_sim::LaneRecording;
 
 /// Of a think time by calibrated costs: bookkeeping, and a sleep that nothing hits.
 pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
-    let sleep = cost.sleep_cpu_clear_ns.at(think?.0 as f64);
+    let sleep = cost.sleep_cpu_clear_ns.delay_at(think?.0 as f64);
     Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
 }
 
-pub(super) fn with_cpu(lanes: Vec<Recording>, gap_cpu: Option<Nanos>) -> Vec<Recording> {
-    let with = |lane| Recording { gap_cpu, ..lane };
+pub(super) fn with_cpu(lanes: Vec<LaneRecording>, gap_cpu: Option<Nanos>) -> Vec<LaneRecording> {
+    let with = |lane| LaneRecording { gap_cpu, ..lane };
     lanes.into_iter().map(with).collect()
 }
 
@@ -27,13 +27,17 @@ impl PolledCpu {
     /// From the slices as recordings and their figures `beside`; by calibrated costs a think time
     /// takes `gap_cpu`. Polling takes CPU in all of an I/O: with more than it should have, think
     /// times cost more than calibrated; with less, another task or the hypervisor had it.
-    pub fn of(slices: &[Recording], beside: &TrialOutcome, gap_cpu: Option<Nanos>) -> Self {
+    pub(crate) fn from_slices(
+        slices: &[LaneRecording],
+        beside: &TrialOutcome,
+        gap_cpu: Option<Nanos>,
+    ) -> Self {
         let got = beside.rates.cpu_pct / 100.0;
         let Some(thought) = gap_cpu else {
             let got = got.min(1.0);
             return PolledCpu { gap_cpu, got };
         };
-        let ios: usize = slices.iter().map(Recording::len).sum();
+        let ios: usize = slices.iter().map(LaneRecording::len).sum();
         let times = slices
             .iter()
             .flat_map(|lane| lane.submit.iter().chain(&lane.wait[..]));
@@ -68,7 +72,7 @@ mod tests {
 
     /// 100 us to poll and 100 us to think in each I/O of two lanes.
     fn polled(cpu_pct: f64, gap_cpu: Option<Nanos>) -> PolledCpu {
-        let mut lane = Recording::default();
+        let mut lane = LaneRecording::default();
         (0..10).for_each(|_| lane.push(IO, 2_000.0, 98_000.0, 100_000.0));
         let beside = TrialOutcome {
             rates: Rates {
@@ -78,7 +82,7 @@ mod tests {
             },
             ..TrialOutcome::default()
         };
-        PolledCpu::of(&[lane.clone(), lane], &beside, gap_cpu)
+        PolledCpu::from_slices(&[lane.clone(), lane], &beside, gap_cpu)
     }
 
     #[test]
@@ -114,15 +118,16 @@ mod tests {
     #[test]
     fn slices_without_an_io_say_nothing() {
         let ten = Some(Nanos::from_micros(10));
-        let none = PolledCpu::of(&[Recording::default()], &TrialOutcome::default(), ten);
+        let none =
+            PolledCpu::from_slices(&[LaneRecording::default()], &TrialOutcome::default(), ten);
         assert_eq!((none.gap_cpu, none.got), (ten, 1.0));
     }
 
     #[test]
     fn without_think_time_polling_should_have_a_whole_cpu() {
         for (cpu_pct, got) in [(97.0, 0.97), (100.2, 1.0)] {
-            let told = polled(cpu_pct, None);
-            assert_eq!((told.gap_cpu, told.got), (None, got));
+            let cpu = polled(cpu_pct, None);
+            assert_eq!((cpu.gap_cpu, cpu.got), (None, got));
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Lengths {
 
 impl Lengths {
     /// Longer parts and slices for a lane that would do too few I/Os in them.
-    pub fn stretched(self, lane_iops: f64) -> Self {
+    pub(crate) fn stretched(self, lane_iops: f64) -> Self {
         let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
         let part = (self.part * by).min(self.measured);
         Lengths {
@@ -34,19 +34,19 @@ impl Lengths {
 }
 
 #[derive(Default)]
-pub(super) struct Timetable {
+pub(super) struct StageTimetable {
     pub stages: Stages,
     pub slices: Vec<StageId>,
     pub parts: Vec<StageId>,
 }
 
-impl Timetable {
-    pub fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
+impl StageTimetable {
+    pub(crate) fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
         let settle = method.policy().map_or(SHORT, settling);
         let slice = Nanos::from_secs_f64(lengths.slice);
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
-        let mut timetable = Timetable::default();
+        let mut timetable = StageTimetable::default();
         // The first slice is after the settling: first I/Os are not like the others.
         timetable.stages.then(Step::By(method.clone()), settle);
         timetable.slice(slice);
@@ -77,7 +77,7 @@ mod tests {
     /// The length is settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
     #[test]
     fn slices_stand_on_both_sides_of_every_part() {
-        let timetable = Timetable::new(&LaneMethod::Interrupt, &LENGTHS);
+        let timetable = StageTimetable::new(&LaneMethod::Interrupt, &LENGTHS);
         assert_eq!((timetable.parts.len(), timetable.slices.len()), (10, 11));
         assert!((timetable.stages.seconds() - 1.65).abs() < 1e-9);
         let slices: Vec<usize> = timetable.slices.iter().map(|s| s.index()).collect();

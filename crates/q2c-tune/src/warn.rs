@@ -2,16 +2,16 @@
 
 use super::Tune;
 use super::mode::effective_mode;
-use super::outcome::{Runs, TrialOutcome, Windows};
+use super::outcome::{RuleWindowCounts, Runs, TrialOutcome};
 use q2c_advice::{Contradiction, Correction};
 use q2c_host::target::never_written;
+use q2c_model::stats::{median, percentile, sorted};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
-use q2c_stats::{median, percentile, sorted};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
 use std::collections::BTreeSet;
 
@@ -49,8 +49,8 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
 
 /// Before the trials, where KIOPS/core is by the threads in all of them, else beside some.
 fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
-    if let (true, Some(told)) = (others.at_rest, at_rest(others.known)) {
-        return vec![told];
+    if let (true, Some(warning)) = (others.at_rest, at_rest(others.known)) {
+        return vec![warning];
     }
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
     let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
@@ -61,19 +61,19 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     ran.chain(busy_cpus_unknown(cells)).collect()
 }
 
-fn repeated(each: impl Iterator<Item = bool>) -> Option<Warning> {
-    let each: Vec<bool> = each.collect();
-    let (twice, all) = (
-        each.iter().filter(|repeated| **repeated).count(),
-        each.len(),
+fn repeated(flags: impl Iterator<Item = bool>) -> Option<Warning> {
+    let flags: Vec<bool> = flags.collect();
+    let (twice, count) = (
+        flags.iter().filter(|repeated| **repeated).count(),
+        flags.len(),
     );
     (twice > 0).then(|| {
-        let found = format!(
-            "{twice} of {all} trials were run a second time, as other programs ran beside the first"
+        let message = format!(
+            "{twice} of {count} trials were run a second time, as other programs ran beside the first"
         );
         Warning::new(
             "trials-repeated",
-            found,
+            message,
             "the less disturbed of the two counts",
             "",
         )
@@ -86,11 +86,11 @@ fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
     let unknown = |o: &&TrialOutcome| {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
-    let (without, all) = (outcomes().filter(unknown).count(), outcomes().count());
+    let (without, count) = (outcomes().filter(unknown).count(), outcomes().count());
     (without > 0).then(|| Warning {
         id: "busy-cpus-unknown".to_owned(),
         found: format!(
-            "in {without} of {all} trials the machine's busy CPUs could not be read, or were fewer than those of \
+            "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
              the jobs' threads"
         ),
         means: "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
@@ -134,7 +134,7 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
 fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     const MORE: f64 = 1.1;
     let cpus = tune.workload.cpus.iter().collect::<BTreeSet<_>>().len();
-    let of = |runs: &Runs| {
+    let above_polling = |runs: &Runs| {
         let ratios = runs.outcomes().map(|o| o.rates.iops / o.poll_iops);
         let ratio = median(&sorted(&ratios.collect::<Vec<f64>>()));
         (ratio > MORE && ratio.is_finite()).then(|| {
@@ -151,7 +151,7 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let interrupts = |runs: &&Runs| alone && runs.plan.cell.method == Method::INTERRUPT;
     with_slices(cells)
         .filter(interrupts)
-        .filter_map(of)
+        .filter_map(above_polling)
         .collect()
 }
 
@@ -215,8 +215,8 @@ fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
         off.extend(share.map(|share| (runs.plan.label.clone(), share)));
     }
     off.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let each = |(label, share): &(String, f64)| format!("{label} {:+.1} %", share * 100.0);
-    let worst: Vec<String> = off.iter().take(SHOWN).map(each).collect();
+    let entry = |(label, share): &(String, f64)| format!("{label} {:+.1} %", share * 100.0);
+    let worst: Vec<String> = off.iter().take(SHOWN).map(entry).collect();
     (!off.is_empty()).then(|| Warning {
         id: "device-statistics".to_owned(),
         found: format!(
@@ -235,8 +235,8 @@ fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
 /// Beyond those asked for, as a share; `None` where they could not be read.
 fn bytes_off(runs: &Runs) -> Option<f64> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
-    let each = runs.outcomes().map(|o| o.device_bytes);
-    let moved: u64 = each.sum::<Option<u64>>()?;
+    let moved = runs.outcomes().map(|o| o.device_bytes);
+    let moved: u64 = moved.sum::<Option<u64>>()?;
     (asked > 0).then(|| moved as f64 / asked as f64 - 1.0)
 }
 
@@ -274,10 +274,12 @@ pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
 }
 
 fn off(cost: &str, by: Contradiction) -> String {
-    let bound = match by.factor > 1.0 {
-        _ if !by.at_bound => "",
-        true => " or more",
-        false => " or less",
+    let bound = if !by.at_bound {
+        ""
+    } else if by.factor > 1.0 {
+        " or more"
+    } else {
+        " or less"
     };
     format!("{cost} is {:.2} times{bound} the stored one", by.factor)
 }
@@ -285,7 +287,7 @@ fn off(cost: &str, by: Contradiction) -> String {
 /// The rule polled in windows whose formula gave no time; no other figure shows why.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
-    let Windows {
+    let RuleWindowCounts {
         all,
         negative,
         undefined,
@@ -304,11 +306,11 @@ fn no_time(runs: &Runs) -> Option<Warning> {
 
 fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
     let several = !all_trials && runs.trials.len() > 1 && runs.outcomes().next().is_none();
-    let why = runs.hopeless().filter(|_| several)?;
+    let reason = runs.hopeless().filter(|_| several)?;
     Some(Warning {
         id: TRIALS_LEFT_OUT.to_owned(),
         found: format!(
-            "{}: its first {} trials failed for the same reason ({why}), so that it got no more",
+            "{}: its first {} trials failed for the same reason ({reason}), so that it got no more",
             runs.plan.label,
             runs.trials.len()
         ),
@@ -340,43 +342,49 @@ mod tests {
                 outcome.poll_cpu_pct = 38.0;
                 outcome.poll_got_pct = got;
             }
-            shared_cpu(cpus, &[runs]).map(|told| told.found)
+            shared_cpu(cpus, &[runs]).map(|warning| warning.found)
         };
         let with = |got| on(&[CpuId(1)], got);
         assert_eq!(with(Some(99.0)), None);
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
-        let told = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
-        assert!(told.starts_with("3 jobs ran on 2 of the CPUs"), "{told}");
+        let message = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
+        assert!(
+            message.starts_with("3 jobs ran on 2 of the CPUs"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_way_that_fails_twice_for_one_reason_gets_no_more() {
         let failed = |reasons: &[&str]| {
-            let mut all = runs("hybrid-kernel", None);
-            let first = all.trials.remove(0);
-            let each = reasons.iter().zip(0..);
-            all.trials.extend(each.map(|(why, trial)| Trial {
+            let mut cell = runs("hybrid-kernel", None);
+            let first = cell.trials.remove(0);
+            let numbered = reasons.iter().zip(0..);
+            cell.trials.extend(numbered.map(|(reason, trial)| Trial {
                 trial,
-                result: TrialResult::Failed((*why).to_owned()),
+                result: TrialResult::Failed((*reason).to_owned()),
                 ..first.clone()
             }));
-            all
+            cell
         };
-        let told = |reasons: &[&str]| {
+        let message = |reasons: &[&str]| {
             let runs = failed(reasons);
-            let told = given_up(false, &runs).map(|warning| warning.found);
-            assert_eq!(told.is_some(), runs.hopeless().is_some());
-            told
+            let message = given_up(false, &runs).map(|warning| warning.found);
+            assert_eq!(message.is_some(), runs.hopeless().is_some());
+            message
         };
-        let twice = told(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
+        let twice = message(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
         assert!(
             twice
                 .unwrap()
                 .contains("after 3 s), so that it got no more")
         );
-        assert_eq!(told(&["the daemon ended", "the probe was refused"]), None);
-        assert_eq!(told(&["the daemon ended"]), None);
+        assert_eq!(
+            message(&["the daemon ended", "the probe was refused"]),
+            None
+        );
+        assert_eq!(message(&["the daemon ended"]), None);
         assert_eq!(given_up(true, &failed(&["x", "x"])), None);
         assert_eq!(runs("poll", None).hopeless(), None);
     }
@@ -384,7 +392,7 @@ mod tests {
     /// Once before the trials, or with the trials that it disturbed; it is no unknown reason.
     #[test]
     fn other_work_is_told_once() {
-        let told = |others, hidden_by: &[Option<f64>]| {
+        let warned = |others, hidden_by: &[Option<f64>]| {
             let outcome = |&hidden_by: &Option<f64>| {
                 let known = hidden_by.is_none().then_some(0.5);
                 TrialOutcome {
@@ -395,16 +403,24 @@ mod tests {
                 }
             };
             let cell = fixtures::runs("interrupt", hidden_by.iter().map(outcome));
-            let all = busy_with_others(others, &[cell]);
-            all.into_iter().map(|w| (w.id, w.found)).collect::<Vec<_>>()
+            let warnings = busy_with_others(others, &[cell]);
+            warnings
+                .into_iter()
+                .map(|w| (w.id, w.found))
+                .collect::<Vec<_>>()
         };
-        let of = |all: Vec<(String, String)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        let ids = |warnings: Vec<(String, String)>| {
+            warnings.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+        };
         let some = [None, Some(0.8), Some(1.2)];
-        assert_eq!(of(told(Others::on(0.68), &some)), ["busy-at-rest"]);
-        let ran = told(Others::on(0.1), &some);
+        assert_eq!(
+            ids(warned(Others::from_idle_cpus(0.68), &some)),
+            ["busy-at-rest"]
+        );
+        let ran = warned(Others::from_idle_cpus(0.1), &some);
         assert!(ran[0].1.contains("during 2 of 3 trials"), "{ran:?}");
-        assert_eq!(of(ran), ["others-ran"]);
-        assert_eq!(told(Others::on(0.1), &[None, None]), []);
+        assert_eq!(ids(ran), ["others-ran"]);
+        assert_eq!(warned(Others::from_idle_cpus(0.1), &[None, None]), []);
     }
 
     /// 4 % more is within the bound; 15 % more and half in two others are not; the last was not
@@ -417,9 +433,9 @@ mod tests {
             runs("hybrid:fixed:1us", Some(500)),
             runs("hybrid:fixed:2us", None),
         ];
-        let told = device_mismatch(&cells).unwrap().found;
+        let message = device_mismatch(&cells).unwrap().found;
         let expected = "in 2 of 4 methods: hybrid:fixed:1us -50.0 %; interrupt +15.0 %";
-        assert!(told.ends_with(expected), "{told}");
+        assert!(message.ends_with(expected), "{message}");
         assert!(device_mismatch(&cells[..1]).is_none());
     }
 }

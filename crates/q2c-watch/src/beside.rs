@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 
-/// A thread that works until [`Beside::end`]. Dropping it ends the thread, too.
+/// A thread that works until [`SideThread::end`]. Dropping it ends the thread, too.
 #[derive(Debug)]
-pub struct Beside<T, E> {
+pub(crate) struct SideThread<T, E> {
     stop: Arc<AtomicBool>,
     /// `None` once the thread is joined.
     thread: Option<JoinHandle<Result<T, E>>>,
 }
 
-impl<T, E> Beside<T, E>
+impl<T, E> SideThread<T, E>
 where
     T: Send + 'static,
     E: Send + 'static,
 {
     /// Makes the worker in a thread, and lets it work until the flag that it is given is raised.
-    pub fn begin<W>(
+    pub(crate) fn begin<W>(
         make: impl FnOnce() -> Result<W, E> + Send + 'static,
         work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
         refused: impl FnOnce(io::Error) -> E,
@@ -35,7 +35,7 @@ where
             work(worker?, &stopped)
         });
         let thread = thread.map_err(refused)?;
-        let beside = Beside {
+        let beside = SideThread {
             stop,
             thread: Some(thread),
         };
@@ -49,14 +49,14 @@ where
     }
 
     /// Ends the work, and returns what came of it.
-    pub fn end(mut self) -> Result<T, E> {
+    pub(crate) fn end(mut self) -> Result<T, E> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("the thread is joined once");
         thread.join().expect("the work does not panic")
     }
 }
 
-impl<T, E> Drop for Beside<T, E> {
+impl<T, E> Drop for SideThread<T, E> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -75,7 +75,7 @@ mod tests {
     fn it_works_until_it_is_ended() {
         let turns = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&turns);
-        let beside = Beside::<_, String>::begin(
+        let beside = SideThread::<_, String>::begin(
             || Ok(40_u64),
             move |from, stop| {
                 while !stop.load(Ordering::Acquire) {
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_worker_that_cannot_be_made_is_the_error() {
-        let refused = Beside::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n), |_| "no thread");
+        let refused =
+            SideThread::begin(|| Err::<u64, _>("no device"), |n, _| Ok(n), |_| "no thread");
         assert_eq!(refused.err(), Some("no device"));
     }
 
@@ -103,7 +104,7 @@ mod tests {
     fn a_drop_ends_the_work() {
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
-        let beside = Beside::<(), String>::begin(
+        let beside = SideThread::<(), String>::begin(
             || Ok(()),
             move |(), stop| {
                 while !stop.load(Ordering::Acquire) {

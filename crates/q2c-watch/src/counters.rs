@@ -1,31 +1,31 @@
 //! The device's counters of interrupts and requests, interval by interval.
 
-use super::WatchInterval;
+use super::WorkloadInterval;
 use q2c_workbench::workload::{Boundary, Site};
 
 /// They are read some time after an interval's end, which is short against an interval.
-pub(super) struct Counters<'a> {
+pub(super) struct DeviceCounters<'a> {
     site: &'a Site,
     last: Boundary,
     /// Whether a slice was heard since the last reading.
     heard: bool,
 }
 
-impl<'a> Counters<'a> {
-    pub fn new(site: &'a Site) -> Self {
-        Counters {
+impl<'a> DeviceCounters<'a> {
+    pub(crate) fn new(site: &'a Site) -> Self {
+        DeviceCounters {
             site,
             last: Boundary::read(site),
             heard: false,
         }
     }
 
-    pub fn hear(&mut self) {
+    pub(crate) fn hear(&mut self) {
         self.heard = true;
     }
 
     /// Of several intervals that are complete at once (`more`) the counts of each are not known.
-    pub fn note(&mut self, interval: &mut WatchInterval, more: bool) {
+    pub(crate) fn note(&mut self, interval: &mut WorkloadInterval, more: bool) {
         let now = Boundary::read(self.site);
         if std::mem::take(&mut self.heard) && !more {
             let (irqs, disks) = (

@@ -5,24 +5,24 @@
 //! the same order are joined until an edge of the intervals is reached. The edges are the multiples
 //! of the number of slices in an interval.
 
-use super::WatchInterval;
+use super::WorkloadInterval;
 use q2c_engine::measure::{PhaseStats, combine, in_turn};
 use q2c_engine::{LiveSlice, Sample};
 use q2c_policy::method::Means;
 use std::collections::VecDeque;
 
-pub(super) struct Gather {
+pub(super) struct SliceGatherer {
     /// Slices of each lane that are in no step yet, in order.
     waiting: Vec<VecDeque<LiveSlice>>,
     /// Number of foreground lanes; they come before the background's.
     foreground: usize,
     count: u64,
     start_ns: u64,
-    open: Option<Open>,
-    pub ready: VecDeque<WatchInterval>,
+    open: Option<OpenInterval>,
+    pub ready: VecDeque<WorkloadInterval>,
 }
 
-struct Open {
+struct OpenInterval {
     /// Number of the slice with which the interval began.
     first: u64,
     order: Option<u64>,
@@ -33,16 +33,16 @@ struct Open {
 }
 
 /// `first` and `last` are numbers of slices; `order` is `None` when lanes had different ones.
-struct Step {
+struct SliceStep {
     first: u64,
     last: u64,
     order: Option<u64>,
     lanes: Vec<Vec<LiveSlice>>,
 }
 
-impl Gather {
-    pub fn new(lanes: usize, foreground: usize, count: u64, start_ns: u64) -> Self {
-        Gather {
+impl SliceGatherer {
+    pub(crate) fn new(lanes: usize, foreground: usize, count: u64, start_ns: u64) -> Self {
+        SliceGatherer {
             waiting: vec![VecDeque::new(); lanes],
             foreground,
             count,
@@ -52,11 +52,11 @@ impl Gather {
         }
     }
 
-    pub fn interval(&mut self) -> Option<WatchInterval> {
+    pub(crate) fn interval(&mut self) -> Option<WorkloadInterval> {
         self.ready.pop_front()
     }
 
-    pub fn take(&mut self, slice: LiveSlice) {
+    pub(crate) fn take(&mut self, slice: LiveSlice) {
         self.waiting[slice.lane].push_back(slice);
         while let Some(step) = self.step() {
             self.join(step);
@@ -64,7 +64,7 @@ impl Gather {
     }
 
     /// Takes out the next step, when every lane has reached the step's end.
-    fn step(&mut self) -> Option<Step> {
+    fn step(&mut self) -> Option<SliceStep> {
         let ends = |last| move |s: &LiveSlice| s.number == last;
         let (one, others) = self.waiting.split_first()?;
         let common = |last: &u64| others.iter().all(|lane| lane.iter().any(ends(*last)));
@@ -77,7 +77,7 @@ impl Gather {
         let orders = || lanes.iter().flatten().map(|s| s.order);
         let order = orders().next().filter(|&one| orders().all(|o| o == one));
         let first = lanes.iter().flatten().map(|s| s.number).min()?;
-        Some(Step {
+        Some(SliceStep {
             first,
             last,
             order,
@@ -85,7 +85,7 @@ impl Gather {
         })
     }
 
-    fn join(&mut self, step: Step) {
+    fn join(&mut self, step: SliceStep) {
         if self
             .open
             .as_ref()
@@ -94,7 +94,9 @@ impl Gather {
             self.close();
         }
         let last = step.last;
-        let open = self.open.get_or_insert_with(|| Open::at(&step));
+        let open = self
+            .open
+            .get_or_insert_with(|| OpenInterval::from_step(&step));
         open.add(step);
         if (last + 1) / self.count > open.first / self.count {
             self.close();
@@ -109,22 +111,22 @@ impl Gather {
         let lanes: Vec<PhaseStats> = open.parts.iter().map(|parts| in_turn(parts)).collect();
         let (foreground, background) = lanes.split_at(self.foreground);
         let since = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
-        self.ready.push_back(WatchInterval {
+        self.ready.push_back(WorkloadInterval {
             span: (since(open.span.0), since(open.span.1)),
             order: open.order,
             foreground: combine(foreground),
             background: combine(background),
             polls_by: open.polls_by,
             samples: open.samples,
-            ..WatchInterval::default()
+            ..WorkloadInterval::default()
         });
     }
 }
 
-impl Open {
-    fn at(step: &Step) -> Self {
+impl OpenInterval {
+    fn from_step(step: &SliceStep) -> Self {
         let slices = || step.lanes.iter().flatten();
-        Open {
+        OpenInterval {
             first: step.first,
             order: step.order,
             span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
@@ -134,7 +136,7 @@ impl Open {
         }
     }
 
-    fn add(&mut self, step: Step) {
+    fn add(&mut self, step: SliceStep) {
         let lanes = self.parts.iter_mut().zip(&mut self.samples);
         for ((parts, samples), slices) in lanes.zip(step.lanes) {
             for slice in slices {
@@ -178,9 +180,9 @@ mod tests {
 
     /// Of two lanes, the second of which is the background, with three slices per interval.
     fn rows(slices: Vec<LiveSlice>) -> Vec<Row> {
-        let mut gather = Gather::new(2, 1, 3, 1_000);
+        let mut gather = SliceGatherer::new(2, 1, 3, 1_000);
         slices.into_iter().for_each(|slice| gather.take(slice));
-        let row = |i: WatchInterval| {
+        let row = |i: WorkloadInterval| {
             let ios = (i.foreground.ios, i.background.ios);
             // Samples are kept of the foreground alone.
             let samples: Vec<usize> = i.samples.iter().map(Vec::len).collect();
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn a_late_lane_makes_a_longer_interval() {
         let front = (0..6).map(|n| slice(0, n..=n, 0));
-        let back = [0..=0, 1..=3, 4..=4, 5..=5].map(|of| slice(1, of, 0));
+        let back = [0..=0, 1..=3, 4..=4, 5..=5].map(|numbers| slice(1, numbers, 0));
         let wanted = [(0, 40, Some(0), 40, 40), (40, 60, Some(0), 20, 20)];
         assert_eq!(rows(front.chain(back).collect()), wanted);
     }

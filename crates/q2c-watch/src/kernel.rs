@@ -3,7 +3,7 @@
 mod cpu;
 mod sleeps;
 
-use cpu::Cpu;
+use cpu::CpuReading;
 pub use cpu::own as own_cpu;
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
@@ -52,7 +52,7 @@ impl ThreadTime {
 struct Reading {
     at_s: f64,
     counts: Counts,
-    cpu: Cpu,
+    cpu: CpuReading,
 }
 
 impl KernelWatch {
@@ -82,7 +82,7 @@ impl KernelWatch {
     }
 
     /// Forgets all intervals so far, and begins the first interval now.
-    pub fn restart(&mut self) -> Result<(), ProbeError> {
+    pub(crate) fn restart(&mut self) -> Result<(), ProbeError> {
         self.begun = Instant::now();
         self.first = Reading::take(&self.probe, &self.roots, self.begun)?;
         self.last = self.first.clone();
@@ -129,7 +129,7 @@ impl Reading {
         Ok(Reading {
             at_s: begun.elapsed().as_secs_f64(),
             counts,
-            cpu: Cpu::read(roots, &probe.threads()?),
+            cpu: CpuReading::read(roots, &probe.threads()?),
         })
     }
 }

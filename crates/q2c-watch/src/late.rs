@@ -4,7 +4,7 @@
 //! still on the device is not known yet. So an interval is held back for [`HOLD`] before its I/Os
 //! are joined. Requests that the device keeps longer than that do not count as being beside an I/O.
 
-use super::WatchInterval;
+use super::WorkloadInterval;
 use q2c_analyze::late::{DeviceRequest, LateTally, Requests};
 use q2c_result::late::{LateMisses, LateWatch};
 use q2c_workbench::late::{LateCapture, MOST_REQUESTS};
@@ -20,7 +20,7 @@ pub(super) struct LateView {
     capture: LateCapture,
     requests: Vec<DeviceRequest>,
     not_kept: u64,
-    pub held: VecDeque<(Instant, WatchInterval)>,
+    pub held: VecDeque<(Instant, WorkloadInterval)>,
     /// Of each lane the last reaping among joined I/Os; later I/Os were submitted behind it.
     reaped: Vec<u64>,
     /// The common start of the lanes, ns of CLOCK_MONOTONIC.
@@ -31,7 +31,7 @@ pub(super) struct LateView {
 const MISSES: usize = 100;
 
 impl LateView {
-    pub fn new(capture: LateCapture) -> Self {
+    pub(crate) fn new(capture: LateCapture) -> Self {
         LateView {
             capture,
             requests: Vec::new(),
@@ -42,7 +42,7 @@ impl LateView {
         }
     }
 
-    pub fn take(&mut self) {
+    pub(crate) fn take(&mut self) {
         let (requests, not_kept) = self.capture.take();
         let room = MOST_REQUESTS.saturating_sub(self.requests.len());
         let too_many = requests.len().saturating_sub(room);
@@ -52,7 +52,7 @@ impl LateView {
 
     /// The oldest interval, joined, when it has been held long enough. `tids` are the lanes'
     /// threads, those of the foreground first.
-    pub fn next(&mut self, workload: &Workload, tids: &[u32]) -> Option<WatchInterval> {
+    pub(crate) fn next(&mut self, workload: &Workload, tids: &[u32]) -> Option<WorkloadInterval> {
         let (since, _) = self.held.front()?;
         if since.elapsed() < HOLD {
             return None;
@@ -69,7 +69,7 @@ impl LateView {
                 *reaped = io.reap_ns;
             }
         }
-        interval.late = Some(tally.all());
+        interval.late = Some(tally.totals());
         interval.misses = tally.lateness_of_misses().map(|lateness| LateMisses {
             lateness,
             kept: tally.misses_kept(MISSES),
@@ -80,7 +80,7 @@ impl LateView {
         Some(interval)
     }
 
-    pub fn end(self) -> LateWatch {
+    pub(crate) fn end(self) -> LateWatch {
         let captured_by = self.capture.by();
         match self.capture.close() {
             Ok(collected) => LateWatch::Seen {

@@ -8,21 +8,24 @@
 
 mod beside;
 mod counters;
+pub mod endpoint;
 mod gather;
 pub mod kernel;
 mod late;
 mod numbers;
+pub mod steer;
 mod summary;
+pub mod tune_kernel;
 
-pub use beside::Beside;
+pub(crate) use beside::SideThread;
 pub use numbers::{counts, latency, mode, numbers};
 pub use summary::by_method;
 
-use counters::Counters;
-use gather::Gather;
+use counters::DeviceCounters;
+use gather::SliceGatherer;
 use late::LateView;
 use q2c_engine::measure::PhaseStats;
-use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, Sample, live};
+use q2c_engine::{Activity, Live, LiveAnswer, LivePlan, RunError, Sample, live};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
@@ -34,7 +37,7 @@ use std::time::{Duration, Instant};
 
 /// One interval over all lanes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WatchInterval {
+pub struct WorkloadInterval {
     /// Begin and end of the interval, ns from the common start.
     pub span: (u64, u64),
     /// The order in force, by the number that [`Watch::switch`] or [`Watch::switch_background`]
@@ -75,9 +78,9 @@ pub struct WatchPlan<'a> {
 
 /// The answer of [`Watch::see`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum WatchEvent {
     /// The next complete interval.
-    Interval(Box<WatchInterval>),
+    Interval(Box<WorkloadInterval>),
     /// No interval was complete within the time given.
     Nothing,
     /// The workload has ended by a signal or a fault.
@@ -88,8 +91,8 @@ pub enum Seen {
 pub struct Watch<'a, 'b> {
     workload: &'a Workload,
     live: &'a mut Live<'b>,
-    gather: Gather,
-    counters: Counters<'a>,
+    gather: SliceGatherer,
+    counters: DeviceCounters<'a>,
     late: Option<&'a mut LateView>,
 }
 
@@ -147,8 +150,8 @@ pub fn watch<T: Send>(
         see(&mut Watch {
             workload,
             live,
-            gather: Gather::new(lanes, workload.cpus.len(), count, start_ns),
-            counters: Counters::new(&workload.site),
+            gather: SliceGatherer::new(lanes, workload.cpus.len(), count, start_ns),
+            counters: DeviceCounters::new(&workload.site),
             late: late.as_mut(),
         })
     })?;
@@ -162,26 +165,26 @@ pub fn watch<T: Send>(
 
 impl Watch<'_, '_> {
     /// Waits for the next interval, at most for `patience` of the workload's time.
-    pub fn see(&mut self, patience: Duration) -> Seen {
+    pub fn see(&mut self, patience: Duration) -> WatchEvent {
         let until = Duration::from_nanos(self.live.now()) + patience;
         loop {
             if let Some(interval) = self.interval() {
-                return Seen::Interval(Box::new(interval));
+                return WatchEvent::Interval(Box::new(interval));
             }
             let left = until.saturating_sub(Duration::from_nanos(self.live.now()));
             match self.live.hear(left) {
-                Heard::Slice(slice) => {
+                LiveAnswer::Slice(slice) => {
                     self.counters.hear();
                     self.gather.take(*slice);
                 }
-                Heard::Nothing => return Seen::Nothing,
-                Heard::End => return Seen::End,
+                LiveAnswer::Nothing => return WatchEvent::Nothing,
+                LiveAnswer::End => return WatchEvent::End,
             }
         }
     }
 
     /// The next complete interval; with a capture once its requests have come.
-    fn interval(&mut self) -> Option<WatchInterval> {
+    fn interval(&mut self) -> Option<WorkloadInterval> {
         let Some(late) = self.late.take() else {
             return self.gathered();
         };
@@ -195,7 +198,7 @@ impl Watch<'_, '_> {
     }
 
     /// The next complete interval with the device's counts, before its requests have come.
-    fn gathered(&mut self) -> Option<WatchInterval> {
+    fn gathered(&mut self) -> Option<WorkloadInterval> {
         let mut interval = self.gather.interval()?;
         let more = !self.gather.ready.is_empty();
         self.counters.note(&mut interval, more);
@@ -204,21 +207,20 @@ impl Watch<'_, '_> {
 
     /// Lets the foreground go on by `method`. Returns the number of the order.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
-        let mut all = Step::By(method.clone()).activities(&self.workload.cpus);
+        let mut activities = Step::By(method.clone()).activities(&self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
-        all.extend(background);
-        self.live.order(all)
+        activities.extend(background);
+        self.live.order(activities)
     }
 
     /// Lets the background work or rest. Returns the number of the order.
     pub fn switch_background(&mut self, on: bool) -> Result<u64, RunError> {
         let foreground = self.workload.cpus.iter().map(|_| Activity::Continue);
-        let background = self.background().map(|job| match on {
-            true => job.at_work(),
-            false => Activity::Idle,
-        });
-        let all = foreground.chain(background).collect();
-        self.live.order(all)
+        let background = self
+            .background()
+            .map(|job| if on { job.at_work() } else { Activity::Idle });
+        let activities = foreground.chain(background).collect();
+        self.live.order(activities)
     }
 
     fn background(&self) -> impl Iterator<Item = &BackgroundSpec> {

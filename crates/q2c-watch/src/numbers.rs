@@ -1,16 +1,16 @@
 //! The figures of an interval, and the effective mode of its method.
 
-use super::WatchInterval;
+use super::WorkloadInterval;
 use q2c_model::Rates;
+use q2c_model::stats::{Histogram, percentile};
 use q2c_policy::LaneMethod;
 use q2c_result::live::LatencyCounts;
-use q2c_result::mode::{Mode, ModeKind, ModeNote};
+use q2c_result::mode::{ModeKind, ModeNote, WaitMode};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_result::watch::{WatchCounts, WatchNumbers};
-use q2c_stats::{Histogram, percentile};
 
 /// The figures of an interval, over all foreground lanes together.
-pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
+pub fn numbers(interval: &WorkloadInterval) -> WatchNumbers {
     let front = &interval.foreground;
     let when = |there: bool, value: f64| there.then_some(value);
     let latency = |q| when(!front.latencies.is_empty(), percentile(&front.latencies, q));
@@ -35,7 +35,7 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
 }
 
 /// What the figures of an interval are made of.
-pub fn counts(interval: &WatchInterval) -> WatchCounts {
+pub fn counts(interval: &WorkloadInterval) -> WatchCounts {
     let (front, behind) = (&interval.foreground, &interval.background);
     WatchCounts {
         ios: front.ios,
@@ -51,7 +51,7 @@ pub fn counts(interval: &WatchInterval) -> WatchCounts {
 }
 
 /// The latencies of an interval, over all foreground lanes together.
-pub fn latency(interval: &WatchInterval) -> LatencyCounts {
+pub fn latency(interval: &WorkloadInterval) -> LatencyCounts {
     let mut histogram = Histogram::default();
     for ns in &interval.foreground.latencies {
         histogram.record(ns.round() as u64);
@@ -60,10 +60,10 @@ pub fn latency(interval: &WatchInterval) -> LatencyCounts {
 }
 
 /// The effective mode, judged by the sleeps, context switches and interrupts counted.
-pub fn mode(method: &LaneMethod, interval: &WatchInterval) -> Mode {
+pub fn mode(method: &LaneMethod, interval: &WorkloadInterval) -> WaitMode {
     let stats = &interval.foreground;
     if stats.ios == 0 {
-        return Mode::of(ModeKind::AtRest);
+        return WaitMode::from_kind(ModeKind::AtRest);
     }
     let seen = WaitCounts {
         ios: stats.ios,
@@ -79,9 +79,10 @@ pub fn mode(method: &LaneMethod, interval: &WatchInterval) -> Mode {
     };
     let mode = seen.mode(&method.clone().into());
     // Only a watched method is told to have waited for interrupts without leaving its CPU.
-    match mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
-        true => mode.noted(ModeNote::StayedOnCpu),
-        false => mode,
+    if mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
+        mode.noted(ModeNote::StayedOnCpu)
+    } else {
+        mode
     }
 }
 
@@ -115,10 +116,10 @@ mod tests {
 
     #[test]
     fn an_interval_by_hand() {
-        let interval = WatchInterval {
+        let interval = WorkloadInterval {
             foreground: stats(),
             interrupts: Some(20),
-            ..WatchInterval::default()
+            ..WorkloadInterval::default()
         };
         let wanted = WatchNumbers {
             rates: Rates {
@@ -153,7 +154,7 @@ mod tests {
         let latency = latency(&interval);
         assert_eq!((latency.ios, latency.sum_ns), (100, 5_050));
         assert_eq!(latency.below(64), 63);
-        let nothing = numbers(&WatchInterval::default());
+        let nothing = numbers(&WorkloadInterval::default());
         assert_eq!((nothing.slept_ns, nothing.p99_ns), (None, None));
         assert_eq!(nothing.rates.miss_rate, None);
     }
@@ -166,29 +167,32 @@ mod tests {
             (stats.sleeps.slept, stats.voluntary) = (slept, voluntary);
             stats
         };
-        let of = |foreground: PhaseStats, means, interrupts| WatchInterval {
+        let interval = |foreground: PhaseStats, means, interrupts| WorkloadInterval {
             foreground,
             polls_by: Some(means),
             interrupts,
-            ..WatchInterval::default()
+            ..WorkloadInterval::default()
         };
         let was = |method: &LaneMethod, slept, voluntary| {
-            mode(method, &of(with(slept, voluntary), Means::Ring, Some(100)))
+            mode(
+                method,
+                &interval(with(slept, voluntary), Means::Ring, Some(100)),
+            )
         };
-        let by = |kind| Mode::by(kind, Some(Means::Ring));
+        let by = |kind| WaitMode::by(kind, Some(Means::Ring));
         assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));
         let stayed = by(ModeKind::Hybrid).noted(ModeNote::StayedOnCpu);
         assert_eq!(was(&rule, 100, 10), stayed);
         let never = by(ModeKind::Poll).noted(ModeNote::NeverSlept);
         assert_eq!(was(&rule, 0, 0), never);
         assert_eq!(was(&LaneMethod::Poll, 0, 0), by(ModeKind::Poll));
-        let interrupt = Mode::of(ModeKind::Interrupt);
+        let interrupt = WaitMode::from_kind(ModeKind::Interrupt);
         assert_eq!(was(&LaneMethod::Interrupt, 0, 100), interrupt);
         let stayed = interrupt.noted(ModeNote::StayedOnCpu);
         assert_eq!(was(&LaneMethod::Interrupt, 0, 10), stayed);
         // A kernel that was asked to poll the device raised an interrupt for each of 100 I/Os.
         let polled = |method: &LaneMethod, interrupts| {
-            mode(method, &of(with(100, 100), Means::IoPoll, interrupts))
+            mode(method, &interval(with(100, 100), Means::IoPoll, interrupts))
         };
         for method in [&rule, &LaneMethod::Poll] {
             let note = polled(method, Some(100)).note;

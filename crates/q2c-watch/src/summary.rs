@@ -1,17 +1,17 @@
 //! Sums up many intervals in one row per method.
 
 use q2c_model::Rates;
+use q2c_model::stats::{median, sorted};
 use q2c_policy::LaneMethod;
 use q2c_result::late::LateNumbers;
-use q2c_result::mode::Mode;
+use q2c_result::mode::WaitMode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
-use q2c_stats::{median, sorted};
 
 /// One row for each method. Its flag says whether the background was at work.
 pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
     let row = |(n, (method, background)): (usize, &(LaneMethod, bool))| {
-        let all = intervals.iter().filter(|i| i.method == Some(n));
-        let (settled, settling): (Vec<_>, Vec<_>) = all.partition(|i| i.settled);
+        let of_method = intervals.iter().filter(|i| i.method == Some(n));
+        let (settled, settling): (Vec<_>, Vec<_>) = of_method.partition(|i| i.settled);
         WatchMethod {
             was: most_frequent(&settled),
             intervals: settled.len() as u64,
@@ -24,12 +24,12 @@ pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) ->
 }
 
 /// Of several that are equally frequent it is the one that came first.
-fn most_frequent(intervals: &[&WatchInterval]) -> Option<Mode> {
-    let count = |was: &Mode| {
+fn most_frequent(intervals: &[&WatchInterval]) -> Option<WaitMode> {
+    let count = |was: &WaitMode| {
         let same = intervals.iter().filter(|i| i.was.as_ref() == Some(was));
         same.count()
     };
-    let mut best: Option<(&Mode, usize)> = None;
+    let mut best: Option<(&WaitMode, usize)> = None;
     for was in intervals.iter().filter_map(|i| i.was.as_ref()) {
         if best.is_some_and(|(first, _)| first == was) {
             continue;
@@ -78,9 +78,10 @@ mod tests {
         WatchInterval {
             method,
             settled,
-            was: Some(Mode::of(match iops > 15.0 {
-                true => ModeKind::Hybrid,
-                false => ModeKind::Poll,
+            was: Some(WaitMode::from_kind(if iops > 15.0 {
+                ModeKind::Hybrid
+            } else {
+                ModeKind::Poll
             })),
             numbers: WatchNumbers {
                 rates: Rates {
@@ -112,7 +113,7 @@ mod tests {
         let rates = (median.rates.iops, median.rates.miss_rate);
         assert_eq!(rates, (Some(20.0), Some(0.2)));
         assert_eq!(median.slept_ns, None);
-        assert_eq!(rows[0].was, Some(Mode::of(ModeKind::Hybrid)));
+        assert_eq!(rows[0].was, Some(WaitMode::from_kind(ModeKind::Hybrid)));
         assert_eq!((rows[1].intervals, rows[1].settling), (0, 1));
         assert_eq!((rows[1].median, &rows[1].was), (None, &None));
         assert!(rows[1].background);

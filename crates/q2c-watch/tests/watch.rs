@@ -7,8 +7,8 @@ use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
-use q2c_result::mode::{Mode, ModeKind};
-use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, WatchPlan, mode, numbers};
+use q2c_result::mode::{ModeKind, WaitMode};
+use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan, WorkloadInterval, mode, numbers};
 use q2c_workbench::workload::{BackgroundSpec, Site, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,19 +63,19 @@ fn policy(text: &str) -> LaneMethod {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The intervals that come until `n` of them have this order.
-fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
-    let mut all: Vec<WatchInterval> = Vec::new();
-    while all.iter().filter(|i| i.order == Some(order)).count() < n {
+fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WorkloadInterval> {
+    let mut intervals: Vec<WorkloadInterval> = Vec::new();
+    while intervals.iter().filter(|i| i.order == Some(order)).count() < n {
         match watch.see(PATIENCE) {
-            Seen::Interval(interval) => all.push(*interval),
+            WatchEvent::Interval(interval) => intervals.push(*interval),
             other => panic!("{other:?}"),
         }
     }
-    all
+    intervals
 }
 
 fn to_the_end(watch: &mut Watch<'_, '_>) {
-    while watch.see(PATIENCE) != Seen::End {}
+    while watch.see(PATIENCE) != WatchEvent::End {}
 }
 
 /// On a device of 1 ms an I/O takes 1000.6 us by polling and by a short sleep, 1003.6 us by an
@@ -89,12 +89,12 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         LaneMethod::Interrupt,
     ];
     let (intervals, end) = watch(&workload("sim:1ms", &[]), &methods[0], |watch| {
-        let mut all = see(watch, 0, 3);
+        let mut intervals = see(watch, 0, 3);
         for step in &methods[1..] {
             let order = watch.switch(step).unwrap();
-            all.extend(see(watch, order, 3));
+            intervals.extend(see(watch, order, 3));
         }
-        all
+        intervals
     })
     .unwrap();
     assert!(!end.stopped && end.fault.is_none());
@@ -120,20 +120,20 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         let interval = intervals.iter().find(|i| i.order == Some(order));
         mode(&methods[order as usize], interval.unwrap())
     });
-    let polled = Mode::by(ModeKind::Poll, Some(Means::Memory));
-    assert_eq!(modes, [polled, Mode::of(ModeKind::Interrupt)]);
+    let polled = WaitMode::by(ModeKind::Poll, Some(Means::Memory));
+    assert_eq!(modes, [polled, WaitMode::from_kind(ModeKind::Interrupt)]);
 }
 
 #[test]
 fn the_background_comes_and_goes() {
     let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
     let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
-        let mut all = see(watch, 0, 3);
+        let mut intervals = see(watch, 0, 3);
         for on in [false, true] {
             let order = watch.switch_background(on).unwrap();
-            all.extend(see(watch, order, 3));
+            intervals.extend(see(watch, order, 3));
         }
-        all
+        intervals
     })
     .unwrap();
     for interval in &intervals {

@@ -1,9 +1,9 @@
 //! The busy CPUs of measured jobs, on a machine that does other things as well.
 
 use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
+use q2c_model::stats::{median, sorted};
 use q2c_result::Warning;
 use q2c_result::tune::PerCore;
-use q2c_stats::{median, sorted};
 
 /// Where the machine's busy CPUs, less those of others, are below this share of the CPU time of the
 /// jobs' threads, they say nothing of the jobs: the others were at work less than was taken off for
@@ -17,7 +17,7 @@ const TICK_S: f64 = 0.01;
 
 /// Busy CPUs of the jobs of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Busy {
+pub struct BusyCpus {
     /// Number of busy CPUs.
     pub cpus: f64,
     /// Whether they are the machine's, interrupts included, or those of the jobs' threads alone.
@@ -26,14 +26,14 @@ pub struct Busy {
 
 /// A time over which the machine's counters were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Looked {
+pub struct CounterSpan {
     /// Its length, seconds.
     pub wall_s: f64,
     /// How many stretches it is made of, each read at its begin and its end.
     pub stretches: usize,
 }
 
-impl Looked {
+impl CounterSpan {
     /// Busy CPUs by which ticks can move the sum; errors of stretches are not of one sign.
     pub fn rounding(self) -> f64 {
         TICK_S * (self.stretches as f64).sqrt() / self.wall_s
@@ -53,7 +53,7 @@ pub struct Others {
 
 impl Others {
     /// What is known of a machine on which `cpus` were busy at rest, for nothing of this process.
-    pub fn on(cpus: f64) -> Self {
+    pub fn from_idle_cpus(cpus: f64) -> Self {
         Others {
             known: cpus,
             at_rest: cpus > QUIET_CPUS,
@@ -62,22 +62,22 @@ impl Others {
     }
 
     /// CPUs of other programs, if so many that the machine's say nothing of the jobs (`own`).
-    pub fn hiding(self, own: f64, looked: Looked) -> Option<f64> {
+    pub fn hiding(self, own: f64, looked: CounterSpan) -> Option<f64> {
         let quiet = QUIET_CPUS + BY_TICKS * own + looked.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
 /// Busy CPUs of jobs while `machine` were busy; the jobs' threads used `own` for sure.
-pub fn of_jobs(machine: f64, others: Others, own: f64, looked: Looked) -> Busy {
+pub fn of_jobs(machine: f64, others: Others, own: f64, looked: CounterSpan) -> BusyCpus {
     let left = machine - others.known;
     let hidden = others.at_rest || others.hiding(own, looked).is_some();
-    let (cpus, of) = if hidden || left < COVERS * own - looked.rounding() {
+    let (cpus, per_core) = if hidden || left < COVERS * own - looked.rounding() {
         (own, PerCore::Threads)
     } else {
         (left.max(own), PerCore::Machine)
     };
-    Busy { cpus, of }
+    BusyCpus { cpus, of: per_core }
 }
 
 const MEANS: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
@@ -96,19 +96,19 @@ pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
 /// As [`others_ran`], of figures for which that `means` something else.
 pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
-    let found = format!(
+    let message = format!(
         "other programs used {:.2} CPUs (median, at most {most:.2}) during {} of {trials} trials",
         median(&sorted(hiding)),
         hiding.len(),
     );
-    Some(Warning::new("others-ran", found, means, STOP_OTHERS))
+    Some(Warning::new("others-ran", message, means, STOP_OTHERS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SECOND: Looked = Looked {
+    const SECOND: CounterSpan = CounterSpan {
         wall_s: 1.0,
         stretches: 1,
     };
@@ -126,17 +126,17 @@ mod tests {
     /// Two CPUs are busy by work at idle priority, whether the thread uses 0.45 of one or all.
     #[test]
     fn other_work_leaves_the_threads_alone() {
-        for (programs, cpus, of) in [
+        for (programs, cpus, per_core) in [
             (None, 1.99, PerCore::Machine),
             (Some(0.02), 1.99, PerCore::Machine),
             (Some(1.4), 0.45, PerCore::Threads),
         ] {
             let seen = of_jobs(1.99, Others { programs, ..QUIET }, 0.45, SECOND);
-            assert_eq!((seen.cpus, seen.of), (cpus, of), "{programs:?}");
+            assert_eq!((seen.cpus, seen.of), (cpus, per_core), "{programs:?}");
         }
-        let seen = of_jobs(1.99, Others::on(0.68), 0.45, SECOND);
+        let seen = of_jobs(1.99, Others::from_idle_cpus(0.68), 0.45, SECOND);
         assert_eq!((seen.cpus, seen.of), (0.45, PerCore::Threads));
-        let seen = of_jobs(1.25, Others::on(0.125), 1.0, SECOND);
+        let seen = of_jobs(1.25, Others::from_idle_cpus(0.125), 1.0, SECOND);
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
     }
 
@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn other_programs_are_told_with_their_cpus() {
         assert_eq!(others_ran(&[], 7), None);
-        let told = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
-        let found = "other programs used 0.70 CPUs (median, at most 1.50) during 3 of 7 trials";
-        assert_eq!(told.found, found);
+        let warning = others_ran(&[0.5, 1.5, 0.7], 7).unwrap();
+        let message = "other programs used 0.70 CPUs (median, at most 1.50) during 3 of 7 trials";
+        assert_eq!(warning.found, message);
     }
 
     /// What the jobs' threads used is all that is known.
@@ -172,18 +172,18 @@ mod tests {
     /// Five ticks of a second, of which the counters may lack one; over sixteen stretches four.
     #[test]
     fn a_tick_is_no_sign_of_others() {
-        let sixteen = Looked {
+        let sixteen = CounterSpan {
             stretches: 16,
             ..SECOND
         };
-        for (left, looked, of) in [
+        for (left, looked, per_core) in [
             (0.04, SECOND, PerCore::Machine),
             (0.03, SECOND, PerCore::Threads),
             (0.01, sixteen, PerCore::Machine),
             (0.0, sixteen, PerCore::Threads),
         ] {
             let seen = of_jobs(0.3 + left, known(0.3), 0.05, looked);
-            assert_eq!((seen.cpus, seen.of), (0.05, of), "{left} {looked:?}");
+            assert_eq!((seen.cpus, seen.of), (0.05, per_core), "{left} {looked:?}");
         }
     }
 }

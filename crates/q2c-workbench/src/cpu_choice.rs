@@ -2,7 +2,7 @@
 //! trials themselves are in [`crate::cpu_trials`].
 
 use crate::cpu_trials::cpu_trials;
-use crate::polling::{Polling, polling, too_large};
+use crate::polling::{IopollSupport, polling, too_large};
 use crate::workbench::WorkloadRequest;
 use crate::workload::{Site, Workload};
 use crate::workload_cpus::WorkloadCpus;
@@ -62,7 +62,7 @@ impl CpuChoice<'_> {
 /// The ring of this kind on the path that the target's device gives it for blocks of `bs`.
 pub(crate) fn path_of(
     kind: RingKind,
-    polling: &Polling,
+    polling: &IopollSupport,
     bs: Option<Bytes>,
     target: &Target,
 ) -> EngineSpec {

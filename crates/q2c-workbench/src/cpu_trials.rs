@@ -9,7 +9,7 @@ use q2c_result::CpuTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most CPUs that are tried.
-pub const MOST_CPUS: usize = 4;
+pub(crate) const MOST_CPUS: usize = 4;
 /// Each CPU is tried as often, in turns. Its best rounds count, since a neighbour only takes away.
 const ROUNDS: u64 = 3;
 /// What is measured of each method in a round, and the time before it that does not count.
@@ -20,7 +20,7 @@ const CLEARLY: f64 = 1.05;
 
 /// Runs one job of depth 1 on each candidate by interrupts and by polling, and chooses the first,
 /// unless another is clearly faster. Nothing when the run is stopped or an I/O fails.
-pub fn cpu_trials(
+pub(crate) fn cpu_trials(
     workload: &Workload,
     bs: Bytes,
     candidates: &[CpuId],

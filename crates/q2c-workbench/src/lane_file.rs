@@ -1,15 +1,15 @@
 //! Recordings that do not fit into memory. They lie in files without a name and are mapped into
 //! memory for reading.
 
-use q2c_sim::{Column, Kept, Packed, Recording};
+use q2c_sim::{ExternalValues, IoColumn, LaneRecording, PackedIo};
 use q2c_study::LaneFile;
 use q2c_sys::spill::{Spill, Word};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-struct Columns {
-    ios: Spill<Packed>,
+struct LaneColumns {
+    ios: Spill<PackedIo>,
     submit: Spill<f32>,
     wait: Spill<f32>,
     gap: Spill<f32>,
@@ -17,7 +17,7 @@ struct Columns {
 
 /// A file without a name for one lane; its space is free again when the process ends.
 pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
-    Ok(Box::new(Columns {
+    Ok(Box::new(LaneColumns {
         ios: Spill::new_in(folder)?,
         submit: Spill::new_in(folder)?,
         wait: Spill::new_in(folder)?,
@@ -25,27 +25,27 @@ pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
     }))
 }
 
-impl LaneFile for Columns {
-    fn write(&mut self, some: &Recording) -> io::Result<()> {
+impl LaneFile for LaneColumns {
+    fn write(&mut self, some: &LaneRecording) -> io::Result<()> {
         self.ios.write(&some.ios)?;
         self.submit.write(&some.submit)?;
         self.wait.write(&some.wait)?;
         self.gap.write(&some.gap)
     }
 
-    fn read(self: Box<Self>) -> io::Result<Recording> {
-        Ok(Recording {
+    fn read(self: Box<Self>) -> io::Result<LaneRecording> {
+        Ok(LaneRecording {
             ios: mapped(self.ios)?,
             submit: mapped(self.submit)?,
             wait: mapped(self.wait)?,
             gap: mapped(self.gap)?,
-            ..Recording::default()
+            ..LaneRecording::default()
         })
     }
 }
 
-fn mapped<T: Word + 'static>(spill: Spill<T>) -> io::Result<Column<T>> {
-    let kept: Kept<T> = Arc::new(spill.map()?);
+fn mapped<T: Word + 'static>(spill: Spill<T>) -> io::Result<IoColumn<T>> {
+    let kept: ExternalValues<T> = Arc::new(spill.map()?);
     Ok(kept.into())
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn what_was_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let part = |from: u32| {
-            let mut part = Recording::default();
+            let mut part = LaneRecording::default();
             for n in from..from + 1_000 {
                 let io = Io {
                     direction: Direction::Write,

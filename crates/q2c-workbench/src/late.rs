@@ -7,7 +7,7 @@
 
 use crate::workload::{INTERVAL, Site, StageId, Watched, Workload};
 use q2c_analyze::late::{DeviceRequest, LateTally, Requests, Sleep, UserIo};
-use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, Recorder, Wanted};
+use q2c_capture::{CaptureFilter, CapturedBy, Collected, Collector, ProbeError, Recorder};
 use q2c_engine::{LaneData, Sample};
 use q2c_model::{CpuId, Op};
 use q2c_result::late::{LateRun, LateTime, Unseen};
@@ -41,11 +41,6 @@ impl LateCapture {
         self.collector.take()
     }
 
-    /// Whether the capture has broken off; [`LateCapture::close`] tells why.
-    pub fn broken(&self) -> bool {
-        self.collector.broken()
-    }
-
     /// Ends the capture without late time.
     pub fn close(self) -> Result<Collected<DeviceRequest>, Unseen> {
         self.collector.end().map_err(|error| refused(&error))
@@ -70,7 +65,12 @@ pub(crate) fn begin<T: Send + 'static>(
     keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
 ) -> Result<Collector<T>, Unseen> {
     let target_disk = site.target_disk.as_ref().ok_or(Unseen::NoDevice)?;
-    let recorder = Recorder::attach(&site.roots, target_disk.disks(), &Wanted::default(), None);
+    let recorder = Recorder::attach(
+        &site.roots,
+        target_disk.disks(),
+        &CaptureFilter::default(),
+        None,
+    );
     let recorder = recorder.map_err(|error| refused(&error))?;
     let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {
@@ -140,7 +140,7 @@ fn joined(
         reader_cpu_pct: collected.reader_cpu_pct(),
         lost: collected.missing.lost,
         not_kept: collected.not_kept,
-        all: tally.all(),
+        all: tally.totals(),
         slowest: tally.slowest(),
         lateness_of_misses: tally.lateness_of_misses(),
         intervals: tally.intervals(),

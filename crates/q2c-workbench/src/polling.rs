@@ -13,11 +13,11 @@ use thiserror::Error;
 const LEAST_READ: u32 = 4096;
 
 /// Whether io_uring can poll the device; the reason follows "IOPOLL cannot be had: ".
-pub type Polling = Result<(), String>;
+pub type IopollSupport = Result<(), String>;
 
 /// Why one read by an engine gave no data.
 #[derive(Debug, Error)]
-pub enum NoRead {
+pub enum EngineReadError {
     /// The engine could not be opened, or broke.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -34,7 +34,7 @@ pub enum NoRead {
 }
 
 /// Reads the first `length` bytes of the medium by an engine, on the path on which it polls.
-pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), NoRead> {
+pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(), EngineReadError> {
     let mut open = engine.open(medium, 1, length as usize, 1)?;
     let read = Request {
         operation: Operation::Read,
@@ -47,7 +47,7 @@ pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(),
     if result >= 0 {
         return Ok(());
     }
-    Err(NoRead::Failed {
+    Err(EngineReadError::Failed {
         length,
         source: io::Error::from_raw_os_error(-result),
         cause: open.facts().cause(result),
@@ -57,7 +57,7 @@ pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(),
 /// Whether the device of `target` can be polled by a ring of this kind: its queues can be polled,
 /// and one read by IOPOLL succeeds. Kernels that take requests for IOPOLL and complete them by
 /// interrupts pass; the counts of interrupts show them later.
-pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Polling {
+pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> IopollSupport {
     let Some(device) = &target.device else {
         return Err("there is no device of the kernel behind the target".to_owned());
     };
@@ -74,11 +74,11 @@ pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Polli
     let block = device.logical_block.map_or(0, |block| block.0 as u32);
     let asking = EngineSpec::ByDevice(kind).settled(true);
     let read = one_read(&asking, medium, LEAST_READ.max(block));
-    read.map_err(|why| format!("{name} has poll queues, but {asking} failed to {why}"))
+    read.map_err(|error| format!("{name} has poll queues, but {asking} failed to {error}"))
 }
 
 /// The engine on the device's path; refused where it asks for polling that cannot be had.
-pub(crate) fn settle(engine: EngineSpec, polling: &Polling) -> Result<EngineSpec, Fault> {
+pub(crate) fn settle(engine: EngineSpec, polling: &IopollSupport) -> Result<EngineSpec, Fault> {
     match polling {
         Err(reason) if engine.needs_poll_queues() => {
             let text = format!(
@@ -127,22 +127,22 @@ mod tests {
 
     #[test]
     fn a_device_without_poll_queues_is_not_polled_and_the_reason_is_told() {
-        for (target, words) in [
+        for (target, phrase) in [
             (Target::default(), "no device of the kernel"),
             (target(Some(false)), "io_poll of nvme0n1 is 0"),
             (target(None), "no queue/io_poll"),
             // It says that it can be polled, and the read by IOPOLL fails.
             (target(Some(true)), "io_uring:iopoll failed to"),
         ] {
-            let why = polling(RingKind::File, &Medium::None, &target).unwrap_err();
-            assert!(why.contains(words), "{why}");
+            let reason = polling(RingKind::File, &Medium::None, &target).unwrap_err();
+            assert!(reason.contains(phrase), "{reason}");
         }
     }
 
     #[test]
     fn an_engine_takes_the_path_that_there_is_or_is_refused_by_name() {
-        let none: Polling = Err("io_poll is 0".to_owned());
-        let settled = |text: &str, polling: &Polling| {
+        let none: IopollSupport = Err("io_poll is 0".to_owned());
+        let settled = |text: &str, polling: &IopollSupport| {
             let engine = settle(spec(text), polling).map_err(|e| e.to_string());
             engine.map(|engine| engine.to_string())
         };
@@ -161,8 +161,8 @@ mod tests {
             assert_eq!(settled(text, &Ok(())).unwrap(), with);
             match (settled(text, &none), without) {
                 (Ok(engine), Some(wanted)) => assert_eq!(engine, wanted),
-                (Err(why), None) => assert!(why.contains("io_poll is 0"), "{why}"),
-                (found, wanted) => panic!("{text}: {found:?}, wanted {wanted:?}"),
+                (Err(reason), None) => assert!(reason.contains("io_poll is 0"), "{reason}"),
+                (actual, wanted) => panic!("{text}: {actual:?}, wanted {wanted:?}"),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The clock of the runner: that of the machine on which trials run.
 
 use q2c_engine::TimeSource;
-use q2c_run::runner::{Clock, SystemClock};
+use q2c_run::runner::{SessionClock, SystemClock};
 use std::time::Duration;
 
 /// The clock that budgets and lengths of trials are counted by. In a world it shows simulated time.
@@ -25,7 +25,7 @@ impl RunnerClock {
     }
 }
 
-impl Clock for RunnerClock {
+impl SessionClock for RunnerClock {
     fn monotonic(&self) -> Duration {
         self.simulated().unwrap_or_else(|| self.system.monotonic())
     }

@@ -9,7 +9,7 @@
 use crate::late::{begin, refused};
 use crate::workload::Site;
 use q2c_analyze::{CapturedIo, captured};
-use q2c_capture::tag_waits::{SLICE_NS, TagWait, TagWaitCounts, TagWaits as Probe};
+use q2c_capture::tag_waits::{SLICE_NS, TagWait, TagWaitCounts, TagWaitProbe as Probe};
 use q2c_capture::{CapturedBy, Collected, Collector, ProbeError, queue_facts};
 use q2c_host::block::Disk;
 use q2c_model::{CpuId, DevId};
@@ -55,7 +55,7 @@ pub struct Part {
 }
 
 impl Part {
-    fn whole(&self) -> Range<u64> {
+    fn time_range(&self) -> Range<u64> {
         let spans = self.threads.values();
         let begin = spans.clone().map(|span| span.start).min();
         let end = spans.map(|span| span.end).max();
@@ -100,7 +100,7 @@ impl StageCapture {
 impl CapturedRun {
     /// The figures of the I/Os of one part of the run.
     pub fn stages(&self, part: &Part) -> PointStages {
-        let whole = part.whole();
+        let whole = part.time_range();
         let (mut spans, mut others): (Vec<Span>, u64) = (Vec::new(), 0);
         for CapturedIo { span, tid } in &self.collected.ios {
             let at = span.first_ns();
@@ -127,9 +127,9 @@ impl CapturedRun {
             not_kept: self.collected.not_kept,
             unmatched: missing.reasons.clone(),
             stages: result.stages,
-            bottleneck: result.bottleneck.map(|found| Bottleneck {
+            bottleneck: result.bottleneck.map(|bottleneck| Bottleneck {
                 over_time: Vec::new(),
-                ..found
+                ..bottleneck
             }),
             queues: result.queues,
             tag_waits: Some(self.tag_waits(part)),
@@ -192,7 +192,7 @@ mod tests {
             cpu_submit: place,
             cpu_complete: place,
             hctx: place,
-            ..Span::of(&io)
+            ..Span::from_record(&io)
         };
         CapturedIo { span, tid }
     }
@@ -272,7 +272,7 @@ mod tests {
     fn seen(stages: PointStages) -> StageRun {
         match stages {
             PointStages::Seen(run) => *run,
-            PointStages::Unseen(why) => panic!("{why:?}"),
+            PointStages::Unseen(reason) => panic!("{reason:?}"),
         }
     }
 
@@ -287,17 +287,17 @@ mod tests {
         let means = ["Q2G", "G2I", "I2D", "D2C", "Q2C"].map(|stage| run.stages[stage].mean_ns);
         assert_eq!(means, [20.0, 15.0, 20.0, 125.0, 180.0]);
         // No stage before the driver takes a fifth.
-        let found = run.bottleneck.expect("completed I/Os");
-        assert_eq!(found.stage, "D2C");
-        assert!((found.share - 250.0 / 360.0).abs() < 1e-12);
-        assert!(found.over_time.is_empty() && !found.over_load.is_empty());
+        let bottleneck = run.bottleneck.expect("completed I/Os");
+        assert_eq!(bottleneck.stage, "D2C");
+        assert!((bottleneck.share - 250.0 / 360.0).abs() < 1e-12);
+        assert!(bottleneck.over_time.is_empty() && !bottleneck.over_load.is_empty());
     }
 
     #[test]
     fn the_bottleneck_moves_from_part_to_part() {
         let run = seen(run().stages(&part(2000..3000, &[11, 12])));
-        let found = run.bottleneck.expect("a completed I/O");
-        assert_eq!((found.stage.as_str(), found.share), ("I2D", 0.8));
+        let bottleneck = run.bottleneck.expect("a completed I/O");
+        assert_eq!((bottleneck.stage.as_str(), bottleneck.share), ("I2D", 0.8));
         assert_eq!((run.captured, run.others), (1, 0));
     }
 

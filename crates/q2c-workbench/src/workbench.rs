@@ -3,7 +3,7 @@
 
 use crate::cpu_choice::{CpuChoice, path_of};
 use crate::examine::examine;
-use crate::polling::{Polling, polling, settle, too_large};
+use crate::polling::{IopollSupport, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
 use crate::workload_cpus::{WorkloadCpus, allowed_cpus};
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
@@ -45,7 +45,7 @@ pub struct Workbench {
     /// Where the engine's commands go instead of to the target that was named.
     pub character_device: Option<PathBuf>,
     /// Whether io_uring can poll the target's device, or why not.
-    pub polling: Polling,
+    pub polling: IopollSupport,
     /// The target, where it is a scratch file that an earlier session left.
     pub kept_scratch: Option<PathBuf>,
     seed: u64,
@@ -90,12 +90,12 @@ impl Workbench {
         let engine = EngineSpec::for_target(request.engine.as_ref(), name);
         let engine = engine.or_exit(Exit::Usage)?;
         let devices = SimDevices::new(q2c_study::service_times);
-        let target = match engine.needs_file() {
-            true if is_pci_address(name) && !Path::new(name).exists() => {
-                WorkloadTarget::controller(request)?
-            }
-            true => WorkloadTarget::open(roots, request, scratch.as_ref())?,
-            false => WorkloadTarget::simulated(name, &engine, &devices).map_err(no_device)?,
+        let target = if !engine.needs_file() {
+            WorkloadTarget::simulated(name, &engine, &devices).map_err(no_device)?
+        } else if is_pci_address(name) && !Path::new(name).exists() {
+            WorkloadTarget::controller(request)?
+        } else {
+            WorkloadTarget::open(roots, request, scratch.as_ref())?
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
@@ -137,7 +137,7 @@ impl Workbench {
         let engine = settle(engine, &polling)?;
         // No background job polls the device by name where it cannot be polled.
         engines_of(&request.background)
-            .try_for_each(|of| settle(of.clone(), &polling).map(drop))?;
+            .try_for_each(|engine| settle(engine.clone(), &polling).map(drop))?;
         refuse_too_large(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
@@ -335,10 +335,10 @@ fn refuse_too_large(
     target: &Target,
 ) -> Result<(), Fault> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
-    let own = request.sizes.iter().map(|&bs| (engine.clone(), bs));
+    let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();
     let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
-    let mut refused = own
+    let mut refused = foreground
         .chain(beside)
         .filter_map(|(engine, bs)| too_large(&engine, bs, most));
     refused.next().map_or(Ok(()), |reason| {

@@ -12,7 +12,7 @@ use q2c_model::{CpuId, Fault};
 /// The CPUs of the world, or those that the kernel lets this process have.
 pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> {
     match world {
-        Some(world) => Ok(AllowedCpus::of(world.cpus())),
+        Some(world) => Ok(AllowedCpus::from_sorted(world.cpus())),
         None => AllowedCpus::read(),
     }
 }
@@ -49,10 +49,10 @@ impl WorkloadCpus {
             }
             _ => Vec::new(),
         };
-        Ok(WorkloadCpus::of(request, allowed, order, candidates))
+        Ok(WorkloadCpus::new(request, allowed, order, candidates))
     }
 
-    fn of(
+    fn new(
         request: &WorkloadRequest,
         allowed: AllowedCpus,
         order: ChosenCpus,
@@ -72,7 +72,7 @@ impl WorkloadCpus {
 
     pub(crate) fn beginning_with(self, first: CpuId, request: &WorkloadRequest) -> Self {
         let order = self.order.beginning_with(first);
-        WorkloadCpus::of(request, self.allowed, order, self.candidates)
+        WorkloadCpus::new(request, self.allowed, order, self.candidates)
     }
 
     pub(crate) fn background(&self, request: &WorkloadRequest) -> Vec<BackgroundSpec> {

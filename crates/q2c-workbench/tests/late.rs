@@ -71,11 +71,11 @@ fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
 /// Every I/O is matched but those that the capture lost, which are few; and the parts add up to the
 /// mean of U2C that the threads' clocks gave, to 2 %.
 fn adds_up(run: &LateRun) {
-    let all = &run.all;
-    let ios = all.matched + all.unmatched.total();
-    assert!(all.unmatched.total() <= run.lost, "{run:?}");
-    assert!(all.matched as f64 >= 0.9 * ios as f64, "{all:?}");
-    let parts = all.parts.expect("matched");
+    let numbers = &run.all;
+    let ios = numbers.matched + numbers.unmatched.total();
+    assert!(numbers.unmatched.total() <= run.lost, "{run:?}");
+    assert!(numbers.matched as f64 >= 0.9 * ios as f64, "{numbers:?}");
+    let parts = numbers.parts.expect("matched");
     let (sum, alone) = (parts.u2c_ns(), run.u2c_mean_ns);
     assert!((sum / alone - 1.0).abs() < 0.02, "{sum}: {run:?}");
 }
@@ -94,19 +94,22 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
         return;
     };
     adds_up(&run);
-    let all = &run.all;
-    assert!(all.misses as f64 > 0.9 * all.matched as f64, "{all:?}");
-    let over = all.parts.expect("matched").oversleep_ns;
+    let numbers = &run.all;
+    assert!(
+        numbers.misses as f64 > 0.9 * numbers.matched as f64,
+        "{numbers:?}"
+    );
+    let over = numbers.parts.expect("matched").oversleep_ns;
     // A machine at work may take the CPU for a while; the sleep is long beside that.
     let least = LONG_NS - wait - 0.3 * LONG_NS;
     assert!(over > least, "{over} of {least}, polling waited {wait}");
-    assert!(over < LONG_NS, "{all:?}");
-    let told = run.lateness_of_misses.expect("misses");
-    assert!(told.p50_ns > least, "{told:?}");
-    assert!(told.max_ns >= told.p99_ns, "{told:?}");
+    assert!(over < LONG_NS, "{numbers:?}");
+    let lateness = run.lateness_of_misses.expect("misses");
+    assert!(lateness.p50_ns > least, "{lateness:?}");
+    assert!(lateness.max_ns >= lateness.p99_ns, "{lateness:?}");
     assert!(run.intervals.len() >= 9, "{}", run.intervals.len());
     let in_intervals: u64 = run.intervals.iter().map(|i| i.numbers.matched).sum();
-    assert!(in_intervals as f64 > 0.85 * all.matched as f64);
+    assert!(in_intervals as f64 > 0.85 * numbers.matched as f64);
 }
 
 /// A sleep of a microsecond asks for at most that much oversleep, even where the submitting call
@@ -138,8 +141,8 @@ fn what_else_was_on_the_device_is_counted() {
     assert!(beside.requests > 0.5, "{beside:?}");
     assert!(beside.requests < 32.0, "{beside:?}");
     // Another program's requests may be among them, so the mean need not be 64 KiB exactly.
-    let each = beside.bytes / beside.requests;
-    assert!((32e3..1e6).contains(&each), "{beside:?}");
+    let mean_bytes = beside.bytes / beside.requests;
+    assert!((32e3..1e6).contains(&mean_bytes), "{beside:?}");
     // A request without bytes is a flush of another program.
     let mut kept = run.misses_kept.iter();
     assert!(kept.all(|m| m.others > 0 || m.other_bytes == 0));

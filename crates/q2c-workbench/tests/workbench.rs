@@ -67,7 +67,7 @@ fn foreground_and_background_share_the_device() {
     let mut jobs = workload.foreground(Bytes(4096), &stages, 1, 0);
     jobs.extend(workload.background_jobs(&stages, 1));
     let device = |job: &JobPlan| match &job.medium {
-        Medium::Simulated(devices) => devices.of(job.engine.simulates().unwrap()).unwrap(),
+        Medium::Simulated(devices) => devices.device_for(job.engine.simulates().unwrap()).unwrap(),
         other => panic!("no simulated device: {other:?}"),
     };
     let devices: Vec<Arc<SimDevice>> = jobs.iter().map(device).collect();

@@ -11,7 +11,7 @@ mod stream;
 mod workbench;
 
 use args::{Cli, Command};
-use config::Refused;
+use config::CliError;
 use q2c_host::signals::Signals;
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
@@ -20,8 +20,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = match config::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(Refused::Words(error)) => return args::refused(&error),
-        Err(Refused::File(fault)) => return output::say_fault(&fault),
+        Err(CliError::Words(error)) => return args::refused(&error),
+        Err(CliError::File(fault)) => return output::say_fault(&fault),
     };
     // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
     let installed = Signals::install(last_deed).map_err(|error| {

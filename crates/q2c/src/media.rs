@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Finds the media for the interfaces that `engines` names. A medium that none of them needs is not
 /// looked for.
-pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
+pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
     let mut media = Media::plain(place.workload.medium.clone());
@@ -59,7 +59,7 @@ fn commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
     let block = device.and_then(|device| device.logical_block);
     let block = block.map_or(4096, |block| block.0.max(4096)) as u32;
     let (medium, name) = match character_device(place) {
-        Ok(found) => found,
+        Ok(device) => device,
         Err(error) => return Ok(Err(format!("failed to {error}"))),
     };
     match Commands::probe(medium, name, block, poll_queues) {

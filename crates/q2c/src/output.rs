@@ -22,14 +22,14 @@ const MOST: usize = 4_000;
 
 /// Prints a message to stderr. A closed stderr is no reason to stop. Messages have names and texts
 /// from files in them, so control characters are shown and not sent to the terminal.
-pub fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     aside(|| {
         writeln!(stderr(), "{}", fitted(shown(line))).ok();
     });
 }
 
 /// Says on stderr with which fault the command ended, and returns the exit code of the process.
-pub fn say_fault(fault: &Fault) -> ExitCode {
+pub(crate) fn say_fault(fault: &Fault) -> ExitCode {
     // A fault is one line, whatever names it has in it.
     let message = fault.message().replace('\n', "\\n");
     say(&format!("q2c: failed to {message}"));
@@ -38,7 +38,7 @@ pub fn say_fault(fault: &Fault) -> ExitCode {
 
 /// A message in lines that fit the terminal which stderr is. For a file or a pipe it stays as it
 /// is, because programs read it by lines.
-pub fn fitted(message: String) -> String {
+pub(crate) fn fitted(message: String) -> String {
     if !stderr().is_terminal() {
         return message;
     }
@@ -77,7 +77,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// JSON whose strings have hidden characters as escapes, which mean the same to a reader.
-pub fn escaped(json: &str) -> String {
+pub(crate) fn escaped(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
         if is_hidden(c) && c != '\n' {
@@ -90,47 +90,47 @@ pub fn escaped(json: &str) -> String {
 }
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
-pub fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
+pub(crate) fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
     if let Some(times) = times.map(q2c_report::service_times) {
         say(&format!("{device}: service times: {times}"));
     }
 }
 
 /// Prints a result to stdout. It is no failure when the reader has closed the pipe.
-pub fn print(text: &str) -> Result<(), Fault> {
+pub(crate) fn print(text: &str) -> Result<(), Fault> {
     print_while_read(text).map(|_| ())
 }
 
 /// Prints a part of a longer result to stdout. Returns false when the reader has closed the pipe.
-pub fn print_while_read(text: &str) -> Result<bool, Fault> {
+pub(crate) fn print_while_read(text: &str) -> Result<bool, Fault> {
     arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
 /// Returns whether the text that was written to stdout has arrived. It has not when the reader has
 /// closed the pipe.
-pub fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
+pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => {
-            let why = format!("write the result: {error}");
-            Err(Fault::new(Exit::Device, why))
+            let message = format!("write the result: {error}");
+            Err(Fault::new(Exit::Device, message))
         }
     }
 }
 
-pub fn print_json(value: &impl Serialize) -> Result<(), Fault> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
     let json = serde_json::to_string_pretty(value).or_exit(Exit::Internal)?;
     print(&escaped(&json))
 }
 
 /// Prints a result to stdout, for programs if `as_json` is set, else for people.
-pub fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
+pub(crate) fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
     show_as(result, as_json, |screen| result.document().text(screen))
 }
 
 /// The same with a text of its own for people.
-pub fn show_as(
+pub(crate) fn show_as(
     result: &impl Serialize,
     as_json: bool,
     text: impl FnOnce(Screen) -> String,
@@ -145,13 +145,13 @@ pub fn show_as(
 
 /// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
 /// reader has closed the pipe.
-pub fn print_json_line(value: &impl Serialize) -> Result<bool, Fault> {
+pub(crate) fn print_json_line(value: &impl Serialize) -> Result<bool, Fault> {
     let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
     print_while_read(&escaped(&line))
 }
 
 /// Prints a table as CSV. A terminal is not sent the control characters that names may have.
-pub fn print_csv(table: &str) -> Result<(), Fault> {
+pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
     if stdout().is_terminal() {
         print(&visible(table.chars()))
     } else {
@@ -160,7 +160,7 @@ pub fn print_csv(table: &str) -> Result<(), Fault> {
 }
 
 /// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
-pub fn height() -> u16 {
+pub(crate) fn height() -> u16 {
     const HEIGHT: u16 = 24;
     let size = rustix::termios::tcgetwinsize(stdout()).map_or(0, |size| size.ws_row);
     variable("LINES").unwrap_or(if size > 0 { size } else { HEIGHT })
@@ -168,7 +168,7 @@ pub fn height() -> u16 {
 
 /// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
 /// where `NO_COLOR` is set.
-pub fn screen() -> Screen {
+pub(crate) fn screen() -> Screen {
     let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     Screen {
         verbose: VERBOSE.load(Relaxed),
@@ -178,7 +178,7 @@ pub fn screen() -> Screen {
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-pub fn be_verbose(is_asked: bool) {
+pub(crate) fn be_verbose(is_asked: bool) {
     VERBOSE.store(is_asked, Relaxed);
 }
 
@@ -195,43 +195,43 @@ fn variable(name: &str) -> Option<u16> {
 }
 
 /// The time of day, which a result has as its start.
-pub fn unix_s() -> u64 {
+pub(crate) fn unix_s() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |since| since.as_secs())
 }
 
-pub fn unread(path: &Path, why: impl Display) -> Fault {
-    Fault::new(Exit::Input, format!("read {}: {why}", path.display()))
+pub(crate) fn unread(path: &Path, reason: impl Display) -> Fault {
+    Fault::new(Exit::Input, format!("read {}: {reason}", path.display()))
 }
 
 /// Reads a file that somebody wrote by hand and named on the command line.
-pub fn text_of(path: &Path) -> Result<String, Fault> {
+pub(crate) fn text_of(path: &Path) -> Result<String, Fault> {
     whole_file::read_named_text(path, whole_file::BY_HAND).map_err(|error| unread(path, error))
 }
 
 /// Writes a new file. An existing file is never written over, since it may be anything.
-pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     NewFile::make(path)?.write(bytes)
 }
 
 /// A new file that is made before the work whose result it is to hold, so that a name that is taken
 /// or a folder that is not there does not cost the result. It has a hidden name until it is whole,
 /// whatever ends the program. Dropped without [`write`](NewFile::write) it is removed.
-pub struct NewFile {
+pub(crate) struct NewFile {
     path: PathBuf,
     file: Temporary,
 }
 
 impl NewFile {
     /// An existing file is never written over, since it may be anything.
-    pub fn make(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn make(path: &Path) -> Result<Self, Fault> {
         if path.symlink_metadata().is_ok() {
-            let why = "expected a new name, found an existing file; remove it or name another";
-            return Err(unwritten(Exit::Usage, path, why));
+            let reason = "expected a new name, found an existing file; remove it or name another";
+            return Err(unwritten(Exit::Usage, path, reason));
         }
-        let file = Temporary::beside(path).map_err(|e| {
-            let why = format!("{e}; name a file in another folder");
-            unwritten(Exit::of_output(&e), path, &why)
+        let file = Temporary::create_for(path).map_err(|e| {
+            let reason = format!("{e}; name a file in another folder");
+            unwritten(Exit::of_output(&e), path, &reason)
         })?;
         Ok(NewFile {
             path: path.to_owned(),
@@ -239,17 +239,17 @@ impl NewFile {
         })
     }
 
-    pub fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Fault> {
+    pub(crate) fn if_named(path: Option<&PathBuf>) -> Result<Option<Self>, Fault> {
         path.map(|path| NewFile::make(path)).transpose()
     }
 
-    pub fn write_page(self, result: &impl Reported) -> Result<(), Fault> {
+    pub(crate) fn write_page(self, result: &impl Reported) -> Result<(), Fault> {
         let page = result.document().page().or_exit(Exit::Internal)?;
         self.write_and_say("report:", page.as_bytes())
     }
 
     /// Writes the file, and says behind the word where it is.
-    pub fn write_and_say(self, word: &str, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn write_and_say(self, word: &str, bytes: &[u8]) -> Result<(), Fault> {
         let path = self.path.clone();
         self.write(bytes)?;
         say(&format!("{word} {}", path.display()));
@@ -257,7 +257,7 @@ impl NewFile {
     }
 
     /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
-    pub fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self.file.write_all(bytes);
         written
             .and_then(|()| self.file.as_file().sync_all())
@@ -265,14 +265,14 @@ impl NewFile {
         let named = self.file.name_or_keep(&self.path);
         named.map_err(|(error, kept)| {
             let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
-            let why = format!("{error}{}", kept.unwrap_or_default());
-            unwritten(Exit::of_output(&error), &self.path, &why)
+            let reason = format!("{error}{}", kept.unwrap_or_default());
+            unwritten(Exit::of_output(&error), &self.path, &reason)
         })
     }
 }
 
-fn unwritten(exit: Exit, path: &Path, why: &str) -> Fault {
-    Fault::new(exit, format!("write {}: {why}", path.display()))
+fn unwritten(exit: Exit, path: &Path, reason: &str) -> Fault {
+    Fault::new(exit, format!("write {}: {reason}", path.display()))
 }
 
 #[cfg(test)]

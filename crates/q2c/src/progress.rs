@@ -19,11 +19,11 @@ const EVERY: Duration = Duration::from_millis(250);
 const SOON: Duration = Duration::from_secs(1);
 
 /// A line of progress. It is gone with this value.
-pub struct Line(ProgressBar);
+pub(crate) struct Line(ProgressBar);
 
 impl Line {
     /// A line that says what is done and is drawn once, for work that a thread would disturb.
-    pub fn still(what: &str) -> Self {
+    pub(crate) fn still(what: &str) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{wide_msg}");
         line.0.set_message(what.to_owned());
         line.0.tick();
@@ -31,7 +31,7 @@ impl Line {
     }
 
     /// A line that says what is done and for how long already.
-    pub fn working(what: &str) -> Self {
+    pub(crate) fn working(what: &str) -> Self {
         let begun = Instant::now();
         let what = what.to_owned();
         Line::drawn(move || format!("{what}, {} so far", spoken(begun.elapsed().as_secs_f64())))
@@ -39,7 +39,7 @@ impl Line {
 
     /// A line that says how much of the files has been read. `paths` may name what is no file,
     /// which has no size then.
-    pub fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+    pub(crate) fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let (mut names, mut size) = (Vec::new(), 0);
         for path in paths {
             names.push(path.display().to_string().escape_debug().to_string());
@@ -47,7 +47,7 @@ impl Line {
         }
         let what = match names.as_slice() {
             [one] => format!("reading {one}"),
-            all => format!("reading {} files", all.len()),
+            several => format!("reading {} files", several.len()),
         };
         let (begun, before) = (Instant::now(), q2c_trace::bytes_read());
         Line::drawn(move || {
@@ -57,24 +57,24 @@ impl Line {
     }
 
     /// A line with a bar for so many of `unit`, which [`Line::set`] moves on.
-    pub fn of(count: u64, unit: &str) -> Self {
+    pub(crate) fn counting(count: u64, unit: &str) -> Self {
         let style = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{eta}} left");
         Line::new(ProgressBar::new(count), &style)
     }
 
     /// A line with a bar for so many bytes, which [`Line::set`] moves on.
-    pub fn of_bytes(what: &str, size: Bytes) -> Self {
+    pub(crate) fn of_bytes(what: &str, size: Bytes) -> Self {
         let style =
             format!("{{wide_bar}} {{binary_bytes}} of {{binary_total_bytes}} {what}, {{eta}} left");
         Line::new(ProgressBar::new(size.0), &style)
     }
 
-    pub fn set(&self, done: u64) {
+    pub(crate) fn set(&self, done: u64) {
         self.0.set_position(done);
     }
 
     /// Says what is done now, on a line that is [`Line::still`].
-    pub fn say(&self, what: String) {
+    pub(crate) fn say(&self, what: String) {
         self.0.set_message(what);
         self.0.tick();
     }
@@ -119,13 +119,13 @@ impl Drop for Line {
 }
 
 /// The progress of trials on stderr, whose lines fit the terminal.
-pub fn of_trials() -> Box<dyn Progress> {
+pub(crate) fn of_trials() -> Box<dyn Progress> {
     runner::progress::on_stderr(fitted)
 }
 
 /// Calls `write`, which writes to the terminal, with no line in its way. A signal may call this at
 /// any time, so that it waits for nothing.
-pub fn aside(write: impl FnOnce()) {
+pub(crate) fn aside(write: impl FnOnce()) {
     let shown = SHOWN.try_lock().ok().and_then(|shown| shown.clone());
     match shown {
         Some(bar) => bar.suspend(write),
@@ -142,8 +142,8 @@ fn share(what: &str, read: u64, size: u64, took: Duration) -> String {
     }
     let share = read as f64 / size as f64;
     let left = took.as_secs_f64() * (1.0 - share) / share;
-    let (all, left) = (Bytes(size >> 20 << 20), spoken(left));
-    format!("{what}: {:.0} % of {all}, {left} left", share * 100.0)
+    let (total, left) = (Bytes(size >> 20 << 20), spoken(left));
+    format!("{what}: {:.0} % of {total}, {left} left", share * 100.0)
 }
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_reading_is_told_by_its_speed_so_far() {
-        let told = |read: u64, size: u64| {
+        let line_after_3_s = |read: u64, size: u64| {
             share(
                 "reading a.csv",
                 read << 20,
@@ -161,19 +161,25 @@ mod tests {
             )
         };
         // A quarter in 3 s leaves 9 s for the rest.
-        assert_eq!(told(64, 256), "reading a.csv: 25 % of 256 MiB, 9.0 s left");
         assert_eq!(
-            told(256, 256),
+            line_after_3_s(64, 256),
+            "reading a.csv: 25 % of 256 MiB, 9.0 s left"
+        );
+        assert_eq!(
+            line_after_3_s(256, 256),
             "reading a.csv: 100 % of 256 MiB, 0.0 s left"
         );
         // A stream has no size, and what is read twice has less than was read.
-        assert_eq!(told(64, 0), "reading a.csv: 64 MiB, 3.0 s so far");
-        assert_eq!(told(512, 256), "reading a.csv: 512 MiB, 3.0 s so far");
+        assert_eq!(line_after_3_s(64, 0), "reading a.csv: 64 MiB, 3.0 s so far");
+        assert_eq!(
+            line_after_3_s(512, 256),
+            "reading a.csv: 512 MiB, 3.0 s so far"
+        );
     }
 
     #[test]
     fn templates_are_understood_and_lines_go_away() {
-        let cells = Line::of(8, "configurations");
+        let cells = Line::counting(8, "configurations");
         cells.set(3);
         assert_eq!((cells.0.position(), cells.0.length()), (3, Some(8)));
         drop(cells);

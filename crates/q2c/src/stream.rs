@@ -3,17 +3,17 @@
 
 use crate::output::{print_json_line, say};
 use clap::Args;
-use q2c_endpoint::{Endpoint, Serving};
 use q2c_model::{Fault, OrFault};
 use q2c_report::prometheus::{CONTENT_TYPE, Metrics};
 use q2c_result::Exit;
 use q2c_result::live::{IntervalLine, SummaryLine};
+use q2c_watch::endpoint::{Endpoint, Serving};
 use serde::Serialize;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// Metrics for Prometheus.
 #[derive(Clone, Debug, Args)]
-pub struct MetricsArgs {
+pub(crate) struct MetricsArgs {
     /// Serve the totals so far as metrics for Prometheus at http://ADDR/metrics, such as :9100,
     /// which is this machine alone, or 0.0.0.0:9100
     #[arg(long, value_name = "ADDR", value_parser = address)]
@@ -38,8 +38,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 const PATH: &str = "/metrics";
 
 /// Listens for those who ask for metrics, if an address is named, and says on stderr where. They
-/// wait until [`Stream::open`]. An address that cannot be had costs no run so.
-pub fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
+/// wait until [`MetricsStream::open`]. An address that cannot be had costs no run so.
+pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     let Some(address) = address else {
         return Ok(None);
     };
@@ -48,17 +48,17 @@ pub fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     Ok(Some(endpoint))
 }
 
-pub struct Stream<M: Metrics> {
+pub(crate) struct MetricsStream<M: Metrics> {
     device: String,
     /// The schema of the lines of JSON; `None` where there are none.
     schema: Option<&'static str>,
     metrics: Option<(M, Serving)>,
 }
 
-impl<M: Metrics> Stream<M> {
+impl<M: Metrics> MetricsStream<M> {
     /// Begins to serve `metrics`, where something listens. `begin` is called in the thread that
     /// serves them. With a `schema` there are lines of JSON.
-    pub fn open(
+    pub(crate) fn open(
         device: &str,
         schema: Option<&'static str>,
         endpoint: Option<Endpoint>,
@@ -72,19 +72,19 @@ impl<M: Metrics> Stream<M> {
                 Some((metrics, serving.or_exit(Exit::Environment)?))
             }
         };
-        Ok(Stream {
+        Ok(MetricsStream {
             device: device.to_owned(),
             schema,
             metrics,
         })
     }
 
-    pub fn wants(&self) -> bool {
+    pub(crate) fn wants(&self) -> bool {
         self.schema.is_some() || self.metrics.is_some()
     }
 
     /// Hands an interval over. Returns false when the reader of the lines has closed the pipe.
-    pub fn tell(&mut self, interval: &M::Interval) -> Result<bool, Fault>
+    pub(crate) fn tell(&mut self, interval: &M::Interval) -> Result<bool, Fault>
     where
         M::Interval: Serialize,
     {
@@ -101,7 +101,7 @@ impl<M: Metrics> Stream<M> {
 
 /// Prints the result of a live view as its last line. It is no failure when the reader has closed
 /// the pipe.
-pub fn print_summary(result: &impl Serialize) -> Result<(), Fault> {
+pub(crate) fn print_summary(result: &impl Serialize) -> Result<(), Fault> {
     print_json_line(&SummaryLine::new(result)).map(|_| ())
 }
 
@@ -119,8 +119,8 @@ mod tests {
             ("0.0.0.0:80", "0.0.0.0:80"),
             ("[::]:9100", "[::]:9100"),
         ] {
-            let found = address(text).map(|address| address.to_string());
-            assert_eq!(found.as_deref(), Ok(wanted), "{text}");
+            let parsed = address(text).map(|address| address.to_string());
+            assert_eq!(parsed.as_deref(), Ok(wanted), "{text}");
         }
         for wrong in [
             "",

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const OPENING: &str = "looking at the target and the machine, for up to 3 s";
 
 /// Opens the workbench, and watches the machine at rest for 1 to 5 s.
-pub fn open(
+pub(crate) fn open(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
@@ -30,7 +30,7 @@ pub fn open(
 }
 
 /// As [`open`], for a command that has interfaces of its own to choose among.
-pub fn open_for_interfaces(
+pub(crate) fn open_for_interfaces(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
@@ -45,7 +45,7 @@ pub fn open_for_interfaces(
 
 /// Opens the workbench of a command that resumes no run: on the named target, or on a scratch file
 /// that is made now.
-pub fn open_new(
+pub(crate) fn open_new(
     command: &str,
     args: &WorkloadArgs,
     machine: &MachineArgs,
@@ -63,7 +63,7 @@ pub fn open_new(
 }
 
 /// As [`open_new`], without the look at the machine at rest.
-pub fn open_new_without_rest(
+pub(crate) fn open_new_without_rest(
     command: &str,
     args: &WorkloadArgs,
     jobs: u32,
@@ -75,18 +75,18 @@ pub fn open_new_without_rest(
 }
 
 /// As [`open`], without the look at the machine at rest.
-pub fn open_without_rest(
+pub(crate) fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
     check_engine(request)?;
-    told(opened(request, scratch, stop).map_err(not_opened)?)
+    announce(opened(request, scratch, stop).map_err(not_opened)?)
 }
 
 /// The machine that `target` is measured on: a simulated one where the target is simulated, unless
 /// real time is asked for; `None` for this machine.
-pub fn machine(
+pub(crate) fn machine(
     args: &MachineArgs,
     target: &str,
     engine: Option<&EngineSpec>,
@@ -103,14 +103,14 @@ pub fn machine(
 
 /// The machine that the options name; `None` for this machine. `real` tells, behind the words "use
 /// --machine with", why nothing is simulated.
-pub fn machine_unless(
+pub(crate) fn machine_unless(
     real: Option<String>,
     args: &MachineArgs,
 ) -> Result<Option<SimMachine>, Fault> {
     Ok(match (&args.machine, real) {
-        (Some(_), Some(why)) => {
-            let why = format!("use --machine with {why}");
-            return Err(Fault::new(Exit::Usage, why));
+        (Some(_), Some(reason)) => {
+            let message = format!("use --machine with {reason}");
+            return Err(Fault::new(Exit::Usage, message));
         }
         (Some(MachineName::Here), None) => Some(here()?),
         (Some(MachineName::File(path)), None) => {
@@ -125,8 +125,9 @@ pub fn machine_unless(
 /// This machine with the costs of its newest calibration.
 fn here() -> Result<SimMachine, Fault> {
     let store = store().ok_or_else(|| {
-        let why = "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
-        Fault::new(Exit::Environment, why)
+        let message =
+            "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
+        Fault::new(Exit::Environment, message)
     })?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
@@ -146,16 +147,16 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let Some(engine) = needing.filter(|_| simulated && !Path::new(target).exists()) else {
         return Ok(());
     };
-    let why = format!(
+    let message = format!(
         "use {target} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave \
          --engine out, or name another target"
     );
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }
 
 /// As [`open_without_rest`], for a command that makes no scratch file.
-pub fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
-    told(opened(request, None, stop)?)
+pub(crate) fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
+    announce(opened(request, None, stop)?)
 }
 
 /// The failure of a command that has the option `--scratch`.
@@ -177,7 +178,7 @@ fn opened(
 }
 
 /// Tells of the workbench what the command line does not say.
-fn told(bench: Workbench) -> Result<Workbench, Fault> {
+fn announce(bench: Workbench) -> Result<Workbench, Fault> {
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));
@@ -188,7 +189,7 @@ fn told(bench: Workbench) -> Result<Workbench, Fault> {
 
 /// Tells on which simulated machine a run is, or which CPU its first job got and what the others
 /// would have given.
-pub fn tell_place(bench: &Workbench) {
+pub(crate) fn tell_place(bench: &Workbench) {
     if let Some(world) = bench.workload.site.time.world() {
         let SimMachine { name, cpus, .. } = world.machine();
         say(&format!(
@@ -197,7 +198,7 @@ pub fn tell_place(bench: &Workbench) {
     }
     q2c_report::cpu_trials::words(&bench.target)
         .iter()
-        .for_each(|words| say(words));
+        .for_each(|line| say(line));
 }
 
 /// Tells the recorded service times of the target and of the background's simulated devices.
@@ -215,8 +216,8 @@ fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
 fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let device = bench.target.device.as_ref();
     let has_queues = device.and_then(|device| device.io_poll) == Some(true);
-    if let (true, Err(why)) = (has_queues, &bench.polling) {
-        say(&format!("io_uring does not poll the device: {why}"));
+    if let (true, Err(reason)) = (has_queues, &bench.polling) {
+        say(&format!("io_uring does not poll the device: {reason}"));
     }
     let line = Line::still("watching the machine at rest, for 1 s to 5 s");
     let rested = bench.watch_at_rest(stop);
@@ -226,7 +227,7 @@ fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
 }
 
 /// Makes the scratch file of `--scratch` in the folder for runs; `None` without that option.
-pub fn scratch(
+pub(crate) fn scratch(
     size: Option<Bytes>,
     run: &RunArgs,
     stop: &AtomicBool,
@@ -236,14 +237,14 @@ pub fn scratch(
     };
     let out = run.out.display();
     if run.out.to_str().is_none() {
-        let why = format!(
+        let message = format!(
             "make the scratch file in {out}: expected a folder whose name is UTF-8, found another; name one with --out"
         );
-        return Err(Fault::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, message));
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
-        let why = format!("make the folder {out}: {e}; name another place with --out");
-        Fault::new(Exit::of_output(&e), why)
+        let message = format!("make the folder {out}: {e}; name another place with --out");
+        Fault::new(Exit::of_output(&e), message)
     })?;
     let name = format!("scratch-{}-{}.bin", unix_s(), std::process::id());
     let path = run.out.join(name);
@@ -259,24 +260,24 @@ pub fn scratch(
     let made = Scratch::create(&path, size, run.seed, &mut go_on);
     drop(line);
     if stop.load(Ordering::Relaxed) {
-        let why = "fill the scratch file: stopped by a signal; it was removed";
-        return Err(Fault::new(Exit::Interrupted, why));
+        let message = "fill the scratch file: stopped by a signal; it was removed";
+        return Err(Fault::new(Exit::Interrupted, message));
     }
     made.map(Some).map_err(not_made)
 }
 
 /// CPUs by their numbers; `None` where none is named, for the order of the machine.
-pub fn named_cpus(cpus: &[u32]) -> Option<Vec<CpuId>> {
+pub(crate) fn named_cpus(cpus: &[u32]) -> Option<Vec<CpuId>> {
     (!cpus.is_empty()).then(|| cpus.iter().copied().map(CpuId).collect())
 }
 
 /// The CPUs of this machine, or of a simulated one, in the order in which jobs take them.
-pub fn cpus_without_target(
+pub(crate) fn cpus_without_target(
     world: Option<&World>,
     named: Option<&[CpuId]>,
 ) -> Result<ChosenCpus, Fault> {
     let (topology, allowed) = match world.map(World::cpus) {
-        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::of(cpus)),
+        Some(cpus) => (Topology::of_cores(&cpus), AllowedCpus::from_sorted(cpus)),
         None => (Topology::read(&Roots::live()), AllowedCpus::read()?),
     };
     let order = UnnamedCpus::ByTopology {
@@ -299,7 +300,7 @@ fn not_made(error: TargetError) -> Fault {
 }
 
 /// The text of the target: the path of the scratch file, else as it was named.
-pub fn target(
+pub(crate) fn target(
     command: &str,
     named: Option<&str>,
     scratch: Option<&Scratch>,
@@ -307,10 +308,10 @@ pub fn target(
     let made = scratch.map(|scratch| scratch.path().display().to_string());
     let target = made.or_else(|| named.map(str::to_owned));
     target.ok_or_else(|| {
-        let why = format!(
+        let message = format!(
             "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
         );
-        Fault::new(Exit::Usage, why)
+        Fault::new(Exit::Usage, message)
     })
 }
 

@@ -32,43 +32,43 @@ fn reproduce(folder: &Path, arguments: &[&str]) -> (Value, String) {
 }
 
 #[track_caller]
-fn field<'a>(of: &'a Value, name: &str) -> &'a str {
-    let text = of[name].as_str();
-    text.unwrap_or_else(|| panic!("no text `{name}` in {of}"))
+fn field<'a>(object: &'a Value, name: &str) -> &'a str {
+    let text = object[name].as_str();
+    text.unwrap_or_else(|| panic!("no text `{name}` in {object}"))
 }
 
 #[track_caller]
-fn entries<'a>(of: &'a Value, name: &str) -> &'a [Value] {
-    let list = of[name].as_array();
-    list.unwrap_or_else(|| panic!("no list `{name}` in {of}"))
+fn entries<'a>(object: &'a Value, name: &str) -> &'a [Value] {
+    let list = object[name].as_array();
+    list.unwrap_or_else(|| panic!("no list `{name}` in {object}"))
 }
 
-fn names(of: &Value) -> BTreeSet<&str> {
-    let experiments = entries(of, "experiments").iter();
+fn names(object: &Value) -> BTreeSet<&str> {
+    let experiments = entries(object, "experiments").iter();
     experiments.map(|one| field(one, "name")).collect()
 }
 
 /// What is wrong with a claim of an experiment that was run; `None` where nothing is.
 fn wrong(claim: &Value) -> Option<String> {
-    let (verdict, why) = (field(claim, "verdict"), field(claim, "why"));
+    let (verdict, reason) = (field(claim, "verdict"), field(claim, "why"));
     if !VERDICTS.contains(&verdict) || !BASES.contains(&field(claim, "basis")) {
         return Some("an unknown verdict or basis".to_owned());
     }
     let measured = entries(claim, "measured");
     let numbers = measured.iter().all(|figure| {
-        let of = |name: &str| figure[name].as_f64().is_some_and(f64::is_finite);
-        of("median") && of("min") && of("max")
+        let is_finite = |name: &str| figure[name].as_f64().is_some_and(f64::is_finite);
+        is_finite("median") && is_finite("min") && is_finite("max")
     });
     if !numbers {
         return Some("a figure is no number".to_owned());
     }
-    if why.contains("could not be run") {
-        return Some(why.to_owned());
+    if reason.contains("could not be run") {
+        return Some(reason.to_owned());
     }
     // One trial decides nothing, so every claim needs a reason, and those that have a verdict at
     // all have figures.
     match verdict {
-        "cannot-judge" | "undecided" if why.is_empty() => Some("no reason".to_owned()),
+        "cannot-judge" | "undecided" if reason.is_empty() => Some("no reason".to_owned()),
         "holds" | "does-not-hold" => Some("decided by one trial".to_owned()),
         "undecided" if measured.is_empty() => Some("undecided without figures".to_owned()),
         _ => None,
@@ -80,7 +80,7 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
     // The scratch file has to lie on a disk.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (list, _) = reproduce(folder.path(), &["--list"]);
-    let (all, said) = reproduce(
+    let (result, said) = reproduce(
         folder.path(),
         &[
             "--all",
@@ -92,13 +92,13 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
             "1",
         ],
     );
-    assert_eq!(field(&all, "schema"), "q2c.reproduce-all/1");
-    assert_eq!(all["complete"], true);
-    assert_eq!(names(&all), names(&list));
+    assert_eq!(field(&result, "schema"), "q2c.reproduce-all/1");
+    assert_eq!(result["complete"], true);
+    assert_eq!(names(&result), names(&list));
     let mut faults = Vec::new();
     for (listed, experiment) in entries(&list, "experiments")
         .iter()
-        .zip(entries(&all, "experiments"))
+        .zip(entries(&result, "experiments"))
     {
         let (name, claims) = (field(experiment, "name"), entries(experiment, "claims"));
         if listed["claims"] != claims.len() {
@@ -108,11 +108,11 @@ fn every_experiment_ends_in_verdicts_or_reasons() {
                 listed["claims"]
             ));
         }
-        let told = claims.iter().filter_map(|claim| {
+        let wrong_claims = claims.iter().filter_map(|claim| {
             let fault = wrong(claim)?;
             Some(format!("{name}: {}: {fault}", field(claim, "says")))
         });
-        faults.extend(told);
+        faults.extend(wrong_claims);
     }
     assert!(faults.is_empty(), "{}\n{said}", faults.join("\n"));
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Runs q2c with the store of calibrations in `folder`.
-fn q2c(folder: &Path, words: &[&str]) -> Output {
+fn q2c(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args(words)
+        .args(arguments)
         .env("XDG_CACHE_HOME", folder)
         .current_dir(folder)
         .output()
@@ -27,8 +27,8 @@ fn tune_with(folder: &Path, target: &str, more: &[&str]) -> Value {
 /// As [`tune_with`], with what the run said on its way, in one line.
 fn tune_and_stderr(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
     let short = ["--bs", "4k", "--seconds", "0.2", "--trials", "1"];
-    let words = [&["tune", target, "--json", "--out", "."], &short[..], more].concat();
-    let output = q2c(folder, &words);
+    let arguments = [&["tune", target, "--json", "--out", "."], &short[..], more].concat();
+    let output = q2c(folder, &arguments);
     let stderr = String::from_utf8_lossy(&output.stderr).replace("\n ", "");
     assert!(output.status.success(), "{stderr}");
     let result = serde_json::from_slice(&output.stdout).expect("stdout is one JSON document");
@@ -82,10 +82,10 @@ fn the_result_has_what_it_promises() {
 #[track_caller]
 fn cell<'a>(result: &'a Value, method: &str, policy: &str) -> &'a Value {
     let mut cells = result["cells"].as_array().expect("a list").iter();
-    let found = cells.find(|cell| {
+    let matching = cells.find(|cell| {
         cell["method"] == method && cell["policy"].as_str().expect("a text").starts_with(policy)
     });
-    found.unwrap_or_else(|| panic!("no cell {method} {policy}"))
+    matching.unwrap_or_else(|| panic!("no cell {method} {policy}"))
 }
 
 #[track_caller]
@@ -173,8 +173,8 @@ fn without_a_device_there_is_no_late_time_and_the_result_says_why() {
             .all(|cell| cell["late"]["unseen"] == "no-device")
     );
     let text = report(folder.path());
-    let told = "late time: none: no block device stands under the target";
-    assert!(text.contains(told), "{text}");
+    let sentence = "late time: none: no block device stands under the target";
+    assert!(text.contains(sentence), "{text}");
 }
 
 fn run_in(folder: &Path) -> PathBuf {
@@ -199,16 +199,18 @@ fn own_rules_run_live() {
     let (half, blind) = ("if(min > 1ms, 50% * min, 0)", "min / (misses * count)");
     let rules = ["--rule", half, "--rule", blind, "--period", "50ms"];
     let result = tune_with(folder.path(), "sim:2ms", &rules);
-    let own = |rule: &str| format!("rule:period=50ms,sleep={rule}");
+    let policy_name = |rule: &str| format!("rule:period=50ms,sleep={rule}");
     let mut swept = result["sweeps"][0]["cells"].as_array().unwrap().iter();
-    let swept = swept.find(|cell| cell["policy"] == own(half)).unwrap();
+    let swept = swept
+        .find(|cell| cell["policy"] == policy_name(half))
+        .unwrap();
     assert_eq!(swept["rule"], "rule");
     assert_eq!(swept["params"]["period"], 50e6);
     let asked = swept["effective_sleep_ns"].as_f64().unwrap();
     assert!((asked / 1e6 - 1.0).abs() < 0.001, "{asked}");
     // Without a miss the other formula divides by zero, and without a sleep there is no miss.
     for (rule, asked) in [(half, 1e6), (blind, 0.0)] {
-        let live = cell(&result, "hybrid", &own(rule));
+        let live = cell(&result, "hybrid", &policy_name(rule));
         assert_eq!(live["role"], "user");
         assert_eq!(
             live["predicted"]["effective_sleep_ns"].as_f64(),
@@ -239,8 +241,8 @@ fn one_trial_of_each_decides_nothing() {
     assert!(tried >= 3, "{advice}");
     assert_eq!(single["single"].as_u64(), Some(tried), "{advice}");
     let text = report(folder.path());
-    let told = format!("caveat: {tried} of {tried} methods have one trial");
-    assert!(text.replace("\n ", "").contains(&told), "{text}");
+    let caveat = format!("caveat: {tried} of {tried} methods have one trial");
+    assert!(text.replace("\n ", "").contains(&caveat), "{text}");
 }
 
 /// The warnings of a run that its trials contradict the calibration.
@@ -270,8 +272,8 @@ fn real_tune(folder: &Path) -> (Value, Option<String>) {
 }
 
 fn calibrate(folder: &Path) -> String {
-    let words = ["calibrate", "sim:50us", "--bs", "4k", "--real-time"];
-    let output = q2c(folder, &words);
+    let arguments = ["calibrate", "sim:50us", "--bs", "4k", "--real-time"];
+    let output = q2c(folder, &arguments);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -293,9 +295,9 @@ fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
         let [warning] = contradicted(&used)[..] else {
             panic!("{}", used["warnings"]);
         };
-        let found = warning["found"].as_str().unwrap();
+        let finding = warning["found"].as_str().unwrap();
         let at_least = "the CPU of a sleep is 0.55 times or less the stored one";
-        assert!(found.contains(at_least), "{found}");
+        assert!(finding.contains(at_least), "{finding}");
         let todo = warning["todo"].as_str().unwrap();
         assert!(todo.contains("the next run calibrates anew"), "{todo}");
         let (anew, reason) = real_tune(folder.path());
@@ -341,11 +343,11 @@ fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
 }
 
 fn is_simulated_as_calibrated(at: &Path) {
-    let words = ["bench", "sim:80us", "--machine", "here", "--seconds", "0.2"];
+    let arguments = ["bench", "sim:80us", "--machine", "here", "--seconds", "0.2"];
     let out = at.join("simulated");
     let output = q2c(
         at,
-        &[&words[..], &["--out", out.to_str().expect("UTF-8")]].concat(),
+        &[&arguments[..], &["--out", out.to_str().expect("UTF-8")]].concat(),
     );
     assert!(output.status.success(), "{output:?}");
     let plan = std::fs::read_to_string(run_in(&out).join("plan.toml")).expect("a plan");
@@ -353,7 +355,7 @@ fn is_simulated_as_calibrated(at: &Path) {
     assert!(plan.contains(name), "{plan}");
 
     change_stored(at, |stored| stored["identity"]["fit"] = "0".into());
-    let refused = q2c(at, &words);
+    let refused = q2c(at, &arguments);
     let stderr = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(3), "{stderr}");
     assert!(

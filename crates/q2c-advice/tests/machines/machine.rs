@@ -1,13 +1,13 @@
 //! A simulated machine of known truth. Its device drifts, its calibrated costs are wrong, and
 //! sleeps change the device's latency in a form that the correction cannot express.
 
-use q2c_advice::{Beside, Predicted, Trial, WAITS, predict};
+use q2c_advice::{PollingBaseline, Predicted, TrialFigures, WAITS, predict};
+use q2c_model::stats::{Rng, quantiles, sorted};
 use q2c_model::{Bytes, CostModel, CpuId, Curve, Nanos, WakeDelay};
 use q2c_policy::{Io, LaneMethod};
-use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
-use q2c_stats::{Rng, quantiles, sorted};
+use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
-pub const CPUS: [CpuId; 1] = [CpuId(0)];
+pub(crate) const CPUS: [CpuId; 1] = [CpuId(0)];
 const STEP_NS: f64 = 5e6;
 /// As the tool's trials: settling, then parts with polled slices between them.
 const SETTLE_NS: f64 = 250e6;
@@ -15,7 +15,7 @@ const PART_NS: f64 = 60e6;
 const SLICE_NS: f64 = 40e6;
 const PARTS: usize = 17;
 
-pub struct Machine {
+pub(crate) struct DriftingMachine {
     pub seed: u64,
     rng: Rng,
     /// Median device time, ns.
@@ -29,7 +29,7 @@ pub struct Machine {
     states: Option<Episodes>,
     pub truth: CostModel,
     pub calibrated: CostModel,
-    diary: Recording,
+    diary: LaneRecording,
 }
 
 struct Episodes {
@@ -46,13 +46,13 @@ fn over_decades(rng: &mut Rng, low: f64, high: f64) -> f64 {
     between(rng, low.ln(), high.ln()).exp()
 }
 
-impl Machine {
-    pub fn new(seed: u64) -> Self {
+impl DriftingMachine {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let latency = over_decades(&mut rng, 10e3, 400e3);
         let truth = truth(&mut rng, latency);
         let calibrated = calibrated(&mut rng, &truth, latency);
-        Machine {
+        DriftingMachine {
             seed,
             latency,
             sigma: between(&mut rng, 0.05, 0.35),
@@ -64,14 +64,14 @@ impl Machine {
             states: None,
             truth,
             calibrated,
-            diary: Recording::default(),
+            diary: LaneRecording::default(),
             rng,
         }
     }
 
     /// A machine whose device is fast for some of its I/Os, but only for a tenth of the time.
-    pub fn of_two_states(seed: u64) -> Self {
-        let mut machine = Machine::new(seed);
+    pub(crate) fn of_two_states(seed: u64) -> Self {
+        let mut machine = DriftingMachine::new(seed);
         machine.states = Some(Episodes {
             mean_ns: [30e9, 4e9],
             fast: false,
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    fn poll_into(&mut self, recording: &mut Recording, length: f64) {
+    fn poll_into(&mut self, recording: &mut LaneRecording, length: f64) {
         let io = Io {
             bytes: 4096,
             ..Io::default()
@@ -121,21 +121,21 @@ impl Machine {
         }
     }
 
-    pub fn pass(&mut self, ns: f64) {
+    pub(crate) fn pass(&mut self, ns: f64) {
         self.drift(ns);
     }
 
-    pub fn recording(&mut self, length: f64) -> Vec<Recording> {
-        let mut recording = Recording::default();
+    pub(crate) fn recording(&mut self, length: f64) -> Vec<LaneRecording> {
+        let mut recording = LaneRecording::default();
         self.poll_into(&mut recording, length);
         vec![recording]
     }
 
-    pub fn diary(&self) -> Vec<Recording> {
+    pub(crate) fn diary(&self) -> Vec<LaneRecording> {
         vec![self.diary.clone()]
     }
 
-    fn remember(&mut self, recording: &Recording) {
+    fn remember(&mut self, recording: &LaneRecording) {
         for i in 0..recording.len() {
             let io = q2c_sim::unpack(recording.ios[i]);
             let (submit, wait) = (recording.submit[i], recording.wait[i]);
@@ -143,8 +143,13 @@ impl Machine {
         }
     }
 
-    pub fn trial(&mut self, method: &LaneMethod, cost: &CostModel, round: u32) -> Trial {
-        let (mut parts, mut slices) = (Recording::default(), Recording::default());
+    pub(crate) fn trial(
+        &mut self,
+        method: &LaneMethod,
+        cost: &CostModel,
+        round: u32,
+    ) -> TrialFigures {
+        let (mut parts, mut slices) = (LaneRecording::default(), LaneRecording::default());
         self.poll_into(&mut slices, SLICE_NS);
         self.poll_into(&mut parts, SETTLE_NS);
         for _ in 0..PARTS {
@@ -162,16 +167,16 @@ impl Machine {
         let run = once(method, &parts, &now, SETTLE_NS, seed);
         let beside = once(&LaneMethod::Poll, &slices, &now, 0.0, seed);
         let noise = [(); 2].map(|()| 1.0 + 0.02 * self.rng.normal());
-        let busy = |o: &Outcome, noise: f64| {
+        let busy = |o: &SimOutcome, noise: f64| {
             Some(o.gives.rates.iops / 1e3 / o.gives.kiops_per_core * noise)
         };
         // Time passes between trials.
         self.drift(300e6);
-        Trial {
+        TrialFigures {
             rates: run.gives.rates,
             busy_cpus: busy(&run, noise[0]),
             p99_ns: run.gives.latencies.p99_ns,
-            beside: Beside {
+            beside: PollingBaseline {
                 iops: beside.gives.rates.iops,
                 cpu_pct: beside.gives.rates.cpu_pct,
                 busy_cpus: busy(&beside, noise[1]),
@@ -186,11 +191,11 @@ impl Machine {
 
 fn once(
     method: &LaneMethod,
-    lane: &Recording,
+    lane: &LaneRecording,
     cost: &CostModel,
     warm_up: f64,
     seed: u64,
-) -> Outcome {
+) -> SimOutcome {
     let rule = Waiting::Lanes(method.build_on(&CPUS));
     let drive = Drive {
         warm_up: Nanos(warm_up as u64),
@@ -201,24 +206,24 @@ fn once(
 
 fn predicted(
     method: &LaneMethod,
-    slices: &[Recording],
+    slices: &[LaneRecording],
     cost: &CostModel,
     seed: u64,
     poll_iops: f64,
 ) -> Option<Predicted> {
     method.policy()?;
-    let told = predict(method, slices, &CPUS, cost, Nanos::from_millis(1_000), seed);
+    let simulated = predict(method, slices, &CPUS, cost, Nanos::from_millis(1_000), seed);
     Some(Predicted {
-        relative_iops: told.gives.rates.iops / poll_iops,
-        cpu_pct: told.gives.rates.cpu_pct,
-        miss_rate: told.gives.rates.miss_rate,
+        relative_iops: simulated.gives.rates.iops / poll_iops,
+        cpu_pct: simulated.gives.rates.cpu_pct,
+        miss_rate: simulated.gives.rates.miss_rate,
     })
 }
 
-fn waits(slices: &Recording) -> [f32; WAITS] {
+fn waits(slices: &LaneRecording) -> [f32; WAITS] {
     let waits: Vec<f64> = slices.wait.iter().map(|&wait| f64::from(wait)).collect();
-    let found = quantiles(&sorted(&waits), WAITS);
-    std::array::from_fn(|i| found[i] as f32)
+    let levels = quantiles(&sorted(&waits), WAITS);
+    std::array::from_fn(|i| levels[i] as f32)
 }
 
 fn scaled(wake: &WakeDelay, by: f64) -> WakeDelay {
@@ -291,7 +296,7 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
 fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
     let mut off = |sd: f64| 1.0 + sd * rng.normal();
     let cpu = off(0.1);
-    let times = |curve: &Curve| Curve::constant(curve.at(0.0) * cpu);
+    let times = |curve: &Curve| Curve::constant(curve.delay_at(0.0) * cpu);
     let wake = off(0.12);
     CostModel {
         wake_clear: scaled(&truth.wake_clear, wake),
@@ -300,7 +305,7 @@ fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
         sleep_cpu_clear_ns: times(&truth.sleep_cpu_clear_ns),
         sleep_cpu_hit_ns: times(&truth.sleep_cpu_hit_ns),
         added_latency_ns: Curve::constant(
-            truth.added_latency_ns.at(latency / 2.0) + (off(0.02) - 1.0) * latency,
+            truth.added_latency_ns.delay_at(latency / 2.0) + (off(0.02) - 1.0) * latency,
         ),
         other_cpu_sleep_ns: truth.other_cpu_sleep_ns * off(0.2),
         other_cpu_poll_ns: truth.other_cpu_poll_ns * off(0.2),

@@ -3,12 +3,13 @@
 mod machine;
 mod truth;
 
-use machine::Machine;
+use machine::DriftingMachine;
+use q2c_model::stats::{percentile, sorted};
 use q2c_result::tune::Verdict;
-use q2c_stats::{percentile, sorted};
 use rayon::prelude::*;
 use truth::{
-    Score, Truth, by_simulation_alone, refereed, refereed_in_haste, refereed_in_two_states,
+    AnswerScore, MachineTruth, by_simulation_alone, refereed, refereed_in_haste,
+    refereed_in_two_states,
 };
 
 const ALL: std::ops::Range<u64> = 0..200;
@@ -16,43 +17,43 @@ const FEW: std::ops::Range<u64> = 0..12;
 const SHORT_NS: f64 = 5e9;
 const MINUTE_NS: f64 = 60e9;
 
-struct Summary {
+struct RegretSummary {
     regret: [f64; 3],
     broke_the_floor: f64,
     broke_it_plainly: f64,
     false_no_room: f64,
 }
 
-fn summary(scores: &[Score]) -> Summary {
+fn summary(scores: &[AnswerScore]) -> RegretSummary {
     let regret = sorted(&scores.iter().map(|s| s.regret).collect::<Vec<_>>());
-    let share = |which: fn(&Score) -> bool| {
+    let share = |which: fn(&AnswerScore) -> bool| {
         scores.iter().filter(|s| which(s)).count() as f64 / scores.len() as f64
     };
-    Summary {
+    RegretSummary {
         regret: [0.5, 0.95, 1.0].map(|q| percentile(&regret, q)),
-        broke_the_floor: share(Score::broke_the_floor),
+        broke_the_floor: share(AnswerScore::broke_the_floor),
         broke_it_plainly: share(|s| s.iops < s.floor * 0.99),
-        false_no_room: share(Score::false_no_room),
+        false_no_room: share(AnswerScore::false_no_room),
     }
 }
 
 #[expect(clippy::print_stdout, reason = "figures for the journal")]
-fn tell(name: &str, scores: &[Score]) -> Summary {
-    let found = summary(scores);
+fn tell(name: &str, scores: &[AnswerScore]) -> RegretSummary {
+    let figures = summary(scores);
     let mut trials: Vec<u32> = scores.iter().map(|s| s.trials).collect();
     trials.sort_unstable();
     println!(
         "{name}: regret median {:.2} %, p95 {:.2} %, worst {:.1} %; floor broken {:.1} %, by more than 1 % {:.1} %; \
          false no room {:.1} %; trials median {}",
-        found.regret[0] * 100.0,
-        found.regret[1] * 100.0,
-        found.regret[2] * 100.0,
-        found.broke_the_floor * 100.0,
-        found.broke_it_plainly * 100.0,
-        found.false_no_room * 100.0,
+        figures.regret[0] * 100.0,
+        figures.regret[1] * 100.0,
+        figures.regret[2] * 100.0,
+        figures.broke_the_floor * 100.0,
+        figures.broke_it_plainly * 100.0,
+        figures.false_no_room * 100.0,
         trials[trials.len() / 2]
     );
-    let bad = |s: &&Score| s.regret > 0.08 || s.broke_the_floor();
+    let bad = |s: &&AnswerScore| s.regret > 0.08 || s.broke_the_floor();
     for score in scores.iter().filter(bad) {
         println!(
             "  machine {}: {:?} {}: regret {:.3}, IOPS {:.4} (floor {:.4}), KIOPS/core {:.3} (best {:.3}: {} {:.4})",
@@ -68,22 +69,22 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
             score.best_is.1
         );
     }
-    found
+    figures
 }
 
-fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 3] {
-    let all = |answer: fn(u64) -> Score| -> Vec<Score> {
+fn before_and_now(seeds: std::ops::Range<u64>) -> [RegretSummary; 3] {
+    let scores = |answer: fn(u64) -> AnswerScore| -> Vec<AnswerScore> {
         seeds.clone().into_par_iter().map(answer).collect()
     };
     [
-        tell("simulation alone", &all(by_simulation_alone)),
-        tell("with a referee", &all(refereed)),
-        tell("with half the trials", &all(refereed_in_haste)),
+        tell("simulation alone", &scores(by_simulation_alone)),
+        tell("with a referee", &scores(refereed)),
+        tell("with half the trials", &scores(refereed_in_haste)),
     ]
 }
 
 /// Reached and wanted figures are in docs/journal/2026-11-22-verdicts.md.
-fn check([before, now, _hasty]: &[Summary; 3]) {
+fn check([before, now, _hasty]: &[RegretSummary; 3]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
     assert!(now.regret[1] < 0.2, "95th percentile {}", now.regret[1]);
@@ -108,8 +109,8 @@ fn the_answer_is_near_the_true_best_on_all_machines() {
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn a_rare_state_is_not_missed() {
-    let all: Vec<Score> = ALL.into_par_iter().map(refereed_in_two_states).collect();
-    tell("in two states", &all);
+    let scores: Vec<AnswerScore> = ALL.into_par_iter().map(refereed_in_two_states).collect();
+    tell("in two states", &scores);
 }
 
 /// Judged over five seconds a minute later: on a device that drifts no method stays the best, so an
@@ -117,17 +118,17 @@ fn a_rare_state_is_not_missed() {
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn what_was_best_a_minute_ago() {
-    let judge = |seed: u64| -> Score {
-        let mut machine = Machine::new(seed);
+    let judge = |seed: u64| -> AnswerScore {
+        let mut machine = DriftingMachine::new(seed);
         let first = machine.recording(SHORT_NS);
-        let known = Truth::of(&machine, first, &[]);
+        let known = MachineTruth::from_machine(&machine, first, &[]);
         machine.pass(MINUTE_NS);
         let second = machine.recording(SHORT_NS);
-        let later = Truth::of(&machine, second, &[]);
-        Score::new(seed, &later, Verdict::Rule, &known.best_method(), 0)
+        let later = MachineTruth::from_machine(&machine, second, &[]);
+        AnswerScore::new(seed, &later, Verdict::Rule, &known.best_method(), 0)
     };
-    let all: Vec<Score> = ALL.into_par_iter().map(judge).collect();
-    tell("the truth of a minute ago", &all);
+    let scores: Vec<AnswerScore> = ALL.into_par_iter().map(judge).collect();
+    tell("the truth of a minute ago", &scores);
 }
 
 /// Orders depend on recordings and trials alone, so a run that is resumed gets the same orders.

@@ -1,22 +1,22 @@
 //! The truth about a machine by brute force over the grid, and the tool's answer for it.
 
-use crate::machine::{CPUS, Machine};
-use q2c_advice::{FLOOR, Goal, Referee, Setting, Subject, WORTH};
+use crate::machine::{CPUS, DriftingMachine};
+use q2c_advice::{FLOOR, Goal, Referee, RefereeQuestion, SimulationInputs, WORTH};
+use q2c_model::stats::{percentile, sorted};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Verdict;
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Recording, Waiting, choose,
-    simulate, sweep,
+    Arrival, Configuration, Drive, Grid, LaneRecording, Limits, Objective, SimOutcome, Waiting,
+    choose, simulate, sweep,
 };
-use q2c_stats::{percentile, sorted};
 
 type Ratios = (f64, f64);
 
-pub struct Truth {
-    lanes: Vec<Recording>,
+pub(crate) struct MachineTruth {
+    lanes: Vec<LaneRecording>,
     cost: CostModel,
-    poll: Outcome,
+    poll: SimOutcome,
     pub floor: f64,
     /// Best KIOPS/core over polling's of all that keep the floor, polling included.
     pub best: f64,
@@ -30,11 +30,15 @@ const RUN: Drive = Drive {
     seed: 99,
 };
 
-impl Truth {
-    pub fn of(machine: &Machine, lanes: Vec<Recording>, own: &[PolicySpec]) -> Self {
+impl MachineTruth {
+    pub(crate) fn from_machine(
+        machine: &DriftingMachine,
+        lanes: Vec<LaneRecording>,
+        own: &[PolicySpec],
+    ) -> Self {
         let cost = machine.truth.clone();
         let poll = simulate(&lanes, &cost, Waiting::poll(1), RUN);
-        let mut truth = Truth {
+        let mut truth = MachineTruth {
             lanes,
             cost,
             poll,
@@ -68,7 +72,7 @@ impl Truth {
         }
     }
 
-    pub fn best_method(&self) -> LaneMethod {
+    pub(crate) fn best_method(&self) -> LaneMethod {
         match self.best_is.0.as_str() {
             "poll" => LaneMethod::Poll,
             "interrupt" => LaneMethod::Interrupt,
@@ -76,22 +80,22 @@ impl Truth {
         }
     }
 
-    fn over(&self, outcome: &Outcome) -> Ratios {
-        let (own, poll) = (&outcome.gives, &self.poll.gives);
+    fn over(&self, outcome: &SimOutcome) -> Ratios {
+        let (gives, poll) = (&outcome.gives, &self.poll.gives);
         (
-            own.rates.iops / poll.rates.iops,
-            own.kiops_per_core / poll.kiops_per_core,
+            gives.rates.iops / poll.rates.iops,
+            gives.kiops_per_core / poll.kiops_per_core,
         )
     }
 
-    pub fn ratios(&self, method: &LaneMethod) -> Ratios {
+    pub(crate) fn ratios(&self, method: &LaneMethod) -> Ratios {
         let method = Waiting::Lanes(method.build_on(&CPUS));
         self.over(&simulate(&self.lanes, &self.cost, method, RUN))
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Score {
+pub(crate) struct AnswerScore {
     pub seed: u64,
     pub verdict: Verdict,
     pub chosen: String,
@@ -107,16 +111,16 @@ pub struct Score {
     pub trials: u32,
 }
 
-impl Score {
-    pub fn new(
+impl AnswerScore {
+    pub(crate) fn new(
         machine: u64,
-        truth: &Truth,
+        truth: &MachineTruth,
         verdict: Verdict,
         method: &LaneMethod,
         trials: u32,
     ) -> Self {
         let (iops, per_core) = truth.ratios(method);
-        Score {
+        AnswerScore {
             seed: machine,
             verdict,
             chosen: method.to_string(),
@@ -131,11 +135,11 @@ impl Score {
         }
     }
 
-    pub fn broke_the_floor(&self) -> bool {
+    pub(crate) fn broke_the_floor(&self) -> bool {
         self.iops < self.floor
     }
 
-    pub fn false_no_room(&self) -> bool {
+    pub(crate) fn false_no_room(&self) -> bool {
         self.verdict == Verdict::NoRoom && self.room
     }
 }
@@ -143,11 +147,11 @@ impl Score {
 const MOST: u32 = 30;
 const WANTED: u32 = 5;
 
-fn setting(machine: &mut Machine) -> Setting {
+fn setting(machine: &mut DriftingMachine) -> SimulationInputs {
     let recordings = vec![machine.recording(2e9)];
     let waits = recordings[0][0].wait.iter().map(|&w| f64::from(w));
     let waits: Vec<f64> = waits.collect();
-    Setting {
+    SimulationInputs {
         cost: machine.calibrated.clone(),
         recordings,
         latency_ns: percentile(&sorted(&waits), 0.5),
@@ -156,21 +160,21 @@ fn setting(machine: &mut Machine) -> Setting {
     }
 }
 
-pub fn refereed(seed: u64) -> Score {
-    within(Machine::new(seed), MOST)
+pub(crate) fn refereed(seed: u64) -> AnswerScore {
+    within(DriftingMachine::new(seed), MOST)
 }
 
-pub fn refereed_in_two_states(seed: u64) -> Score {
-    within(Machine::of_two_states(seed), MOST)
+pub(crate) fn refereed_in_two_states(seed: u64) -> AnswerScore {
+    within(DriftingMachine::of_two_states(seed), MOST)
 }
 
-pub fn refereed_in_haste(seed: u64) -> Score {
-    within(Machine::new(seed), MOST / 2)
+pub(crate) fn refereed_in_haste(seed: u64) -> AnswerScore {
+    within(DriftingMachine::new(seed), MOST / 2)
 }
 
-fn within(mut machine: Machine, most: u32) -> Score {
+fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
     let seed = machine.seed;
-    let mut referee = Referee::new(Subject {
+    let mut referee = Referee::new(RefereeQuestion {
         goal: Goal::default(),
         setting: setting(&mut machine),
         cpus: CPUS.to_vec(),
@@ -196,17 +200,17 @@ fn within(mut machine: Machine, most: u32) -> Score {
     let method = decision
         .chosen
         .map_or(LaneMethod::Poll, |i| tried[i].clone());
-    let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
-    let truth = Truth::of(&machine, machine.diary(), &own);
+    let policies: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
+    let truth = MachineTruth::from_machine(&machine, machine.diary(), &policies);
     let spent = referee.spent();
-    Score::new(seed, &truth, decision.verdict, &method, spent)
+    AnswerScore::new(seed, &truth, decision.verdict, &method, spent)
 }
 
 const TRIALS_NS: f64 = 20e9;
 
 /// Answers by the simulation on the first recording alone, as the tool did before it had a referee.
-pub fn by_simulation_alone(seed: u64) -> Score {
-    let mut machine = Machine::new(seed);
+pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
+    let mut machine = DriftingMachine::new(seed);
     let setting = setting(&mut machine);
     let drive = Drive {
         warm_up: Nanos::from_millis(400),
@@ -238,6 +242,6 @@ pub fn by_simulation_alone(seed: u64) -> Score {
         None => (Verdict::NoRoom, LaneMethod::Poll),
     };
     let lanes = machine.recording(TRIALS_NS);
-    let truth = Truth::of(&machine, lanes, &[]);
-    Score::new(seed, &truth, verdict, &method, 0)
+    let truth = MachineTruth::from_machine(&machine, lanes, &[]);
+    AnswerScore::new(seed, &truth, verdict, &method, 0)
 }

@@ -31,5 +31,5 @@
 mod requests;
 mod tally;
 
-pub use requests::{DeviceRequest, Joined, Mismatch, Requests, Sleep, UserIo};
+pub use requests::{DeviceRequest, JoinedIo, Mismatch, Requests, Sleep, UserIo};
 pub use tally::{LateSums, LateTally};

@@ -77,7 +77,7 @@ pub struct Sleep {
 
 /// An I/O that was joined with its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinedIo {
     /// The parts of its U2C.
     pub parts: U2cParts<u64>,
     /// When its last request completed.
@@ -90,9 +90,9 @@ pub struct Joined {
     pub beside: (u64, u64),
 }
 
-impl Joined {
+impl JoinedIo {
     /// From the completion, or the call's return where that came later, to the wake-up, ns.
-    pub fn late_ns(&self) -> u64 {
+    pub(crate) fn late_ns(&self) -> u64 {
         self.parts.oversleep_ns + self.parts.wakeup_ns
     }
 }
@@ -142,7 +142,7 @@ impl Requests {
     }
 
     /// Number and bytes of the requests handed over by then; one that completes then is complete.
-    pub fn on_device(&self, at_ns: u64) -> (u64, u64) {
+    pub(crate) fn on_device(&self, at_ns: u64) -> (u64, u64) {
         let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
         (
             issued.0.saturating_sub(ended.0),
@@ -152,7 +152,7 @@ impl Requests {
 
     /// Joins an I/O with its requests: those of its operation that its thread queued between its
     /// submission and its reaping. The thread must have no other I/O of this operation under way.
-    pub fn join(&self, tid: u32, io: &UserIo) -> Result<Joined, Mismatch> {
+    pub fn join(&self, tid: u32, io: &UserIo) -> Result<JoinedIo, Mismatch> {
         let (first_issue, end_ns) = self.handled(tid, io)?;
         if first_issue < io.submit_ns || end_ns < first_issue {
             return Err(Mismatch::OutOfOrder);
@@ -169,7 +169,7 @@ impl Requests {
             return Err(Mismatch::OutOfOrder);
         };
         let due = late.map_or(free_ns, |sleep| sleep.due_ns.min(found_ns).max(free_ns));
-        Ok(Joined {
+        Ok(JoinedIo {
             parts: U2cParts {
                 submission_ns: first_issue - io.submit_ns,
                 device_ns: end_ns - first_issue,

@@ -1,9 +1,11 @@
 //! Sums over joined I/Os.
 
-use super::{Joined, Mismatch};
+use super::{JoinedIo, Mismatch};
 use q2c_model::U2cParts;
-use q2c_result::late::{LateInterval, LateNumbers, Lateness, Miss, OnDevice, Slowest, Unmatched};
-use q2c_stats::{mean, percentile};
+use q2c_model::stats::{mean, percentile};
+use q2c_result::late::{
+    LateInterval, LateNumbers, Miss, MissLateness, OnDevice, Slowest, Unmatched,
+};
 
 /// The slowest I/Os: one of so many.
 const SLOWEST: usize = 100;
@@ -25,12 +27,12 @@ pub struct LateSums {
 
 impl LateSums {
     /// Adds an I/O.
-    pub fn add(&mut self, joined: &Result<Joined, Mismatch>) {
+    pub fn add(&mut self, joined: &Result<JoinedIo, Mismatch>) {
         match joined {
             Ok(io) => self.add_matched(io),
-            Err(why) => {
+            Err(mismatch) => {
                 let unmatched = &mut self.unmatched;
-                let count = match why {
+                let count = match mismatch {
                     Mismatch::NoRequest => &mut unmatched.no_request,
                     Mismatch::OtherBytes => &mut unmatched.other_bytes,
                     Mismatch::NoTimes => &mut unmatched.no_times,
@@ -42,13 +44,14 @@ impl LateSums {
         }
     }
 
-    fn add_matched(&mut self, io: &Joined) {
+    fn add_matched(&mut self, io: &JoinedIo) {
         self.matched += 1;
         self.parts = self.parts.zip(io.parts).map(|(sum, part)| sum + part);
         self.overslept += u64::from(io.late_ns() > 0);
-        let beside = match io.missed {
-            true => &mut self.beside_misses,
-            false => &mut self.beside_others,
+        let beside = if io.missed {
+            &mut self.beside_misses
+        } else {
+            &mut self.beside_others
         };
         *beside = (beside.0 + io.beside.0, beside.1 + io.beside.1);
         if io.missed {
@@ -89,7 +92,7 @@ pub struct LateTally {
     interval_ns: u64,
     all: LateSums,
     intervals: Vec<LateSums>,
-    matched: Vec<Joined>,
+    matched: Vec<JoinedIo>,
 }
 
 impl LateTally {
@@ -106,7 +109,7 @@ impl LateTally {
     }
 
     /// Adds an I/O that was reaped at `reap_ns`.
-    pub fn add(&mut self, reap_ns: u64, joined: &Result<Joined, Mismatch>) {
+    pub fn add(&mut self, reap_ns: u64, joined: &Result<JoinedIo, Mismatch>) {
         self.all.add(joined);
         let nth = reap_ns.saturating_sub(self.begin_ns) / self.interval_ns;
         if let Some(interval) = self.intervals.get_mut(nth as usize) {
@@ -116,7 +119,7 @@ impl LateTally {
     }
 
     /// The figures of the run as a whole.
-    pub fn all(&self) -> LateNumbers {
+    pub fn totals(&self) -> LateNumbers {
         self.all.numbers()
     }
 
@@ -132,7 +135,7 @@ impl LateTally {
 
     /// Mean parts of the slowest 1 % of the I/Os by U2C; `None` for fewer than 100 I/Os.
     pub fn slowest(&self) -> Option<Slowest> {
-        let mut by_u2c: Vec<&Joined> = self.matched.iter().collect();
+        let mut by_u2c: Vec<&JoinedIo> = self.matched.iter().collect();
         by_u2c.sort_unstable_by_key(|io| io.parts.u2c_ns());
         let count = by_u2c.len() / SLOWEST;
         let mut sums = LateSums::default();
@@ -146,14 +149,14 @@ impl LateTally {
     }
 
     /// The distribution of the misses' lateness; `None` without a miss.
-    pub fn lateness_of_misses(&self) -> Option<Lateness> {
-        let mut each: Vec<f64> = self.misses().map(|miss| miss.late_ns() as f64).collect();
-        each.sort_unstable_by(f64::total_cmp);
-        Some(Lateness {
-            max_ns: *each.last()?,
-            mean_ns: mean(&each),
-            p50_ns: percentile(&each, 0.5),
-            p99_ns: percentile(&each, 0.99),
+    pub fn lateness_of_misses(&self) -> Option<MissLateness> {
+        let mut late_ns: Vec<f64> = self.misses().map(|miss| miss.late_ns() as f64).collect();
+        late_ns.sort_unstable_by(f64::total_cmp);
+        Some(MissLateness {
+            max_ns: *late_ns.last()?,
+            mean_ns: mean(&late_ns),
+            p50_ns: percentile(&late_ns, 0.5),
+            p99_ns: percentile(&late_ns, 0.99),
         })
     }
 
@@ -161,7 +164,7 @@ impl LateTally {
     pub fn misses_kept(&self, most: usize) -> Vec<Miss> {
         let every = self.misses().count().div_ceil(most.max(1)).max(1);
         let kept = self.misses().step_by(every);
-        let miss = |io: &Joined| Miss {
+        let miss = |io: &JoinedIo| Miss {
             t_s: io.end_ns.saturating_sub(self.begin_ns) as f64 / 1e9,
             oversleep_ns: io.parts.oversleep_ns,
             wakeup_ns: io.parts.wakeup_ns,
@@ -172,7 +175,7 @@ impl LateTally {
         kept.map(miss).collect()
     }
 
-    fn misses(&self) -> impl Iterator<Item = &Joined> {
+    fn misses(&self) -> impl Iterator<Item = &JoinedIo> {
         self.matched.iter().filter(|io| io.missed)
     }
 }

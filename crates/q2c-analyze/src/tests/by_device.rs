@@ -5,36 +5,37 @@ use super::{CASES, fed, finished, json, same_but_for_the_inexact, sent};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::{Exit, Fault, Layer};
-use q2c_result::analyze::{Figure, InexactReason};
+use q2c_result::analyze::{InexactFigure, InexactReason};
 use q2c_trace::Span;
 use std::collections::BTreeSet;
 
 fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
     let devices: BTreeSet<_> = spans.iter().map(|span| span.device).collect();
-    let of = |device| spans.iter().filter(move |span| span.device == device);
-    let parts = devices.into_iter().map(of);
-    let parts = parts.map(|of| of.copied().collect());
+    let ios_of = |device| spans.iter().filter(move |span| span.device == device);
+    let parts = devices
+        .into_iter()
+        .map(|device| ios_of(device).copied().collect());
     parts.chain([Vec::new()]).collect()
 }
 
 /// Adds two of the parts at random until one is left.
 fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle().copied();
-    let mut next = |of: usize| share(of, order.next().expect("not empty"));
+    let mut next = |count: usize| share(count, order.next().expect("not empty"));
     while parts.len() > 1 {
         let one = parts.swap_remove(next(parts.len()));
         let other = parts.swap_remove(next(parts.len()));
-        parts.push(sent(&one).beside(other).expect("the devices differ"));
+        parts.push(sent(&one).merge_devices(other).expect("the devices differ"));
     }
     sent(&parts.remove(0))
 }
 
 /// What needs the I/Os of all devices in their common order.
-const COMMON: [Figure; 4] = [
-    Figure::MostInFlight,
-    Figure::Activity,
-    Figure::OverLoad,
-    Figure::Excerpts,
+const COMMON: [InexactFigure; 4] = [
+    InexactFigure::MostInFlight,
+    InexactFigure::Activity,
+    InexactFigure::OverLoad,
+    InexactFigure::Excerpts,
 ];
 
 proptest! {
@@ -75,21 +76,21 @@ proptest! {
         let devices = by_device(&spans);
         let mut parts = Vec::new();
         for ios in &devices {
-            let of = |third: &[Span]| -> Vec<Span> {
-                let own = third.iter().filter(|span| ios.iter().any(|io| io.id == span.id));
-                own.copied().collect()
+            let of_device = |third: &[Span]| -> Vec<Span> {
+                let spans = third.iter().filter(|span| ios.iter().any(|io| io.id == span.id));
+                spans.copied().collect()
             };
             let mut device = Analyzer::new(Layer::Block);
-            for own in spans.chunks(third).map(of) {
-                let part = fed(Analyzer::part(Layer::Block), &own, 3);
+            for of_third in spans.chunks(third).map(of_device) {
+                let part = fed(Analyzer::part(Layer::Block), &of_third, 3);
                 device = device.then(part).expect("one layer");
             }
             parts.push(device);
         }
         let merged = finished(added(parts, &order));
         let whole = finished(fed(Analyzer::new(Layer::Block), &spans, 64));
-        let named = same_but_for_the_inexact(merged, whole);
-        prop_assert!(named.iter().all(|figure| COMMON.contains(figure)), "{named:?}");
+        let inexact = same_but_for_the_inexact(merged, whole);
+        prop_assert!(inexact.iter().all(|figure| COMMON.contains(figure)), "{inexact:?}");
     }
 }
 
@@ -101,7 +102,10 @@ fn what_several_devices_do_not_tell_is_none() {
     };
     let one = fed(Analyzer::new(Layer::Block), &[io(0, 10), io(0, 20)], 2);
     let other = fed(Analyzer::new(Layer::Block), &[io(16, 30)], 1);
-    let both = one.clone().beside(other.clone()).expect("two devices");
+    let both = one
+        .clone()
+        .merge_devices(other.clone())
+        .expect("two devices");
     let result = finished(both);
     assert_eq!((result.in_flight.most, result.activity), (None, None));
     // 3 * 50 ns in flight over the 70 ns from 10 to 80.
@@ -115,8 +119,8 @@ fn what_several_devices_do_not_tell_is_none() {
         assert_eq!(fault.exit(), Exit::Usage);
         assert!(fault.message().contains(word), "{fault}");
     };
-    refused(one.clone().beside(one), "a device in both");
+    refused(one.clone().merge_devices(one), "a device in both");
     let user = Analyzer::new(Layer::User);
-    refused(other.clone().beside(user.clone()), "block and user");
+    refused(other.clone().merge_devices(user.clone()), "block and user");
     refused(other.then(user), "block and user");
 }

@@ -6,7 +6,7 @@ use super::{CASES, fed, finished, same_but_for_the_inexact, sent};
 use crate::Analyzer;
 use proptest::prelude::*;
 use q2c_model::Layer;
-use q2c_result::analyze::Figure;
+use q2c_result::analyze::InexactFigure;
 use q2c_trace::Span;
 
 /// The I/Os between cuts at random places; some of the parts are empty.
@@ -47,7 +47,7 @@ fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     sent(&parts.remove(0))
 }
 
-fn whole(spans: &[Span]) -> Analyzer {
+fn analyze_whole(spans: &[Span]) -> Analyzer {
     fed(Analyzer::new(Layer::Block), spans, 1000)
 }
 
@@ -62,7 +62,7 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 1..8),
     ) {
         let merged = joined(parts(&cut(&spans, &cuts), &[Analyzer::HEAD]), &order);
-        let left = same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
+        let left = same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
         prop_assert_eq!(left, []);
     }
 
@@ -75,7 +75,7 @@ proptest! {
         heads in prop::collection::vec(0..12usize, 1..4),
     ) {
         let merged = joined(parts(&cut(&spans, &cuts), &heads), &order);
-        same_but_for_the_inexact(finished(merged), finished(whole(&spans)));
+        same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
     }
 
     /// The number in flight is exact however long I/Os last, as long as they come in order.
@@ -90,20 +90,21 @@ proptest! {
         let known = |span: &&Span| span.begin_ns != u64::MAX;
         let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
         let merged = finished(joined(parts(&cut(&spans, &cuts), &heads), &order));
-        let named = |of: Figure| merged.inexact.iter().any(|mark| mark.figure == of);
-        prop_assert!(!named(Figure::MostInFlight), "{:?}", merged.inexact);
-        let walked = Walked::of(&spans);
+        let is_inexact = |figure: InexactFigure| merged.inexact.iter().any(|mark| mark.figure == figure);
+        prop_assert!(!is_inexact(InexactFigure::MostInFlight), "{:?}", merged.inexact);
+        let walked = Walked::from_spans(&spans);
         let has_any = spans.iter().any(|span| span.end_ns != u64::MAX);
         prop_assert_eq!(merged.in_flight.most, has_any.then_some(walked.most));
         prop_assert_eq!(merged.in_flight.integral_ns, walked.integral);
         prop_assert_eq!(merged.in_flight.sum_q2c_ns, walked.integral);
-        if !named(Figure::Activity) {
+        if !is_inexact(InexactFigure::Activity) {
             prop_assert_eq!(merged.activity, has_any.then_some(walked.activity));
         }
-        if !named(Figure::OverLoad) {
-            let found = merged.bottleneck.map(|found| found.over_load).unwrap_or_default();
-            let told: Vec<(u64, u64)> = found.iter().map(|c| (c.from, c.requests)).collect();
-            prop_assert!(told.is_empty() || told == walked.classes, "{told:?}");
+        if !is_inexact(InexactFigure::OverLoad) {
+            let bottleneck = merged.bottleneck.unwrap_or_default();
+            let classes = bottleneck.over_load.iter().map(|c| (c.from, c.requests));
+            let classes: Vec<(u64, u64)> = classes.collect();
+            prop_assert!(classes.is_empty() || classes == walked.classes, "{classes:?}");
         }
     }
 }

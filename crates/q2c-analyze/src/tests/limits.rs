@@ -4,7 +4,7 @@ use super::stored::read;
 use super::{fed, finished, same_but_for_the_inexact};
 use crate::Analyzer;
 use q2c_model::Layer;
-use q2c_result::analyze::{AnalyzeResult, Figure, Inexact, InexactReason};
+use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason};
 use q2c_trace::Span;
 
 fn first(spans: &[Span]) -> Analyzer {
@@ -19,7 +19,7 @@ fn joined(one: Analyzer, next: Analyzer) -> AnalyzeResult {
     finished(one.then(next).expect("one layer"))
 }
 
-fn mark(figure: Figure, reason: InexactReason, joins: u64) -> Inexact {
+fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> Inexact {
     Inexact {
         figure,
         reason,
@@ -38,9 +38,9 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     let short: Vec<Span> = (1..40).map(|n| read(n, 90 + 10 * n, 95 + 10 * n)).collect();
     let with_long = |head| joined(first(&[long]), later(&short, head));
     let result = with_long(4);
-    let both = [Figure::Activity, Figure::OverLoad];
-    let told = both.map(|figure| mark(figure, InexactReason::LongIo, 1));
-    assert_eq!(result.inexact, told);
+    let both = [InexactFigure::Activity, InexactFigure::OverLoad];
+    let expected = both.map(|figure| mark(figure, InexactReason::LongIo, 1));
+    assert_eq!(result.inexact, expected);
     assert_eq!(result.in_flight.most, Some(2));
     assert_eq!(result.in_flight.integral_ns, 1_000 + 39 * 5);
     // With all of them in the head nothing is left to say.
@@ -50,7 +50,7 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     // The queue of the long one had requests of its own; those of one queue are told, too.
     let same_queue = Span { hctx: 0, ..long };
     let result = joined(first(&[same_queue]), later(&short, 4));
-    let tags = mark(Figure::Tags, InexactReason::LongIo, 1);
+    let tags = mark(InexactFigure::Tags, InexactReason::LongIo, 1);
     assert!(result.inexact.contains(&tags), "{:?}", result.inexact);
 }
 
@@ -66,16 +66,16 @@ fn of_processes(pids: std::ops::Range<u32>) -> Vec<Span> {
 /// which come first is known. One that has others itself is not.
 #[test]
 fn groups_are_exact_until_a_later_part_has_too_many() {
-    let all = of_processes(0..1_500);
-    let (one, two) = all.split_at(400);
+    let ios = of_processes(0..1_500);
+    let (one, two) = ios.split_at(400);
     let whole = |spans: &[Span]| finished(first(spans));
     let left = joined(first(one), later(&two[..500], 9));
     let processes = &left.groups["process"];
     assert_eq!(processes.len(), 513);
     assert_eq!(processes[512].requests, 900 - 512);
-    assert_eq!(same_but_for_the_inexact(left, whole(&all[..900])), []);
+    assert_eq!(same_but_for_the_inexact(left, whole(&ios[..900])), []);
     let result = joined(first(one), later(two, 9));
-    let overflow = mark(Figure::Groups, InexactReason::Overflow, 1);
+    let overflow = mark(InexactFigure::Groups, InexactReason::Overflow, 1);
     assert_eq!(result.inexact, [overflow]);
     let count = |groups: &[q2c_result::analyze::Group]| -> u64 {
         groups.iter().map(|group| group.requests).sum()
@@ -89,17 +89,17 @@ fn the_slowest_stands_among_its_neighbours() {
     let cuts = [500, 530, 600, 601, 650, 697].map(|cut| (600, cut));
     for (slowest, cut) in cuts.into_iter().chain([(880, 200), (880, 899)]) {
         let took = |n: u64| if n == slowest { 7 } else { 3 + n % 3 };
-        let all: Vec<Span> = (0..900)
+        let ios: Vec<Span> = (0..900)
             .map(|n| read(n, 10 * n, 10 * n + took(n)))
             .collect();
-        let (one, two) = all.split_at(cut);
+        let (one, two) = ios.split_at(cut);
         // A third part cuts the I/Os behind once more.
         let (two, three) = two.split_at(two.len() / 20);
         for head in [0, 20, 500] {
             let both = first(one).then(later(two, head)).expect("one layer");
             let result = joined(both, later(three, head));
-            let found = result.excerpts.iter().find(|part| part.what == "slowest");
-            let ids: Vec<u64> = found.expect("it").ios.iter().map(|io| io.id).collect();
+            let excerpt = result.excerpts.iter().find(|part| part.what == "slowest");
+            let ids: Vec<u64> = excerpt.expect("it").ios.iter().map(|io| io.id).collect();
             let wanted: Vec<u64> = (slowest - 96..(slowest + 97).min(900)).collect();
             assert_eq!(ids, wanted, "slowest {slowest}, cut {cut}, head {head}");
             let start = result.excerpts.iter().find(|part| part.what == "start");
@@ -151,15 +151,15 @@ fn parts_out_of_order_are_told() {
     let one = [read(0, 0, 10), read(1, 60, 70)];
     let two: Vec<Span> = (2..9).map(|n| read(n, 30 + 10 * n, 35 + 10 * n)).collect();
     let result = joined(first(&one), later(&two, 0));
-    let told: Vec<Figure> = result.inexact.iter().map(|mark| mark.figure).collect();
+    let figures: Vec<InexactFigure> = result.inexact.iter().map(|mark| mark.figure).collect();
     let order = [
-        Figure::MostInFlight,
-        Figure::Activity,
-        Figure::OverLoad,
-        Figure::Tags,
-        Figure::Seeks,
+        InexactFigure::MostInFlight,
+        InexactFigure::Activity,
+        InexactFigure::OverLoad,
+        InexactFigure::Tags,
+        InexactFigure::Seeks,
     ];
-    assert_eq!(told, order);
+    assert_eq!(figures, order);
     let mut marks = result.inexact.iter();
     assert!(marks.all(|mark| mark.reason == InexactReason::Order));
     // With the I/Os in its head, the part before goes on as one pass does.
@@ -173,6 +173,6 @@ fn the_excerpt_of_a_window_is_that_of_the_first_part() {
     one.window(0..1_000);
     one.update(&[read(0, 0, 10)]);
     let result = joined(one, later(&[read(1, 20, 30), read(2, 40, 50)], 1));
-    let window = mark(Figure::Excerpts, InexactReason::Window, 1);
+    let window = mark(InexactFigure::Excerpts, InexactReason::Window, 1);
     assert_eq!(result.inexact, [window]);
 }

@@ -7,7 +7,7 @@ use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 
 #[derive(Clone, Debug)]
-struct Made {
+struct GeneratedIo {
     device: u32,
     op: Op,
     sector: u64,
@@ -58,7 +58,7 @@ impl Manner {
     }
 }
 
-fn made(manner: Manner, late: bool) -> impl Strategy<Value = Made> {
+fn made(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
     let [devices, pids, cpus, queues] = manner.numbers();
     let often = |yes: f64| match manner {
         Manner::Waiting => prop::bool::weighted(0.0),
@@ -74,9 +74,10 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = Made> {
         often(0.15),
     );
     let after = prop_oneof![3 => Just(0u64), 4 => 0..4u64, 1 => 5..300u64];
-    let early = match late {
-        true => prop_oneof![5 => Just(0u64), 1 => 0..60u64].boxed(),
-        false => Just(0).boxed(),
+    let early = if late {
+        prop_oneof![5 => Just(0u64), 1 => 0..60u64].boxed()
+    } else {
+        Just(0).boxed()
     };
     let times = (
         after,
@@ -88,7 +89,7 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = Made> {
     (kind, times).prop_map(|(kind, times)| {
         let (device, op, sector, bytes, who, merged) = kind;
         let (after, steps, lacks, error, early) = times;
-        Made {
+        GeneratedIo {
             device,
             op,
             sector: sector * 8,
@@ -104,7 +105,7 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = Made> {
     })
 }
 
-impl Made {
+impl GeneratedIo {
     /// The I/O; its time advances `now`, in units of `unit` ns.
     fn span(&self, id: u64, now: &mut u64, origin: u64, unit: u64) -> Span {
         *now += self.after;
@@ -114,13 +115,9 @@ impl Made {
             at += step;
             *time = at;
         }
-        let known = |(time, lacks): (u64, bool)| match lacks {
-            true => NONE,
-            false => origin + time * unit,
-        };
-        let each = times.into_iter().zip(self.lacks).map(known);
-        let times: Vec<u64> = each.collect();
-        let number = |of: u32| of.checked_sub(1).unwrap_or(NONE_32);
+        let known = |(time, lacks): (u64, bool)| if lacks { NONE } else { origin + time * unit };
+        let times: Vec<u64> = times.into_iter().zip(self.lacks).map(known).collect();
+        let number = |plus_one: u32| plus_one.checked_sub(1).unwrap_or(NONE_32);
         Span {
             device: DevId {
                 major: 8,
@@ -153,7 +150,7 @@ pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     let ios = manners.prop_flat_map(move |manner| prop::collection::vec(made(manner, late), 0..90));
     (ios, units, origin).prop_map(|(ios, unit, origin)| {
         let mut now = 0;
-        let span = |(id, io): (u64, &Made)| io.span(id, &mut now, origin, unit);
+        let span = |(id, io): (u64, &GeneratedIo)| io.span(id, &mut now, origin, unit);
         (0..).zip(&ios).map(span).collect()
     })
 }

@@ -11,7 +11,7 @@ mod stored;
 
 use crate::Analyzer;
 use q2c_model::{DevId, Op};
-use q2c_result::analyze::{AnalyzeResult, Figure, StageStats};
+use q2c_result::analyze::{AnalyzeResult, InexactFigure, StageStats};
 use q2c_trace::Span;
 use std::collections::BTreeMap;
 
@@ -48,28 +48,28 @@ fn json(result: &AnalyzeResult) -> String {
     serde_json::to_string_pretty(result).expect("results are JSON")
 }
 
-fn without(figures: &[Figure], mut result: AnalyzeResult) -> AnalyzeResult {
+fn without(figures: &[InexactFigure], mut result: AnalyzeResult) -> AnalyzeResult {
     for figure in figures {
         match figure {
-            Figure::MostInFlight => result.in_flight.most = None,
-            Figure::Activity => result.activity = None,
-            Figure::OverLoad => {
-                let found = result.bottleneck.iter_mut();
-                found.for_each(|found| found.over_load.clear());
+            InexactFigure::MostInFlight => result.in_flight.most = None,
+            InexactFigure::Activity => result.activity = None,
+            InexactFigure::OverLoad => {
+                let bottleneck = result.bottleneck.iter_mut();
+                bottleneck.for_each(|bottleneck| bottleneck.over_load.clear());
             }
-            Figure::Tags => {
+            InexactFigure::Tags => {
                 result.tags.clear();
-                let found = result.bottleneck.iter_mut();
-                found.for_each(|found| found.why.clear());
+                let bottleneck = result.bottleneck.iter_mut();
+                bottleneck.for_each(|bottleneck| bottleneck.why.clear());
             }
-            Figure::Seeks => without_seeks(&mut result),
-            Figure::Groups => result.groups.clear(),
-            Figure::Queues => {
+            InexactFigure::Seeks => without_seeks(&mut result),
+            InexactFigure::Groups => result.groups.clear(),
+            InexactFigure::Queues => {
                 result.hctx.clear();
                 result.queues.clear();
                 result.balance = None;
             }
-            Figure::Excerpts => result.excerpts.clear(),
+            InexactFigure::Excerpts => result.excerpts.clear(),
         }
     }
     result.inexact.clear();
@@ -88,8 +88,8 @@ fn without_seeks(result: &mut AnalyzeResult) {
 }
 
 /// Compares all figures but those that `merged` names as inexact, which it returns.
-fn same_but_for_the_inexact(merged: AnalyzeResult, whole: AnalyzeResult) -> Vec<Figure> {
-    let figures: Vec<Figure> = merged.inexact.iter().map(|mark| mark.figure).collect();
+fn same_but_for_the_inexact(merged: AnalyzeResult, whole: AnalyzeResult) -> Vec<InexactFigure> {
+    let figures: Vec<InexactFigure> = merged.inexact.iter().map(|mark| mark.figure).collect();
     assert!(whole.inexact.is_empty());
     let (merged, whole) = (without(&figures, merged), without(&figures, whole));
     assert_eq!(json(&merged), json(&whole), "{figures:?}");

@@ -1,6 +1,6 @@
 //! What is in flight, found by looking at all I/Os at each instant at which one begins or ends.
 
-use q2c_result::analyze::Activity;
+use q2c_result::analyze::TraceActivity;
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 pub(super) struct Walked {
     pub(super) most: u64,
     pub(super) integral: u128,
-    pub(super) activity: Activity,
+    pub(super) activity: TraceActivity,
     /// Least number in flight of each class of load, and the I/Os that were queued in it.
     pub(super) classes: Vec<(u64, u64)>,
 }
 
 impl Walked {
-    pub(super) fn of(spans: &[Span]) -> Walked {
+    pub(super) fn from_spans(spans: &[Span]) -> Walked {
         let whole = spans
             .iter()
             .filter(|s| s.begin_ns != NONE && s.end_ns != NONE);
@@ -41,17 +41,17 @@ impl Walked {
 }
 
 /// Walks over the times between two neighbouring instants.
-fn activity(ios: &[(u64, u64)]) -> Activity {
+fn activity(ios: &[(u64, u64)]) -> TraceActivity {
     let mut instants: Vec<u64> = ios.iter().flat_map(|io| [io.0, io.1]).collect();
     instants.sort_unstable();
-    let mut activity = Activity::default();
+    let mut activity = TraceActivity::default();
     let mut pause = 0;
     for pair in instants.windows(2).filter(|pair| pair[0] < pair[1]) {
         let length = pair[1] - pair[0];
         if ios.iter().any(|io| io.0 <= pair[0] && pair[1] <= io.1) {
             activity.active_ns += length;
             activity.longest_idle_ns = activity.longest_idle_ns.max(pause);
-            activity.pauses += u64::from(pause >= Activity::PAUSE_NS);
+            activity.pauses += u64::from(pause >= TraceActivity::PAUSE_NS);
             pause = 0;
         } else {
             activity.idle_ns += length;

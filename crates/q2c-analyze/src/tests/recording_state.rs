@@ -1,7 +1,7 @@
 //! Analyses of a recording's parts with the names of processes.
 
 use super::json;
-use crate::{AnalysisState, Analyzer, Options, RecordingAnalysis, recording};
+use crate::{Analyzer, Options, PartialAnalysis, RecordingAnalysis, recording};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::import::RecordSink;
 use std::path::Path;
@@ -39,12 +39,12 @@ fn parts_have_the_names_and_counts_of_the_whole() {
     assert_eq!(whole.groups["process"][0].key, "process 0 (0)");
     assert_eq!(whole.unmatched["of the other layer"], 28 + 1);
     let part = |from: usize, to: usize| {
-        let mut part = AnalysisState::new(None, from > 0);
+        let mut part = PartialAnalysis::new(None, from > 0);
         part.push(&records[from..to]).unwrap();
-        AnalysisState::from_bytes(&part.to_bytes().unwrap()).unwrap()
+        PartialAnalysis::from_bytes(&part.to_bytes().unwrap()).unwrap()
     };
     // The second part begins with a record of the other layer, so the layer has to be named.
-    let mut second = AnalysisState::new(Some(Layer::Block), true);
+    let mut second = PartialAnalysis::new(Some(Layer::Block), true);
     second.push(&records[45..120]).unwrap();
     let merged = part(0, 45).then(second.then(part(120, 200)).unwrap());
     let merged = merged.unwrap().finish(path, meta).unwrap();
@@ -57,18 +57,18 @@ fn a_part_of_a_file_is_its_analysis() {
     let path = Path::new(&package).join("../q2c-study/patterns/disk-mixed-4-threads.parquet");
     let whole = recording(&path, &Options::default(), &AtomicBool::new(false)).unwrap();
     let reader = q2c_trace::TraceReader::open(&path).unwrap();
-    let mut state = AnalysisState::new(None, false);
+    let mut state = PartialAnalysis::new(None, false);
     for records in reader.records(&q2c_trace::Scan::new()).unwrap() {
         state.push(&records.unwrap()).unwrap();
     }
     assert_eq!(state.requests(), whole.requests);
-    let found = state.finish(&path, reader.meta().clone()).unwrap();
-    assert_eq!(json(&found), json(&whole));
+    let result = state.finish(&path, reader.meta().clone()).unwrap();
+    assert_eq!(json(&result), json(&whole));
 }
 
 #[test]
 fn the_two_forms_are_told_apart() {
     let bytes = Analyzer::new(Layer::Block).to_bytes().unwrap();
-    let error = AnalysisState::from_bytes(&bytes).err().unwrap();
+    let error = PartialAnalysis::from_bytes(&bytes).err().unwrap();
     assert!(error.message().contains("q2canlys"), "{error}");
 }

@@ -11,7 +11,7 @@ struct Spans(Vec<Span>);
 
 impl RecordSink for Spans {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.0.extend(records.iter().map(Span::of));
+        self.0.extend(records.iter().map(Span::from_record));
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn read(id: u64, begin_ns: u64, end_ns: u64) -> Span {
         cpu_submit: 0,
         cpu_complete: 0,
         hctx: 0,
-        ..Span::of(&record)
+        ..Span::from_record(&record)
     }
 }
 
@@ -85,7 +85,7 @@ proptest! {
                     one.clone().then(two.clone()).into_iter().for_each(|both| {
                         finished(both);
                     });
-                    one.clone().beside(two.clone()).into_iter().for_each(|both| {
+                    one.clone().merge_devices(two.clone()).into_iter().for_each(|both| {
                         finished(both);
                     });
                 }
@@ -97,18 +97,18 @@ proptest! {
 #[test]
 fn errors_name_what_was_expected_and_found() {
     let whole = bytes(&fed(Analyzer::new(Layer::Block), &[read(0, 10, 20)], 1));
-    let told = |bytes: &[u8], words: &str| {
+    let assert_refused = |bytes: &[u8], expected: &str| {
         let error = refused(bytes).to_string();
-        assert!(error.contains(words), "{error}");
+        assert!(error.contains(expected), "{error}");
     };
-    told(b"{\"schema\": 1}", "found 13 bytes of another kind");
+    assert_refused(b"{\"schema\": 1}", "found 13 bytes of another kind");
     let mut newer = whole.clone();
     newer[8] = 7;
-    told(&newer, "expected version 2, found version 7");
+    assert_refused(&newer, "expected version 2, found version 7");
     let behind = whole.len() - 24;
     let cut = format!(
         "expected {behind} bytes behind the header, found {}",
         behind - 3
     );
-    told(&whole[..whole.len() - 3], &cut);
+    assert_refused(&whole[..whole.len() - 3], &cut);
 }

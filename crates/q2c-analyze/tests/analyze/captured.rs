@@ -23,27 +23,30 @@ fn io(span: Span, lead: u64) -> CapturedIo {
 
 #[test]
 fn a_merged_io_is_told_from_one_with_a_request_of_its_own() {
-    let of = |lead| io(span(1, [0, 1, 2, 3, 4]), lead);
-    assert_eq!((of(0).span.merged_into, of(0).tid), (NONE, 31));
-    assert_ne!(of(9).span.merged_into, NONE);
+    let io_with_lead = |lead| io(span(1, [0, 1, 2, 3, 4]), lead);
+    assert_eq!(
+        (io_with_lead(0).span.merged_into, io_with_lead(0).tid),
+        (NONE, 31)
+    );
+    assert_ne!(io_with_lead(9).span.merged_into, NONE);
 }
 
 /// Three reads and a merged write on two of three queues, in the order of completion.
 #[test]
 fn stages_and_queues_of_ios_in_any_order() {
-    let of = |id, times, hctx| Span {
+    let span_on = |id, times, hctx| Span {
         hctx,
         cpu_submit: hctx,
         ..span(id, times)
     };
     let write = Span {
         op: Op::Write,
-        ..of(4, [30, 70, -1, 80, 100], 1)
+        ..span_on(4, [30, 70, -1, 80, 100], 1)
     };
     let spans = vec![
-        of(3, [20, 21, 24, 25, 35], 1),
-        of(1, [0, 10, 20, 30, 60], 0),
-        of(2, [10, 30, 40, 60, 95], 0),
+        span_on(3, [20, 21, 24, 25, 35], 1),
+        span_on(1, [0, 10, 20, 30, 60], 0),
+        span_on(2, [10, 30, 40, 60, 95], 0),
         io(write, 3).span,
     ];
     let device = spans[0].device;
@@ -63,8 +66,8 @@ fn stages_and_queues_of_ios_in_any_order() {
         // Begins at 0, 10, 20 and 30.
         ("Q2Q", 10.0),
     ] {
-        let found = mean(stage);
-        assert!((found - wanted).abs() < 1e-9, "{stage}: {found}");
+        let mean_ns = mean(stage);
+        assert!((mean_ns - wanted).abs() < 1e-9, "{stage}: {mean_ns}");
     }
     let queues = &result.queues[0];
     assert_eq!((queues.queues, &queues.writes), (Some(3), &None));

@@ -32,21 +32,21 @@ impl Lived {
 
 fn by_lines(name: &str) -> Vec<Lived> {
     let text = std::fs::read_to_string(file(name)).expect("a file of the tests");
-    let (mut all, mut of_sector, mut latest) = (Vec::<Lived>::new(), HashMap::new(), 0);
+    let (mut ios, mut of_sector, mut latest) = (Vec::<Lived>::new(), HashMap::new(), 0);
     for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (time, event, sector) = (words[3].replace('.', ""), words[5], words[7]);
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (time, event, sector) = (fields[3].replace('.', ""), fields[5], fields[7]);
         let time: u64 = time.parse().expect("seconds with nine decimals");
         if event == "Q" {
-            of_sector.insert(sector.to_owned(), all.len());
-            all.push(Lived::default());
+            of_sector.insert(sector.to_owned(), ios.len());
+            ios.push(Lived::default());
         }
-        let io = &mut all[of_sector[sector]];
+        let io = &mut ios[of_sector[sector]];
         io.falls |= time < latest;
         io.times.insert(event.to_owned(), time);
         latest = latest.max(time);
     }
-    all
+    ios
 }
 
 fn has_the_stages_of(result: &AnalyzeResult, ios: &[Lived]) {
@@ -61,8 +61,8 @@ fn has_the_stages_of(result: &AnalyzeResult, ios: &[Lived]) {
         assert_eq!(stage.n, ns.len() as u64, "{name}");
         let range = (Some(&stage.min_ns), Some(&stage.max_ns));
         assert_eq!(range, (ns.iter().min(), ns.iter().max()), "{name}");
-        let found = stage.mean_ns * ns.len() as f64;
-        assert!((found - sum).abs() < 1e-3, "{name}");
+        let stage_sum = stage.mean_ns * ns.len() as f64;
+        assert!((stage_sum - sum).abs() < 1e-3, "{name}");
     }
 }
 
@@ -96,8 +96,8 @@ fn ios_whose_times_fall_are_in_no_figure() {
             }
             Err(fault) => {
                 assert_eq!(rise, 0, "{name}: {fault}");
-                let found = format!("found {fall} I/Os whose times fall");
-                assert!(fault.message().contains(&found), "{name}: {fault}");
+                let expected = format!("found {fall} I/Os whose times fall");
+                assert!(fault.message().contains(&expected), "{name}: {fault}");
             }
         }
     }

@@ -72,8 +72,9 @@ fn groups_have_their_own_figures() {
     let result = analyze(&spans);
     let keys = |property: &str| {
         let groups = result.groups[property].iter();
-        let told = groups.map(|group| (group.key.as_str(), group.requests));
-        told.collect::<Vec<_>>()
+        groups
+            .map(|group| (group.key.as_str(), group.requests))
+            .collect::<Vec<_>>()
     };
     assert_eq!(keys("op"), [("read", 5), ("write", 5)]);
     assert_eq!(keys("size"), [("up to 512 B", 3), ("up to 16 KiB", 7)]);
@@ -101,8 +102,8 @@ fn many_kinds_are_all_counted() {
         one
     };
     let result = analyze(&(0..2400).map(io).collect::<Vec<_>>());
-    let requests = |of: &str| -> Vec<u64> {
-        let groups = result.groups[of].iter();
+    let requests = |property: &str| -> Vec<u64> {
+        let groups = result.groups[property].iter();
         groups.map(|group| group.requests).collect()
     };
     assert_eq!(requests("op"), [1200, 1200]);
@@ -126,8 +127,8 @@ fn too_many_groups_become_others() {
     let others = processes.last().unwrap();
     assert_eq!(others.key, "others");
     assert_eq!(others.requests, 2000 - 512);
-    let all: u64 = processes.iter().map(|group| group.requests).sum();
-    assert_eq!(all, 2000);
+    let total: u64 = processes.iter().map(|group| group.requests).sum();
+    assert_eq!(total, 2000);
 }
 
 #[test]

@@ -70,6 +70,6 @@ fn pauses_by_hand() {
 #[test]
 fn an_io_without_end_is_not_in_flight() {
     let result = analyze(&[span(0, [0, 1, -1, -1, -1]), span(1, [10, 11, -1, 12, 20])]);
-    let found = result.in_flight;
-    assert_eq!((found.sum_q2c_ns, found.most), (10, Some(1)));
+    let in_flight = result.in_flight;
+    assert_eq!((in_flight.sum_q2c_ns, in_flight.most), (10, Some(1)));
 }

@@ -125,9 +125,9 @@ fn what_does_not_match_is_told_by_reason() {
         ),
     ];
     let mut sums = LateSums::default();
-    for (requests, why) in cases {
+    for (requests, mismatch) in cases {
         let joined = Requests::new(&requests).join(LANE, &read());
-        assert_eq!(joined, Err(why), "{requests:?}");
+        assert_eq!(joined, Err(mismatch), "{requests:?}");
         sums.add(&joined);
     }
     let numbers = sums.numbers();
@@ -182,29 +182,32 @@ fn sums_by_hand() {
     for io in &ios {
         tally.add(io.reap_ns, &requests.join(LANE, io));
     }
-    let all = tally.all();
-    assert_eq!((all.matched, all.overslept, all.misses), (4, 2, 3));
-    assert_eq!(all.misses_in_time, 1);
-    let mean = all.parts.expect("matched");
+    let numbers = tally.totals();
+    assert_eq!(
+        (numbers.matched, numbers.overslept, numbers.misses),
+        (4, 2, 3)
+    );
+    assert_eq!(numbers.misses_in_time, 1);
+    let mean = numbers.parts.expect("matched");
     // 100 ns and 200 ns were asked for too much, and the second thread woke 100 ns later.
     assert_eq!(mean.in_order(), [100.0, 500.0, 0.0, 75.0, 25.0, 300.0]);
-    assert_eq!(all.miss_late_ns, Some(400.0 / 3.0));
+    assert_eq!(numbers.miss_late_ns, Some(400.0 / 3.0));
     let beside = OnDevice {
         requests: 4.0 / 3.0,
         bytes: f64::from((8 + 8 + 16 + 1 + 8) << 10) / 3.0,
     };
-    assert_eq!(all.beside_misses, Some(beside));
+    assert_eq!(numbers.beside_misses, Some(beside));
     let other = OnDevice {
         requests: 1.0,
         bytes: f64::from(2 << 10),
     };
-    assert_eq!(all.beside_others, Some(other));
+    assert_eq!(numbers.beside_others, Some(other));
     let by_interval = tally.intervals();
     let by_interval = by_interval.iter().map(|i| (i.end_s, i.numbers.misses));
     let by_interval: Vec<_> = by_interval.collect();
     assert_eq!(by_interval, [(20e-6, 2), (40e-6, 1)]);
-    let told = tally.lateness_of_misses().expect("misses");
-    assert_eq!((told.p50_ns, told.max_ns), (100.0, 300.0));
+    let lateness = tally.lateness_of_misses().expect("misses");
+    assert_eq!((lateness.p50_ns, lateness.max_ns), (100.0, 300.0));
     let kept = tally.misses_kept(10).into_iter();
     let kept: Vec<_> = kept
         .map(|m| (m.oversleep_ns, m.wakeup_ns, m.others))
@@ -250,7 +253,7 @@ fn the_slowest_by_hand() {
 }
 
 #[derive(Clone, Debug)]
-struct Made {
+struct GeneratedLateIo {
     pause: u64,
     parts: [u64; 6],
     /// Where in the device time a sleep without oversleep ended; `None` for no sleep.
@@ -259,7 +262,7 @@ struct Made {
     missed: bool,
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn made() -> impl Strategy<Value = GeneratedLateIo> {
     let part = || prop_oneof![Just(0), 0_u64..5_000_000];
     (
         1_u64..50_000,
@@ -268,7 +271,7 @@ fn made() -> impl Strategy<Value = Made> {
         1_u64..4,
         any::<bool>(),
     )
-        .prop_map(|(pause, parts, early, requests, missed)| Made {
+        .prop_map(|(pause, parts, early, requests, missed)| GeneratedLateIo {
             pause,
             parts,
             early,
@@ -277,7 +280,7 @@ fn made() -> impl Strategy<Value = Made> {
         })
 }
 
-fn io_of(made: &Made, from: u64) -> (UserIo, Vec<DeviceRequest>) {
+fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
     let [submission, device, back, oversleep, wakeup, reap] = made.parts;
     let (issue, end) = (from + submission, from + submission + device);
     let sleep = match (oversleep + wakeup, made.early) {
@@ -336,9 +339,9 @@ proptest! {
         let mut lane = Vec::new();
         for made in &ios {
             from += made.pause;
-            let (io, own) = io_of(made, from);
+            let (io, io_requests) = io_of(made, from);
             from = io.reap_ns;
-            requests.extend(own);
+            requests.extend(io_requests);
             lane.push(io);
         }
         requests.reverse();

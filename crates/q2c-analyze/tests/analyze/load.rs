@@ -43,13 +43,13 @@ fn shares_add_up_and_what_is_not_known_is_the_rest() {
         span(0, [0, 100, 250, 400, 1000]),
         span(1, [0, -1, -1, -1, 1000]),
     ]);
-    let found = result.bottleneck.unwrap();
-    assert_eq!(found.shares["Q2G"], 0.05);
-    assert_eq!(found.shares["G2I"], 0.075);
-    assert_eq!(found.shares["I2D"], 0.075);
-    assert_eq!(found.shares["D2C"], 0.3);
-    assert_eq!(found.shares["rest"], 0.5);
-    assert_eq!(found.stage, "rest");
+    let bottleneck = result.bottleneck.unwrap();
+    assert_eq!(bottleneck.shares["Q2G"], 0.05);
+    assert_eq!(bottleneck.shares["G2I"], 0.075);
+    assert_eq!(bottleneck.shares["I2D"], 0.075);
+    assert_eq!(bottleneck.shares["D2C"], 0.3);
+    assert_eq!(bottleneck.shares["rest"], 0.5);
+    assert_eq!(bottleneck.stage, "rest");
 }
 
 #[test]
@@ -61,8 +61,11 @@ fn over_load_the_stage_changes() {
         spans.push([at, at, -1, at, at + 100]);
         spans.extend([[at + 1000, at + 1900, -1, at + 1900, at + 2000]; 16]);
     }
-    let found = analyze(&numbered(spans)).bottleneck.unwrap();
-    let told = found.over_load.iter().map(|c| (c.from, c.to, c.requests));
+    let bottleneck = analyze(&numbered(spans)).bottleneck.unwrap();
+    let classes = bottleneck
+        .over_load
+        .iter()
+        .map(|c| (c.from, c.to, c.requests));
     let wanted = [
         (1, 1, 20),
         (2, 3, 20),
@@ -70,18 +73,18 @@ fn over_load_the_stage_changes() {
         (8, 15, 80),
         (16, 31, 10),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), wanted);
-    assert_eq!(found.over_load[4].stage, "Q2G");
-    assert_eq!(found.over_load[4].shares["Q2G"], 0.9);
-    assert_eq!(found.over_load[4].mean_q2c_ns, 1000.0);
+    assert_eq!(classes.collect::<Vec<_>>(), wanted);
+    assert_eq!(bottleneck.over_load[4].stage, "Q2G");
+    assert_eq!(bottleneck.over_load[4].shares["Q2G"], 0.9);
+    assert_eq!(bottleneck.over_load[4].mean_q2c_ns, 1000.0);
 }
 
 #[test]
 fn over_time_windows_stay_few() {
     let begin = |n: i64| n * 37_000_000;
     let times = (0..5000).map(begin).map(|at| [at, -1, -1, at + 1, at + 10]);
-    let found = analyze(&numbered(times.collect())).bottleneck.unwrap();
-    let windows = found.over_time;
+    let bottleneck = analyze(&numbered(times.collect())).bottleneck.unwrap();
+    let windows = bottleneck.over_time;
     assert!((128..=512).contains(&windows.len()), "{}", windows.len());
     let sum: u64 = windows.iter().map(|w| w.requests).sum();
     assert_eq!(sum, 5000);

@@ -18,7 +18,7 @@ use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
 /// A read of 4 KiB with these times of Q, G, I, D and C in ns; -1 for an event that is missing.
-pub fn span(id: u64, times: [i64; 5]) -> Span {
+pub(crate) fn span(id: u64, times: [i64; 5]) -> Span {
     let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] =
         times.map(|t| u64::try_from(t).unwrap_or(NONE));
     let device = DevId {
@@ -36,12 +36,12 @@ pub fn span(id: u64, times: [i64; 5]) -> Span {
         pid: 7,
         cpu_submit: 0,
         cpu_complete: 0,
-        ..Span::of(&record)
+        ..Span::from_record(&record)
     }
 }
 
 /// Analyses I/Os, which are passed in small parts; process 7 is called `fio`.
-pub fn analyze(spans: &[Span]) -> AnalyzeResult {
+pub(crate) fn analyze(spans: &[Span]) -> AnalyzeResult {
     let mut analyzer = Analyzer::new(Layer::Block);
     spans.chunks(3).for_each(|some| analyzer.update(some));
     analyzer.finish(&BTreeMap::from([(7, "fio".to_owned())]))

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, Fault> {
+pub(crate) fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, Fault> {
     recording(path, options, &AtomicBool::new(false))
 }
 
 /// A read of 4 KiB by the process `db` that begins at `at` us and takes `took` us.
-pub fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
+pub(crate) fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
     let (sector, bytes) = (Sectors(id * 8), Bytes(4096));
     let mut io = IoRecord::new(id, layer, DevId::default(), Op::Read, sector, bytes);
     let (begin, end) = (Nanos(at * 1000), Nanos((at + took) * 1000));
@@ -26,7 +26,7 @@ pub fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
     io
 }
 
-pub fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
+pub(crate) fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
     let path = folder.join("t.parquet");
     let mut writer = TraceWriter::create(&path, meta).expect("the folder can be written");
     writer.push(records).expect("the records are valid");
@@ -34,7 +34,7 @@ pub fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
     path
 }
 
-pub fn of_records(records: &[IoRecord]) -> Result<AnalyzeResult, Fault> {
+pub(crate) fn of_records(records: &[IoRecord]) -> Result<AnalyzeResult, Fault> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = trace(folder.path(), TraceMeta::default(), records);
     analyzed(&path, &Options::default())
@@ -145,15 +145,15 @@ fn blktraces_files_are_found_by_their_base_name() {
 fn no_request_is_an_error_that_names_the_recording() {
     let failed = of_records(&[]).unwrap_err();
     assert_eq!(failed.exit(), Exit::Input);
-    let words = "t.parquet: expected at least one request";
-    assert!(failed.message().contains(words), "{failed}");
+    let expected = "t.parquet: expected at least one request";
+    assert!(failed.message().contains(expected), "{failed}");
 }
 
 #[test]
 fn a_stop_is_an_error_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let one = [read(0, Layer::Block, 0, 10)];
-    let own = trace(folder.path(), TraceMeta::default(), &one);
+    let native = trace(folder.path(), TraceMeta::default(), &one);
     let foreign = folder.path().join("list");
     fs::write(&foreign, "5\n6\n").unwrap();
     let blktrace = folder.path().join("sda");
@@ -169,11 +169,11 @@ fn a_stop_is_an_error_of_its_own() {
         ..Options::default()
     };
     let plain = Options::default();
-    for (path, options) in [(own, &plain), (foreign, &options), (blktrace, &plain)] {
+    for (path, options) in [(native, &plain), (foreign, &options), (blktrace, &plain)] {
         assert!(analyzed(&path, options).is_ok(), "{}", path.display());
         let stopped = recording(&path, options, &AtomicBool::new(true)).unwrap_err();
-        let told = format!("analyze {}: stopped by a signal", path.display());
-        assert_eq!(stopped.to_string(), told);
+        let expected = format!("analyze {}: stopped by a signal", path.display());
+        assert_eq!(stopped.to_string(), expected);
         assert_eq!(stopped.exit(), Exit::Interrupted);
     }
 }

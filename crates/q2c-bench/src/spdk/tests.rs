@@ -28,8 +28,8 @@ fn figures(trial: &BenchTrial) -> [f64; 4] {
     ]
 }
 
-fn core(percentiles: &[(f64, f64)]) -> Latency {
-    Latency {
+fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
+    SpdkPercentiles {
         of: "a core".to_owned(),
         percentiles: percentiles.to_vec(),
     }
@@ -38,7 +38,7 @@ fn core(percentiles: &[(f64, f64)]) -> Latency {
 /// Sets up for a second at half a CPU, then polls for a second on a whole one.
 fn life() -> Vec<Look> {
     let start = Instant::now();
-    let own = |n: u64| {
+    let own_ms = |n: u64| {
         if n <= 10 {
             n * 50
         } else {
@@ -48,7 +48,7 @@ fn life() -> Vec<Look> {
     (0..=20)
         .map(|n| Look {
             at: start + LOOK * n as u32,
-            own: Nanos::from_millis(own(n)),
+            own: Nanos::from_millis(own_ms(n)),
             cpu: None,
         })
         .collect()
@@ -68,7 +68,7 @@ fn its_cpu_is_that_of_the_time_in_which_it_polls() {
             core(&[(50.0, 30.0), (99.5, 35.0), (99.99, 90.0)]),
         ],
     };
-    let trial = told(&result, 1.0, &life()).unwrap();
+    let trial = to_trial(&result, 1.0, &life()).unwrap();
     assert_eq!((trial.ios, trial.wall_s), (1001, 1.0));
     assert_eq!(figures(&trial), [20e3, 30e3, 40e3, 90e3]);
     assert!((trial.job_cpu_s - 1.0).abs() < 1e-9, "{}", trial.job_cpu_s);
@@ -83,12 +83,12 @@ fn a_program_is_run_watched_and_read() {
     let spec = spec("interrupt,poll", "1,2");
     let media = stand.media();
     let (spots, left_out) = spots(&spec, Abilities::default(), &media).unwrap();
-    let why: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
-    assert_eq!(spots.len(), 1, "{why:?}");
-    assert!(why[0].contains("no other method"), "{why:?}");
-    assert!(why[2].contains("one thread on each CPU"), "{why:?}");
+    let reasons: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
+    assert_eq!(spots.len(), 1, "{reasons:?}");
+    assert!(reasons[0].contains("no other method"), "{reasons:?}");
+    assert!(reasons[2].contains("one thread on each CPU"), "{reasons:?}");
     let site = Site::without_disk(stand.roots, Clock::BOOT);
-    let place = Place {
+    let place = TrialPlace {
         media: &media,
         span: Bytes(0),
         cpus: &[CpuId(0)],
@@ -152,7 +152,7 @@ impl Stand {
             sys: dir.join("sys"),
             ..Roots::live()
         };
-        let perf = SpdkPerf::at(program).unwrap();
+        let perf = SpdkPerf::from_path(program).unwrap();
         Stand { roots, perf }
     }
 
@@ -168,11 +168,11 @@ impl Stand {
     }
 }
 
-pub fn spec(methods: &str, jobs: &str) -> BenchSettings {
-    let words = format!("{ADDRESS} -e spdk -m {methods} -j {jobs} --seconds 0.5 --trials 1");
+pub(crate) fn spec(methods: &str, jobs: &str) -> BenchSettings {
+    let options = format!("{ADDRESS} -e spdk -m {methods} -j {jobs} --seconds 0.5 --trials 1");
     BenchSettings {
         warm_up: 0.0,
-        ..settings(&words)
+        ..settings(&options)
     }
 }
 

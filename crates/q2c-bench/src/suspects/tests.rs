@@ -1,27 +1,30 @@
 //! Tests of the suspects of a published collapse, with evidence that is made up.
 
 use super::*;
-use q2c_stats::scaling::Point;
+use q2c_model::stats::scaling::ScalingPoint;
 use q2c_testkit::SPDK_3097;
 
 /// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee at 14.
-fn fallen() -> Shape {
+fn fallen() -> ScalingShape {
     shape(&SPDK_3097)
 }
 
-fn shape(curve: &[(u32, f64)]) -> Shape {
-    let points: Vec<Point> = curve.iter().map(|&(n, x)| Point::new(n, &[x])).collect();
-    Shape::of(&points).expect("a curve")
+fn shape(curve: &[(u32, f64)]) -> ScalingShape {
+    let points: Vec<ScalingPoint> = curve
+        .iter()
+        .map(|&(n, x)| ScalingPoint::new(n, &[x]))
+        .collect();
+    ScalingShape::from_points(&points).expect("a curve")
 }
 
 const JOBS: [u32; 7] = [1, 2, 6, 10, 14, 18, 22];
 
 /// A point at which everything was looked at and nothing was found.
-fn innocent(jobs: u32) -> Evidence {
-    Evidence {
+fn innocent(jobs: u32) -> PointEvidence {
+    PointEvidence {
         jobs,
         scheduler: Some("none".into()),
-        tags: Some(Tags {
+        tags: Some(TagUse {
             used: u64::from(jobs) * 32,
             limit: 1 << 20,
         }),
@@ -34,8 +37,8 @@ fn innocent(jobs: u32) -> Evidence {
     }
 }
 
-fn site() -> Site {
-    Site {
+fn site() -> CurveFacts {
+    CurveFacts {
         cpus: Some(24),
         borders: Some(Vec::new()),
         ceiling: Some(Ceiling {
@@ -46,7 +49,7 @@ fn site() -> Site {
 }
 
 /// Suspects of the published curve with one change of the evidence at every point.
-fn with(change: fn(&mut Evidence)) -> Suspects {
+fn with(change: fn(&mut PointEvidence)) -> Suspects {
     let mut evidence = innocents();
     evidence.iter_mut().for_each(change);
     suspects(&fallen(), &site(), &evidence)
@@ -62,22 +65,22 @@ fn only(found: &Suspects, id: &str, jobs: u32, words: &[&str]) {
     assert!(words.iter().all(|word| one.why.contains(word)), "{one:?}");
 }
 
-fn innocents() -> Vec<Evidence> {
+fn innocents() -> Vec<PointEvidence> {
     JOBS.map(innocent).to_vec()
 }
 
 #[test]
 fn nothing_found_is_not_nothing_looked_at() {
     assert_eq!(with(|_| ()), Suspects::default());
-    let blind = JOBS.map(|jobs| Evidence {
+    let blind = JOBS.map(|jobs| PointEvidence {
         jobs,
-        ..Evidence::default()
+        ..PointEvidence::default()
     });
-    let found = suspects(&fallen(), &Site::default(), &blind);
-    assert!(found.named.is_empty());
-    assert_eq!(found.not_looked_at.len(), 9);
+    let without_evidence = suspects(&fallen(), &CurveFacts::default(), &blind);
+    assert!(without_evidence.named.is_empty());
+    assert_eq!(without_evidence.not_looked_at.len(), 9);
     let nothing = suspects(&fallen(), &site(), &[]);
-    assert_eq!(nothing.not_looked_at, found.not_looked_at);
+    assert_eq!(nothing.not_looked_at, without_evidence.not_looked_at);
 }
 
 #[test]
@@ -87,8 +90,8 @@ fn each_by_its_evidence() {
     let flipped = with(|e| {
         e.scheduler = Some(if e.jobs < 14 { "mq-deadline" } else { "none" }.into());
     });
-    let words = ["mq-deadline to none", "10 and 14"];
-    only(&flipped, "scheduler", 14, &words);
+    let phrases = ["mq-deadline to none", "10 and 14"];
+    only(&flipped, "scheduler", 14, &phrases);
     // 400 tags are too few for 14 x 32 = 448 requests, and enough for 10 x 32 = 320.
     let tags = with(|e| e.tags.as_mut().expect("tags").limit = 400);
     only(&tags, "tags", 14, &["448 requests", "400"]);
@@ -126,36 +129,36 @@ fn softirqs_steal_and_heat() {
 
 #[test]
 fn steps_of_the_topology() {
-    let found = |jobs: &[u32]| {
+    let with_borders = |jobs: &[u32]| {
         let border = |&jobs: &u32| Border {
             jobs,
             next: "SMT siblings".into(),
         };
-        let site = Site {
+        let site = CurveFacts {
             borders: Some(jobs.iter().map(border).collect()),
             ..site()
         };
         suspects(&fallen(), &site, &innocents())
     };
-    only(&found(&[4, 12]), "topology", 13, &["13 jobs", "SMT"]);
+    only(&with_borders(&[4, 12]), "topology", 13, &["13 jobs", "SMT"]);
     // A border after the tenth job lies between the points 10 and 14. Borders after the ninth and
     // after the fourteenth do not.
-    only(&found(&[10]), "topology", 11, &[]);
-    assert!(found(&[9, 14]).named.is_empty());
+    only(&with_borders(&[10]), "topology", 11, &[]);
+    assert!(with_borders(&[9, 14]).named.is_empty());
 }
 
 #[test]
 fn a_ceiling_explains_a_knee() {
     let flat = shape(&[(1, 100.0), (2, 200.0), (4, 390.0), (8, 392.0)]);
     assert_eq!((flat.knee, flat.collapse), (Some(8), None));
-    let found = |rating| {
+    let with_rating = |rating| {
         let mut site = site();
         site.ceiling.as_mut().expect("a ceiling").x = rating;
         suspects(&flat, &site, &[1, 2, 4, 8].map(innocent))
     };
-    let words = ["98 %", "the vendor's rating"];
-    only(&found(400.0), "ceiling", 8, &words);
-    assert!(found(500.0).named.is_empty());
+    let phrases = ["98 %", "the vendor's rating"];
+    only(&with_rating(400.0), "ceiling", 8, &phrases);
+    assert!(with_rating(500.0).named.is_empty());
 }
 
 #[test]
@@ -163,6 +166,6 @@ fn a_straight_curve_has_no_suspects() {
     let straight = shape(&[(1, 1.0), (2, 2.0), (4, 4.0)]);
     let mut evidence = [1, 2, 4].map(innocent);
     evidence[2].scheduler = Some("bfq".into());
-    let found = suspects(&straight, &Site::default(), &evidence);
-    assert_eq!(found, Suspects::default());
+    let suspects = suspects(&straight, &CurveFacts::default(), &evidence);
+    assert_eq!(suspects, Suspects::default());
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// Number of fields of the program's `struct counts`; [`Counts::of`] takes them in the order of the
-/// struct.
+/// Number of fields of the program's `struct counts`; [`BlockIoCounts::sum`] takes them in the
+/// order of the struct.
 pub(super) const FIELDS: usize = 13;
 
 /// The program's counts since the recording began, summed over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct BlockIoCounts {
     /// I/Os whose record was put into a ring.
     pub records: u64,
     /// I/Os that completed but have not the wanted size or latency.
@@ -40,10 +40,10 @@ pub struct Counts {
     pub refused: u64,
 }
 
-impl Counts {
-    pub(super) fn of(cpus: &[[u64; FIELDS]]) -> Counts {
+impl BlockIoCounts {
+    pub(super) fn sum(cpus: &[[u64; FIELDS]]) -> BlockIoCounts {
         let sum = |n: usize| cpus.iter().map(|cpu| cpu[n]).sum();
-        Counts {
+        BlockIoCounts {
             records: sum(0),
             filtered: sum(1),
             ring_full: sum(2),
@@ -87,9 +87,9 @@ impl Unfinished {
 
 /// What a recording lacks, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct BlockIoLosses {
     /// The program's own counts.
-    pub counts: Counts,
+    pub counts: BlockIoCounts,
     /// Events at which the kernel skipped a program, because one was already at work on that CPU;
     /// `None` where the kernel does not count them (until Linux 5.11).
     pub missed: Option<u64>,
@@ -98,7 +98,7 @@ pub struct Lost {
     pub unfinished: Unfinished,
 }
 
-impl Lost {
+impl BlockIoLosses {
     /// I/Os that were seen queued and should be in the trace, but are not: there was no room for
     /// them, or their end was not seen. An end that was not seen shows when the bio is used again
     /// or when the recording ends, so that each I/O counts once.
@@ -127,11 +127,11 @@ impl Lost {
             ("event skipped by the kernel", self.missed.unwrap_or(0)),
         ];
         let any = reasons.into_iter().filter(|(_, n)| *n > 0);
-        any.map(|(why, n)| (why.to_owned(), n)).collect()
+        any.map(|(reason, n)| (reason.to_owned(), n)).collect()
     }
 
     /// Other counts, by their name in the trace. Those that are zero are left out.
-    pub fn facts(&self) -> BTreeMap<String, String> {
+    pub(crate) fn facts(&self) -> BTreeMap<String, String> {
         let counts = &self.counts;
         let mut facts = BTreeMap::from([
             ("capture.filtered_out", counts.filtered),
@@ -147,8 +147,8 @@ impl Lost {
             .map(|(name, n)| (name.to_owned(), n.to_string()))
             .collect();
         if self.missed.is_none() {
-            let why = "not counted by this kernel (Linux 5.12 does)".to_owned();
-            facts.insert("capture.skipped_events".to_owned(), why);
+            let note = "not counted by this kernel (Linux 5.12 does)".to_owned();
+            facts.insert("capture.skipped_events".to_owned(), note);
         }
         facts
     }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn counts_add_up_over_cpus() {
         let one: [u64; FIELDS] = std::array::from_fn(|n| n as u64);
-        let counts = Counts::of(&[one, [100; FIELDS]]);
+        let counts = BlockIoCounts::sum(&[one, [100; FIELDS]]);
         assert_eq!(
             (counts.records, counts.filtered, counts.flushes),
             (100, 101, 111)
@@ -172,7 +172,7 @@ mod tests {
         unfinished.add(&[1, 0, 5, 6, 0, 0]);
         unfinished.add(&[1, 0, 5, 6, 0, 7]);
         unfinished.add(&[1, 0, 5, 6, 6, 7]);
-        let lost = Lost {
+        let lost = BlockIoLosses {
             counts,
             missed: Some(7),
             unfinished,
@@ -184,9 +184,9 @@ mod tests {
         assert_eq!(reasons["never completed"], 2);
         assert_eq!(reasons["queued again, its end not seen"], 105);
         assert_eq!(reasons["completion without queue"], 104);
-        assert!(Lost::default().reasons().is_empty());
+        assert!(BlockIoLosses::default().reasons().is_empty());
         assert!(
-            Lost::default()
+            BlockIoLosses::default()
                 .facts()
                 .contains_key("capture.skipped_events")
         );

@@ -73,18 +73,13 @@ impl Counts {
     }
 
     fn with(self, other: Counts, each: fn(u64, u64) -> u64) -> Counts {
-        let (own, other): ([u64; FIELDS], [u64; FIELDS]) = (self.into(), other.into());
-        Counts::from(std::array::from_fn(|n| each(own[n], other[n])))
+        let (fields, others): ([u64; FIELDS], [u64; FIELDS]) = (self.into(), other.into());
+        Counts::from(std::array::from_fn(|n| each(fields[n], others[n])))
     }
 
     /// Miss rate, 0 to 1: misses / polled requests. `None` without a polled request.
     pub fn miss_rate(self) -> Option<f64> {
         ratio(self.missed, self.polled)
-    }
-
-    /// Share of the polled requests that were slept for, 0 to 1. `None` without a polled request.
-    pub fn slept_share(self) -> Option<f64> {
-        ratio(self.slept, self.polled)
     }
 
     /// Effective sleep, ns: sum of the sleeps asked / polled requests. `None` without a polled
@@ -116,17 +111,19 @@ mod tests {
     #[test]
     fn numbers_are_over_all_polled_requests() {
         let cpus = [[6, 3, 1, 0, 120, 2, 90, 0], [4, 1, 1, 1, 80, 1, 60, 2]];
-        let all: Counts = cpus.map(Counts::from).into_iter().sum();
-        assert_eq!((all.polled, all.unknown, all.not_kept), (10, 1, 2));
-        assert_eq!(all.miss_rate(), Some(0.2));
-        assert_eq!(all.slept_share(), Some(0.4));
-        assert_eq!(all.effective_sleep_ns(), Some(20.0));
+        let total: Counts = cpus.map(Counts::from).into_iter().sum();
+        assert_eq!((total.polled, total.unknown, total.not_kept), (10, 1, 2));
+        assert_eq!(total.miss_rate(), Some(0.2));
+        assert_eq!(total.effective_sleep_ns(), Some(20.0));
         assert_eq!(
-            (all.mean_asked_ns(), all.mean_slept_ns()),
+            (total.mean_asked_ns(), total.mean_slept_ns()),
             (Some(50.0), Some(50.0))
         );
-        let later = Counts { polled: 25, ..all };
-        assert_eq!(later.since(all).polled, 15);
+        let later = Counts {
+            polled: 25,
+            ..total
+        };
+        assert_eq!(later.since(total).polled, 15);
         assert_eq!(Counts::default().miss_rate(), None);
     }
 }

@@ -22,7 +22,7 @@ impl Delay {
     /// The value that makes the kernel sleep in this way; `None` for a rule, whose daemon writes
     /// one value after another.
     #[must_use]
-    pub fn of(sleep: &KernelSleep) -> Option<Delay> {
+    pub fn from_sleep(sleep: &KernelSleep) -> Option<Delay> {
         match *sleep {
             KernelSleep::Own => Some(Delay::OWN),
             KernelSleep::Fixed(us) => Some(Delay(us.into())),
@@ -58,7 +58,7 @@ pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
 /// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.
 fn of_kernel(release: &str) -> Option<String> {
     let version = kernel_version(release)?;
-    let why = match HybridSupport::of(version) {
+    let reason = match HybridSupport::in_version(version) {
         HybridSupport::NotYet => "it came with 4.10",
         HybridSupport::Works if version < HYBRID_PROBE => {
             "it has it, but its sleeps are seen by way of BPF features of 5.8"
@@ -72,7 +72,7 @@ fn of_kernel(release: &str) -> Option<String> {
         }
     };
     Some(format!(
-        "Linux {release} has none that can be used: {why}; a kernel from 5.8 to 5.18 does, and q2c's own hybrid polling \
+        "Linux {release} has none that can be used: {reason}; a kernel from 5.8 to 5.18 does, and q2c's own hybrid polling \
          (q2c tune, q2c poll watch without --kernel) runs on this one"
     ))
 }
@@ -107,8 +107,11 @@ mod tests {
             ("6.4.0", "6.4 the sleep"),
             ("7.2.1", "does nothing"),
         ] {
-            let why = of_kernel(release).expect(release);
-            assert!(why.contains(word) && why.contains(release), "{why}");
+            let message = of_kernel(release).expect(release);
+            assert!(
+                message.contains(word) && message.contains(release),
+                "{message}"
+            );
         }
         assert_eq!(of_kernel("5.10.0-32-amd64"), None);
         assert_eq!(of_kernel("5.18.0"), None);
@@ -125,14 +128,14 @@ mod tests {
             dev: DevId::default(),
             dir: roots.sys("block/nvme0n1"),
         };
-        let why = |wanted: &str| {
+        let expect_refusal = |wanted: &str| {
             let error = check(&roots, &disk).expect_err("refused").to_string();
             assert!(error.contains(wanted), "{error}");
         };
         fs::create_dir_all(disk.dir.join("queue")).unwrap();
-        why("poll_queues");
+        expect_refusal("poll_queues");
         fs::write(disk.dir.join("queue/io_poll"), "1\n").unwrap();
-        why("io_poll_delay does not exist");
+        expect_refusal("io_poll_delay does not exist");
         fs::write(Delay::path(&disk), "-1\n").unwrap();
         check(&roots, &disk).expect("can be watched");
         assert_eq!(Delay::read(&disk), Some(Delay::CLASSIC));

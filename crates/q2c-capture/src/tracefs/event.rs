@@ -1,7 +1,7 @@
 //! Decodes the records of the tracepoints to the events that blktrace's matcher takes.
 
-use super::format::{Field, Format};
-use q2c_trace::blktrace::{Event, action, category, category_of_rwbs};
+use super::format::{Format, TracefsField};
+use q2c_trace::blktrace::{BlktraceEvent, action, category, category_of_rwbs};
 
 /// The completion of bios. For disks without requests it is that of the I/Os. On disks with
 /// requests it is recorded for bios alone that end without a request.
@@ -15,18 +15,18 @@ pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "bloc
 /// A tracepoint: its number, its action and the places of its fields. Optional fields are those
 /// that some tracepoints or kernels lack.
 #[derive(Clone, Debug)]
-pub(super) struct Point {
+pub(super) struct Tracepoint {
     pub(super) id: u16,
     action: u16,
-    pid: Field,
-    device: Field,
-    sector: Field,
-    rwbs: Field,
-    blocks: Option<Field>,
-    bytes: Option<Field>,
-    error: Option<Field>,
-    rest: Option<Field>,
-    comm: Option<Field>,
+    pid: TracefsField,
+    device: TracefsField,
+    sector: TracefsField,
+    rwbs: TracefsField,
+    blocks: Option<TracefsField>,
+    bytes: Option<TracefsField>,
+    error: Option<TracefsField>,
+    rest: Option<TracefsField>,
+    comm: Option<TracefsField>,
 }
 
 /// The number of the tracepoint that wrote a record; `None` when the record is shorter than 2
@@ -35,11 +35,11 @@ pub(super) fn id(record: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes(*record.first_chunk()?))
 }
 
-impl Point {
+impl Tracepoint {
     /// Looks up the fields in a tracepoint's format. `None` when it lacks one that every event
     /// needs.
-    pub(super) fn new(format: &Format, action: u16) -> Option<Point> {
-        Some(Point {
+    pub(super) fn new(format: &Format, action: u16) -> Option<Tracepoint> {
+        Some(Tracepoint {
             id: format.id,
             action,
             pid: format.get("common_pid")?,
@@ -55,21 +55,21 @@ impl Point {
     }
 
     /// Decodes a record; `None` when it is too short.
-    pub(super) fn event(&self, time: u64, cpu: u32, record: &[u8]) -> Option<Event> {
-        let number = |field: Option<Field>| field.map(|field| field.number(record));
+    pub(super) fn event(&self, time: u64, cpu: u32, record: &[u8]) -> Option<BlktraceEvent> {
+        let number = |field: Option<TracefsField>| field.map(|field| field.number(record));
         let blocks = number(self.blocks).unwrap_or(Some(0))?;
         let sector = self.sector.number(record)?;
-        let mut event = Event {
+        let mut event = BlktraceEvent {
             time,
             sector: if sector == u64::MAX { 0 } else { sector },
             action: self.action,
-            category: kinds(self.rwbs.of(record)?),
+            category: kinds(self.rwbs.bytes_in(record)?),
             pid: self.pid.number(record)? as u32,
             device: self.device.number(record)? as u32,
             cpu,
             // A negative errno, cut to its lower 16 bits as in blktrace's records.
             error: number(self.error).unwrap_or(Some(0))? as u16,
-            ..Event::default()
+            ..BlktraceEvent::default()
         };
         let bytes = number(self.bytes).unwrap_or(Some(0))?;
         event.bytes = u32::try_from(blocks << 9).unwrap_or(u32::MAX);
@@ -89,7 +89,7 @@ impl Point {
 
     /// Name of the thread that queued the I/O; `None` for tracepoints other than the queueing.
     pub(super) fn comm(&self, record: &[u8]) -> Option<[u8; 16]> {
-        self.comm?.of(record)?.try_into().ok()
+        self.comm?.bytes_in(record)?.try_into().ok()
     }
 }
 
@@ -136,8 +136,8 @@ mod tests {
         record
     }
 
-    fn point(text: &str, action: u16) -> Point {
-        Point::new(&Format::parse(text), action).unwrap()
+    fn point(text: &str, action: u16) -> Tracepoint {
+        Tracepoint::new(&Format::parse(text), action).unwrap()
     }
 
     #[test]

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 /// A field's place in its record: offset and size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct TracefsField {
     pub(super) offset: usize,
     pub(super) size: usize,
 }
 
-impl Field {
+impl TracefsField {
     /// The field's bytes in a record; `None` when the record ends before.
-    pub(super) fn of<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn bytes_in<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
     /// The field as a little-endian number without a sign; `None` when it is longer than 8 bytes or
     /// the record ends before.
     pub(super) fn number(&self, record: &[u8]) -> Option<u64> {
-        let bytes = self.of(record).filter(|bytes| bytes.len() <= 8)?;
+        let bytes = self.bytes_in(record).filter(|bytes| bytes.len() <= 8)?;
         let mut wide = [0; 8];
         wide[..bytes.len()].copy_from_slice(bytes);
         Some(u64::from_le_bytes(wide))
@@ -30,7 +30,7 @@ impl Field {
 pub(super) struct Format {
     /// The number by which records name the event; 0 for a page's head.
     pub(super) id: u16,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, TracefsField>,
 }
 
 impl Format {
@@ -42,12 +42,12 @@ impl Format {
         Format { id, fields }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Field> {
+    pub(super) fn get(&self, name: &str) -> Option<TracefsField> {
         self.fields.get(name).copied()
     }
 }
 
-fn field(line: &str) -> Option<(String, Field)> {
+fn field(line: &str) -> Option<(String, TracefsField)> {
     let mut parts = line.trim().split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;
     let name = declared.rsplit([' ', '*']).next()?;
@@ -61,7 +61,7 @@ fn field(line: &str) -> Option<(String, Field)> {
         }
     }
     let (offset, size) = (offset?, size?);
-    Some((name.to_owned(), Field { offset, size }))
+    Some((name.to_owned(), TracefsField { offset, size }))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ print fmt: \"%d,%d %s %u\", ((unsigned int) ((REC->dev) >> 20)), REC->rwbs
     fn fields_by_name() {
         let format = Format::parse(ISSUE);
         assert_eq!(format.id, 1243);
-        let at = |offset, size| Some(Field { offset, size });
+        let at = |offset, size| Some(TracefsField { offset, size });
         assert_eq!(format.get("sector"), at(16, 8));
         assert_eq!(format.get("rwbs"), at(32, 8));
         assert_eq!(format.get("common_pid"), at(4, 4));
@@ -97,10 +97,10 @@ print fmt: \"%d,%d %s %u\", ((unsigned int) ((REC->dev) >> 20)), REC->rwbs
 
     #[test]
     fn numbers_of_a_record() {
-        let field = Field { offset: 2, size: 4 };
+        let field = TracefsField { offset: 2, size: 4 };
         assert_eq!(field.number(&[0, 0, 1, 2, 0, 0x80, 9]), Some(0x8000_0201));
         assert_eq!(field.number(&[0; 5]), None);
-        let wide = Field { offset: 0, size: 9 };
+        let wide = TracefsField { offset: 0, size: 9 };
         assert_eq!(wide.number(&[0; 9]), None);
     }
 }

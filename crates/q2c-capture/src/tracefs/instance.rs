@@ -23,19 +23,19 @@ pub(super) struct Instance {
 
 /// An access to a file of tracefs that failed: the attempt in words, and the error.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct TracefsFailure {
     pub(super) what: String,
     pub(super) source: io::Error,
 }
 
-fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failed {
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> TracefsFailure {
     let what = what.into();
-    |source| Failed { what, source }
+    |source| TracefsFailure { what, source }
 }
 
 impl Instance {
     /// Removes the instances of q2c processes that are gone, then makes a new one.
-    pub(super) fn new(roots: &Roots) -> Result<Instance, Failed> {
+    pub(super) fn new(roots: &Roots) -> Result<Instance, TracefsFailure> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let (root, mount) = root(roots)?;
         let instances = root.join("instances");
@@ -62,7 +62,7 @@ impl Instance {
         self.path(file).exists()
     }
 
-    pub(super) fn write(&self, file: &str, value: &str) -> Result<(), Failed> {
+    pub(super) fn write(&self, file: &str, value: &str) -> Result<(), TracefsFailure> {
         let path = self.path(file);
         let what = format!("write {value:?} to {}", path.display());
         fs::write(&path, value).map_err(failed(what))
@@ -70,7 +70,7 @@ impl Instance {
 
     /// Reads a file of at most 64 KiB with one read, because some files of tracefs give all they
     /// have with the first read, however short it is.
-    pub(super) fn read(&self, file: &str) -> Result<String, Failed> {
+    pub(super) fn read(&self, file: &str) -> Result<String, TracefsFailure> {
         const MOST: usize = 64 << 10;
         let path = self.path(file);
         let read = || {
@@ -84,7 +84,7 @@ impl Instance {
 
     /// Opens a file of the instance for reading; reads return at once when there is nothing
     /// (`O_NONBLOCK`).
-    pub(super) fn open(&self, file: &str) -> Result<File, Failed> {
+    pub(super) fn open(&self, file: &str) -> Result<File, TracefsFailure> {
         use rustix::fs::{Mode, OFlags};
         let path = self.path(file);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -104,7 +104,7 @@ impl Drop for Instance {
 
 /// The folder at which tracefs is mounted, of the two usual ones. Where the kernel has tracefs and
 /// nobody mounted it, it is mounted where only this process sees it, for as long as the file lives.
-fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), Failed> {
+fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), TracefsFailure> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {
         match fs::metadata(place.join("instances")) {
@@ -117,8 +117,8 @@ fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), Failed> {
     }
     let place = places[0].display();
     if !places[0].is_dir() {
-        let found = io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracefs");
-        return Err(failed(format!("find {place}"))(found));
+        let error = io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracefs");
+        return Err(failed(format!("find {place}"))(error));
     }
     let what = format!("mount tracefs, which is not at {place}");
     let mount = mounts::nowhere("tracefs").map_err(failed(what))?;
@@ -168,14 +168,14 @@ mod tests {
         assert!(error.source.to_string().contains("no tracefs"), "{error:?}");
 
         let instances = folder.path().join("kernel/tracing/instances");
-        let own = Owner::current(&roots).unwrap();
+        let owner = Owner::current(&roots).unwrap();
         // Process 1 lives, but it started at another time, so the first is removed. The last two
         // names are not q2c's.
         let names = ["q2c-1-18446744073709551615-0", "q2c-1-x-0", "other"];
         for name in names {
             fs::create_dir_all(instances.join(name)).unwrap();
         }
-        let alive = format!("q2c-{}-{}-99999", own.pid, own.start_time);
+        let alive = format!("q2c-{}-{}-99999", owner.pid, owner.start_time);
         fs::create_dir(instances.join(&alive)).unwrap();
         let instance = Instance::new(&roots).unwrap();
         assert!(instance.path("x").starts_with(&instances));

@@ -14,7 +14,7 @@
 //! - 30: a longer distance in time;
 //! - 31: an absolute time.
 
-use super::format::{Field, Format};
+use super::format::{Format, TracefsField};
 
 const LOST: u64 = 1 << 31;
 const NUMBER_STORED: u64 = 1 << 30;
@@ -24,10 +24,10 @@ const STAMP_BITS: u32 = 59;
 
 /// Where time, `commit` and the events are on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    time: Field,
-    commit: Field,
-    data: Field,
+pub(super) struct PageLayout {
+    time: TracefsField,
+    commit: TracefsField,
+    data: TracefsField,
 }
 
 /// The error of a page whose lengths contradict each other. Events before the contradiction have
@@ -35,11 +35,11 @@ pub(super) struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-impl Layout {
+impl PageLayout {
     /// Reads the layout from the format `events/header_page`; `None` when it lacks a field or has a
     /// time that is not of 8 bytes.
-    pub(super) fn of(head: &Format) -> Option<Layout> {
-        Some(Layout {
+    pub(super) fn from_head(head: &Format) -> Option<PageLayout> {
+        Some(PageLayout {
             time: head.get("timestamp").filter(|field| field.size == 8)?,
             commit: head.get("commit")?,
             data: head.get("data")?,
@@ -68,9 +68,9 @@ impl Layout {
         let length = (commit & (NUMBER_STORED - 1)) as usize;
         let data = page.get(self.data.offset..).ok_or(Malformed)?;
         let mut data = data.get(..length).ok_or(Malformed)?;
-        while let Some(event) = Event::first(data).ok_or(Malformed)? {
+        while let Some(event) = PageEvent::first(data).ok_or(Malformed)? {
             time = event.time(time);
-            if let What::Data(record) = event.what {
+            if let PageEventKind::Data(record) = event.what {
                 each(time, record);
             }
             data = data.get(event.length..).ok_or(Malformed)?;
@@ -79,7 +79,7 @@ impl Layout {
     }
 }
 
-enum What<'a> {
+enum PageEventKind<'a> {
     Data(&'a [u8]),
     Padding,
     /// The bits of the distance above the lower 27.
@@ -88,17 +88,17 @@ enum What<'a> {
     Stamp(u64),
 }
 
-struct Event<'a> {
+struct PageEvent<'a> {
     delta: u64,
-    what: What<'a>,
+    what: PageEventKind<'a>,
     /// Bytes of the whole event, its head included.
     length: usize,
 }
 
-impl<'a> Event<'a> {
+impl<'a> PageEvent<'a> {
     /// The first event of `data`; `Some(None)` behind the last event, `None` when the event is
     /// longer than `data`.
-    fn first(data: &'a [u8]) -> Option<Option<Event<'a>>> {
+    fn first(data: &'a [u8]) -> Option<Option<PageEvent<'a>>> {
         if data.is_empty() {
             return Some(None);
         }
@@ -106,7 +106,7 @@ impl<'a> Event<'a> {
         let head = word(0)?;
         let delta = u64::from(head >> 5);
         let event = |what, length| {
-            Some(Some(Event {
+            Some(Some(PageEvent {
                 delta,
                 what,
                 length,
@@ -115,29 +115,29 @@ impl<'a> Event<'a> {
         match head & 31 {
             // Padding without a distance in time means that the rest of the page is empty.
             29 if delta == 0 => Some(None),
-            29 => event(What::Padding, 4 + word(4)? as usize),
-            30 => event(What::Extend(u64::from(word(4)?)), 8),
-            31 => event(What::Stamp(u64::from(word(4)?)), 8),
+            29 => event(PageEventKind::Padding, 4 + word(4)? as usize),
+            30 => event(PageEventKind::Extend(u64::from(word(4)?)), 8),
+            31 => event(PageEventKind::Stamp(u64::from(word(4)?)), 8),
             0 => {
                 // The length includes the word that holds it.
                 let length = 4 + word(4)? as usize;
-                event(What::Data(data.get(8..length)?), length)
+                event(PageEventKind::Data(data.get(8..length)?), length)
             }
             words => {
                 let length = 4 + 4 * words as usize;
-                event(What::Data(data.get(4..length)?), length)
+                event(PageEventKind::Data(data.get(4..length)?), length)
             }
         }
     }
 
     fn time(&self, before: u64) -> u64 {
         match self.what {
-            What::Data(_) | What::Padding => before.wrapping_add(self.delta),
-            What::Extend(upper) => before.wrapping_add(self.delta + (upper << 27)),
-            What::Stamp(upper) => {
-                let told = self.delta + (upper << 27);
+            PageEventKind::Data(_) | PageEventKind::Padding => before.wrapping_add(self.delta),
+            PageEventKind::Extend(upper) => before.wrapping_add(self.delta + (upper << 27)),
+            PageEventKind::Stamp(upper) => {
+                let stamp = self.delta + (upper << 27);
                 let upper = before >> STAMP_BITS << STAMP_BITS;
-                told & ((1 << STAMP_BITS) - 1) | upper
+                stamp & ((1 << STAMP_BITS) - 1) | upper
             }
         }
     }
@@ -153,8 +153,8 @@ mod tests {
 \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;
 ";
 
-    fn layout() -> Layout {
-        Layout::of(&Format::parse(HEAD)).unwrap()
+    fn layout() -> PageLayout {
+        PageLayout::from_head(&Format::parse(HEAD)).unwrap()
     }
 
     fn page(time: u64, flags: u64, events: &[u32]) -> Vec<u8> {
@@ -174,16 +174,16 @@ mod tests {
     type Events = Vec<(u64, Vec<u8>)>;
 
     fn events(page: &[u8]) -> (Events, Result<(), Malformed>) {
-        let mut all = Vec::new();
-        let read = layout().events(page, |time, record| all.push((time, record.to_vec())));
-        (all, read)
+        let mut seen = Vec::new();
+        let read = layout().events(page, |time, record| seen.push((time, record.to_vec())));
+        (seen, read)
     }
 
     /// The page has each type of event; the expected times and lengths are worked out by hand.
     #[test]
     fn every_type_of_event() {
         assert_eq!(layout().page(), 4096);
-        let words = [
+        let page_words = [
             head(2, 10),
             0x0403_0201,
             0x0807_0605,
@@ -207,8 +207,8 @@ mod tests {
             head(29, 0),
             77,
         ];
-        let whole = page(1000, 0, &words);
-        let (all, read) = events(&whole);
+        let whole = page(1000, 0, &page_words);
+        let (seen, read) = events(&whole);
         assert_eq!((read, layout().after_gap(&whole)), (Ok(()), false));
         let later = 1010 + (5 << 27) + 7;
         let wanted = [
@@ -216,13 +216,13 @@ mod tests {
             (later + 4, vec![0xa, 0, 0, 0, 0xb, 0, 0, 0]),
             ((9 << 27) + 4, vec![0xc, 0, 0, 0]),
         ];
-        assert_eq!(all, wanted);
+        assert_eq!(seen, wanted);
     }
 
     #[test]
     fn a_stamp_keeps_the_upper_bits_of_the_page() {
-        let (all, _) = events(&page(3 << 59, 0, &[head(31, 4), 9, head(1, 1), 0]));
-        assert_eq!(all[0].0, (3 << 59) + (9 << 27) + 5);
+        let (seen, _) = events(&page(3 << 59, 0, &[head(31, 4), 9, head(1, 1), 0]));
+        assert_eq!(seen[0].0, (3 << 59) + (9 << 27) + 5);
     }
 
     #[test]
@@ -236,8 +236,12 @@ mod tests {
 
     #[test]
     fn lengths_beyond_the_page_are_refused() {
-        for words in [&[head(3, 1), 0][..], &[head(0, 1), 4000], &[head(30, 1)]] {
-            assert_eq!(events(&page(5, 0, words)).1, Err(Malformed), "{words:?}");
+        for page_words in [&[head(3, 1), 0][..], &[head(0, 1), 4000], &[head(30, 1)]] {
+            assert_eq!(
+                events(&page(5, 0, page_words)).1,
+                Err(Malformed),
+                "{page_words:?}"
+            );
         }
         let mut long = page(5, 0, &[]);
         long[8..12].copy_from_slice(&5000_u32.to_le_bytes());

@@ -2,7 +2,7 @@
 //! the kernel, and finds the process of each thread.
 
 use super::event::EAGAIN;
-use crate::wanted::Wanted;
+use crate::wanted::CaptureFilter;
 use q2c_host::Roots;
 use q2c_model::Op;
 use q2c_trace::Span;
@@ -13,7 +13,7 @@ use std::fs;
 
 /// A thread that queued I/O.
 #[derive(Clone, Copy, Debug, Default)]
-struct Thread {
+struct QueuingThread {
     /// Id of the thread's process; `None` when the thread was gone before procfs could be read.
     process: Option<u32>,
     comm: [u8; 16],
@@ -21,8 +21,8 @@ struct Thread {
 
 pub(super) struct Sieve {
     roots: Roots,
-    wanted: Wanted,
-    threads: HashMap<u32, Thread>,
+    wanted: CaptureFilter,
+    threads: HashMap<u32, QueuingThread>,
     /// I/Os that completed but have not the wanted size or latency.
     pub(super) filtered: u64,
     /// I/Os that completed without having been seen queued.
@@ -40,7 +40,7 @@ impl Sieve {
     /// Most threads that are remembered; beyond that all are forgotten and looked up anew.
     const THREADS: usize = 1 << 16;
 
-    pub(super) fn new(roots: &Roots, wanted: &Wanted) -> Sieve {
+    pub(super) fn new(roots: &Roots, wanted: &CaptureFilter) -> Sieve {
         Sieve {
             roots: roots.clone(),
             wanted: wanted.clone(),
@@ -67,7 +67,7 @@ impl Sieve {
         let status = self.roots.proc(&format!("{tid}/status"));
         let status = fs::read_to_string(status).ok();
         let process = status.as_deref().and_then(process);
-        self.threads.insert(tid, Thread { process, comm });
+        self.threads.insert(tid, QueuingThread { process, comm });
     }
 
     /// Makes the record of an I/O. `None` when it is of an unwanted operation or process; also

@@ -1,19 +1,19 @@
 //! Enables the tracepoints and reads their events from the per-CPU buffers.
 
-use super::event::{EAGAIN, NEEDED, OF_BIOS, Point, id};
+use super::event::{EAGAIN, NEEDED, OF_BIOS, Tracepoint, id};
 use super::format::Format;
-use super::instance::{Failed, Instance};
-use super::page::Layout;
+use super::instance::{Instance, TracefsFailure};
+use super::page::PageLayout;
 use super::refused;
 use crate::ProbeError;
 use crate::wanted::{has_requests, number};
 use q2c_host::block::Disk;
-use q2c_trace::blktrace::{Event, TRACEPOINTS};
+use q2c_trace::blktrace::{BlktraceEvent, TRACEPOINTS};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-pub(super) struct Seen {
-    pub(super) event: Event,
+pub(super) struct TracepointEvent {
+    pub(super) event: BlktraceEvent,
     /// Whether the kernel lost events of this CPU just before it.
     pub(super) after_gap: bool,
 }
@@ -21,13 +21,13 @@ pub(super) struct Seen {
 /// The tracepoints that are recorded: those of [`TRACEPOINTS`] that this kernel has and that the
 /// disks need.
 pub(super) struct Points {
-    points: Vec<(&'static str, Point)>,
+    points: Vec<(&'static str, Tracepoint)>,
 }
 
 impl Points {
     /// Reads the formats of the tracepoints. Fails when one is missing without which nothing could
     /// be recorded.
-    pub(super) fn of(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
+    pub(super) fn read(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
         let mut points = Vec::new();
@@ -42,24 +42,25 @@ impl Points {
                 continue;
             }
             let format = Format::parse(&instance.read(&file).map_err(refused)?);
-            let point = Point::new(&format, action).ok_or_else(|| unknown(&file))?;
+            let point = Tracepoint::new(&format, action).ok_or_else(|| unknown(&file))?;
             points.push((name, point));
         }
         Ok(Points { points })
     }
 
     /// Enables the tracepoints, with a filter that lets them write events of these disks alone.
-    pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), Failed> {
+    pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), TracefsFailure> {
         for (name, _) in &self.points {
             let is_of_bios = *name == OF_BIOS;
-            let tests = disks
-                .iter()
-                .map(|disk| match is_of_bios && has_requests(disk) {
-                    // On a disk with requests the completion is seen from the request; the bio's
-                    // would be a second one. Only a bio that might not wait ends without a request.
-                    true => format!("(dev == {} && error == -{EAGAIN})", number(disk.dev)),
-                    false => format!("dev == {}", number(disk.dev)),
-                });
+            let tests = disks.iter().map(|disk| {
+                // On a disk with requests the completion is seen from the request; the bio's
+                // would be a second one. Only a bio that might not wait ends without a request.
+                if is_of_bios && has_requests(disk) {
+                    format!("(dev == {} && error == -{EAGAIN})", number(disk.dev))
+                } else {
+                    format!("dev == {}", number(disk.dev))
+                }
+            });
             let filter = tests.collect::<Vec<_>>().join(" || ");
             instance.write(&format!("events/block/{name}/filter"), &filter)?;
             instance.write(&format!("events/block/{name}/enable"), "1")?;
@@ -74,7 +75,7 @@ impl Points {
         time: u64,
         cpu: u32,
         record: &[u8],
-    ) -> Option<(Event, Option<[u8; 16]>)> {
+    ) -> Option<(BlktraceEvent, Option<[u8; 16]>)> {
         let id = id(record)?;
         let (_, point) = self.points.iter().find(|(_, point)| point.id == id)?;
         Some((point.event(time, cpu, record)?, point.comm(record)))
@@ -90,7 +91,7 @@ fn unknown(file: &str) -> ProbeError {
 
 pub(super) struct Pipes {
     pipes: Vec<(u32, File)>,
-    layout: Layout,
+    layout: PageLayout,
     page: Vec<u8>,
     /// Pages whose lengths contradicted each other.
     pub(super) malformed: u64,
@@ -100,7 +101,7 @@ impl Pipes {
     pub(super) fn open(instance: &Instance, cpus: &[u32]) -> Result<Pipes, ProbeError> {
         let head = "events/header_page";
         let format = Format::parse(&instance.read(head).map_err(refused)?);
-        let layout = Layout::of(&format).ok_or_else(|| unknown(head))?;
+        let layout = PageLayout::from_head(&format).ok_or_else(|| unknown(head))?;
         let open = |cpu: &u32| {
             let file = instance.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
             file.map(|file| (*cpu, file)).map_err(refused)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Builds `tests/NAME.c` in `folder`.
-pub fn program(folder: &Path, name: &str) -> PathBuf {
+pub(crate) fn program(folder: &Path, name: &str) -> PathBuf {
     let program = folder.join(name);
     let built = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"])
@@ -24,7 +24,7 @@ pub fn program(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// What the program prints for these events, one a line.
-pub fn said(program: &Path, script: &str) -> String {
+pub(crate) fn said(program: &Path, script: &str) -> String {
     let mut run = Command::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -14,9 +14,12 @@ fn a_run_takes_no_longer_than_a_clock_beside_it_shows() {
     let job = ReplayJob::default();
     let start = RunStart::new(&Roots::live(), job, "t", "csv", begin(None));
     std::thread::sleep(Duration::from_millis(20));
-    let told = start.seconds();
+    let seconds = start.seconds();
     let outside = begun.elapsed().as_secs_f64();
-    assert!((0.02..=outside).contains(&told), "{told} of {outside} s");
+    assert!(
+        (0.02..=outside).contains(&seconds),
+        "{seconds} of {outside} s"
+    );
 }
 
 #[test]

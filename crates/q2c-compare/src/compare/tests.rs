@@ -3,7 +3,7 @@ use crate::verdict::tests::device;
 use q2c_model::replay::Writes;
 
 /// A comparison of `b` with `a` by the sum, with this ratio; `None` for too few trials.
-fn one(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Comparison {
+fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Comparison {
     let by = |metric, ratio: Option<f64>| Separation {
         device: "b".to_owned(),
         with: "a".to_owned(),
@@ -42,15 +42,15 @@ fn comparisons_are_counted_by_the_answer_of_their_sums() {
             writes: 3,
             treatment: Writes::Skip,
         }],
-        ..one(Some(0.5), true, same)
+        ..comparison_of_b(Some(0.5), true, same)
     };
-    let all = [
+    let comparisons = [
         by_u2c,
-        one(Some(0.9), true, same),
-        one(Some(2.0), true, same),
-        one(Some(0.5), false, same),
-        one(None, false, same),
-        one(Some(0.5), false, [100, 200]),
+        comparison_of_b(Some(0.9), true, same),
+        comparison_of_b(Some(2.0), true, same),
+        comparison_of_b(Some(0.5), false, same),
+        comparison_of_b(None, false, same),
+        comparison_of_b(Some(0.5), false, [100, 200]),
     ];
     let counted = Overall {
         device: "b".to_owned(),
@@ -62,27 +62,27 @@ fn comparisons_are_counted_by_the_answer_of_their_sums() {
         by_u2c: 1,
         reads_only: 1,
     };
-    assert_eq!(overall(&all), [counted]);
-    assert_eq!(overall(&all[..1]), []);
+    assert_eq!(overall(&comparisons), [counted]);
+    assert_eq!(overall(&comparisons[..1]), []);
 }
 
 #[test]
 fn warnings_name_the_trials_that_they_hold_for() {
-    let warning = |found: &str| {
-        let is_of_trace = found == "of the trace";
+    let warning = |finding: &str| {
+        let is_of_trace = finding == "of the trace";
         let id = if is_of_trace { "taken" } else { "capture-lost" };
-        Warning::new(id, found.to_owned(), "", "")
+        Warning::new(id, finding.to_owned(), "", "")
     };
-    let trial = |key: &str, found: [&str; 2]| (key.to_owned(), found.map(warning).to_vec());
-    let told = named(vec![
+    let trial = |key: &str, findings: [&str; 2]| (key.to_owned(), findings.map(warning).to_vec());
+    let warnings = merge_warnings(vec![
         trial("t, timed on a", ["of the trace", "873 are missing"]),
         trial("t, timed on b", ["of the trace", "482 are missing"]),
         trial("t, outstanding on a", ["of the trace", "482 are missing"]),
     ]);
-    let told: Vec<String> = told.into_iter().map(|warning| warning.found).collect();
+    let findings: Vec<String> = warnings.into_iter().map(|warning| warning.found).collect();
     let wanted = [
         "of the trace",
         "t, timed on a: 873 are missing; t, timed on b and t, outstanding on a: 482 are missing",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(findings, wanted);
 }

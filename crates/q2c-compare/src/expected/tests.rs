@@ -65,7 +65,7 @@ fn what_makes_a_run_longer_is_told() {
     let facts = facts();
     let variants = [variant(&facts, TIMED, 2)];
     let stop = AtomicBool::new(false);
-    let told = |repeats, precondition: Option<&str>| {
+    let sentences = |repeats, precondition: Option<&str>| {
         let replaying = Replaying {
             variants: &variants,
             trials: 3,
@@ -87,8 +87,8 @@ fn what_makes_a_run_longer_is_told() {
         };
         replaying.beyond_estimate()
     };
-    assert_eq!(told(0, None), Vec::<String>::new());
-    let both = told(3, Some("sequential:3"));
+    assert_eq!(sentences(0, None), Vec::<String>::new());
+    let both = sentences(3, Some("sequential:3"));
     assert!(both[0].contains("49 s") && both[0].contains("3 times"));
     assert!(both[1].contains("18 MiB in all"), "{both:?}");
 }

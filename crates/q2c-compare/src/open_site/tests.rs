@@ -49,7 +49,9 @@ fn device(open: &OpenSite) -> Arc<SimDevice> {
     let Medium::Simulated(devices) = &target.medium else {
         panic!("no simulated device: {:?}", target.medium);
     };
-    devices.of(target.engine.simulates().unwrap()).unwrap()
+    devices
+        .device_for(target.engine.simulates().unwrap())
+        .unwrap()
 }
 
 /// Submitting threads of a target share its device; a device compared with itself is two.
@@ -132,7 +134,7 @@ fn the_largest_blocks_hold_for_all() {
 }
 
 fn site(align: Bytes) -> OpenSite {
-    let mut open = OpenSite::named("null".to_owned());
+    let mut open = OpenSite::with_name("null".to_owned());
     let facts = Target {
         size: Bytes(1 << 20),
         ..simulated("null")

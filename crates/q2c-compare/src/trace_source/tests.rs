@@ -30,14 +30,14 @@ fn opened_until(
         import: &import,
         temporary: folder,
     };
-    let told = RefCell::new(Vec::new());
-    let tell = |line: &str| told.borrow_mut().push(line.to_owned());
+    let messages = RefCell::new(Vec::new());
+    let tell = |line: &str| messages.borrow_mut().push(line.to_owned());
     let opened = TraceSource::open(&asked, &request.wanted, &AtomicBool::new(stop), &tell);
     if opened.is_ok() {
-        let told = told.borrow();
-        assert!(told[0].starts_with("importing "), "{told:?}");
+        let messages = messages.borrow();
+        assert!(messages[0].starts_with("importing "), "{messages:?}");
         let facts = "the trace has 2 requests over 2.0 ms to 1 device, ";
-        assert!(told[1].starts_with(facts), "{told:?}");
+        assert!(messages[1].starts_with(facts), "{messages:?}");
     }
     opened
 }
@@ -67,9 +67,9 @@ fn a_trace_without_what_the_replay_needs_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let name = recording(folder.path());
     let later = ReplayRequest {
-        wanted: Wanted {
+        wanted: ReplaySelection {
             range: Some((Nanos(5_000_000_000), Nanos(6_000_000_000))),
-            ..Wanted::default()
+            ..ReplaySelection::default()
         },
         ..request()
     };

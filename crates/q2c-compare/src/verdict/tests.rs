@@ -1,8 +1,8 @@
 use super::*;
 use q2c_model::replay::{Count, Idle, Writes};
+use q2c_model::stats::Interval;
 use q2c_result::Target;
 use q2c_result::replay::Invalid;
-use q2c_stats::Interval;
 
 pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
     let trial = ReplayTrial {
@@ -17,10 +17,10 @@ pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
             path: path.to_owned(),
             ..Target::default()
         },
-        completion_s: Interval::of(&[1.0; 5]),
-        sum_u2c_s: Interval::of(&[1.0; 5]),
-        sum_u2c_intended_s: Interval::of(&[1.0; 5]),
-        sum_q2c_s: Some(Interval::of(&[1.0; 5])),
+        completion_s: Interval::from_samples(&[1.0; 5]),
+        sum_u2c_s: Interval::from_samples(&[1.0; 5]),
+        sum_u2c_intended_s: Interval::from_samples(&[1.0; 5]),
+        sum_q2c_s: Some(Interval::from_samples(&[1.0; 5])),
         saturated: false,
         shown: Some(trial.clone()),
         trials: vec![trial.clone(), trial],
@@ -69,22 +69,29 @@ fn the_better_device_is_the_one_with_the_smaller_sum() {
         let pair = [by_sum(Some(ratio), true), by_time(None, false)];
         findings(&runs, &pair).remove(0)
     };
-    let found = |device: &str, than: &str, [ratio, low, high]: [f64; 3]| CompareFinding::Better {
-        device: device.to_owned(),
-        than: than.to_owned(),
-        metric: CompareMetric::SumQ2c,
-        ratio: Ratio { ratio, low, high },
-    };
-    assert_eq!(better([0.5, 0.4, 0.8]), found("b", "a", [0.5, 0.4, 0.8]));
+    let better_finding =
+        |device: &str, than: &str, [ratio, low, high]: [f64; 3]| CompareFinding::Better {
+            device: device.to_owned(),
+            than: than.to_owned(),
+            metric: CompareMetric::SumQ2c,
+            ratio: Ratio { ratio, low, high },
+        };
+    assert_eq!(
+        better([0.5, 0.4, 0.8]),
+        better_finding("b", "a", [0.5, 0.4, 0.8])
+    );
     // 1 / 2, 1 / 2.5 and 1 / 1.25.
-    assert_eq!(better([2.0, 1.25, 2.5]), found("a", "b", [0.5, 0.4, 0.8]));
+    assert_eq!(
+        better([2.0, 1.25, 2.5]),
+        better_finding("a", "b", [0.5, 0.4, 0.8])
+    );
 }
 
 #[test]
 fn metrics_that_do_not_separate_say_why() {
     let runs = [device("a", 100), device("b", 100)];
-    let found = findings(&runs, &[by_sum(NEAR, false), by_time(NEAR, false)]);
-    assert_eq!(kinds(&found), ["Alike", "TimeCannotTell"]);
+    let answer = findings(&runs, &[by_sum(NEAR, false), by_time(NEAR, false)]);
+    assert_eq!(kinds(&answer), ["Alike", "TimeCannotTell"]);
     let halves = CompareFinding::TimeCannotTell {
         device: "b".to_owned(),
         with: "a".to_owned(),
@@ -92,9 +99,9 @@ fn metrics_that_do_not_separate_say_why() {
         device_idle: 0.5,
         with_idle: 0.5,
     };
-    assert_eq!(found[1], halves);
-    let found = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
-    assert_eq!(kinds(&found), ["FewTrials", "FewTrials"]);
+    assert_eq!(answer[1], halves);
+    let answer = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
+    assert_eq!(kinds(&answer), ["FewTrials", "FewTrials"]);
 }
 
 /// With two trials each, 2 of the 6 orders of equal devices separate them.
@@ -108,13 +115,13 @@ fn few_trials_and_one_disk_are_told_beside_the_answer() {
         });
     }
     let apart = [by_sum(FAR, true), by_time(FAR, true)];
-    let found = findings(&runs, &apart);
-    assert_eq!(kinds(&found), ["Better", "TimeSeparates", "OneDisk"]);
-    runs[1].completion_s = Interval::of(&[1.0; 2]);
+    let answer = findings(&runs, &apart);
+    assert_eq!(kinds(&answer), ["Better", "TimeSeparates", "OneDisk"]);
+    runs[1].completion_s = Interval::from_samples(&[1.0; 2]);
     runs[1].target.device = None;
-    let found = findings(&runs, &apart);
-    assert_eq!(kinds(&found)[2..], ["FewToBeSure"]);
-    let CompareFinding::FewToBeSure { trials, chance } = found[2] else {
+    let answer = findings(&runs, &apart);
+    assert_eq!(kinds(&answer)[2..], ["FewToBeSure"]);
+    let CompareFinding::FewToBeSure { trials, chance } = answer[2] else {
         unreachable!("it is the kind above");
     };
     assert_eq!((trials, (chance * 3.0).round()), (2, 1.0));
@@ -127,8 +134,8 @@ fn completion_time_names_the_devices_that_the_trace_overloads() {
     let mut runs = [device("a", 100), device("b", 100)];
     runs[0].saturated = true;
     let pair = [by_sum(FAR, true), by_time(FAR, true)];
-    let found = findings(&runs, &pair);
-    assert_eq!(kinds(&found), ["Better", "TimeSeparates"]);
+    let answer = findings(&runs, &pair);
+    assert_eq!(kinds(&answer), ["Better", "TimeSeparates"]);
     let separates = CompareFinding::TimeSeparates {
         device: "b".to_owned(),
         with: "a".to_owned(),
@@ -136,13 +143,13 @@ fn completion_time_names_the_devices_that_the_trace_overloads() {
         sum_separates: true,
         overloaded: vec!["a".to_owned()],
     };
-    assert_eq!(found[1], separates);
+    assert_eq!(answer[1], separates);
 }
 
 #[test]
 fn devices_that_did_other_work_are_not_compared() {
     let pair = [by_sum(FAR, true), by_time(FAR, true)];
-    let found = findings(&[device("a", 200), device("b", 100)], &pair);
+    let answer = findings(&[device("a", 200), device("b", 100)], &pair);
     let work = |requests| WorkDone {
         requests,
         bytes: requests * 4096,
@@ -153,7 +160,7 @@ fn devices_that_did_other_work_are_not_compared() {
         did: work(100),
         with_did: work(200),
     };
-    assert_eq!(found, [differs]);
+    assert_eq!(answer, [differs]);
     // A hundredth may differ.
     assert_eq!(different_work(&device("b", 99), &device("a", 100)), None);
 }
@@ -171,8 +178,8 @@ fn an_outstanding_replay_tells_the_idle_time() {
     let pair = [by_sum(NEAR, false), by_time(NEAR, false)];
     let (facts, off) = (ReplayFacts::default(), NotCaptured::NotAsked);
     let sum = CompareMetric::SumU2c;
-    let found = verdict(&job, &facts, &runs, &pair, sum, Some(&off));
-    assert_eq!(kinds(&found)[..2], ["Alike", "Alike"]);
+    let answer = verdict(&job, &facts, &runs, &pair, sum, Some(&off));
+    assert_eq!(kinds(&answer)[..2], ["Alike", "Alike"]);
     let idles = CompareFinding::TraceIdles {
         share: 0.0,
         idle: Idle::Keep,
@@ -182,7 +189,7 @@ fn an_outstanding_replay_tells_the_idle_time() {
         some_have_q2c: true,
         not_captured: None,
     };
-    assert_eq!(found[2..], [idles, sums]);
+    assert_eq!(answer[2..], [idles, sums]);
 }
 
 #[test]
@@ -190,14 +197,14 @@ fn nothing_captured_has_a_reason_in_the_answer() {
     let mut runs = [device("a", 100), device("b", 100)];
     runs.iter_mut().for_each(|run| run.sum_q2c_s = None);
     let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
-    let why = NotCaptured::Refused("failed to load it".to_owned());
+    let not_captured = NotCaptured::Refused("failed to load it".to_owned());
     let sum = CompareMetric::SumU2c;
-    let found = verdict(&job, &facts, &runs, &[], sum, Some(&why));
+    let answer = verdict(&job, &facts, &runs, &[], sum, Some(&not_captured));
     let sums = CompareFinding::SumsOfU2c {
         some_have_q2c: false,
-        not_captured: Some(why),
+        not_captured: Some(not_captured),
     };
-    assert_eq!(found, [sums]);
+    assert_eq!(answer, [sums]);
 }
 
 /// A hundredth of the requests may have several terms, or none.
@@ -244,14 +251,14 @@ fn a_device_without_a_valid_trial_has_a_reason() {
         completion_s: Interval::default(),
         shown: None,
         trials,
-        failures: failures.iter().map(|&why| why.to_owned()).collect(),
+        failures: failures.iter().map(|&reason| reason.to_owned()).collect(),
         ..device("b", 0)
     };
     let stopped = ReplayTrial {
         invalid: vec![Invalid::Stopped],
         ..ReplayTrial::default()
     };
-    for (run, why) in [
+    for (run, reason) in [
         (
             without(vec![stopped], &["it broke"]),
             NoneValid::Invalid(Invalid::Stopped),
@@ -262,8 +269,14 @@ fn a_device_without_a_valid_trial_has_a_reason() {
         ),
         (without(Vec::new(), &[]), NoneValid::NotRun),
     ] {
-        let found = findings(&[device("a", 100), run], &[]);
+        let answer = findings(&[device("a", 100), run], &[]);
         let device = "b".to_owned();
-        assert_eq!(found, [CompareFinding::NoValidTrial { device, why }]);
+        assert_eq!(
+            answer,
+            [CompareFinding::NoValidTrial {
+                device,
+                why: reason
+            }]
+        );
     }
 }

@@ -8,12 +8,12 @@ use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{Buffers, CommandRing, NvmeEncoding};
 use std::fs::File;
 
-pub type Command = RingEngine<NvmeEncoding>;
+pub(crate) type NvmeEngine = RingEngine<NvmeEncoding>;
 
-impl Command {
+impl NvmeEngine {
     /// Opens a ring on `file`, which must be a namespace's character device, with these buffers.
     /// `iopoll` makes the kernel ask the device for completions.
-    pub fn open(file: &File, buffers: Buffers, iopoll: bool) -> Result<Self, EngineError> {
+    pub(crate) fn open(file: &File, buffers: Buffers, iopoll: bool) -> Result<Self, EngineError> {
         let size = buffers.size();
         let namespace = namespace(file)?;
         let block = namespace.block;
@@ -22,6 +22,6 @@ impl Command {
             return Err(NvmeError::TooLarge { size, most, block }.into());
         }
         let ring = CommandRing::new(own(file)?, namespace, buffers, iopoll)?;
-        Ok(RingEngine::on(ring))
+        Ok(RingEngine::new(ring))
     }
 }

@@ -1,8 +1,8 @@
 //! `fault:` is an engine around any other that spoils one request: it fails with EIO, is short, or
 //! is late.
 
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
-use crate::time::{Step, Time};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
+use crate::time::{LaneStep, Time};
 use q2c_model::Nanos;
 
 /// EIO (include/uapi/asm-generic/errno-base.h).
@@ -26,12 +26,12 @@ pub(crate) struct FaultEngine<'a, T> {
     /// Completions up to and including the spoilt one that are still to come.
     countdown: u64,
     /// A completion that is held back, with the time at which it is given out.
-    held: Option<(u64, Completion)>,
+    held: Option<(u64, RingCompletion)>,
 }
 
 impl<'a, T: Time> FaultEngine<'a, T> {
     /// Spoils the `nth` completion (from 1) of `inner`.
-    pub fn open(time: T, inner: Box<dyn Engine + 'a>, kind: FaultKind, nth: u64) -> Self {
+    pub(crate) fn open(time: T, inner: Box<dyn Engine + 'a>, kind: FaultKind, nth: u64) -> Self {
         FaultEngine {
             time,
             inner,
@@ -42,7 +42,7 @@ impl<'a, T: Time> FaultEngine<'a, T> {
     }
 
     /// The completion as the caller gets it, or `None` when it is held back now.
-    fn spoil(&mut self, mut done: Completion) -> Option<Completion> {
+    fn spoil(&mut self, mut done: RingCompletion) -> Option<RingCompletion> {
         self.countdown = self.countdown.wrapping_sub(1);
         if self.countdown != 0 {
             return Some(done);
@@ -58,7 +58,7 @@ impl<'a, T: Time> FaultEngine<'a, T> {
         Some(done)
     }
 
-    fn released(&mut self) -> Option<Completion> {
+    fn released(&mut self) -> Option<RingCompletion> {
         let now = self.time.now();
         self.held
             .take_if(|(due, _)| *due <= now)
@@ -75,16 +75,16 @@ impl<T: Time> Engine for FaultEngine<'_, T> {
         self.inner.submit_interrupting(requests)
     }
 
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         if self.held.is_some() {
-            self.time.spend(Step::Look);
+            self.time.spend(LaneStep::Look);
             return Ok(self.released());
         }
         let done = self.inner.poll()?;
         Ok(done.and_then(|done| self.spoil(done)))
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         if self.held.is_none() {
             let done = self.inner.wait()?;
             if let Some(done) = self.spoil(done) {
@@ -107,7 +107,7 @@ impl<T: Time> Engine for FaultEngine<'_, T> {
         held.or_else(|| self.inner.next_due())
     }
 
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         if self.held.is_none() {
             let done = self.inner.wait_until(deadline_ns)?;
             return Ok(done.and_then(|done| self.spoil(done)));

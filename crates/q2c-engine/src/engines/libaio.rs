@@ -2,7 +2,7 @@
 //! completion ring, or calls `io_getevents` too where [`ReapFrom`] says so.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Aio, Buffers};
@@ -13,7 +13,7 @@ pub struct Libaio {
 }
 
 impl Libaio {
-    pub fn open(file: &File, buffers: Buffers, reap: ReapFrom) -> Result<Self, EngineError> {
+    pub(crate) fn open(file: &File, buffers: Buffers, reap: ReapFrom) -> Result<Self, EngineError> {
         let aio = Aio::new(own(file)?, buffers, reap)?;
         Ok(Libaio { aio })
     }
@@ -28,7 +28,7 @@ impl Engine for Libaio {
     }
 
     #[inline]
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         Ok(if self.aio.look()? {
             self.aio.pop()
         } else {
@@ -36,13 +36,13 @@ impl Engine for Libaio {
         })
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         self.aio.wait()?;
         let done = self.aio.pop();
         Ok(done.expect("waiting ends with a completion"))
     }
 
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         self.aio.wait_until(deadline_ns)?;
         Ok(self.aio.pop())
     }

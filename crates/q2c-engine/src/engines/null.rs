@@ -1,16 +1,16 @@
 //! `null`: every request is complete at once. A run on it measures the harness's own cost.
 
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use q2c_policy::method::Means;
 use q2c_sys::thread::sleep_until;
 
 /// The engine: finished requests that nobody has taken yet. The newest is taken first.
 pub struct Null {
-    done: Vec<Completion>,
+    done: Vec<RingCompletion>,
 }
 
 impl Null {
-    pub fn open(slots: usize) -> Self {
+    pub(crate) fn open(slots: usize) -> Self {
         Null {
             done: Vec::with_capacity(slots),
         }
@@ -20,7 +20,7 @@ impl Null {
 impl Engine for Null {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
-        let done = |r: &Request| Completion {
+        let done = |r: &Request| RingCompletion {
             slot: r.slot,
             result: r.length as i32,
         };
@@ -29,18 +29,18 @@ impl Engine for Null {
     }
 
     #[inline]
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         Ok(self.done.pop())
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         Ok(self
             .done
             .pop()
             .expect("a request is in flight, as the contract says"))
     }
 
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         if self.done.is_empty() {
             sleep_until(deadline_ns);
         }

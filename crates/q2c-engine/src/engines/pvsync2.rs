@@ -5,7 +5,7 @@
 //! counts as failed, and is not tried again without the flag.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::{Buffers, Vectored, VectoredFlags};
 use std::fs::File;
@@ -16,12 +16,16 @@ pub struct Pvsync2 {
     calls: Vectored,
     flags: VectoredFlags,
     /// Finished requests in the order of the calls. Those before `next` have been taken.
-    done: Vec<Completion>,
+    done: Vec<RingCompletion>,
     next: usize,
 }
 
 impl Pvsync2 {
-    pub fn open(file: &File, buffers: Buffers, flags: VectoredFlags) -> Result<Self, EngineError> {
+    pub(crate) fn open(
+        file: &File,
+        buffers: Buffers,
+        flags: VectoredFlags,
+    ) -> Result<Self, EngineError> {
         let slots = buffers.slots();
         Ok(Pvsync2 {
             calls: Vectored::new(own(file)?, buffers, flags),
@@ -32,7 +36,7 @@ impl Pvsync2 {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Completion> {
+    fn pop(&mut self) -> Option<RingCompletion> {
         let done = self.done.get(self.next).copied()?;
         self.next += 1;
         if self.next == self.done.len() {
@@ -43,7 +47,7 @@ impl Pvsync2 {
     }
 
     #[inline]
-    fn keep(&mut self, done: Completion) {
+    fn keep(&mut self, done: RingCompletion) {
         if self.done.len() == self.done.capacity() {
             // Requests in flight fit into the capacity, so there is room at the front.
             self.done.drain(..self.next);
@@ -64,12 +68,12 @@ impl Engine for Pvsync2 {
     }
 
     #[inline]
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         Ok(self.pop())
     }
 
     #[inline]
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         let done = self.pop();
         Ok(done.expect("a request is in flight, as the contract says"))
     }
@@ -96,11 +100,11 @@ const NAMES: [&str; 5] = [
 
 /// The names of every possible set of flags, indexed by its bits in the order of [`NAMES`].
 static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let words = |set: usize| {
+    let joined_names = |set: usize| {
         let named = NAMES.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
         named.map(|(_, name)| *name).collect::<Vec<_>>().join("|")
     };
-    (0..1 << NAMES.len()).map(words).collect()
+    (0..1 << NAMES.len()).map(joined_names).collect()
 });
 
 fn names(flags: VectoredFlags) -> &'static str {

@@ -3,27 +3,31 @@
 //! the device, a second ring beside takes the requests that wait for interrupts.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::{
     Buffers, CompletionPath, EncodedRing, FileEncoding, Ring, RingEncoding, RingOptions,
 };
 use std::fs::File;
 
-pub struct RingEngine<E: RingEncoding> {
+pub(crate) struct RingEngine<E: RingEncoding> {
     ring: EncodedRing<E>,
 }
 
-pub type Uring = RingEngine<FileEncoding>;
+pub(crate) type UringEngine = RingEngine<FileEncoding>;
 
-impl Uring {
-    pub fn open(file: &File, buffers: Buffers, options: RingOptions) -> Result<Self, EngineError> {
-        Ok(Uring::on(Ring::with(own(file)?, buffers, options)?))
+impl UringEngine {
+    pub(crate) fn open(
+        file: &File,
+        buffers: Buffers,
+        options: RingOptions,
+    ) -> Result<Self, EngineError> {
+        Ok(UringEngine::new(Ring::with(own(file)?, buffers, options)?))
     }
 }
 
 impl<E: RingEncoding> RingEngine<E> {
-    pub fn on(ring: EncodedRing<E>) -> Self {
+    pub(crate) fn new(ring: EncodedRing<E>) -> Self {
         RingEngine { ring }
     }
 
@@ -36,7 +40,7 @@ impl<E: RingEncoding> RingEngine<E> {
     /// Takes a completion. Waiting has returned, so there is one, unless the kernel's polling was
     /// interrupted; then it waits again.
     #[inline]
-    fn popped(&mut self) -> Result<Completion, EngineError> {
+    fn popped(&mut self) -> Result<RingCompletion, EngineError> {
         loop {
             if let Some(done) = self.ring.pop() {
                 return Ok(done);
@@ -59,7 +63,7 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
     }
 
     #[inline]
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         Ok(if self.ring.look()? {
             self.ring.pop()
         } else {
@@ -67,16 +71,16 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
         })
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         self.popped()
     }
 
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         self.ring.wait_until(deadline_ns)?;
         Ok(self.ring.pop())
     }
 
-    fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
+    fn submit_and_wait(&mut self, requests: &[Request]) -> Result<RingCompletion, EngineError> {
         self.queue(requests, CompletionPath::Interrupt);
         self.ring.submit_and_wait(CompletionPath::Interrupt)?;
         self.popped()
@@ -93,9 +97,10 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
                 (true, true, false) => Means::HelperIoPoll,
                 (true, true, true) => Means::HelperIoPollHybrid,
             },
-            waits: match options.polls_in_call() {
-                true => Waits::Polling,
-                false => Waits::Asleep,
+            waits: if options.polls_in_call() {
+                Waits::Polling
+            } else {
+                Waits::Asleep
             },
             flags: self.ring.names(),
             interrupting: self.ring.interrupting_names(),

@@ -1,11 +1,11 @@
 //! Polling at depth 1 with nothing kept: I/Os are counted and not timed.
 
-use super::Lane;
+use super::EngineLane;
 use crate::engine::EngineError;
 use crate::time::Time;
 use std::sync::atomic::Ordering;
 
-impl<T: Time> Lane<'_, T> {
+impl<T: Time> EngineLane<'_, T> {
     /// Polls for each completion until the run's clock, which is read once after each I/O, shows
     /// `end`.
     #[inline(never)]

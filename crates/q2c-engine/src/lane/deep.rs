@@ -1,13 +1,13 @@
-use super::{Lane, Wait};
-use crate::engine::{Completion, EngineError};
+use super::{EngineLane, Wait};
+use crate::engine::{EngineError, RingCompletion};
 use crate::sample::Sample;
 use crate::time::Time;
 use std::sync::atomic::Ordering;
 
-impl<T: Time> Lane<'_, T> {
+impl<T: Time> EngineLane<'_, T> {
     /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the one that
     /// they were submitted under.
-    pub fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
+    pub(crate) fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
         if let Wait::Hybrid(rule) = wait {
             return self.drain_hybrid(rule.as_mut());
         }
@@ -55,13 +55,14 @@ impl<T: Time> Lane<'_, T> {
     fn launch(&mut self, slot: u16, poll: bool) -> Result<(), EngineError> {
         let request = self.next_request(slot);
         self.slots[slot as usize] = (self.time.now(), request.offset);
-        match poll {
-            true => self.engine.submit(&[request]),
-            false => self.engine.submit_interrupting(&[request]),
+        if poll {
+            self.engine.submit(&[request])
+        } else {
+            self.engine.submit_interrupting(&[request])
         }
     }
 
-    pub(super) fn land(&mut self, done: Completion, now: u64) {
+    pub(super) fn land(&mut self, done: RingCompletion, now: u64) {
         let (submit_ns, offset) = self.slots[done.slot as usize];
         self.record(Sample::one_call(
             submit_ns,

@@ -1,6 +1,6 @@
 //! The requests in flight under a sleep rule, in the order of their submissions.
 
-use crate::engine::Completion;
+use crate::engine::RingCompletion;
 use crate::sample::Sample;
 use q2c_policy::{Decision, Token};
 
@@ -42,14 +42,14 @@ pub(crate) struct Flights {
     older: Vec<u32>,
     newer: Vec<u32>,
     /// Completions that one look has found and that are not recorded yet.
-    pub found: Vec<Completion>,
+    pub found: Vec<RingCompletion>,
     /// Time of the last look that found nothing more: all requests in flight then were not
     /// complete.
     pub looked_ns: u64,
 }
 
 impl Flights {
-    pub fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         // In an empty ring the last entry is its own neighbour.
         let neighbours = vec![slots as u32; slots + 1];
         Flights {
@@ -66,7 +66,7 @@ impl Flights {
         self.by_slot.len()
     }
 
-    pub fn add(&mut self, slot: u16, flight: HybridFlight) {
+    pub(crate) fn add(&mut self, slot: u16, flight: HybridFlight) {
         let (new, end) = (slot as usize, self.end());
         self.by_slot[new] = flight;
         let newest = self.older[end];
@@ -75,7 +75,7 @@ impl Flights {
         self.older[end] = u32::from(slot);
     }
 
-    pub fn remove(&mut self, slot: u16) -> HybridFlight {
+    pub(crate) fn remove(&mut self, slot: u16) -> HybridFlight {
         let gone = slot as usize;
         let (older, newer) = (self.older[gone], self.newer[gone]);
         self.newer[older as usize] = newer;
@@ -85,7 +85,7 @@ impl Flights {
 
     /// Decides whether a request that was seen complete was a miss. No look after `unseen_ns` came
     /// before the one that saw it.
-    pub fn judge(&mut self, slot: u16, unseen_ns: u64) {
+    pub(crate) fn judge(&mut self, slot: u16, unseen_ns: u64) {
         let flight = &mut self.by_slot[slot as usize];
         flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen_ns < flight.due_ns;
         if flight.missed && flight.sample.is(Sample::SLEPT) {
@@ -94,7 +94,7 @@ impl Flights {
     }
 
     /// The request that was submitted first.
-    pub fn oldest(&mut self) -> Option<&mut HybridFlight> {
+    pub(crate) fn oldest(&mut self) -> Option<&mut HybridFlight> {
         let oldest = self.newer[self.end()] as usize;
         self.by_slot.get_mut(oldest)
     }
@@ -104,7 +104,7 @@ impl Flights {
 mod tests {
     use super::*;
 
-    fn at(submitted_ns: u64) -> HybridFlight {
+    fn submitted_at(submitted_ns: u64) -> HybridFlight {
         HybridFlight {
             submitted_ns,
             ..HybridFlight::default()
@@ -116,7 +116,7 @@ mod tests {
         let mut flights = Flights::new(4);
         assert!(flights.oldest().is_none());
         for (slot, time) in [(2, 10), (0, 11), (3, 12), (1, 13)] {
-            flights.add(slot, at(time));
+            flights.add(slot, submitted_at(time));
         }
         let mut without = |slot| {
             flights.remove(slot);
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(without(2), Some(12), "the oldest");
         assert_eq!(without(1), Some(12), "the newest");
         assert_eq!(without(3), None);
-        flights.add(0, at(20));
-        flights.add(1, at(21));
+        flights.add(0, submitted_at(20));
+        flights.add(1, submitted_at(21));
         assert_eq!(flights.oldest().map(|flight| flight.submitted_ns), Some(20));
     }
 }

@@ -3,11 +3,11 @@
 //! Latency counts from the intended time. A request that had to wait for its turn has waited;
 //! leaving that out is known as coordinated omission.
 
-use super::{Lane, Wait};
+use super::{EngineLane, Wait};
 use crate::engine::{EngineError, Request};
 use crate::sample::{Sample, short};
 use crate::time::Time;
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 
 /// The timer is set this much before the due time, and the rest is spun. It is above the wake-up
@@ -17,7 +17,7 @@ const MARGIN_NS: u64 = 80_000;
 const LOOK_NS: u64 = 50_000_000;
 
 /// The due times of submissions: a Poisson process.
-pub struct Pace {
+pub(crate) struct PoissonPace {
     gap_ns: f64,
     rng: Rng,
     /// Due time of the next submission, on the run's clock; 0 before the first.
@@ -26,10 +26,10 @@ pub struct Pace {
     free: Vec<u16>,
 }
 
-impl Pace {
+impl PoissonPace {
     /// `rate` submissions per second on average, with up to `depth` in flight.
-    pub fn new(rate: f64, depth: u16, seed: u64) -> Self {
-        Pace {
+    pub(crate) fn new(rate: f64, depth: u16, seed: u64) -> Self {
+        PoissonPace {
             gap_ns: 1e9 / rate,
             rng: Rng::new(seed),
             due: 0,
@@ -43,7 +43,7 @@ impl Pace {
     }
 }
 
-impl<T: Time> Lane<'_, T> {
+impl<T: Time> EngineLane<'_, T> {
     /// Does I/O as an open loop until the run's clock shows `end`, or `stop` is raised.
     pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
@@ -68,15 +68,14 @@ impl<T: Time> Lane<'_, T> {
             let request = self.next_request(0);
             let mut sample = one(self, request)?;
             let late = sample.submit_ns - due;
-            match sample.is(Sample::ONE_CALL) {
-                true => sample = sample.with_wait(sample.wait() + late),
+            if sample.is(Sample::ONE_CALL) {
+                sample = sample.with_wait(sample.wait() + late);
+            } else {
                 // What does not fit into the submission is waiting as well.
-                false => {
-                    let whole = u64::from(sample.submit_len_ns) + late;
-                    sample.submit_len_ns = short(whole);
-                    let rest = whole - u64::from(sample.submit_len_ns);
-                    sample = sample.with_wait(sample.wait() + rest);
-                }
+                let whole = u64::from(sample.submit_len_ns) + late;
+                sample.submit_len_ns = short(whole);
+                let rest = whole - u64::from(sample.submit_len_ns);
+                sample = sample.with_wait(sample.wait() + rest);
             }
             sample.submit_ns = due;
             self.record(sample);

@@ -13,17 +13,17 @@
 //! time, whichever request was slept for: whether the first look after the due time, or an earlier
 //! one, found it. For a request that was slept for both answers are equal.
 
-use super::Lane;
+use super::EngineLane;
 use super::flights::HybridFlight;
-use crate::engine::{Completion, EngineError};
+use crate::engine::{EngineError, RingCompletion};
 use crate::sample::{Sample, short};
 use crate::time::Time;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Outcome};
 use std::sync::atomic::Ordering;
 
-impl<T: Time> Lane<'_, T> {
-    /// Keeps `depth` requests in flight, as [`Lane::deep`] does.
+impl<T: Time> EngineLane<'_, T> {
+    /// Keeps `depth` requests in flight, as [`EngineLane::deep`] does.
     pub(super) fn deep_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
@@ -42,9 +42,10 @@ impl<T: Time> Lane<'_, T> {
                 let slot = self.flights.found[i].slot;
                 over |= self.finish(rule, i) >= end;
                 rests = self.stop.load(Ordering::Relaxed) || over && !self.carries;
-                match rests {
-                    true => self.in_flight -= 1,
-                    false => self.start(rule, slot)?,
+                if rests {
+                    self.in_flight -= 1;
+                } else {
+                    self.start(rule, slot)?;
                 }
             }
             self.flights.found.clear();
@@ -160,7 +161,7 @@ impl<T: Time> Lane<'_, T> {
 
     /// Notes a completion. No look after `unseen_ns` came before the one that found it.
     #[inline]
-    fn note(&mut self, done: Completion, unseen_ns: u64) {
+    fn note(&mut self, done: RingCompletion, unseen_ns: u64) {
         self.flights.judge(done.slot, unseen_ns);
         self.flights.found.push(done);
     }

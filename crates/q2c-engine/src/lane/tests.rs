@@ -21,9 +21,9 @@ struct Calls {
 
 /// An engine that counts its calls. Every request is complete at the second look, or when it is
 /// waited for.
-struct Counting(Arc<Mutex<Calls>>);
+struct CountingEngine(Arc<Mutex<Calls>>);
 
-impl Counting {
+impl CountingEngine {
     fn note(&self, change: impl Fn(&mut Calls)) -> Calls {
         let mut calls = self.0.lock().expect("one thread");
         change(&mut calls);
@@ -31,12 +31,12 @@ impl Counting {
     }
 }
 
-const DONE: Completion = Completion {
+const DONE: RingCompletion = RingCompletion {
     slot: 0,
     result: 512,
 };
 
-impl Engine for Counting {
+impl Engine for CountingEngine {
     fn submit(&mut self, _: &[Request]) -> Result<(), EngineError> {
         self.note(|c| c.submits += 1);
         Ok(())
@@ -47,17 +47,17 @@ impl Engine for Counting {
         Ok(())
     }
 
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         let calls = self.note(|c| c.looks += 1);
         Ok((calls.looks == 2).then_some(DONE))
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         self.note(|c| c.waits += 1);
         Ok(DONE)
     }
 
-    fn submit_and_wait(&mut self, _: &[Request]) -> Result<Completion, EngineError> {
+    fn submit_and_wait(&mut self, _: &[Request]) -> Result<RingCompletion, EngineError> {
         self.note(|c| c.both_in_one += 1);
         Ok(DONE)
     }
@@ -68,9 +68,9 @@ impl Engine for Counting {
 }
 
 /// A rule that always gives the same decision, and notes when it was asked.
-struct Says(Decision, Counting);
+struct ConstantRule(Decision, CountingEngine);
 
-impl q2c_policy::Lane for Says {
+impl q2c_policy::Lane for ConstantRule {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
         self.1
             .note(|c| c.decided_first = c.submits + c.for_interrupt == 0);
@@ -84,21 +84,26 @@ impl q2c_policy::Lane for Says {
 
 /// A lane's way of waiting: by a rule that says this.
 fn ruled(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
-    move |calls| Wait::Hybrid(Box::new(Says(decision, Counting(Arc::clone(calls)))))
+    move |calls| {
+        Wait::Hybrid(Box::new(ConstantRule(
+            decision,
+            CountingEngine(Arc::clone(calls)),
+        )))
+    }
 }
 
 /// Does one I/O on an engine that waits in this way, and returns the calls that it made and the
 /// flags of its sample. An engine that waits by polling has two paths.
-fn one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) {
+fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) {
     let calls = Arc::new(Mutex::new(Calls::default()));
     let wait = &mut wait(&calls);
     let (bs, span) = (Bytes(512), Bytes(1 << 20));
     let pattern = "randread".parse().expect("a known pattern");
-    let mut lane = Lane {
-        engine: Box::new(Counting(Arc::clone(&calls))),
+    let mut lane = EngineLane {
+        engine: Box::new(CountingEngine(Arc::clone(&calls))),
         offsets: Offsets::new(pattern, bs, span, 1),
         time: Real(Clock::new()),
-        recorder: Recorder::new(1).unwrap(),
+        recorder: SampleRecorder::new(1).unwrap(),
         write: false,
         length: 512,
         stop: &AtomicBool::new(false),
@@ -140,14 +145,14 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
         (Decision::Sleep(Nanos::ZERO), looked, hybrid),
         (Decision::Sleep(Nanos(1_000)), looked, slept),
     ] {
-        let got = one(Waits::Asleep, ruled(decision));
+        let got = run_one(Waits::Asleep, ruled(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
     let together = Calls {
         both_in_one: 1,
         ..Calls::default()
     };
-    let asleep = |wait: fn() -> Wait| one(Waits::Asleep, |_| wait());
+    let asleep = |wait: fn() -> Wait| run_one(Waits::Asleep, |_| wait());
     assert_eq!(asleep(|| Wait::Interrupt), (together, Sample::ONE_CALL));
     assert_eq!(asleep(|| Wait::Poll), (looked, 0));
 }
@@ -177,7 +182,7 @@ fn on_two_paths_the_decision_chooses_one_before_the_submission() {
         (Decision::Sleep(Nanos::ZERO), polled, hybrid),
         (Decision::Sleep(Nanos(1_000)), looked, slept),
     ] {
-        let got = one(Waits::Polling, ruled(decision));
+        let got = run_one(Waits::Polling, ruled(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
 }

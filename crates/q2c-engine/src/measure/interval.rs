@@ -37,8 +37,8 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
             let inside = &samples[from..until];
             from = until;
             let part = PhaseData {
-                begin: at(edge(n)),
-                end: at(edge(n + 1)),
+                begin: mark_at(edge(n)),
+                end: mark_at(edge(n + 1)),
                 ios: inside.len() as u64,
                 ..PhaseData::default()
             };
@@ -51,7 +51,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
         .collect()
 }
 
-fn at(t_ns: u64) -> Mark {
+fn mark_at(t_ns: u64) -> Mark {
     Mark {
         t_ns,
         ..Mark::default()
@@ -109,8 +109,8 @@ mod tests {
             sample(1199, slept, 70),
         ];
         let phase = PhaseData {
-            begin: at(1000),
-            end: at(1230),
+            begin: mark_at(1000),
+            end: mark_at(1230),
             ios: 4,
             samples: 0..4,
             tally: None,
@@ -136,8 +136,8 @@ mod tests {
     fn a_last_interval_may_lack_a_little() {
         let lane = |end| LaneData {
             phases: vec![PhaseData {
-                begin: at(1000),
-                end: at(end),
+                begin: mark_at(1000),
+                end: mark_at(end),
                 ios: 3,
                 samples: 0..3,
                 tally: None,

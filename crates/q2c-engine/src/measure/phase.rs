@@ -1,8 +1,8 @@
 use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
 use crate::sleeps::SleepCounts;
+use q2c_model::stats::{mean, percentile};
 use q2c_model::{Latencies, Rates};
-use q2c_stats::{mean, percentile};
 
 /// Sums and latencies of a phase, of one lane or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,33 +113,33 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
 
 /// The statistics of several lanes in the same phase, as those of one phase.
 pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
-    let mut all = summed(lanes);
-    all.lanes = lanes.iter().map(|lane| lane.lanes).sum();
+    let mut total = summed(lanes);
+    total.lanes = lanes.iter().map(|lane| lane.lanes).sum();
     let wall = lanes.iter().map(|l| l.wall_ns * f64::from(l.lanes));
-    all.wall_ns = wall.sum::<f64>() / f64::from(all.lanes.max(1));
-    all
+    total.wall_ns = wall.sum::<f64>() / f64::from(total.lanes.max(1));
+    total
 }
 
 /// The statistics of the same lanes in phases one after the other, as those of one phase.
 pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
-    let mut all = summed(phases);
-    all.lanes = phases.first().map_or(0, |phase| phase.lanes);
-    all.wall_ns = phases.iter().map(|phase| phase.wall_ns).sum();
-    all
+    let mut total = summed(phases);
+    total.lanes = phases.first().map_or(0, |phase| phase.lanes);
+    total.wall_ns = phases.iter().map(|phase| phase.wall_ns).sum();
+    total
 }
 
 /// Sums everything but lanes and wall time.
-fn summed(each: &[PhaseStats]) -> PhaseStats {
-    let mut all = PhaseStats::default();
-    for lane in each {
-        all.ios += lane.ios;
-        all.cpu_ns += lane.cpu_ns;
-        all.helper_cpu_ns += lane.helper_cpu_ns;
-        all.voluntary += lane.voluntary;
-        all.involuntary += lane.involuntary;
-        all.sleeps.merge(&lane.sleeps);
-        all.latencies.extend_from_slice(&lane.latencies);
+fn summed(lanes: &[PhaseStats]) -> PhaseStats {
+    let mut total = PhaseStats::default();
+    for lane in lanes {
+        total.ios += lane.ios;
+        total.cpu_ns += lane.cpu_ns;
+        total.helper_cpu_ns += lane.helper_cpu_ns;
+        total.voluntary += lane.voluntary;
+        total.involuntary += lane.involuntary;
+        total.sleeps.merge(&lane.sleeps);
+        total.latencies.extend_from_slice(&lane.latencies);
     }
-    all.latencies.sort_unstable_by(f64::total_cmp);
-    all
+    total.latencies.sort_unstable_by(f64::total_cmp);
+    total
 }

@@ -4,7 +4,7 @@ use super::RunError;
 use super::data::LaneData;
 use super::plan::JobPlan;
 use super::thread::{LaneResult, Meeting, PhasesResult, lane_thread};
-use crate::lane::Lane;
+use crate::lane::EngineLane;
 use crate::start::{HaltsOnPanic, Member, Start, Starter};
 use crate::time::{Real, Time, TimeSource};
 use crate::world;
@@ -24,16 +24,17 @@ pub(crate) struct Crewed<T> {
     pub start_ns: u64,
 }
 
-pub(crate) type Job<W> = (JobPlan, W);
+pub(crate) type CrewJob<W> = (JobPlan, W);
 
 /// What a lane does between the common start and its end.
-pub(crate) trait Work: Send {
-    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult;
+pub(crate) trait LaneWork: Send {
+    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin_ns: u64)
+    -> PhasesResult;
 }
 
 /// What is done beside the lanes, in a thread of its own. It gets the common start on the run's
 /// clock and the lanes' thread ids.
-pub(crate) trait Beside: Send {
+pub(crate) trait SideWork: Send {
     type Out: Send;
     fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> Self::Out;
 }
@@ -45,8 +46,8 @@ pub(crate) trait Beside: Send {
 /// until it has returned. `name` names it in the error when it panics.
 ///
 /// No thread is left behind, whatever fails.
-pub(crate) fn crew<W: Work, B: Beside>(
-    jobs: Vec<Job<W>>,
+pub(crate) fn crew<W: LaneWork, B: SideWork>(
+    jobs: Vec<CrewJob<W>>,
     time: &TimeSource,
     halt: &AtomicBool,
     name: &str,
@@ -75,14 +76,14 @@ impl Meeting for Threads<'_> {
     }
 }
 
-fn threads<W: Work, B: Beside>(
-    jobs: Vec<Job<W>>,
+fn threads<W: LaneWork, B: SideWork>(
+    jobs: Vec<CrewJob<W>>,
     clock: Clock,
     halt: &AtomicBool,
     name: &str,
     beside: B,
 ) -> Result<Crewed<B::Out>, RunError> {
-    let (start, over) = (&Start::of(jobs.len()), &OnceLock::new());
+    let (start, over) = (&Start::for_members(jobs.len()), &OnceLock::new());
     scope(|scope| {
         let starter = Starter::new(start);
         let ends = TellsEnd(over);
@@ -196,15 +197,15 @@ mod tests {
 
     struct Nothing;
 
-    impl Work for Nothing {
-        fn go<T: Time>(self, _: &mut Lane<'_, T>, _: JobPlan, _: u64) -> PhasesResult {
+    impl LaneWork for Nothing {
+        fn go<T: Time>(self, _: &mut EngineLane<'_, T>, _: JobPlan, _: u64) -> PhasesResult {
             Ok(Vec::new())
         }
     }
 
     struct Looks;
 
-    impl Beside for Looks {
+    impl SideWork for Looks {
         type Out = Vec<bool>;
         fn go<T: Time>(self, _: T, _: u64, threads: &[u32]) -> Vec<bool> {
             std::thread::sleep(Duration::from_millis(100));

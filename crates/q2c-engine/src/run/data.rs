@@ -1,7 +1,7 @@
 use crate::engine::EngineFacts;
 use crate::sample::{FailedIo, Sample};
-use crate::tally::Tally;
-use q2c_sys::thread::Switches;
+use crate::tally::IoTally;
+use q2c_sys::thread::ContextSwitches;
 use std::ops::Range;
 
 /// The state of a lane at one moment, read by the lane itself.
@@ -15,7 +15,7 @@ pub struct Mark {
     /// without one.
     pub helper_cpu_ns: u64,
     /// Context switches since the thread began.
-    pub switches: Switches,
+    pub switches: ContextSwitches,
 }
 
 /// The data of one lane in one phase.
@@ -31,7 +31,7 @@ pub struct PhaseData {
     pub samples: Range<usize>,
     /// Counts and histogram of all its I/Os; `None` unless
     /// [`JobPlan::tally`](super::JobPlan::tally) asked for it.
-    pub tally: Option<Box<Tally>>,
+    pub tally: Option<Box<IoTally>>,
 }
 
 /// The data of one lane.

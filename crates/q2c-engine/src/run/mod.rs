@@ -9,13 +9,13 @@ mod sampler;
 pub(crate) mod thread;
 
 pub use data::{LaneData, Mark, PhaseData, RunData};
-pub use live::{Heard, Live, LivePlan, LiveSlice, live};
+pub use live::{Live, LiveAnswer, LivePlan, LiveSlice, live};
 pub use plan::{Activity, JobPlan, RunPlan};
 
 use crate::engine::EngineError;
-use crate::lane::Lane;
+use crate::lane::EngineLane;
 use crate::time::Time;
-use crew::{Work, crew};
+use crew::{LaneWork, crew};
 use q2c_model::Nanos;
 use sampler::Sampler;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,7 @@ pub fn run(
         stop,
         halt: &halt,
     };
-    let jobs = plan.jobs.into_iter().map(|job| (job, Phases(phases)));
+    let jobs = plan.jobs.into_iter().map(|job| (job, PhasesWork(phases)));
     let crewed = crew(jobs.collect(), &plan.time, &halt, "sampler", sampler)?;
     let mut lanes = crewed.lanes;
     for (lane, readings) in lanes.iter_mut().zip(crewed.beside) {
@@ -103,10 +103,15 @@ pub fn run(
     })
 }
 
-struct Phases<'a>(&'a [Nanos]);
+struct PhasesWork<'a>(&'a [Nanos]);
 
-impl Work for Phases<'_> {
-    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult {
+impl LaneWork for PhasesWork<'_> {
+    fn go<T: Time>(
+        self,
+        lane: &mut EngineLane<'_, T>,
+        job: JobPlan,
+        begin_ns: u64,
+    ) -> PhasesResult {
         run_phases(lane, job, begin_ns, self.0)
     }
 }

@@ -2,7 +2,7 @@
 //! a stop on.
 
 use super::Observer;
-use super::crew::Beside;
+use super::crew::SideWork;
 use crate::rest::{NAP_NS, rest_until};
 use crate::time::Time;
 use q2c_model::{CpuId, Nanos};
@@ -19,7 +19,7 @@ pub(super) struct Sampler<'a> {
 
 /// Reads every lane's CPU time at each interval of each phase, and passes `stop` on to `halt`.
 /// Returns the readings of each lane: time on the run's clock and thread CPU, ns.
-impl Beside for Sampler<'_> {
+impl SideWork for Sampler<'_> {
     type Out = Vec<Vec<(u64, u64)>>;
 
     fn go<T: Time>(self, time: T, begin: u64, threads: &[u32]) -> Self::Out {

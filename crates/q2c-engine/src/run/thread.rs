@@ -4,11 +4,11 @@ use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use crate::engine::EngineError;
 use crate::engines::Memory;
-use crate::lane::{Flights, Lane, Pace, Think};
+use crate::lane::{EngineLane, Flights, LaneThinkTime, PoissonPace};
 use crate::pattern::Offsets;
 use crate::rest::rest_until;
-use crate::run::crew::Work;
-use crate::sample::Recorder;
+use crate::run::crew::LaneWork;
+use crate::sample::SampleRecorder;
 use crate::time::Time;
 use q2c_model::Nanos;
 use q2c_policy::Wait;
@@ -37,7 +37,7 @@ pub(crate) fn lane_thread<T: Time>(
     time: T,
     halt: &AtomicBool,
     meeting: &impl Meeting,
-    work: impl Work,
+    work: impl LaneWork,
 ) -> LaneResult {
     let set_up = set_up(&job, time, halt);
     let begin_ns = meeting.ready(set_up.is_ok());
@@ -56,7 +56,7 @@ fn set_up<'a, T: Time + 'a>(
     job: &JobPlan,
     time: T,
     halt: &'a AtomicBool,
-) -> Result<Lane<'a, T>, EngineError> {
+) -> Result<EngineLane<'a, T>, EngineError> {
     time.pin(job.cpu).map_err(|source| EngineError::Pin {
         cpu: job.cpu.0,
         source,
@@ -70,11 +70,11 @@ fn set_up<'a, T: Time + 'a>(
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
     let facts = engine.facts();
     let recorder = if T::SIMULATED {
-        Recorder::growing(job.capacity)
+        SampleRecorder::growing(job.capacity)
     } else {
-        Recorder::new(job.capacity)?
+        SampleRecorder::new(job.capacity)?
     };
-    Ok(Lane {
+    Ok(EngineLane {
         waits: facts.waits,
         two_paths: facts.interrupting.is_some(),
         helper: facts.helper,
@@ -97,13 +97,13 @@ fn set_up<'a, T: Time + 'a>(
         carries: false,
         pace: job
             .rate
-            .map(|rate| Pace::new(rate, job.depth, job.seed ^ PACE_SEED)),
-        think: job.think.map(Think::new),
+            .map(|rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED)),
+        think: job.think.map(LaneThinkTime::new),
     })
 }
 
 pub(super) fn run_phases<T: Time>(
-    lane: &mut Lane<'_, T>,
+    lane: &mut EngineLane<'_, T>,
     job: JobPlan,
     begin: u64,
     phases: &[Nanos],
@@ -128,7 +128,7 @@ pub(super) fn run_phases<T: Time>(
 }
 
 /// The data of a lane that has ended.
-fn left_behind<T: Time>(lane: Lane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
+fn left_behind<T: Time>(lane: EngineLane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
     let (faults, first_fault) = lane.recorder.faults();
     LaneData {
         name,
@@ -152,7 +152,7 @@ pub(super) struct WaitState {
 }
 
 impl WaitState {
-    pub fn take(&mut self, activity: Activity) {
+    pub(crate) fn take(&mut self, activity: Activity) {
         match activity {
             Activity::Idle => self.wait = None,
             Activity::Start(new) => self.parked = self.wait.replace(new),
@@ -162,7 +162,11 @@ impl WaitState {
     }
 
     /// Does I/O, or rests, until the run's clock shows `end` or the lane's `stop` is raised.
-    pub fn go_on<T: Time>(&mut self, lane: &mut Lane<'_, T>, end: u64) -> Result<(), EngineError> {
+    pub(crate) fn go_on<T: Time>(
+        &mut self,
+        lane: &mut EngineLane<'_, T>,
+        end: u64,
+    ) -> Result<(), EngineError> {
         match &mut self.wait {
             Some(wait) => lane.run_until(wait, end),
             None => {
@@ -173,13 +177,16 @@ impl WaitState {
     }
 
     /// Reaps the requests that a lane with `carries` has in flight.
-    pub fn drain<T: Time>(&mut self, lane: &mut Lane<'_, T>) -> Result<(), EngineError> {
+    pub(crate) fn drain<T: Time>(
+        &mut self,
+        lane: &mut EngineLane<'_, T>,
+    ) -> Result<(), EngineError> {
         self.wait.as_mut().map_or(Ok(()), |wait| lane.drain(wait))
     }
 }
 
 fn phase<T: Time>(
-    lane: &mut Lane<'_, T>,
+    lane: &mut EngineLane<'_, T>,
     state: &mut WaitState,
     end: u64,
 ) -> Result<PhaseData, EngineError> {
@@ -198,7 +205,7 @@ fn phase<T: Time>(
     })
 }
 
-pub(super) fn mark<T: Time>(lane: &Lane<'_, T>) -> Mark {
+pub(super) fn mark<T: Time>(lane: &EngineLane<'_, T>) -> Mark {
     // A helper lives as long as its engine, so its CPU can be read.
     let helper = lane.helper.and_then(|tid| lane.time.cpu_ns_of(tid));
     Mark {

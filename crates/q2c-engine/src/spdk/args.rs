@@ -30,12 +30,12 @@ impl SpdkArgs {
             ("-c", format!("[{}]", cpus.join(","))),
             ("-r", format!("trtype:PCIe traddr:{}", self.address)),
         ];
-        let mut words: Vec<String> = pairs
+        let mut arguments: Vec<String> = pairs
             .into_iter()
             .flat_map(|(flag, value)| [flag.to_owned(), value])
             .collect();
         // Prints percentiles of the latency.
-        words.push("-L".to_owned());
-        words
+        arguments.push("-L".to_owned());
+        arguments
     }
 }

@@ -4,7 +4,7 @@ use super::SpdkError;
 use std::path::Path;
 
 /// Kernel drivers that give a device to a program in user space.
-pub const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
+pub(crate) const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
 /// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` tells
 /// it.
@@ -77,8 +77,8 @@ mod tests {
             assert_eq!(problem(Some(driver), address), None);
         }
         let kernel = problem(Some("nvme"), address).unwrap();
-        let told = "driver nvme; q2c unbinds nothing";
-        assert!(kernel.contains(told), "{kernel}");
+        let expected = "driver nvme; q2c unbinds nothing";
+        assert!(kernel.contains(expected), "{kernel}");
         assert!(problem(None, address).unwrap().contains("no driver"));
         for wrong in ["0000:05:00.0", "..", "/dev/nvme0n1", ""] {
             let problem = problem(Some("vfio-pci"), wrong).unwrap();

@@ -13,8 +13,8 @@ mod device;
 mod output;
 
 pub use args::SpdkArgs;
-pub use device::{USER_DRIVERS, user_driver};
-pub use output::{Latency, SpdkResult};
+pub use device::user_driver;
+pub use output::{SpdkPercentiles, SpdkResult};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Environment variable that names the program where it is not on PATH under its usual name.
-pub const PROGRAM_VARIABLE: &str = "Q2C_SPDK_PERF";
+pub(crate) const PROGRAM_VARIABLE: &str = "Q2C_SPDK_PERF";
 const PROGRAM: &str = "spdk_nvme_perf";
 /// Time that the program may take beyond the time asked for: it attaches controllers and sets up
 /// hugepages.
@@ -93,7 +93,7 @@ impl SpdkPerf {
         folders: impl Iterator<Item = PathBuf>,
     ) -> Result<Self, Absent> {
         if let Some(program) = named {
-            return Self::at(program);
+            return Self::from_path(program);
         }
         let mut programs = folders.map(|folder| folder.join(PROGRAM));
         let program = programs.find(|program| program.is_file());
@@ -105,15 +105,16 @@ impl SpdkPerf {
     }
 
     /// Takes the program at this path.
-    pub fn at(program: PathBuf) -> Result<Self, Absent> {
-        match program.is_file() {
-            true => Ok(SpdkPerf { program }),
-            false => Err(Absent {
+    pub fn from_path(program: PathBuf) -> Result<Self, Absent> {
+        if program.is_file() {
+            Ok(SpdkPerf { program })
+        } else {
+            Err(Absent {
                 reason: format!(
                     "{PROGRAM_VARIABLE} names {}, which is no file",
                     program.display()
                 ),
-            }),
+            })
         }
     }
 
@@ -182,13 +183,14 @@ impl SpdkPerf {
         let (out, err) = (out.join(), err.join());
         let status = ended?;
         let (out, err) = (out.unwrap_or_default(), err.unwrap_or_default());
-        match status.success() {
-            true => Ok(out),
-            false => Err(SpdkError::Failed {
+        if status.success() {
+            Ok(out)
+        } else {
+            Err(SpdkError::Failed {
                 program: self.name(),
                 status: status.to_string(),
                 words: last_words(&err, &out),
-            }),
+            })
         }
     }
 

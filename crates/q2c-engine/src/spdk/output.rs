@@ -21,12 +21,12 @@ pub struct SpdkResult {
     pub workers: usize,
     /// Percentiles of each namespace and core, which cannot be joined into one list. Empty without
     /// `-L`.
-    pub latencies: Vec<Latency>,
+    pub latencies: Vec<SpdkPercentiles>,
 }
 
 /// The percentiles of one namespace on one core.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latency {
+pub struct SpdkPercentiles {
     /// Namespace and core, in the program's words.
     pub of: String,
     /// Pairs of a percentage and the latency, us, that this share of I/Os does not exceed;
@@ -76,28 +76,31 @@ fn row(line: &str) -> Option<(&str, [f64; 5])> {
     Some((name.trim(), numbers))
 }
 
-fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Latency>, String> {
-    let mut all: Vec<Latency> = Vec::new();
+fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercentiles>, String> {
+    let mut latencies: Vec<SpdkPercentiles> = Vec::new();
     for line in lines {
-        if let Some(of) = line.strip_prefix("Summary latency data for ") {
-            all.push(Latency {
-                of: of
+        if let Some(title) = line.strip_prefix("Summary latency data for ") {
+            latencies.push(SpdkPercentiles {
+                of: title
                     .trim_end_matches(':')
                     .split_whitespace()
                     .collect::<Vec<_>>()
                     .join(" "),
-                ..Latency::default()
+                ..SpdkPercentiles::default()
             });
         } else if line.starts_with("Latency histogram") {
             // With -LL the latencies follow once more, as histograms.
             break;
-        } else if let (Some(latency), Some(entry)) = (all.last_mut(), percentile(line)) {
+        } else if let (Some(latency), Some(entry)) = (latencies.last_mut(), percentile(line)) {
             latency.percentiles.push(entry);
         }
     }
-    match all.iter().find(|latency| latency.percentiles.is_empty()) {
+    match latencies
+        .iter()
+        .find(|latency| latency.percentiles.is_empty())
+    {
         Some(empty) => Err(format!("expected percentiles of {}, found none", empty.of)),
-        None => Ok(all),
+        None => Ok(latencies),
     }
 }
 

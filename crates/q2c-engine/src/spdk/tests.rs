@@ -76,9 +76,9 @@ fn args() -> SpdkArgs {
 
 #[test]
 fn the_command_line_names_controller_and_cores() {
-    let words = args().words().join(" ");
+    let arguments = args().words().join(" ");
     let expected = "-q 128 -o 4096 -w randread -t 1 -c [0,2] -r trtype:PCIe traddr:0000:04:00.0 -L";
-    assert_eq!(words, expected);
+    assert_eq!(arguments, expected);
 }
 
 fn program(folder: &Path, lines: &str) -> SpdkPerf {
@@ -112,8 +112,8 @@ fn a_program_is_heard_out_and_its_failure_told() {
     assert_eq!(run("echo $#:$2", false).unwrap(), "13:128\n");
     let failed = run("echo talk; echo no hugepages >&2; exit 3", false);
     let failed = failed.unwrap_err().to_string();
-    let told = "exit status: 3; its last words: no hugepages";
-    assert!(failed.contains(told), "{failed}");
+    let expected = "exit status: 3; its last words: no hugepages";
+    assert!(failed.contains(expected), "{failed}");
     let start = Instant::now();
     assert!(matches!(
         run("exec sleep 60", true),

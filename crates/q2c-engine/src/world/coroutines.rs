@@ -1,23 +1,23 @@
 //! The threads of a run as coroutines on one thread.
 
 use super::World;
-use super::schedule::{Schedule, Wake};
-use crate::run::crew::{Beside, Crewed, Job, LEAD_NS, Work};
+use super::schedule::{Wake, WorldSchedule};
+use crate::run::crew::{CrewJob, Crewed, LEAD_NS, LaneWork, SideWork};
 use crate::run::thread::{LaneResult, Meeting, lane_thread};
 use crate::run::{LaneData, RunError};
-use crate::time::{Step, Time};
+use crate::time::{LaneStep, Time};
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 use q2c_model::CpuId;
-use q2c_sys::thread::Switches;
+use q2c_sys::thread::ContextSwitches;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
-struct Stage<'a> {
-    schedule: RefCell<Schedule>,
+struct CoroutineStage<'a> {
+    schedule: RefCell<WorldSchedule>,
     /// The thread that the one that gave way found to be next.
     next: Cell<Option<usize>>,
     /// The common start; `None` before it is known, and where there is none.
@@ -29,13 +29,13 @@ struct Stage<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Simulated<'a> {
-    stage: &'a Stage<'a>,
+struct SimulatedThread<'a> {
+    stage: &'a CoroutineStage<'a>,
     yielder: &'a Yielder<(), ()>,
     thread: usize,
 }
 
-impl Simulated<'_> {
+impl SimulatedThread<'_> {
     /// Lets the others go on until this thread is through with what it waits for.
     fn give_way(self) {
         let next = self.stage.schedule.borrow_mut().next();
@@ -47,7 +47,7 @@ impl Simulated<'_> {
 
     /// Plans what this thread does next, and lets the others go on where that takes until then.
     #[inline]
-    fn plan(self, step: impl FnOnce(&mut Schedule, usize) -> bool) {
+    fn plan(self, step: impl FnOnce(&mut WorldSchedule, usize) -> bool) {
         let must_wait = step(&mut self.stage.schedule.borrow_mut(), self.thread);
         if must_wait {
             self.give_way();
@@ -67,12 +67,12 @@ impl Simulated<'_> {
     }
 }
 
-impl<'a> Stage<'a> {
-    fn time<'s>(&'s self, yielder: &'s Yielder<(), ()>, thread: usize) -> Simulated<'s>
+impl<'a> CoroutineStage<'a> {
+    fn time<'s>(&'s self, yielder: &'s Yielder<(), ()>, thread: usize) -> SimulatedThread<'s>
     where
         'a: 's,
     {
-        Simulated {
+        SimulatedThread {
             stage: self,
             yielder,
             thread,
@@ -124,7 +124,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-impl Time for Simulated<'_> {
+impl Time for SimulatedThread<'_> {
     const SIMULATED: bool = true;
 
     #[inline]
@@ -167,15 +167,15 @@ impl Time for Simulated<'_> {
     }
 
     #[inline]
-    fn spend(self, step: Step) {
+    fn spend(self, step: LaneStep) {
         self.plan(|schedule, thread| {
             let costs = schedule.costs();
             let must_wait = schedule.work(
                 thread,
                 match step {
-                    Step::Turnaround => costs.turnaround_ns,
-                    Step::Submission => costs.submission_ns,
-                    Step::Look => costs.look_ns,
+                    LaneStep::Turnaround => costs.turnaround_ns,
+                    LaneStep::Submission => costs.submission_ns,
+                    LaneStep::Look => costs.look_ns,
                 },
             );
             if schedule.is_stuck() {
@@ -206,7 +206,7 @@ impl Time for Simulated<'_> {
         Some(self.stage.schedule.borrow().cpu_ns(thread as usize - 1))
     }
 
-    fn switches(self) -> Switches {
+    fn switches(self) -> ContextSwitches {
         self.stage.schedule.borrow().switches(self.thread)
     }
 
@@ -239,7 +239,7 @@ impl Time for Simulated<'_> {
 type Routine<'a> = ScopedCoroutine<'a, (), (), ()>;
 type Open<'a> = ScopedCoroutineRef<'a, (), (), (), DefaultStack>;
 
-impl Meeting for Simulated<'_> {
+impl Meeting for SimulatedThread<'_> {
     fn ready(&self, is_set_up: bool) -> Option<u64> {
         if !is_set_up {
             return None;
@@ -253,16 +253,16 @@ impl Meeting for Simulated<'_> {
 
 /// Runs every job's `work` as a lane of `world`, and `beside` beside them, as
 /// [`crew`](crate::run::crew::crew) does with threads.
-pub(crate) fn crew<W: Work, B: Beside>(
-    jobs: Vec<Job<W>>,
+pub(crate) fn crew<W: LaneWork, B: SideWork>(
+    jobs: Vec<CrewJob<W>>,
     world: &World,
     halt: &AtomicBool,
     name: &str,
     beside: B,
 ) -> Result<Crewed<B::Out>, RunError> {
     let names: Vec<String> = jobs.iter().map(|(job, _)| job.name.clone()).collect();
-    let schedule = Schedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
-    let stage = &Stage {
+    let schedule = WorldSchedule::new(world.machine().at_speed(), &world.counters(), jobs.len());
+    let stage = &CoroutineStage {
         schedule: RefCell::new(schedule),
         next: Cell::new(None),
         start_ns: Cell::new(None),
@@ -320,7 +320,7 @@ fn open_all(
 
 /// Sets the lanes up one after the other, then lets whoever is next go on until all have ended.
 /// Where a lane cannot be set up, none begins. The error is the thread that panicked.
-fn conduct(stage: &Stage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
+fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
     let beside = open.len() - 1;
     for (thread, lane) in open[..beside].iter_mut().enumerate() {
         if resume(lane, thread)? {

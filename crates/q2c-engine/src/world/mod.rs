@@ -35,12 +35,12 @@ pub struct Counters {
     /// Time since the world was made, ns.
     pub now_ns: u64,
     /// The counters of each CPU, by number.
-    pub cpus: Vec<CpuCounters>,
+    pub cpus: Vec<SimCpuCounters>,
 }
 
 /// The counters of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuCounters {
+pub struct SimCpuCounters {
     /// Time in which threads ran, ns.
     pub threads_ns: u64,
     /// Time in interrupts of timers and devices, ns.
@@ -52,7 +52,7 @@ pub struct CpuCounters {
 impl World {
     /// A world on this machine, whose values are in their ranges ([`SimMachine::check`]).
     pub fn new(machine: SimMachine) -> Self {
-        let cpus = vec![CpuCounters::default(); machine.cpus as usize];
+        let cpus = vec![SimCpuCounters::default(); machine.cpus as usize];
         World {
             machine: Arc::new(machine),
             counters: Arc::new(Mutex::new(Counters { now_ns: 0, cpus })),

@@ -1,10 +1,10 @@
 //! Which thread of a simulated machine runs when: an event for each thread, CPUs with their queues,
 //! and the time of the event that is under way.
 
-use super::{Counters, CpuCounters};
+use super::{Counters, SimCpuCounters};
 use q2c_model::CpuId;
 use q2c_service::SimMachine;
-use q2c_sys::thread::Switches;
+use q2c_sys::thread::ContextSwitches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -23,17 +23,17 @@ pub(super) enum Wake {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     /// On its CPU since `since`, at work until `until`.
     Running {
         since: u64,
         until: u64,
-        need: Need,
+        need: CpuNeed,
     },
     /// Waits for its CPU, with so much work left, or until so late to look.
     Ready {
         left: u64,
-        need: Need,
+        need: CpuNeed,
     },
     Asleep(Wake),
     Ended,
@@ -41,7 +41,7 @@ enum State {
 
 /// What a thread needs its CPU for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+enum CpuNeed {
     /// For some CPU time.
     Work,
     /// Until some moment.
@@ -49,58 +49,58 @@ enum Need {
 }
 
 #[derive(Debug)]
-struct Thread {
+struct ScheduledThread {
     /// `None` for a thread beside the lanes, which costs nothing.
     cpu: Option<usize>,
-    state: State,
+    state: ThreadState,
     /// Number of its latest event. Earlier ones are void.
     event: u32,
     /// When it left its CPU last.
     left_ns: u64,
     cpu_ns: u64,
-    switches: Switches,
+    switches: ContextSwitches,
 }
 
 #[derive(Debug, Default)]
-struct Cpu {
+struct ScheduledCpu {
     running: Option<usize>,
     queue: VecDeque<usize>,
     turn_from: u64,
-    counters: CpuCounters,
+    counters: SimCpuCounters,
 }
 
 /// Time, thread, number of the event.
-type Event = Reverse<(u64, usize, u32)>;
+type ScheduledEvent = Reverse<(u64, usize, u32)>;
 
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct WorldSchedule {
     costs: SimMachine,
     now: u64,
-    threads: Vec<Thread>,
-    cpus: Vec<Cpu>,
-    events: BinaryHeap<Event>,
+    threads: Vec<ScheduledThread>,
+    cpus: Vec<ScheduledCpu>,
+    events: BinaryHeap<ScheduledEvent>,
     /// Steps of lanes since time was at `steps_from`.
     steps: usize,
     steps_from: u64,
 }
 
-impl Schedule {
+impl WorldSchedule {
     /// `lanes` threads that are not placed yet, and one beside them, the last. Time and counters go
     /// on from `counters`.
-    pub fn new(costs: SimMachine, counters: &Counters, lanes: usize) -> Self {
-        let thread = |_| Thread {
+    pub(crate) fn new(costs: SimMachine, counters: &Counters, lanes: usize) -> Self {
+        let thread = |_| ScheduledThread {
             cpu: None,
-            state: State::Asleep(Wake::Begin),
+            state: ThreadState::Asleep(Wake::Begin),
             event: 0,
             left_ns: 0,
             cpu_ns: 0,
-            switches: Switches::default(),
+            switches: ContextSwitches::default(),
         };
-        let cpu = |&counters: &CpuCounters| Cpu {
+        let cpu = |&counters: &SimCpuCounters| ScheduledCpu {
             counters,
-            ..Cpu::default()
+            ..ScheduledCpu::default()
         };
-        Schedule {
+        WorldSchedule {
             costs,
             now: counters.now_ns,
             threads: (0..=lanes).map(thread).collect(),
@@ -112,24 +112,24 @@ impl Schedule {
     }
 
     #[inline]
-    pub fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    pub fn costs(&self) -> &SimMachine {
+    pub(crate) fn costs(&self) -> &SimMachine {
         &self.costs
     }
 
-    pub fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.steps > MOST_STEPS * self.threads.len()
     }
 
-    pub fn is_beside(&self, thread: usize) -> bool {
+    pub(crate) fn is_beside(&self, thread: usize) -> bool {
         thread + 1 == self.threads.len()
     }
 
     /// Places a lane on a CPU before it begins. False where there is no such CPU.
-    pub fn place(&mut self, thread: usize, cpu: CpuId) -> bool {
+    pub(crate) fn place(&mut self, thread: usize, cpu: CpuId) -> bool {
         let cpu = cpu.0 as usize;
         let exists = cpu < self.cpus.len();
         if exists && !self.is_beside(thread) {
@@ -138,7 +138,7 @@ impl Schedule {
         exists
     }
 
-    pub fn begin_all(&mut self) {
+    pub(crate) fn begin_all(&mut self) {
         for thread in 0..self.threads.len() {
             self.push(thread, self.now);
         }
@@ -146,7 +146,7 @@ impl Schedule {
 
     /// Lets the thread work for `ns`. True if it has to give way to others.
     #[inline]
-    pub fn work(&mut self, thread: usize, ns: u64) -> bool {
+    pub(crate) fn work(&mut self, thread: usize, ns: u64) -> bool {
         let Some(cpu) = self.threads[thread].cpu else {
             return false;
         };
@@ -154,20 +154,20 @@ impl Schedule {
         if self.now >= self.steps_from + STEP_SPAN_NS {
             (self.steps, self.steps_from) = (0, self.now);
         }
-        self.occupy(thread, cpu, self.now + ns, Need::Work)
+        self.occupy(thread, cpu, self.now + ns, CpuNeed::Work)
     }
 
     /// Lets the thread look until `until`. True if it has to give way to others.
     #[inline]
-    pub fn look_until(&mut self, thread: usize, until: u64) -> bool {
+    pub(crate) fn look_until(&mut self, thread: usize, until: u64) -> bool {
         match self.threads[thread].cpu {
-            Some(cpu) => self.occupy(thread, cpu, until.max(self.now), Need::Looks),
+            Some(cpu) => self.occupy(thread, cpu, until.max(self.now), CpuNeed::Looks),
             None => false,
         }
     }
 
     #[inline]
-    fn occupy(&mut self, thread: usize, cpu: usize, end: u64, need: Need) -> bool {
+    fn occupy(&mut self, thread: usize, cpu: usize, end: u64, need: CpuNeed) -> bool {
         let is_next = self
             .events
             .peek()
@@ -176,7 +176,7 @@ impl Schedule {
             self.now = end;
             return false;
         }
-        if let State::Running {
+        if let ThreadState::Running {
             until, need: of, ..
         } = &mut self.threads[thread].state
         {
@@ -187,12 +187,12 @@ impl Schedule {
     }
 
     /// Puts the thread to sleep. A timer ends at `at`; an interrupt tells of a completion at `at`.
-    pub fn sleep(&mut self, thread: usize, at: u64, wake: Wake) {
+    pub(crate) fn sleep(&mut self, thread: usize, at: u64, wake: Wake) {
         let Some(cpu) = self.threads[thread].cpu else {
-            self.threads[thread].state = State::Asleep(Wake::Begin);
+            self.threads[thread].state = ThreadState::Asleep(Wake::Begin);
             return self.push(thread, at);
         };
-        self.leave(thread, cpu, State::Asleep(wake));
+        self.leave(thread, cpu, ThreadState::Asleep(wake));
         self.threads[thread].switches.voluntary += 1;
         let delay = match wake {
             Wake::Begin => 0,
@@ -203,30 +203,30 @@ impl Schedule {
     }
 
     /// Ends the sleep of the thread beside the lanes now.
-    pub fn wake_beside(&mut self) {
+    pub(crate) fn wake_beside(&mut self) {
         self.push(self.threads.len() - 1, self.now);
     }
 
-    pub fn end(&mut self, thread: usize) {
+    pub(crate) fn end(&mut self, thread: usize) {
         match (self.threads[thread].cpu, self.threads[thread].state) {
-            (Some(cpu), State::Running { .. }) => self.leave(thread, cpu, State::Ended),
-            _ => self.threads[thread].state = State::Ended,
+            (Some(cpu), ThreadState::Running { .. }) => self.leave(thread, cpu, ThreadState::Ended),
+            _ => self.threads[thread].state = ThreadState::Ended,
         }
     }
 
     /// Goes on in time to the next moment at which a thread is through with what it waited for, and
     /// returns that thread. `None` when no thread waits for anything.
-    pub fn next(&mut self) -> Option<usize> {
+    pub(crate) fn next(&mut self) -> Option<usize> {
         while let Some(Reverse((at, thread, number))) = self.events.pop() {
             if self.threads[thread].event != number {
                 continue;
             }
             self.now = at;
             match (self.threads[thread].state, self.threads[thread].cpu) {
-                (State::Asleep(_), None) => return Some(thread),
-                (State::Asleep(wake), Some(cpu)) => self.wake(thread, cpu, wake),
-                (State::Running { until, .. }, _) if until <= at => return Some(thread),
-                (State::Running { .. }, Some(cpu)) => self.preempt(thread, cpu),
+                (ThreadState::Asleep(_), None) => return Some(thread),
+                (ThreadState::Asleep(wake), Some(cpu)) => self.wake(thread, cpu, wake),
+                (ThreadState::Running { until, .. }, _) if until <= at => return Some(thread),
+                (ThreadState::Running { .. }, Some(cpu)) => self.preempt(thread, cpu),
                 _ => {}
             }
         }
@@ -242,9 +242,9 @@ impl Schedule {
         let counters = &mut self.cpus[cpu].counters;
         counters.interrupts_ns += handler;
         counters.interrupts += u64::from(wake == Wake::Interrupt);
-        self.threads[thread].state = State::Ready {
+        self.threads[thread].state = ThreadState::Ready {
             left: switch,
-            need: Need::Work,
+            need: CpuNeed::Work,
         };
         match self.cpus[cpu].running {
             None => self.dispatch(thread, cpu),
@@ -258,9 +258,9 @@ impl Schedule {
 
     /// Takes the time of an interrupt's handler from the thread that runs.
     fn interrupt(&mut self, running: usize, handler: u64) {
-        if let State::Running { since, until, need } = &mut self.threads[running].state {
+        if let ThreadState::Running { since, until, need } = &mut self.threads[running].state {
             *since += handler;
-            if *need == Need::Work {
+            if *need == CpuNeed::Work {
                 *until += handler;
             }
         }
@@ -268,23 +268,23 @@ impl Schedule {
 
     /// Ends the turn of the running thread, if another one waits.
     fn preempt(&mut self, thread: usize, cpu: usize) {
-        let State::Running { until, need, .. } = self.threads[thread].state else {
+        let ThreadState::Running { until, need, .. } = self.threads[thread].state else {
             return;
         };
         if self.cpus[cpu].queue.is_empty() {
             return self.push_running(thread, cpu);
         }
         let left = match need {
-            Need::Work => until - self.now + self.costs.switch_ns,
-            Need::Looks => until,
+            CpuNeed::Work => until - self.now + self.costs.switch_ns,
+            CpuNeed::Looks => until,
         };
         self.cpus[cpu].queue.push_back(thread);
         self.threads[thread].switches.involuntary += 1;
-        self.leave(thread, cpu, State::Ready { left, need });
+        self.leave(thread, cpu, ThreadState::Ready { left, need });
     }
 
     /// Takes the thread off its CPU, which the next one gets.
-    fn leave(&mut self, thread: usize, cpu: usize, state: State) {
+    fn leave(&mut self, thread: usize, cpu: usize, state: ThreadState) {
         let ran = self.turn_ns(thread);
         self.threads[thread].cpu_ns += ran;
         self.threads[thread].left_ns = self.now;
@@ -299,15 +299,15 @@ impl Schedule {
     }
 
     fn dispatch(&mut self, thread: usize, cpu: usize) {
-        let State::Ready { left, need } = self.threads[thread].state else {
+        let ThreadState::Ready { left, need } = self.threads[thread].state else {
             return;
         };
         let until = match need {
-            Need::Work => self.now + left,
-            Need::Looks => left.max(self.now),
+            CpuNeed::Work => self.now + left,
+            CpuNeed::Looks => left.max(self.now),
         };
         let since = self.now;
-        self.threads[thread].state = State::Running { since, until, need };
+        self.threads[thread].state = ThreadState::Running { since, until, need };
         self.cpus[cpu].running = Some(thread);
         self.cpus[cpu].turn_from = self.now;
         self.push_running(thread, cpu);
@@ -316,7 +316,7 @@ impl Schedule {
     /// Sets the event of the thread that runs on `cpu`: the end of its work, or of its turn where
     /// others wait.
     fn push_running(&mut self, thread: usize, cpu: usize) {
-        let State::Running { until, .. } = self.threads[thread].state else {
+        let ThreadState::Running { until, .. } = self.threads[thread].state else {
             return;
         };
         let place = &self.cpus[cpu];
@@ -338,34 +338,34 @@ impl Schedule {
     /// CPU time of the thread's present turn.
     fn turn_ns(&self, thread: usize) -> u64 {
         match self.threads[thread].state {
-            State::Running { since, .. } => self.now.saturating_sub(since),
+            ThreadState::Running { since, .. } => self.now.saturating_sub(since),
             _ => 0,
         }
     }
 
-    pub fn cpu_ns(&self, thread: usize) -> u64 {
+    pub(crate) fn cpu_ns(&self, thread: usize) -> u64 {
         self.threads[thread].cpu_ns + self.turn_ns(thread)
     }
 
-    pub fn left_ns(&self, thread: usize) -> u64 {
+    pub(crate) fn left_ns(&self, thread: usize) -> u64 {
         self.threads[thread].left_ns
     }
 
-    pub fn switches(&self, thread: usize) -> Switches {
+    pub(crate) fn switches(&self, thread: usize) -> ContextSwitches {
         self.threads[thread].switches
     }
 
-    pub fn counters(&self) -> Counters {
-        let of = |cpu: &Cpu| {
+    pub(crate) fn counters(&self) -> Counters {
+        let counters = |cpu: &ScheduledCpu| {
             let turn = cpu.running.map_or(0, |thread| self.turn_ns(thread));
-            CpuCounters {
+            SimCpuCounters {
                 threads_ns: cpu.counters.threads_ns + turn,
                 ..cpu.counters
             }
         };
         Counters {
             now_ns: self.now,
-            cpus: self.cpus.iter().map(of).collect(),
+            cpus: self.cpus.iter().map(counters).collect(),
         }
     }
 }

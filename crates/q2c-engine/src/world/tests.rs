@@ -4,7 +4,7 @@ use super::*;
 use crate::engines::SimDevices;
 use crate::measure::phase_stats;
 use crate::{
-    Activity, EngineSpec, Heard, JobPlan, LaneData, Live, LivePlan, Medium, RunData, RunError,
+    Activity, EngineSpec, JobPlan, LaneData, Live, LiveAnswer, LivePlan, Medium, RunData, RunError,
     RunPlan, Sample, Wait, live, run,
 };
 use q2c_model::{Bytes, Nanos};
@@ -102,7 +102,7 @@ fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     let length = phase.end.t_ns - phase.begin.t_ns;
     assert_eq!(phase.end.cpu_ns - phase.begin.cpu_ns, length);
     let busy = counters.cpus[1].threads_ns;
-    assert!(busy >= 100_000_000 && counters.cpus[0] == CpuCounters::default());
+    assert!(busy >= 100_000_000 && counters.cpus[0] == SimCpuCounters::default());
 }
 
 /// The thread has 100 + 500 + 1,500 of CPU per I/O, the interrupt 1,000; the completion is reaped
@@ -143,8 +143,8 @@ fn a_sleep_is_followed_by_looks_and_may_last_too_long() {
         assert_eq!(sample.is(Sample::MISSED), missed, "{asked} {service}");
         assert_eq!(u64::from(sample.woke_ns), asked + 2_500);
         let (first, last) = (lane.phases[0].begin, lane.phases[0].end);
-        let each = (last.cpu_ns - first.cpu_ns) / lane.phases[0].ios;
-        assert_eq!(each, 600 + cpu, "{asked} {service}");
+        let cpu_per_io = (last.cpu_ns - first.cpu_ns) / lane.phases[0].ios;
+        assert_eq!(cpu_per_io, 600 + cpu, "{asked} {service}");
     }
 }
 
@@ -204,8 +204,8 @@ fn a_run_is_a_function_of_its_seed() {
         });
         let data = go(&world, 50, lanes.into()).unwrap();
         let lanes = data.lanes.into_iter();
-        let told: Vec<_> = lanes.map(|l| (l.samples, l.cpu_readings)).collect();
-        (told, world.counters())
+        let records: Vec<_> = lanes.map(|l| (l.samples, l.cpu_readings)).collect();
+        (records, world.counters())
     };
     assert_eq!(once(7), once(7));
     assert_ne!(once(7).0, once(8).0);
@@ -226,11 +226,11 @@ fn slices_of_a_live_run_are_heard_when_they_end() {
     };
     let listen = |ears: &mut Live<'_>| {
         let begun = world.now();
-        assert_eq!(ears.hear(Duration::from_millis(1)), Heard::Nothing);
+        assert_eq!(ears.hear(Duration::from_millis(1)), LiveAnswer::Nothing);
         assert_eq!(world.now(), begun + 1_000_000);
         let mut slices = Vec::new();
         while slices.len() < 10 {
-            let Heard::Slice(slice) = ears.hear(Duration::from_secs(1)) else {
+            let LiveAnswer::Slice(slice) = ears.hear(Duration::from_secs(1)) else {
                 panic!("a slice takes 10 ms");
             };
             assert_eq!(world.now(), slice.span.1);
@@ -307,8 +307,8 @@ fn a_machine_without_costs_is_stuck_where_nothing_else_takes_time() {
     let (poll, interrupt) = ("poll", "interrupt");
     for (target, method) in [("null", poll), ("sim:0us", poll), ("sim:0us", interrupt)] {
         let stuck = run(target, method, 1_100).unwrap_err();
-        let found = matches!(stuck, RunError::Stuck { .. });
-        assert!(found, "{target} {method}: {stuck}");
+        let is_stuck = matches!(stuck, RunError::Stuck { .. });
+        assert!(is_stuck, "{target} {method}: {stuck}");
     }
 }
 

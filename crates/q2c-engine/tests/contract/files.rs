@@ -1,14 +1,14 @@
 //! Tests of engines on a file for direct I/O, or on a device that may be overwritten: they move the
 //! right bytes between the right slot and the right offset.
 
-use crate::opening::{Bench, bench, has_content};
-use crate::storm::Storm;
+use crate::opening::{EngineBench, bench, has_content};
+use crate::storm::RequestStorm;
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE, SOUND, plain};
 use q2c_engine::EngineSpec;
 use q2c_engine::engine::{Engine, Operation, Request};
 
 /// Runs `check` on every engine whose target's content can be read back.
-fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
+fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, EngineBench)) {
     let plain = plain().into_iter();
     let specs = plain.map(|text| text.parse().expect("a known engine"));
     for spec in specs.filter(has_content) {
@@ -19,7 +19,7 @@ fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
 }
 
 /// Runs `check` on every engine on a file. A device is left out, because it ends elsewhere.
-fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
+fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, EngineBench)) {
     for_each_on_data(test, |spec, bench| {
         if !spec.needs_character_device() {
             check(spec, bench);
@@ -27,7 +27,7 @@ fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
     });
 }
 
-fn at(write: bool, slot: u16, place: u64) -> Request {
+fn request(write: bool, slot: u16, place: u64) -> Request {
     Request {
         operation: Operation::writing(write),
         offset: place * SIZE as u64,
@@ -37,7 +37,7 @@ fn at(write: bool, slot: u16, place: u64) -> Request {
 }
 
 /// Submits `requests` at once and takes their completions; all of them must be whole.
-fn all(engine: &mut dyn Engine, requests: &[Request]) {
+fn complete_all(engine: &mut dyn Engine, requests: &[Request]) {
     engine.submit(requests).expect(SOUND);
     for _ in requests {
         assert_eq!(engine.wait().expect(SOUND).result, SIZE as i32);
@@ -54,12 +54,12 @@ fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
         let slots = DEPTH as u16;
         // 7 and 32 have no common divisor, so every slot gets the data of exactly one slot.
         let other = |slot: u16| slot * 7 % slots;
-        let write = |slot| at(true, slot, u64::from(slot));
-        all(engine, &(0..slots).map(write).collect::<Vec<_>>());
-        let read = |slot| at(false, other(slot), u64::from(slot));
-        all(engine, &(0..slots).map(read).collect::<Vec<_>>());
-        let again = |slot| at(true, other(slot), u64::from(slots + slot));
-        all(engine, &(0..slots).map(again).collect::<Vec<_>>());
+        let write = |slot| request(true, slot, u64::from(slot));
+        complete_all(engine, &(0..slots).map(write).collect::<Vec<_>>());
+        let read = |slot| request(false, other(slot), u64::from(slot));
+        complete_all(engine, &(0..slots).map(read).collect::<Vec<_>>());
+        let again = |slot| request(true, other(slot), u64::from(slots + slot));
+        complete_all(engine, &(0..slots).map(again).collect::<Vec<_>>());
         let content = bench.content();
         let places: Vec<&[u8]> = content.chunks(SIZE).collect();
         let (first, behind) = places[..2 * DEPTH].split_at(DEPTH);
@@ -74,7 +74,7 @@ fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
 #[test]
 fn writes_in_flight_at_the_drop_are_whole() {
     for_each_on_data("writes_in_flight_at_the_drop", |spec, mut bench| {
-        let write = |slot| at(true, slot, u64::from(slot));
+        let write = |slot| request(true, slot, u64::from(slot));
         let writes: Vec<Request> = (0..DEPTH as u16).map(write).collect();
         bench.engine.submit(&writes).expect(SOUND);
         let content = bench.content_behind_the_drop();
@@ -90,7 +90,7 @@ fn a_read_over_the_end_is_short_and_one_behind_it_empty() {
     for_each_on_a_file("a_read_over_the_end", |spec, mut bench| {
         let over = Request {
             offset: (BLOCKS - 1) * BLOCK as u64,
-            ..at(false, 3, 0)
+            ..request(false, 3, 0)
         };
         let behind = Request {
             offset: (BLOCKS + 8) * BLOCK as u64,
@@ -113,14 +113,14 @@ fn an_odd_request_comes_back_with_its_errno() {
         }
         let odd = Request {
             offset: 1,
-            ..at(false, 5, 0)
+            ..request(false, 5, 0)
         };
-        let mut storm = Storm::new(2);
+        let mut storm = RequestStorm::new(2);
         bench.engine.submit(&[odd]).expect(SOUND);
         let done = bench.engine.wait().expect(SOUND);
         assert_eq!((done.slot, done.result), (5, -libc::EINVAL), "{spec}");
         // The engine still works.
-        storm.run(bench.engine.as_mut(), crate::storm::By::All, 5);
+        storm.run(bench.engine.as_mut(), crate::storm::ReapMethod::All, 5);
     });
 }
 

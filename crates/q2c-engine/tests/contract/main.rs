@@ -16,7 +16,7 @@ use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::switches;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use storm::{By, Storm};
+use storm::{ReapMethod, RequestStorm};
 
 /// The message of every `expect` on a call of an engine.
 const SOUND: &str = "an engine that is not broken";
@@ -81,8 +81,11 @@ fn specs() -> Vec<EngineSpec> {
     let inside = || plain.iter().filter(|engine| INSIDE.contains(engine));
     let around = |fault| inside().map(move |engine| format!("fault:{fault}:{engine}"));
     let faults = FAULTS.into_iter().flat_map(around);
-    let all = plain.iter().map(|&e| e.to_owned()).chain(faults);
-    all.map(|text| text.parse().expect("a known engine"))
+    plain
+        .iter()
+        .map(|&e| e.to_owned())
+        .chain(faults)
+        .map(|text| text.parse().expect("a known engine"))
         .collect()
 }
 
@@ -94,9 +97,9 @@ fn for_each(test: &str, check: impl Fn(&EngineSpec, &mut dyn Engine)) {
     }
 }
 
-fn comes_back_once(test: &str, by: By) {
+fn comes_back_once(test: &str, by: ReapMethod) {
     for_each(test, |spec, engine| {
-        let mut storm = Storm::new(3);
+        let mut storm = RequestStorm::new(3);
         storm.run(engine, by, 60);
         assert!(storm.deepest == DEPTH, "{spec}: deepest {}", storm.deepest);
         assert!(storm.sent > 300 && storm.sent == storm.back, "{spec}");
@@ -109,17 +112,26 @@ fn comes_back_once(test: &str, by: By) {
 
 #[test]
 fn every_request_comes_back_once_through_poll() {
-    comes_back_once("every_request_comes_back_once_through_poll", By::Poll);
+    comes_back_once(
+        "every_request_comes_back_once_through_poll",
+        ReapMethod::Poll,
+    );
 }
 
 #[test]
 fn every_request_comes_back_once_through_wait() {
-    comes_back_once("every_request_comes_back_once_through_wait", By::Wait);
+    comes_back_once(
+        "every_request_comes_back_once_through_wait",
+        ReapMethod::Wait,
+    );
 }
 
 #[test]
 fn every_request_comes_back_once_however_it_is_taken() {
-    comes_back_once("every_request_comes_back_once_however_it_is_taken", By::All);
+    comes_back_once(
+        "every_request_comes_back_once_however_it_is_taken",
+        ReapMethod::All,
+    );
 }
 
 /// A sleep shows as a voluntary context switch, so there must be none. A page of memory that the
@@ -135,14 +147,14 @@ fn poll_never_sleeps() {
 
 /// The voluntary context switches of a storm of 50 batches while it polls.
 fn switches_in_polls(spec: &EngineSpec, engine: &mut dyn Engine) -> u64 {
-    let mut storm = Storm::new(5);
+    let mut storm = RequestStorm::new(5);
     let mut switched = 0;
     for _ in 0..50 {
         let (batch, n) = storm.batch();
         engine.submit(&batch[..n]).expect(SOUND);
         let before = switches().voluntary;
         while storm.in_flight() > 0 {
-            storm.reap(engine, By::Poll);
+            storm.reap(engine, ReapMethod::Poll);
         }
         assert_eq!(engine.poll().expect(SOUND), None, "{spec}");
         switched += switches().voluntary - before;
@@ -158,7 +170,7 @@ fn poll_looks_once() {
         let spec: EngineSpec = text.parse().unwrap();
         let medium = SimDevices::default().medium(&spec).unwrap();
         let mut engine = spec.open(&medium, DEPTH, SIZE, 1).unwrap();
-        let (batch, _) = Storm::new(1).batch();
+        let (batch, _) = RequestStorm::new(1).batch();
         engine.submit(&batch[..1]).expect(SOUND);
         let start = Instant::now();
         for _ in 0..1000 {
@@ -171,8 +183,8 @@ fn poll_looks_once() {
 #[test]
 fn nothing_is_allocated_after_opening() {
     for_each("nothing_is_allocated_after_opening", |spec, engine| {
-        let mut storm = Storm::new(11);
-        let heap = allocation_counter::measure(|| storm.run(engine, By::All, 60));
+        let mut storm = RequestStorm::new(11);
+        let heap = allocation_counter::measure(|| storm.run(engine, ReapMethod::All, 60));
         assert_eq!((heap.count_total, heap.bytes_total), (0, 0), "{spec}");
     });
 }
@@ -191,7 +203,7 @@ fn an_engine_may_be_dropped_with_requests_in_flight() {
             else {
                 break;
             };
-            let (batch, n) = Storm::new(seed).batch();
+            let (batch, n) = RequestStorm::new(seed).batch();
             engine.submit(&batch[..n]).expect(SOUND);
         }
     }

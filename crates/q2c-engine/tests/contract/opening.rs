@@ -21,15 +21,16 @@ const ITS_BLOCK_DEVICE: &str = "Q2C_TEST_NG_BLOCK";
 const FOLDER: &str = "Q2C_TEST_FOLDER";
 
 /// Whether the data that an engine writes can be read back in another way.
-pub fn has_content(spec: &EngineSpec) -> bool {
-    match spec.needs_character_device() {
-        true => std::env::var_os(ITS_BLOCK_DEVICE).is_some(),
-        false => spec.needs_file(),
+pub(crate) fn has_content(spec: &EngineSpec) -> bool {
+    if spec.needs_character_device() {
+        std::env::var_os(ITS_BLOCK_DEVICE).is_some()
+    } else {
+        spec.needs_file()
     }
 }
 
 /// An engine on its target, and what is known about the target.
-pub struct Bench {
+pub(crate) struct EngineBench {
     pub engine: Box<dyn Engine>,
     pub direct: bool,
     file: Option<Arc<File>>,
@@ -37,14 +38,15 @@ pub struct Bench {
     device: bool,
 }
 
-impl Bench {
+impl EngineBench {
     /// The content of the target, read back through the page cache; of a device, the part that
     /// belongs to the test. The page cache of a block device that no process has open is empty.
-    pub fn content(&self) -> Vec<u8> {
+    pub(crate) fn content(&self) -> Vec<u8> {
         let file = self.file.as_ref().expect("an engine on a file");
-        let path = match self.device {
-            true => std::env::var(ITS_BLOCK_DEVICE).expect("asked before"),
-            false => format!("/proc/self/fd/{}", file.as_raw_fd()),
+        let path = if self.device {
+            std::env::var(ITS_BLOCK_DEVICE).expect("asked before")
+        } else {
+            format!("/proc/self/fd/{}", file.as_raw_fd())
         };
         let mut content = Vec::new();
         // The file is opened for buffered reading, because the reader's memory is not aligned.
@@ -55,7 +57,7 @@ impl Bench {
     }
 
     /// The content of the target after the engine has been dropped.
-    pub fn content_behind_the_drop(mut self) -> Vec<u8> {
+    pub(crate) fn content_behind_the_drop(mut self) -> Vec<u8> {
         let null = EngineSpec::Null.open(&Medium::None, 1, SIZE, 1);
         self.engine = null.expect("the null engine");
         self.content()
@@ -87,12 +89,12 @@ fn target() -> (File, bool) {
 
 /// Opens the engine in the calling thread; `None` where it cannot run here, which counts as a skip
 /// of `test`.
-pub fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
+pub(crate) fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
     bench(spec, test).map(|bench| bench.engine)
 }
 
 /// Opens the engine and keeps its target.
-pub fn bench(spec: &EngineSpec, test: &str) -> Option<Bench> {
+pub(crate) fn bench(spec: &EngineSpec, test: &str) -> Option<EngineBench> {
     match try_bench(spec) {
         Ok(bench) => Some(bench),
         Err(reason) => {
@@ -105,7 +107,7 @@ pub fn bench(spec: &EngineSpec, test: &str) -> Option<Bench> {
     }
 }
 
-fn try_bench(spec: &EngineSpec) -> Result<Bench, String> {
+fn try_bench(spec: &EngineSpec) -> Result<EngineBench, String> {
     let (file, direct) = match (spec.needs_character_device(), spec.needs_file()) {
         (true, _) => (Some(character_device()?), true),
         (_, true) => {
@@ -128,7 +130,7 @@ fn try_bench(spec: &EngineSpec) -> Result<Bench, String> {
         Err(e) => panic!("open {spec}: {e}"),
     };
     let engine = can_poll(spec, &medium, engine)?;
-    Ok(Bench {
+    Ok(EngineBench {
         engine,
         direct,
         file,

@@ -1,12 +1,12 @@
 //! A seeded storm: random requests, and the knowledge of what must come back.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
-use q2c_engine::engine::{Completion, Engine, Operation, Request};
-use q2c_stats::Rng;
+use q2c_engine::engine::{Engine, Operation, Request, RingCompletion};
+use q2c_model::stats::Rng;
 
 /// The way in which a storm takes completions.
 #[derive(Clone, Copy, Debug)]
-pub enum By {
+pub(crate) enum ReapMethod {
     Poll,
     Wait,
     /// Sometimes submits for interrupts, or submits and waits in one call; polls or waits.
@@ -15,7 +15,7 @@ pub enum By {
 
 /// Submits batches of all sizes and lengths into free slots and takes completions in any order. It
 /// checks and counts them, and allocates nothing.
-pub struct Storm {
+pub(crate) struct RequestStorm {
     rng: Rng,
     /// Bytes asked in each slot in flight.
     asked: [Option<u32>; DEPTH],
@@ -24,9 +24,9 @@ pub struct Storm {
     pub deepest: usize,
 }
 
-impl Storm {
-    pub fn new(seed: u64) -> Self {
-        Storm {
+impl RequestStorm {
+    pub(crate) fn new(seed: u64) -> Self {
+        RequestStorm {
             rng: Rng::new(seed),
             asked: [None; DEPTH],
             sent: 0,
@@ -35,7 +35,7 @@ impl Storm {
         }
     }
 
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.asked.iter().flatten().count()
     }
 
@@ -53,7 +53,7 @@ impl Storm {
     }
 
     /// A batch of requests for some of the free slots, possibly for none, and its length.
-    pub fn batch(&mut self) -> ([Request; DEPTH], usize) {
+    pub(crate) fn batch(&mut self) -> ([Request; DEPTH], usize) {
         let empty = Request {
             operation: Operation::Read,
             offset: 0,
@@ -72,18 +72,18 @@ impl Storm {
         (batch, n)
     }
 
-    fn take(&mut self, done: Completion) {
+    fn take(&mut self, done: RingCompletion) {
         let asked = self.asked[done.slot as usize].take();
         let asked = asked.expect("a slot comes back once, and only after it was submitted");
         assert_eq!(done.result, asked as i32, "slot {}", done.slot);
         self.back += 1;
     }
 
-    pub fn reap(&mut self, engine: &mut dyn Engine, by: By) {
+    pub(crate) fn reap(&mut self, engine: &mut dyn Engine, by: ReapMethod) {
         let polls = match by {
-            By::Poll => true,
-            By::Wait => false,
-            By::All => self.rng.below(2) == 0,
+            ReapMethod::Poll => true,
+            ReapMethod::Wait => false,
+            ReapMethod::All => self.rng.below(2) == 0,
         };
         if !polls {
             self.take(engine.wait().expect(SOUND));
@@ -92,12 +92,12 @@ impl Storm {
         }
     }
 
-    fn round(&mut self, engine: &mut dyn Engine, by: By) {
+    fn round(&mut self, engine: &mut dyn Engine, by: ReapMethod) {
         let (batch, n) = self.batch();
         let batch = &batch[..n];
         let way = match by {
-            By::All => self.rng.below(3),
-            By::Poll | By::Wait => 0,
+            ReapMethod::All => self.rng.below(3),
+            ReapMethod::Poll | ReapMethod::Wait => 0,
         };
         match way {
             1 if self.in_flight() > 0 => self.take(engine.submit_and_wait(batch).expect(SOUND)),
@@ -110,7 +110,7 @@ impl Storm {
         }
     }
 
-    pub fn run(&mut self, engine: &mut dyn Engine, by: By, rounds: u32) {
+    pub(crate) fn run(&mut self, engine: &mut dyn Engine, by: ReapMethod, rounds: u32) {
         (0..rounds).for_each(|_| self.round(engine, by));
         while self.in_flight() > 0 {
             self.reap(engine, by);

@@ -41,7 +41,7 @@ fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
     // 200 ms have 99.x turns, and the last one is finished.
     assert_eq!((stats.ios, sleeps, stats.sleeps.misses), (400, 100, 0));
     assert_eq!((stats.voluntary, stats.involuntary), (sleeps, 0));
-    let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
+    let in_flight = stats.iops() * q2c_model::stats::mean(&stats.latencies) / 1e9;
     assert!((3.9..=4.0).contains(&in_flight), "{in_flight} in flight");
     let slept = lane.samples.iter().filter(|s| s.is(Sample::SLEPT));
     let away: u64 = slept.map(|s| u64::from(s.slept_ns) - SWITCH).sum();
@@ -63,10 +63,10 @@ fn whoever_sleeps_too_long_misses() {
 }
 
 /// What a rule is told: the number that `decide` gave the request, from 0, and the outcome.
-type Heard = Arc<Mutex<Vec<(u64, Outcome)>>>;
+type OutcomeLog = Arc<Mutex<Vec<(u64, Outcome)>>>;
 
 /// A rule that keeps what it is told. It sleeps as long as the request's number says, ns.
-struct Hears(u64, fn(u64) -> u64, Heard);
+struct Hears(u64, fn(u64) -> u64, OutcomeLog);
 
 impl Lane for Hears {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
@@ -81,8 +81,8 @@ impl Lane for Hears {
     }
 }
 
-fn hears(sleeps: fn(u64) -> u64) -> (Wait, Heard) {
-    let heard = Heard::default();
+fn hears(sleeps: fn(u64) -> u64) -> (Wait, OutcomeLog) {
+    let heard = OutcomeLog::default();
     let rule = Hears(0, sleeps, Arc::clone(&heard));
     (Wait::Hybrid(Box::new(rule)), heard)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A plan of a minute in which lanes rest, sleep, poll and wait.
-pub fn long() -> RunPlan {
+pub(crate) fn long() -> RunPlan {
     let start = Activity::Start;
     let slept = start(hybrid("fixed:500us"));
     let sleeps = vec![slept, Activity::Idle, start(Wait::Poll)];
@@ -22,7 +22,7 @@ pub fn long() -> RunPlan {
 }
 
 /// A lane that raises the flag with its I/O of this number, on a device of 1 ms.
-pub fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
+pub(crate) fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
     let stop = Arc::clone(stop);
     let rule = Scripted::wait(move |n| {
         stop.fetch_or(n == nth, Ordering::Relaxed);
@@ -55,9 +55,9 @@ fn stop_ends_a_run_within_a_tenth_of_a_second() {
     }
 }
 
-struct Ends(Vec<usize>);
+struct BoundaryObserver(Vec<usize>);
 
-impl Observer for Ends {
+impl Observer for BoundaryObserver {
     fn boundary(&mut self, phase: usize) {
         self.0.push(phase);
     }
@@ -69,20 +69,20 @@ fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle, Activity::Idle];
     let mut failing = job("fault:eio@3:sim:100us", activities);
     failing.stop_on_fault = true;
-    let mut told = Ends(Vec::new());
-    let data = run_watched(plan(&[9_000; 3], vec![failing]), &mut told).unwrap();
-    assert_eq!((told.0, data.stopped), (vec![0, 3], true));
+    let mut observer = BoundaryObserver(Vec::new());
+    let data = run_watched(plan(&[9_000; 3], vec![failing]), &mut observer).unwrap();
+    assert_eq!((observer.0, data.stopped), (vec![0, 3], true));
     assert_eq!(data.lanes[0].cpu_readings.len(), 1);
 }
 
-pub fn polling(engine: &str) -> JobPlan {
+pub(crate) fn polling(engine: &str) -> JobPlan {
     job(engine, vec![Activity::Start(Wait::Poll)])
 }
 
 type IsRight = fn(&RunError) -> bool;
 
 /// Jobs with which no run can be done, and what their errors are.
-pub fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
+pub(crate) fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
     let far = JobPlan {
         cpu: CpuId(1023),
         ..polling("null")
@@ -112,7 +112,7 @@ pub fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
 }
 
 /// A plan of three lanes, of which the second is `bad`.
-pub fn with_bad(bad: JobPlan) -> RunPlan {
+pub(crate) fn with_bad(bad: JobPlan) -> RunPlan {
     let good = || job("sim:100us", vec![Activity::Idle]);
     plan(&[60_000], vec![good(), bad, good()])
 }
@@ -127,7 +127,7 @@ fn a_lane_that_cannot_be_set_up_or_breaks_is_an_error() {
     }
 }
 
-pub struct Breaks;
+pub(crate) struct Breaks;
 
 impl Observer for Breaks {
     fn boundary(&mut self, _: usize) {

@@ -9,7 +9,7 @@ use q2c_policy::{Io, PolicySpec};
 
 /// The way in which an I/O was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waited {
+enum WaitMethod {
     Interrupt,
     Looking,
     Asleep,
@@ -17,18 +17,18 @@ enum Waited {
 
 /// The lengths of runs of I/Os that were waited for in one way, in order. Flags and times must
 /// agree.
-fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
+fn runs(lane: &LaneData) -> Vec<(WaitMethod, usize)> {
     let how = |s: &Sample| {
         assert!(s.is(Sample::HYBRID), "{s:?}");
         match (s.is(Sample::INTERRUPT), s.is(Sample::SLEPT)) {
-            (true, false) => Waited::Interrupt,
-            (false, true) => Waited::Asleep,
-            (false, false) => Waited::Looking,
+            (true, false) => WaitMethod::Interrupt,
+            (false, true) => WaitMethod::Asleep,
+            (false, false) => WaitMethod::Looking,
             (true, true) => panic!("slept and left to the interrupt: {s:?}"),
         }
     };
     for s in &lane.samples {
-        let asleep = how(s) == Waited::Asleep;
+        let asleep = how(s) == WaitMethod::Asleep;
         assert_eq!((s.asked_ns > 0, s.slept_ns > 0), (asleep, asleep), "{s:?}");
         assert!(asleep || !s.is(Sample::MISSED), "{s:?}");
     }
@@ -47,8 +47,8 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
     assert_eq!(stats.cpu_ns, stats.ios * (BEFORE + SWITCH));
     // With a threshold of one byte more, I/Os of 4 KiB are slept for from the first window's end.
     let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
-    let kinds: Vec<Waited> = runs(&small).iter().map(|run| run.0).collect();
-    assert_eq!(kinds, [Waited::Looking, Waited::Asleep]);
+    let kinds: Vec<WaitMethod> = runs(&small).iter().map(|run| run.0).collect();
+    assert_eq!(kinds, [WaitMethod::Looking, WaitMethod::Asleep]);
 }
 
 /// 500 us is above the rule's 40.5 us. The first window ends with the first completion that is 10
@@ -58,7 +58,7 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
 fn ehp_goes_over_to_interrupts_after_its_first_window() {
     let lane = once("sim:500us", hybrid("ehp"), 400);
     let rest = lane.samples.len() - 21;
-    let wanted = [(Waited::Looking, 21), (Waited::Interrupt, rest)];
+    let wanted = [(WaitMethod::Looking, 21), (WaitMethod::Interrupt, rest)];
     assert_eq!(runs(&lane), wanted);
     let stats = phase_stats(&lane, 0);
     assert_eq!(stats.voluntary, rest as u64);
@@ -77,8 +77,8 @@ fn dpas_sleeps_and_polls_in_turns_when_alone() {
     let (_, whole) = runs.split_last().expect("runs");
     for (n, &(how, length)) in whole.iter().enumerate() {
         let (expected, right) = match n % 2 {
-            0 => (Waited::Asleep, length % 20 == 0),
-            _ => (Waited::Looking, length == 10),
+            0 => (WaitMethod::Asleep, length % 20 == 0),
+            _ => (WaitMethod::Looking, length == 10),
         };
         assert!(how == expected && right, "{n}: {runs:?}");
     }
@@ -101,11 +101,11 @@ fn dpas_takes_interrupts_on_a_contended_cpu() {
     let lane = once("sim:100ns", Wait::Hybrid(lanes.remove(0)), 100);
     let runs = runs(&lane);
     // Two times 20 I/Os, of which the other thread's was the first.
-    assert_eq!(runs[0], (Waited::Asleep, 39), "{runs:?}");
+    assert_eq!(runs[0], (WaitMethod::Asleep, 39), "{runs:?}");
     let (_, whole) = runs[1..].split_last().expect("runs");
     assert!(whole.len() > 10, "{runs:?}");
     for (n, &run) in whole.iter().enumerate() {
-        let expected = [(Waited::Interrupt, 30), (Waited::Asleep, 20)][n % 2];
+        let expected = [(WaitMethod::Interrupt, 30), (WaitMethod::Asleep, 20)][n % 2];
         assert_eq!(run, expected, "{n}");
     }
 }

@@ -69,13 +69,13 @@ fn cpu_per_interval_follows_the_work() {
 fn lanes_together_are_the_sum_of_the_lanes() {
     let lanes = || (0..3).map(|_| job("sim:200us", vec![Activity::Start(mixed())]));
     let data = run(plan(&[100], lanes().collect())).unwrap();
-    let each: Vec<_> = data.lanes.iter().map(|l| phase_stats(l, 0)).collect();
-    let all = combine(&each);
+    let lane_stats: Vec<_> = data.lanes.iter().map(|l| phase_stats(l, 0)).collect();
+    let total = combine(&lane_stats);
     let ios: u64 = data.lanes.iter().map(|l| l.ios).sum();
-    let latencies = all.latencies.len() as u64;
-    assert_eq!((all.lanes, all.ios, latencies), (3, ios, ios));
-    assert!(all.latencies.is_sorted());
-    let mean_wall = each.iter().map(|s| s.wall_ns).sum::<f64>() / 3.0;
-    let rate = all.iops() / (ios as f64 / mean_wall * 1e9);
+    let latencies = total.latencies.len() as u64;
+    assert_eq!((total.lanes, total.ios, latencies), (3, ios, ios));
+    assert!(total.latencies.is_sorted());
+    let mean_wall = lane_stats.iter().map(|s| s.wall_ns).sum::<f64>() / 3.0;
+    let rate = total.iops() / (ios as f64 / mean_wall * 1e9);
     assert!((rate - 1.0).abs() < 1e-9, "{rate}");
 }

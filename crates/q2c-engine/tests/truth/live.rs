@@ -2,7 +2,7 @@ use crate::ends::bad_jobs;
 use crate::plan::{BEFORE, INTERRUPT, MS, Scripted, WAKE, hybrid, job, world};
 use q2c_engine::engine::EngineError;
 use q2c_engine::{
-    Activity, Heard, JobPlan, Live, LivePlan, LiveSlice, RunData, RunError, TimeSource, Wait,
+    Activity, JobPlan, Live, LiveAnswer, LivePlan, LiveSlice, RunData, RunError, TimeSource, Wait,
 };
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 const SLICE: Nanos = Nanos::from_millis(20);
 /// Longer than any slice takes.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-pub fn live_plan(jobs: Vec<JobPlan>, time: TimeSource) -> LivePlan {
+pub(crate) fn live_plan(jobs: Vec<JobPlan>, time: TimeSource) -> LivePlan {
     LivePlan {
         jobs,
         slice: SLICE,
@@ -32,14 +32,14 @@ fn live<T: Send>(
     q2c_engine::live(plan, &AtomicBool::new(false), listen)
 }
 
-pub fn first(engine: &str, wait: Wait) -> JobPlan {
+pub(crate) fn first(engine: &str, wait: Wait) -> JobPlan {
     job(engine, vec![Activity::Start(wait)])
 }
 
 /// The next `n` slices.
-pub fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
+pub(crate) fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
     let one = |_| match live.hear(PATIENCE) {
-        Heard::Slice(slice) => *slice,
+        LiveAnswer::Slice(slice) => *slice,
         other => panic!("{other:?}"),
     };
     (0..n).map(one).collect()
@@ -47,11 +47,16 @@ pub fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
 
 /// The slices up to the one with which `n` under order number `order` have come.
 fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
-    let mut all = Vec::new();
-    while all.iter().filter(|s: &&LiveSlice| s.order == order).count() < n {
-        all.extend(hear(live, 1));
+    let mut slices = Vec::new();
+    while slices
+        .iter()
+        .filter(|s: &&LiveSlice| s.order == order)
+        .count()
+        < n
+    {
+        slices.extend(hear(live, 1));
     }
-    all
+    slices
 }
 
 /// Checks that each slice of the one lane begins where the one before ended, in the next slice of
@@ -97,12 +102,12 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
 fn an_order_changes_what_is_done_and_is_told_apart() {
     let job = first("sim:1ms", Wait::Interrupt);
     let heard = live(vec![job], |live| {
-        let mut all = hear(live, 3);
+        let mut slices = hear(live, 3);
         for wait in [Wait::Poll, hybrid("fixed:200us"), hybrid("fixed:1500us")] {
             let number = live.order(vec![Activity::Start(wait)]).unwrap();
-            all.extend(hear_under(live, number, 3));
+            slices.extend(hear_under(live, number, 3));
         }
-        all
+        slices
     });
     let (slices, _) = heard.unwrap();
     assert_whole(&slices);
@@ -140,7 +145,7 @@ fn lanes_change_together() {
     second.cpu = CpuId(1);
     let jobs = vec![first("sim:100us", Wait::Interrupt), second];
     let heard = live(jobs, |live| {
-        let mut all = hear(live, 4);
+        let mut slices = hear(live, 4);
         for n in 1..=5 {
             let second = match n % 2 {
                 1 => Activity::Start(Wait::Interrupt),
@@ -148,9 +153,9 @@ fn lanes_change_together() {
             };
             let number = live.order(vec![Activity::Continue, second]).unwrap();
             assert_eq!(number, n);
-            all.extend(hear_under(live, number, 4));
+            slices.extend(hear_under(live, number, 4));
         }
-        all
+        slices
     });
     let (slices, _) = heard.unwrap();
     for order in 1..=5 {
@@ -221,8 +226,8 @@ fn plans_and_orders_that_cannot_be_carried_out_are_refused() {
     assert!(!listened.load(Ordering::Relaxed));
 }
 
-pub fn to_the_end(live: &mut Live<'_>) {
-    while live.hear(PATIENCE) != Heard::End {}
+pub(crate) fn to_the_end(live: &mut Live<'_>) {
+    while live.hear(PATIENCE) != LiveAnswer::End {}
 }
 
 #[test]
@@ -243,7 +248,7 @@ fn a_raised_flag_ends_the_run() {
         let heard = hear(live, 2);
         stop.store(true, Ordering::Relaxed);
         to_the_end(live);
-        assert_eq!(live.hear(Duration::ZERO), Heard::End, "and again");
+        assert_eq!(live.hear(Duration::ZERO), LiveAnswer::End, "and again");
         heard.len()
     });
     let (heard, data) = heard.unwrap();
@@ -255,9 +260,9 @@ fn a_raised_flag_ends_the_run() {
 fn who_hears_nothing_has_waited() {
     let heard = live(vec![first("sim:1ms", Wait::Poll)], |live| {
         let silence = live.hear(Duration::from_millis(15));
-        assert_eq!(silence, Heard::Nothing);
-        assert_eq!(live.hear(Duration::ZERO), Heard::Nothing);
-        assert_eq!(live.hear(Duration::from_millis(4)), Heard::Nothing);
+        assert_eq!(silence, LiveAnswer::Nothing);
+        assert_eq!(live.hear(Duration::ZERO), LiveAnswer::Nothing);
+        assert_eq!(live.hear(Duration::from_millis(4)), LiveAnswer::Nothing);
         hear(live, 1)
     });
     assert_eq!(heard.unwrap().0[0].number, 0);
@@ -284,9 +289,9 @@ fn samples_come_when_they_are_asked_for() {
         for slice in &slices {
             let ios = if asked { slice.stats.ios } else { 0 };
             assert_eq!(slice.samples.len() as u64, ios);
-            let mut told: Vec<f64> = slice.samples.iter().map(|s| s.u2c().0 as f64).collect();
-            told.sort_unstable_by(f64::total_cmp);
-            assert!(!asked || told == slice.stats.latencies);
+            let mut latencies: Vec<f64> = slice.samples.iter().map(|s| s.u2c().0 as f64).collect();
+            latencies.sort_unstable_by(f64::total_cmp);
+            assert!(!asked || latencies == slice.stats.latencies);
         }
     }
 }

@@ -48,7 +48,7 @@ fn servers_share_the_depth() {
         let stats = phase_stats(&run_one(&[150], job), 0);
         let share = stats.iops() / (f64::from(servers) * 1_000.0);
         assert!((0.99..=1.0).contains(&share), "{servers}: {share}");
-        let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
+        let in_flight = stats.iops() * q2c_model::stats::mean(&stats.latencies) / 1e9;
         assert!((3.9..=4.0).contains(&in_flight), "{servers}: {in_flight}");
     }
 }

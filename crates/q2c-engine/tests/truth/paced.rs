@@ -22,7 +22,7 @@ fn intended_times_are_a_poisson_process() {
     let gaps: Vec<f64> = due.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
     let n = gaps.len() as f64;
     assert!((n - 2_000.0).abs() < 5.0 * 2_000f64.sqrt(), "{n}");
-    let mean = q2c_stats::mean(&gaps);
+    let mean = q2c_model::stats::mean(&gaps);
     let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
     let off = (mean - 500_000.0).abs();
     assert!(off < 5.0 * 500_000.0 / n.sqrt(), "{mean}");

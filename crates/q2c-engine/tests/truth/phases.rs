@@ -4,9 +4,9 @@ use crate::plan::{
 };
 use q2c_engine::measure::phase_stats;
 use q2c_engine::{Activity, JobPlan, LaneData, Observer, Sample, Wait, World};
+use q2c_model::stats::percentile;
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
-use q2c_stats::percentile;
 
 /// A rule that sleeps for 1 us with the first I/O, 2 us with the second, and so on: the sleep tells
 /// how often the rule was asked.
@@ -117,13 +117,13 @@ fn phases_come_at_their_time_and_the_observer_is_told() {
     let poll = || Activity::Start(Wait::Poll);
     let activities = vec![poll(), Activity::Idle, poll()];
     let world = world();
-    let mut told = Boundaries(world.clone(), Vec::new());
+    let mut observer = Boundaries(world.clone(), Vec::new());
     let mut plan = plan(&[40, 80, 20], vec![job("sim:100us", activities)]);
     plan.time = world.into();
-    let data = run_watched(plan, &mut told).unwrap();
+    let data = run_watched(plan, &mut observer).unwrap();
     let edges = [0, 40, 120, 140].map(|ms| data.start_ns + ms * MS);
     let expected: Vec<(usize, u64)> = edges.into_iter().enumerate().collect();
-    assert_eq!(told.1, expected);
+    assert_eq!(observer.1, expected);
     let lane = &data.lanes[0];
     let work = |ms| ios_in(ms, BEFORE + 100_000) * (BEFORE + 100_000);
     let (first, last) = (edges[0] + WAKE, edges[2] + WAKE);
@@ -163,8 +163,8 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
         assert_eq!(lane.phases[0].samples, 0..capacity);
         assert_eq!(lane.phases[1].samples, capacity..capacity);
     }
-    let all = once("sim:100us", Wait::Poll, 40);
-    assert_eq!(all.samples.len() as u64, all.ios);
+    let fitting = once("sim:100us", Wait::Poll, 40);
+    assert_eq!(fitting.samples.len() as u64, fitting.ios);
 }
 
 /// The tally and the samples agree phase by phase; where the room for samples ran out the tally
@@ -186,7 +186,7 @@ fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
         let (tally, stats) = (phase.tally.as_ref().unwrap(), phase_stats(&lane, number));
         assert_eq!(tally.latencies.count(), phase.ios);
         assert_eq!(tally.sleeps, stats.sleeps);
-        let mean = q2c_stats::mean(&stats.latencies);
+        let mean = q2c_model::stats::mean(&stats.latencies);
         assert!((tally.latencies.mean() - mean).abs() < 1e-6 * mean);
         let p99 = percentile(&stats.latencies, 0.99);
         assert!((tally.latencies.percentile(0.99) - p99).abs() <= 0.008 * p99);

@@ -9,24 +9,24 @@ use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::sync::atomic::AtomicBool;
 
-pub const BLOCK: u32 = 4096;
-pub const MS: u64 = 1_000_000;
+pub(crate) const BLOCK: u32 = 4096;
+pub(crate) const MS: u64 = 1_000_000;
 
 /// From the reaping of a completion to the next submission, ns.
-pub const TURNAROUND: u64 = 100;
-pub const SUBMISSION: u64 = 500;
+pub(crate) const TURNAROUND: u64 = 100;
+pub(crate) const SUBMISSION: u64 = 500;
 /// From the reaping of a completion to the return of the next submission.
-pub const BEFORE: u64 = TURNAROUND + SUBMISSION;
-pub const LOOK: u64 = 50;
+pub(crate) const BEFORE: u64 = TURNAROUND + SUBMISSION;
+pub(crate) const LOOK: u64 = 50;
 /// CPU that a thread takes to leave its CPU and to come back.
-pub const SWITCH: u64 = 1_500;
+pub(crate) const SWITCH: u64 = 1_500;
 /// From the end of a timed sleep until the thread runs.
-pub const WAKE: u64 = 2_500;
+pub(crate) const WAKE: u64 = 2_500;
 /// From a completion until the thread that waits for its interrupt has reaped it.
-pub const INTERRUPT: u64 = 3_000;
+pub(crate) const INTERRUPT: u64 = 3_000;
 
 /// A world with these costs.
-pub fn world() -> World {
+pub(crate) fn world() -> World {
     World::new(SimMachine {
         turnaround_ns: TURNAROUND,
         submission_ns: SUBMISSION,
@@ -40,12 +40,12 @@ pub fn world() -> World {
 
 /// The I/Os of a lane that does one in `cycle` ns, from the start to the end of a run of `ms`. The
 /// lane sleeps until the start, so it begins when it has woken.
-pub fn ios_in(ms: u64, cycle: u64) -> u64 {
+pub(crate) fn ios_in(ms: u64, cycle: u64) -> u64 {
     (ms * MS - WAKE).div_ceil(cycle)
 }
 
 /// One lane of depth 1 on `engine` that keeps every sample. A simulated device is the lane's own.
-pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
+pub(crate) fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
     let spec: EngineSpec = engine.parse().expect("a known engine");
     JobPlan {
         name: format!("lane on {engine}"),
@@ -68,7 +68,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
 }
 
 /// A plan that takes `jobs` through phases of these lengths in milliseconds.
-pub fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
+pub(crate) fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
     RunPlan {
         phases: phases_ms.iter().map(|&ms| Nanos::from_millis(ms)).collect(),
         jobs,
@@ -78,11 +78,11 @@ pub fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
     }
 }
 
-pub fn run(plan: RunPlan) -> Result<RunData, RunError> {
+pub(crate) fn run(plan: RunPlan) -> Result<RunData, RunError> {
     run_watched(plan, &mut ())
 }
 
-pub fn run_watched(
+pub(crate) fn run_watched(
     plan: RunPlan,
     observer: &mut (dyn Observer + Send),
 ) -> Result<RunData, RunError> {
@@ -90,26 +90,26 @@ pub fn run_watched(
 }
 
 /// The results of one lane.
-pub fn run_one(phases_ms: &[u64], job: JobPlan) -> LaneData {
+pub(crate) fn run_one(phases_ms: &[u64], job: JobPlan) -> LaneData {
     let data = run(plan(phases_ms, vec![job]));
     data.expect("a run that can be done").lanes.remove(0)
 }
 
 /// The results of one lane in one phase.
-pub fn once(engine: &str, wait: Wait, ms: u64) -> LaneData {
+pub(crate) fn once(engine: &str, wait: Wait, ms: u64) -> LaneData {
     run_one(&[ms], job(engine, vec![Activity::Start(wait)]))
 }
 
-pub fn hybrid(rule: &str) -> Wait {
+pub(crate) fn hybrid(rule: &str) -> Wait {
     let spec: PolicySpec = rule.parse().expect("a known rule");
     Wait::Hybrid(spec.build(1).remove(0))
 }
 
 /// A rule whose decision is a function of the I/O's number, from 1.
-pub struct Scripted<F>(F, u64);
+pub(crate) struct Scripted<F>(F, u64);
 
 impl<F: FnMut(u64) -> Decision + Send + 'static> Scripted<F> {
-    pub fn wait(answer: F) -> Wait {
+    pub(crate) fn wait(answer: F) -> Wait {
         Wait::Hybrid(Box::new(Scripted(answer, 0)))
     }
 }

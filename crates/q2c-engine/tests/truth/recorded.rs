@@ -41,13 +41,14 @@ fn simulated(model: &[u64], file: &Path) -> Vec<u64> {
 
 /// The Kolmogorov distance of two samples: the largest difference of their distribution functions.
 fn distance(a: &[u64], b: &[u64]) -> f64 {
-    let sorted = |of: &[u64]| {
-        let mut of = of.to_vec();
-        of.sort_unstable();
-        of
+    let sorted = |times: &[u64]| {
+        let mut times = times.to_vec();
+        times.sort_unstable();
+        times
     };
     let (a, b) = (sorted(a), sorted(b));
-    let share = |of: &[u64], at: u64| of.partition_point(|&x| x <= at) as f64 / of.len() as f64;
+    let share =
+        |times: &[u64], at: u64| times.partition_point(|&x| x <= at) as f64 / times.len() as f64;
     let at = a.iter().chain(&b);
     at.map(|&x| (share(&a, x) - share(&b, x)).abs())
         .fold(0.0, f64::max)

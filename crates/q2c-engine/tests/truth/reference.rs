@@ -9,7 +9,7 @@ use q2c_service::{Draws, ServiceTimes};
 
 /// A sleep, and how it follows from the times in a window. A window begins with a completion and
 /// lasts for `period` at least.
-struct Rule {
+struct ReferenceRule {
     sleep: u64,
     from: fn(&[u64]) -> u64,
     period: u64,
@@ -17,9 +17,9 @@ struct Rule {
     ends: Option<u64>,
 }
 
-impl Rule {
+impl ReferenceRule {
     fn new(sleep: u64, period: u64, from: fn(&[u64]) -> u64) -> Self {
-        Rule {
+        ReferenceRule {
             sleep,
             from,
             period,
@@ -46,10 +46,10 @@ impl Rule {
 /// From the submission's return to the reaping and to the wake-up (0 without a sleep), and whether
 /// the first look after it found the completion.
 #[derive(Debug, PartialEq)]
-struct Waited(u64, u64, bool);
+struct ReferenceWait(u64, u64, bool);
 
 /// Waits for I/Os of these service times, one after the other.
-fn waits(mut rule: Rule, services: impl Iterator<Item = u64>) -> Vec<Waited> {
+fn waits(mut rule: ReferenceRule, services: impl Iterator<Item = u64>) -> Vec<ReferenceWait> {
     let mut now = 0;
     let one = |service: u64| {
         now += BEFORE;
@@ -61,7 +61,7 @@ fn waits(mut rule: Rule, services: impl Iterator<Item = u64>) -> Vec<Waited> {
         let wait = first_look + more * LOOK;
         now += wait;
         rule.complete(now, wait);
-        Waited(wait, woke, sleeps && more == 0)
+        ReferenceWait(wait, woke, sleeps && more == 0)
     };
     services.map(one).collect()
 }
@@ -78,10 +78,14 @@ fn seven_tenths_of_least(window: &[u64]) -> u64 {
 /// As [`waits`] under a fixed sleep, with several requests in flight on as many servers. The thread
 /// sleeps for the oldest, whose sleep may be over when it has become that. Then it looks, once more
 /// after each completion that it finds, and submits as many requests as it has found complete.
-fn waits_deep(asked: u64, depth: usize, mut services: impl Iterator<Item = u64>) -> Vec<Waited> {
+fn waits_deep(
+    asked: u64,
+    depth: usize,
+    mut services: impl Iterator<Item = u64>,
+) -> Vec<ReferenceWait> {
     /// When the submission returned, when the request is complete, and when the thread woke.
     type Flight = (u64, u64, Option<u64>);
-    let (mut now, mut flights, mut all): (u64, Vec<Flight>, _) = (0, Vec::new(), Vec::new());
+    let (mut now, mut flights, mut waits): (u64, Vec<Flight>, _) = (0, Vec::new(), Vec::new());
     let mut submit = |now: &mut u64, flights: &mut Vec<Flight>| {
         *now += BEFORE;
         let service = services.next()?;
@@ -90,24 +94,28 @@ fn waits_deep(asked: u64, depth: usize, mut services: impl Iterator<Item = u64>)
     };
     (0..depth).for_each(|_| submit(&mut now, &mut flights).expect("as many requests"));
     loop {
-        let (woke, mut found) = (now, Vec::new());
+        let (woke, mut completed) = (now, Vec::new());
         loop {
             now += LOOK;
             let complete = flights.iter().enumerate().filter(|(_, f)| f.1 <= now);
             match complete.min_by_key(|(_, f)| f.1) {
-                Some((first, _)) => found.push(flights.remove(first)),
+                Some((first, _)) => completed.push(flights.remove(first)),
                 None => break,
             }
         }
-        for (from, _, slept) in &found {
+        for (from, _, slept) in &completed {
             let missed = *slept == Some(woke);
-            all.push(Waited(now - from, slept.map_or(0, |at| at - from), missed));
+            waits.push(ReferenceWait(
+                now - from,
+                slept.map_or(0, |at| at - from),
+                missed,
+            ));
             if submit(&mut now, &mut flights).is_none() {
-                return all;
+                return waits;
             }
         }
         let (from, _, slept) = &mut flights[0];
-        if found.is_empty() && *from + asked > now {
+        if completed.is_empty() && *from + asked > now {
             now = *from + asked + WAKE;
             *slept = Some(now);
         }
@@ -115,7 +123,7 @@ fn waits_deep(asked: u64, depth: usize, mut services: impl Iterator<Item = u64>)
 }
 
 /// The I/Os of a lane on a device of these servers in 200 ms, and the service times that it drew.
-fn on_lognormal(rule: &str, depth: u16) -> (Vec<Waited>, impl Iterator<Item = u64>) {
+fn on_lognormal(rule: &str, depth: u16) -> (Vec<ReferenceWait>, impl Iterator<Item = u64>) {
     let engine = format!("sim:lognormal(80us,0.4),servers={depth}");
     let mut job = job(&engine, vec![Activity::Start(hybrid(rule))]);
     job.depth = depth;
@@ -125,12 +133,13 @@ fn on_lognormal(rule: &str, depth: u16) -> (Vec<Waited>, impl Iterator<Item = u6
     };
     let mut draws = Draws::new(times, job.seed);
     let samples = run_one(&[200], job).samples;
-    let waited = |s: &Sample| Waited(s.wait_ns.into(), s.woke_ns.into(), s.is(Sample::MISSED));
+    let waited =
+        |s: &Sample| ReferenceWait(s.wait_ns.into(), s.woke_ns.into(), s.is(Sample::MISSED));
     let services = std::iter::repeat_with(move || draws.next(Io::default()).0);
     (samples.iter().map(waited).collect(), services)
 }
 
-fn assert_equal(found: &[Waited], expected: &[Waited], rule: &str) {
+fn assert_equal(found: &[ReferenceWait], expected: &[ReferenceWait], rule: &str) {
     assert!(found.len() > 1_500, "{}", found.len());
     for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert_eq!(found, expected, "I/O {n} under {rule}");
@@ -142,16 +151,19 @@ fn assert_equal(found: &[Waited], expected: &[Waited], rule: &str) {
 #[test]
 fn every_io_waits_as_the_rules_description_says() {
     for (text, rule) in [
-        ("fixed:60us", Rule::new(60_000, MS, |_| 60_000)),
-        ("mean:ratio=50%,period=1ms", Rule::new(0, MS, half_of_mean)),
+        ("fixed:60us", ReferenceRule::new(60_000, MS, |_| 60_000)),
+        (
+            "mean:ratio=50%,period=1ms",
+            ReferenceRule::new(0, MS, half_of_mean),
+        ),
         (
             "min:ratio=70%,period=2ms",
-            Rule::new(0, 2 * MS, seven_tenths_of_least),
+            ReferenceRule::new(0, 2 * MS, seven_tenths_of_least),
         ),
     ] {
-        let (found, services) = on_lognormal(text, 1);
-        let expected = waits(rule, services.take(found.len()));
-        assert_equal(&found, &expected, text);
+        let (measured, services) = on_lognormal(text, 1);
+        let expected = waits(rule, services.take(measured.len()));
+        assert_equal(&measured, &expected, text);
     }
 }
 
@@ -159,8 +171,8 @@ fn every_io_waits_as_the_rules_description_says() {
 /// counterpart.
 #[test]
 fn several_in_flight_are_slept_for_one_after_the_other() {
-    let (found, services) = on_lognormal("fixed:60us", 4);
-    let expected = waits_deep(60_000, 4, services.take(found.len()));
-    assert!(found.len() - expected.len() <= 4);
-    assert_equal(&found[..expected.len()], &expected, "fixed:60us");
+    let (measured, services) = on_lognormal("fixed:60us", 4);
+    let expected = waits_deep(60_000, 4, services.take(measured.len()));
+    assert!(measured.len() - expected.len() <= 4);
+    assert_equal(&measured[..expected.len()], &expected, "fixed:60us");
 }

@@ -70,9 +70,9 @@ impl CharacterDevice {
                 disk: name.clone(),
             });
         }
-        let found = siblings(dir).find_map(|other| is_of(&other, "ng", namespace));
+        let sibling = siblings(dir).find_map(|other| is_of(&other, "ng", namespace));
         let (character_device, number) =
-            found.ok_or_else(|| NoCharacterDevice::NotThere(name.clone()))?;
+            sibling.ok_or_else(|| NoCharacterDevice::NotThere(name.clone()))?;
         Ok(CharacterDevice {
             name: character_device,
             dev: number,
@@ -94,9 +94,10 @@ fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
 fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
     let above = dir.parent().unwrap_or(dir);
-    let owner = match class(above) {
-        true => above.parent().unwrap_or(above),
-        false => above,
+    let owner = if class(above) {
+        above.parent().unwrap_or(above)
+    } else {
+        above
     };
     ["", "block", "nvme-generic"]
         .map(|below| attr::entries(&owner.join(below)))

@@ -44,13 +44,13 @@ mod tests {
         assert_eq!(hardware_queues(&disk), None);
         // Eleven queues, so that the order of numbers is not that of names.
         for queue in 0..11 {
-            let own = folder.path().join(format!("mq/{queue}"));
-            fs::create_dir_all(&own).unwrap();
+            let queue_folder = folder.path().join(format!("mq/{queue}"));
+            fs::create_dir_all(&queue_folder).unwrap();
             let list = match queue {
                 10 => "\n".to_owned(),
                 n => format!("{}, {}, {}\n", n, n + 20, n + 21),
             };
-            fs::write(own.join("cpu_list"), list).unwrap();
+            fs::write(queue_folder.join("cpu_list"), list).unwrap();
         }
         let queues = hardware_queues(&disk).unwrap();
         let shown = show_hardware_queues(&queues);

@@ -30,12 +30,13 @@ impl Interrupts {
     /// an empty list; then it cannot be proved that polling was not interrupted.
     pub fn read(roots: &Roots, target_disk: &TargetDisk) -> io::Result<Interrupts> {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
-        let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
+        let all_lines =
+            parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
         let mut chosen: BTreeSet<u32> = BTreeSet::new();
         for disk in target_disk.disks() {
-            chosen.extend(lines_of(roots, disk, &all));
+            chosen.extend(lines_of(roots, disk, &all_lines));
         }
-        let lines = all.into_iter().filter(|l| chosen.contains(&l.irq));
+        let lines = all_lines.into_iter().filter(|l| chosen.contains(&l.irq));
         let lines = lines.collect();
         Ok(Interrupts { lines })
     }
@@ -52,7 +53,7 @@ impl Interrupts {
     }
 
     /// Interrupts taken by each CPU.
-    pub fn per_cpu(&self) -> BTreeMap<CpuId, u64> {
+    pub(crate) fn per_cpu(&self) -> BTreeMap<CpuId, u64> {
         let mut sums = BTreeMap::new();
         for (&cpu, &n) in self.lines.iter().flat_map(|l| &l.counts) {
             *sums.entry(cpu).or_insert(0) += n;
@@ -114,14 +115,14 @@ fn parse(text: &str) -> Option<Vec<IrqLine>> {
 fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
     let (irq, rest) = row.split_once(':')?;
     let irq = irq.trim().parse().ok()?;
-    let mut words = rest.split_whitespace();
+    let mut columns = rest.split_whitespace();
     let mut counts = BTreeMap::new();
     for &cpu in cpus {
-        counts.insert(cpu, words.next()?.parse().ok()?);
+        counts.insert(cpu, columns.next()?.parse().ok()?);
     }
     Some(IrqLine {
         irq,
-        name: handler(&words.collect::<Vec<_>>()),
+        name: handler(&columns.collect::<Vec<_>>()),
         counts,
     })
 }
@@ -141,18 +142,18 @@ fn handler(words: &[&str]) -> String {
 }
 
 /// The lines of a disk: those of its nearest ancestor in sysfs that has any.
-fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
+fn lines_of(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
-    let mut found = ancestors
-        .map(|dir| lines_at(dir, all))
-        .filter(|l| !l.is_empty());
-    found.next().unwrap_or_default()
+    ancestors
+        .map(|dir| lines_at(dir, all_lines))
+        .find(|l| !l.is_empty())
+        .unwrap_or_default()
 }
 
 /// The lines of one folder of sysfs, in the order of trust: its MSI list, its `irq`, the names of
 /// handlers.
-fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
+fn lines_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {
         let numbers = messages.iter().filter_map(|p| attr::name(p).parse().ok());
@@ -162,21 +163,24 @@ fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
         return vec![irq];
     }
     let device = attr::name(dir);
-    let own = all.iter().filter(|l| named_after(&l.name, &device));
-    own.map(|l| l.irq).collect()
+    all_lines
+        .iter()
+        .filter(|l| named_after(&l.name, &device))
+        .map(|l| l.irq)
+        .collect()
 }
 
 /// Whether a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
 /// after `virtio1` and `nvme0`, but `virtio10-req.0` is not named after `virtio1`.
 fn named_after(handlers: &str, device: &str) -> bool {
-    let own = |name: &str| match name.strip_prefix(device) {
+    let is_of_device = |name: &str| match name.strip_prefix(device) {
         Some("") => true,
         Some(rest) => rest.starts_with('-') || rest.starts_with('q'),
         None => false,
     };
     // A folder's name without a device number (`block`, `pci0000:00`) names no single device.
     let numbered = device.ends_with(|c: char| c.is_ascii_digit()) && !device.contains(':');
-    numbered && handlers.split(", ").any(own)
+    numbered && handlers.split(", ").any(is_of_device)
 }
 
 #[cfg(test)]

@@ -22,12 +22,15 @@ pub fn is_pci_address(text: &str) -> bool {
 /// without an address of its own it is that of the first disk below that has one. `None` for disks
 /// that are not on PCI.
 pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
-    let of = |dir: &Path| {
+    let nearest_address = |dir: &Path| {
         let names = dir.ancestors().map(attr::name);
         names.into_iter().find(|name| is_pci_address(name))
     };
-    let below = target_disk.below.iter().find_map(|disk| of(&disk.dir));
-    of(&target_disk.disk.dir).or(below)
+    let below = target_disk
+        .below
+        .iter()
+        .find_map(|disk| nearest_address(&disk.dir));
+    nearest_address(&target_disk.disk.dir).or(below)
 }
 
 /// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.

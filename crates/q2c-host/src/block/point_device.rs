@@ -23,10 +23,10 @@ pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
 
 /// The kind of a disk: by its driver's name for its major number, or by the disk's own name where
 /// the driver has no number of its own.
-pub fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
-    let own = disk.name.trim_end_matches(|c: char| c.is_ascii_digit());
+pub(crate) fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
+    let base_name = disk.name.trim_end_matches(|c: char| c.is_ascii_digit());
     let major = major_name(roots, disk).filter(|name| name != "blkext");
-    match major.as_deref().unwrap_or(own) {
+    match major.as_deref().unwrap_or(base_name) {
         "nullb" => DeviceKind::NullBlk,
         "rdmq" => DeviceKind::RamdiskMq,
         "virtblk" => DeviceKind::VirtioBlk,
@@ -51,8 +51,8 @@ fn major_name(roots: &Roots, disk: &Disk) -> Option<String> {
 
 /// The hardware queues by type; `None` where debugfs does not tell.
 fn queue_types(roots: &Roots, disk: &Disk) -> Option<QueueTypes> {
-    let own = roots.sys("kernel/debug/block").join(&disk.name);
-    let queues = attr::entries(&own).into_iter().filter(|folder| {
+    let disk_folder = roots.sys("kernel/debug/block").join(&disk.name);
+    let queues = attr::entries(&disk_folder).into_iter().filter(|folder| {
         let name = folder.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.starts_with("hctx"))
     });
@@ -73,7 +73,9 @@ fn queue_types(roots: &Roots, disk: &Disk) -> Option<QueueTypes> {
 pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
     let kind = device_kind(roots, disk);
     let file = match kind {
-        DeviceKind::NullBlk => null_blk_folder(roots, disk).map(|own| own.join("submit_queues")),
+        DeviceKind::NullBlk => {
+            null_blk_folder(roots, disk).map(|folder| folder.join("submit_queues"))
+        }
         DeviceKind::RamdiskMq => Some(roots.sys("module/ramdisk_mq/parameters/queues")),
         _ => {
             return Err(format!(
@@ -101,15 +103,15 @@ pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
 /// The folder in configfs from which a disk of null_blk was made. Some kernels name the disk after
 /// it, others by the folder's `index`.
 fn null_blk_folder(roots: &Roots, disk: &Disk) -> Option<PathBuf> {
-    let all = attr::entries(&roots.sys("kernel/config/nullb"));
+    let folders = attr::entries(&roots.sys("kernel/config/nullb"));
     let number = disk.name.strip_prefix("nullb");
     let of_index = |folder: &&PathBuf| {
         let powered = attr::text(&folder.join("power")).as_deref() == Some("1");
         powered && number.is_some() && attr::text(&folder.join("index")).as_deref() == number
     };
     let named = |folder: &&PathBuf| folder.file_name().is_some_and(|name| *name == *disk.name);
-    let found = all.iter().find(named);
-    found.or_else(|| all.iter().find(of_index)).cloned()
+    let by_name = folders.iter().find(named);
+    by_name.or_else(|| folders.iter().find(of_index)).cloned()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl DiskStats {
 
     /// Parses the text of a `stat` file: 11 numbers on old kernels, 15 with discards, 17 with
     /// flushes. `None` for fewer numbers or other text.
-    pub fn parse(text: &str) -> Option<DiskStats> {
+    pub(crate) fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         let n = numbers.ok()?;
         let op = |at: usize| {

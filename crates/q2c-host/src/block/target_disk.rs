@@ -61,7 +61,7 @@ pub enum NoDisk {
 }
 
 /// Splits a device number as `stat` gives it into major and minor.
-pub fn device_number(raw: u64) -> DevId {
+pub(crate) fn device_number(raw: u64) -> DevId {
     DevId {
         major: rustix::fs::major(raw),
         minor: rustix::fs::minor(raw),
@@ -72,9 +72,10 @@ pub fn device_number(raw: u64) -> DevId {
 /// `nvme0n1`. A name without a slash is a kernel name unless there is a file of this name.
 pub fn of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = Path::new(name);
-    match !name.contains('/') && !path.exists() {
-        true => of_disk_name(roots, name),
-        false => of_path(roots, path),
+    if !name.contains('/') && !path.exists() {
+        of_disk_name(roots, name)
+    } else {
+        of_path(roots, path)
     }
 }
 
@@ -84,9 +85,10 @@ pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
         path: path.to_owned(),
         source,
     })?;
-    let raw = match meta.file_type().is_block_device() {
-        true => meta.rdev(),
-        false => meta.dev(),
+    let raw = if meta.file_type().is_block_device() {
+        meta.rdev()
+    } else {
+        meta.dev()
     };
     of_device(roots, device_number(raw))
 }
@@ -149,15 +151,15 @@ pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
 /// The disks that a stacked disk stands on, down to those with no disk below, each once and sorted
 /// by name.
 fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
-    let mut found: Vec<Disk> = Vec::new();
+    let mut disks: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
     for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
-        found.extend_from_slice(of_folder(roots, slave).disks());
+        disks.extend_from_slice(of_folder(roots, slave).disks());
     }
-    found.extend(nvme_paths(roots, &disk.name));
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found.dedup();
-    found
+    disks.extend(nvme_paths(roots, &disk.name));
+    disks.sort_by(|a, b| a.name.cmp(&b.name));
+    disks.dedup();
+    disks
 }
 
 /// The hidden disks (`nvme0c1n1`) of the paths behind a multipath head (`nvme0n1`).
@@ -183,17 +185,17 @@ fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
 fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
     let name = &disk.name;
     let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
-    let mut words = Vec::new();
+    let mut statements = Vec::new();
     if !below.is_empty() {
         let names = names.join(", ");
-        words.push(format!(
+        statements.push(format!(
             "{name} stands on {names}: its requests may be split or spread, and which disk served one is not known"
         ));
     }
     if let Some(file) = attr::text(&disk.dir.join("loop/backing_file")) {
-        words.push(format!(
+        statements.push(format!(
             "{name} is a loop device over {file}: kernel threads serve it, and no interrupt line is its own"
         ));
     }
-    words
+    statements
 }

@@ -3,19 +3,19 @@ use q2c_model::{CpuId, Nanos};
 
 /// The kernel counter that a busy time was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum BusySource {
     /// The window less idle and iowait of `/proc/stat`.
     ProcStat,
     /// The window less cpuidle residency.
     CpuIdle,
 }
 
-impl Source {
+impl BusySource {
     /// The source's name, as results print it.
     pub const fn name(self) -> &'static str {
         match self {
-            Source::ProcStat => "/proc/stat idle",
-            Source::CpuIdle => "cpuidle residency",
+            BusySource::ProcStat => "/proc/stat idle",
+            BusySource::CpuIdle => "cpuidle residency",
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct Busy {
     /// Length of the window.
     pub window: Nanos,
     /// The source of all `busy` times.
-    pub source: Source,
+    pub source: BusySource,
     /// Uncertainty of each CPU's busy time. That of cpuidle does not cover an idle period that
     /// lasts beyond an end of the window.
     pub resolution: Nanos,
@@ -61,11 +61,12 @@ impl CpuTimes {
     /// this machine's driver (see the text of [`crate::cpu_time`]).
     pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
-        let mut all = self.cpus.values().chain(earlier.cpus.values());
-        let complete = all.all(|c| c.cpuidle.is_some());
-        let source = match short && complete && self.handlers_outside {
-            true => Source::CpuIdle,
-            false => Source::ProcStat,
+        let mut counters = self.cpus.values().chain(earlier.cpus.values());
+        let complete = counters.all(|c| c.cpuidle.is_some());
+        let source = if short && complete && self.handlers_outside {
+            BusySource::CpuIdle
+        } else {
+            BusySource::ProcStat
         };
         self.busy_since_by(earlier, source)
             .unwrap_or_else(|| self.by_stat(earlier))
@@ -73,8 +74,8 @@ impl CpuTimes {
 
     /// How busy the CPUs were between `earlier` and this reading, by a source of the caller's
     /// choice. `None` if not every CPU has that source.
-    pub fn busy_since_by(&self, earlier: &CpuTimes, source: Source) -> Option<Busy> {
-        if source == Source::ProcStat {
+    pub fn busy_since_by(&self, earlier: &CpuTimes, source: BusySource) -> Option<Busy> {
+        if source == BusySource::ProcStat {
             return Some(self.by_stat(earlier));
         }
         let mut busy = self.by_stat(earlier);
@@ -82,7 +83,7 @@ impl CpuTimes {
             let by_cpuidle = cpu.other?;
             cpu.other = Some(std::mem::replace(&mut cpu.busy, by_cpuidle));
         }
-        busy.source = Source::CpuIdle;
+        busy.source = BusySource::CpuIdle;
         busy.resolution = Nanos::from_micros(1);
         Some(busy)
     }
@@ -95,19 +96,19 @@ impl CpuTimes {
             .filter_map(|(&c, now)| Some((c, earlier.cpus.get(&c)?, now)));
         Busy {
             window,
-            source: Source::ProcStat,
+            source: BusySource::ProcStat,
             // Each end is up to one count late; as a difference the two errors are at most one
             // count.
             resolution: STAT_UNIT,
             own_user: self.own_user.zip(earlier.own_user).map(|(b, a)| b - a),
             cpus: both
-                .map(|(cpu, before, now)| one(cpu, before, now, window))
+                .map(|(cpu, before, now)| cpu_busy(cpu, before, now, window))
                 .collect(),
         }
     }
 }
 
-fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> CpuBusy {
+fn cpu_busy(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> CpuBusy {
     let steal = now.steal - before.steal;
     let cpuidle = now.cpuidle.zip(before.cpuidle).map(|(b, a)| b - a);
     CpuBusy {
@@ -123,7 +124,7 @@ fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> Cp
 
 impl Busy {
     /// Busy time, summed over all CPUs.
-    pub fn total(&self) -> Nanos {
+    pub(crate) fn total(&self) -> Nanos {
         self.cpus.iter().map(|c| c.busy).sum()
     }
 
@@ -137,14 +138,14 @@ impl Busy {
     /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
     /// so that none of this is a cost of this process's I/O.
     pub fn other_programs(&self) -> Option<f64> {
-        let all: Nanos = self.cpus.iter().map(|c| c.user).sum();
-        let others = all - self.own_user?;
+        let user_time: Nanos = self.cpus.iter().map(|c| c.user).sum();
+        let others = user_time - self.own_user?;
         let window = self.window.as_secs_f64();
         (window > 0.0).then(|| others.as_secs_f64() / window)
     }
 
     /// Stolen time, summed over all CPUs.
-    pub fn steal(&self) -> Nanos {
+    pub(crate) fn steal(&self) -> Nanos {
         self.cpus.iter().map(|c| c.steal).sum()
     }
 
@@ -159,8 +160,8 @@ impl Busy {
 
     /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
     pub fn steal_share(&self) -> Option<f64> {
-        let all = self.window.as_secs_f64() * self.cpus.len() as f64;
-        (all > 0.0).then(|| self.steal().as_secs_f64() / all)
+        let cpu_seconds = self.window.as_secs_f64() * self.cpus.len() as f64;
+        (cpu_seconds > 0.0).then(|| self.steal().as_secs_f64() / cpu_seconds)
     }
 }
 
@@ -213,9 +214,9 @@ mod tests {
     fn long_windows_use_proc_stat() {
         // CPU 0: 35 counts idle = 350 ms of 2 s. CPU 1: no idle, 10 counts (100 ms) stolen.
         let busy = window("intel_idle", Nanos::from_millis(2_000));
-        assert_eq!(busy.source, Source::ProcStat);
-        let each: Vec<u64> = busy.cpus.iter().map(|c| c.busy.0 / 1_000_000).collect();
-        assert_eq!(each, [1_650, 1_900]);
+        assert_eq!(busy.source, BusySource::ProcStat);
+        let busy_ms: Vec<u64> = busy.cpus.iter().map(|c| c.busy.0 / 1_000_000).collect();
+        assert_eq!(busy_ms, [1_650, 1_900]);
         assert_eq!(busy.steal(), Nanos::from_millis(100));
         assert!((busy.cpus_busy().unwrap() - 1.775).abs() < 1e-12);
         // CPU 0: 13 - 10 counts of irq, 26 - 20 of softirq.
@@ -235,11 +236,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let roots = Roots::under(dir.path());
         std::fs::create_dir_all(roots.proc("self")).unwrap();
-        let read = |[user, nice, own, child]: [u64; 4], at: u64| {
+        let read = |[user, nice, own_user, child]: [u64; 4], at: u64| {
             let stat = format!("cpu0 {user} {nice} 70 10 0 0 0 0 0 0\n");
             std::fs::write(roots.proc("stat"), stat).unwrap();
-            let own = format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own} 30 {child} 0 20 0\n");
-            std::fs::write(roots.proc("self/stat"), own).unwrap();
+            let process_stat =
+                format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own_user} 30 {child} 0 20 0\n");
+            std::fs::write(roots.proc("self/stat"), process_stat).unwrap();
             CpuTimes::read_at(&roots, Nanos::from_millis(at)).unwrap()
         };
         let (before, after) = (read([100, 50, 20, 5], 0), read([200, 250, 50, 25], 2_000));
@@ -252,11 +254,11 @@ mod tests {
     #[test]
     fn short_windows_use_cpuidle_where_it_can_be_trusted() {
         let trusted = window("intel_idle", Nanos::from_millis(500));
-        assert_eq!(trusted.source, Source::CpuIdle);
+        assert_eq!(trusted.source, BusySource::CpuIdle);
         assert_eq!(trusted.cpus[0].busy, Nanos::from_micros(500_000 - 300_100));
         assert_eq!(trusted.cpus[0].other, Some(Nanos::from_millis(150)));
         let halting = window("haltpoll", Nanos::from_millis(500));
-        assert_eq!(halting.source, Source::ProcStat);
+        assert_eq!(halting.source, BusySource::ProcStat);
         assert_eq!(halting.resolution, STAT_UNIT);
     }
 
@@ -267,7 +269,7 @@ mod tests {
         let start = std::time::Instant::now();
         while start.elapsed().as_millis() < 300 {}
         let now = CpuTimes::read(&roots).unwrap();
-        let busy = now.busy_since_by(&before, Source::ProcStat).unwrap();
+        let busy = now.busy_since_by(&before, BusySource::ProcStat).unwrap();
         // At least the time of one CPU, less the rounding of the counts and the time that was
         // stolen or preempted.
         let most = busy.total() + busy.steal() + busy.resolution;

@@ -33,14 +33,13 @@ pub struct Helper {
 
 /// The helper threads of this process, in ascending order of their ids.
 pub fn helpers(roots: &Roots) -> std::io::Result<Vec<Helper>> {
-    let all = tasks(roots)?;
-    Ok(all.into_iter().filter_map(helper).collect())
+    Ok(tasks(roots)?.into_iter().filter_map(helper).collect())
 }
 
 fn helper(times: TaskTimes) -> Option<Helper> {
-    let of = |prefix, kind| Some((times.comm.strip_prefix(prefix)?.parse().ok(), kind));
-    let (owner, kind) =
-        of("iou-sqp-", HelperKind::Submission).or_else(|| of("iou-wrk-", HelperKind::Worker))?;
+    let owner_and_kind = |prefix, kind| Some((times.comm.strip_prefix(prefix)?.parse().ok(), kind));
+    let (owner, kind) = owner_and_kind("iou-sqp-", HelperKind::Submission)
+        .or_else(|| owner_and_kind("iou-wrk-", HelperKind::Worker))?;
     Some(Helper { kind, owner, times })
 }
 
@@ -71,8 +70,8 @@ mod tests {
         for (tid, comm) in made {
             thread(dir.path(), tid, comm, u64::from(tid) * 1_000);
         }
-        let found = helpers(&Roots::under(dir.path())).unwrap();
-        let told: Vec<_> = found
+        let helper_threads = helpers(&Roots::under(dir.path())).unwrap();
+        let rows: Vec<_> = helper_threads
             .iter()
             .map(|h| (h.kind, h.owner, h.times.tid, h.times.cpu.0))
             .collect();
@@ -81,7 +80,7 @@ mod tests {
             (HelperKind::Worker, Some(11), 13, 13_000),
             (HelperKind::Worker, None, 14, 14_000),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(rows, expected);
         assert!(helpers(&Roots::under(&dir.path().join("none"))).is_err());
     }
     #[test]

@@ -31,8 +31,9 @@ pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
 #[must_use]
 pub fn busy_before(cpus: f64, done: &str, means: &str) -> Option<Warning> {
     (cpus > QUIET_CPUS).then(|| {
-        let found = format!("{cpus:.2} CPUs were busy with other work before anything was {done}");
-        Warning::new("busy-at-rest", found, means, STOP_OTHERS)
+        let busy_cpus =
+            format!("{cpus:.2} CPUs were busy with other work before anything was {done}");
+        Warning::new("busy-at-rest", busy_cpus, means, STOP_OTHERS)
     })
 }
 
@@ -45,7 +46,7 @@ mod tests {
         assert_eq!(busy_before(0.2, "measured", "it matters"), None);
         let warning = busy_before(1.9, "measured", "it matters").unwrap();
         assert_eq!(warning.id.as_str(), "busy-at-rest");
-        let found = "1.90 CPUs were busy with other work before anything was measured";
-        assert_eq!(warning.found, found);
+        let expected = "1.90 CPUs were busy with other work before anything was measured";
+        assert_eq!(warning.found, expected);
     }
 }

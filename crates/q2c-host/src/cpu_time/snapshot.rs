@@ -71,7 +71,7 @@ impl CpuTimes {
     }
 
     /// Reads the counters and dates them `at`.
-    pub fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, Fault> {
+    pub(crate) fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, Fault> {
         let path = roots.proc("stat");
         let tried = format!("read the CPU times in {}", path.display());
         let text = std::fs::read_to_string(&path).or_fault(Exit::Environment, &tried)?;
@@ -94,19 +94,14 @@ impl CpuTimes {
             handlers_outside: driver.is_some_and(|d| masks_interrupts(&d)),
         })
     }
-
-    /// The moment at which the counters were read.
-    pub fn at(&self) -> Nanos {
-        self.at
-    }
 }
 
 /// Parses `cpuN user nice system idle iowait irq softirq steal guest ...`. The line `cpu` is the
 /// sum of the others and is left out.
 fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
-    let mut words = line.split_whitespace();
-    let cpu = CpuId(words.next()?.strip_prefix("cpu")?.parse().ok()?);
-    let counts: Vec<u64> = words.map_while(|w| w.parse().ok()).collect();
+    let mut columns = line.split_whitespace();
+    let cpu = CpuId(columns.next()?.strip_prefix("cpu")?.parse().ok()?);
+    let counts: Vec<u64> = columns.map_while(|w| w.parse().ok()).collect();
     let time = |at: usize| counts.get(at).map(|n| Nanos(n * STAT_UNIT.0));
     let idle = time(3)? + time(4).unwrap_or_default();
     Some((

@@ -48,7 +48,8 @@ fn listed(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
 
 impl TaskTimes {
     /// The counters of a thread of this process; `None` when the thread is gone.
-    pub fn of(roots: &Roots, tid: u32) -> Option<TaskTimes> {
+    #[cfg(test)]
+    pub(crate) fn read_task(roots: &Roots, tid: u32) -> Option<TaskTimes> {
         TaskTimes::read(&roots.proc(&format!("self/task/{tid}")))
     }
 
@@ -126,7 +127,7 @@ mod tests {
         let status =
             "Name:\tq2c lane 0\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n";
         fs::write(task.join("status"), status).unwrap();
-        let found = tasks(&Roots::under(dir.path())).unwrap();
+        let threads = tasks(&Roots::under(dir.path())).unwrap();
         let expected = TaskTimes {
             tid: 77,
             comm: "q2c lane 0".into(),
@@ -136,22 +137,24 @@ mod tests {
             involuntary: 2,
             coarse: false,
         };
-        assert_eq!(found, std::slice::from_ref(&expected));
-        assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 77), Some(expected));
-        assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 78), None);
+        assert_eq!(threads, std::slice::from_ref(&expected));
+        assert_eq!(
+            TaskTimes::read_task(&Roots::under(dir.path()), 77),
+            Some(expected)
+        );
+        assert_eq!(TaskTimes::read_task(&Roots::under(dir.path()), 78), None);
         // Without schedstat the counts of stat are used: utime 250, stime 3.
         fs::remove_file(task.join("schedstat")).unwrap();
         let stat = "77 (q2c) lane (0) S 1 2 3 4 5 6 7 8 9 10 250 3 14 15 20 0";
         fs::write(task.join("stat"), stat).unwrap();
-        let coarse = TaskTimes::of(&Roots::under(dir.path()), 77).unwrap();
+        let coarse = TaskTimes::read_task(&Roots::under(dir.path()), 77).unwrap();
         assert_eq!(coarse.cpu, Nanos::from_millis(2_530));
         assert!(coarse.coarse);
     }
 
     #[test]
     fn sleeping_counts_as_voluntary_switches() {
-        let own = std::path::PathBuf::from("/proc/thread-self");
-        let tid = attr::name(&fs::canonicalize(own).unwrap());
+        let tid = attr::name(&fs::canonicalize("/proc/thread-self").unwrap());
         let dir = Path::new("/proc/self/task").join(tid);
         let before = TaskTimes::read(&dir).unwrap();
         (0..20).for_each(|_| std::thread::sleep(Duration::from_micros(200)));

@@ -1,5 +1,5 @@
 //! Checks of what the parts of q2c beside measuring need: recording, placement, RAM devices, file
-//! systems, SPDK. They are made where the caller asked these parts ([`Abilities`]), because
+//! systems, SPDK. They are made where the caller asked these parts ([`MachineAbilities`]), because
 //! each knows itself what it needs.
 
 use super::facts::DoctorFacts;
@@ -15,7 +15,7 @@ pub type Ability = Result<(), String>;
 
 /// What the parts of q2c say about this machine.
 #[derive(Clone, Debug)]
-pub struct Abilities {
+pub struct MachineAbilities {
     /// Loading BPF programs. It was tried.
     pub bpf: Ability,
     /// The scheduler in the kernel.
@@ -41,20 +41,20 @@ pub struct MakerAbility {
     pub found: Ability,
 }
 
-fn by<'a>(facts: &'a DoctorFacts, of: fn(&Abilities) -> &Ability) -> Option<&'a Ability> {
+fn by<'a>(facts: &'a DoctorFacts, of: fn(&MachineAbilities) -> &Ability) -> Option<&'a Ability> {
     facts.abilities.as_ref().map(of)
 }
 
 fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &str) -> Finding {
     match ability {
         Ok(()) => Finding::pass(found, means),
-        Err(why) => Finding::invalidates(&[column], why.as_str(), without),
+        Err(reason) => Finding::invalidates(&[column], reason.as_str(), without),
     }
 }
 
 pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
-    let ability = by(facts, |all| &all.bpf)?;
-    let told = finding(
+    let ability = by(facts, |abilities| &abilities.bpf)?;
+    let result = finding(
         ability,
         "a BPF object was loaded",
         "I/Os are recorded with their hardware queues, tags and cgroups",
@@ -62,22 +62,23 @@ pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
         "recording goes by tracefs, if at all: at more cost, without hardware queues, tags and cgroups",
     );
     let as_root = ability.is_err() && !facts.root;
-    Some(told.mend(as_root.then(|| facts.program("q2c doctor"))))
+    Some(result.mend(as_root.then(|| facts.program("q2c doctor"))))
 }
 
 /// Whether the kernel tells its types, from which probes learn where fields are.
 pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    Some(match facts.roots.sys("kernel/btf/vmlinux").exists() {
-        true => Finding::pass(
+    Some(if facts.roots.sys("kernel/btf/vmlinux").exists() {
+        Finding::pass(
             "/sys/kernel/btf/vmlinux",
             "probes find the fields of this kernel's structures",
-        ),
-        false => Finding::invalidates(
+        )
+    } else {
+        Finding::invalidates(
             &["bpf"],
             "no /sys/kernel/btf/vmlinux",
             "no probe can be loaded: it takes a kernel with CONFIG_DEBUG_INFO_BTF=y",
-        ),
+        )
     })
 }
 
@@ -98,24 +99,24 @@ pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     let denied =
         |(_, seen): &(&str, Result<_, ErrorKind>)| matches!(seen, Err(ErrorKind::PermissionDenied));
     if seen.iter().any(denied) {
-        let told = Finding::invalidates(&["tracefs"], "this user may not read it", MEANS);
-        return Some(told.mend((!facts.root).then(|| facts.program("q2c doctor"))));
+        let finding = Finding::invalidates(&["tracefs"], "this user may not read it", MEANS);
+        return Some(finding.mend((!facts.root).then(|| facts.program("q2c doctor"))));
     }
-    let told = Finding::invalidates(&["tracefs"], "not mounted", MEANS);
+    let finding = Finding::invalidates(&["tracefs"], "not mounted", MEANS);
     let there = facts.roots.sys("kernel/tracing").exists();
     Some(match (there, facts.root) {
         (true, true) => Finding::pass(
             "not mounted",
             "a recording by tracefs mounts it for itself alone",
         ),
-        (true, false) => told.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
-        (false, _) => told,
+        (true, false) => finding.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
+        (false, _) => finding,
     })
 }
 
 pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |all| &all.scx)?,
+        by(facts, |abilities| &abilities.scx)?,
         "sched_ext is there and free",
         "the placement can be done by the kernel's scheduler (--mode scx)",
         "scx",
@@ -126,31 +127,33 @@ pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn moving(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     let status = facts.proc("self/status")?;
-    Some(match has(&status, SYS_NICE) {
-        true => Finding::pass("CAP_SYS_NICE", "tasks of all users can be placed"),
-        false => Finding::warn("no CAP_SYS_NICE", "only this user's tasks can be placed")
-            .mend((!facts.root).then(|| facts.program("q2c place start"))),
+    Some(if has(&status, SYS_NICE) {
+        Finding::pass("CAP_SYS_NICE", "tasks of all users can be placed")
+    } else {
+        Finding::warn("no CAP_SYS_NICE", "only this user's tasks can be placed")
+            .mend((!facts.root).then(|| facts.program("q2c place start")))
     })
 }
 
 pub(super) fn mounting(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     let status = facts.proc("self/status")?;
-    Some(match has(&status, SYS_ADMIN) {
-        true => Finding::pass("CAP_SYS_ADMIN", "file systems can be mounted for a run"),
-        false => Finding::invalidates(
+    Some(if has(&status, SYS_ADMIN) {
+        Finding::pass("CAP_SYS_ADMIN", "file systems can be mounted for a run")
+    } else {
+        Finding::invalidates(
             &["fs"],
             "no CAP_SYS_ADMIN",
             "no file system can be mounted for a run",
         )
-        .mend((!facts.root).then(|| facts.program("q2c fs bench"))),
+        .mend((!facts.root).then(|| facts.program("q2c fs bench")))
     })
 }
 
 fn maker(facts: &DoctorFacts, fs: &'static str) -> Option<Finding> {
-    let mut all = facts.abilities.as_ref()?.makers.iter();
-    let maker = all.find(|maker| maker.fs == fs)?;
-    let told = finding(
+    let mut makers = facts.abilities.as_ref()?.makers.iter();
+    let maker = makers.find(|maker| maker.fs == fs)?;
+    let result = finding(
         &maker.found,
         "its program is installed",
         "the file system can be made for a run",
@@ -158,7 +161,7 @@ fn maker(facts: &DoctorFacts, fs: &'static str) -> Option<Finding> {
         "the file system cannot be made for a run",
     );
     let install = format!("apt-get install {}", maker.package);
-    Some(told.mend(maker.found.is_err().then(|| facts.program(&install))))
+    Some(result.mend(maker.found.is_err().then(|| facts.program(&install))))
 }
 
 pub(super) fn ext4(facts: &DoctorFacts) -> Option<Finding> {
@@ -179,7 +182,7 @@ pub(super) fn f2fs(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |all| &all.ramdisk_module)?,
+        by(facts, |abilities| &abilities.ramdisk_module)?,
         "the module ramdisk_mq can be loaded",
         "RAM devices with poll queues and service times",
         "ramdisk_mq",
@@ -188,8 +191,8 @@ pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
-    let ability = by(facts, |all| &all.ublk)?;
-    let told = finding(
+    let ability = by(facts, |abilities| &abilities.ublk)?;
+    let result = finding(
         ability,
         "a ublk that fits",
         "RAM devices with any service times",
@@ -200,18 +203,18 @@ pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
     let config = facts.config.as_ref();
     let module = config.is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
     Some(match (ability, control) {
-        (Ok(()), _) => told,
-        (Err(_), true) if !facts.root => told.mend(facts.program("q2c ramdisk create")),
+        (Ok(()), _) => result,
+        (Err(_), true) if !facts.root => result.mend(facts.program("q2c ramdisk create")),
         (Err(_), false) if module && facts.roots.proc("modules").exists() => {
-            told.mend(facts.program("modprobe ublk_drv"))
+            result.mend(facts.program("modprobe ublk_drv"))
         }
-        _ => told,
+        _ => result,
     })
 }
 
 pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |all| &all.spdk)?,
+        by(facts, |abilities| &abilities.spdk)?,
         "spdk_nvme_perf was found",
         "SPDK can be compared, on a drive that is bound to its driver",
         "spdk",
@@ -221,9 +224,10 @@ pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let user = match facts.root {
-        true => "root",
-        false => "a user without root",
+    let user = if facts.root {
+        "root"
+    } else {
+        "a user without root"
     };
     Some(match (is_read_only(facts), facts.root) {
         (true, _) => Finding::warn(
@@ -242,8 +246,8 @@ pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
 fn is_read_only(facts: &DoctorFacts) -> bool {
     let table = attr::text(&facts.roots.proc("self/mountinfo")).unwrap_or_default();
     let mut of_sysfs = table.lines().filter_map(|line| {
-        let mut words = line.split(' ').skip(4);
-        (words.next()? == "/sys").then(|| words.next())?
+        let mut fields = line.split(' ').skip(4);
+        (fields.next()? == "/sys").then(|| fields.next())?
     });
     // Of two mounts at one place the later one counts.
     let options = of_sysfs.next_back().unwrap_or_default();

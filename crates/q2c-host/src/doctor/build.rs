@@ -56,16 +56,17 @@ pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
         ));
     };
     let hz = config.value("HZ").unwrap_or("not told");
-    let found = format!("HZ={hz}");
-    Some(match config.has("HZ_PERIODIC") {
-        true => Finding::warn(
-            format!("{found}, periodic"),
+    let tick_rate = format!("HZ={hz}");
+    Some(if config.has("HZ_PERIODIC") {
+        Finding::warn(
+            format!("{tick_rate}, periodic"),
             "idle CPUs are woken at every tick: idle states and accounting differ from other kernels",
-        ),
-        false => Finding::pass(
-            found,
+        )
+    } else {
+        Finding::pass(
+            tick_rate,
             "a busy CPU is interrupted so often per second, an idle one is not",
-        ),
+        )
     })
 }
 
@@ -117,9 +118,9 @@ pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
 /// debugfs, it is the one on the command line, or else the one the kernel was built with; a later
 /// change by root is not seen.
 fn model(facts: &DoctorFacts) -> Option<String> {
-    let told = facts.machine.preempt.clone()?;
-    if told != "PREEMPT_DYNAMIC" {
-        return Some(told);
+    let machine_model = facts.machine.preempt.clone()?;
+    if machine_model != "PREEMPT_DYNAMIC" {
+        return Some(machine_model);
     }
     let built = |config: &KernelConfig| {
         let options = [
@@ -133,29 +134,31 @@ fn model(facts: &DoctorFacts) -> Option<String> {
     };
     let booted = facts.command_line("preempt");
     let built = || facts.config.as_ref().and_then(built);
-    Some(booted.or_else(built).unwrap_or(told))
+    Some(booted.or_else(built).unwrap_or(machine_model))
 }
 
 pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
     let items = facts.machine.other.iter().filter_map(|(key, value)| {
         let key = key.strip_prefix("command line ")?;
-        Some(match value.is_empty() {
-            true => key.to_owned(),
-            false => format!("{key}={value}"),
+        Some(if value.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{key}={value}")
         })
     });
     let items: Vec<String> = items.collect();
-    let found = match items.is_empty() {
-        true => "nothing that changes what is measured".to_owned(),
-        false => items.join(" "),
+    let options = if items.is_empty() {
+        "nothing that changes what is measured".to_owned()
+    } else {
+        items.join(" ")
     };
     Some(match facts.command_line("idle").as_deref() {
         Some("poll") => Finding::warn(
-            found,
+            options,
             "idle CPUs spin and never sleep: interrupts look faster than elsewhere, siblings are slowed",
         ),
         _ => Finding::pass(
-            found,
+            options,
             "on record; compare only with machines that were told the same",
         ),
     })
@@ -166,15 +169,15 @@ pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     let mut lines = text.lines();
     let line = lines.find_map(|l| l.strip_prefix("HugePages_Total:"))?;
     let number: u64 = line.trim().parse().ok()?;
-    let found = format!("{number} huge pages set aside");
+    let reserved_pages = format!("{number} huge pages set aside");
     Some(match number {
         0 => Finding::invalidates(
             &["spdk"],
-            found,
+            reserved_pages,
             "SPDK cannot run without huge pages; nothing else needs them",
         )
         .mend(facts.by_hand("1024", "/proc/sys/vm/nr_hugepages")),
-        _ => Finding::pass(found, "SPDK can take its memory from them"),
+        _ => Finding::pass(reserved_pages, "SPDK can take its memory from them"),
     })
 }
 
@@ -183,13 +186,14 @@ pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
     const ENOUGH: u64 = 32_768;
     let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
     let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
-    let found = format!("{used} of {limit} libaio requests are set aside");
-    Some(match limit.saturating_sub(used) >= ENOUGH {
-        true => Finding::pass(found, "libaio jobs find room"),
-        false => Finding::warn(
-            found,
+    let usage = format!("{used} of {limit} libaio requests are set aside");
+    Some(if limit.saturating_sub(used) >= ENOUGH {
+        Finding::pass(usage, "libaio jobs find room")
+    } else {
+        Finding::warn(
+            usage,
             "libaio jobs at high depth are refused (EAGAIN at set-up)",
         )
-        .mend(facts.set_proc("1048576", "sys/fs/aio-max-nr")),
+        .mend(facts.set_proc("1048576", "sys/fs/aio-max-nr"))
     })
 }

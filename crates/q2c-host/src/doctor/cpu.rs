@@ -44,12 +44,12 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
     let mut hints = facts.of_cpus(PREFERENCE);
     hints.sort();
     hints.dedup();
-    let found = hints.join(", ");
+    let hint_list = hints.join(", ");
     Some(match hints.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => return None,
-        ["performance" | "0"] => Finding::pass(found, "the processor keeps its clock up"),
+        ["performance" | "0"] => Finding::pass(hint_list, "the processor keeps its clock up"),
         _ => Finding::warn(
-            found,
+            hint_list,
             "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
         )
         .mend(facts.set_cpus("performance", PREFERENCE, &[])),
@@ -59,19 +59,20 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
     const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
     const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
-    let told = |file: &str, on: &str, off: &str| {
+    let read_switch = |file: &str, on: &str, off: &str| {
         let value = facts.sys(file)?;
         Some((value == on, facts.set_sys(off, file)))
     };
-    let others = || told(OTHERS, "1", "0");
-    let (on, off): (bool, Remedy) = told(INTEL, "0", "1").or_else(others)?;
-    Some(match on {
-        true => Finding::warn(
+    let others = || read_switch(OTHERS, "1", "0");
+    let (on, off): (bool, Remedy) = read_switch(INTEL, "0", "1").or_else(others)?;
+    Some(if on {
+        Finding::warn(
             "boost is on",
             "the clock falls as more cores work: a fall over many jobs may be the clock's",
         )
-        .mend(off),
-        false => Finding::pass("boost is off", "all cores keep one clock"),
+        .mend(off)
+    } else {
+        Finding::pass("boost is off", "all cores keep one clock")
     })
 }
 
@@ -133,13 +134,13 @@ fn shown(cpus: &[q2c_model::CpuId]) -> String {
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let found = format!("load of the last minute: {one_minute:.2}");
+    let load_average = format!("load of the last minute: {one_minute:.2}");
     let quiet = facts.busy_at_rest.is_some_and(|busy| busy <= QUIET_CPUS);
     Some(match (one_minute < 0.5, quiet) {
-        (true, _) => Finding::pass(found, "nothing else runs"),
-        (false, true) => Finding::pass(found, "what ran has ended"),
+        (true, _) => Finding::pass(load_average, "nothing else runs"),
+        (false, true) => Finding::pass(load_average, "what ran has ended"),
         (false, false) => Finding::warn(
-            found,
+            load_average,
             "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
         ),
     })
@@ -148,32 +149,37 @@ pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
     let busy = facts.busy_at_rest?;
     let cpus = facts.online().len();
-    let found = format!("{busy:.2} of {cpus} CPUs are busy while q2c does nothing");
-    Some(match busy <= QUIET_CPUS {
-        true => Finding::pass(found, "the CPUs are free for jobs"),
-        false => Finding::invalidates(
+    let busy_cpus = format!("{busy:.2} of {cpus} CPUs are busy while q2c does nothing");
+    Some(if busy <= QUIET_CPUS {
+        Finding::pass(busy_cpus, "the CPUs are free for jobs")
+    } else {
+        Finding::invalidates(
             &["latency", "cpu", "kiops-per-core"],
-            found,
+            busy_cpus,
             "other work takes CPUs from jobs: stop it (top shows it) before anything is measured",
-        ),
+        )
     })
 }
 
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let words = line.split_whitespace();
-    let counts: Vec<u64> = words.map_while(|w| w.parse().ok()).collect();
+    let columns = line.split_whitespace();
+    let counts: Vec<u64> = columns.map_while(|w| w.parse().ok()).collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
-    let (steal, all) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
-    let percent = 100.0 * steal as f64 / all.max(1) as f64;
-    let found = format!("{percent:.2} % of all CPU time since boot was stolen");
-    Some(match percent < 0.5 {
-        true => Finding::pass(found, "the hypervisor gave the CPUs when they were wanted"),
-        false => Finding::warn(
-            found,
+    let (steal, total) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
+    let percent = 100.0 * steal as f64 / total.max(1) as f64;
+    let stolen_share = format!("{percent:.2} % of all CPU time since boot was stolen");
+    Some(if percent < 0.5 {
+        Finding::pass(
+            stolen_share,
+            "the hypervisor gave the CPUs when they were wanted",
+        )
+    } else {
+        Finding::warn(
+            stolen_share,
             "other guests take this machine's CPUs: tails and sleeps grow at their whim",
-        ),
+        )
     })
 }

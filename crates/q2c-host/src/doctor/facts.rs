@@ -1,4 +1,4 @@
-use super::abilities::Abilities;
+use super::abilities::MachineAbilities;
 use crate::block::{self, TargetDisk};
 use crate::kernel_config::KernelConfig;
 use crate::kernel_version::{KernelVersion, kernel_version};
@@ -47,7 +47,7 @@ pub struct DoctorFacts<'a> {
     pub(super) busy_at_rest: Option<f64>,
     pub(super) config: Option<KernelConfig>,
     /// What the parts of q2c say about this machine; `None` when they were not asked.
-    pub(super) abilities: Option<Abilities>,
+    pub(super) abilities: Option<MachineAbilities>,
     pub(super) root: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'a> DoctorFacts<'a> {
 
     /// Adds what the parts of q2c say about this machine.
     #[must_use]
-    pub fn with_abilities(mut self, abilities: Abilities) -> DoctorFacts<'a> {
+    pub fn with_abilities(mut self, abilities: MachineAbilities) -> DoctorFacts<'a> {
         self.abilities = Some(abilities);
         self
     }
@@ -162,10 +162,10 @@ impl<'a> DoctorFacts<'a> {
 
     pub(super) fn command_line(&self, item: &str) -> Option<String> {
         let line = self.proc("cmdline")?;
-        let found = line
+        let value = line
             .split_whitespace()
             .find_map(|w| w.strip_prefix(item)?.strip_prefix('='));
-        found.map(str::to_owned)
+        value.map(str::to_owned)
     }
 }
 

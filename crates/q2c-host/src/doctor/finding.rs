@@ -1,11 +1,11 @@
 use super::remedy::Remedy;
-use q2c_result::Verdict;
+use q2c_result::CheckVerdict;
 
 /// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
 /// tells what the fields mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     pub columns: Vec<String>,
     pub found: String,
     pub means: String,
@@ -13,7 +13,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    fn new(verdict: Verdict, found: impl Into<String>, means: &str) -> Finding {
+    fn new(verdict: CheckVerdict, found: impl Into<String>, means: &str) -> Finding {
         Finding {
             verdict,
             columns: Vec::new(),
@@ -23,26 +23,26 @@ impl Finding {
         }
     }
 
-    pub fn pass(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Pass, found, means)
+    pub(crate) fn pass(found: impl Into<String>, means: &str) -> Finding {
+        Finding::new(CheckVerdict::Pass, found, means)
     }
 
-    pub fn warn(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Warn, found, means)
+    pub(crate) fn warn(found: impl Into<String>, means: &str) -> Finding {
+        Finding::new(CheckVerdict::Warn, found, means)
     }
 
-    pub fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
+    pub(crate) fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
         Finding {
             columns: columns.iter().map(|&c| c.to_owned()).collect(),
-            ..Finding::new(Verdict::Invalidates, found, means)
+            ..Finding::new(CheckVerdict::Invalidates, found, means)
         }
     }
 
-    pub fn unknown(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Unknown, found, means)
+    pub(crate) fn unknown(found: impl Into<String>, means: &str) -> Finding {
+        Finding::new(CheckVerdict::Unknown, found, means)
     }
 
-    pub fn mend(self, remedy: impl Into<Option<Remedy>>) -> Finding {
+    pub(crate) fn mend(self, remedy: impl Into<Option<Remedy>>) -> Finding {
         Finding {
             remedy: remedy.into(),
             ..self

@@ -1,8 +1,8 @@
 use super::facts::DoctorFacts;
 use super::registry;
-use super::remedy::{Remedy, Setting};
+use super::remedy::{Remedy, RemedySetting};
 use crate::restore::{Guard, RestoreError, value_of};
-use q2c_result::Verdict;
+use q2c_result::CheckVerdict;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -11,13 +11,13 @@ use std::path::PathBuf;
 /// The settings to be changed, and the findings that no setting mends.
 #[derive(Clone, Debug, Default)]
 pub struct FixPlan {
-    steps: Vec<Step>,
+    steps: Vec<FixStep>,
     /// Findings that are left as they are.
     pub left: Vec<LeftAsIs>,
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct FixStep {
     check: &'static str,
     file: PathBuf,
     old: String,
@@ -30,7 +30,10 @@ struct Step {
 pub fn plan(facts: &DoctorFacts) -> FixPlan {
     let mut plan = FixPlan::default();
     for (check, finding) in registry::findings(facts) {
-        if !matches!(finding.verdict, Verdict::Warn | Verdict::Invalidates) {
+        if !matches!(
+            finding.verdict,
+            CheckVerdict::Warn | CheckVerdict::Invalidates
+        ) {
             continue;
         }
         let mut left = |why, line| {
@@ -57,9 +60,9 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
 impl FixPlan {
     /// Adds settings that do not have their value yet. One that cannot be read is no setting here,
     /// and CPUs that share one have it once.
-    fn add(&mut self, check: &'static str, settings: Vec<Setting>) {
+    fn add(&mut self, check: &'static str, settings: Vec<RemedySetting>) {
         for setting in settings {
-            let Setting {
+            let RemedySetting {
                 file,
                 value: new,
                 resets,
@@ -71,7 +74,7 @@ impl FixPlan {
             let Some(old) = old.filter(|_| self.steps.iter().all(|step| step.file != file)) else {
                 continue;
             };
-            self.steps.push(Step {
+            self.steps.push(FixStep {
                 check,
                 file,
                 old,
@@ -94,8 +97,8 @@ impl FixPlan {
 
     /// The changes to be made. One whose file may not be written is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
-        let foreseen = |step: &Step| {
-            step.told(match step.open() {
+        let foreseen = |step: &FixStep| {
+            step.change_in_state(match step.open() {
                 Ok(_) => ChangeState::Planned,
                 Err(error) => refused(&error),
             })
@@ -106,17 +109,19 @@ impl FixPlan {
     /// Makes the changes. One that is refused is told in its place, and the others are made.
     /// Fails if the journal cannot be written; what was changed is then undone with the guard.
     pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
-        let each = self.steps.iter();
-        each.map(|step| Ok(step.told(step.make(guard)?))).collect()
+        self.steps
+            .iter()
+            .map(|step| Ok(step.change_in_state(step.make(guard)?)))
+            .collect()
     }
 }
 
-impl Step {
+impl FixStep {
     fn open(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(&self.file)
     }
 
-    fn told(&self, state: ChangeState) -> SettingChange {
+    fn change_in_state(&self, state: ChangeState) -> SettingChange {
         SettingChange {
             check: self.check.to_owned(),
             file: self.file.display().to_string(),
@@ -137,7 +142,7 @@ impl Step {
             Ok(()) => guard.set(&self.file, &self.new),
             Err(error) => Err(error),
         };
-        let why = match set {
+        let failure = match set {
             Ok(set) if set.now == self.new => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
             Ok(set) => {
@@ -146,15 +151,15 @@ impl Step {
                     error: format!("it took the value and kept {}", set.old),
                 });
             }
-            Err(why) => why,
+            Err(failure) => failure,
         };
-        let of = |why, error: String| Ok(ChangeState::Refused { why, error });
-        match &why {
+        let refused_for = |why, error: String| Ok(ChangeState::Refused { why, error });
+        match &failure {
             RestoreError::Setting { source, .. } => Ok(refused(source)),
-            RestoreError::NotKept { .. } => of(NotChanged::Kernel, why.to_string()),
-            RestoreError::Busy { .. } => of(NotChanged::Held, why.to_string()),
-            RestoreError::Pending { .. } => of(NotChanged::Pending, why.to_string()),
-            _ => Err(why),
+            RestoreError::NotKept { .. } => refused_for(NotChanged::Kernel, failure.to_string()),
+            RestoreError::Busy { .. } => refused_for(NotChanged::Held, failure.to_string()),
+            RestoreError::Pending { .. } => refused_for(NotChanged::Pending, failure.to_string()),
+            _ => Err(failure),
         }
     }
 }

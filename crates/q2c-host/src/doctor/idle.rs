@@ -1,6 +1,6 @@
 use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::remedy::{Remedy, Setting};
+use super::remedy::{Remedy, RemedySetting};
 use crate::attr;
 
 /// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
@@ -22,14 +22,15 @@ pub(super) fn states(facts: &DoctorFacts) -> Option<Finding> {
             "an idle CPU spins",
         ));
     };
-    let found = format!("deepest state {deepest}, {latency} us to leave it");
-    Some(match *latency <= SHALLOW {
-        true => Finding::pass(found, "waking up costs little"),
-        false => Finding::warn(
-            found,
+    let deepest_state = format!("deepest state {deepest}, {latency} us to leave it");
+    Some(if *latency <= SHALLOW {
+        Finding::pass(deepest_state, "waking up costs little")
+    } else {
+        Finding::warn(
+            deepest_state,
             "a sleeping CPU wakes late: interrupts and hybrid polling look worse than on a busy machine",
         )
-        .mend(switch_off(facts)),
+        .mend(switch_off(facts))
     })
 }
 
@@ -41,7 +42,7 @@ fn switch_off(facts: &DoctorFacts) -> Remedy {
         let open = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
         open && latency.is_some_and(|latency| latency > SHALLOW)
     });
-    let settings = deep.map(|state| Setting::new(state.join("disable"), "1"));
+    let settings = deep.map(|state| RemedySetting::new(state.join("disable"), "1"));
     let line = format!("cpupower idle-set --disable-by-latency {SHALLOW}");
     Remedy::Set(settings.collect(), facts.run_line(&line))
 }

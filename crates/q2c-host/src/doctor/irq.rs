@@ -1,6 +1,6 @@
 use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::remedy::{Remedy, Setting};
+use super::remedy::{Remedy, RemedySetting};
 use crate::block::{Interrupts, IrqLine};
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
@@ -23,13 +23,13 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         _ => format!("CPUs {}", cpu_list::show(&cpus)),
     };
     let (lines_of_it, reached) = (shown(&lines), reached(facts));
-    let found = format!("{lines_of_it} of {name} {how} {which}{reached}");
-    Some(one_or_many(facts, &cpus, found, &lines))
+    let routing = format!("{lines_of_it} of {name} {how} {which}{reached}");
+    Some(one_or_many(facts, &cpus, routing, &lines))
 }
 
 fn lines_of(facts: &DoctorFacts) -> Option<Interrupts> {
     let read = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok();
-    read.filter(|all| !all.lines.is_empty())
+    read.filter(|interrupts| !interrupts.lines.is_empty())
 }
 
 pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
@@ -52,9 +52,10 @@ fn reached(facts: &DoctorFacts) -> String {
     let Some((last, before)) = figures.split_last() else {
         return String::new();
     };
-    let listed = match before.is_empty() {
-        true => last.clone(),
-        false => format!("{} and {last}", before.join(", ")),
+    let listed = if before.is_empty() {
+        last.clone()
+    } else {
+        format!("{} and {last}", before.join(", "))
     };
     format!("; a job at depth 1 that waits for them reaches {listed} at best")
 }
@@ -103,12 +104,12 @@ fn spread(facts: &DoctorFacts, lines: &Interrupts) -> Remedy {
         return Remedy::Nothing(WhyLeft::Managed);
     }
     let pairs = used.iter().zip(facts.online().iter().cycle());
-    let (settings, texts): (Vec<Setting>, Vec<String>) = pairs
+    let (settings, texts): (Vec<RemedySetting>, Vec<String>) = pairs
         .map(|(line, cpu)| {
             let path = format!("irq/{}/smp_affinity_list", line.irq);
             let text = facts.write_line(&cpu.0.to_string(), &format!("/proc/{path}"));
             let file = facts.roots.proc(&path);
-            (Setting::new(file, &cpu.0.to_string()), text)
+            (RemedySetting::new(file, &cpu.0.to_string()), text)
         })
         .unzip();
     Remedy::Set(settings, texts.join("; "))
@@ -129,13 +130,14 @@ pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
     let is_it =
         |dir: std::path::PathBuf| attr::text(&dir.join("comm")).is_some_and(|c| c == "irqbalance");
     let running = processes.filter_map(|e| Some(e.ok()?.path())).any(is_it);
-    Some(match running {
-        true => Finding::warn(
+    Some(if running {
+        Finding::warn(
             "irqbalance runs",
             "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
         )
-        .mend(facts.program("systemctl stop irqbalance")),
-        false => Finding::pass("irqbalance does not run", "interrupts stay where they are"),
+        .mend(facts.program("systemctl stop irqbalance"))
+    } else {
+        Finding::pass("irqbalance does not run", "interrupts stay where they are")
     })
 }
 
@@ -160,8 +162,9 @@ pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
-    let told: Option<Vec<bool>> = lines.iter().map(|line| is_managed(facts, line)).collect();
-    Some(match told {
+    let managed_lines: Option<Vec<bool>> =
+        lines.iter().map(|line| is_managed(facts, line)).collect();
+    Some(match managed_lines {
         None => Finding::unknown(
             "shown by debugfs only, where the kernel has it (GENERIC_IRQ_DEBUGFS)",
             "whether interrupts can be moved is not known; those of NVMe queues usually cannot",
@@ -182,16 +185,17 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
     let shared = lines.iter().filter(|l| l.name.contains(", "));
     let shared: Vec<String> = shared.map(|l| format!("{} ({})", l.irq, l.name)).collect();
-    Some(match shared.is_empty() {
-        true => Finding::pass(
+    Some(if shared.is_empty() {
+        Finding::pass(
             "no line is shared with another device",
             "counted interrupts are the device's",
-        ),
-        false => Finding::invalidates(
+        )
+    } else {
+        Finding::invalidates(
             &["effective-mode"],
             format!("lines shared with other devices: {}", shared.join("; ")),
             "other devices' interrupts count as this one's: that polling was not interrupted cannot be proved",
-        ),
+        )
     })
 }
 

@@ -17,7 +17,7 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
         None => "no sysctl".to_owned(),
     };
     let forbidden =
-        |found| Finding::invalidates(URING, found, GONE).mend(facts.by_hand("0", SYSCTL));
+        |cause| Finding::invalidates(URING, cause, GONE).mend(facts.by_hand("0", SYSCTL));
     Some(match (&facts.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
@@ -58,37 +58,45 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
         "unlimited" => u64::MAX,
         number => number.parse().ok()?,
     };
-    Some(match bytes >= ENOUGH {
-        true => Finding::pass(format!("locked memory: {soft}"), "buffers can be registered"),
-        false => Finding::warn(
+    Some(if bytes >= ENOUGH {
+        Finding::pass(
+            format!("locked memory: {soft}"),
+            "buffers can be registered",
+        )
+    } else {
+        Finding::warn(
             format!("locked memory: {soft} bytes"),
             "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
         )
-        .mend(Remedy::Line(WhyLeft::Program, match facts.root {
-            true => "ulimit -l unlimited".to_owned(),
-            false => "sudo prlimit --pid $$ --memlock=unlimited:unlimited".to_owned(),
-        })),
+        .mend(Remedy::Line(
+            WhyLeft::Program,
+            if facts.root {
+                "ulimit -l unlimited".to_owned()
+            } else {
+                "sudo prlimit --pid $$ --memlock=unlimited:unlimited".to_owned()
+            },
+        ))
     })
 }
 
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
-    let found = format!("kernel {}", facts.machine.kernel);
+    let release = format!("kernel {}", facts.machine.kernel);
     if facts.version() == (0, 0) {
         let means = "whether it exists is not known";
-        return Some(Finding::unknown(found, means));
+        return Some(Finding::unknown(release, means));
     }
-    Some(match HybridSupport::of(facts.version()) {
+    Some(match HybridSupport::in_version(facts.version()) {
         HybridSupport::Works => {
-            Finding::pass(found, "it exists (io_poll_delay with polled preadv2)")
+            Finding::pass(release, "it exists (io_poll_delay with polled preadv2)")
         }
         HybridSupport::NotYet => Finding::invalidates(
             &["hybrid-kernel"],
-            found,
+            release,
             "it needs Linux 4.10 to 5.18: this one is too old",
         ),
         HybridSupport::Unreached | HybridSupport::Removed => Finding::invalidates(
             &["hybrid-kernel", "hipri"],
-            found,
+            release,
             "it needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
              io_poll_delay is inert; use hybrid on io_uring",
         ),
@@ -96,26 +104,26 @@ pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
-    let found = format!("kernel {}", facts.machine.kernel);
+    let release = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
-        (0, 0) => Finding::unknown(found, "whether it exists is not known"),
+        (0, 0) => Finding::unknown(release, "whether it exists is not known"),
         version if version >= HYBRID_IOPOLL => {
-            Finding::pass(found, "it exists (IORING_SETUP_HYBRID_IOPOLL)")
+            Finding::pass(release, "it exists (IORING_SETUP_HYBRID_IOPOLL)")
         }
-        _ => Finding::invalidates(&["hybrid-uring"], found, "it needs Linux 6.13"),
+        _ => Finding::invalidates(&["hybrid-uring"], release, "it needs Linux 6.13"),
     })
 }
 
 pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
-    let found = format!("kernel {}", facts.machine.kernel);
+    let release = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
-        (0, 0) => Finding::unknown(found, "whether completions can be deferred is not known"),
+        (0, 0) => Finding::unknown(release, "whether completions can be deferred is not known"),
         version if version >= DEFER_TASKRUN => Finding::pass(
-            found,
+            release,
             "completions do not wake a sleeping thread (DEFER_TASKRUN)",
         ),
         _ => Finding::warn(
-            found,
+            release,
             "without DEFER_TASKRUN (6.1) a completion wakes the sleeper: hybrid polling gives more switches and \
              sleeps cut short",
         ),
@@ -125,9 +133,12 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let all = facts.machine.other.iter();
-    let known = all.filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)));
-    let known: Vec<_> = known.collect();
+    let known: Vec<_> = facts
+        .machine
+        .other
+        .iter()
+        .filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)))
+        .collect();
     if known.is_empty() {
         return Some(Finding::unknown(
             "the kernel does not tell",
@@ -136,14 +147,15 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
     }
     let active = known.iter().filter(|(_, v)| v.starts_with("Mitigation"));
     let active: Vec<&str> = active.map(|(k, _)| *k).collect();
-    Some(match active.is_empty() {
-        true => Finding::pass(
+    Some(if active.is_empty() {
+        Finding::pass(
             "no mitigation in force",
             "system calls cost what the processor asks",
-        ),
-        false => Finding::pass(
+        )
+    } else {
+        Finding::pass(
             format!("in force: {}", active.join(", ")),
             "system calls and switches cost more; compare only with machines that have the same ones",
-        ),
+        )
     })
 }

@@ -4,7 +4,7 @@
 use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::queue::POLLED;
-use super::remedy::{Remedy, Setting};
+use super::remedy::{Remedy, RemedySetting};
 use crate::attr;
 use std::path::PathBuf;
 
@@ -36,26 +36,26 @@ pub(super) fn queues(facts: &DoctorFacts) -> Option<Finding> {
         ));
     };
     let write = parameter(facts, "nvme", "write_queues").unwrap_or_else(|| "not told".to_owned());
-    let found = format!("nvme.poll_queues={poll}, write_queues={write}");
+    let parameters = format!("nvme.poll_queues={poll}, write_queues={write}");
     let polls = facts.queue("io_poll").is_some_and(|(_, v)| v == "1");
     Some(match (poll.as_str(), polls) {
         ("0", false) => Finding::invalidates(
             POLLED,
-            found,
+            parameters,
             "no queue is polled (0 is the default): polled columns are interrupts, or errors",
         )
         .mend(Remedy::boot(format!("nvme.poll_queues=2 {ON_BOOT}"))),
         ("0", true) => Finding::warn(
-            found,
+            parameters,
             "the parameter was changed after the device came up with poll queues: a reset takes them away",
         ),
         (_, true) => Finding::pass(
-            found,
+            parameters,
             "polled requests have queues of their own, beside those for interrupts",
         ),
         (_, false) => Finding::invalidates(
             POLLED,
-            found,
+            parameters,
             "the parameter was changed after the device came up: it has no poll queues yet",
         )
         .mend(facts.by_hand(
@@ -78,25 +78,25 @@ fn controller_name(facts: &DoctorFacts, disk: &str) -> String {
 pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
     let disk = disk(facts)?;
     let file = controller(facts).map(|dir| dir.join(TOLERANCE));
-    let own = file.as_deref().and_then(attr::text);
+    let controller_tolerance = file.as_deref().and_then(attr::text);
     let default = parameter(facts, "nvme_core", "default_ps_max_latency_us");
-    let set = file.filter(|_| own.is_some());
-    let Some(us) = own.or(default) else {
+    let set = file.filter(|_| controller_tolerance.is_some());
+    let Some(us) = controller_tolerance.or(default) else {
         return Some(Finding::unknown(
             "the driver tells no latency tolerance",
             "whether the drive dozes between requests cannot be told",
         ));
     };
-    let found = format!("the drive may take {us} us to wake up");
+    let wake_up_time = format!("the drive may take {us} us to wake up");
     Some(match us.as_str() {
         "0" => Finding::pass("autonomous power states are off", "the drive stays awake"),
         _ => Finding::warn(
-            found,
+            wake_up_time,
             "the drive may doze when idle: the first requests after a pause are late, low rates look slow",
         )
         .mend(match set {
             Some(file) => Remedy::Set(
-                vec![Setting::new(file, "0")],
+                vec![RemedySetting::new(file, "0")],
                 facts.write_line("0", &format!("/sys/class/nvme/{}/{TOLERANCE}", controller_name(facts, disk))),
             ),
             None => Remedy::boot(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),

@@ -76,11 +76,11 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("nomerges")?;
-    let found = format!("{disk}: nomerges={value}");
+    let setting = format!("{disk}: nomerges={value}");
     Some(match value.as_str() {
-        "2" => Finding::pass(found, "no merging: the device sees each request as submitted"),
+        "2" => Finding::pass(setting, "no merging: the device sees each request as submitted"),
         _ => Finding::warn(
-            found,
+            setting,
             "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
         ).mend(facts.set_queue("2", "nomerges")),
     })
@@ -121,19 +121,20 @@ pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     /// The smallest number with which a queue does not run empty in q2c's sweeps.
     const FEW: u64 = 64;
     let (disk, value) = facts.queue("nr_requests")?;
-    let found = format!("{disk}: nr_requests={value}");
+    let setting = format!("{disk}: nr_requests={value}");
     let Ok(number) = value.parse::<u64>() else {
         return Some(Finding::unknown(
-            found,
+            setting,
             "how many requests a queue takes is not known",
         ));
     };
-    Some(match number >= FEW {
-        true => Finding::pass(found, "enough requests per hardware queue"),
-        false => Finding::warn(
-            found,
+    Some(if number >= FEW {
+        Finding::pass(setting, "enough requests per hardware queue")
+    } else {
+        Finding::warn(
+            setting,
             "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
-        ).mend(facts.set_queue("256", "nr_requests")),
+        ).mend(facts.set_queue("256", "nr_requests"))
     })
 }
 
@@ -150,21 +151,21 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     let queues = attr::entries(&disk.dir.join("mq"));
     let cpus = facts.online().len();
     let (name, counted, types) = (&disk.name, counted(&queues), types(facts, &queues));
-    let found = format!("{name}: {counted}{types}");
+    let queue_summary = format!("{name}: {counted}{types}");
     Some(match queues.len() {
         0 => Finding::warn(
             format!("{name}: none, it takes bios"),
             "no tags, no scheduler, no polling: jobs meet in the driver's own locks",
         ),
         1 if cpus > 1 => Finding::warn(
-            found,
+            queue_summary,
             "all CPUs share one queue and its tags, and the kernel picks a scheduler for it unless told otherwise",
         ),
         n if n < cpus => Finding::pass(
-            found,
+            queue_summary,
             "CPUs share queues: jobs on CPUs of one queue share its tags",
         ),
-        _ => Finding::pass(found, "every CPU has a queue of its own"),
+        _ => Finding::pass(queue_summary, "every CPU has a queue of its own"),
     })
 }
 
@@ -178,9 +179,10 @@ fn counted(queues: &[PathBuf]) -> String {
         1 => "1 queue".to_owned(),
         n => format!("{n} queues"),
     };
-    match tags.is_empty() {
-        true => queues,
-        false => format!("{queues}, {} tags each", tags.join(" or ")),
+    if tags.is_empty() {
+        queues
+    } else {
+        format!("{queues}, {} tags each", tags.join(" or "))
     }
 }
 
@@ -198,11 +200,10 @@ fn types(facts: &DoctorFacts, queues: &[PathBuf]) -> String {
     for kind in queues.iter().filter_map(kind) {
         *kinds.entry(kind).or_insert(0) += 1;
     }
-    match kinds.is_empty() {
-        true => String::new(),
-        false => {
-            let each = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
-            format!(" ({})", each.collect::<Vec<_>>().join(", "))
-        }
+    if kinds.is_empty() {
+        String::new()
+    } else {
+        let counts = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
+        format!(" ({})", counts.collect::<Vec<_>>().join(", "))
     }
 }

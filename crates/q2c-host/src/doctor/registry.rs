@@ -120,24 +120,25 @@ pub(super) fn has(name: &str) -> bool {
 }
 
 pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static str, Finding)> {
-    let each = REGISTRY.iter();
-    each.filter_map(move |(_, id, _, look)| Some((*id, look(facts)?)))
+    REGISTRY
+        .iter()
+        .filter_map(move |(_, id, _, look)| Some((*id, look(facts)?)))
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
 pub fn run(facts: &DoctorFacts) -> DoctorReport {
     let check = |(group, id, uses, look): &(&str, &str, &[Use], CheckFn)| {
-        let found = look(facts)?;
-        let fix = found.remedy.as_ref().and_then(Remedy::line);
+        let finding = look(facts)?;
+        let fix = finding.remedy.as_ref().and_then(Remedy::line);
         Some(Check {
             id: (*id).to_owned(),
             group: (*group).to_owned(),
             uses: uses.to_vec(),
-            verdict: found.verdict,
+            verdict: finding.verdict,
             fix: fix.map(str::to_owned),
-            columns: found.columns,
-            found: found.found,
-            means: found.means,
+            columns: finding.columns,
+            found: finding.found,
+            means: finding.means,
         })
     };
     DoctorReport {

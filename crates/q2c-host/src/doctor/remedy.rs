@@ -6,16 +6,16 @@ use std::path::PathBuf;
 /// A setting that takes effect at once: a file of sysfs or procfs, and the value that it should
 /// have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct RemedySetting {
     pub file: PathBuf,
     pub value: String,
     /// Settings that the kernel may reset when this one changes.
     pub resets: Vec<PathBuf>,
 }
 
-impl Setting {
-    pub fn new(file: PathBuf, value: &str) -> Setting {
-        Setting {
+impl RemedySetting {
+    pub(crate) fn new(file: PathBuf, value: &str) -> RemedySetting {
+        RemedySetting {
             file,
             value: value.to_owned(),
             resets: Vec::new(),
@@ -26,14 +26,14 @@ impl Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
     /// Settings, and the line that writes them.
-    Set(Vec<Setting>, String),
+    Set(Vec<RemedySetting>, String),
     /// A line for the user, and why q2c does not follow it.
     Line(WhyLeft, String),
     Nothing(WhyLeft),
 }
 
 impl Remedy {
-    pub fn line(&self) -> Option<&str> {
+    pub(crate) fn line(&self) -> Option<&str> {
         match self {
             Remedy::Set(_, line) | Remedy::Line(_, line) => Some(line),
             Remedy::Nothing(_) => None,
@@ -41,23 +41,25 @@ impl Remedy {
     }
 
     /// An option of the kernel or a driver.
-    pub fn boot(line: impl Into<String>) -> Remedy {
+    pub(crate) fn boot(line: impl Into<String>) -> Remedy {
         Remedy::Line(WhyLeft::Boot, line.into())
     }
 }
 
 impl DoctorFacts<'_> {
     pub(super) fn write_line(&self, value: &str, path: &str) -> String {
-        match self.root {
-            true => format!("echo {value} > {path}"),
-            false => format!("echo {value} | sudo tee {path}"),
+        if self.root {
+            format!("echo {value} > {path}")
+        } else {
+            format!("echo {value} | sudo tee {path}")
         }
     }
 
     pub(super) fn run_line(&self, command: &str) -> String {
-        match self.root {
-            true => command.to_owned(),
-            false => format!("sudo {command}"),
+        if self.root {
+            command.to_owned()
+        } else {
+            format!("sudo {command}")
         }
     }
 
@@ -67,12 +69,12 @@ impl DoctorFacts<'_> {
 
     pub(super) fn set_sys(&self, value: &str, path: &str) -> Remedy {
         let line = self.write_line(value, &format!("/sys/{path}"));
-        Remedy::Set(vec![Setting::new(self.roots.sys(path), value)], line)
+        Remedy::Set(vec![RemedySetting::new(self.roots.sys(path), value)], line)
     }
 
     pub(super) fn set_proc(&self, value: &str, path: &str) -> Remedy {
         let line = self.write_line(value, &format!("/proc/{path}"));
-        Remedy::Set(vec![Setting::new(self.roots.proc(path), value)], line)
+        Remedy::Set(vec![RemedySetting::new(self.roots.proc(path), value)], line)
     }
 
     /// Writes a value to a file below `/sys` or `/proc`, which q2c leaves to the user.
@@ -86,13 +88,13 @@ impl DoctorFacts<'_> {
         let setting = |&cpu| {
             let there = |name: &&str| self.roots.cpu(cpu, name).exists();
             let reset = resets.iter().copied().filter(there);
-            Setting {
+            RemedySetting {
                 resets: reset.map(|name| self.roots.cpu(cpu, name)).collect(),
-                ..Setting::new(self.roots.cpu(cpu, attribute), value)
+                ..RemedySetting::new(self.roots.cpu(cpu, attribute), value)
             }
         };
-        let all = self.online().iter().map(setting);
-        let settings = all.filter(|setting| setting.file.exists()).collect();
+        let settings = self.online().iter().map(setting);
+        let settings = settings.filter(|setting| setting.file.exists()).collect();
         let tee = self.run_line(&format!("tee /sys/devices/system/cpu/cpu*/{attribute}"));
         Remedy::Set(settings, format!("echo {value} | {tee}"))
     }
@@ -111,9 +113,9 @@ impl DoctorFacts<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        let setting = Setting {
+        let setting = RemedySetting {
             resets,
-            ..Setting::new(queue.join(attribute), value)
+            ..RemedySetting::new(queue.join(attribute), value)
         };
         let path = format!("/sys/block/{}/queue/{attribute}", disk.name);
         Some(Remedy::Set(vec![setting], self.write_line(value, &path)))
@@ -122,9 +124,12 @@ impl DoctorFacts<'_> {
     /// What shows a fact that stands in debugfs alone; `None` where debugfs can be read.
     pub(super) fn show_debugfs(&self) -> Option<Remedy> {
         let readable = !attr::entries(&self.roots.sys("kernel/debug")).is_empty();
-        (!readable).then(|| match self.root {
-            true => self.program("mount -t debugfs none /sys/kernel/debug"),
-            false => self.program("q2c doctor"),
+        (!readable).then(|| {
+            if self.root {
+                self.program("mount -t debugfs none /sys/kernel/debug")
+            } else {
+                self.program("q2c doctor")
+            }
         })
     }
 }

@@ -82,13 +82,14 @@ pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
     /// Bytes; larger than the DRAM on consumer and most data-centre drives.
     const LARGE: u64 = 4 << 30;
     let target = facts.target?;
-    let found = format!("{}: {}", target.path, target.size);
-    Some(match target.size.0 >= LARGE {
-        true => Finding::pass(found, "larger than what a device keeps in its cache"),
-        false => Finding::warn(
-            found,
+    let target_size = format!("{}: {}", target.path, target.size);
+    Some(if target.size.0 >= LARGE {
+        Finding::pass(target_size, "larger than what a device keeps in its cache")
+    } else {
+        Finding::warn(
+            target_size,
             "it may fit into the device's or the host's cache: latencies can be the cache's, not the medium's",
-        ),
+        )
     })
 }
 
@@ -129,20 +130,21 @@ pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
     let places: Vec<&str> = table
         .lines()
         .filter_map(|line| {
-            let mut words = line.split(' ').skip(2);
-            let number = words.next()?;
-            numbers.iter().any(|n| n == number).then(|| words.nth(1))?
+            let mut fields = line.split(' ').skip(2);
+            let number = fields.next()?;
+            numbers.iter().any(|n| n == number).then(|| fields.nth(1))?
         })
         .collect();
-    Some(match places.is_empty() {
-        true => Finding::pass(
+    Some(if places.is_empty() {
+        Finding::pass(
             format!("no file system of {} is mounted", target_disk.disk.name),
             "the device serves nobody else",
-        ),
-        false => Finding::warn(
+        )
+    } else {
+        Finding::warn(
             format!("{}: mounted at {}", target.path, places.join(", ")),
             "the file system's own I/O mixes with the jobs', and writes to the device are refused",
-        ),
+        )
     })
 }
 
@@ -161,42 +163,47 @@ fn numbers(facts: &DoctorFacts) -> Vec<String> {
 
 pub(super) fn write_cache(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("write_cache")?;
-    let found = format!("{disk}: {value}");
+    let cache_mode = format!("{disk}: {value}");
     Some(match value.as_str() {
         "write through" => Finding::pass(
-            found,
+            cache_mode,
             "a finished write is safe, and its latency the medium's",
         ),
         "write back" => Finding::warn(
-            found,
+            cache_mode,
             "writes finish in the device's volatile cache: their latency is the cache's until it is full or flushed",
         ),
-        _ => Finding::unknown(found, "where a write ends is not known"),
+        _ => Finding::unknown(cache_mode, "where a write ends is not known"),
     })
 }
 
 pub(super) fn block_size(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, logical) = facts.queue("logical_block_size")?;
     let (_, physical) = facts.queue("physical_block_size")?;
-    let found = format!("{disk}: {logical} B blocks on {physical} B");
+    let block_sizes = format!("{disk}: {logical} B blocks on {physical} B");
     let (logical, physical): (u64, u64) = (logical.parse().ok()?, physical.parse().ok()?);
-    Some(match logical < physical {
-        false => Finding::pass(found, "requests of one block are whole units of the medium"),
-        true => Finding::warn(
-            found,
+    Some(if logical < physical {
+        Finding::warn(
+            block_sizes,
             "requests below the larger size, or not aligned to it, read and write back a whole unit",
-        ),
+        )
+    } else {
+        Finding::pass(
+            block_sizes,
+            "requests of one block are whole units of the medium",
+        )
     })
 }
 
 pub(super) fn memory(facts: &DoctorFacts) -> Option<Finding> {
     let (target, memory) = (facts.target?, facts.machine.memory?);
-    let found = format!("{} of target, {} of memory", target.size, memory.in_short());
-    Some(match target.size > memory {
-        true => Finding::pass(found, "no cache in memory holds it all"),
-        false => Finding::warn(
-            found,
+    let sizes = format!("{} of target, {} of memory", target.size, memory.in_short());
+    Some(if target.size > memory {
+        Finding::pass(sizes, "no cache in memory holds it all")
+    } else {
+        Finding::warn(
+            sizes,
             "it fits into memory: buffered readers, loop devices and hosts of virtual machines may serve it from there",
-        ),
+        )
     })
 }

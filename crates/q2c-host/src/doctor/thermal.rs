@@ -17,11 +17,11 @@ pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
     }
     let number = |counts: &[String]| counts.iter().filter_map(|c| c.parse::<u64>().ok()).max();
     let most = number(&cores).max(number(&packages))?;
-    let found = format!("most throttle events of a CPU since boot: {most}");
+    let event_count = format!("most throttle events of a CPU since boot: {most}");
     Some(match most {
-        0 => Finding::pass(found, "heat has not slowed a CPU"),
+        0 => Finding::pass(event_count, "heat has not slowed a CPU"),
         _ => Finding::warn(
-            found,
+            event_count,
             "the processor gets too hot: late points of a sweep look worse than early ones",
         ),
     })
@@ -79,18 +79,20 @@ pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
     let read = |name: &str| attr::text(&dir.join(name)).unwrap_or_default();
     let [speed, best_speed] = ["current_link_speed", "max_link_speed"].map(read);
     let [width, best_width] = ["current_link_width", "max_link_width"].map(read);
-    let found = format!("{speed} x{width} of {best_speed} x{best_width}");
+    let link_speed = format!("{speed} x{width} of {best_speed} x{best_width}");
     let rate = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
     let at_best = |now: &str, best: &str| Some(rate(now)? >= rate(best)?);
     Some(
         match (at_best(&speed, &best_speed), at_best(&width, &best_width)) {
-            (Some(true), Some(true)) => Finding::pass(found, "the link is as fast as the device"),
+            (Some(true), Some(true)) => {
+                Finding::pass(link_speed, "the link is as fast as the device")
+            }
             (Some(false), _) | (_, Some(false)) => Finding::warn(
-                found,
+                link_speed,
                 "the link is slower than the device: a ceiling of throughput that is not the medium's (slot, cable, or a \
              link that saves power while idle)",
             ),
-            _ => Finding::unknown(found, "how fast the link is cannot be told"),
+            _ => Finding::unknown(link_speed, "how fast the link is cannot be told"),
         },
     )
 }

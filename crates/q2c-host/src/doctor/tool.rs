@@ -35,22 +35,24 @@ pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
         "every time stamp is a system call and a slow read (about 1 us): IOPS fall and latencies grow",
     );
     let available = machine::clocksource(facts.roots, "available").unwrap_or_default();
-    Some(match available.split(' ').any(|c| c == "tsc") {
-        true => slow.mend(facts.set_sys("tsc", CURRENT)),
-        false => slow,
+    Some(if available.split(' ').any(|c| c == "tsc") {
+        slow.mend(facts.set_sys("tsc", CURRENT))
+    } else {
+        slow
     })
 }
 
 pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
-    Some(match facts.machine.tsc_invariant? {
-        true => Finding::pass(
+    Some(if facts.machine.tsc_invariant? {
+        Finding::pass(
             "invariant",
             "the TSC measures time on every CPU and in every idle state",
-        ),
-        false => Finding::warn(
+        )
+    } else {
+        Finding::warn(
             "not invariant",
             "the TSC changes its rate or stops in idle states: time stamps come from the kernel's clock instead",
-        ),
+        )
     })
 }
 
@@ -59,16 +61,17 @@ pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     /// us.
     const CHEAP: f64 = 33.0;
     let ns = facts.costs?.clock_ns;
-    let found = format!("{ns:.0} ns per time stamp");
-    Some(match ns <= CHEAP {
-        true => Finding::pass(
-            found,
+    let stamp_cost = format!("{ns:.0} ns per time stamp");
+    Some(if ns <= CHEAP {
+        Finding::pass(
+            stamp_cost,
             "three stamps are below 1 % of the fastest device's I/O",
-        ),
-        false => Finding::warn(
-            found,
+        )
+    } else {
+        Finding::warn(
+            stamp_cost,
             "three stamps per I/O show in IOPS and CPU of fast devices",
-        ),
+        )
     })
 }
 
@@ -77,13 +80,14 @@ pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     const BUDGET: f64 = 40.0;
     let ns = facts.costs?.empty_loop_ns;
     let rate = 1e3 / ns.max(f64::MIN_POSITIVE);
-    let found = format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core");
-    Some(match ns <= BUDGET {
-        true => Finding::pass(found, "no device in use is limited by it"),
-        false => Finding::warn(
-            found,
+    let loop_cost = format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core");
+    Some(if ns <= BUDGET {
+        Finding::pass(loop_cost, "no device in use is limited by it")
+    } else {
+        Finding::warn(
+            loop_cost,
             "the tool costs more than it should: a slow or busy CPU, or a build for debugging",
-        ),
+        )
     })
 }
 

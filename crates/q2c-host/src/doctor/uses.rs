@@ -1,5 +1,5 @@
 use q2c_result::doctor::{Ready, Use, UseState};
-use q2c_result::{Check, DoctorReport, Verdict};
+use q2c_result::{Check, CheckVerdict, DoctorReport};
 
 /// The uses in the order of the report, each with what it cannot do without: of every list one
 /// check must not fail. A check that does not apply is not asked.
@@ -29,7 +29,9 @@ const USES: &[(Use, &[&[&str]])] = &[
 #[must_use]
 pub fn by_use(report: DoctorReport) -> DoctorReport {
     let DoctorReport { schema, checks, .. } = report;
-    let uses = USES.iter().map(|(of, needs)| state(*of, needs, &checks));
+    let uses = USES
+        .iter()
+        .map(|(used_for, needs)| state(*used_for, needs, &checks));
     let uses = uses.collect();
     let mut checks = checks;
     checks.sort_by_key(|check| place(check.uses.first().copied()));
@@ -46,10 +48,14 @@ fn place(of: Option<Use>) -> usize {
 }
 
 fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
-    let all = checks.iter().filter(|check| check.uses.contains(&of));
-    let all: Vec<&Check> = all.collect();
-    let to_improve = all.iter().filter(|check| check.verdict == Verdict::Warn);
-    let (ready, by) = decided(needs, &all);
+    let checks_of_use: Vec<&Check> = checks
+        .iter()
+        .filter(|check| check.uses.contains(&of))
+        .collect();
+    let to_improve = checks_of_use
+        .iter()
+        .filter(|check| check.verdict == CheckVerdict::Warn);
+    let (ready, by) = decided(needs, &checks_of_use);
     UseState {
         of,
         ready,
@@ -65,24 +71,26 @@ fn decided(needs: &[&[&str]], all: &[&Check]) -> (Ready, Vec<String>) {
         let asked: Vec<&&Check> = asked.collect();
         let has = |verdict| asked.iter().any(|check| check.verdict == verdict);
         let names = asked.iter().map(|check| check.id.clone());
-        if asked.is_empty() || has(Verdict::Pass) || has(Verdict::Warn) {
+        if asked.is_empty() || has(CheckVerdict::Pass) || has(CheckVerdict::Warn) {
             continue;
         }
-        match has(Verdict::Unknown) {
-            true => unknown.extend(names),
-            false => failed.extend(names),
+        if has(CheckVerdict::Unknown) {
+            unknown.extend(names);
+        } else {
+            failed.extend(names);
         }
     }
-    let refused = |check: &&&Check| check.verdict == Verdict::Invalidates;
+    let refused = |check: &&&Check| check.verdict == CheckVerdict::Invalidates;
     let limits = all.iter().filter(refused).map(|check| check.id.clone());
     match (failed.is_empty(), unknown.is_empty()) {
         (false, _) => (Ready::NotReady, failed),
         (true, false) => (Ready::Unknown, unknown),
         (true, true) => {
             let limits: Vec<String> = limits.collect();
-            match limits.is_empty() {
-                true => (Ready::Ready, limits),
-                false => (Ready::Limited, limits),
+            if limits.is_empty() {
+                (Ready::Ready, limits)
+            } else {
+                (Ready::Limited, limits)
             }
         }
     }
@@ -91,9 +99,9 @@ fn decided(needs: &[&[&str]], all: &[&Check]) -> (Ready, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::Verdict::{Invalidates, Pass, Unknown, Warn};
+    use q2c_result::CheckVerdict::{Invalidates, Pass, Unknown, Warn};
 
-    fn check(id: &str, uses: &[Use], verdict: Verdict) -> Check {
+    fn check(id: &str, uses: &[Use], verdict: CheckVerdict) -> Check {
         Check {
             id: id.to_owned(),
             group: "kernel".to_owned(),
@@ -113,7 +121,7 @@ mod tests {
         })
     }
 
-    fn of(report: &DoctorReport, of: Use) -> (Ready, Vec<&str>, u32) {
+    fn state_of(report: &DoctorReport, of: Use) -> (Ready, Vec<&str>, u32) {
         let state = report.uses.iter().find(|state| state.of == of).unwrap();
         let by = state.by.iter().map(String::as_str).collect();
         (state.ready, by, state.to_improve)
@@ -126,7 +134,7 @@ mod tests {
                 check("bpf", &[Use::Capture, Use::KernelPolling], bpf),
                 check("tracefs", &[Use::Capture], tracefs),
             ]);
-            let (ready, by, _) = of(&report, Use::Capture);
+            let (ready, by, _) = state_of(&report, Use::Capture);
             (ready, by.join(" "))
         };
         assert_eq!(with(Pass, Pass), (Ready::Ready, String::new()));
@@ -145,9 +153,12 @@ mod tests {
             check("io-uring", &[Use::Tune, Use::Bench], Pass),
         ]);
         for one in measured {
-            assert_eq!(of(&report, one), (Ready::NotReady, vec!["busy-at-rest"], 0));
+            assert_eq!(
+                state_of(&report, one),
+                (Ready::NotReady, vec!["busy-at-rest"], 0)
+            );
         }
-        assert_eq!(of(&report, Use::Capture).0, Ready::Ready);
+        assert_eq!(state_of(&report, Use::Capture).0, Ready::Ready);
     }
 
     #[test]
@@ -160,10 +171,10 @@ mod tests {
         ]);
         let order: Vec<&str> = report.checks.iter().map(|c| c.id.as_str()).collect();
         assert_eq!(order, ["governor", "io-uring", "bpf", "hybrid-kernel"]);
-        let polling = of(&report, Use::KernelPolling);
+        let polling = state_of(&report, Use::KernelPolling);
         assert_eq!(polling, (Ready::NotReady, vec!["bpf"], 0));
-        assert_eq!(of(&report, Use::Measuring), (Ready::Ready, vec![], 1));
-        assert_eq!(of(&report, Use::Tune).0, Ready::Unknown);
-        assert_eq!(of(&report, Use::Bench), (Ready::Ready, vec![], 0));
+        assert_eq!(state_of(&report, Use::Measuring), (Ready::Ready, vec![], 1));
+        assert_eq!(state_of(&report, Use::Tune).0, Ready::Unknown);
+        assert_eq!(state_of(&report, Use::Bench), (Ready::Ready, vec![], 0));
     }
 }

@@ -31,7 +31,7 @@ impl ChangeKind {
 
 /// A change of a setting, as the journal announces it before it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct RestoreChange {
     /// Number of the change within the journal, from 0.
     pub seq: u64,
     /// The process that makes the change.
@@ -68,9 +68,9 @@ pub struct Followed {
 /// One line of a journal. A line is on the disk before the write that it announces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub(super) enum Line {
+pub(super) enum RestoreLine {
     /// The owner is about to change a setting.
-    Change(Change),
+    Change(RestoreChange),
     /// Change `seq` has a further value that belongs to its owner: the kernel took `value` instead
     /// of the one written (rounding), or the owner writes it next.
     Settled { seq: u64, value: String },
@@ -78,9 +78,9 @@ pub(super) enum Line {
     Undone { seq: u64 },
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for RestoreChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Change {
+        let RestoreChange {
             file, old, written, ..
         } = self;
         if self.kind == ChangeKind::UblkDevice {

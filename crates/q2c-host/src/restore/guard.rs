@@ -1,9 +1,9 @@
 mod tasks;
 
-use super::entry::{Change, Followed, Line};
+use super::entry::{Followed, RestoreChange, RestoreLine};
 use super::journal::Journal;
 use super::lock::SettingLock;
-use super::{ChangeKind, Outcome, Owner, RestoreError, setting_file, sweep};
+use super::{ChangeKind, Owner, RestoreError, UndoOutcome, setting_file, sweep};
 use super::{module, task_affinity, ublk_device};
 use crate::Roots;
 use crate::signals::Orderly;
@@ -35,7 +35,7 @@ pub struct Guard {
 
 #[derive(Debug)]
 struct Applied {
-    change: Change,
+    change: RestoreChange,
     /// Further values that this guard wrote, or that the kernel made of a written one.
     others: Vec<String>,
     /// `None` when `held` or an earlier change of the same setting has the lock.
@@ -99,7 +99,7 @@ impl Guard {
         }
         let change = self.announce(self.change(ChangeKind::Setting, &file, &old, value))?;
         if let Err(refused) = setting_file::write(&file, value) {
-            self.log(&Line::Undone { seq: change.seq })?;
+            self.log(&RestoreLine::Undone { seq: change.seq })?;
             return Err(refused);
         }
         self.note_applied(change, lock);
@@ -111,11 +111,11 @@ impl Guard {
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
     /// the one in `leader`, which comes after this call. It is put back once `leader` has its value
     /// again.
-    pub fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
+    pub(crate) fn follow(&mut self, file: &Path, leader: &Path) -> Result<(), RestoreError> {
         let (file, leader) = (find(file)?, find(leader)?);
         let lock = self.lock(&file)?;
         let old = setting_file::read(&file)?;
-        let change = Change {
+        let change = RestoreChange {
             follows: Some(Followed {
                 old: setting_file::read(&leader)?,
                 file: leader,
@@ -139,13 +139,14 @@ impl Guard {
     pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
         self.hold(file)?;
         let set = self.set(file, value)?;
-        match set.now == value {
-            true => Ok(()),
-            false => Err(RestoreError::NotKept {
+        if set.now == value {
+            Ok(())
+        } else {
+            Err(RestoreError::NotKept {
                 path: file.to_owned(),
                 wanted: set.asked,
                 found: set.now,
-            }),
+            })
         }
     }
 
@@ -153,13 +154,13 @@ impl Guard {
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.
     pub fn vary(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
-        let found = find(file)?;
-        let same = |a: &Applied| a.change.file == found;
+        let real_path = find(file)?;
+        let same = |a: &Applied| a.change.file == real_path;
         let Some(at) = self.applied.iter().position(same) else {
             return self.set(file, value).map(drop);
         };
         self.add_value(at, value)?;
-        setting_file::write(&found, value)
+        setting_file::write(&real_path, value)
     }
 
     /// Notes in the journal that the ublk device with the character device `file` is about to be
@@ -192,7 +193,7 @@ impl Guard {
         Ok(())
     }
 
-    fn note_applied(&mut self, change: Change, lock: Option<SettingLock>) {
+    fn note_applied(&mut self, change: RestoreChange, lock: Option<SettingLock>) {
         self.applied.push(Applied {
             change,
             others: Vec::new(),
@@ -221,7 +222,7 @@ impl Guard {
         if change.written == value || others.iter().any(|other| other == value) {
             return Ok(());
         }
-        let line = Line::Settled {
+        let line = RestoreLine::Settled {
             seq: change.seq,
             value: value.to_owned(),
         };
@@ -236,12 +237,12 @@ impl Guard {
             return Ok(());
         };
         let seq = applied.change.seq;
-        self.log(&Line::Undone { seq })
+        self.log(&RestoreLine::Undone { seq })
     }
 
     /// Undoes all changes, the last first, and releases the locks. The journal is removed when
     /// nothing is left to do. Returns each setting's file with the outcome.
-    pub fn undo(&mut self) -> Vec<(PathBuf, Outcome)> {
+    pub fn undo(&mut self) -> Vec<(PathBuf, UndoOutcome)> {
         let mut outcomes = Vec::new();
         let mut all_final = true;
         let mut tasks = Vec::new();
@@ -255,7 +256,7 @@ impl Guard {
             if outcome.is_final() {
                 // If this line cannot be written, a later restore finds the old value and does
                 // nothing.
-                let _ = self.log(&Line::Undone { seq });
+                let _ = self.log(&RestoreLine::Undone { seq });
             }
             all_final &= outcome.is_final();
             outcomes.push((file, outcome));
@@ -289,8 +290,8 @@ impl Guard {
         }
     }
 
-    fn change(&self, kind: ChangeKind, file: &Path, old: &str, value: &str) -> Change {
-        Change {
+    fn change(&self, kind: ChangeKind, file: &Path, old: &str, value: &str) -> RestoreChange {
+        RestoreChange {
             kind,
             seq: self.next,
             owner: self.owner.clone(),
@@ -302,8 +303,8 @@ impl Guard {
         }
     }
 
-    fn announce(&mut self, change: Change) -> Result<Change, RestoreError> {
-        self.log(&Line::Change(change.clone()))?;
+    fn announce(&mut self, change: RestoreChange) -> Result<RestoreChange, RestoreError> {
+        self.log(&RestoreLine::Change(change.clone()))?;
         self.next += 1;
         Ok(change)
     }
@@ -316,13 +317,13 @@ impl Guard {
         };
         last.others.push(now.to_owned());
         let seq = last.change.seq;
-        self.log(&Line::Settled {
+        self.log(&RestoreLine::Settled {
             seq,
             value: now.to_owned(),
         })
     }
 
-    fn log(&mut self, line: &Line) -> Result<(), RestoreError> {
+    fn log(&mut self, line: &RestoreLine) -> Result<(), RestoreError> {
         let journal = match self.journal.take() {
             Some(journal) => journal,
             None => Journal::create(&self.dir, &self.owner)?,

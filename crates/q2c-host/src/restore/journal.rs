@@ -1,6 +1,6 @@
 //! The journal of one guard: lines of JSON, each on the disk before the change that it announces.
 
-use super::entry::{Change, Line};
+use super::entry::{RestoreChange, RestoreLine};
 use super::{Owner, RestoreError};
 use crate::own_folder;
 use rustix::fs::OFlags;
@@ -20,7 +20,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Makes a journal in `dir`. An owner may have several guards, so the first free name is taken.
-    pub fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
+    pub(crate) fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
         make_folder(dir)?;
         let mut n = 0;
         loop {
@@ -35,7 +35,7 @@ impl Journal {
     }
 
     /// Appends a line and waits until it is on the disk.
-    pub fn append(&mut self, line: &Line) -> Result<(), RestoreError> {
+    pub(crate) fn append(&mut self, line: &RestoreLine) -> Result<(), RestoreError> {
         let mut put = || -> io::Result<()> {
             let mut text = serde_json::to_string(line)?;
             text.push('\n');
@@ -49,7 +49,7 @@ impl Journal {
     }
 
     /// Removes the file. Call it when every change in it is undone.
-    pub fn remove(self) -> Result<(), RestoreError> {
+    pub(crate) fn remove(self) -> Result<(), RestoreError> {
         remove(&self.path)
     }
 }
@@ -74,7 +74,7 @@ fn create_locked(path: &Path) -> io::Result<Option<File>> {
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
     let opened = id(file.metadata()?);
-    Ok(fs::metadata(path).is_ok_and(|found| id(found) == opened))
+    Ok(fs::metadata(path).is_ok_and(|present| id(present) == opened))
 }
 
 /// A line of a journal that could not be used.
@@ -113,22 +113,22 @@ impl fmt::Display for DamagedLine {
 pub(super) struct Contents {
     /// Changes that are not undone, in the order in which they were made, each with the further
     /// values of its owner.
-    pub open: Vec<(Change, Vec<String>)>,
+    pub open: Vec<(RestoreChange, Vec<String>)>,
     pub faults: Vec<DamagedLine>,
 }
 
 impl Contents {
-    pub fn read(path: &Path) -> Result<Contents, RestoreError> {
+    pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
         let opened = open(path);
         let mut file = opened.map_err(|source| RestoreError::Journal {
             path: path.to_owned(),
             source,
         })?;
-        Contents::of(&mut file, path)
+        Contents::read_open(&mut file, path)
     }
 
     /// Reads a file that is already open; `path` is for messages.
-    pub fn of(file: &mut File, path: &Path) -> Result<Contents, RestoreError> {
+    pub(crate) fn read_open(file: &mut File, path: &Path) -> Result<Contents, RestoreError> {
         let mut bytes = Vec::new();
         let read = file.read_to_end(&mut bytes);
         read.map_err(|source| RestoreError::Journal {
@@ -139,16 +139,18 @@ impl Contents {
     }
 
     fn parse(path: &Path, text: &str) -> Contents {
-        let mut changes: BTreeMap<u64, (Change, Vec<String>)> = BTreeMap::new();
+        let mut changes: BTreeMap<u64, (RestoreChange, Vec<String>)> = BTreeMap::new();
         let mut faults = Vec::new();
         for (n, row) in text.split_inclusive('\n').enumerate() {
             let complete = row.ends_with('\n');
-            match serde_json::from_str::<Line>(row) {
-                Ok(Line::Change(c)) if complete => drop(changes.insert(c.seq, (c, Vec::new()))),
-                Ok(Line::Settled { seq, value }) if complete => {
+            match serde_json::from_str::<RestoreLine>(row) {
+                Ok(RestoreLine::Change(c)) if complete => {
+                    drop(changes.insert(c.seq, (c, Vec::new())))
+                }
+                Ok(RestoreLine::Settled { seq, value }) if complete => {
                     changes.entry(seq).and_modify(|c| c.1.push(value));
                 }
-                Ok(Line::Undone { seq }) if complete => drop(changes.remove(&seq)),
+                Ok(RestoreLine::Undone { seq }) if complete => drop(changes.remove(&seq)),
                 _ => faults.push(DamagedLine {
                     journal: path.to_owned(),
                     line: n + 1,

@@ -25,7 +25,7 @@ impl Drop for SettingLock {
 impl SettingLock {
     /// Takes the lock of the file `setting`, a path with links resolved, in the journal folder
     /// `dir`. It does not wait.
-    pub fn take(dir: &Path, setting: &Path) -> Result<SettingLock, RestoreError> {
+    pub(crate) fn take(dir: &Path, setting: &Path) -> Result<SettingLock, RestoreError> {
         let path = lock_path(dir, setting);
         let journal = |source| RestoreError::Journal {
             path: path.clone(),

@@ -1,4 +1,4 @@
-use super::{Change, Outcome};
+use super::{RestoreChange, UndoOutcome};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -21,28 +21,29 @@ pub(super) fn words(folder: &Path) -> io::Result<String> {
 
 /// Unloads the module of `change` where it is still the one that was loaded. `others` are the words
 /// of that one; none where the owner ended before it could write them.
-pub(super) fn unload(change: &Change, others: &[String]) -> Outcome {
+pub(super) fn unload(change: &RestoreChange, others: &[String]) -> UndoOutcome {
     let present = match words(&change.file) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Outcome::Gone,
-        Err(e) => return Outcome::Failed { why: e.to_string() },
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
+        Err(e) => return UndoOutcome::Failed { why: e.to_string() },
         Ok(present) => present,
     };
     if !others.is_empty() && !others.contains(&present) {
-        return Outcome::Foreign { present };
+        return UndoOutcome::Foreign { present };
     }
     let Some(name) = change.file.file_name() else {
-        let why = "the journal names no module".into();
-        return Outcome::Failed { why };
+        return UndoOutcome::Failed {
+            why: "the journal names no module".into(),
+        };
     };
     let end = Instant::now() + PATIENCE;
     loop {
-        let why = match Command::new("rmmod").arg(name).output() {
+        let reason = match Command::new("rmmod").arg(name).output() {
             Err(error) => format!("run rmmod: {error}"),
-            Ok(done) if done.status.success() => return Outcome::Deleted,
+            Ok(done) if done.status.success() => return UndoOutcome::Deleted,
             Ok(done) => String::from_utf8_lossy(&done.stderr).trim().to_owned(),
         };
         if Instant::now() >= end {
-            return Outcome::Failed { why };
+            return UndoOutcome::Failed { why: reason };
         }
         thread::sleep(LOOK);
     }
@@ -61,20 +62,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (roots, journal) = (Roots::live(), dir.path().join("journal"));
         let mut guard = Guard::new(&roots, &journal).unwrap();
-        let own = dir.path().join("module/made_up");
-        guard.module(&own).unwrap();
-        let second = Guard::new(&roots, &journal).unwrap().module(&own);
+        let module_folder = dir.path().join("module/made_up");
+        guard.module(&module_folder).unwrap();
+        let second = Guard::new(&roots, &journal).unwrap().module(&module_folder);
         assert!(second.unwrap_err().to_string().contains("holds"));
-        assert_eq!(guard.undo(), [(own.clone(), Outcome::Gone)]);
+        assert_eq!(guard.undo(), [(module_folder.clone(), UndoOutcome::Gone)]);
 
-        fs::create_dir_all(&own).unwrap();
-        guard.module(&own).unwrap();
+        fs::create_dir_all(&module_folder).unwrap();
+        guard.module(&module_folder).unwrap();
         guard.module_is_loaded().unwrap();
         // While the first folder is there, the next one has another inode.
-        fs::rename(&own, dir.path().join("earlier")).unwrap();
-        fs::create_dir_all(&own).unwrap();
-        let present = words(&own).unwrap();
-        assert_eq!(guard.undo(), [(own, Outcome::Foreign { present })]);
+        fs::rename(&module_folder, dir.path().join("earlier")).unwrap();
+        fs::create_dir_all(&module_folder).unwrap();
+        let present = words(&module_folder).unwrap();
+        assert_eq!(
+            guard.undo(),
+            [(module_folder, UndoOutcome::Foreign { present })]
+        );
         assert!(restore_all(&roots, &journal).unwrap().is_complete());
     }
 }

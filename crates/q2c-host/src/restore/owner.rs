@@ -17,11 +17,11 @@ pub struct Owner {
 impl Owner {
     /// The running process itself.
     pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
-        Owner::of(roots, std::process::id())
+        Owner::of_process(roots, std::process::id())
     }
 
     /// The running process `pid`.
-    pub fn of(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
+    pub(crate) fn of_process(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
         let fail = |path, what: &str| RestoreError::Owner {
             path,
             source: io::Error::new(io::ErrorKind::InvalidData, what.to_owned()),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// How the undoing of one change ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum UndoOutcome {
     /// The old value was written back and read back.
     Restored,
     /// The device that was made is deleted.
@@ -48,51 +48,57 @@ pub enum Outcome {
     },
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for UndoOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Restored => f.write_str("restored"),
-            Outcome::Deleted => f.write_str("deleted; its data are lost"),
-            Outcome::Served { server } => {
+            UndoOutcome::Restored => f.write_str("restored"),
+            UndoOutcome::Deleted => f.write_str("deleted; its data are lost"),
+            UndoOutcome::Served { server } => {
                 write!(f, "left alone: process {server} serves it now")
             }
-            Outcome::AlreadyOld => f.write_str("has its old value already"),
-            Outcome::Foreign { present } => {
+            UndoOutcome::AlreadyOld => f.write_str("has its old value already"),
+            UndoOutcome::Foreign { present } => {
                 write!(f, "left alone: somebody else set {present:?} since")
             }
-            Outcome::Gone => f.write_str("gone with its device or module"),
-            Outcome::Ended => f.write_str("the task has ended"),
-            Outcome::Busy { holder } => {
+            UndoOutcome::Gone => f.write_str("gone with its device or module"),
+            UndoOutcome::Ended => f.write_str("the task has ended"),
+            UndoOutcome::Busy { holder } => {
                 write!(f, "in use by {holder}: try again when it has ended")
             }
-            Outcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
-            Outcome::AtWork => f.write_str("left to another q2c restore, which is at work on it"),
-            Outcome::OtherBoot => f.write_str("reset by the reboot since"),
-            Outcome::Failed { why } => write!(f, "could not be restored: {why}"),
+            UndoOutcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
+            UndoOutcome::AtWork => {
+                f.write_str("left to another q2c restore, which is at work on it")
+            }
+            UndoOutcome::OtherBoot => f.write_str("reset by the reboot since"),
+            UndoOutcome::Failed { why } => write!(f, "could not be restored: {why}"),
         }
     }
 }
 
-impl Outcome {
+impl UndoOutcome {
     /// Whether nothing is left to do for this change.
     pub const fn is_final(&self) -> bool {
         !matches!(
             self,
-            Outcome::Busy { .. } | Outcome::OwnerAlive | Outcome::AtWork | Outcome::Failed { .. }
+            UndoOutcome::Busy { .. }
+                | UndoOutcome::OwnerAlive
+                | UndoOutcome::AtWork
+                | UndoOutcome::Failed { .. }
         )
     }
 }
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
-pub fn read(path: &Path) -> Result<String, RestoreError> {
+pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
     let text = fs::read_to_string(path).map_err(|source| RestoreError::Setting {
         what: "read".into(),
         path: path.to_owned(),
         source,
     })?;
-    Ok(match text.contains('[') {
-        true => attr::selected(&text).to_owned(),
-        false => text.trim().to_owned(),
+    Ok(if text.contains('[') {
+        attr::selected(&text).to_owned()
+    } else {
+        text.trim().to_owned()
     })
 }
 
@@ -112,32 +118,32 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
 /// Writes `old` back where the kernel changed the setting together with the one that it follows. If
 /// that one has another value than before by now, somebody else set it, and what follows it is that
 /// one's matter.
-pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> Outcome {
+pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> UndoOutcome {
     match (read(&followed.file), read(path)) {
-        (_, Err(_)) => Outcome::Gone,
-        (Ok(leader), _) if leader != followed.old => Outcome::Foreign { present: leader },
+        (_, Err(_)) => UndoOutcome::Gone,
+        (Ok(leader), _) if leader != followed.old => UndoOutcome::Foreign { present: leader },
         (_, Ok(present)) => put_back(path, old, &[&present]),
     }
 }
 
 /// Writes `old` back if the present value is one of `ours`, the values that the owner of the change
 /// wrote.
-pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> Outcome {
-    let failed = |e: RestoreError| Outcome::Failed { why: e.to_string() };
+pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> UndoOutcome {
+    let failed = |e: RestoreError| UndoOutcome::Failed { why: e.to_string() };
     let present = match read(path) {
-        Err(_) if !path.exists() => return Outcome::Gone,
+        Err(_) if !path.exists() => return UndoOutcome::Gone,
         Err(e) => return failed(e),
         Ok(present) => present,
     };
     if present == old {
-        return Outcome::AlreadyOld;
+        return UndoOutcome::AlreadyOld;
     }
     if !ours.contains(&present.as_str()) {
-        return Outcome::Foreign { present };
+        return UndoOutcome::Foreign { present };
     }
     match write(path, old).and_then(|()| read(path)) {
-        Ok(now) if now == old => Outcome::Restored,
-        Ok(now) => Outcome::Failed {
+        Ok(now) if now == old => UndoOutcome::Restored,
+        Ok(now) => UndoOutcome::Failed {
             why: format!("wrote {old:?} back, and read {now:?}"),
         },
         Err(e) => failed(e),

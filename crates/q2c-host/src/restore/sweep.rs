@@ -1,7 +1,9 @@
-use super::entry::Change;
+use super::entry::RestoreChange;
 use super::journal::{self, Contents, DamagedLine};
 use super::lock::SettingLock;
-use super::{ChangeKind, Outcome, RestoreError, module, setting_file, task_affinity, ublk_device};
+use super::{
+    ChangeKind, RestoreError, UndoOutcome, module, setting_file, task_affinity, ublk_device,
+};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -9,26 +11,26 @@ use std::path::{Path, PathBuf};
 
 /// One change that [`restore_all`] found in a journal, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct RestoreItem {
     /// The journal's file.
     pub journal: PathBuf,
     /// The change as the journal has it.
-    pub change: Change,
+    pub change: RestoreChange,
     /// How the undoing ended.
-    pub outcome: Outcome,
+    pub outcome: UndoOutcome,
 }
 
 /// What [`restore_all`] found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RestoreReport {
     /// Changes, in the order in which they were undone.
-    pub items: Vec<Item>,
+    pub items: Vec<RestoreItem>,
     /// Lines that could not be used. A journal with a line that is not understood is kept as
     /// `*.damaged` for human readers.
     pub faults: Vec<DamagedLine>,
 }
 
-impl Report {
+impl RestoreReport {
     /// Whether nothing is left to do and every line could be used.
     pub fn is_complete(&self) -> bool {
         self.faults.is_empty() && self.items.iter().all(|i| i.outcome.is_final())
@@ -38,8 +40,8 @@ impl Report {
 /// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each
 /// first. A folder that does not exist counts as empty.
 /// A setting that cannot be restored is no error but an outcome in the report.
-pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
-    let mut report = Report::default();
+pub fn restore_all(roots: &Roots, dir: &Path) -> Result<RestoreReport, RestoreError> {
+    let mut report = RestoreReport::default();
     journal::check_folder(dir)?;
     for path in journals(dir)? {
         finish(roots, dir, &path, &mut report)?;
@@ -51,7 +53,7 @@ pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// The changes, each with its journal.
-    pub changes: Vec<(Change, PathBuf)>,
+    pub changes: Vec<(RestoreChange, PathBuf)>,
     /// Lines that could not be used. Lines without an end are left out: the change that they
     /// announce was not made.
     pub faults: Vec<DamagedLine>,
@@ -69,7 +71,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
         };
         let faults = faults.into_iter().filter(|fault| !fault.truncated);
         pending.faults.extend(faults);
-        let ended = |c: &Change| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
+        let ended = |c: &RestoreChange| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
         let left = open.into_iter().map(|(c, _)| c).filter(ended);
         pending.changes.extend(left.map(|c| (c, path.clone())));
     }
@@ -81,7 +83,7 @@ pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreErro
     let mut left = pending(roots, dir)?.changes;
     left.retain(|(change, _)| change.kind == ChangeKind::TaskAffinity);
     left.dedup_by(|(_, a), (_, b)| a == b);
-    let mut report = Report::default();
+    let mut report = RestoreReport::default();
     left.iter()
         .try_for_each(|(_, path)| finish(roots, dir, path, &mut report))
 }
@@ -89,7 +91,8 @@ pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreErro
 /// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be
 /// read may hold changes that wait.
 fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
-    let listed = fs::read_dir(dir).and_then(|all| all.map(|one| Ok(one?.path())).collect());
+    let listed =
+        fs::read_dir(dir).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files: Vec<PathBuf> = match listed {
         Err(e) if e.kind() == NotFound => Vec::new(),
         other => other.map_err(|source| RestoreError::Unlisted {
@@ -104,7 +107,12 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
 
 /// Undoes the changes of one journal if its owner has ended, and removes or puts aside the journal
 /// when all are final.
-fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result<(), RestoreError> {
+fn finish(
+    roots: &Roots,
+    dir: &Path,
+    path: &Path,
+    report: &mut RestoreReport,
+) -> Result<(), RestoreError> {
     let fail = |source| RestoreError::Journal {
         path: path.to_owned(),
         source,
@@ -122,24 +130,24 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     if !journal::is_at(&file, path).map_err(fail)? {
         return Ok(());
     }
-    let Contents { open, faults } = Contents::of(&mut file, path)?;
+    let Contents { open, faults } = Contents::read_open(&mut file, path)?;
     let mut all_final = free;
     let mut tasks = Vec::new();
     for (change, others) in open.into_iter().rev() {
         let outcome = match (free, change.owner.is_alive(roots)) {
-            (_, true) => Outcome::OwnerAlive,
+            (_, true) => UndoOutcome::OwnerAlive,
             (true, false) => undo(roots, dir, &change, &others),
-            (false, false) => Outcome::AtWork,
+            (false, false) => UndoOutcome::AtWork,
         };
         if change.kind == ChangeKind::TaskAffinity && outcome.is_final() {
             tasks.push((change.clone(), others));
         }
         all_final &= outcome.is_final();
         // A device that is served is no change that waits to be undone: its server may run on.
-        if change.kind == ChangeKind::UblkDevice && outcome == Outcome::OwnerAlive {
+        if change.kind == ChangeKind::UblkDevice && outcome == UndoOutcome::OwnerAlive {
             continue;
         }
-        report.items.push(Item {
+        report.items.push(RestoreItem {
             journal: path.to_owned(),
             change,
             outcome,
@@ -158,9 +166,9 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     }
 }
 
-fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcome {
+fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) -> UndoOutcome {
     if !change.owner.of_this_boot(roots) {
-        return Outcome::OtherBoot;
+        return UndoOutcome::OtherBoot;
     }
     // Another server of the device holds the lock, and the change is then not ours. A folder has a
     // name of its own, and needs none.
@@ -173,22 +181,22 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
     };
     let _lock = match SettingLock::take(dir, lock) {
         Ok(lock) => lock,
-        Err(RestoreError::Busy { holder, .. }) => return Outcome::Busy { holder },
-        Err(e) => return Outcome::Failed { why: e.to_string() },
+        Err(RestoreError::Busy { holder, .. }) => return UndoOutcome::Busy { holder },
+        Err(e) => return UndoOutcome::Failed { why: e.to_string() },
     };
     put_back(roots, change, others)
 }
 
 /// Undoes a change of any kind. `others` are the further values of its owner.
-pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Outcome {
+pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
     match change.kind {
         ChangeKind::UblkDevice => ublk_device::delete(roots, change),
         ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
         ChangeKind::Module => module::unload(change, others),
         ChangeKind::Folder => match fs::remove_dir(&change.file) {
-            Ok(()) => Outcome::Restored,
-            Err(e) if e.kind() == NotFound => Outcome::AlreadyOld,
-            Err(e) => Outcome::Failed { why: e.to_string() },
+            Ok(()) => UndoOutcome::Restored,
+            Err(e) if e.kind() == NotFound => UndoOutcome::AlreadyOld,
+            Err(e) => UndoOutcome::Failed { why: e.to_string() },
         },
         ChangeKind::Setting => {
             if let Some(followed) = &change.follows {

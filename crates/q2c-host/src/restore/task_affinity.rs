@@ -1,4 +1,4 @@
-use super::{Change, Outcome};
+use super::{RestoreChange, UndoOutcome};
 use crate::tasks::{Thread, allowed, thread, threads};
 use crate::{Roots, cpu_list, machine};
 use q2c_model::CpuId;
@@ -19,7 +19,7 @@ pub struct TaskId {
 
 impl TaskId {
     /// The name of a thread.
-    pub fn of(thread: &Thread) -> TaskId {
+    pub fn from_thread(thread: &Thread) -> TaskId {
         TaskId {
             pid: thread.pid,
             tid: thread.tid,
@@ -33,7 +33,7 @@ impl TaskId {
     }
 
     /// The thread that a journal's change is of; `None` where it names none.
-    fn read(change: &Change) -> Option<TaskId> {
+    fn read(change: &RestoreChange) -> Option<TaskId> {
         let mut parts = change.file.strip_prefix("/proc").ok()?.iter();
         let mut number = || parts.next()?.to_str()?.parse().ok();
         let pid = number()?;
@@ -67,30 +67,31 @@ pub(super) fn allow(task: TaskId, cpus: &[CpuId]) -> io::Result<()> {
 }
 
 /// Gives a thread its old CPUs back, if it still has those that the owner of the change gave it.
-pub(super) fn put_back(roots: &Roots, change: &Change, others: &[String]) -> Outcome {
+pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
     let Some((task, old)) = TaskId::read(change).zip(cpu_list::parse(&change.old)) else {
-        let why = "the journal names no task and its CPUs".into();
-        return Outcome::Failed { why };
+        return UndoOutcome::Failed {
+            why: "the journal names no task and its CPUs".into(),
+        };
     };
     let Some(present) = task.allowed(roots) else {
-        return Outcome::Ended;
+        return UndoOutcome::Ended;
     };
     let present = cpu_list::show(&present);
     if present == change.old {
-        return Outcome::AlreadyOld;
+        return UndoOutcome::AlreadyOld;
     }
     if !is_ours(&present, change, others, &machine::online(roots)) {
-        return Outcome::Foreign { present };
+        return UndoOutcome::Foreign { present };
     }
     match allow(task, &old) {
-        Ok(()) => Outcome::Restored,
-        Err(_) if task.allowed(roots).is_none() => Outcome::Ended,
-        Err(e) => Outcome::Failed { why: e.to_string() },
+        Ok(()) => UndoOutcome::Restored,
+        Err(_) if task.allowed(roots).is_none() => UndoOutcome::Ended,
+        Err(e) => UndoOutcome::Failed { why: e.to_string() },
     }
 }
 
 /// Whether the owner of the change gave these CPUs. Those of them that are offline are not shown.
-fn is_ours(present: &str, change: &Change, others: &[String], online: &[CpuId]) -> bool {
+fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[CpuId]) -> bool {
     let given = others.iter().chain([&change.written]);
     let shown = |given: &String| {
         let mut cpus = cpu_list::parse(given)?;
@@ -105,18 +106,18 @@ fn is_ours(present: &str, change: &Change, others: &[String], online: &[CpuId]) 
 /// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
 /// children that a task made while it had other CPUs than its own. A task whose parents ended
 /// before cannot be told from one that somebody placed there, and is left alone.
-pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) {
-    let of_process: HashMap<u32, &(Change, Vec<String>)> = changes
+pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]) {
+    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = changes
         .iter()
         .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
         .collect();
     if of_process.is_empty() {
         return;
     }
-    let all = threads(roots);
+    let all_threads = threads(roots);
     let online = machine::online(roots);
-    let parents: HashMap<u32, u32> = all.iter().map(|t| (t.pid, t.parent)).collect();
-    for thread in &all {
+    let parents: HashMap<u32, u32> = all_threads.iter().map(|t| (t.pid, t.parent)).collect();
+    for thread in &all_threads {
         let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
         let mut known = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
         let Some((change, others)) = known.next() else {
@@ -128,7 +129,7 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(Change, Vec<String>)]) {
             .is_some_and(|start| thread.start_time >= start)
             && present.is_some_and(|present| is_ours(&present, change, others, &online));
         if inherited && let Some(old) = cpu_list::parse(&change.old) {
-            allow(TaskId::of(thread), &old).ok();
+            allow(TaskId::from_thread(thread), &old).ok();
         }
     }
 }

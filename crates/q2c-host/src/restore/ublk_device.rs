@@ -1,4 +1,4 @@
-use super::{Change, Outcome};
+use super::{RestoreChange, UndoOutcome};
 use crate::Roots;
 use q2c_sys::ublk::{Control, DeviceInfo};
 use std::io;
@@ -22,18 +22,19 @@ fn number(file: &Path) -> Option<u32> {
 
 /// Deletes the device of `change` where it is still the one that was made, and no other process
 /// serves it.
-pub(super) fn delete(roots: &Roots, change: &Change) -> Outcome {
+pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
     let Some(id) = number(&change.file) else {
-        let why = "the journal names no ublk device".into();
-        return Outcome::Failed { why };
+        return UndoOutcome::Failed {
+            why: "the journal names no ublk device".into(),
+        };
     };
     let mut control = match Control::open() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Outcome::Gone,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
         Err(e) => return failed(&e),
         Ok(control) => control,
     };
     let info = match control.info(id) {
-        Err(e) if is_gone(&e) => return Outcome::Gone,
+        Err(e) if is_gone(&e) => return UndoOutcome::Gone,
         Err(e) => return failed(&e),
         Ok(info) => info,
     };
@@ -48,24 +49,24 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(19 | 22))
 }
 
-fn failed(error: &io::Error) -> Outcome {
-    Outcome::Failed {
+fn failed(error: &io::Error) -> UndoOutcome {
+    UndoOutcome::Failed {
         why: error.to_string(),
     }
 }
 
 /// Why the device is left as it is: it is not the one of `change`, or has another server now.
-fn not_ours(roots: &Roots, change: &Change, info: &DeviceInfo) -> Option<Outcome> {
+fn not_ours(roots: &Roots, change: &RestoreChange, info: &DeviceInfo) -> Option<UndoOutcome> {
     let present = words(info.token);
     if present != change.written {
-        return Some(Outcome::Foreign { present });
+        return Some(UndoOutcome::Foreign { present });
     }
     let server = info.server.filter(|&pid| pid != change.owner.pid)?;
     let lives = roots.proc(&format!("{server}/stat")).exists();
-    (info.live && lives).then_some(Outcome::Served { server })
+    (info.live && lives).then_some(UndoOutcome::Served { server })
 }
 
-fn delete_ours(control: &mut Control, id: u32, file: &Path) -> Outcome {
+fn delete_ours(control: &mut Control, id: u32, file: &Path) -> UndoOutcome {
     let end = Instant::now() + PATIENCE;
     // The kernel may still be ending the server, and refuses to stop the device until it has.
     loop {
@@ -80,11 +81,12 @@ fn delete_ours(control: &mut Control, id: u32, file: &Path) -> Outcome {
     while file.exists() && Instant::now() < end {
         thread::sleep(LOOK);
     }
-    match file.exists() {
-        false => Outcome::Deleted,
-        true => Outcome::Failed {
+    if file.exists() {
+        UndoOutcome::Failed {
             why: "some process still has its file open".into(),
-        },
+        }
+    } else {
+        UndoOutcome::Deleted
     }
 }
 

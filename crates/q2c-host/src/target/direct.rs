@@ -29,10 +29,10 @@ pub(super) fn alignment(
     device: Option<&Device>,
 ) -> Result<Alignment, TargetError> {
     let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
-    let told = asked
+    let reported = asked
         .ok()
         .filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
-    match told {
+    match reported {
         Some(s) if s.stx_dio_offset_align == 0 => Err(TargetError::NoDirect {
             path: path.to_owned(),
             found: "the file system does not offer it for this file".into(),
@@ -63,7 +63,7 @@ const DEVICE_FAILED: [i32; 10] = [5, 6, 19, 52, 61, 67, 84, 110, 121, 123];
 pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
     let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
     let length = buffer.bytes().len();
-    let found = match file.read_at(buffer.bytes(), 0) {
+    let failure = match file.read_at(buffer.bytes(), 0) {
         Ok(n) if n == length => return Ok(()),
         Ok(n) => format!("{n} of {length} bytes came"),
         Err(source)
@@ -81,7 +81,7 @@ pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()
     };
     Err(TargetError::NoDirect {
         path: path.to_owned(),
-        found,
+        found: failure,
     })
 }
 
@@ -96,7 +96,7 @@ impl AlignedBuffer {
     /// Makes `length` zeros at an address that is a multiple of `alignment`, a power of two, and of
     /// a page. The page is for zram of Linux 6.18, which says that it takes any multiple of 512
     /// bytes, but reads whole pages around a buffer that begins within a page.
-    pub fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
+    pub(crate) fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
         let (length, alignment) = (length.0 as usize, alignment.max(SAFE).0 as usize);
         let memory = vec![0; length + alignment];
         let start = memory.as_ptr().align_offset(alignment);
@@ -107,7 +107,7 @@ impl AlignedBuffer {
         }
     }
 
-    pub fn bytes(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.length]
     }
 }

@@ -39,7 +39,7 @@ impl fmt::Display for FileId {
 
 impl FileId {
     /// The identity of the file that `stat` described by `meta`.
-    pub fn of(meta: &Metadata) -> FileId {
+    pub(crate) fn from_metadata(meta: &Metadata) -> FileId {
         let kind = meta.file_type();
         match () {
             () if kind.is_block_device() => FileId::Device(device_number(meta.rdev())),
@@ -52,8 +52,8 @@ impl FileId {
     }
 
     /// The identity of the file at `path`, links followed; `None` when it cannot be looked up.
-    pub fn at(path: &Path) -> Option<FileId> {
-        fs::metadata(path).ok().as_ref().map(FileId::of)
+    pub fn from_path(path: &Path) -> Option<FileId> {
+        fs::metadata(path).ok().as_ref().map(FileId::from_metadata)
     }
 }
 
@@ -76,7 +76,7 @@ impl WriteLeave {
         let id = |path: &PathBuf| {
             fs::metadata(path)
                 .as_ref()
-                .map(FileId::of)
+                .map(FileId::from_metadata)
                 .map_err(|e| TargetError::Call {
                     what: "find the target of --allow-write",
                     path: path.clone(),
@@ -88,12 +88,12 @@ impl WriteLeave {
     }
 
     /// Adds a file that q2c made itself in this run.
-    pub fn grant(&mut self, id: FileId) {
+    pub(crate) fn grant(&mut self, id: FileId) {
         self.granted.push(id);
     }
 
     /// Whether `id` may be written.
-    pub fn covers(&self, id: FileId) -> bool {
+    pub(crate) fn covers(&self, id: FileId) -> bool {
         self.granted.contains(&id)
     }
 }

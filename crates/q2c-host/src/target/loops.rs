@@ -41,7 +41,7 @@ impl Loops {
     ///
     /// A device is asked itself, as the numbers of a file hold where its name was removed. Where it
     /// may not be opened, which takes root, the name that sysfs has is looked up.
-    pub fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
+    pub(crate) fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
         let mut loops = Loops {
             known: Vec::new(),
             unclear: Vec::new(),
@@ -54,7 +54,7 @@ impl Loops {
             let named = named.strip_suffix(b"\n").unwrap_or(&named);
             let name = attr::name(disk);
             let asked = ask(roots, disk, &name).map(FileId::from);
-            let id = asked.or_else(|| FileId::at(Path::new(OsStr::from_bytes(named))));
+            let id = asked.or_else(|| FileId::from_path(Path::new(OsStr::from_bytes(named))));
             match id {
                 Some(under) => loops.known.push(Known {
                     under,
@@ -73,23 +73,23 @@ impl Loops {
     }
 
     /// The use of a file or device by a loop device, in words; `None` if there is none.
-    pub fn over(&self, id: FileId) -> Option<String> {
+    pub(crate) fn over(&self, id: FileId) -> Option<String> {
         let over = self.known.iter().find(|known| known.under == id)?;
         Some(format!("backs the loop device {}", over.name))
     }
 
     /// The file or device under the loop device `dev`; `None` for any other device.
-    pub fn under(&self, dev: DevId) -> Option<FileId> {
+    pub(crate) fn under(&self, dev: DevId) -> Option<FileId> {
         let known = self.known.iter().find(|known| known.dev == Some(dev))?;
         Some(known.under)
     }
 
-    pub fn forget(&mut self, dev: DevId) {
+    pub(crate) fn forget(&mut self, dev: DevId) {
         self.known.retain(|known| known.dev != Some(dev));
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.
-    pub fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
+    pub(crate) fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
         let size = match id {
             FileId::File { .. } => fs::metadata(path).map_or(u64::MAX, |meta| meta.len()),
             _ => return Ok(()),

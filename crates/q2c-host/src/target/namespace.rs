@@ -32,7 +32,7 @@ pub struct OpenNamespace {
 
 impl OpenNamespace {
     /// Bytes of the namespace.
-    pub fn size(&self) -> Bytes {
+    pub(crate) fn size(&self) -> Bytes {
         Bytes(self.namespace.blocks * u64::from(self.namespace.block))
     }
 }
@@ -45,9 +45,10 @@ pub(super) fn of_path(
     leave: &WriteLeave,
 ) -> Result<OpenNamespace, TargetError> {
     let path = &wanted.path;
-    let held_device = match wanted.write {
-        true => Some(hold_exclusively(roots, path, &character_device, leave)?),
-        false => None,
+    let held_device = if wanted.write {
+        Some(hold_exclusively(roots, path, &character_device, leave)?)
+    } else {
+        None
     };
     let file = open_device(path, wanted.write, character_device.dev)?;
     checked(roots, path, file, character_device, held_device)
@@ -109,11 +110,12 @@ fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError
     let file = file.map_err(|e| open::call("open for NVMe commands", path, e))?;
     let meta = file.metadata();
     let meta = meta.map_err(|e| open::call("ask about", path, e))?;
-    match FileId::of(&meta) == FileId::Character(dev) {
-        true => Ok(file),
-        false => Err(TargetError::Replaced {
+    if FileId::from_metadata(&meta) == FileId::Character(dev) {
+        Ok(file)
+    } else {
+        Err(TargetError::Replaced {
             path: path.to_owned(),
-        }),
+        })
     }
 }
 
@@ -137,9 +139,9 @@ fn checked(
     };
     match difference(roots, &open) {
         None => Ok(open),
-        Some(found) => Err(TargetError::OtherNamespace {
+        Some(difference) => Err(TargetError::OtherNamespace {
             path: path.to_owned(),
-            found,
+            found: difference,
         }),
     }
 }

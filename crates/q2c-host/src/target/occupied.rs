@@ -19,11 +19,11 @@ use std::path::Path;
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
-    let found = match id {
+    let usage = match id {
         FileId::Device(dev) => {
             refuse_read_only(roots, path, dev)?;
-            let own = users.of_family(&family(roots, path, dev)?);
-            match own {
+            let family_usage = users.of_family(&family(roots, path, dev)?);
+            match family_usage {
                 Some(used) => Some(used),
                 None => below(roots, path, dev, users)?,
             }
@@ -32,10 +32,10 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
             users.of_file(id).map(|used| format!("it {used}"))
         }
     };
-    match found {
-        Some(found) => Err(TargetError::Occupied {
+    match usage {
+        Some(usage) => Err(TargetError::Occupied {
             path: path.to_owned(),
-            found,
+            found: usage,
         }),
         None => Ok(()),
     }
@@ -130,7 +130,7 @@ impl Users {
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {
-        let swap = self.swaps.iter().find(|(of, _)| *of == id);
+        let swap = self.swaps.iter().find(|(file, _)| *file == id);
         swap.map(|(_, used)| used.clone())
             .or_else(|| self.loops.over(id))
     }
@@ -159,7 +159,7 @@ fn device_at(path: &Path) -> Option<DevId> {
 
 fn swap(line: &str) -> Option<(FileId, String)> {
     let name = unescape(line.split_whitespace().next()?);
-    let id = FileId::at(Path::new(&name))?;
+    let id = FileId::from_path(Path::new(&name))?;
     Some((id, "is in use as swap".to_owned()))
 }
 

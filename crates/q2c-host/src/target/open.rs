@@ -52,7 +52,7 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
     let looked = look(path)?;
-    let id = FileId::of(&looked);
+    let id = FileId::from_metadata(&looked);
     if let Some(character_device) = character_device(roots, id) {
         return open_namespace(roots, wanted, character_device, leave);
     }
@@ -65,7 +65,7 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     }
     let file = open_direct(wanted, kind)?;
     let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
-    if FileId::of(&meta) != id {
+    if FileId::from_metadata(&meta) != id {
         return Err(TargetError::Replaced { path: path.clone() });
     }
     if wanted.write && kind == Kind::File {
@@ -193,14 +193,14 @@ fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), 
 /// Whether this process has a lock of the file, by the kernel's list of locks: `1: FLOCK  ADVISORY
 /// WRITE 812 08:01:4711 0 EOF`.
 fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
-    let (own, inode) = (std::process::id().to_string(), meta.ino().to_string());
+    let (pid, inode) = (std::process::id().to_string(), meta.ino().to_string());
     let locks = std::fs::read_to_string(roots.proc("locks")).unwrap_or_default();
     locks.lines().any(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let of = words.get(5).and_then(|of| of.rsplit(':').next());
-        words.get(1) == Some(&"FLOCK")
-            && words.get(4) == Some(&own.as_str())
-            && of == Some(inode.as_str())
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let locked_inode = fields.get(5).and_then(|file| file.rsplit(':').next());
+        fields.get(1) == Some(&"FLOCK")
+            && fields.get(4) == Some(&pid.as_str())
+            && locked_inode == Some(inode.as_str())
     })
 }
 
@@ -248,11 +248,12 @@ pub(super) fn hold_exclusively(
     })?;
     let meta = file.metadata();
     let meta = meta.map_err(|e| call("ask about", device, e))?;
-    match FileId::of(&meta) == id {
-        true => Ok(file),
-        false => Err(TargetError::Replaced {
+    if FileId::from_metadata(&meta) == id {
+        Ok(file)
+    } else {
+        Err(TargetError::Replaced {
             path: device.to_owned(),
-        }),
+        })
     }
 }
 
@@ -293,9 +294,10 @@ fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError>
 }
 
 fn disk(roots: &Roots, meta: &Metadata) -> Result<TargetDisk, block::NoDisk> {
-    let raw = match meta.file_type().is_block_device() {
-        true => meta.rdev(),
-        false => meta.dev(),
+    let raw = if meta.file_type().is_block_device() {
+        meta.rdev()
+    } else {
+        meta.dev()
     };
     block::of_device(roots, device_number(raw))
 }
@@ -317,7 +319,7 @@ fn facts(
         device: disk.as_ref().ok().map(|disk| block::device(roots, disk)),
         unproved: match disk {
             Ok(target_disk) => target_disk.unproved.clone(),
-            Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
+            Err(reason) => vec![format!("that I/O reaches a device; failed to {reason}")],
         },
         ..Target::default()
     }

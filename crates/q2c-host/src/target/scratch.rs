@@ -48,7 +48,7 @@ impl Scratch {
         // From here on every error drops the value, which removes the file.
         let scratch = Scratch(Arc::new(Made {
             path: path.to_owned(),
-            id: FileId::of(&meta),
+            id: FileId::from_metadata(&meta),
             kept: AtomicBool::new(false),
             _orderly: Orderly::begin(),
         }));
@@ -105,7 +105,7 @@ impl Drop for Made {
     fn drop(&mut self) {
         // Only the file made here is removed: somebody may have put another one under the name.
         let kept = self.kept.load(Ordering::Relaxed);
-        if !kept && FileId::at(&self.path) == Some(self.id) {
+        if !kept && FileId::from_path(&self.path) == Some(self.id) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -131,14 +131,15 @@ fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
         rustix::fs::statvfs(parent).map_err(|e| call("ask for the free space of", parent, e))?;
     let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
     let reserve = Bytes((stat.f_blocks.saturating_mul(stat.f_frsize) / 20).min(1 << 30));
-    match size.0.saturating_add(reserve.0) <= free.0 {
-        true => Ok(()),
-        false => Err(TargetError::NoSpace {
+    if size.0.saturating_add(reserve.0) <= free.0 {
+        Ok(())
+    } else {
+        Err(TargetError::NoSpace {
             path: path.to_owned(),
             size,
             free,
             reserve,
-        }),
+        })
     }
 }
 

@@ -25,13 +25,13 @@ const UNPLACED: u32 = Extent::DELALLOC | Extent::UNKNOWN;
 /// the device. Data without a place are written back first. Returns, in words, further reasons why
 /// the file's I/O is not plainly that of the device.
 pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
-    let mut found = fiemap::extents(file);
-    let unplaced = |all: &Vec<Extent>| all.iter().any(|e| e.has(UNPLACED));
-    if found.as_ref().is_ok_and(unplaced) {
+    let mut extents = fiemap::extents(file);
+    let unplaced = |extents: &Vec<Extent>| extents.iter().any(|e| e.has(UNPLACED));
+    if extents.as_ref().is_ok_and(unplaced) {
         file.sync_all().map_err(|e| call("write back", path, e))?;
-        found = fiemap::extents(file);
+        extents = fiemap::extents(file);
     }
-    let extents = match found {
+    let extents = match extents {
         Ok(extents) => extents,
         Err(e) => return Ok(vec![unasked(&e)]),
     };
@@ -68,11 +68,11 @@ pub(super) fn zeros(file: &File, size: u64, alignment: Alignment) -> Option<Stri
 /// The warning that a device holds zeros only, where a look found that.
 #[must_use]
 pub fn never_written(target: &Target) -> Option<Warning> {
-    let found = target.unproved.iter().find(|u| u.starts_with(ZEROS))?;
-    let found = found.trim_start_matches(ZEROS).trim_start_matches(": ");
+    let unproved = target.unproved.iter().find(|u| u.starts_with(ZEROS))?;
+    let detail = unproved.trim_start_matches(ZEROS).trim_start_matches(": ");
     Some(Warning::new(
         "never-written",
-        format!("{}: {found}", target.path),
+        format!("{}: {detail}", target.path),
         "what was never written or was discarded is answered without the medium: figures may be far too good",
         "fill the device with random data, twice for NAND",
     ))

@@ -10,7 +10,7 @@ pub struct Cpusets(HashMap<PathBuf, Option<Vec<CpuId>>>);
 
 impl Cpusets {
     /// The CPUs that the control group of a process allows; `None` where no group says so.
-    pub fn of(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
+    pub fn cpus_of_process(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
         let groups = fs::read_to_string(roots.proc(&format!("{pid}/cgroup"))).ok()?;
         let folder = folder(roots, &groups)?;
         let read = || effective(&folder, &roots.sys("fs/cgroup"));
@@ -83,9 +83,12 @@ mod tests {
             ("proc/8/cgroup", "0::/\n"),
         ]);
         let mut sets = Cpusets::default();
-        assert_eq!(sets.of(&roots, 7), cpus(&[2, 3]));
-        assert_eq!(sets.of(&roots, 8), cpus(&[0, 1, 2, 3, 4, 5, 6, 7]));
-        assert_eq!(sets.of(&roots, 9), None);
+        assert_eq!(sets.cpus_of_process(&roots, 7), cpus(&[2, 3]));
+        assert_eq!(
+            sets.cpus_of_process(&roots, 8),
+            cpus(&[0, 1, 2, 3, 4, 5, 6, 7])
+        );
+        assert_eq!(sets.cpus_of_process(&roots, 9), None);
     }
 
     #[test]
@@ -95,7 +98,7 @@ mod tests {
             ("sys/fs/cgroup/cpuset/x/cpuset.cpus", "1\n"),
             ("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n"),
         ]);
-        assert_eq!(Cpusets::default().of(&roots, 7), cpus(&[1]));
+        assert_eq!(Cpusets::default().cpus_of_process(&roots, 7), cpus(&[1]));
         assert_eq!(isolated(&roots), []);
     }
 }

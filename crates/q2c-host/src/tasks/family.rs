@@ -16,19 +16,19 @@ pub enum Kin {
 /// A process and its descendants. Each process is looked up once, so it should be asked for while
 /// it lives.
 #[derive(Clone, Debug)]
-pub struct Family {
+pub struct ProcessFamily {
     roots: Roots,
     first: u32,
     known: HashMap<u32, Kin>,
 }
 
-impl Family {
+impl ProcessFamily {
     /// Most generations that are followed. Ids are used again, so a chain may never end.
     const GENERATIONS: usize = 64;
 
     /// The family of the process `first`.
     pub fn new(roots: &Roots, first: u32) -> Self {
-        Family {
+        ProcessFamily {
             roots: roots.clone(),
             first,
             known: HashMap::from([(0, Kin::Other), (first, Kin::Of)]),
@@ -93,7 +93,7 @@ mod tests {
             let text = format!("Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\n");
             fs::write(path.join("status"), text).unwrap();
         }
-        let mut family = Family::new(&roots, 10);
+        let mut family = ProcessFamily::new(&roots, 10);
         for id in [10, 11, 12, 13] {
             assert_eq!(family.kin(id), Kin::Of, "{id}");
         }

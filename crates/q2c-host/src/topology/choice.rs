@@ -50,11 +50,11 @@ impl AllowedCpus {
     pub fn read() -> Result<Self, Fault> {
         let cpus = q2c_sys::thread::allowed_cpus();
         let cpus = cpus.or_fault(Exit::Environment, "find the CPUs that q2c may run on")?;
-        Ok(AllowedCpus::of(cpus))
+        Ok(AllowedCpus::from_sorted(cpus))
     }
 
     /// These CPUs, which must be in ascending order.
-    pub fn of(cpus: Vec<CpuId>) -> Self {
+    pub fn from_sorted(cpus: Vec<CpuId>) -> Self {
         AllowedCpus(cpus)
     }
 
@@ -97,9 +97,9 @@ impl AllowedCpus {
         if self.0.contains(&cpu) {
             return Ok(());
         }
-        let own = numbers(&self.0);
+        let allowed = numbers(&self.0);
         let text =
-            format!("use {cpu}: q2c may run on CPUs {own} here; name some of them with --cpus");
+            format!("use {cpu}: q2c may run on CPUs {allowed} here; name some of them with --cpus");
         Err(Fault::new(Exit::Usage, text))
     }
 
@@ -136,22 +136,25 @@ impl AllowedCpus {
     fn by_topology(&self, order: CpuOrder) -> ChosenCpus {
         let mut cpus: Vec<CpuId> = order.cpus.iter().map(|placed| placed.cpu).collect();
         let CpuOrder {
-            mut words, borders, ..
+            words: mut description,
+            borders,
+            ..
         } = order;
         // The kernel lets this process run on them, whether sysfs tells of them or not.
         let unplaced = self.0.iter().filter(|cpu| !cpus.contains(cpu));
         let unplaced: Vec<CpuId> = unplaced.copied().collect();
         if !unplaced.is_empty() {
             let shown = cpu_list::show(&unplaced);
-            words = match cpus.is_empty() {
-                true => format!("{shown} by number, as sysfs tells no topology"),
-                false => format!("{words}; then {shown}, of which sysfs does not tell"),
+            description = if cpus.is_empty() {
+                format!("{shown} by number, as sysfs tells no topology")
+            } else {
+                format!("{description}; then {shown}, of which sysfs does not tell")
             };
             cpus.extend(unplaced);
         }
         ChosenCpus {
             cpus,
-            words,
+            words: description,
             borders,
         }
     }
@@ -169,21 +172,21 @@ impl AllowedCpus {
     ) -> Vec<CpuId> {
         let near = interrupted.first().and_then(|&cpu| topology.cpu(cpu));
         let place = |cpu: CpuId| match (near, topology.cpu(cpu)) {
-            (Some(near), Some(own)) if near.siblings.contains(&own.id) => 0,
-            (Some(near), Some(own)) if near.package == own.package => 1,
+            (Some(near), Some(other)) if near.siblings.contains(&other.id) => 0,
+            (Some(near), Some(other)) if near.package == other.package => 1,
             _ => 2,
         };
         let interrupted = interrupted.iter().filter(|&cpu| self.0.contains(cpu));
-        let mut found = vec![preferred];
-        found.extend(interrupted.take(1).filter(|&&cpu| cpu != preferred));
+        let mut candidates = vec![preferred];
+        candidates.extend(interrupted.take(1).filter(|&&cpu| cpu != preferred));
         for wanted in (0..3).map(Some).chain(self.0.iter().map(|_| None)) {
             let fits = |cpu: CpuId| wanted.is_none_or(|kind| kind == place(cpu));
             let mut more = self.0.iter().copied();
-            let next = more.find(|&cpu| fits(cpu) && !found.contains(&cpu));
-            found.extend(next);
+            let next = more.find(|&cpu| fits(cpu) && !candidates.contains(&cpu));
+            candidates.extend(next);
         }
-        found.truncate(most);
-        found
+        candidates.truncate(most);
+        candidates
     }
 }
 

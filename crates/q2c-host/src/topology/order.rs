@@ -4,7 +4,7 @@ use q2c_model::CpuId;
 
 /// A CPU and its place in the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct CpuPosition {
     /// The CPU's number.
     pub cpu: CpuId,
     /// How many usable CPUs of the same core come before it in the order: 0 for the core's first
@@ -30,7 +30,7 @@ pub struct Border {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuOrder {
     /// Every usable CPU once. Job n takes the n-th; beyond the last the order starts again.
-    pub cpus: Vec<Placed>,
+    pub cpus: Vec<CpuPosition>,
     /// The order in words.
     pub words: String,
     /// The borders between kinds of CPUs, by ascending number of jobs.
@@ -50,23 +50,23 @@ pub fn cpu_order(
 ) -> CpuOrder {
     let usable = topology.cpus.iter().filter(|c| allowed.contains(&c.id));
     let usable: Vec<&TopologyCpu> = usable.collect();
-    let placed = |cpu: &&TopologyCpu| Placed {
+    let placed = |cpu: &&TopologyCpu| CpuPosition {
         cpu: cpu.id,
         sibling: earlier_siblings(cpu, &usable, first),
         node: cpu.node,
         package: cpu.package,
     };
-    let mut cpus: Vec<Placed> = usable.iter().map(placed).collect();
+    let mut cpus: Vec<CpuPosition> = usable.iter().map(placed).collect();
     cpus.sort_by_key(|p| {
         let distance = distance(topology, device_node, p.node);
         let is_later = Some(p.cpu) != first;
         (p.sibling, is_later, distance, p.node, p.package, p.cpu)
     });
-    let groups: Vec<&[Placed]> = cpus.chunk_by(same_kind).collect();
-    let words = words(&groups, device_node, topology);
+    let groups: Vec<&[CpuPosition]> = cpus.chunk_by(same_kind).collect();
+    let description = describe(&groups, device_node, topology);
     let borders = borders(&groups, device_node);
     CpuOrder {
-        words,
+        words: description,
         borders,
         cpus,
     }
@@ -75,8 +75,7 @@ pub fn cpu_order(
 impl CpuOrder {
     /// The CPUs of the first `jobs` jobs; empty when no CPU may be used.
     pub fn first(&self, jobs: usize) -> Vec<CpuId> {
-        let all = self.cpus.iter().map(|p| p.cpu);
-        all.cycle().take(jobs).collect()
+        self.cpus.iter().map(|p| p.cpu).cycle().take(jobs).collect()
     }
 }
 
@@ -92,35 +91,35 @@ fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu], first: Option<Cp
 fn distance(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
     match (device_node, node) {
         (None, _) => 0,
-        (Some(device), Some(own)) if device == own => 0,
-        (Some(device), own) => own
-            .and_then(|own| topology.distance(device, own))
+        (Some(device), Some(cpu_node)) if device == cpu_node => 0,
+        (Some(device), cpu_node) => cpu_node
+            .and_then(|cpu_node| topology.distance(device, cpu_node))
             .unwrap_or(u32::MAX),
     }
 }
 
-fn same_kind(a: &Placed, b: &Placed) -> bool {
+fn same_kind(a: &CpuPosition, b: &CpuPosition) -> bool {
     (a.sibling, a.node, a.package) == (b.sibling, b.node, b.package)
 }
 
 /// The order in words: `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the
 /// device's)`.
-fn words(groups: &[&[Placed]], device_node: Option<u32>, topology: &Topology) -> String {
-    let group = |g: &&[Placed]| {
+fn describe(groups: &[&[CpuPosition]], device_node: Option<u32>, topology: &Topology) -> String {
+    let group = |g: &&[CpuPosition]| {
         let cpus: Vec<CpuId> = g.iter().map(|p| p.cpu).collect();
         format!("{} ({})", cpu_list::show(&cpus), kind(&g[0], device_node))
     };
-    let mut words: Vec<String> = vec![groups.iter().map(group).collect::<Vec<_>>().join(", then ")];
+    let mut parts: Vec<String> = vec![groups.iter().map(group).collect::<Vec<_>>().join(", then ")];
     if device_node.is_none() && topology.nodes.len() > 1 {
-        words.push("the device's node is not known".to_owned());
+        parts.push("the device's node is not known".to_owned());
     }
     if !topology.untold.is_empty() {
-        words.push(format!("not told: {}", topology.untold.join(", ")));
+        parts.push(format!("not told: {}", topology.untold.join(", ")));
     }
-    words.join("; ")
+    parts.join("; ")
 }
 
-fn kind(place: &Placed, device_node: Option<u32>) -> String {
+fn kind(place: &CpuPosition, device_node: Option<u32>) -> String {
     let what = match place.sibling {
         0 => "cores",
         _ => "SMT siblings",
@@ -135,9 +134,9 @@ fn kind(place: &Placed, device_node: Option<u32>) -> String {
     format!("{what}{place_words}")
 }
 
-fn borders(groups: &[&[Placed]], device_node: Option<u32>) -> Vec<Border> {
+fn borders(groups: &[&[CpuPosition]], device_node: Option<u32>) -> Vec<Border> {
     let mut jobs = 0;
-    let border = |pair: &[&[Placed]]| {
+    let border = |pair: &[&[CpuPosition]]| {
         jobs += pair[0].len() as u32;
         let next = kind(&pair[1][0], device_node);
         Border { jobs, next }

@@ -23,7 +23,7 @@ pub struct TopologyCpu {
 
 /// One NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct NumaNode {
     /// The node's CPUs, including those offline where the kernel lists them.
     pub cpus: Vec<CpuId>,
     /// Distance to each node in order of node numbers; 10 is the distance to itself. Empty where
@@ -37,7 +37,7 @@ pub struct Topology {
     /// The CPUs that are online, in ascending order.
     pub cpus: Vec<TopologyCpu>,
     /// The nodes by number; empty on a kernel without NUMA.
-    pub nodes: BTreeMap<u32, Node>,
+    pub nodes: BTreeMap<u32, NumaNode>,
     /// The facts that sysfs did not tell, in words.
     pub untold: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl Topology {
     }
 
     /// Distance between two nodes; `None` where sysfs does not tell.
-    pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
+    pub(crate) fn distance(&self, from: u32, to: u32) -> Option<u32> {
         let at = self.nodes.keys().position(|&n| n == to)?;
         self.nodes.get(&from)?.distances.get(at).copied()
     }
@@ -97,22 +97,22 @@ pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
     let disks = target_disk.disks();
     let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;
     let node = |dir: &std::path::Path| {
-        let ancestors = dir.ancestors().take_while(|d| d.starts_with(&devices));
-        let mut told = ancestors.filter_map(|d| attr::value::<i64>(&d.join("numa_node")));
-        told.next().and_then(|n| u32::try_from(n).ok())
+        let mut ancestors = dir.ancestors().take_while(|d| d.starts_with(&devices));
+        let number = ancestors.find_map(|d| attr::value::<i64>(&d.join("numa_node")));
+        number.and_then(|n| u32::try_from(n).ok())
     };
     let first = node(&disks.first()?.dir)?;
     let is_one = disks.iter().all(|d| node(&d.dir) == Some(first));
     is_one.then_some(first)
 }
 
-fn nodes(roots: &Roots) -> BTreeMap<u32, Node> {
+fn nodes(roots: &Roots) -> BTreeMap<u32, NumaNode> {
     let read = |dir: &std::path::PathBuf| {
         let number = attr::name(dir).strip_prefix("node")?.parse().ok()?;
         let distances = attr::text(&dir.join("distance")).unwrap_or_default();
         let distances = distances.split_whitespace();
         let list = attr::text(&dir.join("cpulist")).unwrap_or_default();
-        let node = Node {
+        let node = NumaNode {
             cpus: cpu_list::parse(&list)?,
             distances: distances.filter_map(|d| d.parse().ok()).collect(),
         };
@@ -122,7 +122,7 @@ fn nodes(roots: &Roots) -> BTreeMap<u32, Node> {
     dirs.iter().filter_map(read).collect()
 }
 
-fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, Node>) -> TopologyCpu {
+fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, NumaNode>) -> TopologyCpu {
     let file = |name: &str| roots.cpu(id, &format!("topology/{name}"));
     // core_cpus_list exists since Linux 5.2; the older name is still there beside it.
     let list =
@@ -152,9 +152,9 @@ fn last_level_cache(roots: &Roots, id: CpuId) -> Option<CpuId> {
 }
 
 fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
-    let without = |missing: fn(&TopologyCpu) -> bool, words: &str| {
+    let without = |missing: fn(&TopologyCpu) -> bool, fact: &str| {
         let ids: Vec<CpuId> = cpus.iter().filter(|c| missing(c)).map(|c| c.id).collect();
-        (!ids.is_empty()).then(|| format!("{words} of CPUs {}", cpu_list::show(&ids)))
+        (!ids.is_empty()).then(|| format!("{fact} of CPUs {}", cpu_list::show(&ids)))
     };
     let online = roots.sys("devices/system/cpu/online");
     let none = || format!("which CPUs are online ({})", online.display());

@@ -1,4 +1,4 @@
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::block::{self, DiskStats, Interrupts, NoDisk};
 use q2c_model::{Bytes, CpuId, DevId};
@@ -41,7 +41,7 @@ fn below(disk: &block::TargetDisk) -> Vec<&str> {
 
 #[test]
 fn a_partition_leads_to_its_disk() {
-    let tree = Tree::new(PCI);
+    let tree = SysProcTree::new(PCI);
     let target_disk = block::of_device(&tree.roots(), dev(254, 1)).unwrap();
     assert_eq!(target_disk.disk.name, "vda");
     assert_eq!(target_disk.disk.dev, dev(254, 0));
@@ -53,7 +53,7 @@ fn a_partition_leads_to_its_disk() {
 
 #[test]
 fn facts_of_a_disk() {
-    let tree = Tree::new(PCI);
+    let tree = SysProcTree::new(PCI);
     let target_disk = block::of_device(&tree.roots(), dev(254, 0)).unwrap();
     let facts = block::device(&tree.roots(), &target_disk);
     assert_eq!(facts.size, Some(Bytes(2048 * 512)));
@@ -69,7 +69,7 @@ fn facts_of_a_disk() {
 
 #[test]
 fn interrupts_by_adapter_and_by_name() {
-    let tree = Tree::new(PCI);
+    let tree = SysProcTree::new(PCI);
     let roots = tree.roots();
     let target_disk = block::of_disk_name(&roots, "vda").unwrap();
     let lines = Interrupts::read(&roots, &target_disk).unwrap();
@@ -87,7 +87,7 @@ fn interrupts_by_adapter_and_by_name() {
 
 #[test]
 fn stacked_disks_say_what_is_not_proved() {
-    let tree = Tree::new(PCI);
+    let tree = SysProcTree::new(PCI);
     tree.add(DM);
     let roots = tree.roots();
     let target_disk = block::of_device(&roots, dev(252, 0)).unwrap();
@@ -102,7 +102,7 @@ fn stacked_disks_say_what_is_not_proved() {
 
 #[test]
 fn nvme_multipath_heads_stand_on_their_paths() {
-    let tree = Tree::new(
+    let tree = SysProcTree::new(
         "
         sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/dev = 259:1
         sys/devices/pci0/0000:05/nvme/nvme1/nvme0c1n1/size = 8
@@ -122,7 +122,7 @@ fn nvme_multipath_heads_stand_on_their_paths() {
 
 #[test]
 fn numbers_without_a_disk() {
-    let tree = Tree::new(PCI);
+    let tree = SysProcTree::new(PCI);
     let anonymous = block::of_device(&tree.roots(), dev(0, 45)).unwrap_err();
     assert!(matches!(anonymous, NoDisk::Anonymous { .. }));
     assert!(anonymous.to_string().contains("0:45"));

@@ -1,7 +1,7 @@
 //! Tests of NVMe namespaces by their character device, on made trees. `/dev/null` (1:3) stands in
 //! for that device.
 
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::block::{self, CharacterDevice, NoCharacterDevice};
 use q2c_host::target::{TargetError, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, DevId, Fault};
@@ -39,7 +39,7 @@ fn dev(major: u32, minor: u32) -> DevId {
 
 #[test]
 fn both_devices_of_a_namespace_find_each_other() {
-    let tree = Tree::new(NVME);
+    let tree = SysProcTree::new(NVME);
     let roots = tree.roots();
     for (character, name, number, disk) in [
         (dev(1, 3), "ng0n1", dev(259, 4), "nvme0n1"),
@@ -50,8 +50,8 @@ fn both_devices_of_a_namespace_find_each_other() {
             dev: character,
             block: Some((disk.to_owned(), number)),
         };
-        let found = CharacterDevice::of_number(&roots, character);
-        assert_eq!(found.as_ref(), Some(&wanted));
+        let device = CharacterDevice::of_number(&roots, character);
+        assert_eq!(device.as_ref(), Some(&wanted));
         let target_disk = block::of_device(&roots, number).unwrap();
         assert_eq!(CharacterDevice::of_disk(&target_disk).unwrap(), wanted);
         assert_eq!(wanted.path(), PathBuf::from(format!("/dev/{name}")));
@@ -62,7 +62,7 @@ fn both_devices_of_a_namespace_find_each_other() {
 
 #[test]
 fn what_has_no_such_device_is_told_why() {
-    let tree = Tree::new(NVME);
+    let tree = SysProcTree::new(NVME);
     let refused = |number| {
         let target_disk = block::of_device(&tree.roots(), number).unwrap();
         CharacterDevice::of_disk(&target_disk).unwrap_err()
@@ -80,7 +80,7 @@ fn what_has_no_such_device_is_told_why() {
     assert!(old.contains("5.13") && old.contains("5.19"), "{old}");
 }
 
-fn refused(tree: &Tree, write: bool, leave: &[&str]) -> TargetError {
+fn refused(tree: &SysProcTree, write: bool, leave: &[&str]) -> TargetError {
     let wanted = Wanted {
         path: "/dev/null".into(),
         write,
@@ -96,7 +96,7 @@ fn refused(tree: &Tree, write: bool, leave: &[&str]) -> TargetError {
 /// The checks that protect the block device also protect the character device.
 #[test]
 fn a_namespace_in_use_is_not_written_by_commands() {
-    let tree = Tree::new(NVME);
+    let tree = SysProcTree::new(NVME);
     let mount = |line: &str| tree.add(&format!("proc/self/mountinfo = {line}"));
     let none = refused(&tree, true, &[]);
     assert!(none.to_string().contains("--allow-write"), "{none}");
@@ -106,8 +106,8 @@ fn a_namespace_in_use_is_not_written_by_commands() {
         mount(&format!("27 1 {used} / /data rw - ext4 /dev/q2c-none rw"));
         let mounted = refused(&tree, true, &["/dev/null"]);
         assert!(matches!(mounted, TargetError::Occupied { .. }), "{mounted}");
-        let found = mounted.to_string();
-        assert!(found.contains("mounted at /data"), "{found}");
+        let message = mounted.to_string();
+        assert!(message.contains("mounted at /data"), "{message}");
         assert_eq!(Fault::from(mounted).exit(), Exit::Target);
     }
     // Now the namespace is free. The next step is to hold the block device, which does not exist
@@ -126,7 +126,7 @@ fn a_namespace_in_use_is_not_written_by_commands() {
 /// A device that answers as no namespace is refused, whatever sysfs says.
 #[test]
 fn a_device_that_knows_no_namespace_is_refused() {
-    let tree = Tree::new(NVME);
+    let tree = SysProcTree::new(NVME);
     let other = refused(&tree, false, &[]);
     assert!(matches!(other, TargetError::Nvme { .. }), "{other}");
     assert!(other.to_string().contains("/dev/null for NVMe"), "{other}");

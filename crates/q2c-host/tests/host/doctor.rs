@@ -11,13 +11,13 @@ mod queues;
 mod target;
 mod tool;
 
-use crate::tree::Tree;
-use Verdict::{Invalidates, Pass, Unknown, Warn};
+use crate::tree::SysProcTree;
+use CheckVerdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, RingProbe, ToolCosts, run};
 use q2c_host::restore::Owner;
 use q2c_model::{Bytes, CpuId};
-use q2c_result::{Check, CpuTrial, Device, Target, TargetKind, Verdict};
+use q2c_result::{Check, CheckVerdict, CpuTrial, Device, Target, TargetKind};
 use std::collections::BTreeSet;
 
 /// A machine on which every check passes, except [`NEVER_WELL`].
@@ -110,7 +110,7 @@ const CHEAP: ToolCosts = ToolCosts {
 /// second cannot be known of a block device.
 const NEVER_WELL: [&str; 2] = ["hybrid-kernel", "target-written"];
 
-fn report(tree: &Tree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
+fn report(tree: &SysProcTree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
     let roots = tree.roots();
     let facts = DoctorFacts::new(&roots, Some(target)).with_journal(&tree.path("journal"));
     let facts = facts.with_costs(CHEAP);
@@ -123,22 +123,26 @@ fn report(tree: &Tree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
 }
 
 fn find<'a>(checks: &'a [Check], id: &str) -> &'a Check {
-    let mut all = checks.iter();
-    all.find(|c| c.id == id).expect(id)
+    checks.iter().find(|c| c.id == id).expect(id)
 }
 
 const QUEUE: &str = "sys/devices/pci0/nvme0/nvme0n1/queue";
 
 fn remove(path: &std::path::Path) {
-    match path.is_dir() {
-        true => std::fs::remove_dir_all(path).unwrap(),
-        false => std::fs::remove_file(path).unwrap(),
+    if path.is_dir() {
+        std::fs::remove_dir_all(path).unwrap()
+    } else {
+        std::fs::remove_file(path).unwrap()
     }
 }
 
 #[test]
 fn the_good_machine_passes() {
-    let checks = report(&Tree::new(GOOD), &good_target(), Some(RingProbe::Works));
+    let checks = report(
+        &SysProcTree::new(GOOD),
+        &good_target(),
+        Some(RingProbe::Works),
+    );
     let is_well = |check: &&Check| !NEVER_WELL.contains(&check.id.as_str());
     for check in checks.iter().filter(is_well) {
         assert_eq!(check.verdict, Pass, "{check:?}");
@@ -150,7 +154,7 @@ fn the_good_machine_passes() {
 }
 
 /// A check on a machine whose CPUs were measured to be so busy at rest, or were not measured.
-fn at_rest(tree: &Tree, busy: Option<f64>, id: &str) -> Option<Check> {
+fn at_rest(tree: &SysProcTree, busy: Option<f64>, id: &str) -> Option<Check> {
     let roots = tree.roots();
     let facts = DoctorFacts::new(&roots, None);
     let facts = match busy {
@@ -164,7 +168,7 @@ fn at_rest(tree: &Tree, busy: Option<f64>, id: &str) -> Option<Check> {
 /// Where nobody measured how busy the CPUs are, there is no check of it.
 #[test]
 fn busy_cpus_are_told_where_they_were_measured() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     let check = |busy| at_rest(&tree, busy, "busy-at-rest");
     assert_eq!(check(None), None);
     assert_eq!(check(Some(0.05)).unwrap().verdict, Pass);
@@ -176,7 +180,7 @@ fn busy_cpus_are_told_where_they_were_measured() {
 /// The load is of the last minute; CPUs that are quiet now say that what ran has ended.
 #[test]
 fn a_load_of_the_past_disturbs_nothing() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     tree.add("proc/loadavg = 0.76 0.1 0.1 2/100 5");
     let ended = at_rest(&tree, Some(0.0), "load").unwrap();
     assert_eq!(ended.verdict, Pass);
@@ -190,7 +194,7 @@ fn a_load_of_the_past_disturbs_nothing() {
 
 #[test]
 fn a_tried_ring_decides() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     let refused = || Some(RingProbe::Refused("Operation not permitted".into()));
     let filtered = report(&tree, &good_target(), refused());
     let check = find(&filtered, "io-uring");
@@ -203,10 +207,10 @@ fn a_tried_ring_decides() {
     assert_eq!(find(&tried, "io-uring").verdict, Pass);
 }
 
-fn of_target(change: fn(&mut Target), id: &str) -> Verdict {
+fn of_target(change: fn(&mut Target), id: &str) -> CheckVerdict {
     let mut target = good_target();
     change(&mut target);
-    find(&report(&Tree::new(GOOD), &target, None), id).verdict
+    find(&report(&SysProcTree::new(GOOD), &target, None), id).verdict
 }
 
 #[test]
@@ -216,7 +220,13 @@ fn targets() {
         file_system: system.map(str::to_owned),
         ..good_target()
     };
-    let kind = |system| find(&report(&Tree::new(GOOD), &on(system), None), "target-kind").verdict;
+    let kind = |system| {
+        find(
+            &report(&SysProcTree::new(GOOD), &on(system), None),
+            "target-kind",
+        )
+        .verdict
+    };
     let kinds = [kind(Some("ext4")), kind(Some("btrfs")), kind(None)];
     assert_eq!(kinds, [Pass, Invalidates, Unknown]);
     assert_eq!(of_target(|t| t.size = Bytes(1 << 30), "target-size"), Warn);
@@ -226,7 +236,7 @@ fn targets() {
     let with = |name: Option<&str>| {
         let mut target = good_target();
         target.device.as_mut().unwrap().scheduler = name.map(str::to_owned);
-        let checks = report(&Tree::new(GOOD), &target, None);
+        let checks = report(&SysProcTree::new(GOOD), &target, None);
         let check = find(&checks, "scheduler");
         (check.verdict, check.fix.clone())
     };
@@ -241,13 +251,13 @@ fn targets() {
 fn what_is_not_counted_is_no_proof() {
     const NO_LINE: &str = "proc/interrupts =  CPU0 CPU1\\n 9: 5 6 MSI 1-edge eth0";
     const NO_REQUESTS: &str = "sys/devices/pci0/nvme0/nvme0n1/queue/iostats = 0";
-    let no_lines = |tree: &Tree| {
+    let no_lines = |tree: &SysProcTree| {
         remove(&tree.path("sys/devices/pci0/nvme0/msi_irqs"));
         tree.add(NO_LINE);
     };
-    let no_requests = |tree: &Tree| tree.add(NO_REQUESTS);
-    let proved = |changes: &[&dyn Fn(&Tree)], others: [Verdict; 2]| {
-        let tree = Tree::new(GOOD);
+    let no_requests = |tree: &SysProcTree| tree.add(NO_REQUESTS);
+    let proved = |changes: &[&dyn Fn(&SysProcTree)], others: [CheckVerdict; 2]| {
+        let tree = SysProcTree::new(GOOD);
         changes.iter().for_each(|change| change(&tree));
         let checks = report(&tree, &good_target(), None);
         let lines = ["irq-cpus", "iostats"].map(|id| find(&checks, id).verdict);
@@ -277,15 +287,15 @@ fn trials_on_cpus_stand_beside_their_interrupts() {
         cpu_trials: [(0, 11_900.4), (1, 16_400.0)].map(trial).into(),
         ..good_target()
     };
-    let checks = report(&Tree::new(GOOD), &target, None);
-    let found = &find(&checks, "irq-cpus").found;
-    let told = "reaches 11900 IOPS on CPU 0 and 16400 IOPS on CPU 1 at best";
-    assert!(found.ends_with(told), "{found}");
+    let checks = report(&SysProcTree::new(GOOD), &target, None);
+    let text = &find(&checks, "irq-cpus").found;
+    let expected = "reaches 11900 IOPS on CPU 0 and 16400 IOPS on CPU 1 at best";
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
 fn without_a_target_its_checks_are_left_out() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     let checks = run(&DoctorFacts::new(&tree.roots(), None)).checks;
     let groups: BTreeSet<&str> = checks.iter().map(|c| c.group.as_str()).collect();
     let wanted = ["cpu", "idle", "irq", "kernel", "thermal", "tool"];
@@ -294,7 +304,7 @@ fn without_a_target_its_checks_are_left_out() {
 
 #[test]
 fn settings_left_by_a_killed_run() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     tree.add("proc/sys/kernel/random/boot_id = this-boot");
     let owner = Owner {
         boot_id: "this-boot".into(),
@@ -321,6 +331,6 @@ fn settings_left_by_a_killed_run() {
 fn this_machine_can_be_asked() {
     let report = run(&DoctorFacts::new(&Roots::live(), None));
     assert!(report.checks.len() > 10);
-    let told = |c: &Check| !c.found.is_empty() && !c.means.is_empty();
-    assert!(report.checks.iter().all(told));
+    let has_text = |c: &Check| !c.found.is_empty() && !c.means.is_empty();
+    assert!(report.checks.iter().all(has_text));
 }

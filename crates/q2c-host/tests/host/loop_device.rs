@@ -3,21 +3,21 @@ use std::path::Path;
 use std::process::Command;
 
 /// A loop device over a file of its own, removed on drop.
-pub struct LoopDevice {
+pub(crate) struct TestLoopDevice {
     pub name: String,
 }
 
-impl LoopDevice {
+impl TestLoopDevice {
     /// Makes a device of `size` bytes. `None` where that is not possible: no root, no driver, or no
     /// losetup.
-    pub fn new(dir: &Path, size: usize) -> Option<LoopDevice> {
+    pub(crate) fn new(dir: &Path, size: usize) -> Option<TestLoopDevice> {
         let backing = dir.join("backing");
         fs::write(&backing, vec![0; size]).unwrap();
-        LoopDevice::over(&backing)
+        TestLoopDevice::over(&backing)
     }
 
-    /// Makes a device over this file or device. `None` as for [`LoopDevice::new`].
-    pub fn over(backing: &Path) -> Option<LoopDevice> {
+    /// Makes a device over this file or device. `None` as for [`TestLoopDevice::new`].
+    pub(crate) fn over(backing: &Path) -> Option<TestLoopDevice> {
         let mut losetup = Command::new("losetup");
         let made = losetup
             .args(["--find", "--show"])
@@ -27,13 +27,13 @@ impl LoopDevice {
         let path = String::from_utf8(made.stdout)
             .ok()
             .filter(|_| made.status.success())?;
-        Some(LoopDevice {
+        Some(TestLoopDevice {
             name: path.trim().strip_prefix("/dev/")?.to_owned(),
         })
     }
 }
 
-impl Drop for LoopDevice {
+impl Drop for TestLoopDevice {
     fn drop(&mut self) {
         let path = format!("/dev/{}", self.name);
         let detached = Command::new("losetup").args(["--detach", &path]).status();

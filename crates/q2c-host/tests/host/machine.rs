@@ -1,4 +1,4 @@
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::machine;
 use q2c_model::{Bytes, CpuId};
 
@@ -30,15 +30,15 @@ const FULL: &str = "
 #[test]
 fn a_host_has_a_name_and_a_kernel() {
     let tree = "proc/sys/kernel/osrelease = 6.13.2-test";
-    assert_eq!(machine::host(&Tree::new(tree).roots()), None);
-    let tree = Tree::new(&format!("{tree}\nproc/sys/kernel/hostname = node7"));
+    assert_eq!(machine::host(&SysProcTree::new(tree).roots()), None);
+    let tree = SysProcTree::new(&format!("{tree}\nproc/sys/kernel/hostname = node7"));
     let host = machine::host(&tree.roots());
     assert_eq!(host.as_deref(), Some("node7, Linux 6.13.2-test"));
 }
 
 #[test]
 fn every_fact() {
-    let facts = machine::read(&Tree::new(FULL).roots());
+    let facts = machine::read(&SysProcTree::new(FULL).roots());
     assert_eq!(facts.kernel, "6.13.2-test");
     assert_eq!(facts.arch, "x86_64");
     assert_eq!(facts.cpu_model.as_deref(), Some("Some CPU 3000"));
@@ -67,7 +67,7 @@ fn every_fact() {
 
 #[test]
 fn what_cannot_be_read_is_not_guessed() {
-    let facts = machine::read(&Tree::new("proc/sys/kernel/version = #1 SMP Debian").roots());
+    let facts = machine::read(&SysProcTree::new("proc/sys/kernel/version = #1 SMP Debian").roots());
     assert!(facts.cpus_online.is_empty() && facts.idle_states.is_empty() && facts.other.is_empty());
     let cpu = (facts.cpu_model, facts.tsc_invariant, facts.hypervisor);
     assert_eq!(cpu, (None, None, None));
@@ -80,7 +80,7 @@ fn what_cannot_be_read_is_not_guessed() {
 fn free_memory_is_what_the_tightest_limit_leaves() {
     let free = |more: &str| {
         let tree = format!("proc/meminfo = MemTotal: 9000 kB\\nMemAvailable: 8000 kB\n{more}");
-        machine::free_memory(&Tree::new(&tree).roots())
+        machine::free_memory(&SysProcTree::new(&tree).roots())
     };
     let group = "proc/self/cgroup = 0::/a/b\n";
     let limit = |name: &str, most: &str| {
@@ -95,5 +95,5 @@ fn free_memory_is_what_the_tightest_limit_leaves() {
     assert_eq!(free(&both), Some(Bytes(3_000_000)));
     let not_its_own = free(&limit("a", "4000000"));
     assert_eq!(not_its_own, Some(Bytes(8_192_000)));
-    assert_eq!(machine::free_memory(&Tree::new("").roots()), None);
+    assert_eq!(machine::free_memory(&SysProcTree::new("").roots()), None);
 }

@@ -1,5 +1,5 @@
-use crate::loop_device::LoopDevice;
-use crate::tree::Tree;
+use crate::loop_device::TestLoopDevice;
+use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use q2c_model::{Bytes, DevId, Fault};
@@ -31,7 +31,7 @@ const DISKS: &str = "
 
 /// Why `device` may not be written while `mounted` is mounted; `None` if it may.
 fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
-    let tree = Tree::new(DISKS);
+    let tree = SysProcTree::new(DISKS);
     tree.add(&format!(
         "proc/self/mountinfo = 27 1 {mounted} / /data\\040dir rw - ext4 /dev/q2c-none rw"
     ));
@@ -42,7 +42,7 @@ fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
     user(&tree, id)
 }
 
-fn user(tree: &Tree, id: FileId) -> Option<String> {
+fn user(tree: &SysProcTree, id: FileId) -> Option<String> {
     match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
         Ok(()) => None,
         Err(TargetError::Occupied { found, .. }) => Some(found),
@@ -67,12 +67,12 @@ fn a_mounted_device_and_its_relatives() {
 
 #[test]
 fn swap_and_loop_files() {
-    let tree = Tree::new(DISKS);
+    let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     tree.add("swap file = x\n looped = x\n free = x");
     let refused = |name: &str| {
         let path = tree.path(name);
-        let id = FileId::at(&path).unwrap();
+        let id = FileId::from_path(&path).unwrap();
         let refused = refuse_occupied(&tree.roots(), &path, id);
         refused.err().map(|e| e.to_string())
     };
@@ -92,7 +92,7 @@ fn swap_and_loop_files() {
 /// device can be asked, so that no name hides it.
 #[test]
 fn loop_files_of_other_names() {
-    let tree = Tree::new(DISKS);
+    let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     let blank = tree.path("ends in a blank ");
     std::fs::write(&blank, "x").unwrap();
@@ -101,12 +101,12 @@ fn loop_files_of_other_names() {
     let line = format!("{}\n", blank.display());
     std::fs::write(looped.join("backing_file"), line).unwrap();
     let refused = |path: &Path| {
-        let id = FileId::at(path).unwrap();
+        let id = FileId::from_path(path).unwrap();
         let refused = refuse_occupied(&tree.roots(), path, id);
         refused.err().map(|e| e.to_string()).unwrap_or_default()
     };
-    let found = refused(&blank);
-    assert!(found.contains("backs the loop device loop0"), "{found}");
+    let message = refused(&blank);
+    assert!(message.contains("backs the loop device loop0"), "{message}");
     // Here the device cannot be asked. A file that is too small is not the one under it.
     let other = tree.path("other");
     std::fs::write(&other, [0; 4096]).unwrap();
@@ -114,8 +114,8 @@ fn loop_files_of_other_names() {
         "sys/block/loop0/size = 8
          sys/block/loop0/loop/backing_file = /removed (deleted)",
     );
-    let found = refused(&other);
-    assert!(found.contains("/dev/loop0"), "{found}");
+    let message = refused(&other);
+    assert!(message.contains("/dev/loop0"), "{message}");
     tree.add("sys/block/loop0/loop/offset = 1");
     assert_eq!(refused(&other), "");
 }
@@ -124,7 +124,7 @@ fn loop_files_of_other_names() {
 /// own.
 #[test]
 fn a_loop_device_over_what_another_one_has() {
-    let tree = Tree::new(DISKS);
+    let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 7:0 / /data rw - ext4 /dev/q2c-none rw");
     tree.add("image = x\n own = x");
     for (n, file) in [(0, "image"), (1, "image"), (2, "own")] {
@@ -141,59 +141,59 @@ fn a_loop_device_over_what_another_one_has() {
         let target = format!("../devices/virtual/block/loop{n}");
         std::os::unix::fs::symlink(target, link).unwrap();
     }
-    let found = |minor| user(&tree, FileId::Device(DevId { major: 7, minor }));
-    assert_eq!(found(0).unwrap(), "loop0 is mounted at /data");
-    let told = "stands on what is in use: its file backs the loop device loop0";
-    assert_eq!(found(1).unwrap(), told);
-    assert_eq!(found(2), None);
+    let device_user = |minor| user(&tree, FileId::Device(DevId { major: 7, minor }));
+    assert_eq!(device_user(0).unwrap(), "loop0 is mounted at /data");
+    let expected = "stands on what is in use: its file backs the loop device loop0";
+    assert_eq!(device_user(1).unwrap(), expected);
+    assert_eq!(device_user(2), None);
 }
 
 /// A loop device over a loop device: written through the upper one, the lower one changes.
 #[test]
 fn a_loop_device_over_one_that_is_in_use() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let Some(lower) = LoopDevice::new(dir.path(), 1 << 20) else {
+    let Some(lower) = TestLoopDevice::new(dir.path(), 1 << 20) else {
         return crate::skip("no loop device");
     };
-    let node = |device: &LoopDevice| PathBuf::from(format!("/dev/{}", device.name));
-    let upper = LoopDevice::over(&node(&lower)).expect("a loop device over another one");
+    let node = |device: &TestLoopDevice| PathBuf::from(format!("/dev/{}", device.name));
+    let upper = TestLoopDevice::over(&node(&lower)).expect("a loop device over another one");
     let refused = || {
         let path = node(&upper);
-        let id = FileId::at(&path).unwrap();
+        let id = FileId::from_path(&path).unwrap();
         let refused = refuse_occupied(&Roots::live(), &path, id);
         refused.err().map(|e| e.to_string())
     };
     assert_eq!(refused(), None);
-    let second = LoopDevice::over(&node(&lower)).expect("a second one over it");
-    let found = refused().expect("a refusal");
-    let words = format!("{} backs the loop device {}", lower.name, second.name);
-    assert!(found.contains("stands on"), "{found}");
-    assert!(found.contains(&words), "{found}");
+    let second = TestLoopDevice::over(&node(&lower)).expect("a second one over it");
+    let message = refused().expect("a refusal");
+    let expected = format!("{} backs the loop device {}", lower.name, second.name);
+    assert!(message.contains("stands on"), "{message}");
+    assert!(message.contains(&expected), "{message}");
 }
 
 /// The second name of a file under a loop device, whose first name was removed.
 #[test]
 fn a_removed_name_hides_no_loop_device() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let Some(device) = LoopDevice::new(dir.path(), 1 << 20) else {
+    let Some(device) = TestLoopDevice::new(dir.path(), 1 << 20) else {
         return crate::skip("no loop device");
     };
     let (backing, second) = (dir.path().join("backing"), dir.path().join("second"));
     std::fs::hard_link(&backing, &second).unwrap();
     std::fs::remove_file(&backing).unwrap();
-    let id = FileId::at(&second).unwrap();
+    let id = FileId::from_path(&second).unwrap();
     let refused = refuse_occupied(&Roots::live(), &second, id).unwrap_err();
-    let words = format!("backs the loop device {}", device.name);
-    assert!(refused.to_string().contains(&words), "{refused}");
+    let expected = format!("backs the loop device {}", device.name);
+    assert!(refused.to_string().contains(&expected), "{refused}");
     // Another file is free.
     std::fs::write(&backing, vec![0; 1 << 20]).unwrap();
-    let id = FileId::at(&backing).unwrap();
+    let id = FileId::from_path(&backing).unwrap();
     refuse_occupied(&Roots::live(), &backing, id).unwrap();
 }
 
 #[test]
 fn unknown_use_is_not_taken_for_no_use() {
-    let tree = Tree::new("sys/block/");
+    let tree = SysProcTree::new("sys/block/");
     let id = FileId::Device(DevId { major: 8, minor: 0 });
     let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
     assert!(matches!(refused, TargetError::UnknownUse { .. }));
@@ -205,7 +205,7 @@ fn unknown_use_is_not_taken_for_no_use() {
 /// As the kernel's files in sysfs say it: the disk of a partition counts as well.
 #[test]
 fn a_read_only_device_is_unfit() {
-    let tree = Tree::new(DISKS);
+    let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:32 / / rw - ext4 /dev/q2c-none rw");
     tree.add("sys/devices/b/block/sdb/ro = 1\n sys/devices/a/block/sda/ro = 0");
     let refused = |major, minor| {
@@ -217,12 +217,12 @@ fn a_read_only_device_is_unfit() {
         })
     };
     assert_eq!(refused(8, 1), Ok(()));
-    let (exit, words) = refused(8, 16).unwrap_err();
+    let (exit, message) = refused(8, 16).unwrap_err();
     assert_eq!(exit, Exit::Target);
-    assert!(words.contains("sdb as read-only"), "{words}");
+    assert!(message.contains("sdb as read-only"), "{message}");
     tree.add("sys/devices/a/block/sda/ro = 1");
-    let (_, words) = refused(8, 1).unwrap_err();
-    assert!(words.contains("sda as read-only"), "{words}");
+    let (_, message) = refused(8, 1).unwrap_err();
+    assert!(message.contains("sda as read-only"), "{message}");
 }
 
 fn to_write(path: &Path) -> Wanted {
@@ -243,7 +243,7 @@ fn run(command: &str, args: &[&Path]) -> bool {
 #[test]
 fn a_real_device_mounted_and_free() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let Some(device) = LoopDevice::new(dir.path(), 8 << 20) else {
+    let Some(device) = TestLoopDevice::new(dir.path(), 8 << 20) else {
         return crate::skip("no loop device");
     };
     let path = PathBuf::from("/dev").join(&device.name);

@@ -1,23 +1,23 @@
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    Change, ChangeKind, Guard, Outcome, Owner, Pending, Report, RestoreError, default_folder,
-    pending, restore_all,
+    ChangeKind, Guard, Owner, Pending, RestoreChange, RestoreError, RestoreReport, UndoOutcome,
+    default_folder, pending, restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Settings in a made tree, with owners from the live procfs.
-struct Bench {
-    tree: Tree,
+struct RestoreBench {
+    tree: SysProcTree,
     journal: PathBuf,
 }
 
-impl Bench {
-    fn new() -> Bench {
-        let tree = Tree::new("sys/a = 1\n sys/b = [none] mq-deadline\n journal/");
+impl RestoreBench {
+    fn new() -> RestoreBench {
+        let tree = SysProcTree::new("sys/a = 1\n sys/b = [none] mq-deadline\n journal/");
         let journal = tree.path("journal");
-        Bench { tree, journal }
+        RestoreBench { tree, journal }
     }
 
     fn a(&self) -> PathBuf {
@@ -28,7 +28,7 @@ impl Bench {
         self.tree.path("sys/b")
     }
 
-    fn restore(&self) -> Report {
+    fn restore(&self) -> RestoreReport {
         restore_all(&Roots::live(), &self.journal).unwrap()
     }
 
@@ -55,7 +55,7 @@ impl Bench {
     fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let file = fs::canonicalize(self.tree.path(name)).unwrap();
-            let change = Change {
+            let change = RestoreChange {
                 kind: ChangeKind::Setting,
                 seq: seq as u64,
                 owner: owner.clone(),
@@ -76,7 +76,7 @@ impl Bench {
         path
     }
 
-    fn outcomes(&self) -> Vec<Outcome> {
+    fn outcomes(&self) -> Vec<UndoOutcome> {
         let items = self.restore().items.into_iter();
         items.map(|item| item.outcome).collect()
     }
@@ -92,7 +92,7 @@ fn dead() -> Owner {
 
 #[test]
 fn dropped_guards_undo_in_reverse() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let mut guard = bench.guard();
     guard.set(&bench.a(), "2").unwrap();
     guard.set(&bench.b(), "mq-deadline").unwrap();
@@ -107,7 +107,7 @@ fn dropped_guards_undo_in_reverse() {
 
 #[test]
 fn a_panic_restores_too() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let path = bench.a();
     let mut guard = bench.guard();
     let ended = std::thread::spawn(move || {
@@ -121,19 +121,19 @@ fn a_panic_restores_too() {
 
 #[test]
 fn values_set_by_others_are_left_alone() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let mut guard = bench.guard();
     guard.set(&bench.a(), "2").unwrap();
     fs::write(bench.a(), "7\n").unwrap();
     let ends = guard.undo();
-    assert!(matches!(&ends[0].1, Outcome::Foreign { present } if present == "7"));
+    assert!(matches!(&ends[0].1, UndoOutcome::Foreign { present } if present == "7"));
     assert_eq!(bench.value("sys/a"), "7");
     assert!(bench.journals().is_empty());
 }
 
 #[test]
 fn a_value_already_there_leaves_no_trace() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let mut guard = bench.guard();
     guard.set(&bench.b(), "none").unwrap();
     assert_eq!(bench.value("sys/b"), "[none] mq-deadline");
@@ -142,7 +142,7 @@ fn a_value_already_there_leaves_no_trace() {
 
 #[test]
 fn one_run_at_a_time_per_setting() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let (mut first, mut second) = (bench.guard(), bench.guard());
     first.set(&bench.a(), "2").unwrap();
     let refused = second.set(&bench.a(), "3").unwrap_err();
@@ -157,7 +157,7 @@ fn one_run_at_a_time_per_setting() {
 
 #[test]
 fn a_setting_can_be_held_before_it_is_changed() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let a = bench.a();
     let (mut first, mut second) = (bench.guard(), bench.guard());
     first.hold(&a).unwrap();
@@ -179,7 +179,7 @@ fn a_setting_can_be_held_before_it_is_changed() {
 
 #[test]
 fn settings_that_cannot_be_changed_say_so() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let missing = bench.guard().set(&bench.tree.path("sys/none"), "1");
     let missing = missing.unwrap_err().to_string();
     assert!(missing.contains("sys/none"), "{missing}");
@@ -188,12 +188,12 @@ fn settings_that_cannot_be_changed_say_so() {
     let mut guard = bench.guard();
     guard.set(&gone, "2").unwrap();
     fs::remove_file(&gone).unwrap();
-    assert_eq!(guard.undo()[0].1, Outcome::Gone);
+    assert_eq!(guard.undo()[0].1, UndoOutcome::Gone);
 }
 
 #[test]
 fn what_a_dead_owner_left_is_undone_last_first() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2"), ("sys/a", "2", "3")], "");
     fs::write(bench.a(), "3").unwrap();
     let file = fs::canonicalize(bench.a()).unwrap();
@@ -201,68 +201,71 @@ fn what_a_dead_owner_left_is_undone_last_first() {
     assert_eq!(left.changes[0].0.file, file);
     let refused = bench.guard().set(&file, "5").unwrap_err();
     assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
-    assert_eq!(bench.outcomes(), [Outcome::Restored, Outcome::Restored]);
+    assert_eq!(
+        bench.outcomes(),
+        [UndoOutcome::Restored, UndoOutcome::Restored]
+    );
     assert_eq!(bench.value("sys/a"), "1");
     assert!(bench.journals().is_empty());
 }
 
 #[test]
 fn a_change_announced_and_never_made_needs_nothing() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    assert_eq!(bench.outcomes(), [Outcome::AlreadyOld]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::AlreadyOld]);
     assert_eq!(bench.value("sys/a"), "1");
 }
 
 #[test]
 fn rounded_values_are_ours_and_undone_ones_are_not() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let settled = r#"{"event":"settled","seq":0,"value":"124"}"#;
     let tail = format!("{settled}\n{{\"event\":\"undone\",\"seq\":1}}\n");
     let changes = [("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")];
     bench.leave(&dead(), &changes, &tail);
     fs::write(bench.a(), "124").unwrap();
     fs::write(bench.b(), "none [mq-deadline]").unwrap();
-    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
     assert_eq!(bench.values(), ["1", "none [mq-deadline]"]);
 }
 
 #[test]
 fn a_dead_owner_never_overrides_what_is_there_now() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     fs::write(bench.a(), "5").unwrap();
-    assert!(matches!(&bench.outcomes()[..], [Outcome::Foreign { present }] if present == "5"));
+    assert!(matches!(&bench.outcomes()[..], [UndoOutcome::Foreign { present }] if present == "5"));
     assert_eq!(bench.value("sys/a"), "5");
 }
 
 #[test]
 fn live_owners_and_other_boots_are_not_touched() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let me = Owner::current(&Roots::live()).unwrap();
-    let own = bench.leave(&me, &[("sys/a", "1", "2")], "");
-    assert_eq!(bench.outcomes(), [Outcome::OwnerAlive]);
-    assert!(own.exists());
-    fs::remove_file(own).unwrap();
+    let own_journal = bench.leave(&me, &[("sys/a", "1", "2")], "");
+    assert_eq!(bench.outcomes(), [UndoOutcome::OwnerAlive]);
+    assert!(own_journal.exists());
+    fs::remove_file(own_journal).unwrap();
     let other_boot = Owner {
         boot_id: "another".into(),
         ..me
     };
     bench.leave(&other_boot, &[("sys/a", "1", "2")], "");
-    assert_eq!(bench.outcomes(), [Outcome::OtherBoot]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::OtherBoot]);
     assert_eq!(bench.value("sys/a"), "2");
     assert!(bench.journals().is_empty());
 }
 
 #[test]
 fn a_setting_held_by_a_live_run_is_left_for_later() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let mut guard = bench.guard();
     guard.set(&bench.a(), "2").unwrap();
     let left = bench.leave(&dead(), &[("sys/a", "0", "2")], "");
     let outcomes = bench.outcomes();
-    let busy = |o: &Outcome| matches!(o, Outcome::Busy { .. });
+    let busy = |o: &UndoOutcome| matches!(o, UndoOutcome::Busy { .. });
     assert!(outcomes.iter().any(busy), "{outcomes:?}");
     assert!(left.exists());
     assert_eq!(bench.value("sys/a"), "2");
@@ -271,26 +274,26 @@ fn a_setting_held_by_a_live_run_is_left_for_later() {
 /// A restore holds the lock of the journal that it works on.
 #[test]
 fn a_journal_that_another_restore_works_on_is_left_to_it() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let left = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     let other = fs::File::open(&left).unwrap();
     other.lock().unwrap();
-    assert_eq!(bench.outcomes(), [Outcome::AtWork]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::AtWork]);
     assert_eq!(bench.value("sys/a"), "2");
     other.unlock().unwrap();
-    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
 }
 
 #[test]
 fn damaged_lines_are_reported_and_the_others_used() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let tail = "{\"event\":\"chan\u{0}\n{\"event\":\"ch";
     let path = bench.leave(&dead(), &[("sys/a", "1", "2")], tail);
     let left = pending(&Roots::live(), &bench.journal).unwrap();
-    let told: Vec<usize> = left.faults.iter().map(|fault| fault.line).collect();
-    assert_eq!((left.changes.len(), told), (1, vec![2]));
+    let fault_lines: Vec<usize> = left.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!((left.changes.len(), fault_lines), (1, vec![2]));
     let report = bench.restore();
     let faults = report.faults.iter().map(|f| (f.line, f.truncated));
     assert!(faults.eq([(2, false), (3, true)]));
@@ -301,15 +304,15 @@ fn damaged_lines_are_reported_and_the_others_used() {
 
 #[test]
 fn a_line_cut_short_by_the_crash_announced_nothing() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     let whole = fs::read_to_string(&path).unwrap();
     for cut in 1..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
         fs::write(bench.a(), "2").unwrap();
         let report = bench.restore();
-        let told = (report.items.len(), report.faults.len());
-        assert_eq!(told, (0, 1), "cut at {cut}");
+        let counts = (report.items.len(), report.faults.len());
+        assert_eq!(counts, (0, 1), "cut at {cut}");
         assert_eq!(bench.value("sys/a"), "2");
         assert!(!path.exists());
     }
@@ -323,35 +326,35 @@ fn no_folder_holds_nothing() {
 
 #[test]
 fn the_usual_folder() {
-    let of = |root, xdg: Option<&str>, home: Option<&str>| {
+    let folder = |root, xdg: Option<&str>, home: Option<&str>| {
         default_folder(root, xdg.map(Path::new), home.map(Path::new))
     };
     let system = Some("/var/lib/q2c/restore".into());
-    assert_eq!(of(true, Some("/s"), None), system);
+    assert_eq!(folder(true, Some("/s"), None), system);
     let state = Some("/s/q2c/restore".into());
-    assert_eq!(of(false, Some("/s"), Some("/h")), state);
+    assert_eq!(folder(false, Some("/s"), Some("/h")), state);
     let home = Some("/h/.local/state/q2c/restore".into());
-    assert_eq!(of(false, Some("relative"), Some("/h")), home);
-    assert_eq!(of(false, None, None), None);
+    assert_eq!(folder(false, Some("relative"), Some("/h")), home);
+    assert_eq!(folder(false, None, None), None);
 }
 
 #[test]
 fn sweeps_and_runs_at_the_same_time() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     /// Ends the sweeper also where the other thread panics, which would else wait for it.
-    struct Ends<'a>(&'a std::sync::atomic::AtomicBool);
-    impl Drop for Ends<'_> {
+    struct StopOnDrop<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Drop for StopOnDrop<'_> {
         fn drop(&mut self) {
             self.0.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     }
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {
-        let ends = Ends(&done);
+        let ends = StopOnDrop(&done);
         let sweeper = s.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 let report = bench.restore();
-                let alive = |o: &Outcome| matches!(o, Outcome::OwnerAlive);
+                let alive = |o: &UndoOutcome| matches!(o, UndoOutcome::OwnerAlive);
                 assert!(report.items.iter().all(|i| alive(&i.outcome)), "{report:?}");
             }
         });
@@ -375,7 +378,7 @@ fn sweeps_and_runs_at_the_same_time() {
 /// the owner wrote.
 #[test]
 fn a_varied_setting_is_ours_at_every_value() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let a = bench.a();
     let mut guard = bench.guard();
     for value in ["7", "9", "7", "9", "12", "9"] {
@@ -401,7 +404,7 @@ fn a_varied_setting_is_ours_at_every_value() {
 /// is a file, which even root cannot list.
 #[test]
 fn a_folder_that_cannot_be_listed_is_no_empty_one() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let roots = bench.tree.roots();
     let none = bench.tree.path("none");
     assert_eq!(pending(&roots, &none).unwrap(), Pending::default());
@@ -418,7 +421,7 @@ fn a_folder_that_cannot_be_listed_is_no_empty_one() {
 /// Lock files have names that anybody can work out.
 #[test]
 fn a_link_in_the_place_of_a_lock_is_not_followed() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let precious = bench.tree.path("sys/precious");
     fs::write(&precious, "precious").unwrap();
     drop(bench.guard().set(&bench.a(), "2").unwrap());
@@ -438,7 +441,7 @@ fn a_link_in_the_place_of_a_lock_is_not_followed() {
 #[test]
 fn journals_that_others_could_write_are_not_used() {
     use std::os::unix::fs::{PermissionsExt, chown};
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     fs::write(bench.a(), "2").unwrap();
     let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
     let mode =
@@ -466,13 +469,13 @@ fn journals_that_others_could_write_are_not_used() {
     } else {
         q2c_testkit::skip("journals of another user", "not root");
     }
-    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
 }
 
 /// A ublk device that is served waits for nobody, and one that is not there any more is done.
 #[test]
 fn devices_of_ended_servers_are_undone_and_served_ones_left() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     // No machine has as many ublk devices.
     let device = Path::new("/dev/ublkc4294967295");
     let mut guard = bench.guard();
@@ -493,7 +496,7 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     drop(guard);
     let left = bench.journal.join("1-2-0.jsonl");
     fs::write(&left, ended).unwrap();
-    assert_eq!(bench.outcomes(), [Outcome::Gone]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::Gone]);
     assert!(!left.exists());
 }
 
@@ -501,7 +504,7 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
 /// never with what somebody put into it.
 #[test]
 fn folders_of_mounts_are_removed_while_they_are_empty() {
-    let bench = Bench::new();
+    let bench = RestoreBench::new();
     let parent = tempfile::tempdir().unwrap();
     let point = parent.path().join("point");
     let mut guard = bench.guard();
@@ -516,8 +519,8 @@ fn folders_of_mounts_are_removed_while_they_are_empty() {
     let left = bench.journal.join("1-2-0.jsonl");
     fs::write(&left, ended).unwrap();
     fs::create_dir_all(point.join("kept")).unwrap();
-    assert!(matches!(bench.outcomes()[..], [Outcome::Failed { .. }]));
+    assert!(matches!(bench.outcomes()[..], [UndoOutcome::Failed { .. }]));
     fs::remove_dir(point.join("kept")).unwrap();
-    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
     assert!(!point.exists() && !left.exists());
 }

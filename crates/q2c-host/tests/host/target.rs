@@ -119,8 +119,8 @@ fn things_that_are_no_target() {
     ];
     for (path, name) in cases {
         let refused = read(&path).unwrap_err();
-        let told = refused.to_string();
-        assert!(told.contains(&format!("it is a {name}")), "{told}");
+        let message = refused.to_string();
+        assert!(message.contains(&format!("it is a {name}")), "{message}");
         assert_eq!(Fault::from(refused).exit(), Exit::Target);
     }
     let missing = read(&dir.path().join("missing")).unwrap_err();
@@ -131,11 +131,11 @@ fn things_that_are_no_target() {
 /// Whether the file system here has FIEMAP; without it the checks that need it are left out.
 fn fiemap_here(dir: &Path) -> bool {
     let made = scratch(dir);
-    let told = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
-    if !told {
+    let has_fiemap = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
+    if !has_fiemap {
         crate::skip("this file system has no FIEMAP");
     }
-    told
+    has_fiemap
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn files_are_written_only_with_leave() {
     let link = dir.path().join("link");
     fs::hard_link(made.path(), &link).unwrap();
     write(&WriteLeave::for_paths(&[link]).unwrap()).unwrap();
-    let mut own = WriteLeave::none();
-    made.grant(&mut own);
-    write(&own).unwrap();
+    let mut granted = WriteLeave::none();
+    made.grant(&mut granted);
+    write(&granted).unwrap();
     assert!(WriteLeave::for_paths(&[dir.path().join("missing")]).is_err());
 }

@@ -1,28 +1,28 @@
 use q2c_host::Roots;
-use q2c_host::restore::{Guard, Outcome, Owner, TaskId, restore_all};
+use q2c_host::restore::{Guard, Owner, TaskId, UndoOutcome, restore_all};
 use q2c_host::tasks::{allowed, thread};
 use q2c_model::CpuId;
 use q2c_testkit::skip;
 use std::process::{Child, Command, Stdio};
 
 /// A shell that runs a script. It is killed when the value is dropped.
-struct Shell(Child);
+struct ScriptShell(Child);
 
-impl Shell {
-    fn of(script: &str) -> Shell {
+impl ScriptShell {
+    fn spawn(script: &str) -> ScriptShell {
         let mut shell = Command::new("sh");
         shell.args(["-c", script]);
         shell.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Shell(shell.spawn().expect("start a shell"))
+        ScriptShell(shell.spawn().expect("start a shell"))
     }
 
     fn task(&self) -> TaskId {
         let pid = self.0.id();
-        TaskId::of(&thread(&Roots::live(), pid, pid).expect("the shell"))
+        TaskId::from_thread(&thread(&Roots::live(), pid, pid).expect("the shell"))
     }
 }
 
-impl Drop for Shell {
+impl Drop for ScriptShell {
     fn drop(&mut self) {
         self.0.kill().ok();
         self.0.wait().ok();
@@ -34,31 +34,31 @@ fn cpus(task: TaskId) -> Vec<CpuId> {
 }
 
 /// This process's CPUs; `None`, and a counted skip, with fewer than two.
-fn own() -> Option<Vec<CpuId>> {
-    let all = q2c_sys::thread::allowed_cpus().expect("own CPUs");
-    if all.len() < 2 {
+fn own_cpus() -> Option<Vec<CpuId>> {
+    let own_cpus = q2c_sys::thread::allowed_cpus().expect("own CPUs");
+    if own_cpus.len() < 2 {
         skip("CPUs of tasks", "this process may use one CPU only");
         return None;
     }
-    Some(all)
+    Some(own_cpus)
 }
 
 #[test]
 fn a_task_gets_its_cpus_back() {
-    let Some(all) = own() else { return };
+    let Some(own_cpus) = own_cpus() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let shell = Shell::of("read line");
+    let shell = ScriptShell::spawn("read line");
     let task = shell.task();
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
     guard.hold_tasks().unwrap();
-    assert!(guard.allow(task, &all, &all[..1]).unwrap());
-    assert_eq!(cpus(task), all[..1]);
-    assert!(guard.allow(task, &all, &all[1..2]).unwrap());
-    assert_eq!(guard.give_back(task).unwrap(), Some(Outcome::Restored));
-    assert_eq!(cpus(task), all);
-    guard.allow(task, &all, &all[..1]).unwrap();
+    assert!(guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap());
+    assert_eq!(cpus(task), own_cpus[..1]);
+    assert!(guard.allow(task, &own_cpus, &own_cpus[1..2]).unwrap());
+    assert_eq!(guard.give_back(task).unwrap(), Some(UndoOutcome::Restored));
+    assert_eq!(cpus(task), own_cpus);
+    guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
     drop(guard);
-    assert_eq!(cpus(task), all);
+    assert_eq!(cpus(task), own_cpus);
     let left = std::fs::read_dir(folder.path()).unwrap();
     let mut left = left.map(|entry| entry.unwrap().path());
     assert!(!left.any(|path| path.is_file()));
@@ -76,39 +76,42 @@ fn one_guard_at_a_time_moves_tasks() {
 
 #[test]
 fn a_task_that_ended_or_was_placed_by_somebody_else_is_left_alone() {
-    let Some(all) = own() else { return };
+    let Some(own_cpus) = own_cpus() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
-    let shell = Shell::of("read line");
+    let shell = ScriptShell::spawn("read line");
     let task = shell.task();
-    guard.allow(task, &all, &all[..1]).unwrap();
-    q2c_sys::thread::allow_other(task.tid, &all[1..2]).unwrap();
+    guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
+    q2c_sys::thread::allow_other(task.tid, &own_cpus[1..2]).unwrap();
     let foreign = guard.give_back(task).unwrap();
-    assert!(matches!(foreign, Some(Outcome::Foreign { .. })));
-    assert_eq!(cpus(task), all[1..2]);
+    assert!(matches!(foreign, Some(UndoOutcome::Foreign { .. })));
+    assert_eq!(cpus(task), own_cpus[1..2]);
     drop(shell);
-    assert!(!guard.allow(task, &all, &all[..1]).unwrap(), "it has ended");
+    assert!(
+        !guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap(),
+        "it has ended"
+    );
 }
 
 /// A child that the task made meanwhile has inherited its CPUs.
 #[test]
 fn heirs_get_the_old_cpus_as_well() {
     use std::io::{BufRead, BufReader, Write};
-    let Some(all) = own() else { return };
+    let Some(own_cpus) = own_cpus() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut shell = Shell::of("read line; sleep 60 & echo $!; wait");
+    let mut shell = ScriptShell::spawn("read line; sleep 60 & echo $!; wait");
     let task = shell.task();
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
-    guard.allow(task, &all, &all[..1]).unwrap();
+    guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
     writeln!(shell.0.stdin.take().unwrap(), "go").unwrap();
     let mut line = String::new();
     let out = shell.0.stdout.take().unwrap();
     BufReader::new(out).read_line(&mut line).unwrap();
     let pid: u32 = line.trim().parse().unwrap();
-    let heir = TaskId::of(&thread(&Roots::live(), pid, pid).unwrap());
-    assert_eq!(cpus(heir), all[..1]);
+    let heir = TaskId::from_thread(&thread(&Roots::live(), pid, pid).unwrap());
+    assert_eq!(cpus(heir), own_cpus[..1]);
     drop(guard);
-    assert_eq!((cpus(task), cpus(heir)), (all.clone(), all));
+    assert_eq!((cpus(task), cpus(heir)), (own_cpus.clone(), own_cpus));
     Command::new("kill").arg(pid.to_string()).status().unwrap();
 }
 
@@ -116,12 +119,12 @@ fn heirs_get_the_old_cpus_as_well() {
 /// does not live any more.
 #[test]
 fn what_a_killed_owner_left_is_put_back() {
-    let Some(all) = own() else { return };
+    let Some(own_cpus) = own_cpus() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let shell = Shell::of("read line");
+    let shell = ScriptShell::spawn("read line");
     let task = shell.task();
     let mut guard = Guard::new(&Roots::live(), folder.path()).unwrap();
-    guard.allow(task, &all, &all[..1]).unwrap();
+    guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
     let entries = std::fs::read_dir(folder.path()).unwrap();
     let mut paths = entries.map(|entry| entry.unwrap().path());
     let journal = paths.find(|path| path.is_file()).unwrap();
@@ -133,8 +136,8 @@ fn what_a_killed_owner_left_is_put_back() {
     let other = tempfile::tempdir().unwrap();
     std::fs::write(other.path().join("1-1-0.jsonl"), dead).unwrap();
     let report = restore_all(&Roots::live(), other.path()).unwrap();
-    let outcomes: Vec<&Outcome> = report.items.iter().map(|item| &item.outcome).collect();
-    assert_eq!(outcomes, [&Outcome::Restored]);
-    assert_eq!(cpus(task), all);
+    let outcomes: Vec<&UndoOutcome> = report.items.iter().map(|item| &item.outcome).collect();
+    assert_eq!(outcomes, [&UndoOutcome::Restored]);
+    assert_eq!(cpus(task), own_cpus);
     guard.forget(task).unwrap();
 }

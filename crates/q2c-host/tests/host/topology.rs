@@ -1,7 +1,7 @@
 //! Tests of the topology and the order of CPUs, on made trees. The expected orders were worked out
 //! by hand.
 
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::topology::{CpuOrder, Topology, cpu_order, device_node};
 use q2c_host::{Roots, block};
 use q2c_model::CpuId;
@@ -10,7 +10,7 @@ fn cpus(numbers: &[u32]) -> Vec<CpuId> {
     numbers.iter().copied().map(CpuId).collect()
 }
 
-fn order(tree: &Tree, node: Option<u32>, allowed: &[u32]) -> CpuOrder {
+fn order(tree: &SysProcTree, node: Option<u32>, allowed: &[u32]) -> CpuOrder {
     cpu_order(&Topology::read(&tree.roots()), node, &cpus(allowed), None)
 }
 
@@ -19,7 +19,7 @@ fn numbers(order: &CpuOrder) -> Vec<u32> {
 }
 
 /// Adds the topology files of one CPU.
-fn cpu(tree: &Tree, id: u32, siblings: &str, core: u32, package: i32) {
+fn cpu(tree: &SysProcTree, id: u32, siblings: &str, core: u32, package: i32) {
     let dir = format!("sys/devices/system/cpu/cpu{id}/topology");
     tree.add(&format!("{dir}/core_cpus_list = {siblings}"));
     tree.add(&format!("{dir}/core_id = {core}"));
@@ -27,8 +27,8 @@ fn cpu(tree: &Tree, id: u32, siblings: &str, core: u32, package: i32) {
 }
 
 /// One socket of four cores without SMT.
-fn desktop() -> Tree {
-    let tree = Tree::new(
+fn desktop() -> SysProcTree {
+    let tree = SysProcTree::new(
         "sys/devices/system/cpu/online = 0-3
          sys/devices/system/node/node0/cpulist = 0-3
          sys/devices/system/node/node0/distance = 10",
@@ -39,8 +39,8 @@ fn desktop() -> Tree {
 
 /// Two sockets of two cores with two threads each, numbered as Intel firmware does: 0-3 are the
 /// first threads (0 and 2 in socket 0), 4-7 their siblings.
-fn server() -> Tree {
-    let tree = Tree::new(
+fn server() -> SysProcTree {
+    let tree = SysProcTree::new(
         "sys/devices/system/cpu/online = 0-7
          sys/devices/system/node/node0/cpulist = 0,2,4,6
          sys/devices/system/node/node0/distance = 10 21
@@ -62,11 +62,11 @@ fn server() -> Tree {
 #[test]
 fn one_socket_without_smt() {
     let tree = desktop();
-    let found = order(&tree, None, &[0, 1, 2, 3]);
-    assert_eq!(numbers(&found), [0, 1, 2, 3]);
-    assert_eq!(found.words, "0-3 (cores of node 0, socket 0)");
-    assert!(found.borders.is_empty());
-    assert_eq!(found.first(6), cpus(&[0, 1, 2, 3, 0, 1]));
+    let cpu_order = order(&tree, None, &[0, 1, 2, 3]);
+    assert_eq!(numbers(&cpu_order), [0, 1, 2, 3]);
+    assert_eq!(cpu_order.words, "0-3 (cores of node 0, socket 0)");
+    assert!(cpu_order.borders.is_empty());
+    assert_eq!(cpu_order.first(6), cpus(&[0, 1, 2, 3, 0, 1]));
 }
 
 #[test]
@@ -75,15 +75,15 @@ fn two_sockets_with_smt_and_a_device_on_the_second() {
     let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
     let node = device_node(&tree.roots(), &target_disk);
     assert_eq!(node, Some(1));
-    let found = order(&tree, node, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    let cpu_order = order(&tree, node, &[0, 1, 2, 3, 4, 5, 6, 7]);
     // The order is: cores of node 1, cores of node 0, siblings of node 1, siblings of node 0.
-    assert_eq!(numbers(&found), [1, 3, 0, 2, 5, 7, 4, 6]);
+    assert_eq!(numbers(&cpu_order), [1, 3, 0, 2, 5, 7, 4, 6]);
     assert_eq!(
-        found.words,
+        cpu_order.words,
         "1,3 (cores of node 1, the device's), then 0,2 (cores of node 0, socket 0), then 5,7 (SMT siblings of node 1, \
          the device's), then 4,6 (SMT siblings of node 0, socket 0)"
     );
-    let borders = found.borders.iter();
+    let borders = cpu_order.borders.iter();
     let borders: Vec<(u32, &str)> = borders.map(|b| (b.jobs, b.next.as_str())).collect();
     let wanted = [
         (2, "cores of node 0, socket 0"),
@@ -98,17 +98,17 @@ fn two_sockets_with_smt_and_a_device_on_the_second() {
 
 #[test]
 fn only_allowed_cpus_and_a_lone_sibling_has_a_core() {
-    let found = order(&server(), Some(0), &[4, 2, 6, 1, 99]);
+    let cpu_order = order(&server(), Some(0), &[4, 2, 6, 1, 99]);
     // CPU 4 counts as a core, as its sibling 0 is not allowed; 6 shares a core with 2.
-    assert_eq!(numbers(&found), [2, 4, 1, 6]);
-    assert_eq!(found.cpus[3].sibling, 1);
+    assert_eq!(numbers(&cpu_order), [2, 4, 1, 6]);
+    assert_eq!(cpu_order.cpus[3].sibling, 1);
     let nothing = order(&server(), None, &[]);
     assert!(nothing.cpus.is_empty() && nothing.first(3).is_empty());
 }
 
 #[test]
 fn nearer_nodes_come_first() {
-    let tree = Tree::new(
+    let tree = SysProcTree::new(
         "sys/devices/system/cpu/online = 0-2
          sys/devices/system/node/node0/cpulist = 0
          sys/devices/system/node/node0/distance = 10 32 12
@@ -131,13 +131,13 @@ fn offline_cpus_are_left_out() {
     assert_eq!(topology.cpus.len(), 7);
     assert_eq!(topology.cpu(CpuId(0)).unwrap().siblings, cpus(&[0]));
     assert_eq!(topology.cpu(CpuId(4)), None);
-    let found = order(&tree, Some(0), &[0, 1, 2, 3, 4, 5, 6, 7]);
-    assert_eq!(numbers(&found), [0, 2, 1, 3, 6, 5, 7]);
+    let cpu_order = order(&tree, Some(0), &[0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(numbers(&cpu_order), [0, 2, 1, 3, 6, 5, 7]);
 }
 
 #[test]
 fn what_is_missing_is_said() {
-    let bare = Topology::read(&Tree::new("sys/devices/system/cpu/online = 0-1").roots());
+    let bare = Topology::read(&SysProcTree::new("sys/devices/system/cpu/online = 0-1").roots());
     assert_eq!(bare.cpus[1].siblings, cpus(&[1]));
     let wanted = [
         "SMT siblings of CPUs 0-1",
@@ -145,11 +145,11 @@ fn what_is_missing_is_said() {
         "NUMA node of CPUs 0-1",
     ];
     assert_eq!(bare.untold, wanted);
-    let found = cpu_order(&bare, None, &cpus(&[0, 1]), None);
-    assert_eq!(numbers(&found), [0, 1]);
-    let told = "0-1 (cores); not told: SMT siblings of CPUs 0-1,";
-    assert!(found.words.starts_with(told));
-    let nothing = Topology::read(&Tree::new("proc/").roots());
+    let placed = cpu_order(&bare, None, &cpus(&[0, 1]), None);
+    assert_eq!(numbers(&placed), [0, 1]);
+    let begin = "0-1 (cores); not told: SMT siblings of CPUs 0-1,";
+    assert!(placed.words.starts_with(begin));
+    let nothing = Topology::read(&SysProcTree::new("proc/").roots());
     assert!(nothing.cpus.is_empty() && nothing.untold[0].starts_with("which CPUs are online"));
 }
 
@@ -178,9 +178,9 @@ fn nodes_of_devices() {
 #[test]
 fn this_machine_has_an_order() {
     let topology = Topology::read(&Roots::live());
-    let all: Vec<CpuId> = topology.cpus.iter().map(|c| c.id).collect();
-    assert!(!all.is_empty());
-    let mut placed: Vec<CpuId> = cpu_order(&topology, None, &all, None).first(all.len());
+    let online: Vec<CpuId> = topology.cpus.iter().map(|c| c.id).collect();
+    assert!(!online.is_empty());
+    let mut placed: Vec<CpuId> = cpu_order(&topology, None, &online, None).first(online.len());
     placed.sort();
-    assert_eq!(placed, all);
+    assert_eq!(placed, online);
 }

@@ -4,23 +4,23 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 /// A temporary folder with `sys` and `proc` in it, removed on drop.
-pub struct Tree {
+pub(crate) struct SysProcTree {
     dir: tempfile::TempDir,
 }
 
-impl Tree {
+impl SysProcTree {
     /// Makes the tree from lines. `path = value` makes a file, `path -> target` a link, and `path/`
     /// a folder.
-    pub fn new(lines: &str) -> Tree {
-        let tree = Tree {
+    pub(crate) fn new(lines: &str) -> SysProcTree {
+        let tree = SysProcTree {
             dir: tempfile::tempdir().unwrap(),
         };
         tree.add(lines);
         tree
     }
 
-    /// Adds or replaces entries, from lines as in [`Tree::new`].
-    pub fn add(&self, lines: &str) {
+    /// Adds or replaces entries, from lines as in [`SysProcTree::new`].
+    pub(crate) fn add(&self, lines: &str) {
         for line in lines.lines().map(str::trim).filter(|l| !l.is_empty()) {
             if let Some((path, value)) = line.split_once(" = ") {
                 let path = self.make(path);
@@ -39,11 +39,11 @@ impl Tree {
         path
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    pub fn roots(&self) -> Roots {
+    pub(crate) fn roots(&self) -> Roots {
         Roots::under(self.dir.path())
     }
 }

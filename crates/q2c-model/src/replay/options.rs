@@ -153,7 +153,7 @@ named_values! {
 
 impl Count {
     /// The weight of a request of `bytes` in this unit.
-    pub fn of(self, bytes: u64) -> u64 {
+    pub fn weight_of(self, bytes: u64) -> u64 {
         match self {
             Count::Requests => 1,
             Count::Bytes => bytes,

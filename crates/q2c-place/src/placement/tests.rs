@@ -3,7 +3,7 @@ use super::*;
 fn shown(tally: &Tally<'_>) -> String {
     let map = tally.map();
     let queue = |cpu: &CpuIndex| {
-        let counts = tally.at(*cpu);
+        let counts = tally.counts_on(*cpu);
         "P".repeat(counts.polling as usize) + &"C".repeat(counts.compute as usize)
     };
     let core = |core| {
@@ -15,7 +15,7 @@ fn shown(tally: &Tally<'_>) -> String {
 
 fn placed(placement: Placement, cores: usize, compute: u32, polling: u32) -> String {
     let map = SmtMap::regular(cores, 2, 1);
-    shown(&placement.of(&map, compute, polling).tally(&map))
+    shown(&placement.place_tasks(&map, compute, polling).tally(&map))
 }
 
 #[test]
@@ -60,15 +60,15 @@ fn the_extremes_are_those_of_a_search_without_symmetry() {
                 times.extend(speed::c_slowdown(&speeds, &tally));
             }
         }
-        let found = extremes(&map, compute, polling, &speeds).expect("few placements");
+        let extremes = extremes(&map, compute, polling, &speeds).expect("few placements");
         times.sort_by(f64::total_cmp);
         for (got, wanted) in [
-            (found.best.1, times[0]),
-            (found.worst.1, times[times.len() - 1]),
+            (extremes.best.1, times[0]),
+            (extremes.worst.1, times[times.len() - 1]),
         ] {
             assert!(
                 (got - wanted).abs() < 1e-12,
-                "{compute}C {polling}P {found:?}"
+                "{compute}C {polling}P {extremes:?}"
             );
         }
     }

@@ -4,11 +4,12 @@ use super::steal::{Steal, steal};
 use super::swap::{Swap, swap};
 use super::tally::Tally;
 use super::{Movable, Rules};
+#[cfg(test)]
 use crate::predictor::Class;
 
 /// A move that the rules ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
+pub(crate) enum Move {
     /// By the published rules.
     Steal(Steal),
     /// By the swap step.
@@ -17,7 +18,8 @@ pub enum Move {
 
 impl Move {
     /// Counts the move in.
-    pub fn apply(self, tally: &mut Tally<'_>) {
+    #[cfg(test)]
+    pub(crate) fn apply(self, tally: &mut Tally<'_>) {
         match self {
             Move::Steal(steal) => tally.shift(steal.from, steal.to, steal.class),
             Move::Swap(swap) => {
@@ -32,7 +34,7 @@ impl Move {
 
 /// The next move: a steal by the first CPU that has one to make, else a swap.
 #[must_use]
-pub fn next_move(tally: &Tally<'_>, rules: Rules, movable: &impl Movable) -> Option<Move> {
+pub(crate) fn next_move(tally: &Tally<'_>, rules: Rules, movable: &impl Movable) -> Option<Move> {
     let mut cpus = 0..tally.map().cpus();
     let steal = cpus.find_map(|cpu| steal(tally, cpu, rules, movable));
     let swap = || swap(tally, rules.swap?, movable);
@@ -40,6 +42,7 @@ pub fn next_move(tally: &Tally<'_>, rules: Rules, movable: &impl Movable) -> Opt
 }
 
 /// All moves until the rules rest, for tasks that may run anywhere. Afterwards `tally` is the end.
+#[cfg(test)]
 pub fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
     let mut moves = Vec::new();
     while let Some(next) = next_move(tally, rules, &super::Anywhere) {

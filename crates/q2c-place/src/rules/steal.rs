@@ -1,6 +1,6 @@
 //! The published rules: which task, and which source.
 
-use super::tally::{Counts, Tally};
+use super::tally::{RunQueueCounts, Tally};
 use super::{Movable, Rules};
 use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
@@ -21,7 +21,7 @@ pub struct Steal {
 }
 
 /// Rule 1 for two CPUs of the same core: P_d and P_s.
-fn within_core(to: Counts, from: Counts) -> bool {
+fn within_core(to: RunQueueCounts, from: RunQueueCounts) -> bool {
     to.polling >= from.polling
 }
 
@@ -33,23 +33,23 @@ fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> bool
 
 /// Rule 1: the class of the task that `to` (d) takes from `from` (s).
 #[must_use]
-pub fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
+pub(crate) fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
     let map = tally.map();
     let (to_core, from_core) = (map.core_of(to), map.core_of(from));
     let polls = if to_core == from_core {
-        within_core(tally.at(to), tally.at(from))
+        within_core(tally.counts_on(to), tally.counts_on(from))
     } else {
         let (to, from) = (tally.polling_of(to_core), tally.polling_of(from_core));
         between_cores(to, from, tally.polling(), map.cores() as u64)
     };
-    Class::of(polls)
+    Class::from_polling(polls)
 }
 
 /// Rule 2: the core that d and its sibling s share is colocated, so d must not take from s. Either
 /// s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
 #[must_use]
-pub fn colocated(to: Counts, from: Counts) -> bool {
-    let only_polling = |queue: Counts| queue.polling > 0 && queue.compute == 0;
+pub(crate) fn colocated(to: RunQueueCounts, from: RunQueueCounts) -> bool {
+    let only_polling = |queue: RunQueueCounts| queue.polling > 0 && queue.compute == 0;
     (only_polling(from) && to.polling < from.polling) || (only_polling(to) && from.polling == 0)
 }
 
@@ -61,12 +61,12 @@ pub fn steal(
     rules: Rules,
     movable: &impl Movable,
 ) -> Option<Steal> {
-    let own = tally.at(to).load();
-    let loaded = |from: &CpuIndex| tally.at(*from).load() >= own + THRESHOLD;
+    let own_load = tally.counts_on(to).load();
+    let loaded = |from: &CpuIndex| tally.counts_on(*from).load() >= own_load + THRESHOLD;
     let mut sources: Vec<CpuIndex> = (0..tally.map().cpus()).filter(loaded).collect();
     sources.sort_by_key(|&from| {
         let distance = tally.map().distance(to, from);
-        (distance, Reverse(tally.at(from).load()), from)
+        (distance, Reverse(tally.counts_on(from).load()), from)
     });
     sources.into_iter().find_map(|from| {
         let class = class_from(tally, to, from, rules, movable)?;
@@ -82,10 +82,10 @@ fn class_from(
     movable: &impl Movable,
 ) -> Option<Class> {
     let siblings = tally.map().distance(to, from) == Distance::Core;
-    if siblings && colocated(tally.at(to), tally.at(from)) {
+    if siblings && colocated(tally.counts_on(to), tally.counts_on(from)) {
         return None;
     }
-    let there = |class| tally.at(from).of(class) > 0 && movable.may_move(from, to, class);
+    let there = |class| tally.counts_on(from).count(class) > 0 && movable.may_move(from, to, class);
     let mut wanted = which_task(tally, to, from);
     if rules.swap.is_some() && !siblings && !evens_out(tally, to, from) {
         wanted = Class::Compute;

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 /// The reason of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SwapReason {
     /// One core has two P tasks more than another, or even more.
     Scatter,
     /// More than one CPU of the core has P tasks.
@@ -29,12 +29,12 @@ pub struct Swap {
     /// The CPU whose C task moves to `from`; `None` when there is none to move.
     pub back: Option<CpuIndex>,
     /// The reason.
-    pub why: Why,
+    pub why: SwapReason,
 }
 
 /// The next swap; `None` when P tasks are even over cores and on one side of each, if they may.
 #[must_use]
-pub fn swap(tally: &Tally<'_>, step: SwapStep, movable: &impl Movable) -> Option<Swap> {
+pub(crate) fn swap(tally: &Tally<'_>, step: SwapStep, movable: &impl Movable) -> Option<Swap> {
     let mut by_polling: Vec<CoreIndex> = (0..tally.map().cores()).collect();
     by_polling.sort_by_key(|&core| (Reverse(tally.polling_of(core)), core));
     let scattered = by_polling.iter().find_map(|&from| {
@@ -56,9 +56,9 @@ pub fn swap_at(
     step: SwapStep,
     movable: &impl Movable,
 ) -> Option<Swap> {
-    let own = tally.polling_of(core);
+    let own_polling = tally.polling_of(core);
     let mut richer: Vec<CoreIndex> = (0..tally.map().cores())
-        .filter(|&other| tally.polling_of(other) >= own + 2)
+        .filter(|&other| tally.polling_of(other) >= own_polling + 2)
         .collect();
     richer.sort_by_key(|&other| (Reverse(tally.polling_of(other)), other));
     let mut richer = richer.into_iter();
@@ -74,14 +74,20 @@ fn scatter(
 ) -> Option<Swap> {
     let map = tally.map();
     let mut sources: Vec<CpuIndex> = map.cpus_of(from_core).to_vec();
-    sources.retain(|&cpu| tally.at(cpu).polling > 0);
-    sources.sort_by_key(|&cpu| (tally.at(cpu).polling, Reverse(cpu)));
+    sources.retain(|&cpu| tally.counts_on(cpu).polling > 0);
+    sources.sort_by_key(|&cpu| (tally.counts_on(cpu).polling, Reverse(cpu)));
     let mut targets: Vec<CpuIndex> = map.cpus_of(to_core).to_vec();
-    targets.sort_by_key(|&cpu| (Reverse(tally.at(cpu).polling), tally.at(cpu).load(), cpu));
+    targets.sort_by_key(|&cpu| {
+        (
+            Reverse(tally.counts_on(cpu).polling),
+            tally.counts_on(cpu).load(),
+            cpu,
+        )
+    });
     let pairs = sources
         .iter()
         .flat_map(|&from| targets.iter().map(move |&to| (from, to)));
-    exchange(tally, pairs, Why::Scatter, movable)
+    exchange(tally, pairs, SwapReason::Scatter, movable)
 }
 
 fn gather(
@@ -91,18 +97,18 @@ fn gather(
     movable: &impl Movable,
 ) -> Option<Swap> {
     let mut sides: Vec<CpuIndex> = tally.map().cpus_of(core).to_vec();
-    sides.retain(|&cpu| tally.at(cpu).polling > 0);
-    sides.sort_by_key(|&cpu| (Reverse(tally.at(cpu).polling), cpu));
+    sides.retain(|&cpu| tally.counts_on(cpu).polling > 0);
+    sides.sort_by_key(|&cpu| (Reverse(tally.counts_on(cpu).polling), cpu));
     let (&main, others) = sides.split_first()?;
     let pairs = others.iter().rev().map(|&from| (from, main));
-    let swap = exchange(tally, pairs, Why::Colocate, movable)?;
+    let swap = exchange(tally, pairs, SwapReason::Colocate, movable)?;
     let room = || swap.back.is_some() || is_wanted(tally, swap.from, movable);
-    (step == SwapStep::Always || tally.at(swap.from).load() > 1 || room()).then_some(swap)
+    (step == SwapStep::Always || tally.counts_on(swap.from).load() > 1 || room()).then_some(swap)
 }
 
 fn is_wanted(tally: &Tally<'_>, cpu: CpuIndex, movable: &impl Movable) -> bool {
     let shared = |other: &CpuIndex| {
-        let counts = tally.at(*other);
+        let counts = tally.counts_on(*other);
         *other != cpu && counts.compute > 0 && counts.load() > 1
     };
     let mut sharing = (0..tally.map().cpus()).filter(shared);
@@ -112,15 +118,16 @@ fn is_wanted(tally: &Tally<'_>, cpu: CpuIndex, movable: &impl Movable) -> bool {
 fn exchange(
     tally: &Tally<'_>,
     mut pairs: impl Iterator<Item = (CpuIndex, CpuIndex)>,
-    why: Why,
+    why: SwapReason,
     movable: &impl Movable,
 ) -> Option<Swap> {
     let (from, to) = pairs.find(|&(from, to)| movable.may_move(from, to, Class::Polling))?;
     let map = tally.map();
     let siblings = map.cpus_of(map.core_of(to)).iter().copied();
     let mut givers = std::iter::once(to).chain(siblings.filter(|&cpu| cpu != to && cpu != from));
-    let back = givers
-        .find(|&cpu| tally.at(cpu).compute > 0 && movable.may_move(cpu, from, Class::Compute));
+    let back = givers.find(|&cpu| {
+        tally.counts_on(cpu).compute > 0 && movable.may_move(cpu, from, Class::Compute)
+    });
     Some(Swap {
         from,
         to,

@@ -5,23 +5,23 @@ use crate::predictor::Class;
 
 /// The tasks of a run queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Counts {
+pub struct RunQueueCounts {
     /// C tasks.
     pub compute: u32,
     /// P tasks.
     pub polling: u32,
 }
 
-impl Counts {
+impl RunQueueCounts {
     /// All tasks.
     #[must_use]
-    pub fn load(self) -> u32 {
+    pub(crate) fn load(self) -> u32 {
         self.compute + self.polling
     }
 
     /// The tasks of one class.
     #[must_use]
-    pub fn of(self, class: Class) -> u32 {
+    pub(crate) fn count(self, class: Class) -> u32 {
         match class {
             Class::Compute => self.compute,
             Class::Polling => self.polling,
@@ -40,7 +40,7 @@ impl Counts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally<'a> {
     map: &'a SmtMap,
-    cpus: Vec<Counts>,
+    cpus: Vec<RunQueueCounts>,
     polling_of_core: Vec<u32>,
     load_of_core: Vec<u32>,
     load_of_cache: Vec<u32>,
@@ -50,10 +50,10 @@ pub struct Tally<'a> {
 impl<'a> Tally<'a> {
     /// Empty run queues.
     #[must_use]
-    pub fn new(map: &'a SmtMap) -> Self {
+    pub(crate) fn new(map: &'a SmtMap) -> Self {
         Tally {
             map,
-            cpus: vec![Counts::default(); map.cpus()],
+            cpus: vec![RunQueueCounts::default(); map.cpus()],
             polling_of_core: vec![0; map.cores()],
             load_of_core: vec![0; map.cores()],
             load_of_cache: vec![0; map.caches()],
@@ -63,7 +63,7 @@ impl<'a> Tally<'a> {
 
     /// These run queues, in the order of the map's CPUs.
     #[must_use]
-    pub fn of(map: &'a SmtMap, counts: &[Counts]) -> Self {
+    pub fn from_counts(map: &'a SmtMap, counts: &[RunQueueCounts]) -> Self {
         let mut tally = Tally::new(map);
         for (cpu, counts) in counts.iter().enumerate().take(map.cpus()) {
             tally.add_many(cpu, Class::Compute, counts.compute);
@@ -80,52 +80,52 @@ impl<'a> Tally<'a> {
 
     /// The tasks of every CPU.
     #[must_use]
-    pub fn cpus(&self) -> &[Counts] {
+    pub(crate) fn cpus(&self) -> &[RunQueueCounts] {
         &self.cpus
     }
 
     /// The tasks of a CPU.
     #[must_use]
-    pub fn at(&self, cpu: CpuIndex) -> Counts {
+    pub(crate) fn counts_on(&self, cpu: CpuIndex) -> RunQueueCounts {
         self.cpus[cpu]
     }
 
     /// P tasks of a core: P_D or P_S.
     #[must_use]
-    pub fn polling_of(&self, core: CoreIndex) -> u32 {
+    pub(crate) fn polling_of(&self, core: CoreIndex) -> u32 {
         self.polling_of_core[core]
     }
 
     /// All tasks of a core.
     #[must_use]
-    pub fn load_of(&self, core: CoreIndex) -> u32 {
+    pub(crate) fn load_of(&self, core: CoreIndex) -> u32 {
         self.load_of_core[core]
     }
 
     /// All tasks on the cores of a last-level cache.
     #[must_use]
-    pub fn load_of_cache(&self, cache: usize) -> u32 {
+    pub(crate) fn load_of_cache(&self, cache: usize) -> u32 {
         self.load_of_cache[cache]
     }
 
     /// All P tasks, P_T.
     #[must_use]
-    pub fn polling(&self) -> u32 {
+    pub(crate) fn polling(&self) -> u32 {
         self.polling
     }
 
     /// A task came to a CPU: it was created, woke up, or changed its class to this one.
-    pub fn add(&mut self, cpu: CpuIndex, class: Class) {
+    pub(crate) fn add(&mut self, cpu: CpuIndex, class: Class) {
         self.add_many(cpu, class, 1);
     }
 
     /// A task left a CPU: it ended, went to sleep, or changed its class from this one.
-    pub fn remove(&mut self, cpu: CpuIndex, class: Class) {
+    pub(crate) fn remove(&mut self, cpu: CpuIndex, class: Class) {
         self.change(cpu, class, |count| *count -= 1);
     }
 
     /// A task moved.
-    pub fn shift(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
+    pub(crate) fn shift(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
         self.remove(from, class);
         self.add(to, class);
     }

@@ -1,12 +1,14 @@
 //! The rules against values worked out by hand from their text, and their properties.
 
+use super::balance::all_moves;
+use super::swap::swap;
 use super::*;
 use crate::map::SmtMap;
 use proptest::prelude::*;
 
-fn counts(cores: &[&str]) -> Vec<Counts> {
+fn counts(cores: &[&str]) -> Vec<RunQueueCounts> {
     let cpus = cores.iter().flat_map(|core| core.split('|'));
-    let queue = |text: &str| Counts {
+    let queue = |text: &str| RunQueueCounts {
         compute: text.matches('C').count() as u32,
         polling: text.matches('P').count() as u32,
     };
@@ -15,7 +17,7 @@ fn counts(cores: &[&str]) -> Vec<Counts> {
 
 fn stolen(cores: &[&str], to: CpuIndex) -> Option<(CpuIndex, Class)> {
     let map = SmtMap::regular(cores.len(), 2, 1);
-    let tally = Tally::of(&map, &counts(cores));
+    let tally = Tally::from_counts(&map, &counts(cores));
     let steal = steal(&tally, to, Rules::LITERAL, &Anywhere);
     steal.map(|steal| (steal.from, steal.class))
 }
@@ -64,7 +66,7 @@ fn the_nearest_source_comes_first_and_nearly_equal_loads_rest() {
     }));
     let queues = counts(&["", "CCC", "CC"]);
     let from = |map: &SmtMap| {
-        let tally = Tally::of(map, &queues);
+        let tally = Tally::from_counts(map, &queues);
         steal(&tally, 0, Rules::LITERAL, &Anywhere).map(|steal| steal.from)
     };
     assert_eq!(from(&map), Some(1), "the most loaded of equally near ones");
@@ -82,14 +84,14 @@ impl Movable for Pinned {
 #[test]
 fn pinned_tasks_stay() {
     let map = SmtMap::regular(2, 2, 1);
-    let tally = Tally::of(&map, &counts(&["|", "PPP|CC"]));
+    let tally = Tally::from_counts(&map, &counts(&["|", "PPP|CC"]));
     let pinned = Pinned(2, Class::Polling);
     let taken = steal(&tally, 0, Rules::WITH_SWAP, &pinned).expect("another source");
     assert_eq!((taken.from, taken.class), (3, Class::Compute));
-    let tally = Tally::of(&map, &counts(&["PC|PC", "C|C"]));
+    let tally = Tally::from_counts(&map, &counts(&["PC|PC", "C|C"]));
     let moved = |pinned| swap(&tally, SwapStep::Always, &Pinned(pinned, Class::Polling));
     let swapped = moved(1).expect("the other P task");
-    assert_eq!((swapped.from, swapped.why), (0, Why::Scatter));
+    assert_eq!((swapped.from, swapped.why), (0, SwapReason::Scatter));
     assert_eq!(moved(0).expect("the other P task").from, 1);
 }
 
@@ -97,9 +99,9 @@ fn pinned_tasks_stay() {
 fn an_even_mixed_start_needs_the_swap_step() {
     let map = SmtMap::regular(4, 2, 1);
     let mixed = counts(&["PC|PC"; 4]);
-    let mut literal = Tally::of(&map, &mixed);
+    let mut literal = Tally::from_counts(&map, &mixed);
     assert!(all_moves(&mut literal, Rules::LITERAL).is_empty());
-    let mut swapped = Tally::of(&map, &mixed);
+    let mut swapped = Tally::from_counts(&map, &mixed);
     let moves = all_moves(&mut swapped, Rules::WITH_SWAP);
     assert_eq!(moves.len(), 4);
     assert_eq!(swapped.cpus(), counts(&["PP|CC"; 4]));
@@ -109,7 +111,7 @@ fn an_even_mixed_start_needs_the_swap_step() {
 fn polling_tasks_are_gathered_for_the_room_they_leave() {
     let end = |cores: &[&str], rules| {
         let map = SmtMap::regular(cores.len(), 2, 1);
-        let mut tally = Tally::of(&map, &counts(cores));
+        let mut tally = Tally::from_counts(&map, &counts(cores));
         all_moves(&mut tally, rules);
         tally.cpus().to_vec()
     };
@@ -122,18 +124,18 @@ fn polling_tasks_are_gathered_for_the_room_they_leave() {
     assert_eq!(end(&["P|P", "P|CC"], Rules::PROPOSED), come);
 }
 
-fn machines() -> impl Strategy<Value = (SmtMap, Vec<Counts>)> {
+fn machines() -> impl Strategy<Value = (SmtMap, Vec<RunQueueCounts>)> {
     (1..=6_usize, 1..=3_usize, 1..=3_usize).prop_flat_map(|(cores, threads, llcs)| {
         let map = SmtMap::regular(cores, threads, llcs);
-        let queue =
-            (0..=3_u32, 0..=3_u32).prop_map(|(compute, polling)| Counts { compute, polling });
+        let queue = (0..=3_u32, 0..=3_u32)
+            .prop_map(|(compute, polling)| RunQueueCounts { compute, polling });
         let queues = proptest::collection::vec(queue, map.cpus());
         (Just(map), queues)
     })
 }
 
-fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
-    let mut tally = Tally::of(map, queues);
+fn settle<'a>(map: &'a SmtMap, queues: &[RunQueueCounts], rules: Rules) -> Tally<'a> {
+    let mut tally = Tally::from_counts(map, queues);
     let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
     while let Some(next) = next_move(&tally, rules, &Anywhere) {
         next.apply(&mut tally);
@@ -144,7 +146,7 @@ fn settle<'a>(map: &'a SmtMap, queues: &[Counts], rules: Rules) -> Tally<'a> {
 }
 
 fn totals(tally: &Tally<'_>) -> (u32, u32) {
-    let sum = |of: fn(&Counts) -> u32| tally.cpus().iter().map(of).sum();
+    let sum = |field: fn(&RunQueueCounts) -> u32| tally.cpus().iter().map(field).sum();
     (sum(|counts| counts.compute), sum(|counts| counts.polling))
 }
 
@@ -156,7 +158,7 @@ fn are_even(end: &Tally<'_>) -> bool {
 proptest! {
     #[test]
     fn the_literal_rules_end_and_never_go_round((map, queues) in machines()) {
-        let before = totals(&Tally::of(&map, &queues));
+        let before = totals(&Tally::from_counts(&map, &queues));
         let end = settle(&map, &queues, Rules::LITERAL);
         prop_assert_eq!(totals(&end), before);
     }
@@ -165,26 +167,26 @@ proptest! {
     fn the_proposed_rules_end_even_and_leave_no_shared_cpu_beside_an_idle_one((map, queues) in machines()) {
         let end = settle(&map, &queues, Rules::PROPOSED);
 prop_assert!(are_even(&end), "{:?}", end.cpus());
-        let shares = |counts: &Counts| counts.compute > 0 && counts.load() > 1;
+        let shares = |counts: &RunQueueCounts| counts.compute > 0 && counts.load() > 1;
         let idle = end.cpus().iter().any(|counts| counts.load() == 0);
         prop_assert!(!(idle && end.cpus().iter().any(shares)), "{:?}", end.cpus());
     }
 
     #[test]
     fn with_the_swap_step_polling_tasks_are_even_and_on_one_side((map, queues) in machines()) {
-        let before = totals(&Tally::of(&map, &queues));
+        let before = totals(&Tally::from_counts(&map, &queues));
         let end = settle(&map, &queues, Rules::WITH_SWAP);
         prop_assert_eq!(totals(&end), before);
 prop_assert!(are_even(&end), "{:?}", end.cpus());
         for core in 0..map.cores() {
-            let sides = map.cpus_of(core).iter().filter(|cpu| end.at(**cpu).polling > 0);
+            let sides = map.cpus_of(core).iter().filter(|cpu| end.counts_on(**cpu).polling > 0);
             prop_assert!(sides.count() <= 1, "{:?}", end.cpus());
         }
     }
 
     #[test]
     fn any_order_of_cpus_ends_the_same_way((map, queues) in machines(), first in 0..18_usize) {
-        let mut tally = Tally::of(&map, &queues);
+        let mut tally = Tally::from_counts(&map, &queues);
         let mut left = 10_000;
         let mut still = 0;
         for cpu in (0..map.cpus()).cycle().skip(first) {

@@ -6,7 +6,7 @@ use q2c_result::place::States;
 
 /// Polling of the P tasks on CPUs with so many runnable tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sharing {
+pub(crate) struct PollSharing {
     /// Seconds in which P tasks ran.
     pub ran_s: f64,
     /// The same times their speed.
@@ -15,13 +15,13 @@ pub struct Sharing {
 
 /// Counts over the time of a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Account {
+pub(crate) struct Account {
     /// Simulated time.
     pub seconds: f64,
     /// Seconds in each state.
     pub states: States,
     /// Polling by the number of runnable tasks of the CPU, from one task on.
-    pub sharing: Vec<Sharing>,
+    pub sharing: Vec<PollSharing>,
     /// Time in which P tasks could run, summed over them.
     pub polling_s: f64,
     /// Moves of tasks.
@@ -34,13 +34,13 @@ impl Account {
         self.polling_s += dt * f64::from(tally.polling());
         *state(tally, &mut self.states) += dt;
         for (cpu, counts) in tally.cpus().iter().enumerate() {
-            let polling = counts.of(Class::Polling);
+            let polling = counts.count(Class::Polling);
             if polling == 0 {
                 continue;
             }
             let load = counts.load() as usize;
             if self.sharing.len() < load {
-                self.sharing.resize(load, Sharing::default());
+                self.sharing.resize(load, PollSharing::default());
             }
             let ran = dt * f64::from(polling) / load as f64;
             self.sharing[load - 1].ran_s += ran;
@@ -56,7 +56,8 @@ fn state<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
     let even = most - of_cores.min().unwrap_or(0) <= 1;
     let sides = |core| {
         let cpus = map.cpus_of(core).iter();
-        cpus.filter(|cpu| tally.at(**cpu).polling > 0).count()
+        cpus.filter(|cpu| tally.counts_on(**cpu).polling > 0)
+            .count()
     };
     let one_side = (0..map.cores()).all(|core| sides(core) <= 1);
     match (even, one_side) {

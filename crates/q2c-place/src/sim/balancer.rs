@@ -1,11 +1,11 @@
 //! When the CPUs of a simulation balance, and what they then move.
 
 use super::linux::{self, LEVELS};
-use super::{Policy, machine::Queues};
+use super::{Policy, machine::SimRunQueues};
 use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
 use crate::rules::{Anywhere, Rules, steal, swap_at};
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 
 #[derive(Clone, Debug)]
 pub(super) struct Balancer {
@@ -14,7 +14,7 @@ pub(super) struct Balancer {
 }
 
 impl Balancer {
-    pub fn new(cpus: usize) -> Self {
+    pub(crate) fn new(cpus: usize) -> Self {
         Balancer {
             due_s: vec![[0.0; LEVELS.len()]; cpus],
             rests: vec![[false; LEVELS.len()]; cpus],
@@ -22,19 +22,24 @@ impl Balancer {
     }
 
     /// Something changed: every CPU has to look again.
-    pub fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         self.rests.iter_mut().for_each(|rests| rests.fill(false));
     }
 
-    pub fn at_rest(&self) -> bool {
+    pub(crate) fn at_rest(&self) -> bool {
         self.rests.iter().flatten().all(|rests| *rests)
     }
 
     /// Balances every CPU whose time has come. Returns the number of moves.
-    pub fn tick(&mut self, queues: &mut Queues<'_>, policy: &Policy, rng: &mut Rng) -> u64 {
+    pub(crate) fn tick(
+        &mut self,
+        queues: &mut SimRunQueues<'_>,
+        policy: &Policy,
+        rng: &mut Rng,
+    ) -> u64 {
         let mut moves = 0;
         for cpu in 0..self.due_s.len() {
-            let load = queues.truth().at(cpu).load();
+            let load = queues.truth().counts_on(cpu).load();
             for (nth, level) in LEVELS.into_iter().enumerate() {
                 if load > 0 && queues.now_s() < self.due_s[cpu][nth] {
                     continue;
@@ -54,7 +59,7 @@ impl Balancer {
 }
 
 fn balance(
-    queues: &mut Queues<'_>,
+    queues: &mut SimRunQueues<'_>,
     policy: &Policy,
     cpu: CpuIndex,
     level: Distance,
@@ -67,7 +72,7 @@ fn balance(
     }
 }
 
-fn pull(queues: &mut Queues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) -> u64 {
+fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) -> u64 {
     let mut moves = 0;
     while let Some(from) = linux::busiest(queues.truth(), cpu, level) {
         queues.move_any(from, cpu, rng);
@@ -79,7 +84,7 @@ fn pull(queues: &mut Queues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) 
 /// The whole machine at every occasion. Swaps have those of the cache's level: an exchange between
 /// cores is not worth more haste.
 fn by_rules(
-    queues: &mut Queues<'_>,
+    queues: &mut SimRunQueues<'_>,
     cpu: CpuIndex,
     level: Distance,
     rules: Rules,

@@ -9,7 +9,7 @@
 
 use crate::map::{CpuIndex, Distance, SmtMap};
 use crate::rules::Tally;
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 use std::cmp::Reverse;
 
 /// Between two ticks of the kernel's timer, seconds: CONFIG_HZ=250.
@@ -27,20 +27,21 @@ pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let per_cpu = |core: usize| (tally.load_of(core) as usize * 1024) / map.cpus_of(core).len();
     let core = least(0..map.cores(), per_cpu, rng);
     let cpus = map.cpus_of(core).iter().copied();
-    least(cpus, |cpu| tally.at(cpu).load() as usize, rng)
+    least(cpus, |cpu| tally.counts_on(cpu).load() as usize, rng)
 }
 
 pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
     let map = tally.map();
-    let idle = |cpu: &CpuIndex| tally.at(*cpu).load() == 0;
+    let idle = |cpu: &CpuIndex| tally.counts_on(*cpu).load() == 0;
     if idle(&before) {
         return before;
     }
     let near = (0..map.cpus()).filter(|cpu| map.distance(before, *cpu) <= Distance::Cache);
     let idle: Vec<CpuIndex> = near.filter(idle).collect();
-    match idle.is_empty() {
-        true => before,
-        false => least(idle, |cpu| tally.load_of(map.core_of(cpu)) as usize, rng),
+    if idle.is_empty() {
+        before
+    } else {
+        least(idle, |cpu| tally.load_of(map.core_of(cpu)) as usize, rng)
     }
 }
 
@@ -58,14 +59,21 @@ fn least(
 
 pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Option<CpuIndex> {
     let map = tally.map();
-    let own = tally.at(to).load();
-    let at_level = |cpu: &CpuIndex| map.distance(to, *cpu) == level && tally.at(*cpu).load() > own;
+    let own_load = tally.counts_on(to).load();
+    let at_level =
+        |cpu: &CpuIndex| map.distance(to, *cpu) == level && tally.counts_on(*cpu).load() > own_load;
     let sources = (0..map.cpus()).filter(at_level);
     let group = |cpu: CpuIndex| match level {
-        Distance::Core => tally.at(cpu).load(),
+        Distance::Core => tally.counts_on(cpu).load(),
         Distance::Cache => tally.load_of(map.core_of(cpu)),
         Distance::Machine => tally.load_of_cache(map.cache_of(map.core_of(cpu))),
     };
-    let from = sources.min_by_key(|&cpu| (Reverse(group(cpu)), Reverse(tally.at(cpu).load()), cpu));
+    let from = sources.min_by_key(|&cpu| {
+        (
+            Reverse(group(cpu)),
+            Reverse(tally.counts_on(cpu).load()),
+            cpu,
+        )
+    });
     from.filter(|&from| group(from) >= group(to) + 2)
 }

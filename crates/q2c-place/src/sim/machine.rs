@@ -4,19 +4,19 @@ use super::account::Account;
 use super::balancer::Balancer;
 use super::linux::{self, TICK_S};
 use super::task::{Running, Task};
-use super::{CacheTerm, Costs, Policy, Times};
+use super::{CacheTerm, PlaceSimTimes, PlacementCosts, Policy};
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
 use crate::rules::Tally;
 use crate::speed;
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 
 /// A step of the simulation while tasks may sleep, wake up or move, seconds.
 const STEP_S: f64 = 1e-3;
 
 /// What came of a simulation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub(crate) struct PlaceSimOutcome {
     /// Mean run time of the C tasks over that alone; `None` if one has no end or did not reach it.
     pub c_slowdown: Option<f64>,
     /// Counts over time.
@@ -25,7 +25,7 @@ pub struct Outcome {
 
 /// `truth` is what the tasks do, `seen` what the predictor takes them for.
 #[derive(Clone, Debug)]
-pub(super) struct Queues<'a> {
+pub(super) struct SimRunQueues<'a> {
     tasks: Vec<Running>,
     on: Vec<Vec<usize>>,
     truth: Tally<'a>,
@@ -35,25 +35,25 @@ pub(super) struct Queues<'a> {
     changed: bool,
 }
 
-impl<'a> Queues<'a> {
-    pub fn truth(&self) -> &Tally<'a> {
+impl<'a> SimRunQueues<'a> {
+    pub(crate) fn truth(&self) -> &Tally<'a> {
         &self.truth
     }
 
-    pub fn seen(&self) -> &Tally<'a> {
+    pub(crate) fn seen(&self) -> &Tally<'a> {
         &self.seen
     }
 
-    pub fn now_s(&self) -> f64 {
+    pub(crate) fn now_s(&self) -> f64 {
         self.now_s
     }
 
-    pub fn move_any(&mut self, from: CpuIndex, to: CpuIndex, rng: &mut Rng) {
+    pub(crate) fn move_any(&mut self, from: CpuIndex, to: CpuIndex, rng: &mut Rng) {
         let nth = rng.below(self.on[from].len().max(1) as u64) as usize;
         self.migrate(self.on[from][nth], to);
     }
 
-    pub fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class, rng: &mut Rng) {
+    pub(crate) fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class, rng: &mut Rng) {
         let of_class = |task: &&usize| self.tasks[**task].predictor.class() == class;
         let tasks: Vec<usize> = self.on[from].iter().filter(of_class).copied().collect();
         let nth = rng.below(tasks.len().max(1) as u64) as usize;
@@ -96,26 +96,26 @@ impl<'a> Queues<'a> {
 
 /// Until every C task with an end reached it, or time is over. Equal seeds give equal runs.
 #[must_use]
-pub fn run(
+pub(crate) fn run(
     map: &SmtMap,
     tasks: &[Task],
     policy: &Policy,
-    costs: &Costs,
-    times: Times,
+    costs: &PlacementCosts,
+    times: PlaceSimTimes,
     seed: u64,
-) -> Outcome {
-    let mut machine = Machine::new(map, tasks, policy, costs, times, seed);
+) -> PlaceSimOutcome {
+    let mut machine = PlaceSimMachine::new(map, tasks, policy, costs, times, seed);
     while !machine.is_done() {
         machine.step();
     }
     machine.outcome()
 }
 
-struct Machine<'a> {
-    queues: Queues<'a>,
+struct PlaceSimMachine<'a> {
+    queues: SimRunQueues<'a>,
     policy: &'a Policy,
-    costs: &'a Costs,
-    times: Times,
+    costs: &'a PlacementCosts,
+    times: PlaceSimTimes,
     balancer: Balancer,
     account: Account,
     rng: Rng,
@@ -125,17 +125,17 @@ struct Machine<'a> {
     next_tick_s: f64,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> PlaceSimMachine<'a> {
     fn new(
         map: &'a SmtMap,
         tasks: &[Task],
         policy: &'a Policy,
-        costs: &'a Costs,
-        times: Times,
+        costs: &'a PlacementCosts,
+        times: PlaceSimTimes,
         seed: u64,
     ) -> Self {
         let mut rng = Rng::new(seed);
-        let mut queues = Queues {
+        let mut queues = SimRunQueues {
             tasks: Vec::with_capacity(tasks.len()),
             on: vec![Vec::new(); map.cpus()],
             truth: Tally::new(map),
@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
             };
             queues.enter(task, cpu);
         }
-        Machine {
+        PlaceSimMachine {
             balancer: Balancer::new(map.cpus()),
             sleeps: tasks.iter().any(|task| task.phases.is_some()),
             queues,
@@ -176,15 +176,15 @@ impl<'a> Machine<'a> {
         let ends = |task: &&Running| task.of.work_s.is_some();
         let mut ending = self.queues.tasks.iter().filter(ends);
         let some = ending.clone().next().is_some();
-        let all = ending.all(|task| task.first_s.is_some());
-        (some && all) || self.queues.now_s >= self.times.most_s
+        let all_ended = ending.all(|task| task.first_s.is_some());
+        (some && all_ended) || self.queues.now_s >= self.times.most_s
     }
 
     fn at_rest(&self) -> bool {
-        let told = |task: &Running| task.predictor.class() == task.of.class;
+        let is_recognised = |task: &Running| task.predictor.class() == task.of.class;
         let fixed = matches!(self.policy, Policy::Fixed(_));
-        let told = fixed || self.queues.tasks.iter().all(told);
-        !self.sleeps && told && (fixed || self.balancer.at_rest())
+        let recognised = fixed || self.queues.tasks.iter().all(is_recognised);
+        !self.sleeps && recognised && (fixed || self.balancer.at_rest())
     }
 
     fn step(&mut self) {
@@ -214,7 +214,7 @@ impl<'a> Machine<'a> {
             let compute = speed::while_running(speeds, truth, cpu, Class::Compute);
             let llc = truth.map().cache_of(truth.map().core_of(cpu));
             let cache = slow.as_ref().map_or(1.0, |slow| slow[llc]);
-            let share = 1.0 / f64::from(truth.at(cpu).load().max(1));
+            let share = 1.0 / f64::from(truth.counts_on(cpu).load().max(1));
             let polling = speed::while_running(speeds, truth, cpu, Class::Polling);
             (compute * share * cache, polling)
         };
@@ -238,7 +238,7 @@ impl<'a> Machine<'a> {
         let tasks = queues.tasks.iter_mut();
         for task in tasks.filter(|task| task.wakes_at_s.is_none()) {
             task.ran = true;
-            task.left_s -= dt / f64::from(queues.truth.at(task.cpu).load().max(1));
+            task.left_s -= dt / f64::from(queues.truth.counts_on(task.cpu).load().max(1));
             work(task, rates[task.cpu].0, began, dt);
         }
     }
@@ -292,15 +292,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> PlaceSimOutcome {
         let ending = self.queues.tasks.iter().filter_map(|task| {
             let work = task.of.work_s?;
             Some(task.first_s.map(|time| time / work))
         });
         let times: Option<Vec<f64>> = ending.collect();
         let times = times.filter(|times| !times.is_empty());
-        Outcome {
-            c_slowdown: times.map(|times| q2c_stats::mean(&times)),
+        PlaceSimOutcome {
+            c_slowdown: times.map(|times| q2c_model::stats::mean(&times)),
             account: self.account,
         }
     }

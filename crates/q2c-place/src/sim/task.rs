@@ -1,11 +1,11 @@
 //! The tasks of a simulation.
 
 use crate::predictor::{Class, Predictor};
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 
 /// What a task does over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Task {
+pub(crate) struct Task {
     /// Whether it computes or polls while it runs.
     pub class: Class,
     /// Work of a C task, begun again until every C task was done once; `None` without an end.
@@ -26,7 +26,7 @@ pub struct Phases {
 impl Task {
     /// A C task with this much work, which never sleeps.
     #[must_use]
-    pub fn compute(work_s: f64) -> Task {
+    pub(crate) fn compute(work_s: f64) -> Task {
         Task {
             class: Class::Compute,
             work_s: Some(work_s),
@@ -36,7 +36,7 @@ impl Task {
 
     /// A P task that always polls.
     #[must_use]
-    pub fn polling() -> Task {
+    pub(crate) fn polling() -> Task {
         Task {
             class: Class::Polling,
             work_s: None,
@@ -63,7 +63,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub fn new(of: Task, cpu: usize, rng: &mut Rng) -> Self {
+    pub(crate) fn new(of: Task, cpu: usize, rng: &mut Rng) -> Self {
         let mut task = Running {
             of,
             cpu,
@@ -80,12 +80,12 @@ impl Running {
         task
     }
 
-    pub fn draw_run(&mut self, rng: &mut Rng) {
+    pub(crate) fn draw_run(&mut self, rng: &mut Rng) {
         let phases = self.of.phases;
         self.left_s = phases.map_or(f64::INFINITY, |phases| exponential(phases.runs_s, rng));
     }
 
-    pub fn draw_sleep(&self, rng: &mut Rng) -> f64 {
+    pub(crate) fn draw_sleep(&self, rng: &mut Rng) -> f64 {
         let phases = self.of.phases;
         phases.map_or(0.0, |phases| exponential(phases.sleeps_s, rng))
     }

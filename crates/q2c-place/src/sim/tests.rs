@@ -7,7 +7,7 @@ use crate::predictor::Class;
 use crate::speed::{self, NO_SHARED_PIPELINE};
 use q2c_result::place::States;
 
-const COSTS: Costs = Costs {
+const COSTS: PlacementCosts = PlacementCosts {
     speeds: Speeds {
         compute_beside_compute: 0.5,
         compute_beside_polling: 0.8,
@@ -24,7 +24,7 @@ fn tasks(compute: usize, polling: usize) -> Vec<Task> {
 }
 
 fn fixed(placement: Placement, map: &SmtMap, compute: u32, polling: u32) -> Policy {
-    let placed = placement.of(map, compute, polling);
+    let placed = placement.place_tasks(map, compute, polling);
     Policy::Fixed([placed.compute, placed.polling].concat())
 }
 
@@ -32,11 +32,11 @@ fn close(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6 * b.abs(), "{a} is not {b}");
 }
 
-fn ran(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &Costs) -> Outcome {
-    run(map, tasks, policy, costs, Times::default(), 1)
+fn ran(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &PlacementCosts) -> PlaceSimOutcome {
+    run(map, tasks, policy, costs, PlaceSimTimes::default(), 1)
 }
 
-fn slowdown(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &Costs) -> f64 {
+fn slowdown(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &PlacementCosts) -> f64 {
     ran(map, tasks, policy, costs).c_slowdown.unwrap()
 }
 
@@ -46,14 +46,17 @@ fn fixed_placements_take_the_times_of_their_closed_forms() {
     let map = SmtMap::regular(1, 2, 1);
     let time = |map: &SmtMap, placement, tasks_of: u32| {
         let policy = fixed(placement, map, tasks_of, tasks_of);
-        let each = tasks(tasks_of as usize, tasks_of as usize);
-        slowdown(map, &each, &policy, &COSTS)
+        let tasks = tasks(tasks_of as usize, tasks_of as usize);
+        slowdown(map, &tasks, &policy, &COSTS)
     };
     close(time(&map, Placement::Colocate, 2), 2.0 / 0.8);
     close(time(&map, Placement::Spread, 2), 2.0 / 0.65);
     let map = SmtMap::regular(4, 2, 1);
     for placement in [Placement::Bunch, Placement::Colocate, Placement::Spread] {
-        let closed = speed::c_slowdown(&COSTS.speeds, &placement.of(&map, 8, 8).tally(&map));
+        let closed = speed::c_slowdown(
+            &COSTS.speeds,
+            &placement.place_tasks(&map, 8, 8).tally(&map),
+        );
         close(time(&map, placement, 8), closed.unwrap());
     }
 }
@@ -91,7 +94,7 @@ fn the_rules_find_the_best_placement_and_a_blind_balancer_does_not() {
     long.iter_mut()
         .for_each(|task| task.work_s = task.work_s.map(|_| 20.0));
     let mean = |policy: &Policy| {
-        let start = |seed| run(&map, &long, policy, &COSTS, Times::default(), seed);
+        let start = |seed| run(&map, &long, policy, &COSTS, PlaceSimTimes::default(), seed);
         let starts = (1..=20).map(|seed| start(seed).c_slowdown.unwrap());
         starts.sum::<f64>() / 20.0
     };
@@ -106,11 +109,18 @@ fn the_rules_find_the_best_placement_and_a_blind_balancer_does_not() {
 fn loads_become_even() {
     let map = SmtMap::regular(4, 2, 2);
     for policy in [Policy::Free, Policy::Rules(crate::rules::Rules::LITERAL)] {
-        let costs = Costs {
+        let costs = PlacementCosts {
             speeds: NO_SHARED_PIPELINE,
             cache: None,
         };
-        let outcome = run(&map, &tasks(8, 0), &policy, &costs, Times::default(), 3);
+        let outcome = run(
+            &map,
+            &tasks(8, 0),
+            &policy,
+            &costs,
+            PlaceSimTimes::default(),
+            3,
+        );
         close(outcome.c_slowdown.unwrap(), 1.0);
     }
 }
@@ -125,7 +135,7 @@ fn sleeping_tasks_leave_their_cpu() {
         sleeps_s: 0.06,
     });
     let policy = Policy::Fixed(vec![0, 0]);
-    let outcome = run(&map, &both, &policy, &COSTS, Times::default(), 5);
+    let outcome = run(&map, &both, &policy, &COSTS, PlaceSimTimes::default(), 5);
     // 0.02 s on the CPU take 0.04 s beside the C task, then 0.06 s asleep: it has 0.08 of 0.1 s.
     let slowdown = outcome.c_slowdown.unwrap();
     assert!((1.20..1.30).contains(&slowdown), "{slowdown}");
@@ -136,7 +146,7 @@ fn sleeping_tasks_leave_their_cpu() {
 /// 2 C tasks in one cache need 1 + 0.5 as long; in two caches as long as alone.
 #[test]
 fn the_cache_term_counts_c_tasks_of_the_same_cache() {
-    let costs = Costs {
+    let costs = PlacementCosts {
         speeds: NO_SHARED_PIPELINE,
         cache: Some(CacheTerm {
             per_neighbour: 0.5,
@@ -154,9 +164,9 @@ fn the_cache_term_counts_c_tasks_of_the_same_cache() {
 #[test]
 fn a_run_ends_at_its_longest_time() {
     let map = SmtMap::regular(1, 2, 1);
-    let times = Times {
+    let times = PlaceSimTimes {
         most_s: 0.5,
-        ..Times::default()
+        ..PlaceSimTimes::default()
     };
     let policy = Policy::Fixed(vec![0, 0]);
     let outcome = run(&map, &tasks(1, 1), &policy, &COSTS, times, 1);
@@ -169,7 +179,7 @@ fn a_run_ends_at_its_longest_time() {
 #[test]
 fn equal_seeds_give_equal_runs() {
     let map = SmtMap::regular(4, 2, 2);
-    let (tasks, times) = (tasks(9, 9), Times::default());
+    let (tasks, times) = (tasks(9, 9), PlaceSimTimes::default());
     let once = |seed| run(&map, &tasks, &Policy::Free, &COSTS, times, seed);
     assert_eq!(once(7), once(7));
     assert_ne!(once(7), once(8));

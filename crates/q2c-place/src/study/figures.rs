@@ -1,14 +1,16 @@
 //! The figures of each policy, from its starts.
 
-use super::{Request, SetupOf};
+use super::{PlaceStudyRequest, SetupOf};
 use crate::latency;
 use crate::map::SmtMap;
 use crate::placement::Placement;
 use crate::rules::Rules;
-use crate::sim::{Account, Costs, Outcome, Policy, Sharing, Task, Times, run};
+use crate::sim::{
+    Account, PlaceSimOutcome, PlaceSimTimes, PlacementCosts, Policy, PollSharing, Task, run,
+};
+use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Exit, Fault};
 use q2c_result::place::{PolicyFigures, PolicyName, States};
-use q2c_stats::{mean, percentile, sorted};
 use rayon::prelude::*;
 
 pub(super) const POLICIES: [PolicyName; 8] = [
@@ -22,33 +24,33 @@ pub(super) const POLICIES: [PolicyName; 8] = [
     PolicyName::Proposed,
 ];
 
-pub(super) struct Runs<'a> {
+pub(super) struct PolicyRunInputs<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],
     pub of: &'a SetupOf,
-    pub request: &'a Request,
+    pub request: &'a PlaceStudyRequest,
 }
 
-pub(super) struct Figures(Vec<PolicyFigures>);
+pub(super) struct PolicyFigureSet(Vec<PolicyFigures>);
 
-impl Figures {
-    pub fn slowdown(&self, policy: PolicyName) -> f64 {
-        let of = self.0.iter().find(|figures| figures.policy == policy);
-        of.map_or(f64::NAN, |figures| figures.c_slowdown)
+impl PolicyFigureSet {
+    pub(crate) fn slowdown(&self, policy: PolicyName) -> f64 {
+        let figures = self.0.iter().find(|figures| figures.policy == policy);
+        figures.map_or(f64::NAN, |figures| figures.c_slowdown)
     }
 
-    pub fn all(&self) -> Vec<PolicyFigures> {
+    pub(crate) fn policies(&self) -> Vec<PolicyFigures> {
         self.0.clone()
     }
 }
 
-impl Runs<'_> {
-    pub fn all(&self) -> Result<Figures, Fault> {
-        let all = POLICIES.into_iter().map(|policy| self.of(policy));
-        Ok(Figures(all.collect::<Result<_, _>>()?))
+impl PolicyRunInputs<'_> {
+    pub(crate) fn run_all(&self) -> Result<PolicyFigureSet, Fault> {
+        let figures = POLICIES.into_iter().map(|policy| self.run_policy(policy));
+        Ok(PolicyFigureSet(figures.collect::<Result<_, _>>()?))
     }
 
-    fn of(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
+    fn run_policy(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
         let policy = self.policy(name);
         let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
         // A fixed placement without sleeps has nothing that a start could change.
@@ -56,24 +58,24 @@ impl Runs<'_> {
             Policy::Fixed(_) if !sleeps => 1,
             _ => self.request.starts,
         };
-        let costs = Costs {
+        let costs = PlacementCosts {
             speeds: self.request.speeds,
             cache: self.request.cache,
         };
         // Even a task that has a thousandth of a CPU ends within this time.
-        let times = Times {
+        let times = PlaceSimTimes {
             most_s: 1_000.0 * self.of.work_s,
-            ..Times::default()
+            ..PlaceSimTimes::default()
         };
         let outcome = |start: u32| {
             let seed = u64::from(start).wrapping_mul(0x9e37_79b9);
             let seed = self.request.seed.wrapping_add(seed);
             run(self.map, self.tasks, &policy, &costs, times, seed)
         };
-        let outcomes: Vec<Outcome> = (0..starts).into_par_iter().map(outcome).collect();
+        let outcomes: Vec<PlaceSimOutcome> = (0..starts).into_par_iter().map(outcome).collect();
         let mut slowdowns = Vec::new();
         let mut sum = Account::default();
-        for Outcome {
+        for PlaceSimOutcome {
             c_slowdown,
             account,
         } in outcomes
@@ -94,8 +96,8 @@ impl Runs<'_> {
     }
 
     fn policy(&self, name: PolicyName) -> Policy {
-        if let Some(placement) = Placement::named(name) {
-            let placed = placement.of(self.map, self.of.compute, self.of.polling);
+        if let Some(placement) = Placement::from_policy(name) {
+            let placed = placement.place_tasks(self.map, self.of.compute, self.of.polling);
             return Policy::Fixed([placed.compute, placed.polling].concat());
         }
         match name {
@@ -114,11 +116,12 @@ impl Runs<'_> {
             c_slowdown: mean(slowdowns),
             c_slowdown_low: percentile(slowdowns, 0.025),
             c_slowdown_high: percentile(slowdowns, 0.975),
-            p_bandwidth: match sum.polling_s > 0.0 {
-                true => polled / sum.polling_s,
-                false => 0.0,
+            p_bandwidth: if sum.polling_s > 0.0 {
+                polled / sum.polling_s
+            } else {
+                0.0
             },
-            p_latency: latency::of(&sum.sharing, self.request.poll),
+            p_latency: latency::poll_latency(&sum.sharing, self.request.poll),
             migrations: sum.migrations as f64 / slowdowns.len() as f64,
             states: States {
                 colocate: part(sum.states.colocate),
@@ -139,7 +142,7 @@ fn add(sum: &mut Account, more: &Account) {
     sum.states.bunch += more.states.bunch;
     sum.states.heap += more.states.heap;
     let longest = sum.sharing.len().max(more.sharing.len());
-    sum.sharing.resize(longest, Sharing::default());
+    sum.sharing.resize(longest, PollSharing::default());
     for (sum, more) in sum.sharing.iter_mut().zip(&more.sharing) {
         sum.ran_s += more.ran_s;
         sum.work_s += more.work_s;

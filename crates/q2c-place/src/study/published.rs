@@ -5,11 +5,11 @@ use crate::speed::SCATTER_OVER_BUNCH_PCT;
 use q2c_result::place::PublishedFigure;
 
 /// The published gain of colocate over spread, percent: a mean over the published programs.
-pub const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
+pub(crate) const COLOCATE_OVER_SPREAD_PCT: f64 = 9.09;
 /// The published gain of the rules over the free balancer, percent: perlbench and x264.
-pub const PROPOSED_OVER_FREE_PCT: f64 = 9.8;
+pub(crate) const PROPOSED_OVER_FREE_PCT: f64 = 9.8;
 /// The published gain of the rules over the worst placement, percent: perlbench and x264.
-pub const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
+pub(crate) const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
 
 /// Alone, seconds. The published programs run for minutes: first moves cost a smaller share.
 const WORK_S: f64 = 20.0;

@@ -5,7 +5,7 @@ use crate::speed;
 use q2c_model::Exit;
 
 fn simulated(setups: Vec<SetupOf>, starts: u32) -> Result<PlaceSimResult, Fault> {
-    simulate(&Request {
+    simulate(&PlaceStudyRequest {
         setups,
         speeds: speed::published(),
         speeds_from: SpeedsFrom::Published,
@@ -20,7 +20,7 @@ fn published_result() -> PlaceSimResult {
     simulated(setups(), 100).expect("every task ends")
 }
 
-fn nearest(of: &Published) -> f64 {
+fn nearest(of: &PublishedGain) -> f64 {
     let miss = |gain: f64| (gain - of.published_pct).abs();
     miss(of.simulated.one_minus).min(miss(of.simulated.t_over_t_minus_1))
 }
@@ -28,17 +28,20 @@ fn nearest(of: &Published) -> f64 {
 #[test]
 fn the_published_figures_are_predicted() {
     let result = published_result();
-    let figures: Vec<&Published> = result.setups.iter().flat_map(|s| &s.published).collect();
+    let figures: Vec<&PublishedGain> = result.setups.iter().flat_map(|s| &s.published).collect();
     assert_eq!(figures.len(), 4);
-    for of in figures {
-        let allowed = match of.figure {
+    for published in figures {
+        let allowed = match published.figure {
             PublishedFigure::ScatterOverBunch => 1e-6,
             PublishedFigure::ColocateOverSpread => 2.0,
             PublishedFigure::ProposedOverFree | PublishedFigure::ProposedOverWorst => 5.0,
         };
-        assert!(nearest(of) <= allowed, "{of:?}");
-        let alone = of.figure == PublishedFigure::ScatterOverBunch;
-        assert_eq!(of.fitted, alone, "the speeds are fitted to one figure only");
+        assert!(nearest(published) <= allowed, "{published:?}");
+        let alone = published.figure == PublishedFigure::ScatterOverBunch;
+        assert_eq!(
+            published.fitted, alone,
+            "the speeds are fitted to one figure only"
+        );
     }
 }
 
@@ -58,8 +61,11 @@ fn polling_tasks_lose_nothing_by_the_rules() {
     let result = published_result();
     let four_cores = &result.setups[2];
     let policies = &four_cores.policies;
-    let of = |name| policies.iter().find(|p| p.policy == name).unwrap();
-    let (free, proposed) = (of(PolicyName::Free), of(PolicyName::Proposed));
+    let figures_of = |name| policies.iter().find(|p| p.policy == name).unwrap();
+    let (free, proposed) = (
+        figures_of(PolicyName::Free),
+        figures_of(PolicyName::Proposed),
+    );
     // Two tasks on each CPU, whatever the policy.
     assert!((proposed.p_bandwidth / free.p_bandwidth - 1.0).abs() < 0.024);
     assert!(proposed.states.colocate > 0.97, "{:?}", proposed.states);

@@ -1,30 +1,30 @@
 //! The parts of a formula while it is read. Each part is checked when it is put together.
 
 use super::error::{FormulaError, Mistake};
-use super::expr::{Expr, Op};
+use super::expr::{FormulaExpr, FormulaOp};
 use super::kind::ValueKind;
 use super::statistic::Statistic;
 
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) expr: Expr,
+    pub(super) expr: FormulaExpr,
     pub(super) kind: ValueKind,
     pub(super) at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Function {
+pub(super) enum FormulaFunction {
     If,
     Min,
     Max,
 }
 
-impl Function {
-    pub(super) fn named(name: &str) -> Option<Self> {
+impl FormulaFunction {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
-            "if" => Some(Function::If),
-            "min" => Some(Function::Min),
-            "max" => Some(Function::Max),
+            "if" => Some(FormulaFunction::If),
+            "min" => Some(FormulaFunction::Min),
+            "max" => Some(FormulaFunction::Max),
             _ => None,
         }
     }
@@ -34,7 +34,7 @@ impl Node {
     pub(super) fn number(value: f64, kind: ValueKind, at: usize) -> Self {
         let kind = if value == 0.0 { ValueKind::Zero } else { kind };
         Node {
-            expr: Expr::Number(value),
+            expr: FormulaExpr::Number(value),
             kind,
             at,
         }
@@ -46,14 +46,14 @@ impl Node {
         } else {
             ValueKind::NUMBER
         };
-        let expr = Expr::Statistic(statistic);
+        let expr = FormulaExpr::Statistic(statistic);
         Node { expr, kind, at }
     }
 
     pub(super) fn negative(of: Node, at: usize) -> Result<Self, Mistake> {
         of.check(ValueKind::power)?;
         Ok(Node {
-            expr: Expr::Negative(Box::new(of.expr)),
+            expr: FormulaExpr::Negative(Box::new(of.expr)),
             kind: of.kind,
             at,
         })
@@ -62,24 +62,24 @@ impl Node {
     pub(super) fn not(of: Node, at: usize) -> Result<Self, Mistake> {
         of.check(ValueKind::truth)?;
         Ok(Node {
-            expr: Expr::Not(Box::new(of.expr)),
+            expr: FormulaExpr::Not(Box::new(of.expr)),
             kind: ValueKind::Truth,
             at,
         })
     }
 
-    pub(super) fn binary(op: Op, left: Node, right: Node) -> Result<Self, Mistake> {
+    pub(super) fn binary(op: FormulaOp, left: Node, right: Node) -> Result<Self, Mistake> {
         let kind = match op {
-            Op::Or | Op::And => {
+            FormulaOp::Or | FormulaOp::And => {
                 left.check(ValueKind::truth)?;
                 right.check(ValueKind::truth)?;
                 ValueKind::Truth
             }
-            Op::Add | Op::Subtract => alike([&left, &right])?,
-            Op::Multiply => {
+            FormulaOp::Add | FormulaOp::Subtract => alike([&left, &right])?,
+            FormulaOp::Multiply => {
                 ValueKind::Power(left.check(ValueKind::power)? + right.check(ValueKind::power)?)
             }
-            Op::Divide => {
+            FormulaOp::Divide => {
                 let power = left.check(ValueKind::power)? - right.check(ValueKind::power)?;
                 right.check_divisor()?;
                 ValueKind::Power(power)
@@ -87,32 +87,36 @@ impl Node {
             _ => alike([&left, &right]).map(|_| ValueKind::Truth)?,
         };
         Ok(Node {
-            expr: Expr::Binary(op, Box::new([left.expr, right.expr])),
+            expr: FormulaExpr::Binary(op, Box::new([left.expr, right.expr])),
             kind,
             at: left.at,
         })
     }
 
-    pub(super) fn call(function: Function, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
-        let found = given.len();
+    pub(super) fn call(
+        function: FormulaFunction,
+        given: Vec<Node>,
+        at: usize,
+    ) -> Result<Self, Mistake> {
+        let count = given.len();
         let wrong = |function, expected| Mistake {
             at,
             error: FormulaError::Arguments {
                 function,
                 expected,
-                found,
+                found: count,
             },
         };
         match function {
-            Function::If => {
+            FormulaFunction::If => {
                 let parts = <[Node; 3]>::try_from(given);
                 let parts = parts.map_err(|_| wrong("if", "a comparison and two values"))?;
                 Node::choice(parts, at)
             }
-            Function::Min if found < 2 => Err(wrong("min", "two or more values")),
-            Function::Max if found < 2 => Err(wrong("max", "two or more values")),
-            Function::Min => Node::extreme(Expr::Smallest, given, at),
-            Function::Max => Node::extreme(Expr::Largest, given, at),
+            FormulaFunction::Min if count < 2 => Err(wrong("min", "two or more values")),
+            FormulaFunction::Max if count < 2 => Err(wrong("max", "two or more values")),
+            FormulaFunction::Min => Node::extreme(FormulaExpr::Smallest, given, at),
+            FormulaFunction::Max => Node::extreme(FormulaExpr::Largest, given, at),
         }
     }
 
@@ -121,13 +125,17 @@ impl Node {
         condition.check(ValueKind::truth)?;
         let kind = alike([then, otherwise])?;
         Ok(Node {
-            expr: Expr::If(Box::new(parts.map(|part| part.expr))),
+            expr: FormulaExpr::If(Box::new(parts.map(|part| part.expr))),
             kind,
             at,
         })
     }
 
-    fn extreme(expr: fn(Vec<Expr>) -> Expr, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
+    fn extreme(
+        expr: fn(Vec<FormulaExpr>) -> FormulaExpr,
+        given: Vec<Node>,
+        at: usize,
+    ) -> Result<Self, Mistake> {
         let kind = alike(&given)?;
         let expr = expr(given.into_iter().map(|node| node.expr).collect());
         Ok(Node { expr, kind, at })
@@ -159,7 +167,7 @@ fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mis
     for node in nodes {
         node.check(ValueKind::power)?;
         let before: ValueKind = kind.unwrap_or(node.kind);
-        kind = Some(node.check(|own| before.alike(own))?);
+        kind = Some(node.check(|next| before.alike(next))?);
     }
     Ok(kind.unwrap_or(ValueKind::Zero))
 }

@@ -2,9 +2,9 @@
 //! tells what must follow: nothing is tried twice, and a mistake is reported where it is.
 
 use super::error::{FormulaError, Mistake};
-use super::expr::{Expr, Op};
+use super::expr::{FormulaExpr, FormulaOp};
 use super::kind::ValueKind;
-use super::node::{Function, Node};
+use super::node::{FormulaFunction, Node};
 use super::statistic::Statistic;
 use winnow::combinator::{Infix, alt, expression, opt, separated};
 use winnow::error::{ErrMode, ParserError};
@@ -12,14 +12,14 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location};
 use winnow::token::{one_of, take_while};
 
-type Input<'i> = LocatingSlice<&'i str>;
+type FormulaInput<'i> = LocatingSlice<&'i str>;
 type Read<T> = Result<T, ErrMode<Mistake>>;
 
 /// The longest formula, bytes; with [`DEEPEST`] it bounds the stack.
 const LONGEST: usize = 1000;
 const DEEPEST: usize = 32;
 
-pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
+pub(super) fn formula(text: &str) -> Result<FormulaExpr, Mistake> {
     if text.len() > LONGEST {
         let ends = text.char_indices().map(|(at, _)| at);
         return Err(Mistake {
@@ -28,7 +28,7 @@ pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
         });
     }
     let mut input = LocatingSlice::new(text);
-    let node = whole(&mut input).map_err(|error| {
+    let node = complete_formula(&mut input).map_err(|error| {
         error
             .into_inner()
             .expect("the whole text is there, so no more of it can be asked for")
@@ -36,7 +36,7 @@ pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
     Ok(node.expr)
 }
 
-fn whole(input: &mut Input<'_>) -> Read<Node> {
+fn complete_formula(input: &mut FormulaInput<'_>) -> Read<Node> {
     let node = operation(input, 0)?;
     match input.chars().next() {
         None => {
@@ -48,17 +48,19 @@ fn whole(input: &mut Input<'_>) -> Read<Node> {
     }
 }
 
-fn operation(input: &mut Input<'_>, depth: usize) -> Read<Node> {
-    expression(|input: &mut Input<'_>| operand(input, depth))
+fn operation(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
+    expression(|input: &mut FormulaInput<'_>| operand(input, depth))
         .infix(operator)
         .parse_next(input)
 }
 
 /// The higher binding power binds tighter, equal ones bind from the left.
-fn operator<'i>(input: &mut Input<'i>) -> Read<Infix<Input<'i>, Node, ErrMode<Mistake>>> {
+fn operator<'i>(
+    input: &mut FormulaInput<'i>,
+) -> Read<Infix<FormulaInput<'i>, Node, ErrMode<Mistake>>> {
     macro_rules! left {
         ($text:literal, $power:literal, $op:ident) => {
-            $text.value(Infix::Left($power, |_, a, b| binary(Op::$op, a, b)))
+            $text.value(Infix::Left($power, |_, a, b| binary(FormulaOp::$op, a, b)))
         };
     }
     let compare = alt((
@@ -79,11 +81,11 @@ fn operator<'i>(input: &mut Input<'i>) -> Read<Infix<Input<'i>, Node, ErrMode<Mi
     alt((compute, compare, join)).parse_next(input)
 }
 
-fn binary(op: Op, left: Node, right: Node) -> Read<Node> {
+fn binary(op: FormulaOp, left: Node, right: Node) -> Read<Node> {
     Node::binary(op, left, right).map_err(ErrMode::Cut)
 }
 
-fn operand(input: &mut Input<'_>, depth: usize) -> Read<Node> {
+fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
     blanks(input)?;
     let at = input.current_token_start();
     if depth > DEEPEST {
@@ -112,14 +114,14 @@ fn operand(input: &mut Input<'_>, depth: usize) -> Read<Node> {
     Ok(node)
 }
 
-fn close(input: &mut Input<'_>, expected: &'static str) -> Read<()> {
+fn close(input: &mut FormulaInput<'_>, expected: &'static str) -> Read<()> {
     match opt(')').parse_next(input)? {
         Some(_) => Ok(()),
         None => unexpected(input, expected),
     }
 }
 
-fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
+fn number(input: &mut FormulaInput<'_>, at: usize) -> Read<Node> {
     let digits = |least: usize| take_while(least.., |c: char| c.is_ascii_digit());
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
     let text = (digits(0), opt(('.', digits(0))), opt(exponent))
@@ -152,7 +154,7 @@ fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     }
 }
 
-fn name(input: &mut Input<'_>, at: usize, depth: usize) -> Read<Node> {
+fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Read<Node> {
     let name = take_while(1.., is_name).parse_next(input)?;
     let unknown = |error: fn(String) -> FormulaError| {
         let error = error(name.to_owned());
@@ -160,17 +162,17 @@ fn name(input: &mut Input<'_>, at: usize, depth: usize) -> Read<Node> {
     };
     blanks(input)?;
     if opt('(').parse_next(input)?.is_some() {
-        let function =
-            Function::named(name).ok_or_else(|| unknown(FormulaError::UnknownFunction))?;
-        let given =
-            separated(1.., |i: &mut Input<'_>| operation(i, depth + 1), ',').parse_next(input)?;
+        let function = FormulaFunction::from_name(name)
+            .ok_or_else(|| unknown(FormulaError::UnknownFunction))?;
+        let given = separated(1.., |i: &mut FormulaInput<'_>| operation(i, depth + 1), ',')
+            .parse_next(input)?;
         close(input, "an operator, `,` or `)`")?;
         return Node::call(function, given, at).map_err(ErrMode::Cut);
     }
     if name == "if" {
         return unexpected(input, "`(` behind if");
     }
-    let statistic = Statistic::named(name).ok_or_else(|| unknown(FormulaError::UnknownName))?;
+    let statistic = Statistic::from_name(name).ok_or_else(|| unknown(FormulaError::UnknownName))?;
     Ok(Node::statistic(statistic, at))
 }
 
@@ -178,23 +180,26 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn blanks(input: &mut Input<'_>) -> Read<()> {
+fn blanks(input: &mut FormulaInput<'_>) -> Read<()> {
     take_while(0.., char::is_whitespace)
         .void()
         .parse_next(input)
 }
 
-fn cut<T>(input: &Input<'_>, error: FormulaError) -> Read<T> {
+fn cut<T>(input: &FormulaInput<'_>, error: FormulaError) -> Read<T> {
     let at = input.current_token_start();
     Err(ErrMode::Cut(Mistake { at, error }))
 }
 
-fn unexpected<T>(input: &Input<'_>, expected: &'static str) -> Read<T> {
-    let found = found(input);
-    cut(input, FormulaError::Unexpected { expected, found })
+fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Read<T> {
+    let error = FormulaError::Unexpected {
+        expected,
+        found: describe_next(input),
+    };
+    cut(input, error)
 }
 
-fn found(input: &str) -> String {
+fn describe_next(input: &str) -> String {
     let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
     let one = input.chars().next().map_or(0, char::len_utf8);
     match &input[..word.max(one)] {
@@ -204,14 +209,16 @@ fn found(input: &str) -> String {
 }
 
 /// winnow needs this for its own errors; the functions above report every mistake themselves.
-impl<'i> ParserError<Input<'i>> for Mistake {
+impl<'i> ParserError<FormulaInput<'i>> for Mistake {
     type Inner = Self;
 
-    fn from_input(input: &Input<'i>) -> Self {
-        let (expected, found) = ("a number, a name or `(`", found(input));
+    fn from_input(input: &FormulaInput<'i>) -> Self {
         Mistake {
             at: input.current_token_start(),
-            error: FormulaError::Unexpected { expected, found },
+            error: FormulaError::Unexpected {
+                expected: "a number, a name or `(`",
+                found: describe_next(input),
+            },
         }
     }
 

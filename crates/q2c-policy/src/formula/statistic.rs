@@ -26,7 +26,7 @@ pub enum Statistic {
 pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
 
 impl Statistic {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "count" => Statistic::Count,
             "mean" => Statistic::Mean,
@@ -41,15 +41,18 @@ impl Statistic {
 
     /// Whether the statistic is a time; else it is a count.
     #[must_use]
-    pub fn is_time(self) -> bool {
+    pub(crate) fn is_time(self) -> bool {
         !matches!(self, Statistic::Count | Statistic::Misses)
     }
 }
 
 fn percent(name: &str) -> Option<u8> {
     let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
-    let all = digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|&percent| all && percent > 0)
+    let all_digits = digits.bytes().all(|b| b.is_ascii_digit());
+    digits
+        .parse()
+        .ok()
+        .filter(|&percent| all_digits && percent > 0)
 }
 
 impl fmt::Display for Statistic {

@@ -1,6 +1,6 @@
 //! A formula in use, and the counts of its answers.
 
-use super::{Answer, Formula, Statistic};
+use super::{Formula, FormulaResult, Statistic};
 use q2c_model::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -67,9 +67,9 @@ impl Written {
         } = &*self.counts;
         windows.fetch_add(1, Relaxed);
         match self.formula.answer(of) {
-            Answer::Sleep(time) => return time,
-            Answer::Negative => negative.fetch_add(1, Relaxed),
-            Answer::Undefined => undefined.fetch_add(1, Relaxed),
+            FormulaResult::Sleep(time) => return time,
+            FormulaResult::Negative => negative.fetch_add(1, Relaxed),
+            FormulaResult::Undefined => undefined.fetch_add(1, Relaxed),
         };
         Nanos::ZERO
     }

@@ -46,8 +46,10 @@ impl Means {
     /// Its text in results: `ring`, `iopoll`, ...
     #[must_use]
     pub fn text(self) -> &'static str {
-        let found = TEXTS.iter().find(|(means, _)| *means == self);
-        found.map_or("", |(_, text)| text)
+        TEXTS
+            .iter()
+            .find(|(means, _)| *means == self)
+            .map_or("", |(_, text)| text)
     }
 
     /// Whether the device itself is asked, in the kernel.
@@ -81,8 +83,8 @@ impl Serialize for Means {
 impl<'de> Deserialize<'de> for Means {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let found = TEXTS.iter().find(|(_, known)| *known == text);
+        let entry = TEXTS.iter().find(|(_, known)| *known == text);
         let unknown = || de::Error::custom(format!("`{text}` is no way to look for completions"));
-        found.map(|(means, _)| *means).ok_or_else(unknown)
+        entry.map(|(means, _)| *means).ok_or_else(unknown)
     }
 }

@@ -9,11 +9,11 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseMethodError {
     text: String,
-    why: Why,
+    why: MethodErrorKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Why {
+enum MethodErrorKind {
     /// No method has this name; the one that is spelled most alike.
     Name(&'static str),
     /// What stands behind `hybrid:` is no rule.
@@ -48,7 +48,7 @@ impl Method {
     ///
     /// # Errors
     /// When they are no method.
-    pub fn of(name: &str, detail: &str) -> Result<Self, ParseMethodError> {
+    pub(crate) fn from_name(name: &str, detail: &str) -> Result<Self, ParseMethodError> {
         match detail {
             "" => name.parse(),
             detail => format!("{name}:{detail}").parse(),
@@ -70,17 +70,17 @@ impl FromStr for Method {
         match text.split_once(':') {
             Some((HYBRID, rule)) => match rule.parse() {
                 Ok(policy) => Ok(Method::Lane(LaneMethod::Hybrid(policy))),
-                Err(error) => Err(fail(Why::Rule(Box::new(error)))),
+                Err(error) => Err(fail(MethodErrorKind::Rule(Box::new(error)))),
             },
             Some((KERNEL, sleep)) => match kernel_sleep(sleep) {
                 Some(sleep) => Ok(Method::HybridKernel(sleep)),
-                None => Err(fail(Why::Sleep)),
+                None => Err(fail(MethodErrorKind::Sleep)),
             },
             Some((name, _)) => Err(fail(match bare(name) {
-                Some(method) => Why::Bare(method.name()),
-                None => Why::Name(nearest(name)),
+                Some(method) => MethodErrorKind::Bare(method.name()),
+                None => MethodErrorKind::Name(nearest(name)),
             })),
-            None => Err(fail(Why::Name(nearest(text)))),
+            None => Err(fail(MethodErrorKind::Name(nearest(text)))),
         }
     }
 }
@@ -93,7 +93,7 @@ impl FromStr for LaneMethod {
             Method::Lane(method) => Ok(method),
             _ => Err(ParseMethodError {
                 text: text.to_owned(),
-                why: Why::Name(HYBRID),
+                why: MethodErrorKind::Name(HYBRID),
             }),
         }
     }
@@ -130,10 +130,10 @@ impl fmt::Display for ParseMethodError {
              hybrid-uring, hybrid-kernel or hybrid:RULE, such as hybrid:min:70%,10ms"
         )?;
         match &self.why {
-            Why::Name(name) => write!(f, "; the nearest is {name}"),
-            Why::Rule(error) => write!(f, "; {error}"),
-            Why::Bare(name) => write!(f, "; {name} takes nothing behind its name"),
-            Why::Sleep => write!(
+            MethodErrorKind::Name(name) => write!(f, "; the nearest is {name}"),
+            MethodErrorKind::Rule(error) => write!(f, "; {error}"),
+            MethodErrorKind::Bare(name) => write!(f, "; {name} takes nothing behind its name"),
+            MethodErrorKind::Sleep => write!(
                 f,
                 "; behind hybrid-kernel: stands a sleep of 1us or more (57us), at most {}us, or a rule",
                 KernelSleep::LONGEST_US

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
-struct Parts<'a> {
+struct MethodParts<'a> {
     method: Cow<'a, str>,
     policy: Cow<'a, str>,
 }
@@ -16,7 +16,7 @@ struct Parts<'a> {
 /// # Errors
 /// Those of the serializer.
 pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
-    let parts = Parts {
+    let parts = MethodParts {
         method: method.name().into(),
         policy: method.detail().into(),
     };
@@ -28,6 +28,6 @@ pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok,
 /// # Errors
 /// When they are missing, or are no method.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
-    let parts = Parts::deserialize(deserializer)?;
-    Method::of(&parts.method, &parts.policy).map_err(de::Error::custom)
+    let parts = MethodParts::deserialize(deserializer)?;
+    Method::from_name(&parts.method, &parts.policy).map_err(de::Error::custom)
 }

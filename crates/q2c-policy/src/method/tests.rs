@@ -19,7 +19,10 @@ fn texts_are_read_back() {
     for text in TEXTS {
         let method: Method = text.parse().unwrap();
         assert_eq!(method.to_string(), text);
-        assert_eq!(Method::of(method.name(), &method.detail()).unwrap(), method);
+        assert_eq!(
+            Method::from_name(method.name(), &method.detail()).unwrap(),
+            method
+        );
         let json = serde_json::to_string(&method).unwrap();
         assert_eq!(json, format!("\"{text}\""));
         assert_eq!(serde_json::from_str::<Method>(&json).unwrap(), method);

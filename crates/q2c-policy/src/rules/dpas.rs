@@ -17,12 +17,12 @@ use super::each_lane;
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
 use crate::learned::Numbers;
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use mode::{DpasMode, ModeFigures, ModeLengths};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "dpas",
     summary: "pas, polling when the CPU is idle otherwise and interrupts when it is contended (FAST'26)",
     scope: Scope::PerCpu,
@@ -65,10 +65,10 @@ const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let limits = ModeLengths {
         theta_tenths: (spec.value("theta") * 10.0).round() as u64,
-        pas: spec.whole("pas"),
-        poll: spec.whole("poll"),
-        overload: spec.whole("overload"),
-        interrupt: spec.whole("interrupt"),
+        pas: spec.integer("pas"),
+        poll: spec.integer("poll"),
+        overload: spec.integer("overload"),
+        interrupt: spec.integer("interrupt"),
     };
     each_lane(lanes, || Dpas {
         limits,
@@ -95,7 +95,7 @@ const AWAKE: Token = Token(0);
 
 impl Dpas {
     fn look(&mut self) {
-        if self.ios < self.limits.of(self.mode) {
+        if self.ios < self.limits.length_of(self.mode) {
             return;
         }
         let seen = ModeFigures {

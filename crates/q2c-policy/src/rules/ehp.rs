@@ -9,12 +9,12 @@
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use crate::{Decision, PolicySpec};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "ehp",
     summary: "sleep the last window's shortest time less the cost of switching, or use interrupts (EHP)",
     scope: Scope::PerCpu,
@@ -60,7 +60,7 @@ const COST: Param = Param {
 fn rule(spec: &PolicySpec) -> WindowRule {
     let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");
     let interrupts_from = (spec.value("benefit") * cost as f64) as u64;
-    let rule = move |window: &Window<'_>| match window.min.0 {
+    let rule = move |window: &BucketWindow<'_>| match window.min.0 {
         shortest if shortest >= interrupts_from => Decision::Interrupt,
         shortest => Decision::from(Nanos(shortest.saturating_sub(cost))),
     };

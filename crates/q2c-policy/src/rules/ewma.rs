@@ -10,11 +10,11 @@ use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "ewma",
     summary: "sleep a share of an exponentially weighted mean",
     scope: Scope::PerLane,
@@ -69,8 +69,8 @@ impl Lane for Ewma {
     }
 
     fn learned(&self) -> Option<Vec<u64>> {
-        let words = |mean: &Option<f64>| [mean.is_some().into(), mean.unwrap_or(0.0).to_bits()];
-        Some(self.means.iter().flat_map(words).collect())
+        let encode = |mean: &Option<f64>| [mean.is_some().into(), mean.unwrap_or(0.0).to_bits()];
+        Some(self.means.iter().flat_map(encode).collect())
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> bool {

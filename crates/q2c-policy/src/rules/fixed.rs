@@ -3,11 +3,11 @@
 
 use super::each_lane;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "fixed",
     summary: "always sleep the same time",
     scope: Scope::PerLane,

@@ -10,11 +10,11 @@
 use super::share::{PERIOD, RATIO, Share};
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "hypi",
     summary: "sleep a share of the last window's mean by size class, and use interrupts for large I/O (HyPI)",
     scope: Scope::PerDevice,
@@ -59,7 +59,7 @@ fn rule(spec: &PolicySpec) -> WindowRule {
     let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
     let shares = classes.map(|name| Share::new(spec.value(name)));
     // Two buckets, read and write, stand side by side for each size class.
-    let rule = move |window: &Window<'_>| shares[window.bucket / 2].of(window.mean());
+    let rule = move |window: &BucketWindow<'_>| shares[window.bucket / 2].apply(window.mean());
     let rule = WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")));
-    rule.interrupting(spec.whole("interrupt"))
+    rule.interrupting(spec.integer("interrupt"))
 }

@@ -10,11 +10,11 @@ use super::each_lane;
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
 use crate::learned::Numbers;
-use crate::registry::{Param, Rule, Scope};
+use crate::registry::{Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::{Direction, Nanos};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "linux410",
     summary: "sleep a share of the running window's mean, as Linux 4.10 and 4.11 did",
     scope: Scope::PerCpu,
@@ -84,7 +84,7 @@ impl Lane for Linux410 {
         let share = self.share;
         let newest = self.newest(io);
         let mean = newest.sum.checked_div(newest.samples).unwrap_or(0);
-        let sleep = share.of(Nanos(mean)).min(MAX_SLEEP);
+        let sleep = share.apply(Nanos(mean)).min(MAX_SLEEP);
         (sleep.into(), Token::default())
     }
 
@@ -103,11 +103,11 @@ impl Lane for Linux410 {
     }
 
     fn learned(&self) -> Option<Vec<u64>> {
-        let words = |newest: &Newest| [newest.samples, newest.sum, newest.end];
+        let encode = |newest: &Newest| [newest.samples, newest.sum, newest.end];
         Some(
             [&self.read, &self.write]
                 .into_iter()
-                .flat_map(words)
+                .flat_map(encode)
                 .collect(),
         )
     }

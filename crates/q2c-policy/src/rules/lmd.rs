@@ -1,19 +1,19 @@
 //! Left mean deviation (Begunkov, linux-block, April 2019, never merged): the rule sleeps the mean
 //! less four left mean deviations, held back by the miss rate, and never less than half the mean.
 //!
-//! The deviation of a window is taken from the mean of the window before ([`Window::lmd`]). A miss
-//! whose observed time reaches that mean is not counted: there the timer was late, and the
+//! The deviation of a window is taken from the mean of the window before ([`BucketWindow::lmd`]). A
+//! miss whose observed time reaches that mean is not counted: there the timer was late, and the
 //! prediction not wrong. The constants are those of the patch: with a miss in fewer than 32 I/Os
 //! the rule falls back to half the mean, with one in fewer than 256 it takes a quarter off.
 
 use super::share::PERIOD;
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "lmd",
     summary: "sleep the last window's mean less its left mean deviations, held back by misses",
     scope: Scope::PerDevice,
@@ -41,12 +41,12 @@ const OFTEN: u32 = 4;
 const AT_TIMES: u32 = 7;
 
 fn rule(spec: &PolicySpec) -> WindowRule {
-    let deviations = spec.whole("deviations");
-    let rule = move |window: &Window<'_>| sleep(window, deviations);
+    let deviations = spec.integer("deviations");
+    let rule = move |window: &BucketWindow<'_>| sleep(window, deviations);
     WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")))
 }
 
-fn sleep(window: &Window<'_>, deviations: u64) -> Nanos {
+fn sleep(window: &BucketWindow<'_>, deviations: u64) -> Nanos {
     let (mean, lmd) = (window.mean().0, window.lmd().0);
     let half = mean.div_ceil(2);
     let below = mean.saturating_sub(lmd.saturating_mul(deviations));

@@ -9,9 +9,9 @@
 use super::share::{self, PERIOD, RATIO};
 use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
-use crate::registry::{Rule, Scope};
+use crate::registry::{Scope, SleepRule};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "mean",
     summary: "sleep a share of the last window's mean, as Linux 4.12 to 6.3 did",
     scope: Scope::PerDevice,

@@ -8,9 +8,9 @@
 use super::share::{self, PERIOD_10_MS, RATIO_OF_SHORT};
 use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
-use crate::registry::{Rule, Scope};
+use crate::registry::{Scope, SleepRule};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "min",
     summary: "sleep a share of the last window's shortest time",
     scope: Scope::PerDevice,

@@ -20,12 +20,12 @@ use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use duration::Duration;
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "pas",
     summary: "lengthen the sleep after each early wake-up and shorten it after each late one (FAST'26)",
     scope: Scope::PerCpu,

@@ -14,11 +14,11 @@ use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::Numbers;
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "qt",
     summary: "track the sleep that misses as often as you say",
     scope: Scope::PerLane,
@@ -92,17 +92,19 @@ impl Lane for Qt {
         };
         let bucket = &mut self.buckets[bucket];
         bucket.starting &= !outcome.missed;
-        let factor = match outcome.missed {
-            true => self.late,
-            false if bucket.starting => START,
-            false => self.early,
+        let factor = if outcome.missed {
+            self.late
+        } else if bucket.starting {
+            START
+        } else {
+            self.early
         };
         bucket.ns = (bucket.ns * factor).clamp(SHORTEST, MAX_SLEEP.0 as f64);
     }
 
     fn learned(&self) -> Option<Vec<u64>> {
-        let words = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.starting.into()];
-        Some(self.buckets.iter().flat_map(words).collect())
+        let encode = |bucket: &TrackedSleep| [bucket.ns.to_bits(), bucket.starting.into()];
+        Some(self.buckets.iter().flat_map(encode).collect())
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> bool {

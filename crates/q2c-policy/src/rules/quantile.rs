@@ -2,16 +2,16 @@
 //!
 //! The rule lies between `mean` and `min`: a low quantile is as undisturbed by other load as the
 //! shortest time, but a few fast I/Os (hits in the device's cache) do not set the sleep of all.
-//! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`Window::quantile`]).
+//! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`BucketWindow::quantile`]).
 
 use super::share::{PERIOD_10_MS, RATIO_OF_SHORT, Share};
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "quantile",
     summary: "sleep a share of a quantile of the last window's times",
     scope: Scope::PerDevice,
@@ -36,6 +36,6 @@ pub(super) const RULE: Rule = Rule {
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let (q, share) = (spec.value("q"), Share::new(spec.value("ratio")));
-    let sleep = move |window: &Window<'_>| share.of(window.quantile(q));
+    let sleep = move |window: &BucketWindow<'_>| share.apply(window.quantile(q));
     WindowRule::new(sleep, Gather::Quantiles, Nanos(spec.nanos("period")))
 }

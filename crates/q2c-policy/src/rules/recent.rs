@@ -9,7 +9,7 @@ use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::formula::Written;
 use crate::learned::{LONG, Numbers};
-use crate::registry::{Kind, Param, Rule, Scope};
+use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token};
 use q2c_model::Nanos;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) const IOS: Param = Param {
     max: 1_000.0,
 };
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: SleepRule = SleepRule {
     name: "recent",
     summary: "sleep what a formula makes of the last I/Os' statistics",
     scope: Scope::PerLane,
@@ -46,7 +46,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let ios = spec.whole(IOS.name) as usize;
+    let ios = spec.integer(IOS.name) as usize;
     each_lane(lanes, || Recent {
         written: spec.written().clone(),
         buckets: std::array::from_fn(|_| LastIos::new(ios)),
@@ -94,7 +94,7 @@ impl LastIos {
         self.sorted.len() == self.ios
     }
 
-    fn of(&self, statistic: Statistic) -> f64 {
+    fn value_of(&self, statistic: Statistic) -> f64 {
         let window = self.seen.range(self.seen.len() - self.ios..);
         let time = match statistic {
             Statistic::Count => self.ios as u64,
@@ -155,7 +155,7 @@ impl Lane for Recent {
         let last = &mut self.buckets[bucket];
         last.add(outcome.observed.0.min(LONG), outcome.missed);
         if last.is_full() {
-            let sleep = self.written.sleep(|statistic| last.of(statistic));
+            let sleep = self.written.sleep(|statistic| last.value_of(statistic));
             last.sleep = sleep.min(MAX_SLEEP);
         }
     }
@@ -195,17 +195,17 @@ mod tests {
             Decision::Sleep(Nanos(ns)) => ns / 1_000,
             _ => 0,
         };
-        let mut all = Vec::new();
+        let mut sleeps = Vec::new();
         for us in times {
-            all.push(asked(&mut *lane));
+            sleeps.push(asked(&mut *lane));
             let outcome = Outcome {
                 observed: Nanos(us * 1_000),
                 missed: *us > 50,
             };
             lane.complete(READ, Token::default(), outcome, Nanos::ZERO);
         }
-        all.push(asked(&mut *lane));
-        all
+        sleeps.push(asked(&mut *lane));
+        sleeps
     }
 
     /// Half of the smallest of the last three times: 10 leaves with the fourth I/O.

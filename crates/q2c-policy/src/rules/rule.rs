@@ -2,12 +2,12 @@
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Rule, Scope};
-use crate::windowed::{Gather, Window, WindowRule};
+use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::windowed::{BucketWindow, Gather, WindowRule};
 use crate::{PolicySpec, Statistic};
 use q2c_model::Nanos;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: SleepRule = SleepRule {
     name: "rule",
     summary: "sleep what a formula makes of the last window's statistics",
     scope: Scope::PerDevice,
@@ -32,15 +32,17 @@ pub(crate) const RULE: Rule = Rule {
 fn rule(spec: &PolicySpec) -> WindowRule {
     let written = spec.written().clone();
     let reads = written.formula().statistics();
-    let gather = match reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
-        true => Gather::Quantiles,
-        false => Gather::Totals,
+    let gather = if reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
+        Gather::Quantiles
+    } else {
+        Gather::Totals
     };
-    let sleep = move |window: &Window<'_>| written.sleep(|statistic| of(window, statistic));
+    let sleep =
+        move |window: &BucketWindow<'_>| written.sleep(|statistic| value_of(window, statistic));
     WindowRule::new(sleep, gather, Nanos(spec.nanos("period")))
 }
 
-fn of(window: &Window<'_>, statistic: Statistic) -> f64 {
+fn value_of(window: &BucketWindow<'_>, statistic: Statistic) -> f64 {
     let time = match statistic {
         Statistic::Count => return window.samples as f64,
         Statistic::Misses => return window.misses as f64,

@@ -62,7 +62,7 @@ impl Share {
 
     /// This share of `time`, halves rounded up. For one half it is Linux' `(time + 1) / 2`.
     #[inline]
-    pub(crate) fn of(self, time: Nanos) -> Nanos {
+    pub(crate) fn apply(self, time: Nanos) -> Nanos {
         if time.0 < SHORT {
             return Nanos((time.0 * self.0 + ONE / 2) / ONE);
         }
@@ -79,15 +79,19 @@ mod tests {
 
     #[test]
     fn exact_for_typed_percentages() {
-        assert_eq!(Share::new(0.7).of(Nanos(31_201)), Nanos(21_841), "21840.7");
-        assert_eq!(Share::new(0.03).of(Nanos(50)), Nanos(2), "1.5 rounds up");
-        assert_eq!(Share::new(1.0).of(Nanos(u64::MAX)), Nanos(u64::MAX));
+        assert_eq!(
+            Share::new(0.7).apply(Nanos(31_201)),
+            Nanos(21_841),
+            "21840.7"
+        );
+        assert_eq!(Share::new(0.03).apply(Nanos(50)), Nanos(2), "1.5 rounds up");
+        assert_eq!(Share::new(1.0).apply(Nanos(u64::MAX)), Nanos(u64::MAX));
     }
 
     proptest! {
         #[test]
         fn one_half_is_linux(ns in 0..u64::MAX) {
-            prop_assert_eq!(Share::new(0.5).of(Nanos(ns)), Nanos(ns.div_ceil(2)));
+            prop_assert_eq!(Share::new(0.5).apply(Nanos(ns)), Nanos(ns.div_ceil(2)));
         }
     }
 }

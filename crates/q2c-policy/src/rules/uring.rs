@@ -15,11 +15,11 @@
 
 use super::each_lane;
 use crate::form::Form;
-use crate::registry::{Rule, Scope};
+use crate::registry::{Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: SleepRule = SleepRule {
     name: "uring",
     summary: "sleep half the shortest run time ever seen, as io_uring's hybrid polling does since Linux 6.13",
     scope: Scope::PerLane,

@@ -2,7 +2,7 @@
 
 use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
 use crate::formula::{Formula, Written};
-use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, Rule, find};
+use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, SleepRule, find};
 
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let (name, params) = text.split_once(':').unwrap_or((text, ""));
@@ -11,7 +11,7 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
-    let mut given = Given::new(rule);
+    let mut given = SpecDraft::new(rule);
     let begins = name.len() + 1;
     let (params, formula) = match rule.params.last() {
         _ if params.trim().is_empty() => ("", None),
@@ -87,14 +87,16 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-pub(super) fn index_of(rule: &'static Rule, name: &str) -> Result<usize, SpecErrorKind> {
+pub(super) fn index_of(rule: &'static SleepRule, name: &str) -> Result<usize, SpecErrorKind> {
     let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
-    let found = rule.params.iter().position(named);
-    found.ok_or_else(|| SpecErrorKind::UnknownParam {
-        rule: rule.name,
-        found: name.to_owned(),
-        expected: expected(rule),
-    })
+    rule.params
+        .iter()
+        .position(named)
+        .ok_or_else(|| SpecErrorKind::UnknownParam {
+            rule: rule.name,
+            found: name.to_owned(),
+            expected: expected(rule),
+        })
 }
 
 fn unknown_rule(found: &str) -> SpecErrorKind {
@@ -105,7 +107,7 @@ fn unknown_rule(found: &str) -> SpecErrorKind {
     }
 }
 
-fn expected(rule: &Rule) -> String {
+fn expected(rule: &SleepRule) -> String {
     let names: Vec<&str> = rule.params.iter().map(|p| p.name).collect();
     match names.as_slice() {
         [] => "none".to_owned(),
@@ -114,17 +116,17 @@ fn expected(rule: &Rule) -> String {
     }
 }
 
-struct Given {
-    rule: &'static Rule,
+struct SpecDraft {
+    rule: &'static SleepRule,
     values: Vec<Option<f64>>,
     seen: usize,
     named: bool,
     written: Option<Written>,
 }
 
-impl Given {
-    fn new(rule: &'static Rule) -> Self {
-        Given {
+impl SpecDraft {
+    fn new(rule: &'static SleepRule) -> Self {
+        SpecDraft {
             rule,
             values: vec![None; rule.params.len()],
             seen: 0,

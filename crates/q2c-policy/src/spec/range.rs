@@ -274,8 +274,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn spelled(text: &str) -> Vec<String> {
-        let all = Family::parse(text).unwrap().spell_out().unwrap();
-        all.iter().map(ToString::to_string).collect()
+        let policies = Family::parse(text).unwrap().spell_out().unwrap();
+        policies.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for (text, why) in [
+        for (text, reason) in [
             ("min:10%..30%,1ms", "no step"),
             ("min:10%..30ms/5%,1ms", "different units"),
             ("min:30%..10%/5%,1ms", "never reaches"),
@@ -334,7 +334,7 @@ mod tests {
             ("min:50%,1ns..100ms/1ns", "too many steps"),
         ] {
             let error = Family::parse(text).unwrap_err().to_string();
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.contains(reason), "{text}: {error}");
         }
         let many = Family::parse("min:0.001%..99%/0.001%,1us..200ms/1us").unwrap_err();
         assert!(many.to_string().contains("configurations"), "{many}");

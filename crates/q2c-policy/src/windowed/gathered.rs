@@ -1,7 +1,7 @@
 //! The samples of one bucket's open window, for an engine that keeps windows on one thread.
 
 use super::times::Times;
-use super::{Gather, Window};
+use super::{BucketWindow, Gather};
 use crate::Outcome;
 use crate::learned::{LONG, Numbers};
 use q2c_model::Nanos;
@@ -79,8 +79,8 @@ impl Gathered {
 
     /// The window as a rule sees it. It has to have a completion.
     #[must_use]
-    pub fn window(&self, bucket: usize, mean_before: Nanos) -> Window<'_> {
-        Window {
+    pub fn window(&self, bucket: usize, mean_before: Nanos) -> BucketWindow<'_> {
+        BucketWindow {
             bucket,
             samples: self.samples,
             sum: self.sum,

@@ -1,7 +1,7 @@
 //! Merges the samples that all lanes gathered since the last merge.
 
-use super::Window;
-use super::slot::{Slot, SlotTotals};
+use super::BucketWindow;
+use super::slot::{LaneSlot, SlotTotals};
 use super::times::{TimeBins, Times};
 use crate::bucket::BUCKETS;
 use q2c_model::Nanos;
@@ -11,14 +11,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The slots of a device's lanes, each with the totals already merged. Only one lane merges at a
 /// time; its claim orders it after the writes of the last merging lane.
-pub(super) struct Merge {
+pub(super) struct SlotMerger {
     lanes: Box<[MergedSlot]>,
     /// Per bucket, the times of all lanes already merged; empty when times are not gathered.
     times_done: Box<[TimeBins]>,
 }
 
 struct MergedSlot {
-    slot: Arc<Slot>,
+    slot: Arc<LaneSlot>,
     done: [MergedTotals; BUCKETS],
 }
 
@@ -39,15 +39,15 @@ struct NewSamples {
     last: (u64, u64),
 }
 
-impl Merge {
-    pub(super) fn new(slots: Vec<Arc<Slot>>) -> Self {
+impl SlotMerger {
+    pub(super) fn new(slots: Vec<Arc<LaneSlot>>) -> Self {
         let gathers = slots.iter().any(|slot| slot.times(0).is_some());
         let tallies = if gathers { BUCKETS } else { 0 };
         let merged = |slot| MergedSlot {
             slot,
             done: Default::default(),
         };
-        Merge {
+        SlotMerger {
             lanes: slots.into_iter().map(merged).collect(),
             times_done: (0..tallies).map(|_| TimeBins::new()).collect(),
         }
@@ -59,7 +59,7 @@ impl Merge {
         &self,
         end: u64,
         means: &[AtomicU64; BUCKETS],
-        mut each: impl FnMut(&Window<'_>),
+        mut each: impl FnMut(&BucketWindow<'_>),
     ) {
         for (bucket, mean) in means.iter().enumerate() {
             let sums = self.sums(bucket, end);
@@ -102,7 +102,12 @@ impl Merge {
 }
 
 impl NewSamples {
-    fn window<'a>(self, bucket: usize, mean_before: Nanos, times: Option<&'a Times>) -> Window<'a> {
+    fn window<'a>(
+        self,
+        bucket: usize,
+        mean_before: Nanos,
+        times: Option<&'a Times>,
+    ) -> BucketWindow<'a> {
         let SlotTotals {
             samples,
             sum,
@@ -114,7 +119,7 @@ impl NewSamples {
         // them: the shortest time is not above it, the longest not below.
         let mean = sum / samples;
         let (min, max) = self.extremes.unwrap_or((mean, mean));
-        Window {
+        BucketWindow {
             bucket,
             samples,
             sum,

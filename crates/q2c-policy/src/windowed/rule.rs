@@ -1,12 +1,12 @@
 //! A rule that decides by the last window alone, in the form in which any engine can run it.
 
-use super::{Gather, Window};
+use super::{BucketWindow, Gather};
 use crate::{Decision, Io, Lane, Outcome, Token, windowed};
 use q2c_model::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
-type Decide = dyn Fn(&Window<'_>) -> Decision + Send + Sync;
+type Decide = dyn Fn(&BucketWindow<'_>) -> Decision + Send + Sync;
 
 /// A rule whose decision for a bucket is a function of that bucket's last window. Cheap to clone.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub struct WindowRule {
 impl WindowRule {
     pub(crate) fn new<R, D>(decide: R, gather: Gather, period: Nanos) -> Self
     where
-        R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
+        R: Fn(&BucketWindow<'_>) -> D + Send + Sync + 'static,
         D: Into<Decision>,
     {
         WindowRule {
@@ -44,7 +44,7 @@ impl WindowRule {
 
     /// The decision for a bucket after `window`.
     #[must_use]
-    pub fn decide(&self, window: &Window<'_>) -> Decision {
+    pub fn decide(&self, window: &BucketWindow<'_>) -> Decision {
         match (self.decide)(window) {
             Decision::Sleep(time) => time.min(crate::MAX_SLEEP).into(),
             other => other,
@@ -60,7 +60,7 @@ impl WindowRule {
 
     pub(crate) fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         let rule = self.clone();
-        let decide = move |window: &Window<'_>| rule.decide(window);
+        let decide = move |window: &BucketWindow<'_>| rule.decide(window);
         let inner = windowed::build(decide, self.gather, self.period, lanes);
         if self.interrupts_from.is_none() {
             return inner;

@@ -15,7 +15,7 @@ const TRIES: u32 = 100;
 /// Totals of one lane, never reset, wrapping. A sequence lock: `version` is odd while the writer is
 /// active. Aligned so that two lanes share no pair of cache lines.
 #[repr(align(128))]
-pub(super) struct Slot {
+pub(super) struct LaneSlot {
     version: AtomicU64,
     window: AtomicU64,
     used: AtomicU64,
@@ -46,27 +46,27 @@ pub(super) struct SlotTotals {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct SlotSample {
     pub(super) outcome: Outcome,
     pub(super) now: Nanos,
     pub(super) mean_before: u64,
 }
 
-pub(super) struct Reading {
+pub(super) struct SlotReading {
     pub(super) totals: SlotTotals,
     pub(super) last: (u64, u64),
     /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
     pub(super) extremes: Option<(u64, u64)>,
 }
 
-impl Slot {
+impl LaneSlot {
     pub(super) fn new(gather: Gather) -> Self {
         let tallies = if gather == Gather::Quantiles {
             BUCKETS
         } else {
             0
         };
-        Slot {
+        LaneSlot {
             version: AtomicU64::default(),
             window: AtomicU64::default(),
             used: AtomicU64::default(),
@@ -77,7 +77,7 @@ impl Slot {
 
     /// Only the lane that owns the slot may call it.
     #[inline]
-    pub(super) fn add(&self, bucket: usize, end: u64, sample: Sample) {
+    pub(super) fn add(&self, bucket: usize, end: u64, sample: SlotSample) {
         // Plain stores do for a single writer; a locked addition costs five times as much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
@@ -121,7 +121,7 @@ impl Slot {
     }
 
     /// `None` when the writer was active in all of the tries.
-    pub(super) fn read(&self, bucket: usize, end: u64) -> Option<Reading> {
+    pub(super) fn read(&self, bucket: usize, end: u64) -> Option<SlotReading> {
         (0..TRIES).find_map(|_| {
             let before = self.version.load(Acquire);
             let reading = self.cells[bucket].read();
@@ -132,7 +132,7 @@ impl Slot {
                 std::hint::spin_loop();
                 return None;
             }
-            Some(Reading {
+            Some(SlotReading {
                 extremes: reading.extremes.filter(|_| same_window),
                 ..reading
             })
@@ -142,8 +142,8 @@ impl Slot {
 
 impl BucketCounters {
     #[inline]
-    fn add(&self, sample: Sample) {
-        let Sample {
+    fn add(&self, sample: SlotSample) {
+        let SlotSample {
             outcome,
             now,
             mean_before,
@@ -166,9 +166,9 @@ impl BucketCounters {
         }
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self) -> SlotReading {
         let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
-        Reading {
+        SlotReading {
             totals: SlotTotals {
                 samples: self.samples.load(Relaxed),
                 sum: self.sum.load(Relaxed),

@@ -9,12 +9,12 @@ const READ_4K: Io = Io {
 };
 const PERIOD: Nanos = Nanos(1_000);
 
-type Notes = Arc<Mutex<Vec<Window<'static>>>>;
+type WindowLog = Arc<Mutex<Vec<BucketWindow<'static>>>>;
 
-fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
+fn noting(lanes: usize) -> (WindowLog, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
-    let rule = move |window: &Window<'_>| {
+    let rule = move |window: &BucketWindow<'_>| {
         let mut notes = notes.lock().expect("no test panics in here");
         notes.push(without_times(window));
         window.mean()
@@ -22,8 +22,8 @@ fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     (windows, build(rule, Gather::Totals, PERIOD, lanes))
 }
 
-fn without_times(window: &Window<'_>) -> Window<'static> {
-    Window {
+fn without_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
+    BucketWindow {
         times: None,
         bucket: window.bucket,
         samples: window.samples,
@@ -39,7 +39,7 @@ fn without_times(window: &Window<'_>) -> Window<'static> {
 }
 
 /// Number of samples, sum, misses, shortest and longest time.
-fn basics(w: &Window<'_>) -> [u64; 5] {
+fn basics(w: &BucketWindow<'_>) -> [u64; 5] {
     [w.samples, w.sum, w.misses, w.min.0, w.max.0]
 }
 
@@ -96,7 +96,7 @@ fn a_window_is_compared_with_the_mean_before() {
     }
     asked(&mut lanes[0], READ_4K, 2_000);
     let windows = windows.lock().expect("one thread");
-    let figures = |w: &Window<'_>| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below);
+    let figures = |w: &BucketWindow<'_>| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below);
     let seen: Vec<_> = windows.iter().map(figures).collect();
     assert_eq!(seen, [(0, 0, 0, 0), (200, 61, 15, 1)]);
     assert_eq!(windows[1].misses, 2);
@@ -106,7 +106,7 @@ fn a_window_is_compared_with_the_mean_before() {
 
 #[test]
 fn a_rule_may_answer_interrupts_or_polling() {
-    let rule = |window: &Window<'_>| match window.mean().0 {
+    let rule = |window: &BucketWindow<'_>| match window.mean().0 {
         0..100 => Decision::Poll,
         100..200 => Decision::Sleep(window.mean()),
         _ => Decision::Interrupt,
@@ -125,7 +125,7 @@ fn a_rule_may_answer_interrupts_or_polling() {
 /// below 64 ns holds one time.
 #[test]
 fn quantiles_are_of_all_lanes_and_of_one_window() {
-    let rule = |window: &Window<'_>| window.quantile(0.05);
+    let rule = |window: &BucketWindow<'_>| window.quantile(0.05);
     let mut lanes = build(rule, Gather::Quantiles, PERIOD, 2);
     for n in 1..=100 {
         done(&mut lanes[n % 2], READ_4K, 10 * n as u64, false, 5);
@@ -171,7 +171,7 @@ const STEP: u64 = PERIOD.0 / 5;
 
 /// Runs threads that share a device and start at once, and returns all windows. Completion `i` of
 /// each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
-fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
+fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<BucketWindow<'static>> {
     let (windows, lanes) = noting(LANES as usize);
     let clock = AtomicU64::new(1);
     let start = Barrier::new(LANES as usize);
@@ -209,12 +209,12 @@ const fn spread(i: u64) -> (u64, bool) {
 #[test]
 fn no_sample_is_lost_or_counted_twice_between_threads() {
     let windows = windows_of_threads(spread);
-    let total = |of: fn(&Window<'static>) -> u64| windows.iter().map(of).sum::<u64>();
+    let total = |of: fn(&BucketWindow<'static>) -> u64| windows.iter().map(of).sum::<u64>();
     let put_in: u64 = (0..EACH).map(|i| spread(i).0).sum();
     assert_eq!(total(|w| w.samples), LANES * EACH + 2);
     assert_eq!(total(|w| w.sum), LANES * put_in + 2);
     assert_eq!(total(|w| w.misses), LANES * EACH.div_ceil(7) + 2);
-    let sane = |w: &Window<'_>| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
+    let sane = |w: &BucketWindow<'_>| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
     assert!(windows.iter().all(sane));
 }
 

@@ -131,15 +131,17 @@ impl Times {
     /// Nearest rank; `share` is in parts per billion. `None` when there is no time.
     pub(super) fn quantile(&self, share: u64) -> Option<Nanos> {
         let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
-        let all: u64 = counts().map(|(_, count)| count).sum();
-        let rank = (u128::from(all) * u128::from(share)).div_ceil(1_000_000_000);
-        let mut left = u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, all.max(1));
-        let found = counts().find(|&(_, count)| {
+        let total: u64 = counts().map(|(_, count)| count).sum();
+        let rank = (u128::from(total) * u128::from(share)).div_ceil(1_000_000_000);
+        let mut left = u64::try_from(rank)
+            .unwrap_or(u64::MAX)
+            .clamp(1, total.max(1));
+        let at_rank = counts().find(|&(_, count)| {
             let here = count >= left;
             left -= if here { 0 } else { count };
             here
         });
-        found.map(|(bin, _)| Nanos(middle_of(bin)))
+        at_rank.map(|(bin, _)| Nanos(middle_of(bin)))
     }
 }
 

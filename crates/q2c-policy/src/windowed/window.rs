@@ -5,7 +5,7 @@ use q2c_model::Nanos;
 
 /// The samples of one window and one bucket, over all lanes.
 #[derive(Clone, Copy, Debug)]
-pub struct Window<'a> {
+pub struct BucketWindow<'a> {
     /// The bucket, as [`bucket_of`](crate::bucket_of) numbers it.
     pub bucket: usize,
     /// Number of completions, at least 1.
@@ -22,14 +22,14 @@ pub struct Window<'a> {
     pub last: Nanos,
     /// The mean of the bucket's window before; 0 in the bucket's first window.
     pub mean_before: Nanos,
-    /// Sum over the times below [`Window::mean_before`] of their distance from it, ns.
+    /// Sum over the times below [`BucketWindow::mean_before`] of their distance from it, ns.
     pub shortfall: u64,
-    /// Number of misses among the times below [`Window::mean_before`].
+    /// Number of misses among the times below [`BucketWindow::mean_before`].
     pub misses_below: u64,
     pub(super) times: Option<&'a Times>,
 }
 
-impl Window<'_> {
+impl BucketWindow<'_> {
     /// Mean observed time, rounded down as the kernel's is.
     #[must_use]
     pub fn mean(&self) -> Nanos {
@@ -39,20 +39,20 @@ impl Window<'_> {
     /// Left mean deviation: how far times lie below the mean of the window before, averaged over
     /// all, rounded down (Begunkov, linux-block, April 2019); 0 in the first window.
     #[must_use]
-    pub fn lmd(&self) -> Nanos {
+    pub(crate) fn lmd(&self) -> Nanos {
         Nanos(self.shortfall / self.samples)
     }
 
     /// The smallest time that at least `share` (0 to 1) of the samples do not exceed, by nearest
     /// rank, off by 0.8 % at most. Panics without [`Gather::Quantiles`](super::Gather).
     #[must_use]
-    pub fn quantile(&self, share: f64) -> Nanos {
+    pub(crate) fn quantile(&self, share: f64) -> Nanos {
         let times = self
             .times
             .expect("a rule that asks for quantiles is built to gather them");
-        let found = times.quantile((share.clamp(0.0, 1.0) * 1e9).round() as u64);
+        let time = times.quantile((share.clamp(0.0, 1.0) * 1e9).round() as u64);
         // There is no time when all samples raced with the last merge, which took their times
         // already.
-        found.unwrap_or(self.mean()).clamp(self.min, self.max)
+        time.unwrap_or(self.mean()).clamp(self.min, self.max)
     }
 }

@@ -3,11 +3,11 @@
 use super::{read, window};
 use proptest::prelude::*;
 use q2c_model::Nanos;
-use q2c_policy::{Answer, Statistic};
+use q2c_policy::{FormulaResult, Statistic};
 
 fn ns(text: &str) -> u64 {
     match read(text).answer(window) {
-        Answer::Sleep(Nanos(ns)) => ns,
+        FormulaResult::Sleep(Nanos(ns)) => ns,
         other => panic!("{text} gives {other:?}"),
     }
 }
@@ -75,15 +75,15 @@ fn no_number_and_no_time_are_told_apart() {
         Statistic::Misses | Statistic::Lmd => 0.0,
         other => window(other),
     };
-    let sleep = |ns| Answer::Sleep(Nanos(ns));
+    let sleep = |ns| FormulaResult::Sleep(Nanos(ns));
     for (text, expected) in [
-        ("mean / misses", Answer::Undefined),
-        ("lmd / misses", Answer::Undefined),
-        ("mean * mean / lmd", Answer::Undefined),
-        ("1s * 1e300 * 1e300", Answer::Undefined),
-        ("max(mean / misses, 1us)", Answer::Undefined),
-        ("if(lmd / misses > 1us, 1us, 2us)", Answer::Undefined),
-        ("lmd - 1us", Answer::Negative),
+        ("mean / misses", FormulaResult::Undefined),
+        ("lmd / misses", FormulaResult::Undefined),
+        ("mean * mean / lmd", FormulaResult::Undefined),
+        ("1s * 1e300 * 1e300", FormulaResult::Undefined),
+        ("max(mean / misses, 1us)", FormulaResult::Undefined),
+        ("if(lmd / misses > 1us, 1us, 2us)", FormulaResult::Undefined),
+        ("lmd - 1us", FormulaResult::Negative),
         ("lmd", sleep(0)),
         ("if(misses > 0, mean / misses, 3us)", sleep(3_000)),
         (
@@ -149,8 +149,8 @@ proptest! {
         prop_assume!(value.is_finite());
         let answer = read(&text).answer(window);
         let expected = match value * 1e9 {
-            ns if ns < 0.0 => Answer::Negative,
-            ns => Answer::Sleep(Nanos(ns.round() as u64)),
+            ns if ns < 0.0 => FormulaResult::Negative,
+            ns => FormulaResult::Sleep(Nanos(ns.round() as u64)),
         };
         prop_assert_eq!(answer, expected, "{}", text);
     }

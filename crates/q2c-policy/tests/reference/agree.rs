@@ -1,30 +1,30 @@
 //! Drives both implementations of each rule with the same I/O and compares their sleeps.
 
-use super::closed_loop::{Crate, INTERRUPT, Request, Subject, reads, run};
+use super::closed_loop::{Crate, INTERRUPT, LoopRequest, RuleUnderTest, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
-use super::seconds::{Pair, pairs};
+use super::seconds::{RulePair, pairs};
 
-pub const WAKE_DELAY: u64 = 2_000;
+pub(crate) const WAKE_DELAY: u64 = 2_000;
 
-struct Case {
+struct AgreementCase {
     name: String,
     lanes: usize,
-    streams: Vec<Vec<Request>>,
+    streams: Vec<Vec<LoopRequest>>,
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<AgreementCase> {
     let public = zssd().map(|times| ("zssd", times.repeat(5)));
-    let alone = |(name, times): (&str, Vec<u64>)| Case {
+    let alone = |(name, times): (&str, Vec<u64>)| AgreementCase {
         name: name.to_owned(),
         lanes: 1,
         streams: vec![reads(times)],
     };
-    let together = |(lanes, depth)| Case {
+    let together = |(lanes, depth)| AgreementCase {
         name: format!("mixed, {lanes} lanes, depth {depth}"),
         lanes,
         streams: mixed(lanes * depth),
     };
-    let overloaded = Case {
+    let overloaded = AgreementCase {
         name: "tiny, depth 4".to_owned(),
         lanes: 1,
         streams: (1..=4).map(|n| reads(vec![50 * n; 1_000])).collect(),
@@ -42,9 +42,10 @@ struct Did {
     interrupted: usize,
 }
 
-fn compare(case: &Case, pair: &Pair, did: &mut Did) {
+fn compare(case: &AgreementCase, pair: &RulePair, did: &mut Did) {
     let spec = &pair.spec;
-    let ride = |subject: &mut dyn Subject| run(subject, case.lanes, &case.streams, WAKE_DELAY);
+    let ride =
+        |subject: &mut dyn RuleUnderTest| run(subject, case.lanes, &case.streams, WAKE_DELAY);
     let ours = ride(&mut Crate::new(spec, case.lanes));
     let theirs = ride(&mut *(pair.second)());
     assert_eq!(ours.len(), theirs.len());
@@ -71,11 +72,11 @@ fn every_rule_equals_its_second_implementation() {
         cases.iter().for_each(|case| compare(case, &pair, &mut did));
         let name = pair.spec.split(':').next().expect("a name");
         let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
-        let told = format!("{}: {did:?}", pair.spec);
+        let message = format!("{}: {did:?}", pair.spec);
         // The equality of rules that never slept would prove nothing.
-        assert!(did.slept > 1_000, "{told}");
-        assert!((did.interrupted > 100) == interrupts, "{told}");
-        assert!(did.polled > 0 || matches!(name, "pas" | "qt"), "{told}");
+        assert!(did.slept > 1_000, "{message}");
+        assert!((did.interrupted > 100) == interrupts, "{message}");
+        assert!(did.polled > 0 || matches!(name, "pas" | "qt"), "{message}");
     }
 }
 

@@ -104,15 +104,15 @@ fn lmd_of_a_constant_is_half() {
 
 #[test]
 fn hypi_goes_by_size() {
-    let of = |bytes, direction| Io { direction, bytes };
+    let io = |bytes, direction| Io { direction, bytes };
     let mut lane = lane("hypi:4k=60%,64k=75%,interrupt=128k,period=1us");
     let sizes = [4_096, 8_191, 8_192, 131_071, 131_072];
     for bytes in sizes {
         // The largest size is left to interrupts, so its time must not count.
         let time = if bytes == 131_072 { 900_000 } else { 10_000 };
-        window(&mut *lane, of(bytes, Direction::Write), 0, &[time], 0);
+        window(&mut *lane, io(bytes, Direction::Write), 0, &[time], 0);
     }
-    let got = sizes.map(|bytes| asked(&mut *lane, of(bytes, Direction::Write), 2_000));
+    let got = sizes.map(|bytes| asked(&mut *lane, io(bytes, Direction::Write), 2_000));
     let expected = [6_000, 6_000, 5_000, 7_500].map(sleep);
     assert_eq!(got[..4], expected);
     assert_eq!(got[4], Decision::Interrupt);

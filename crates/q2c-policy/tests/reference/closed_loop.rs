@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// In place of a sleep, says that the I/O waits for its interrupt.
-pub const INTERRUPT: u64 = u64::MAX;
+pub(crate) const INTERRUPT: u64 = u64::MAX;
 /// Delay from the completion to the waiting thread by an interrupt, ns.
-pub const INTERRUPT_DELAY: u64 = 1_900;
+pub(crate) const INTERRUPT_DELAY: u64 = 1_900;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub(crate) struct LoopRequest {
     pub io: Io,
     /// The device's own time, ns.
     pub latency: u64,
@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ride {
+pub(crate) struct Ride {
     pub latency: u64,
     /// The sleep asked, ns, 0 for polling; or [`INTERRUPT`].
     pub asked: u64,
@@ -29,7 +29,7 @@ pub struct Ride {
 }
 
 #[derive(Clone, Copy)]
-pub struct Finish {
+pub(crate) struct Finish {
     pub lane: usize,
     pub io: Io,
     pub token: u64,
@@ -38,21 +38,21 @@ pub struct Finish {
     pub now: u64,
 }
 
-pub trait Subject {
+pub(crate) trait RuleUnderTest {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);
 }
 
-pub struct Crate(Vec<Box<dyn Lane>>);
+pub(crate) struct Crate(Vec<Box<dyn Lane>>);
 
 impl Crate {
-    pub fn new(spec: &str, lanes: usize) -> Self {
+    pub(crate) fn new(spec: &str, lanes: usize) -> Self {
         let spec: PolicySpec = spec.parse().unwrap_or_else(|e| panic!("{e}"));
         Crate(spec.build(lanes))
     }
 }
 
-impl Subject for Crate {
+impl RuleUnderTest for Crate {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
         match self.0[lane].decide(io, Nanos(now)) {
             (Decision::Sleep(Nanos(ns)), Token(token)) => (ns, token),
@@ -70,10 +70,10 @@ impl Subject for Crate {
 
 /// Stream `i` runs on lane `i % lanes`; rides come in the order of submission; sleeps take
 /// `wake_delay` ns longer than asked.
-pub fn run(
-    subject: &mut dyn Subject,
+pub(crate) fn run(
+    subject: &mut dyn RuleUnderTest,
     lanes: usize,
-    streams: &[Vec<Request>],
+    streams: &[Vec<LoopRequest>],
     wake_delay: u64,
 ) -> Vec<Ride> {
     let mut rides = Vec::new();
@@ -125,12 +125,12 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
     }
 }
 
-pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
+pub(crate) fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<LoopRequest> {
     let io = Io {
         bytes: 4096,
         ..Io::default()
     };
-    let request = |latency| Request {
+    let request = |latency| LoopRequest {
         io,
         latency,
         think: 0,
@@ -138,7 +138,7 @@ pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
     latencies.into_iter().map(request).collect()
 }
 
-pub fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
+pub(crate) fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
     let streams = [reads(latencies.iter().copied())];
     run(&mut Crate::new(spec, 1), 1, &streams, wake_delay)
 }

@@ -1,56 +1,56 @@
 //! A second DPAS around the second PAS, which keeps every submission of a mode until it is over.
 
-use super::closed_loop::{Finish, INTERRUPT, Subject};
-use super::pas::Pas;
+use super::closed_loop::{Finish, INTERRUPT, RuleUnderTest};
+use super::pas::ReferencePas;
 use q2c_policy::Io;
 use std::collections::{HashMap, HashSet};
 
 /// The number of I/Os that each mode lasts, by the paper's names of the modes.
 #[derive(Clone, Copy)]
-pub struct Lengths {
+pub(crate) struct DpasLengths {
     pub pas: usize,
     pub cp: usize,
     pub ol: usize,
     pub int: usize,
 }
 
-pub struct Dpas {
+pub(crate) struct ReferenceDpas {
     pub theta: f64,
-    pub lengths: Lengths,
-    pub cores: HashMap<usize, Core>,
+    pub lengths: DpasLengths,
+    pub cores: HashMap<usize, DpasCore>,
 }
 
-pub struct Core {
+pub(crate) struct DpasCore {
     mode: &'static str,
     /// The number of I/Os asleep with each, itself included; `None` when it did not sleep.
     entries: Vec<Option<usize>>,
     asleep: HashSet<u64>,
     issued: u64,
     failures: usize,
-    pas: Pas,
+    pas: ReferencePas,
     inner: HashMap<u64, u64>,
 }
 
-impl Default for Core {
+impl Default for DpasCore {
     fn default() -> Self {
-        Core {
+        DpasCore {
             mode: "PAS",
             entries: Vec::new(),
             asleep: HashSet::new(),
             issued: 0,
             failures: 0,
-            pas: Pas::new(true),
+            pas: ReferencePas::new(true),
             inner: HashMap::new(),
         }
     }
 }
 
-impl Core {
+impl DpasCore {
     fn average(&self) -> usize {
         10 * self.entries.iter().flatten().sum::<usize>() / self.entries.len()
     }
 
-    fn switch(&mut self, theta: f64, lengths: Lengths) {
+    fn switch(&mut self, theta: f64, lengths: DpasLengths) {
         let length = match self.mode {
             "PAS" => lengths.pas,
             "CP" => lengths.cp,
@@ -75,7 +75,7 @@ impl Core {
     }
 }
 
-impl Subject for Dpas {
+impl RuleUnderTest for ReferenceDpas {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
         let core = self.cores.entry(lane).or_default();
         core.switch(self.theta, self.lengths);

@@ -1,13 +1,13 @@
 //! Second windowed rules: every sample of a window (here epoch) is kept until it is over.
 
-use super::closed_loop::{Finish, INTERRUPT, Subject};
+use super::closed_loop::{Finish, INTERRUPT, RuleUnderTest};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-type Class = (bool, u32);
+type EpochClass = (bool, u32);
 
-fn class(io: Io) -> Option<Class> {
+fn class(io: Io) -> Option<EpochClass> {
     let mut sectors = io.bytes / 512;
     if sectors == 0 {
         return None;
@@ -20,7 +20,7 @@ fn class(io: Io) -> Option<Class> {
     Some((io.direction == Direction::Write, class))
 }
 
-pub struct Epoch {
+pub(crate) struct Epoch {
     pub size_class: u32,
     /// Observed times in ns, and whether they were misses, in order.
     pub samples: Vec<(u64, bool)>,
@@ -28,11 +28,11 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    pub fn mean(&self) -> u64 {
+    pub(crate) fn mean(&self) -> u64 {
         self.samples.iter().map(|s| s.0).sum::<u64>() / self.samples.len() as u64
     }
 
-    pub fn sorted(&self) -> Vec<u64> {
+    pub(crate) fn sorted(&self) -> Vec<u64> {
         let mut times: Vec<u64> = self.samples.iter().map(|s| s.0).collect();
         times.sort_unstable();
         times
@@ -40,37 +40,37 @@ impl Epoch {
 }
 
 /// `percent` of a time, rounded with halves up.
-pub fn percent_of(percent: u64, time: u64) -> u64 {
+pub(crate) fn percent_of(percent: u64, time: u64) -> u64 {
     (time * percent + 50) / 100
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Of {
+pub(crate) enum EpochScope {
     Device,
     Lane,
 }
 
-pub type Answer = fn(&Epoch, percent: u64) -> u64;
+pub(crate) type EpochRule = fn(&Epoch, percent: u64) -> u64;
 
-pub struct Epochs {
-    answer: Answer,
+pub(crate) struct Epochs {
+    answer: EpochRule,
     percent: u64,
     period: u64,
-    of: Of,
+    of: EpochScope,
     large: Option<u32>,
-    parts: HashMap<usize, Part>,
+    parts: HashMap<usize, EpochState>,
 }
 
 #[derive(Default)]
-struct Part {
+struct EpochState {
     opened: Option<u64>,
-    samples: Vec<(Class, u64, bool)>,
-    answers: HashMap<Class, u64>,
-    means: HashMap<Class, u64>,
+    samples: Vec<(EpochClass, u64, bool)>,
+    answers: HashMap<EpochClass, u64>,
+    means: HashMap<EpochClass, u64>,
 }
 
 impl Epochs {
-    pub fn new(answer: Answer, percent: u64, period: u64, of: Of) -> Self {
+    pub(crate) fn new(answer: EpochRule, percent: u64, period: u64, of: EpochScope) -> Self {
         Epochs {
             answer,
             percent,
@@ -81,13 +81,17 @@ impl Epochs {
         }
     }
 
-    pub fn with_interrupts_from(self, bytes: u32) -> Self {
+    pub(crate) fn with_interrupts_from(self, bytes: u32) -> Self {
         let large = Some(bytes);
         Epochs { large, ..self }
     }
 
-    fn part(&mut self, lane: usize, now: u64) -> &mut Part {
-        let lane = if self.of == Of::Device { 0 } else { lane };
+    fn part(&mut self, lane: usize, now: u64) -> &mut EpochState {
+        let lane = if self.of == EpochScope::Device {
+            0
+        } else {
+            lane
+        };
         let part = self.parts.entry(lane).or_default();
         if part
             .opened
@@ -99,10 +103,10 @@ impl Epochs {
     }
 }
 
-impl Part {
+impl EpochState {
     fn close(&mut self, answer: impl Fn(&Epoch) -> u64) {
         self.opened = None;
-        let mut by_class: HashMap<Class, Vec<(u64, bool)>> = HashMap::new();
+        let mut by_class: HashMap<EpochClass, Vec<(u64, bool)>> = HashMap::new();
         for (class, observed, missed) in self.samples.drain(..) {
             by_class.entry(class).or_default().push((observed, missed));
         }
@@ -125,7 +129,7 @@ impl Part {
     }
 }
 
-impl Subject for Epochs {
+impl RuleUnderTest for Epochs {
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
         if self.large.is_some_and(|large| io.bytes >= large) {
             return (INTERRUPT, 0);

@@ -1,12 +1,12 @@
 //! Device times: the public Z-SSD trace, and seeded ones that need no file from outside.
 
-use super::closed_loop::Request;
+use super::closed_loop::LoopRequest;
 use q2c_model::Direction;
+use q2c_model::stats::Rng;
 use q2c_policy::Io;
-use q2c_stats::Rng;
 
 /// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns; a counted skip without the file.
-pub fn zssd() -> Option<Vec<u64>> {
+pub(crate) fn zssd() -> Option<Vec<u64>> {
     let path = q2c_testkit::shared_data(
         "the public Z-SSD trace",
         "zssd-983zet-randread4k-latency-us.txt",
@@ -21,7 +21,7 @@ pub fn zssd() -> Option<Vec<u64>> {
 
 /// 600 device times, ns, drawn once with a seed: steady at 11 us, 62 us while another job runs, 11
 /// us again, a mix with hits in the device's cache and a tail, 80 times of 2 us, and steady again.
-pub fn seeded() -> Vec<u64> {
+pub(crate) fn seeded() -> Vec<u64> {
     let lines = include_str!("seeded-ns.txt").lines();
     let times: Vec<u64> = lines.map(|l| l.parse().expect("whole ns")).collect();
     assert_eq!(times.len(), 600);
@@ -29,7 +29,7 @@ pub fn seeded() -> Vec<u64> {
 }
 
 /// Seeded times of shapes that are hard for rules, each long enough for many windows of 1 ms.
-pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
+pub(crate) fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     let mut rng = Rng::new(20_260_101);
     let mut times = |of: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {
         (0..4_000).map(|i| of(i, &mut rng)).collect()
@@ -54,7 +54,7 @@ pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
 }
 
 /// Mixed sizes and directions with think times, some longer than any window of the tests.
-pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
+pub(crate) fn mixed(streams: usize) -> Vec<Vec<LoopRequest>> {
     let mut rng = Rng::new(7);
     let mut request = || {
         let bytes = [512, 4096, 16_384, 1 << 20][rng.below(4) as usize];
@@ -65,7 +65,7 @@ pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
             Direction::Read
         };
         let base = if write { 6_000 } else { 20_000 };
-        Request {
+        LoopRequest {
             io: Io { direction, bytes },
             latency: base + u64::from(bytes) / 40 + rng.below(3_000),
             think: [0, 500, 8_000, 25_000_000][rng.below(400) as usize / 133],

@@ -1,23 +1,23 @@
 //! A second rule of Linux 4.10, which keeps all completions with the number of their window.
 
-use super::closed_loop::{Finish, Subject};
+use super::closed_loop::{Finish, RuleUnderTest};
 use super::epochs::percent_of;
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::BTreeMap;
 
-pub struct Linux410 {
+pub(crate) struct ReferenceLinux410 {
     pub percent: u64,
     pub period: u64,
     /// Observed times by lane, direction (true for writes) and window.
     pub times: BTreeMap<(usize, bool, u64), Vec<u64>>,
 }
 
-impl Subject for Linux410 {
+impl RuleUnderTest for ReferenceLinux410 {
     fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
         let writes = io.direction == Direction::Write;
-        let all = (lane, writes, 0)..=(lane, writes, u64::MAX);
-        let newest = self.times.range(all).next_back();
+        let keys = (lane, writes, 0)..=(lane, writes, u64::MAX);
+        let newest = self.times.range(keys).next_back();
         let mean = newest.map_or(0, |(_, t)| t.iter().sum::<u64>() / t.len() as u64);
         (percent_of(self.percent, mean), 0)
     }

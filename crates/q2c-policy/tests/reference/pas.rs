@@ -1,6 +1,6 @@
 //! A second PAS in decimal fixed point as in the kernel, which keeps every sleep and outcome.
 
-use super::closed_loop::{Finish, Subject};
+use super::closed_loop::{Finish, RuleUnderTest};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ const ONE: i128 = 1_000_000_000_000;
 const UNDER: char = 'U';
 const OVER: char = 'O';
 
-struct State {
+struct PasState {
     dur: i128,
     adj: i128,
     up: i128,
@@ -20,25 +20,25 @@ struct State {
     spoken: Vec<bool>,
 }
 
-pub struct Pas {
+pub(crate) struct ReferencePas {
     adaptive: bool,
     pub failures: usize,
-    states: HashMap<(usize, bool, u32), State>,
+    states: HashMap<(usize, bool, u32), PasState>,
 }
 
-impl Pas {
-    pub fn new(adaptive: bool) -> Self {
-        Pas {
+impl ReferencePas {
+    pub(crate) fn new(adaptive: bool) -> Self {
+        ReferencePas {
             adaptive,
             failures: 0,
             states: HashMap::new(),
         }
     }
 
-    fn state(&mut self, lane: usize, io: Io) -> &mut State {
+    fn state(&mut self, lane: usize, io: Io) -> &mut PasState {
         let class = (io.bytes / 512).ilog2().min(7);
         let key = (lane, io.direction == Direction::Write, class);
-        self.states.entry(key).or_insert_with(|| State {
+        self.states.entry(key).or_insert_with(|| PasState {
             dur: ONE / 10,
             adj: ONE,
             up: ONE / 100,
@@ -50,7 +50,7 @@ impl Pas {
     }
 }
 
-impl State {
+impl PasState {
     /// Whether the timer failed: the sleep had to be raised to the shortest.
     fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-impl Subject for Pas {
+impl RuleUnderTest for ReferencePas {
     fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
         let adaptive = self.adaptive;
         let mut failed = false;

@@ -3,14 +3,14 @@
 use super::closed_loop::{Ride, run_one};
 use super::latencies::{synthetic, zssd};
 
-struct Summary {
+struct RideSummary {
     over: f64,
     under: f64,
     miss_rate: f64,
     asleep: f64,
 }
 
-fn summary(rides: &[Ride], wake_delay: u64) -> Summary {
+fn summary(rides: &[Ride], wake_delay: u64) -> RideSummary {
     let share = |of: &dyn Fn(&Ride) -> u64| -> f64 {
         let device: u64 = rides.iter().map(|r| r.latency).sum();
         rides.iter().map(of).sum::<u64>() as f64 / device as f64
@@ -22,7 +22,7 @@ fn summary(rides: &[Ride], wake_delay: u64) -> Summary {
             r.asked + wake_delay
         }
     };
-    Summary {
+    RideSummary {
         over: share(&|r| r.observed - r.latency),
         under: share(&|r| r.latency.saturating_sub(wake(r))),
         miss_rate: miss_rate(rides),

@@ -1,27 +1,27 @@
 //! Lists the specifications that are tested, each with its second implementation.
 
-use super::closed_loop::Subject;
-use super::dpas::{Dpas, Lengths};
-use super::epochs::{Answer, Epochs, Of};
-use super::linux410::Linux410;
-use super::pas::Pas;
-use super::recent::Recent;
-use super::smooth::{Ewma, Tracker};
+use super::closed_loop::RuleUnderTest;
+use super::dpas::{DpasLengths, ReferenceDpas};
+use super::epochs::{EpochRule, EpochScope, Epochs};
+use super::linux410::ReferenceLinux410;
+use super::pas::ReferencePas;
+use super::recent::ReferenceRecent;
+use super::smooth::{ReferenceEwma, Tracker};
 use super::statistics;
-use super::uring::Uring;
+use super::uring::ReferenceUring;
 use std::collections::{BTreeMap, HashMap};
 
-pub struct Pair {
+pub(crate) struct RulePair {
     pub spec: String,
     pub tolerance: u64,
-    pub second: Box<dyn Fn() -> Box<dyn Subject>>,
+    pub second: Box<dyn Fn() -> Box<dyn RuleUnderTest>>,
 }
 
 /// Sides that count in whole numbers agree exactly; fractions may move a sleep by 1 ns.
-pub fn pairs() -> Vec<Pair> {
+pub(crate) fn pairs() -> Vec<RulePair> {
     let mut pairs = Vec::new();
     let device =
-        |spec, answer, percent, period| windowed(spec, answer, percent, period, Of::Device);
+        |spec, answer, percent, period| windowed(spec, answer, percent, period, EpochScope::Device);
     for percent in [1, 3, 37, 50, 75, 100] {
         let spec = format!("mean:{percent}%,200us");
         pairs.push(device(spec, statistics::mean, percent, 200_000));
@@ -35,7 +35,7 @@ pub fn pairs() -> Vec<Pair> {
         pairs.push(device(spec, statistics::twentieth, percent, period));
     }
     for (formula, answer, percent) in [
-        ("mean / 2", statistics::mean as Answer, 50),
+        ("mean / 2", statistics::mean as EpochRule, 50),
         (
             "if(misses > count, 1s, min(mean, max) * 3%)",
             statistics::mean,
@@ -45,94 +45,109 @@ pub fn pairs() -> Vec<Pair> {
     ] {
         let spec = format!("rule:period=200us,{formula}");
         let tolerance = 1;
-        pairs.push(Pair {
+        pairs.push(RulePair {
             tolerance,
             ..device(spec, answer, percent, 200_000)
         });
     }
     for period in [100_000, 1_000_000] {
-        let of =
-            |name, answer, of| windowed(format!("{name}:period={period}ns"), answer, 0, period, of);
-        pairs.push(of("lmd", statistics::lmd, Of::Device));
-        pairs.push(of("ehp", statistics::ehp, Of::Lane));
+        let by_period = |name, answer, scope| {
+            windowed(
+                format!("{name}:period={period}ns"),
+                answer,
+                0,
+                period,
+                scope,
+            )
+        };
+        pairs.push(by_period("lmd", statistics::lmd, EpochScope::Device));
+        pairs.push(by_period("ehp", statistics::ehp, EpochScope::Lane));
     }
     pairs.push(hypi());
-    let pas = |(spec, adaptive)| pair(spec, 1, move || Pas::new(adaptive));
+    let pas = |(spec, adaptive)| pair(spec, 1, move || ReferencePas::new(adaptive));
     pairs.extend([("pas:adaptive=off", false), ("pas", true)].map(pas));
     pairs.extend([(1.0, true), (2.5, true), (1.0, false)].map(dpas));
     pairs.extend([(50, 8), (90, 4)].map(ewma));
     pairs.extend([(0.02, 0.1), (0.2, 0.05)].map(tracker));
     pairs.extend(recent());
     pairs.extend([(50, 134_217_728), (75, 300_000)].map(linux410));
-    pairs.push(pair("uring", 0, Uring::default));
+    pairs.push(pair("uring", 0, ReferenceUring::default));
     pairs
 }
 
-fn pair<S: Subject + 'static>(
+fn pair<S: RuleUnderTest + 'static>(
     spec: impl Into<String>,
     tolerance: u64,
     second: impl Fn() -> S + 'static,
-) -> Pair {
-    Pair {
+) -> RulePair {
+    RulePair {
         spec: spec.into(),
         tolerance,
         second: Box::new(move || Box::new(second())),
     }
 }
 
-fn windowed(spec: String, answer: Answer, percent: u64, period: u64, of: Of) -> Pair {
+fn windowed(
+    spec: String,
+    answer: EpochRule,
+    percent: u64,
+    period: u64,
+    of: EpochScope,
+) -> RulePair {
     pair(spec, 0, move || Epochs::new(answer, percent, period, of))
 }
 
-fn hypi() -> Pair {
+fn hypi() -> RulePair {
     let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
     let share = |(n, class): (usize, &str)| format!("{class}={}%", 30 + 5 * n);
     let shares: Vec<String> = classes.into_iter().enumerate().map(share).collect();
     let spec = format!("hypi:{},interrupt=16k,period=200us", shares.join(","));
     pair(spec, 0, || {
-        let epochs = Epochs::new(statistics::by_size, 0, 200_000, Of::Device);
+        let epochs = Epochs::new(statistics::by_size, 0, 200_000, EpochScope::Device);
         epochs.with_interrupts_from(16_384)
     })
 }
 
-fn dpas((theta, short): (f64, bool)) -> Pair {
+fn dpas((theta, short): (f64, bool)) -> RulePair {
     let [pas, cp, ol, int] = if short {
         [10, 30, 15, 40]
     } else {
         [100, 1_000, 100, 10_000]
     };
-    let lengths = Lengths { pas, cp, ol, int };
+    let lengths = DpasLengths { pas, cp, ol, int };
     let typed = format!("dpas:{theta},pas={pas},poll={cp},overload={ol},interrupt={int}");
     let spec = if short { typed } else { "dpas".to_owned() };
-    pair(spec, 1, move || Dpas {
+    pair(spec, 1, move || ReferenceDpas {
         theta,
         lengths,
         cores: HashMap::new(),
     })
 }
 
-fn ewma((percent, slowness): (i128, i128)) -> Pair {
+fn ewma((percent, slowness): (i128, i128)) -> RulePair {
     let weight = 100.0 / slowness as f64;
-    pair(format!("ewma:{percent}%,{weight}%"), 1, move || Ewma {
-        percent,
-        slowness,
-        means: HashMap::new(),
+    pair(format!("ewma:{percent}%,{weight}%"), 1, move || {
+        ReferenceEwma {
+            percent,
+            slowness,
+            means: HashMap::new(),
+        }
     })
 }
 
-fn recent() -> [Pair; 3] {
+fn recent() -> [RulePair; 3] {
     [
         pair("recent:ios=8,0.5 * min", 1, || {
-            Recent::new(8, |last, _| last.least().div_ceil(2))
+            ReferenceRecent::new(8, |last, _| last.least().div_ceil(2))
         }),
         pair("recent:ios=5,if(misses > 0, 0.3 * min, p50 / 2)", 1, || {
-            Recent::new(5, |last, _| match last.misses() {
+            ReferenceRecent::new(5, |last, _| match last.misses() {
                 0 => last.rank(3).div_ceil(2),
                 _ => last.least() * 3 / 10,
             })
         }),
         pair("recent:ios=3,0.5 * (mean - lmd)", 1, || {
-            Recent::new(3, |last, before| {
+            ReferenceRecent::new(3, |last, before| {
                 let below = before.map_or(0, |before| last.below(before.mean()));
                 last.mean().saturating_sub(below).div_ceil(2)
             })
@@ -140,7 +155,7 @@ fn recent() -> [Pair; 3] {
     ]
 }
 
-fn tracker((miss, gain): (f64, f64)) -> Pair {
+fn tracker((miss, gain): (f64, f64)) -> RulePair {
     pair(format!("qt:{miss},{gain}"), 1, move || Tracker {
         miss,
         gain,
@@ -148,9 +163,9 @@ fn tracker((miss, gain): (f64, f64)) -> Pair {
     })
 }
 
-fn linux410((percent, period): (u64, u64)) -> Pair {
+fn linux410((percent, period): (u64, u64)) -> RulePair {
     pair(format!("linux410:{percent}%,{period}ns"), 0, move || {
-        Linux410 {
+        ReferenceLinux410 {
             percent,
             period,
             times: BTreeMap::new(),

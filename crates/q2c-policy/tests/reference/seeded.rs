@@ -2,11 +2,11 @@
 //! per rule, made by the second ones. A change of meaning shows as a changed line.
 
 use super::agree::WAKE_DELAY;
-use super::closed_loop::{Crate, INTERRUPT, Subject, reads, run};
+use super::closed_loop::{Crate, INTERRUPT, RuleUnderTest, reads, run};
 use super::latencies::seeded;
-use super::seconds::{Pair, pairs};
+use super::seconds::{RulePair, pairs};
 
-fn totals(subject: &mut dyn Subject) -> [u64; 4] {
+fn totals(subject: &mut dyn RuleUnderTest) -> [u64; 4] {
     let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
     let slept = rides.iter().filter(|r| r.asked != INTERRUPT);
     [
@@ -23,7 +23,7 @@ fn line(spec: &str, [asked, misses, interrupts, observed]: [u64; 4]) -> String {
 
 #[test]
 fn second_implementations_give_the_expected_numbers() {
-    let line = |pair: &Pair| line(&pair.spec, totals(&mut *(pair.second)()));
+    let line = |pair: &RulePair| line(&pair.spec, totals(&mut *(pair.second)()));
     let table: String = pairs().iter().map(line).collect();
     assert_eq!(
         table,
@@ -38,10 +38,10 @@ fn the_rules_give_the_expected_numbers() {
     let pairs = pairs();
     assert_eq!(lines.clone().count(), pairs.len());
     for (line, pair) in lines.zip(pairs) {
-        let words: Vec<&str> = line.split([' ', '=']).collect();
+        let fields: Vec<&str> = line.split([' ', '=']).collect();
         let expected = |name: &str| -> u64 {
-            let place = words.iter().position(|w| *w == name).expect("a name");
-            words[place + 1].parse().expect("a number")
+            let place = fields.iter().position(|w| *w == name).expect("a name");
+            fields[place + 1].parse().expect("a number")
         };
         let [asked, misses, interrupts, observed] = totals(&mut Crate::new(&pair.spec, 1));
         assert!(line.starts_with(&format!("{} ", pair.spec)), "{line}");

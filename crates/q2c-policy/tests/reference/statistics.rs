@@ -3,17 +3,17 @@
 use super::closed_loop::INTERRUPT;
 use super::epochs::{Epoch, percent_of};
 
-pub fn mean(epoch: &Epoch, percent: u64) -> u64 {
+pub(crate) fn mean(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, epoch.mean())
 }
 
-pub fn min(epoch: &Epoch, percent: u64) -> u64 {
+pub(crate) fn min(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, epoch.sorted()[0])
 }
 
 /// A share of the 5 % quantile, the time that 5 % of all do not exceed. It is known only to its
 /// bin, a 64th part of a doubling; the bin's middle stands for it, kept within the times seen.
-pub fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
+pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     let sorted = epoch.sorted();
     let (n, least, most) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
     let exact = sorted[(n.div_ceil(20)).max(1) - 1];
@@ -27,7 +27,7 @@ pub fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
 
 /// Minimum less 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that cost on, polling up to
 /// the cost.
-pub fn ehp(epoch: &Epoch, _: u64) -> u64 {
+pub(crate) fn ehp(epoch: &Epoch, _: u64) -> u64 {
     match epoch.sorted()[0] {
         long if long >= 40_500 => INTERRUPT,
         some if some > 4_050 => some - 4_050,
@@ -36,7 +36,7 @@ pub fn ehp(epoch: &Epoch, _: u64) -> u64 {
 }
 
 /// Mean - 4 LMD; by the miss rate a quarter less, or half the mean.
-pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
+pub(crate) fn lmd(epoch: &Epoch, _: u64) -> u64 {
     let n = epoch.samples.len() as u64;
     let mean = epoch.mean();
     let half = mean.div_ceil(2);
@@ -61,6 +61,6 @@ pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
 }
 
 /// A share of the mean by size class: 30, 35, 40 % and so on.
-pub fn by_size(epoch: &Epoch, _: u64) -> u64 {
+pub(crate) fn by_size(epoch: &Epoch, _: u64) -> u64 {
     percent_of(30 + 5 * u64::from(epoch.size_class), epoch.mean())
 }

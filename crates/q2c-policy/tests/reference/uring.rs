@@ -1,16 +1,16 @@
 //! The second implementation of io_uring's rule: it keeps every run time of a ring, in order.
 
-use super::closed_loop::{Finish, Subject};
+use super::closed_loop::{Finish, RuleUnderTest};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
-pub struct Uring {
+pub(crate) struct ReferenceUring {
     started: Vec<(u64, u64)>,
     run_times: BTreeMap<usize, BTreeSet<u64>>,
 }
 
-impl Subject for Uring {
+impl RuleUnderTest for ReferenceUring {
     fn submit(&mut self, lane: usize, _: Io, now: u64) -> (u64, u64) {
         let least = self.run_times.get(&lane).and_then(BTreeSet::first);
         let sleep = least.map_or(0, |time| time / 2);
@@ -20,7 +20,7 @@ impl Subject for Uring {
 
     fn finish(&mut self, f: Finish) {
         let (start, sleep) = self.started[f.token as usize];
-        let own = self.run_times.entry(f.lane).or_default();
-        own.insert(f.now - start - sleep);
+        let run_times = self.run_times.entry(f.lane).or_default();
+        run_times.insert(f.now - start - sleep);
     }
 }

@@ -7,12 +7,12 @@ pub use thread::{leave, spare_cpus};
 use crate::counts::ReplayCounts;
 use crate::error::ReplayError;
 use crate::facts::ReplayFacts;
-use crate::feed::{self, Fed};
+use crate::feed::{self, FeedResult};
 use crate::outcome::{ReplayOutcome, windows};
-use crate::plan::Plan;
-use crate::record::{self, Row, RowSender};
-use crate::shared::{Busy, Shared};
-use crate::windows::Windows;
+use crate::plan::ReplayPlan;
+use crate::record::{self, ReplayRow, RowSender};
+use crate::shared::{InFlightCounter, Shared};
+use crate::windows::WindowSeries;
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
 use q2c_model::replay::{Change, LaneBy, Mode};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::scope;
-use thread::{Setup, join_all, named, spawn};
+use thread::{ThreadSetup, join_all, spawn, spawn_named};
 
 /// Time between the moment when all threads are ready and the schedule's start.
 const LEAD_NS: u64 = 20_000_000;
@@ -60,7 +60,7 @@ pub struct RecordTo<'a> {
 /// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, or
 /// the recording fails.
 pub fn replay(
-    plan: &Plan,
+    plan: &ReplayPlan,
     facts: &ReplayFacts,
     clock: Clock,
     record_to: Option<RecordTo<'_>>,
@@ -72,7 +72,7 @@ pub fn replay(
     let threads = plan.threads();
     let shared = Shared::new(plan, facts, threads, stop);
     let (mut rows, recorder_rows) = row_channel(threads, record_to.is_some());
-    let start = Start::of(threads);
+    let start = Start::for_members(threads);
     let window_ns = window_ns(plan, facts);
     scope(|scope| {
         let starter = Starter::new(&start);
@@ -81,12 +81,12 @@ pub fn replay(
         for (number, rows) in rows.iter_mut().enumerate() {
             let (sender, deliveries) = sync_channel(feed::AHEAD);
             senders.push(sender);
-            let setup = Setup {
+            let setup = ThreadSetup {
                 number,
                 plan,
                 deliveries,
                 shared: &shared,
-                counts: ReplayCounts::new(Windows::new(window_ns)),
+                counts: ReplayCounts::new(WindowSeries::new(window_ns)),
                 rows: rows.take(),
                 clock,
                 start: &start,
@@ -94,9 +94,10 @@ pub fn replay(
             submitting.push(spawn(scope, setup)?);
         }
         drop(rows);
-        let recorded = matches!(plan.mode, Mode::Timed { .. }).then(|| Windows::new(window_ns));
+        let recorded =
+            matches!(plan.mode, Mode::Timed { .. }).then(|| WindowSeries::new(window_ns));
         let (trace, shared) = (&trace, &shared);
-        let reading = named(scope, "reader", move || {
+        let reading = spawn_named(scope, "reader", move || {
             leave(plan);
             let ends = [shared.stop, &shared.failed];
             shared.checked(feed::feed(
@@ -104,7 +105,7 @@ pub fn replay(
             ))
         })?;
         let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
-            named(scope, "recorder", move || {
+            spawn_named(scope, "recorder", move || {
                 leave(plan);
                 shared.checked(record::record(facts, &rows, to.memory, to.folder, to.sink))
             })
@@ -129,7 +130,7 @@ pub fn replay(
 fn row_channel(
     threads: usize,
     wanted: bool,
-) -> (Vec<Option<RowSender>>, Option<Receiver<Vec<Row>>>) {
+) -> (Vec<Option<RowSender>>, Option<Receiver<Vec<ReplayRow>>>) {
     if !wanted {
         return ((0..threads).map(|_| None).collect(), None);
     }
@@ -155,10 +156,10 @@ pub fn check(mode: &Mode, facts: &ReplayFacts) -> Result<(), ReplayError> {
     }
 }
 
-fn window_ns(plan: &Plan, facts: &ReplayFacts) -> u64 {
+fn window_ns(plan: &ReplayPlan, facts: &ReplayFacts) -> u64 {
     match plan.mode {
         Mode::Timed { speed } => {
-            let whole_ns = (facts.whole().0 as f64 / speed) as u64;
+            let whole_ns = (facts.time_to_last_end().0 as f64 / speed) as u64;
             whole_ns.div_ceil(plan.windows.max(1) as u64).max(SHORT_NS)
         }
         _ => SHORT_NS,
@@ -166,7 +167,7 @@ fn window_ns(plan: &Plan, facts: &ReplayFacts) -> u64 {
 }
 
 impl<'a> Shared<'a> {
-    fn new(plan: &Plan, facts: &ReplayFacts, threads: usize, stop: &'a AtomicBool) -> Self {
+    fn new(plan: &ReplayPlan, facts: &ReplayFacts, threads: usize, stop: &'a AtomicBool) -> Self {
         let streams = match plan.mode {
             Mode::Timed { .. } => threads,
             Mode::Outstanding { .. } => facts.devices.len(),
@@ -179,7 +180,7 @@ impl<'a> Shared<'a> {
             devices: facts.devices.iter().map(|_| Default::default()).collect(),
             stop,
             failed: AtomicBool::new(false),
-            in_flight: Busy::default(),
+            in_flight: InFlightCounter::default(),
         }
     }
 
@@ -191,7 +192,7 @@ impl<'a> Shared<'a> {
 
 fn conclude(
     (mut counts, rows_lost): (ReplayCounts, u64),
-    fed: Fed,
+    fed: FeedResult,
     facts: &ReplayFacts,
     shared: &Shared<'_>,
     recorder_cpu_ns: u64,

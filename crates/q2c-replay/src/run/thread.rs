@@ -2,13 +2,13 @@
 
 use crate::counts::ReplayCounts;
 use crate::error::ReplayError;
-use crate::gate::Rule;
+use crate::gate::GateRule;
 use crate::io::ScheduledIo;
-use crate::plan::Plan;
+use crate::plan::ReplayPlan;
 use crate::record::RowSender;
 use crate::shared::Shared;
-use crate::time::Real;
-use crate::worker::{Account, Schedule, Submitter, Worker};
+use crate::time::RealClock;
+use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
 use q2c_engine::engine::{Engine, EngineError};
 use q2c_engine::start::{Member, Start};
 use q2c_model::CpuId;
@@ -18,9 +18,9 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::Receiver;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-pub(super) struct Setup<'a> {
+pub(super) struct ThreadSetup<'a> {
     pub number: usize,
-    pub plan: &'a Plan,
+    pub plan: &'a ReplayPlan,
     pub deliveries: Receiver<Vec<ScheduledIo>>,
     pub shared: &'a Shared<'a>,
     pub counts: ReplayCounts,
@@ -35,9 +35,9 @@ pub(super) type SubmittingThread<'s> = ScopedJoinHandle<'s, Submitted>;
 
 pub(super) fn spawn<'s, 'e>(
     scope: &'s Scope<'s, 'e>,
-    setup: Setup<'s>,
+    setup: ThreadSetup<'s>,
 ) -> Result<SubmittingThread<'s>, ReplayError> {
-    named(scope, "submitter", move || {
+    spawn_named(scope, "submitter", move || {
         submit(setup).map(|(mut counts, rows)| {
             counts.cpu_ns = thread_cpu_ns();
             (counts, rows)
@@ -46,7 +46,7 @@ pub(super) fn spawn<'s, 'e>(
 }
 
 /// Starts a thread whose name says what it does.
-pub(super) fn named<'s, 'e, T: Send + 's>(
+pub(super) fn spawn_named<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     name: &str,
     body: impl FnOnce() -> T + Send + 's,
@@ -55,8 +55,8 @@ pub(super) fn named<'s, 'e, T: Send + 's>(
     thread.spawn_scoped(scope, body).map_err(ReplayError::Spawn)
 }
 
-fn submit(setup: Setup<'_>) -> Submitted {
-    let Setup {
+fn submit(setup: ThreadSetup<'_>) -> Submitted {
+    let ThreadSetup {
         number,
         plan,
         deliveries,
@@ -73,23 +73,23 @@ fn submit(setup: Setup<'_>) -> Submitted {
     let Some(begin_ns) = begin_ns else {
         return Ok((counts, rows));
     };
-    let (rule, count) = Rule::of(&plan.mode);
+    let (rule, count) = GateRule::from_mode(&plan.mode);
     let engine_spec = &plan.targets[number / plan.submitters].engine;
     let may_sleep = engine_spec.may_sleep_in_submission();
-    let worker = Worker {
+    let worker = ReplayWorker {
         schedule: Schedule::new(rule, count, deliveries, &shared.progress),
-        submitter: Submitter::new(engine, may_sleep, plan.in_flight),
-        account: Account::new(counts, rows),
+        submitter: EngineSubmitter::new(engine, may_sleep, plan.in_flight),
+        account: ThreadAccount::new(counts, rows),
         shared,
         on_error: plan.on_error,
         may_look: spare_cpus(plan),
-        time: Real::new(clock, begin_ns, plan.spin),
+        time: RealClock::new(clock, begin_ns, plan.spin),
     };
     member.checked(worker.run())
 }
 
 /// Whether all submitting threads can have a CPU each, and one is left for the others.
-pub fn spare_cpus(plan: &Plan) -> bool {
+pub fn spare_cpus(plan: &ReplayPlan) -> bool {
     let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
     let room = named.is_empty() || named.len() >= threads;
@@ -97,7 +97,7 @@ pub fn spare_cpus(plan: &Plan) -> bool {
 }
 
 /// Moves the calling thread off the CPUs of the submitting threads, if it may run on others.
-pub fn leave(plan: &Plan) {
+pub fn leave(plan: &ReplayPlan) {
     let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
     let free = allowed.into_iter().filter(|cpu| !taken.contains(cpu));
@@ -108,7 +108,7 @@ pub fn leave(plan: &Plan) {
     }
 }
 
-fn open(plan: &Plan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
+fn open(plan: &ReplayPlan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
     if !plan.cpus.is_empty() {
         let cpu = plan.cpus[number % plan.cpus.len()];
         thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
@@ -126,25 +126,25 @@ fn open(plan: &Plan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
 pub(super) fn join_all(
     threads: Vec<SubmittingThread<'_>>,
 ) -> Result<(ReplayCounts, u64), ReplayError> {
-    let mut all: Option<ReplayCounts> = None;
+    let mut total: Option<ReplayCounts> = None;
     let mut lost = 0;
     let mut failed = None;
     for thread in threads {
         match thread.join() {
             Ok(Ok((counts, rows))) => {
                 lost += rows.map_or(0, |rows| rows.lost);
-                match &mut all {
-                    None => all = Some(counts),
-                    Some(all) => all.merge(counts),
+                match &mut total {
+                    None => total = Some(counts),
+                    Some(total) => total.merge(counts),
                 }
             }
             Ok(Err(error)) => failed = failed.or(Some(error.into())),
             Err(_) => failed = failed.or(Some(ReplayError::Panic("submitting"))),
         }
     }
-    match (failed, all) {
+    match (failed, total) {
         (Some(error), _) => Err(error),
-        (None, Some(all)) => Ok((all, lost)),
+        (None, Some(total)) => Ok((total, lost)),
         (None, None) => Err(ReplayError::Panic("submitting")),
     }
 }

@@ -1,15 +1,15 @@
 //! A virtual device, and the virtual time that it drives.
 
-use crate::time::{Time, Wait};
-use q2c_engine::engine::{Completion, Engine, EngineError, EngineFacts, Request};
+use crate::time::{ThreadClock, WaitSpec};
+use q2c_engine::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The time in ns. It advances only while a thread waits.
-pub type SharedTime = Rc<Cell<u64>>;
+pub(crate) type SharedTime = Rc<Cell<u64>>;
 
 /// A clock on that time, and the number of times that the thread looked instead of sleeping.
-pub struct VirtualClock {
+pub(crate) struct VirtualClock {
     pub time: SharedTime,
     pub looks: Rc<Cell<u64>>,
 }
@@ -17,7 +17,7 @@ pub struct VirtualClock {
 /// Time that passes while the thread looks once.
 const STEP_NS: u64 = 20_000;
 
-impl Time for VirtualClock {
+impl ThreadClock for VirtualClock {
     fn now_ns(&self) -> u64 {
         self.time.get()
     }
@@ -25,8 +25,8 @@ impl Time for VirtualClock {
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        wait: Wait,
-    ) -> Result<Option<Completion>, EngineError> {
+        wait: WaitSpec,
+    ) -> Result<Option<RingCompletion>, EngineError> {
         let until = wait.due_ns.unwrap_or(u64::MAX).min(wait.limit_ns);
         if !wait.look {
             return engine.wait_until(until);
@@ -37,21 +37,26 @@ impl Time for VirtualClock {
 }
 
 /// For each request its time, its offset, and how many were in flight just before it.
-pub type Log = Rc<RefCell<Vec<(u64, u64, usize)>>>;
+pub(crate) type SubmissionLog = Rc<RefCell<Vec<(u64, u64, usize)>>>;
 
 /// A device of several servers. The n-th request takes the n-th of the service times, which repeat.
-pub struct VirtualDevice {
+pub(crate) struct VirtualDevice {
     time: SharedTime,
     service_ns: Vec<u64>,
     /// When each server is free again.
     free_ns: Vec<u64>,
     /// The requests in flight, with the times at which they complete.
-    in_flight: Vec<(u64, Completion)>,
-    log: Log,
+    in_flight: Vec<(u64, RingCompletion)>,
+    log: SubmissionLog,
 }
 
 impl VirtualDevice {
-    pub fn new(time: SharedTime, service_ns: Vec<u64>, servers: usize, log: Log) -> Self {
+    pub(crate) fn new(
+        time: SharedTime,
+        service_ns: Vec<u64>,
+        servers: usize,
+        log: SubmissionLog,
+    ) -> Self {
         VirtualDevice {
             time,
             service_ns,
@@ -72,7 +77,7 @@ impl Engine for VirtualDevice {
                 .push((now, request.offset, self.in_flight.len()));
             let server = self.free_ns.iter_mut().min().expect("a server");
             *server = now.max(*server) + self.service_ns[nth % self.service_ns.len()];
-            let done = Completion {
+            let done = RingCompletion {
                 slot: request.slot,
                 result: request.length as i32,
             };
@@ -81,17 +86,17 @@ impl Engine for VirtualDevice {
         Ok(())
     }
 
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
         let now = self.time.get();
         let over = self.in_flight.iter().position(|(at, _)| *at <= now);
         Ok(over.map(|at| self.in_flight.remove(at).1))
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         unreachable!("replays wait with an end")
     }
 
-    fn wait_until(&mut self, at: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, at: u64) -> Result<Option<RingCompletion>, EngineError> {
         let next = self.in_flight.iter().map(|(at, _)| *at).min();
         self.time
             .set(next.unwrap_or(at).min(at).max(self.time.get()));

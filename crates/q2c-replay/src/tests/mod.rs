@@ -10,14 +10,14 @@ mod timed;
 mod trace;
 
 use crate::counts::ReplayCounts;
-use crate::gate::Rule;
+use crate::gate::GateRule;
 use crate::map::Permits;
-use crate::plan::{Plan, Target};
-use crate::shared::{Busy, Shared};
-use crate::windows::Windows;
-use crate::worker::{Account, Schedule, Submitter, Worker};
-use crate::{ReplayFacts, ReplayOutcome, Wanted, feed, prepare, record};
-use device::{Log, SharedTime, VirtualClock, VirtualDevice};
+use crate::plan::{ReplayPlan, ReplayTarget};
+use crate::shared::{InFlightCounter, Shared};
+use crate::windows::WindowSeries;
+use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
+use crate::{ReplayFacts, ReplayOutcome, ReplaySelection, feed, prepare, record};
+use device::{SharedTime, SubmissionLog, VirtualClock, VirtualDevice};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::replay::{Fit, Mode, OnError, ShareBy};
@@ -29,15 +29,15 @@ use std::sync::mpsc::sync_channel;
 
 const BIG: Bytes = Bytes(1 << 40);
 
-pub(crate) fn plan(mode: Mode) -> Plan {
+pub(crate) fn plan(mode: Mode) -> ReplayPlan {
     let memory = Memory {
         slots: 64,
         size: 1 << 16,
         shared: None,
     };
-    Plan {
+    ReplayPlan {
         mode,
-        targets: vec![Target {
+        targets: vec![ReplayTarget {
             medium: Medium::None,
             engine: EngineSpec::Null,
             size: BIG,
@@ -56,7 +56,7 @@ pub(crate) fn plan(mode: Mode) -> Plan {
         on_error: OnError::Stop,
         seed: 1,
         windows: 10,
-        wanted: Wanted::default(),
+        wanted: ReplaySelection::default(),
     }
 }
 
@@ -82,21 +82,25 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
         &AtomicU64::new(0),
     )
     .unwrap();
-    let (time, log, looks) = (SharedTime::default(), Log::default(), Rc::default());
+    let (time, log, looks) = (
+        SharedTime::default(),
+        SubmissionLog::default(),
+        Rc::default(),
+    );
     let device = VirtualDevice::new(time.clone(), service_ns, servers, log.clone());
     let shared = Shared {
         progress: (0..64).map(|_| AtomicU64::new(0)).collect(),
         devices: vec![AtomicU32::new(0)],
-        in_flight: Busy::default(),
+        in_flight: InFlightCounter::default(),
         stop: &stop,
         failed: AtomicBool::new(false),
     };
     let (mut rows, receiver) = record::channel(1);
-    let (rule, count) = Rule::of(&mode);
-    let worker = Worker {
+    let (rule, count) = GateRule::from_mode(&mode);
+    let worker = ReplayWorker {
         schedule: Schedule::new(rule, count, deliveries, &shared.progress),
-        submitter: Submitter::new(Box::new(device), false, plan.in_flight),
-        account: Account::new(ReplayCounts::new(Windows::new(1000)), rows.pop()),
+        submitter: EngineSubmitter::new(Box::new(device), false, plan.in_flight),
+        account: ThreadAccount::new(ReplayCounts::new(WindowSeries::new(1000)), rows.pop()),
         shared: &shared,
         on_error: OnError::Stop,
         may_look: true,
@@ -119,11 +123,17 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
 }
 
 fn facts(trace: &Path) -> ReplayFacts {
-    prepare(trace, &Wanted::default(), &AtomicBool::new(false), |_| {}).unwrap()
+    prepare(
+        trace,
+        &ReplaySelection::default(),
+        &AtomicBool::new(false),
+        |_| {},
+    )
+    .unwrap()
 }
 
 /// Replays in real time, with the records of what was done.
-fn run(plan: &Plan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>) {
+fn run(plan: &ReplayPlan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>) {
     let mut back = Vec::new();
     let record_to = crate::RecordTo {
         sink: &mut back,

@@ -77,7 +77,7 @@ fn outstanding_counted_by_hand() {
 /// On a like device as many requests are in flight before each as in the trace.
 #[test]
 fn outstanding_follows_the_profile_of_a_like_device() {
-    let mut rng = q2c_stats::Rng::new(3);
+    let mut rng = q2c_model::stats::Rng::new(3);
     let mut start = 0;
     let one = |_| {
         start += rng.below(40_000);
@@ -152,6 +152,6 @@ fn a_trace_without_completions_says_how_to_get_them() {
     let (stop, clock) = (AtomicBool::new(false), q2c_sys::Clock::new());
     let read = AtomicU64::new(0);
     let refused = crate::replay(&plan(SQUEEZE), &facts, clock, None, &read, &stop);
-    let words = refused.unwrap_err().to_string();
-    assert!(words.contains("found 0 of 1") && words.contains("--record"));
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("found 0 of 1") && message.contains("--record"));
 }

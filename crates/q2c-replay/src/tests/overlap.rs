@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// On three real threads overlapping writes and reads keep the order of the trace.
 #[test]
 fn overlapping_requests_of_several_threads_keep_their_order() {
-    let mut rng = q2c_stats::Rng::new(5);
+    let mut rng = q2c_model::stats::Rng::new(5);
     let record = |id: u64| {
         let sector = Sectors(rng.below(400) * 1024);
         let bytes = Bytes(4096 + rng.below(200) * 4096);

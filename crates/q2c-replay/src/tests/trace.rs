@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// A request of a trace; blocks are 4 KiB.
 #[derive(Clone, Copy, Debug)]
-pub struct Traced {
+pub(crate) struct Traced {
     pub start_ns: u64,
     pub latency_ns: u64,
     pub block: u64,
@@ -15,7 +15,7 @@ pub struct Traced {
 }
 
 /// An I/O of the device 8:0 that is queued at `queue_ns`.
-pub fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Bytes) -> IoRecord {
+pub(crate) fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Bytes) -> IoRecord {
     let device = DevId { major: 8, minor: 0 };
     IoRecord {
         queue_ns: Some(Nanos(queue_ns)),
@@ -23,14 +23,14 @@ pub fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Bytes) -> 
     }
 }
 
-pub fn write_records(path: &Path, records: &[IoRecord]) {
+pub(crate) fn write_records(path: &Path, records: &[IoRecord]) {
     let mut writer = TraceWriter::create(path, TraceMeta::default()).unwrap();
     writer.push(records).unwrap();
     writer.finish().unwrap();
 }
 
 /// Requests with the gaps and latencies that were drawn.
-pub fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
+pub(crate) fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
     let mut start = 0;
     let one = |&(gap, latency, block, lane): &(u64, u64, u64, u32)| {
         start += gap;
@@ -44,7 +44,7 @@ pub fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
     drawn.iter().map(one).collect()
 }
 
-pub fn few_cases() -> ProptestConfig {
+pub(crate) fn few_cases() -> ProptestConfig {
     ProptestConfig {
         cases: 32,
         max_shrink_iters: 60,
@@ -53,12 +53,12 @@ pub fn few_cases() -> ProptestConfig {
 }
 
 /// Gaps, latencies, blocks and lanes of requests.
-pub fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
+pub(crate) fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
     prop::collection::vec((0u64..500, 1u64..2000, 0u64..1000, 0u32..4), 1..200)
 }
 
 /// Writes the requests as a trace, and does the work on it.
-pub fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
+pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
     let record = |(id, r): (u64, &Traced)| IoRecord {
         complete_ns: Some(Nanos(r.start_ns + r.latency_ns)),
         lane: r.lane,
@@ -69,7 +69,7 @@ pub fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
 }
 
 /// Writes a trace of these records, and does the work on it.
-pub fn on_trace<T>(records: &[IoRecord], work: impl FnOnce(&Path) -> T) -> T {
+pub(crate) fn on_trace<T>(records: &[IoRecord], work: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");
     write_records(&path, records);

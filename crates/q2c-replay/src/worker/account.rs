@@ -4,7 +4,7 @@ use super::submit::{Call, Flight};
 use crate::calls::SubmissionCalls;
 use crate::counts::ReplayCounts;
 use crate::io::{ScheduledIo, TargetIo};
-use crate::record::{Row, RowSender};
+use crate::record::{ReplayRow, RowSender};
 use q2c_engine::engine::Operation;
 
 /// Counts the requests of one submitting thread: how late they went, how long they took, and how
@@ -12,7 +12,7 @@ use q2c_engine::engine::Operation;
 ///
 /// The thread tells each event once, in the order of time: a request that joins a batch, its
 /// submission, its completion. Whatever is counted per request is counted in one of these three.
-pub struct Account {
+pub(crate) struct ThreadAccount {
     counts: ReplayCounts,
     rows: Option<RowSender>,
     calls: SubmissionCalls,
@@ -20,9 +20,9 @@ pub struct Account {
     waiting_since_ns: Option<u64>,
 }
 
-impl Account {
-    pub fn new(counts: ReplayCounts, rows: Option<RowSender>) -> Self {
-        Account {
+impl ThreadAccount {
+    pub(crate) fn new(counts: ReplayCounts, rows: Option<RowSender>) -> Self {
+        ThreadAccount {
             counts,
             rows,
             calls: SubmissionCalls::default(),
@@ -31,7 +31,7 @@ impl Account {
     }
 
     /// A request joins a batch at `now_ns`, when `in_flight` others are in flight on its device.
-    pub fn batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
+    pub(crate) fn batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
         let counts = &mut self.counts;
         counts.most_in_flight = counts.most_in_flight.max(u64::from(in_flight) + 1);
         let moves_data = !matches!(request.io.operation, Operation::Flush | Operation::Discard);
@@ -47,16 +47,16 @@ impl Account {
         counts.last_drift_ns = counts.last_drift_ns.max(Some((request.io.index, drift_ns)));
     }
 
-    pub fn capped(&mut self) {
+    pub(crate) fn capped(&mut self) {
         self.counts.capped += 1;
     }
 
-    pub fn inverted(&mut self) {
+    pub(crate) fn inverted(&mut self) {
         self.counts.inversions += 1;
     }
 
     /// A request went by the call. Held up, it is not late by the replayer's fault.
-    pub fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
+    pub(crate) fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
         let late_ns = call.begin_ns.saturating_sub(intended_ns);
         let counts = &mut self.counts;
         counts.issued += 1;
@@ -72,14 +72,14 @@ impl Account {
     }
 
     /// A call is over and all its requests have been counted.
-    pub fn called(&mut self, call: Call) {
+    pub(crate) fn called(&mut self, call: Call) {
         self.calls.add(call.begin_ns, call.end_ns);
         self.waited(call.begin_ns);
         self.counts.blocked += u64::from(call.slept);
     }
 
     /// A request was seen complete at `reap_ns`. Returns whether all its bytes were moved.
-    pub fn completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
+    pub(crate) fn completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
         self.waited(reap_ns);
         let u2c_ns = reap_ns - flight.submit_ns;
         let from_intended_ns = reap_ns - flight.intended_ns.min(flight.submit_ns);
@@ -97,7 +97,7 @@ impl Account {
             self.failed(&flight.io, result);
         }
         if let Some(rows) = &mut self.rows {
-            rows.push(Row {
+            rows.push(ReplayRow {
                 io: flight.io,
                 submit_ns: flight.submit_ns,
                 submit_end_ns: flight.submit_end_ns,
@@ -114,7 +114,7 @@ impl Account {
         counts.errors += 1;
         let first = counts.first_error.as_ref();
         if first.is_none_or(|(index, _)| io.index < *index) {
-            let found = match result {
+            let outcome = match result {
                 0.. => format!("{result} bytes were moved"),
                 errno => std::io::Error::from_raw_os_error(-errno).to_string(),
             };
@@ -125,14 +125,14 @@ impl Account {
                 index,
                 ..
             } = io;
-            let words =
-                format!("request {index}, {operation:?} of {length} bytes at {offset}: {found}");
-            counts.first_error = Some((*index, words));
+            let message =
+                format!("request {index}, {operation:?} of {length} bytes at {offset}: {outcome}");
+            counts.first_error = Some((*index, message));
         }
     }
 
     /// The thread only waits for the device from `now_ns` on, if it was not waiting already.
-    pub fn waits(&mut self, now_ns: u64) {
+    pub(crate) fn waits(&mut self, now_ns: u64) {
         self.waiting_since_ns.get_or_insert(now_ns);
     }
 
@@ -142,7 +142,7 @@ impl Account {
         }
     }
 
-    pub fn close(mut self) -> (ReplayCounts, Option<RowSender>) {
+    pub(crate) fn close(mut self) -> (ReplayCounts, Option<RowSender>) {
         self.counts.submission_ns = self.calls.total_ns();
         if let Some(rows) = &mut self.rows {
             rows.flush();

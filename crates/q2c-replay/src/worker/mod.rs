@@ -5,15 +5,15 @@ mod account;
 mod schedule;
 mod submit;
 
-pub use account::Account;
-pub use schedule::Schedule;
-pub use submit::Submitter;
+pub(crate) use account::ThreadAccount;
+pub(crate) use schedule::Schedule;
+pub(crate) use submit::EngineSubmitter;
 
 use crate::counts::ReplayCounts;
 use crate::record::RowSender;
 use crate::shared::Shared;
-use crate::time::{Time, Wait};
-use q2c_engine::engine::{Completion, EngineError};
+use crate::time::{ThreadClock, WaitSpec};
+use q2c_engine::engine::{EngineError, RingCompletion};
 use q2c_model::replay::OnError;
 use schedule::{Departure, Precedence};
 use std::sync::atomic::Ordering;
@@ -32,19 +32,19 @@ const EAGER_NS: u64 = 1_000_000;
 /// One submitting thread of a replay: the loop that connects its schedule, its engine and its
 /// account.
 ///
-/// The thread makes its worker when its engine is open, and calls [`Worker::run`] once. Schedule,
-/// submitter and account belong to this thread alone and do not know each other; the counters in
-/// `shared` are common to all threads. The loop keeps them together:
+/// The thread makes its worker when its engine is open, and calls [`ReplayWorker::run`] once.
+/// Schedule, submitter and account belong to this thread alone and do not know each other; the
+/// counters in `shared` are common to all threads. The loop keeps them together:
 /// - A request that leaves the schedule goes into the batch at once, and the batch is submitted
 ///   before anything else happens. So what has departed is in flight when the next round begins.
 /// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
 ///   looks for further work.
 /// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
 ///   completion is seen.
-pub struct Worker<'a, T> {
+pub(crate) struct ReplayWorker<'a, T> {
     pub schedule: Schedule<'a>,
-    pub submitter: Submitter,
-    pub account: Account,
+    pub submitter: EngineSubmitter,
+    pub account: ThreadAccount,
     pub shared: &'a Shared<'a>,
     pub on_error: OnError,
     /// Whether looking for completions takes no CPU from another thread.
@@ -52,9 +52,9 @@ pub struct Worker<'a, T> {
     pub time: T,
 }
 
-impl<T: Time> Worker<'_, T> {
+impl<T: ThreadClock> ReplayWorker<'_, T> {
     /// Replays until the trace has ended or the replay is to stop, and nothing is in flight.
-    pub fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
+    pub(crate) fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
         // Requests that arrive before the start are in their streams when the schedule begins.
         while self.time.before_start() {
             self.schedule.take_ahead();
@@ -140,7 +140,7 @@ impl<T: Time> Worker<'_, T> {
         Ok(())
     }
 
-    fn complete(&mut self, done: Completion) {
+    fn complete(&mut self, done: RingCompletion) {
         let now_ns = self.time.now_ns();
         let flight = self.submitter.complete(done, now_ns);
         self.schedule
@@ -166,7 +166,7 @@ impl<T: Time> Worker<'_, T> {
         // may be due at once.
         let looks_for_reader = soon && self.schedule.is_timed() && !stopped;
         let may_submit = !stopped && !self.submitter.is_full();
-        let wait = Wait {
+        let wait = WaitSpec {
             due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
             limit_ns: now_ns + if soon { NEXT_NS } else { LOOK_NS },
             look: self.may_look && (looks_for_reader || self.expects_completion(now_ns)),

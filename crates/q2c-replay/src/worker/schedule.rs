@@ -1,6 +1,6 @@
 //! The requests that a submitting thread still has to submit, and which of them may go.
 
-use crate::gate::{Ready, Rule, Stream};
+use crate::gate::{GateRule, RequestStream, StreamReadiness};
 use crate::io::ScheduledIo;
 use q2c_model::replay::Count;
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ const ENOUGH_TIMED: usize = 1 << 12;
 /// The same in the other modes, where streams do not wait and the choice is among all requests.
 const ENOUGH: usize = 1 << 18;
 
-pub struct Departure {
+pub(crate) struct Departure {
     pub request: ScheduledIo,
     /// The moment at which the mode wanted it submitted.
     pub intended_ns: u64,
@@ -24,7 +24,7 @@ pub struct Departure {
 
 /// Whether a request keeps the order of the requests that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precedence {
+pub(crate) enum Precedence {
     /// Every earlier request that it overlaps has been submitted.
     Kept,
     /// One of them has not, and the request goes all the same: an inversion.
@@ -43,18 +43,18 @@ pub enum Precedence {
 /// Invariants:
 /// - A stream belongs to one thread, and its requests are submitted in the order in which they
 ///   came.
-/// - `ready` holds a stream at most once ([`Stream::lined_up`]), and only while its first request
-///   need not wait for a completion.
+/// - `ready` holds a stream at most once ([`RequestStream::lined_up`]), and only while its first
+///   request need not wait for a completion.
 /// - `waiting` is the number of requests in the queues of all streams.
 /// - A stream's counter in `progress` goes up when its submission has returned, not before. A
 ///   thread that waits for an overlapping request therefore submits after it.
-pub struct Schedule<'a> {
-    rule: Rule,
+pub(crate) struct Schedule<'a> {
+    rule: GateRule,
     count: Count,
     deliveries: Receiver<Vec<ScheduledIo>>,
     /// The reader has closed the channel: no more deliveries come.
     ended: bool,
-    streams: Vec<Stream>,
+    streams: Vec<RequestStream>,
     indices: HashMap<u32, u32>,
     /// When the first request of a ready stream may go, ns, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
@@ -64,8 +64,8 @@ pub struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    pub fn new(
-        rule: Rule,
+    pub(crate) fn new(
+        rule: GateRule,
         count: Count,
         deliveries: Receiver<Vec<ScheduledIo>>,
         progress: &'a [AtomicU64],
@@ -83,21 +83,21 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    pub fn is_timed(&self) -> bool {
-        self.rule == Rule::Timed
+    pub(crate) fn is_timed(&self) -> bool {
+        self.rule == GateRule::Timed
     }
 
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.ended && self.waiting == 0
     }
 
     /// Takes deliveries that are there until enough requests wait for a timed replay.
-    pub fn take_ahead(&mut self) {
+    pub(crate) fn take_ahead(&mut self) {
         while self.waiting < ENOUGH_TIMED && self.take() {}
     }
 
     /// Takes a delivery into the streams, unless enough wait. False without one.
-    pub fn take(&mut self) -> bool {
+    pub(crate) fn take(&mut self) -> bool {
         let enough = if self.is_timed() {
             ENOUGH_TIMED
         } else {
@@ -123,9 +123,9 @@ impl<'a> Schedule<'a> {
         let fresh = self.streams.len() as u32;
         let index = *self.indices.entry(request.stream).or_insert(fresh);
         if index == fresh {
-            self.streams.push(Stream {
+            self.streams.push(RequestStream {
                 number: request.stream,
-                ..Stream::default()
+                ..RequestStream::default()
             });
         }
         let stream = &mut self.streams[index as usize];
@@ -142,34 +142,34 @@ impl<'a> Schedule<'a> {
             return;
         }
         let at_ns = match self.rule.ready(stream) {
-            Some(Ready::At { ns }) => ns,
-            Some(Ready::Now) => 0,
-            Some(Ready::Waits) | None => return,
+            Some(StreamReadiness::At { ns }) => ns,
+            Some(StreamReadiness::Now) => 0,
+            Some(StreamReadiness::Waits) | None => return,
         };
         stream.lined_up = true;
         self.ready.push(Reverse((at_ns, index)));
     }
 
     /// Time from which the first request of some stream may go; `None` while all of them wait.
-    pub fn next_due_ns(&self) -> Option<u64> {
+    pub(crate) fn next_due_ns(&self) -> Option<u64> {
         self.ready.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
     /// Whether the reader may soon deliver a request that may go before those that wait here.
-    pub fn expects_delivery(&self) -> bool {
+    pub(crate) fn expects_delivery(&self) -> bool {
         let takes = !self.ended && self.waiting < ENOUGH;
         takes && (self.ready.is_empty() || !self.is_timed())
     }
 
     /// Index of a stream whose first request may go at `now_ns`.
-    pub fn due(&self, now_ns: u64) -> Option<u32> {
+    pub(crate) fn due(&self, now_ns: u64) -> Option<u32> {
         let Reverse((at_ns, index)) = self.ready.peek().copied()?;
         (at_ns <= now_ns).then_some(index)
     }
 
     /// Whether the earlier requests that a stream's first one overlaps let it go. Only timed mode
     /// waits; in the others it goes, and is an inversion.
-    pub fn precedence(&self, index: u32) -> Precedence {
+    pub(crate) fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
         let after = request.and_then(|request| request.after.as_deref());
         let behind = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
@@ -188,17 +188,17 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    pub fn depart(&mut self, index: u32, now_ns: u64) -> Option<Departure> {
+    pub(crate) fn depart(&mut self, index: u32, now_ns: u64) -> Option<Departure> {
         self.ready.pop();
         let stream = &mut self.streams[index as usize];
         stream.lined_up = false;
         let intended_ns = match self.rule.ready(stream) {
-            Some(Ready::At { ns }) => ns,
+            Some(StreamReadiness::At { ns }) => ns,
             // It could have gone since the stream's last submission or completion.
             _ => stream.completed_ns.max(stream.submitted_ns).unwrap_or(0),
         };
         let request = stream.queue.pop_front()?;
-        let weight = self.count.of(u64::from(request.io.length));
+        let weight = self.count.weight_of(u64::from(request.io.length));
         stream.in_flight += 1;
         stream.load += weight;
         stream.count += 1;
@@ -213,14 +213,14 @@ impl<'a> Schedule<'a> {
     }
 
     /// The submission of a departed request has returned; it began at `submit_ns`.
-    pub fn submitted(&mut self, index: u32, submit_ns: u64) {
+    pub(crate) fn submitted(&mut self, index: u32, submit_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.submitted_ns = Some(submit_ns);
         self.progress[stream.number as usize % self.progress.len()]
             .store(stream.count, Ordering::Release);
     }
 
-    pub fn completed(&mut self, index: u32, weight: u64, now_ns: u64) {
+    pub(crate) fn completed(&mut self, index: u32, weight: u64, now_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.in_flight -= 1;
         stream.load -= weight;

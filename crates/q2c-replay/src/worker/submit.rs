@@ -1,8 +1,8 @@
 //! The engine of a submitting thread, its slots, and the batch that is submitted next.
 
 use crate::io::TargetIo;
-use crate::time::Time;
-use q2c_engine::engine::{Completion, Engine, EngineError, Request};
+use crate::time::ThreadClock;
+use q2c_engine::engine::{Engine, EngineError, Request, RingCompletion};
 use q2c_sys::thread::switches;
 
 const BATCH: usize = 32;
@@ -11,7 +11,7 @@ const LONG_NS: u64 = 1_000_000;
 
 /// A request in the batch or in flight. Points in time are ns from the replay's start.
 #[derive(Clone, Copy, Default)]
-pub struct Flight {
+pub(crate) struct Flight {
     pub io: TargetIo,
     pub stream: u32,
     pub weight: u64,
@@ -23,7 +23,7 @@ pub struct Flight {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     pub begin_ns: u64,
     pub end_ns: u64,
     /// The thread gave up its CPU in the call for a long time: the kernel had no free requests.
@@ -32,16 +32,16 @@ pub struct Call {
 
 /// Submits batches of requests and takes their completions.
 ///
-/// A batch begins with [`Submitter::begin_batch`], grows by [`Submitter::add`] while
-/// [`Submitter::has_room`] and a slot is free, and goes by [`Submitter::submit`]. The engine
-/// belongs to the thread that has opened it.
+/// A batch begins with [`EngineSubmitter::begin_batch`], grows by [`EngineSubmitter::add`] while
+/// [`EngineSubmitter::has_room`] and a slot is free, and goes by [`EngineSubmitter::submit`]. The
+/// engine belongs to the thread that has opened it.
 ///
 /// Invariants:
 /// - A slot is either in `free` or names the entry of `flights` that is in flight. So something is
 ///   in flight exactly while `free` is shorter than `flights`.
 /// - `full` is set from the moment at which a due request found no free slot until the next batch
 ///   that finds one.
-pub struct Submitter {
+pub(crate) struct EngineSubmitter {
     engine: Box<dyn Engine>,
     /// Whether a submission to this engine may sleep in the kernel: true for libaio.
     may_sleep: bool,
@@ -54,9 +54,9 @@ pub struct Submitter {
     last_ns: u64,
 }
 
-impl Submitter {
-    pub fn new(engine: Box<dyn Engine>, may_sleep: bool, slots: u16) -> Self {
-        Submitter {
+impl EngineSubmitter {
+    pub(crate) fn new(engine: Box<dyn Engine>, may_sleep: bool, slots: u16) -> Self {
+        EngineSubmitter {
             engine,
             may_sleep,
             flights: vec![Flight::default(); usize::from(slots)],
@@ -68,24 +68,24 @@ impl Submitter {
         }
     }
 
-    pub fn engine(&mut self) -> &mut dyn Engine {
+    pub(crate) fn engine(&mut self) -> &mut dyn Engine {
         self.engine.as_mut()
     }
 
-    pub fn in_flight(&self) -> bool {
+    pub(crate) fn in_flight(&self) -> bool {
         self.free.len() < self.flights.len()
     }
 
     /// Whether a due request waits for a slot.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
-    pub fn last_ns(&self) -> u64 {
+    pub(crate) fn last_ns(&self) -> u64 {
         self.last_ns
     }
 
-    pub fn begin_batch(&mut self, now_ns: u64) {
+    pub(crate) fn begin_batch(&mut self, now_ns: u64) {
         self.batch.clear();
         if self.full && !self.free.is_empty() {
             self.full = false;
@@ -93,21 +93,21 @@ impl Submitter {
         }
     }
 
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.batch.len() < BATCH
     }
 
-    pub fn has_slot(&self) -> bool {
+    pub(crate) fn has_slot(&self) -> bool {
         !self.free.is_empty()
     }
 
     /// A due request has found no free slot. Returns whether it is the first since one was free.
-    pub fn fill_up(&mut self) -> bool {
+    pub(crate) fn fill_up(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
     }
 
     /// Adds a request to the batch. Panics when no slot is free.
-    pub fn add(&mut self, flight: Flight) {
+    pub(crate) fn add(&mut self, flight: Flight) {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         self.flights[usize::from(slot)] = flight;
         let TargetIo {
@@ -124,12 +124,12 @@ impl Submitter {
         });
     }
 
-    pub fn batch_len(&self) -> usize {
+    pub(crate) fn batch_len(&self) -> usize {
         self.batch.len()
     }
 
     /// Submits the batch. All its requests get the same time of submission.
-    pub fn submit(&mut self, time: &impl Time) -> Result<Call, EngineError> {
+    pub(crate) fn submit(&mut self, time: &impl ThreadClock) -> Result<Call, EngineError> {
         let before = self.may_sleep.then(|| switches().voluntary);
         let begin_ns = time.now_ns();
         self.engine.submit(&self.batch)?;
@@ -146,7 +146,7 @@ impl Submitter {
 
     /// Notes the call that submitted request number `at` of the batch. Returns the request and
     /// whether the cap, or an earlier call that slept, held it up.
-    pub fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
+    pub(crate) fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
         let slot = usize::from(self.batch[at].slot);
         let flight = &mut self.flights[slot];
         (flight.submit_ns, flight.submit_end_ns) = (call.begin_ns, call.end_ns);
@@ -154,11 +154,11 @@ impl Submitter {
     }
 
     /// A call that slept has ended, and held up the requests that were due before.
-    pub fn woke(&mut self, call: Call) {
+    pub(crate) fn woke(&mut self, call: Call) {
         self.free_again_ns = call.end_ns;
     }
 
-    pub fn complete(&mut self, done: Completion, now_ns: u64) -> Flight {
+    pub(crate) fn complete(&mut self, done: RingCompletion, now_ns: u64) -> Flight {
         self.last_ns = now_ns;
         self.free.push(done.slot);
         self.flights[usize::from(done.slot)]

@@ -1,6 +1,6 @@
 //! What limits a verdict, in words: what disturbed its trials, and what they leave open.
 
-use super::Of;
+use super::AdviceBasis;
 use crate::quantity::{number, percent};
 use crate::{invalid, label};
 use q2c_policy::Method;
@@ -9,11 +9,11 @@ use q2c_result::tune::{MethodName, Undecided, WORTH};
 /// A rule that misses a larger share of the completions has a caveat.
 const MOST_MISSED: f64 = 0.5;
 
-impl Of<'_> {
+impl AdviceBasis<'_> {
     pub(super) fn caveats(&self) -> Vec<String> {
         let mut caveats = self.disturbed();
         let undecided = self.recommendation.undecided.iter();
-        caveats.extend(undecided.map(|of| self.undecided(of)));
+        caveats.extend(undecided.map(|case| self.undecided(case)));
         caveats.extend(self.open());
         caveats.extend(self.below_floor());
         caveats.extend(self.following());
@@ -47,15 +47,15 @@ impl Of<'_> {
         // A warning about one block size begins with it.
         let of_other = |found: &str| {
             let mut sizes = self.result.recommendation.iter().map(|other| other.bs);
-            let own = self.recommendation.bs;
-            sizes.any(|bs| bs != own && found.starts_with(&format!("{bs}: ")))
+            let this_size = self.recommendation.bs;
+            sizes.any(|bs| bs != this_size && found.starts_with(&format!("{bs}: ")))
         };
         let warnings = self.result.warnings.iter();
         invalid::caveats(warnings.filter(|warning| !of_other(&warning.found)))
     }
 
-    fn undecided(&self, of: &Undecided) -> String {
-        match of {
+    fn undecided(&self, case: &Undecided) -> String {
+        match case {
             Undecided::SingleTrials { single, tried } => format!(
                 "{single} of {tried} methods have one trial, which has no interval, so nothing is decided by intervals. \
                  --trials 3 gives them one."
@@ -99,21 +99,21 @@ impl Of<'_> {
     }
 
     fn elsewhere(&self) -> Option<String> {
-        let of = self.recommendation.elsewhere.as_ref()?;
+        let elsewhere = self.recommendation.elsewhere.as_ref()?;
         Some(format!(
             "{} kept {} of polling's IOPS in its own trials. Over all states that the device had in this run it \
              would keep {} (simulated).",
-            label::method(&of.method.0),
-            percent(of.iops),
-            percent(of.iops_over_run)
+            label::method(&elsewhere.method.0),
+            percent(elsewhere.iops),
+            percent(elsewhere.iops_over_run)
         ))
     }
 
     /// Says so when the median of the recommended method is below the floor. It can be recommended
     /// all the same when the floor lies within its interval.
     fn below_floor(&self) -> Option<String> {
-        let own = self.recommended()?.relative?.iops;
-        let is_below = own.median < self.recommendation.floor;
+        let iops = self.recommended()?.relative?.iops;
+        let is_below = iops.median < self.recommendation.floor;
         (self.recommendation.method != Method::POLL && is_below).then(|| {
             "Its median is below the floor. The simulation that all trials corrected says that it keeps it."
                 .to_owned()
@@ -121,7 +121,7 @@ impl Of<'_> {
     }
 
     fn following(&self) -> Option<String> {
-        let own = self.recommended().filter(|cell| cell.sleeping)?;
+        let recommended = self.recommended().filter(|cell| cell.sleeping)?;
         if self.recommendation.follows {
             return None;
         }
@@ -132,14 +132,14 @@ impl Of<'_> {
                     .to_owned(),
             );
         };
-        let (own, theirs) = (own.relative?, cell.relative?);
-        let costs = (1.0 - theirs.kiops_per_core.median / own.kiops_per_core.median) * 100.0;
+        let (ours, theirs) = (recommended.relative?, cell.relative?);
+        let costs = (1.0 - theirs.kiops_per_core.median / ours.kiops_per_core.median) * 100.0;
         let price = if costs > 0.0 {
             format!("costs {} % of the IOPS per core", number(costs))
         } else {
             "cost nothing here".to_owned()
         };
-        let theirs = self.beside(&cell.method.detail(), cell)?;
+        let theirs = self.relative_sentence(&cell.method.detail(), cell)?;
         Some(format!(
             "It does not follow the device when that changes. Following the device {price}. {theirs}."
         ))

@@ -2,33 +2,33 @@
 
 use super::{Document, Reported, Section};
 use crate::phrase::{distinct, joined, listed, some_listed, when};
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use q2c_result::doctor::{Ready, Use, UseState};
-use q2c_result::{Check, DoctorReport, Verdict};
+use q2c_result::{Check, CheckVerdict, DoctorReport};
 
 impl Reported for DoctorReport {
     fn document(&self) -> Document<'_> {
-        let mut of = Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
+        let mut document = Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("The machine", counts(self))
             .answers(by_uses(self))
             .notices(without_target(self));
         if self.uses.is_empty() {
-            of = of.section(table(Section::new("Checks"), self.checks.iter()));
+            document = document.section(table(Section::new("Checks"), self.checks.iter()));
         }
         for state in &self.uses {
-            of = of.section(section(self, state));
+            document = document.section(section(self, state));
         }
-        of.section(fixes(self))
+        document.section(fixes(self))
     }
 }
 
 /// Says that no disk was looked at, in a report on the machine without a target.
-fn without_target(report: &DoctorReport) -> Option<Said> {
+fn without_target(report: &DoctorReport) -> Option<ReportSentence> {
     let of_target = |check: &Check| check.group == "target";
-    let words = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
+    let message = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
                  scheduler, write-back throttling, merges, interrupts";
     let is_missing = !report.uses.is_empty() && !report.checks.iter().any(of_target);
-    is_missing.then(|| Said::caution("disk", words))
+    is_missing.then(|| ReportSentence::caution("disk", message))
 }
 
 /// One use: whether the machine is ready for it, its checks, and those of other uses that concern
@@ -54,27 +54,27 @@ fn table<'a>(
         let verdict = check_verdict(check).0;
         [check.id.as_str(), verdict, &check.found, &check.means]
     });
-    let table = Table::headed("check |  | found | means", rows);
+    let table = ReportTable::headed("check |  | found | means", rows);
     section.marked(table, checks.map(|check| check_verdict(check).1))
 }
 
 /// Whether a check found something that a few uses need and others do not miss.
 fn is_absence(check: &Check) -> bool {
-    check.verdict == Verdict::Invalidates && !check.uses.contains(&Use::Measuring)
+    check.verdict == CheckVerdict::Invalidates && !check.uses.contains(&Use::Measuring)
 }
 
 pub(crate) fn check_verdict(check: &Check) -> (&'static str, Weight) {
     match check.verdict {
-        Verdict::Invalidates if is_absence(check) => ("missing", Weight::Caution),
-        Verdict::Pass => ("ok", Weight::Plain),
-        Verdict::Warn => ("warn", Weight::Caution),
-        Verdict::Invalidates => ("invalid", Weight::Bad),
-        Verdict::Unknown => ("unknown", Weight::Plain),
+        CheckVerdict::Invalidates if is_absence(check) => ("missing", Weight::Caution),
+        CheckVerdict::Pass => ("ok", Weight::Plain),
+        CheckVerdict::Warn => ("warn", Weight::Caution),
+        CheckVerdict::Invalidates => ("invalid", Weight::Bad),
+        CheckVerdict::Unknown => ("unknown", Weight::Plain),
     }
 }
 
-fn used_for(of: Use) -> &'static str {
-    match of {
+fn used_for(purpose: Use) -> &'static str {
+    match purpose {
         Use::Measuring => "All measurements",
         Use::Tune => "tune",
         Use::Bench => "bench",
@@ -89,10 +89,14 @@ fn used_for(of: Use) -> &'static str {
 
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // Where every check below is among the reasons and none of elsewhere, the table names them.
-    let own = report.checks.iter();
-    let own = own.filter(|check| check.uses.first() == Some(&state.of));
-    let own: Vec<&String> = own.map(|check| &check.id).collect();
-    let said_below = own.len() == state.by.len() && own.iter().all(|id| state.by.contains(id));
+    let check_ids: Vec<&String> = report
+        .checks
+        .iter()
+        .filter(|check| check.uses.first() == Some(&state.of))
+        .map(|check| &check.id)
+        .collect();
+    let said_below =
+        check_ids.len() == state.by.len() && check_ids.iter().all(|id| state.by.contains(id));
     let by = format!(" ({})", listed(&state.by));
     let by = when(!said_below, &by);
     let improve = format!("; {} to improve", state.to_improve);
@@ -100,8 +104,8 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
     match state.ready {
         Ready::Ready => format!("ready{improve}"),
         Ready::Limited => {
-            let of = report.checks.iter().filter(|c| state.by.contains(&c.id));
-            let lost = listed(distinct(of.flat_map(|check| &check.columns)));
+            let limiting = report.checks.iter().filter(|c| state.by.contains(&c.id));
+            let lost = listed(distinct(limiting.flat_map(|check| &check.columns)));
             format!("ready but for {lost}{by}{improve}")
         }
         Ready::Unknown => format!("not known{by}{improve}"),
@@ -110,9 +114,9 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
 }
 
 fn counts(report: &DoctorReport) -> String {
-    let of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
+    let count_of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
-    let disturbs = of(Verdict::Invalidates) - absent;
+    let disturbs = count_of(CheckVerdict::Invalidates) - absent;
     let (disturbing, missing) = if report.uses.is_empty() {
         ("invalid", "missing")
     } else {
@@ -122,38 +126,41 @@ fn counts(report: &DoctorReport) -> String {
         )
     };
     let counts = [
-        (of(Verdict::Pass), "ok"),
-        (of(Verdict::Warn), "to improve"),
+        (count_of(CheckVerdict::Pass), "ok"),
+        (count_of(CheckVerdict::Warn), "to improve"),
         (disturbs, disturbing),
         (absent, missing),
-        (of(Verdict::Unknown), "unknown"),
+        (count_of(CheckVerdict::Unknown), "unknown"),
     ];
     let some = counts.iter().filter(|(n, _)| *n > 0);
-    let words = joined(some.map(|(n, word)| format!("{n} {word}")), "; ");
-    format!("{} checks: {words}", report.checks.len())
+    let summary = joined(some.map(|(n, word)| format!("{n} {word}")), "; ");
+    format!("{} checks: {summary}", report.checks.len())
 }
 
 /// How ready the machine is, by use; `None` in a report that is not sorted by use.
-fn by_uses(report: &DoctorReport) -> Option<Said> {
-    let all = [
+fn by_uses(report: &DoctorReport) -> Option<ReportSentence> {
+    let levels = [
         (Ready::Ready, "ready"),
         (Ready::Limited, "ready but for a part"),
         (Ready::NotReady, "not ready"),
         (Ready::Unknown, "not known"),
     ];
-    let all = all.into_iter().filter_map(|(ready, word)| {
+    let groups = levels.into_iter().filter_map(|(ready, word)| {
         let of_it = report.uses.iter().filter(|state| state.ready == ready);
         let names = some_listed(of_it.map(|state| used_for(state.of)))?;
         Some(format!("{word}: {names}"))
     });
-    let words = joined(all, "; ");
+    let sentence = joined(groups, "; ");
     let is_ready = report.uses.iter().all(|state| state.ready == Ready::Ready);
-    let of = format!("{} uses", report.uses.len());
-    (!words.is_empty()).then(|| Said::new(Weight::sure(is_ready), &of, words))
+    let what = format!("{} uses", report.uses.len());
+    (!sentence.is_empty()).then(|| ReportSentence::new(Weight::sure(is_ready), &what, sentence))
 }
 
 fn fixes(report: &DoctorReport) -> Section<'static> {
-    let amiss = report.checks.iter().filter(|c| c.verdict != Verdict::Pass);
+    let amiss = report
+        .checks
+        .iter()
+        .filter(|c| c.verdict != CheckVerdict::Pass);
     let lines = amiss.filter_map(|check| Some([format!("# {}", check.id), check.fix.clone()?]));
     Section::new("To change what is amiss").lines(lines.flatten())
 }

@@ -2,7 +2,7 @@
 
 use super::{Document, Reported, Section};
 use crate::phrase::{counted, grouped, when};
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use q2c_result::DoctorFix;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 
@@ -19,7 +19,7 @@ impl Reported for DoctorFix {
             let changed = self.changes.len() - self.refused().count();
             document
                 .titled("Settings of the machine", "")
-                .notices([Said::good("changed", count_settings(changed))])
+                .notices([ReportSentence::good("changed", count_settings(changed))])
                 .notices(self.changes.iter().filter_map(rounded))
                 .notices(alike(self).iter().filter_map(|group| refused(group)))
         }
@@ -46,32 +46,32 @@ fn changes(fix: &DoctorFix) -> Section<'_> {
         _ => ("", Weight::Plain),
     };
     let rows = groups.iter().map(|group| {
-        let (first, setting) = (group[0], named(group));
+        let (first, setting) = (group[0], files_label(group));
         let SettingChange {
             check, old, new, ..
         } = first.clone();
         [check, setting, old, new, foreseen(first).0.to_owned()]
     });
-    let table = Table::headed("check | setting | from | to | refused", rows);
+    let table = ReportTable::headed("check | setting | from | to | refused", rows);
     let weights = groups.iter().map(|group| foreseen(group[0]).1);
     Section::default().marked(table.without_empty_columns(), weights)
 }
 
-fn rounded(change: &SettingChange) -> Option<Said> {
+fn rounded(change: &SettingChange) -> Option<ReportSentence> {
     let ChangeState::Rounded { now } = &change.state else {
         return None;
     };
     let SettingChange { file, new, .. } = change;
-    let words = format!("{file}: {new} was asked, the kernel took {now}");
-    Some(Said::caution("other value", words))
+    let message = format!("{file}: {new} was asked, the kernel took {now}");
+    Some(ReportSentence::caution("other value", message))
 }
 
-fn refused(group: &[&SettingChange]) -> Option<Said> {
+fn refused(group: &[&SettingChange]) -> Option<ReportSentence> {
     let ChangeState::Refused { why, error } = &group[0].state else {
         return None;
     };
-    let words = format!("{}: {} ({error})", named(group), not_changed(*why));
-    Some(Said::bad("not changed", words))
+    let message = format!("{}: {} ({error})", files_label(group), not_changed(*why));
+    Some(ReportSentence::bad("not changed", message))
 }
 
 /// Changes of one check that are the same but for the file, as those of all CPUs.
@@ -87,16 +87,16 @@ fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
     groups.into_iter().map(|(_, changes)| changes).collect()
 }
 
-fn named(group: &[&SettingChange]) -> String {
+fn files_label(group: &[&SettingChange]) -> String {
     let more = format!(" and {} like it", group.len() - 1);
     format!("{}{}", group[0].file, when(group.len() > 1, &more))
 }
 
 /// The section with one more finding that no change of a setting mends.
 fn left_as_is<'a>(section: Section<'a>, left: &LeftAsIs) -> Section<'a> {
-    let words = format!("{}; {}", left.found, why_left(left.why));
-    let said = Said::plain(&left.check, words);
-    section.told([said]).lines(left.line.clone())
+    let message = format!("{}; {}", left.found, why_left(left.why));
+    let said = ReportSentence::plain(&left.check, message);
+    section.notes([said]).lines(left.line.clone())
 }
 
 fn not_changed(why: NotChanged) -> &'static str {

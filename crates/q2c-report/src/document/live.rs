@@ -3,8 +3,8 @@
 use super::{Document, Reported, Section};
 use crate::phrase::joined;
 use crate::quantity::{count, iops, number, or_nothing, seconds};
-use crate::said::{Field, Said, Table, Weight};
-use crate::terminal::{GAUGES, Gauge, kernel_columns, named};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::terminal::{GAUGES, Gauge, kernel_columns, method_title};
 use crate::{late, mode, sim_machine};
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
 use q2c_result::ramdisk::{RamDevice, RamDevices, State, Via};
@@ -13,13 +13,13 @@ use q2c_result::watch::{WatchMethod, WatchResult};
 
 impl Reported for WatchResult {
     fn document(&self) -> Document<'_> {
-        let mut medians = self.methods.iter().filter_map(|of| of.median);
+        let mut medians = self.methods.iter().filter_map(|method| method.median);
         let behind = medians.any(|numbers| numbers.background_iops.is_some());
         let head = std::iter::once("method, and what it was")
             .chain(GAUGES.iter().map(|gauge| gauge.name))
             .chain(behind.then_some("behind"))
             .chain(["intervals"]);
-        let rows = self.methods.iter().map(|of| of_method(of, behind));
+        let rows = self.methods.iter().map(|method| of_method(method, behind));
         Document::new("poll watch", &self.version, &self.schema)
             .titled(
                 sim_machine::title(&self.target, &self.machine),
@@ -28,50 +28,52 @@ impl Reported for WatchResult {
             .run(self.job.seed, 0)
             .section(
                 Section::new("Methods")
-                    .table(Table::of(head, rows))
-                    .told(notes(self)),
+                    .table(ReportTable::from_rows(head, rows))
+                    .notes(notes(self)),
             )
             .target(&self.target)
             .machine(&self.machine)
     }
 }
 
-fn of_method(of: &WatchMethod, with_behind: bool) -> Vec<Field> {
-    let was = of.was.as_ref().map(mode::words);
-    let name = Field::over(named(of), was.unwrap_or_default());
-    let median = of.median.as_ref();
+fn of_method(method: &WatchMethod, with_behind: bool) -> Vec<ReportField> {
+    let was = method.was.as_ref().map(mode::words);
+    let name = ReportField::over(method_title(method), was.unwrap_or_default());
+    let median = method.median.as_ref();
     let shown = |gauge: &Gauge| or_nothing(median.map(|median| gauge.show(median)));
     let behind = median.and_then(|median| median.background_iops);
     let behind = with_behind.then(|| or_nothing(behind.map(iops)));
-    let counted = match of.settling {
-        0 => of.intervals.to_string(),
-        settling => format!("{} of {}", of.intervals, of.intervals + settling),
+    let counted = match method.settling {
+        0 => method.intervals.to_string(),
+        settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
     let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
     std::iter::once(name)
-        .chain(numbers.map(Field::from))
+        .chain(numbers.map(ReportField::from))
         .collect()
 }
 
-fn notes(of: &WatchResult) -> Vec<Said> {
-    let late = of.methods.iter().filter_map(|method| {
-        let of = method.median.and_then(|median| median.late)?;
-        let told = [late::numbers(&of)].into_iter().chain(late::unmatched(&of));
-        let what = format!("late time of {}", named(method));
-        Some(Said::plain(&what, joined(told, "; ")))
+fn notes(result: &WatchResult) -> Vec<ReportSentence> {
+    let late = result.methods.iter().filter_map(|method| {
+        let numbers = method.median.and_then(|median| median.late)?;
+        let sentences = [late::numbers(&numbers)]
+            .into_iter()
+            .chain(late::unmatched(&numbers));
+        let what = format!("late time of {}", method_title(method));
+        Some(ReportSentence::plain(&what, joined(sentences, "; ")))
     });
-    let captured = of.late.as_ref().map(late::watched);
-    let captured = captured.map(|words| Said::plain("late time", words));
-    let not_kept = (of.not_kept > 0).then(|| {
-        let words = format!("{} older intervals were not kept", of.not_kept);
-        Said::plain("left out", words)
+    let captured = result.late.as_ref().map(late::watched);
+    let captured = captured.map(|words| ReportSentence::plain("late time", words));
+    let not_kept = (result.not_kept > 0).then(|| {
+        let message = format!("{} older intervals were not kept", result.not_kept);
+        ReportSentence::plain("left out", message)
     });
-    let unrecorded: u64 = of.intervals.iter().map(|i| i.unrecorded).sum();
+    let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
     let unrecorded = (unrecorded > 0).then(|| {
-        let words = format!(
+        let message = format!(
             "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
         );
-        Said::caution("unrecorded", words)
+        ReportSentence::caution("unrecorded", message)
     });
     late.chain(captured)
         .chain(not_kept)
@@ -81,9 +83,9 @@ fn notes(of: &WatchResult) -> Vec<Said> {
 
 impl Reported for KernelWatchResult {
     fn document(&self) -> Document<'_> {
-        let row = |until: String, of: &KernelInterval| {
-            let unknown = (of.unknown > 0).then(|| of.unknown.to_string());
-            let fields = kernel_columns().map(|(_, field)| or_nothing(field(of)));
+        let row = |until: String, interval: &KernelInterval| {
+            let unknown = (interval.unknown > 0).then(|| interval.unknown.to_string());
+            let fields = kernel_columns().map(|(_, field)| or_nothing(field(interval)));
             std::iter::once(until)
                 .chain(fields)
                 .chain([unknown.unwrap_or_default()])
@@ -93,18 +95,21 @@ impl Reported for KernelWatchResult {
             .chain(kernel_columns().map(|(name, _)| *name))
             .chain(["unknown"]);
         let intervals = self.intervals.iter();
-        let intervals = intervals.map(|of| row(format!("{:.2} s", of.end_s), of));
-        let all = self.total.iter().map(|of| row("all".to_owned(), of));
+        let intervals = intervals.map(|interval| row(format!("{:.2} s", interval.end_s), interval));
+        let total = self
+            .total
+            .iter()
+            .map(|interval| row("all".to_owned(), interval));
         let lost = (self.not_kept > 0).then(|| {
-            let words = format!("{} intervals were not kept", self.not_kept);
-            Said::plain("left out", words)
+            let message = format!("{} intervals were not kept", self.not_kept);
+            ReportSentence::plain("left out", message)
         });
         Document::new("poll watch", &self.version, &self.schema)
             .titled(self.device.name.clone(), "the kernel's own hybrid polling")
             .section(
                 Section::new("Intervals")
-                    .table(Table::of(head, intervals.chain(all)))
-                    .told(lost),
+                    .table(ReportTable::from_rows(head, intervals.chain(total)))
+                    .notes(lost),
             )
             .machine(&self.machine)
     }
@@ -119,7 +124,7 @@ impl Reported for SteerResult {
         let [completions, writes] = [self.completions, self.writes].map(count);
         let steered =
             format!("{completions} completions, {writes} values written, the last one {delay}");
-        let own = format!("{} % of a CPU", number(self.own_cpu_pct));
+        let own_cpu = format!("{} % of a CPU", number(self.own_cpu_pct));
         let mixed = "requests of several sizes or directions shared the one value";
         let missed = [
             (self.lost, "completions were not seen: no room"),
@@ -132,13 +137,13 @@ impl Reported for SteerResult {
             .titled(self.device.name.clone(), about)
             .section(
                 Section::new("")
-                    .told([
-                        Said::plain("steered", steered),
-                        Said::plain("own CPU", own),
-                        Said::plain("the setting", &self.restored),
+                    .notes([
+                        ReportSentence::plain("steered", steered),
+                        ReportSentence::plain("own CPU", own_cpu),
+                        ReportSentence::plain("the setting", &self.restored),
                     ])
-                    .told(self.mixed.then(|| Said::caution("mixed", mixed)))
-                    .told(Said::each(Weight::Caution, "missed", missed)),
+                    .notes(self.mixed.then(|| ReportSentence::caution("mixed", mixed)))
+                    .notes(ReportSentence::each(Weight::Caution, "missed", missed)),
             )
     }
 }
@@ -147,40 +152,40 @@ impl Reported for RamDevices {
     fn document(&self) -> Document<'_> {
         let about = if self.devices.is_empty() { "none" } else { "" };
         let heads = "device | by | size | block | queues | depth | service times | state";
-        let table = Table::headed(heads, self.devices.iter().map(device));
+        let table = ReportTable::headed(heads, self.devices.iter().map(device));
         Document::new("ramdisk list", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("RAM devices", about)
             .section(Section::new("").table(table))
     }
 }
 
-fn device(of: &RamDevice) -> [String; 8] {
-    let queues = match of.poll_queues {
-        0 => of.queues.to_string(),
-        polled => format!("{} + {polled} poll", of.queues),
+fn device(device: &RamDevice) -> [String; 8] {
+    let queues = match device.poll_queues {
+        0 => device.queues.to_string(),
+        polled => format!("{} + {polled} poll", device.queues),
     };
-    let by = match of.via {
+    let by = match device.via {
         Via::Module => "module",
         Via::Ublk => "ublk",
     };
     [
-        of.name.clone(),
+        device.name.clone(),
         by.to_owned(),
-        of.size.to_string(),
-        of.block.to_string(),
+        device.size.to_string(),
+        device.block.to_string(),
         queues,
-        of.depth.to_string(),
-        of.service.clone().unwrap_or_else(|| "none".to_owned()),
-        state(of),
+        device.depth.to_string(),
+        device.service.clone().unwrap_or_else(|| "none".to_owned()),
+        state(device),
     ]
 }
 
-fn state(of: &RamDevice) -> String {
-    match (of.state, of.server) {
+fn state(device: &RamDevice) -> String {
+    match (device.state, device.server) {
         (State::Served, Some(pid)) => format!("served by process {pid}"),
         (State::Served, None) => "served by the kernel".to_owned(),
         (State::Recoverable, _) => {
-            let name = &of.name;
+            let name = &device.name;
             format!("server ended; data can be had again: create --recover {name}")
         }
         (State::Lost, _) => "server ended, data lost: delete it".to_owned(),
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn each_state_says_what_can_be_done() {
-        let told = |state_of, server| {
+        let label = |state_of, server| {
             state(&RamDevice {
                 name: "ublkb0".into(),
                 via: Via::Ublk,
@@ -209,9 +214,9 @@ mod tests {
                 state: state_of,
             })
         };
-        assert!(told(State::Served, Some(7)).ends_with("process 7"));
-        assert!(told(State::Recoverable, None).ends_with("--recover ublkb0"));
-        assert!(told(State::Lost, None).contains("delete"));
+        assert!(label(State::Served, Some(7)).ends_with("process 7"));
+        assert!(label(State::Recoverable, None).ends_with("--recover ublkb0"));
+        assert!(label(State::Lost, None).contains("delete"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A document as Markdown, to paste into an issue or a message.
 
-use super::{Document, Part, Section};
+use super::{Document, DocumentPart, Section};
 use crate::phrase::{joined, when};
-use crate::said::{Field, Said, Table};
+use crate::said::{ReportField, ReportSentence, ReportTable};
 use crate::terminal::printable;
 
 impl Document<'_> {
@@ -13,41 +13,42 @@ impl Document<'_> {
         if let Some(words) = &self.simulated {
             text += &format!("\n**simulated:** {}\n", escaped(words));
         }
-        text += &told(self.unfinished.as_slice());
+        text += &said_lines(self.unfinished.as_slice());
         for answer in &self.answers {
-            let of = match answer.of.as_str() {
+            let prefix = match answer.of.as_str() {
                 "" => String::new(),
-                of => format!("{}: ", escaped(of)),
+                part => format!("{}: ", escaped(part)),
             };
-            text += &format!("\n**{of}{}**\n\n", escaped(&answer.headline));
+            text += &format!("\n**{prefix}{}**\n\n", escaped(&answer.headline));
             text += &items("caveat: ", &answer.caveats);
             text += &items("", &answer.evidence);
             text += &code(&answer.to_do);
         }
-        text += &told(&self.notices);
+        text += &said_lines(&self.notices);
         let sections = self.sections.iter().filter(|section| section.has_text());
         text.extend(sections.map(section));
-        let warnings: Vec<Said> = self.warnings.iter().map(Said::warning).collect();
-        text + &told(&warnings)
+        let warnings: Vec<ReportSentence> =
+            self.warnings.iter().map(ReportSentence::warning).collect();
+        text + &said_lines(&warnings)
     }
 }
 
-fn section(of: &Section<'_>) -> String {
-    let mut text = match (of.title.as_str(), of.folded) {
+fn section(section: &Section<'_>) -> String {
+    let mut text = match (section.title.as_str(), section.folded) {
         (title, true) => format!("\n<details><summary>{}</summary>\n", escaped(title)),
         ("", false) => String::new(),
         (title, false) => format!("\n### {}\n", escaped(title)),
     };
-    for part in &of.parts {
+    for part in &section.parts {
         match part {
-            Part::Told(said) => text += &told(said),
-            Part::Table(of, _) => text += &table(of),
-            Part::Lines(lines) => text += &code(lines),
-            Part::Remark(words) => text += &format!("\n{}\n", escaped(words)),
-            Part::Plots(_) => {}
+            DocumentPart::Told(said) => text += &said_lines(said),
+            DocumentPart::Table(content, _) => text += &table(content),
+            DocumentPart::Lines(lines) => text += &code(lines),
+            DocumentPart::Remark(words) => text += &format!("\n{}\n", escaped(words)),
+            DocumentPart::Plots(_) => {}
         }
     }
-    if of.folded {
+    if section.folded {
         text += "\n</details>\n";
     }
     text
@@ -58,26 +59,31 @@ fn items(before: &str, words: &[String]) -> String {
     words.iter().map(item).collect()
 }
 
-fn told(said: &[Said]) -> String {
-    let line = |said: &Said| format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words));
+fn said_lines(said: &[ReportSentence]) -> String {
+    let line = |said: &ReportSentence| {
+        format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words))
+    };
     let lines: String = said.iter().map(line).collect();
     when(!said.is_empty(), "\n").to_owned() + &lines
 }
 
-fn table(of: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let row = |fields: Vec<String>| format!("| {} |\n", fields.join(" | "));
-    let head = of.head.iter().map(|head| escaped(&head.replace('\n', " ")));
-    let marks = (0..of.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
+    let head = table
+        .head
+        .iter()
+        .map(|head| escaped(&head.replace('\n', " ")));
+    let marks = (0..table.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
     let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
-    let field = |field: &Field| {
+    let field = |field: &ReportField| {
         let below = field.below.lines();
         let below: String = below.map(|line| format!("<br>{}", escaped(line))).collect();
         escaped(&field.text) + &below
     };
-    for fields in &of.rows {
+    for fields in &table.rows {
         text += &row(fields.iter().map(field).collect());
     }
-    match of.legend {
+    match table.legend {
         "" => text,
         legend => format!("{text}\n{}\n", escaped(legend)),
     }

@@ -1,26 +1,27 @@
 //! Documents of reproduced experiments.
 
-use super::{Answer, Document, Reported, Section};
+use super::{Document, DocumentAnswer, Reported, Section};
 use crate::{plots, reproduce};
 use q2c_result::reproduce::{AllResult, ReproduceResult};
 
 impl Reported for ReproduceResult {
     fn document(&self) -> Document<'_> {
-        let mut of = Document::new("reproduce", &self.version, &self.schema)
+        let mut document = Document::new("reproduce", &self.version, &self.schema)
             .titled(self.name.clone(), reproduce::about(self))
             .run(self.seed, self.started_unix_s)
             .complete(self.complete)
-            .answers([Answer::new(reproduce::summed(self))])
+            .answers([DocumentAnswer::new(reproduce::summed(self))])
             .section(
                 Section::new("Claims")
-                    .told(reproduce::told(self))
+                    .notes(reproduce::claims(self))
                     .plots(|| plots::reproduce::plots(self)),
             );
         for (title, table) in reproduce::chart_tables(self) {
-            of = of.section(Section::new(title).table(table));
+            document = document.section(Section::new(title).table(table));
         }
-        of.section(Section::new("Points").table(reproduce::points(self)))
-            .section(Section::new("Setting").told(reproduce::setting(self)))
+        document
+            .section(Section::new("Points").table(reproduce::points(self)))
+            .section(Section::new("Setting").notes(reproduce::setting(self)))
             .warnings(&self.warnings)
             .targets(&self.target)
             .machine(&self.machine)
@@ -38,8 +39,8 @@ impl Reported for AllResult {
             .titled("Published experiments", about)
             .begun(self.started_unix_s)
             .missing(reproduce::all::missing(self))
-            .answers([Answer::new(reproduce::counted(self))])
-            .section(Section::new("Claims").told(reproduce::all::told(self)))
+            .answers([DocumentAnswer::new(reproduce::counted(self))])
+            .section(Section::new("Claims").notes(reproduce::all::claims(self)))
             .machine(&self.machine)
     }
 }

@@ -1,11 +1,11 @@
 //! The document of `q2c tune`.
 
-use super::{Answer, Document, Reported, Section};
+use super::{Document, DocumentAnswer, Reported, Section};
 use crate::metric::{METRICS, Metric};
-use crate::mode::{self, Kept};
+use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, median, number, seconds};
-use crate::said::{Field, Said, Table, Weight};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
 use crate::{advice, cpu_trials, facts, invalid, label, plots, program, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -16,45 +16,51 @@ impl Reported for TuneResult {
     fn document(&self) -> Document<'_> {
         let took = seconds(self.provenance.seconds);
         let about = format!("{} \u{b7} took {took}", label::job(self));
-        let mut of = Document::new("tune", &self.version, &self.schema)
+        let mut document = Document::new("tune", &self.version, &self.schema)
             .titled(sim_machine::title(&self.target, &self.machine), about)
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(ran_otherwise(self))
-            .answers(self.recommendation.iter().map(|of| answer(self, of)));
+            .answers(
+                self.recommendation
+                    .iter()
+                    .map(|recommendation| answer(self, recommendation)),
+            );
         let sizes = plots::tune::block_sizes(self);
         for &bs in &sizes {
-            of = of.section(in_short(self, bs).plots(move || plots::tune::answer(self, bs)));
+            document =
+                document.section(in_short(self, bs).plots(move || plots::tune::answer(self, bs)));
         }
         if let Some(program) = &self.program {
-            of = of.section(
+            document = document.section(
                 Section::new("Program and workload")
-                    .told(program::worth(program))
+                    .notes(program::worth(program))
                     .table(program::table(program))
-                    .told(program::told(program)),
+                    .notes(program::sentences(program)),
             );
         }
         for &bs in &sizes {
             let details = move || plots::tune::details(self, bs);
-            of = of.section(all_methods(self, bs).plots(details).folded());
+            document = document.section(all_methods(self, bs).plots(details).folded());
         }
         let unavailable = self.unavailable.iter();
         let unavailable =
-            unavailable.map(|none| Said::plain(&none.method.to_string(), &none.reason));
-        of = of
+            unavailable.map(|none| ReportSentence::plain(&none.method.to_string(), &none.reason));
+        document = document
             .section(trust(self))
-            .section(Section::new("Not available here").told(unavailable));
+            .section(Section::new("Not available here").notes(unavailable));
         for &bs in &sizes {
-            of = of.section(knowledge(self, bs));
+            document = document.section(knowledge(self, bs));
         }
-        of.warnings(&self.warnings)
+        document
+            .warnings(&self.warnings)
             .target(&self.target)
             .machine(&self.machine)
             .checks(&self.doctor)
     }
 }
 
-fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Said> {
+fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = ReportSentence> {
     let tried = cpu_trials::words(&result.target);
     // A check that is named as a method says no more than that the method is not available.
     let is_said = |check: &&Check| {
@@ -62,26 +68,30 @@ fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Said> {
         methods.any(|none| none.method.to_string() == check.id)
     };
     let checks = invalid::checks(&result.doctor).filter(move |check| !is_said(check));
-    Said::each(Weight::Bad, "effective mode", label::fallbacks(result))
-        .chain(Said::each(Weight::Plain, "tried from", tried))
-        .chain(Said::each(
+    ReportSentence::each(Weight::Bad, "effective mode", label::fallbacks(result))
+        .chain(ReportSentence::each(Weight::Plain, "tried from", tried))
+        .chain(ReportSentence::each(
             Weight::Plain,
             "background",
             &result.job.background,
         ))
-        .chain(Said::each(Weight::Plain, "limit", &result.job.limits))
+        .chain(ReportSentence::each(
+            Weight::Plain,
+            "limit",
+            &result.job.limits,
+        ))
         .chain(checks.map(invalid::said))
 }
 
-fn answer(result: &TuneResult, recommendation: &Recommendation) -> Answer {
-    let words = advice::words(result, recommendation);
-    Answer {
+fn answer(result: &TuneResult, recommendation: &Recommendation) -> DocumentAnswer {
+    let advice = advice::words(result, recommendation);
+    DocumentAnswer {
         of: format!("{} {}", recommendation.bs, result.job.rw),
-        headline: words.verdict,
-        weight: Weight::sure(words.sure),
-        caveats: words.caveats,
-        evidence: words.evidence,
-        to_do: words.apply,
+        headline: advice.verdict,
+        weight: Weight::sure(advice.sure),
+        caveats: advice.caveats,
+        evidence: advice.evidence,
+        to_do: advice.apply,
     }
 }
 
@@ -90,7 +100,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
     let cells = label::cells_of(result, bs);
-    let floor = recommendation.map_or(0.0, |of| of.floor);
+    let floor = recommendation.map_or(0.0, |recommendation| recommendation.floor);
     let section = Section::new(format!("{bs} {}", result.job.rw));
     if cells.is_empty() {
         return section.remark("Nothing was measured at this block size.");
@@ -101,13 +111,13 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let most = shown.iter().map(|c| relative(c).kiops_per_core.median);
     let most = most.fold(0.0, f64::max);
     let row = |cell: &&Cell| {
-        let of = relative(cell);
+        let over_polling = relative(cell);
         [
             label::cell(cell),
-            median(&of.iops, 100.0),
+            median(&over_polling.iops, 100.0),
             median(&cell.measured.rates.cpu_pct, 1.0),
-            median(&of.kiops_per_core, 1.0),
-            crate::terminal::bar(of.kiops_per_core.median / most, BAR),
+            median(&over_polling.kiops_per_core, 1.0),
+            crate::terminal::bar(over_polling.kiops_per_core.median / most, BAR),
         ]
     };
     let weight = |cell: &&Cell| {
@@ -118,7 +128,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
         Weight::Bad.only_when(is_below && cell.method != Method::POLL)
     };
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
-    let table = Table::headed(heads, shown.iter().map(row));
+    let table = ReportTable::headed(heads, shown.iter().map(row));
     section
         .marked(table, shown.iter().map(weight))
         .remark(format!(
@@ -136,21 +146,21 @@ fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let field = |cell: &Cell, metric: &Metric| {
         let below = [metric.range(cell), metric.prediction(cell)];
         let below = below.into_iter().filter(|text| !text.is_empty());
-        Field::over(metric.median(cell), joined(below, "\n"))
+        ReportField::over(metric.median(cell), joined(below, "\n"))
     };
     let row = |cell: &&Cell| {
-        let name = Field::over(label::cell(cell), about(cell));
+        let name = ReportField::over(label::cell(cell), about(cell));
         let fields = METRICS.iter().map(|metric| field(cell, metric));
         std::iter::once(name).chain(fields).collect::<Vec<_>>()
     };
     let weight = |cell: &&Cell| match mode::kept(&cell.effective_mode) {
         _ if label::is_recommended(cell, recommendation) => Weight::Good,
-        Kept::Differs => Weight::Bad,
+        ModeMatch::Differs => Weight::Bad,
         _ => Weight::Plain,
     };
     let head = METRICS.iter().map(|metric| metric.head);
     let head = std::iter::once("method and policy").chain(head);
-    let table = Table::of(head, cells.iter().map(row)).legend(LEGEND);
+    let table = ReportTable::from_rows(head, cells.iter().map(row)).legend(LEGEND);
     Section::new(format!("All methods, {bs}"))
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
@@ -164,17 +174,21 @@ fn about(cell: &Cell) -> String {
     let was = mode::words(&cell.effective_mode.was);
     let role = format!("{}, {} I/Os", cell.role.text(), count(cell.measured.ios));
     match mode::kept(&cell.effective_mode) {
-        Kept::AsAsked => role,
-        Kept::ByOtherMeans => format!("{role}; {was}"),
-        Kept::Differs => format!("{role}; was {was}"),
+        ModeMatch::AsAsked => role,
+        ModeMatch::ByOtherMeans => format!("{role}; {was}"),
+        ModeMatch::Differs => format!("{role}; was {was}"),
     }
 }
 
 fn trust(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
-    let lessons = lessons.map(|of| Said::plain(&format!("{} costs", of.bs), advice::lesson(of)));
+    let lessons = lessons.map(|lesson| {
+        ReportSentence::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson))
+    });
     let iops = result.cells.iter().map(|cell| cell.measured.rates.iops);
-    let least = iops.min_by_key(|of| of.trials).unwrap_or_default();
+    let least = iops
+        .min_by_key(|interval| interval.trials)
+        .unwrap_or_default();
     let intervals = match least.trials {
         ..2 => "a cell with one trial has no interval".to_owned(),
         _ => format!(
@@ -190,22 +204,22 @@ fn trust(result: &TuneResult) -> Section<'static> {
         duration(result.harness_bare_ns)
     );
     let late = label::late(result).into_iter();
-    let late = late.map(|(of, findings)| joined(std::iter::once(of).chain(findings), "; "));
+    let late = late.map(|(cell, findings)| joined(std::iter::once(cell).chain(findings), "; "));
     Section::new("How far to trust it")
-        .told(lessons)
-        .told([
-            Said::plain("intervals", intervals),
-            Said::new(weight, "fidelity", fidelity(result)),
+        .notes(lessons)
+        .notes([
+            ReportSentence::plain("intervals", intervals),
+            ReportSentence::new(weight, "fidelity", fidelity(result)),
         ])
-        .told(result.fidelity.by_block_size.iter().map(fidelity_at))
-        .told([
-            Said::plain(
+        .notes(result.fidelity.by_block_size.iter().map(fidelity_at))
+        .notes([
+            ReportSentence::plain(
                 "device drift",
                 format!("{drift} % of the IOPS, from the first recording to the trials"),
             ),
-            Said::plain("harness floor", floor),
+            ReportSentence::plain("harness floor", floor),
         ])
-        .told(Said::each(Weight::Plain, "late time", late))
+        .notes(ReportSentence::each(Weight::Plain, "late time", late))
         .folded()
 }
 
@@ -232,8 +246,8 @@ fn fidelity(result: &TuneResult) -> String {
 }
 
 /// The errors at one block size: `IOPS 0.80 / 2.40 / 2.40 % (hybrid min:70%,1ms), ...`.
-fn fidelity_at(of: &SizeFidelity) -> Said {
-    let told = |errors: &Errors, unit: &str| {
+fn fidelity_at(fidelity: &SizeFidelity) -> ReportSentence {
+    let summary = |errors: &Errors, unit: &str| {
         format!(
             "{} / {} / {} {unit} ({})",
             number(errors.median),
@@ -242,17 +256,26 @@ fn fidelity_at(of: &SizeFidelity) -> Said {
             label::method(&errors.worst.0)
         )
     };
-    let (iops, cpu) = (told(&of.iops_pct, "%"), told(&of.cpu_points, "points"));
-    let missed = told(&of.miss_points, "points");
-    let words = format!("IOPS {iops}, CPU {cpu}, miss rate {missed}");
-    Said::plain(&format!("{}, {}", of.bs, counted(of.cells, "cell")), words)
+    let (iops, cpu) = (
+        summary(&fidelity.iops_pct, "%"),
+        summary(&fidelity.cpu_points, "points"),
+    );
+    let missed = summary(&fidelity.miss_points, "points");
+    let errors = format!("IOPS {iops}, CPU {cpu}, miss rate {missed}");
+    ReportSentence::plain(
+        &format!("{}, {}", fidelity.bs, counted(fidelity.cells, "cell")),
+        errors,
+    )
 }
 
 fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
-    let calibration = result.calibration.iter().find(|of| of.bs == bs);
+    let calibration = result
+        .calibration
+        .iter()
+        .find(|calibration| calibration.bs == bs);
     let facts = calibration.into_iter().flat_map(facts::calibration);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))
-        .told(facts.map(|fact| Said::plain(&fact.name, fact.value)))
+        .notes(facts.map(|fact| ReportSentence::plain(&fact.name, fact.value)))
         .folded()
 }

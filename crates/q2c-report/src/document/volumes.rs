@@ -3,7 +3,7 @@
 use super::{Document, Reported, Section};
 use crate::label::first_names;
 use crate::quantity::count;
-use crate::said::{Said, Table, Weight};
+use crate::said::{ReportSentence, ReportTable, Weight};
 use crate::simulated::{row, table};
 use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 
@@ -22,14 +22,14 @@ impl Reported for VolumesResult {
         let cells = cells.map(|cell| row(&cell.policy, cell.ios, &cell.gives));
         let poll = row("poll", self.poll_ios, &self.poll);
         let without = self.inexact.iter();
-        let without = without.map(|of| format!("{}: {}", of.policy, of.reason));
+        let without = without.map(|inexact| format!("{}: {}", inexact.policy, inexact.reason));
         Document::new("poll sweep", &self.version, &self.schema)
             .titled(first_names(&self.volumes, NAMED), about)
             .run(self.seed, 0)
             .section(
                 Section::default()
                     .table(table(std::iter::once(poll).chain(cells)))
-                    .told(Said::each(Weight::Caution, "no figures", without)),
+                    .notes(ReportSentence::each(Weight::Caution, "no figures", without)),
             )
     }
 }
@@ -40,7 +40,7 @@ impl Reported for VolumesChoice {
             let policy = best.policy.as_deref().unwrap_or("none keeps the limits");
             [first_names(&best.volumes, NAMED), policy.to_owned()]
         };
-        let best = Table::headed("volumes | best", self.best.iter().map(row));
+        let best = ReportTable::headed("volumes | best", self.best.iter().map(row));
         Document::new("poll sweep", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("Best rule over volumes", format!("by {}", self.objective))
             .answers([
@@ -51,13 +51,13 @@ impl Reported for VolumesChoice {
     }
 }
 
-fn over_all(what: &str, best: Option<&OverAll>) -> Said {
+fn over_all(what: &str, best: Option<&OverAll>) -> ReportSentence {
     let Some(best) = best else {
-        return Said::plain(what, "no configuration keeps the limits everywhere");
+        return ReportSentence::plain(what, "no configuration keeps the limits everywhere");
     };
     let (share, regret) = (best.share * 100.0, best.regret * 100.0);
     let policy = &best.policy;
-    Said::plain(
+    ReportSentence::plain(
         what,
         format!("{policy} ({share:.1} % of the best, at most {regret:.1} % lost)"),
     )

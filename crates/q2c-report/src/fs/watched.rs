@@ -3,7 +3,7 @@
 use super::{kind, most_jobs};
 use crate::phrase::{counted, listed, some_listed, when};
 use crate::quantity::number;
-use crate::said::Said;
+use crate::said::ReportSentence;
 use q2c_result::fs::{
     FsCell, FsLocks, FsProfile, FsResult, LockKind, LockLayer, LockSite, ProfiledBy, SeenLocks,
     SeenProfile,
@@ -14,29 +14,32 @@ const SITES: usize = 3;
 const LEAST: f64 = 0.005;
 
 /// The locks that the jobs of the largest number waited for, point by point.
-pub(super) fn locks(result: &FsResult) -> Vec<Said> {
+pub(super) fn locks(result: &FsResult) -> Vec<ReportSentence> {
     let most = most_jobs(result);
-    let mut said: Vec<Said> = Vec::new();
+    let mut said: Vec<ReportSentence> = Vec::new();
     let mut quiet = 0;
     for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
-        let words = match &cell.locks {
+        let sentence = match &cell.locks {
             None => continue,
             Some(FsLocks::Seen(seen)) => waited(seen),
-            Some(FsLocks::Unseen(why)) => Some(format!("not seen: failed to {why}")),
+            Some(FsLocks::Unseen(error)) => Some(format!("not seen: failed to {error}")),
         };
-        match words {
-            Some(words) => said.push(Said::plain("locks", at(cell, &words))),
+        match sentence {
+            Some(sentence) => said.push(ReportSentence::plain(
+                "locks",
+                point_sentence(cell, &sentence),
+            )),
             None => quiet += 1,
         }
     }
     if quiet > 0 {
         let other = when(!said.is_empty(), "other ");
         let points = counted(quiet, &format!("{other}point"));
-        let words = format!("{points}, {most} jobs: no wait of 0.5 % of the jobs' time");
-        said.push(Said::plain("locks", words));
+        let message = format!("{points}, {most} jobs: no wait of 0.5 % of the jobs' time");
+        said.push(ReportSentence::plain("locks", message));
     }
     if !said.is_empty() {
-        said.push(Said::plain(
+        said.push(ReportSentence::plain(
             "not seen",
             "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache lines that \
              readers share",
@@ -48,23 +51,23 @@ pub(super) fn locks(result: &FsResult) -> Vec<Said> {
 /// The longest waits; `None` where there is none to speak of, and none was lost.
 fn waited(seen: &SeenLocks) -> Option<String> {
     let large = |site: &&LockSite| seen.share(site) >= LEAST;
-    let told = |site: &LockSite| {
+    let label = |site: &LockSite| {
         let share = number(100.0 * seen.share(site));
         let (layer, lock) = (layer(site.layer), lock(site.kind));
         let name = &site.site;
         format!("{share} % of the jobs' time in {name} ({layer}, {lock})")
     };
-    let all = some_listed(seen.sites.iter().filter(large).take(SITES).map(told));
+    let waits = some_listed(seen.sites.iter().filter(large).take(SITES).map(label));
     let lost = match seen.lost {
-        0 => return all,
+        0 => return waits,
         1 => "; a wait was lost".to_owned(),
         n => format!("; {n} waits were lost"),
     };
-    Some(all.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost)
+    Some(waits.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost)
 }
 
-fn layer(of: LockLayer) -> &'static str {
-    match of {
+fn layer(layer: LockLayer) -> &'static str {
+    match layer {
         LockLayer::Ext4 => "ext4",
         LockLayer::Xfs => "xfs",
         LockLayer::Btrfs => "btrfs",
@@ -77,8 +80,8 @@ fn layer(of: LockLayer) -> &'static str {
     }
 }
 
-fn lock(of: LockKind) -> &'static str {
-    match of {
+fn lock(lock: LockKind) -> &'static str {
+    match lock {
         LockKind::Spinlock => "spin lock",
         LockKind::RwlockRead => "rwlock, read",
         LockKind::RwlockWrite => "rwlock, write",
@@ -92,20 +95,23 @@ fn lock(of: LockKind) -> &'static str {
 }
 
 /// Where the CPU time of the jobs of the largest number went, point by point.
-pub(super) fn profiles(result: &FsResult) -> Vec<Said> {
+pub(super) fn profiles(result: &FsResult) -> Vec<ReportSentence> {
     let most = most_jobs(result);
     let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
-    let told = cells.filter_map(|cell| {
-        let words = match cell.profile.as_ref()? {
+    let sentences = cells.filter_map(|cell| {
+        let sentence = match cell.profile.as_ref()? {
             FsProfile::Seen(seen) => profiled(seen),
-            FsProfile::Unseen(why) => format!("not seen: failed to {why}"),
+            FsProfile::Unseen(error) => format!("not seen: failed to {error}"),
         };
-        Some(Said::plain("CPU time", at(cell, &words)))
+        Some(ReportSentence::plain(
+            "CPU time",
+            point_sentence(cell, &sentence),
+        ))
     });
-    let mut said: Vec<Said> = told.collect();
+    let mut said: Vec<ReportSentence> = sentences.collect();
     let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
     if result.cells.iter().any(by_clock) {
-        said.push(Said::plain(
+        said.push(ReportSentence::plain(
             "sampled",
             "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off is \
              counted where they are let in again",
@@ -115,17 +121,17 @@ pub(super) fn profiles(result: &FsResult) -> Vec<Said> {
 }
 
 fn profiled(seen: &SeenProfile) -> String {
-    let all = seen.samples();
-    let pct = |samples: u64| number(100.0 * samples as f64 / all.max(1) as f64);
-    let functions = seen.functions.iter().take(FUNCTIONS).map(|of| {
-        let (pct, layer) = (pct(of.samples), layer(of.layer));
-        format!("{pct} % in {} ({layer})", of.function)
+    let total = seen.samples();
+    let pct = |samples: u64| number(100.0 * samples as f64 / total.max(1) as f64);
+    let functions = seen.functions.iter().take(FUNCTIONS).map(|function| {
+        let (pct, layer) = (pct(function.samples), layer(function.layer));
+        format!("{pct} % in {} ({layer})", function.function)
     });
     let (user, functions) = (pct(seen.user), listed(functions));
-    format!("of {all} samples {user} % outside the kernel, {functions}")
+    format!("of {total} samples {user} % outside the kernel, {functions}")
 }
 
-fn at(cell: &FsCell, words: &str) -> String {
+fn point_sentence(cell: &FsCell, words: &str) -> String {
     let point = &cell.point;
     format!(
         "{} {}, {}, {} jobs: {words}",
@@ -184,8 +190,8 @@ mod tests {
         result.cells[1].locks = seen(&[("ext4_file_write_iter", 2_000), ("small", 19)], 2);
         let said = locks(&result);
         assert_eq!(said.len(), 2, "the point, and what is not seen");
-        let words = "50.0 % of the jobs' time in ext4_file_write_iter (ext4, rwsem, write); 2 waits were lost";
-        assert!(said[0].words.ends_with(words), "{said:?}");
+        let wait = "50.0 % of the jobs' time in ext4_file_write_iter (ext4, rwsem, write); 2 waits were lost";
+        assert!(said[0].words.ends_with(wait), "{said:?}");
         result.cells[0].locks = seen(&[("small", 19)], 0);
         assert!(locks(&result)[1].words.starts_with("1 other point, 4 jobs"));
     }

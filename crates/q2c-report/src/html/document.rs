@@ -2,9 +2,9 @@
 
 use super::shell::Shell;
 use super::started;
-use crate::document::{Document, Part, Section};
+use crate::document::{Document, DocumentPart, Section};
 use crate::plot::Plot;
-use crate::said::{Said, Weight};
+use crate::said::{ReportSentence, Weight};
 use askama::Template;
 use q2c_model::{Exit, Fault, OrFault};
 
@@ -15,24 +15,28 @@ struct Page<'a> {
     sections: Vec<&'a Section<'a>>,
     shell: Shell,
     /// Notices that change how the answers are to be read.
-    alarms: Vec<&'a Said>,
+    alarms: Vec<&'a ReportSentence>,
     /// The other notices.
-    conditions: Vec<&'a Said>,
-    warnings: Vec<Said>,
+    conditions: Vec<&'a ReportSentence>,
+    warnings: Vec<ReportSentence>,
 }
 
-pub(crate) fn page(of: &Document<'_>) -> Result<String, Fault> {
-    let is_alarm = |said: &&Said| said.weight != Weight::Plain;
-    let (alarms, conditions) = of.notices.iter().partition(is_alarm);
-    let sections = of.sections.iter();
+pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
+    let is_alarm = |said: &&ReportSentence| said.weight != Weight::Plain;
+    let (alarms, conditions) = document.notices.iter().partition(is_alarm);
+    let sections = document.sections.iter();
     let sections = sections.filter(|section| section.has_content());
     let page = Page {
         alarms,
         conditions,
         sections: sections.collect(),
-        shell: Shell::new(of.command, job(of), plots(of)),
-        warnings: of.warnings.iter().map(Said::warning).collect(),
-        result: of,
+        shell: Shell::new(document.command, job(document), plots(document)),
+        warnings: document
+            .warnings
+            .iter()
+            .map(ReportSentence::warning)
+            .collect(),
+        result: document,
     };
     page.render()
         .or_fault(Exit::Internal, "fill the report's template")
@@ -48,10 +52,10 @@ fn row_class(weights: &[Weight], row: &usize) -> &'static str {
     }
 }
 
-fn plots<'a>(of: &'a Document<'a>) -> impl Iterator<Item = &'a Plot> {
-    let parts = of.sections.iter().flat_map(|section| &section.parts);
+fn plots<'a>(document: &'a Document<'a>) -> impl Iterator<Item = &'a Plot> {
+    let parts = document.sections.iter().flat_map(|section| &section.parts);
     parts.flat_map(|part| match part {
-        Part::Plots(plots) => plots.get(),
+        DocumentPart::Plots(plots) => plots.get(),
         _ => &[],
     })
 }
@@ -70,16 +74,16 @@ impl Weight {
 
 /// The line below the title: the run, and the disks and the machine that it was on, but for what
 /// was named already. A result that is always the same has no start.
-fn job(of: &Document<'_>) -> String {
-    let mut words = of.about.clone();
-    for name in of.facts.iter().flat_map(|facts| &facts.of) {
-        if *name != of.title && !words.contains(name.as_str()) {
-            words += &format!(" \u{b7} {name}");
+fn job(document: &Document<'_>) -> String {
+    let mut line = document.about.clone();
+    for name in document.facts.iter().flat_map(|facts| &facts.of) {
+        if *name != document.title && !line.contains(name.as_str()) {
+            line += &format!(" \u{b7} {name}");
         }
     }
-    match of.started_unix_s {
-        0 => words,
-        start => format!("{words} \u{b7} {}", started(start)),
+    match document.started_unix_s {
+        0 => line,
+        start => format!("{line} \u{b7} {}", started(start)),
     }
 }
 
@@ -107,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_line_below_the_title_names_disk_and_machine_once() {
-        let of = |title: &str, about: &str, names: &[&str]| Document {
+        let document = |title: &str, about: &str, names: &[&str]| Document {
             facts: vec![Facts {
                 title: String::new(),
                 facts: Vec::new(),
@@ -117,10 +121,10 @@ mod tests {
         };
         let names = ["/dev/nvme0n1", "a drive", "Linux 6.18.0"];
         assert_eq!(
-            job(&of("a title", "on /dev/nvme0n1", &names)),
+            job(&document("a title", "on /dev/nvme0n1", &names)),
             "on /dev/nvme0n1 \u{b7} a drive \u{b7} Linux 6.18.0"
         );
-        let one = of("/dev/nvme0n1", "run", &names[..2]).run(0, 1_767_225_600);
+        let one = document("/dev/nvme0n1", "run", &names[..2]).run(0, 1_767_225_600);
         assert_eq!(job(&one), "run \u{b7} a drive \u{b7} 2026-01-01 00:00 UTC");
     }
 }

@@ -6,7 +6,7 @@
 
 mod layout;
 
-use crate::plot::{Draw, Hover, Plot, Series, Values, View, Whiskers};
+use crate::plot::{Hover, Plot, PlotSeries, SeriesShape, Values, View, Whiskers};
 use layout::{axis_id, colours_id, layout};
 use serde_json::{Value, json};
 
@@ -16,7 +16,11 @@ pub(super) fn figures(plot: &Plot) -> Value {
 }
 
 fn figure(view: &View) -> Value {
-    let traces: Value = view.series.iter().map(|of| trace(view, of)).collect();
+    let traces: Value = view
+        .series
+        .iter()
+        .map(|series| trace(view, series))
+        .collect();
     json!({"label": view.label, "data": traces, "layout": layout(view)})
 }
 
@@ -50,21 +54,24 @@ fn row(cells: &[Option<f64>], is_exact: bool) -> Value {
 
 /// A text for plotly, with its lines. Plotly reads `<b>`, `<a href>` and entities in texts.
 fn text(words: &str) -> String {
-    let words = words.replace('&', "&amp;").replace('<', "&lt;");
-    words.replace('>', "&gt;").replace('\n', "<br>")
+    words
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('\n', "<br>")
 }
 
 fn texts(texts: &[String]) -> Value {
     texts.iter().map(|words| text(words)).collect()
 }
 
-fn trace(view: &View, series: &Series) -> Value {
+fn trace(view: &View, series: &PlotSeries) -> Value {
     let (kind, mode) = match series.draw {
-        Draw::HeatMap => ("heatmap", ""),
-        Draw::Bars | Draw::StackedBars => ("bar", ""),
-        Draw::Dots => ("scatter", "markers"),
-        Draw::DottedLine => ("scatter", "lines+markers"),
-        Draw::Line | Draw::Steps | Draw::Area => ("scatter", "lines"),
+        SeriesShape::HeatMap => ("heatmap", ""),
+        SeriesShape::Bars | SeriesShape::StackedBars => ("bar", ""),
+        SeriesShape::Dots => ("scatter", "markers"),
+        SeriesShape::DottedLine => ("scatter", "lines+markers"),
+        SeriesShape::Line | SeriesShape::Steps | SeriesShape::Area => ("scatter", "lines"),
     };
     let has_dots = mode.contains("markers");
     let cells = (kind == "heatmap").then_some(&series.cells);
@@ -94,7 +101,7 @@ fn trace(view: &View, series: &Series) -> Value {
             _ => Value::Null,
         },
         "opacity": Some(series.opacity).filter(|share| *share < 1.0 && !has_dots),
-        "stackgroup": (series.draw == Draw::Area).then_some("areas"),
+        "stackgroup": (series.draw == SeriesShape::Area).then_some("areas"),
         "fill": series.filled.then_some("tonexty"),
         "z": cells.map(|rows| -> Value {
             rows.iter().map(|cells| row(cells, series.exact)).collect()
@@ -122,14 +129,14 @@ fn even(values: &Values) -> (Option<f64>, Option<f64>) {
     }
 }
 
-fn whiskers(reach: &Whiskers, series: &Series) -> Value {
+fn whiskers(reach: &Whiskers, series: &PlotSeries) -> Value {
     filled(json!({
         "type": "data",
         "symmetric": false,
         "array": numbers(&reach.above, false),
         "arrayminus": numbers(&reach.below, false),
         // On bars their own colour could not be seen.
-        "color": if series.draw == Draw::Bars { "@ink" } else { &*series.colour },
+        "color": if series.draw == SeriesShape::Bars { "@ink" } else { &*series.colour },
         "thickness": reach.thin.then_some(1.4),
         "width": reach.thin.then_some(4),
     }))
@@ -144,23 +151,23 @@ fn hover(hover: &Hover) -> Option<String> {
 }
 
 /// The texts of the points; those of cells by row.
-fn point_texts(series: &Series) -> Option<Value> {
+fn point_texts(series: &PlotSeries) -> Option<Value> {
     (!series.texts.is_empty()).then(|| match series.cells.first() {
         Some(row) => series.texts.chunks(row.len()).map(texts).collect(),
         None => texts(&series.texts),
     })
 }
 
-fn line(series: &Series) -> Value {
+fn line(series: &PlotSeries) -> Value {
     filled(json!({
         "color": series.colour,
         "width": series.width,
         "dash": (series.dash != "solid").then_some(series.dash),
-        "shape": (series.draw == Draw::Steps).then_some("hv"),
+        "shape": (series.draw == SeriesShape::Steps).then_some("hv"),
     }))
 }
 
-fn marker(series: &Series) -> Value {
+fn marker(series: &PlotSeries) -> Value {
     let edge = series.edge.as_ref();
     filled(json!({
         "size": series.size,
@@ -179,25 +186,25 @@ fn marker(series: &Series) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::Axis;
+    use crate::plot::PlotAxis;
 
-    fn trace_of(series: Series) -> Value {
-        let view = View::new("all", Axis::new("x"), Axis::new("y")).series([series]);
+    fn trace_of(series: PlotSeries) -> Value {
+        let view = View::new("all", PlotAxis::new("x"), PlotAxis::new("y")).series([series]);
         figure(&view)["data"][0].clone()
     }
 
     #[test]
     fn numbers_keep_five_digits_and_gaps_stay_gaps() {
         let points = [123_456.0, 0.1, f64::NAN, f64::INFINITY].map(|y| (1.0, y));
-        let rounded = trace_of(Series::line("", points));
+        let rounded = trace_of(PlotSeries::line("", points));
         assert_eq!(rounded["y"], json!([123_460.0, 0.1, null, null]));
-        let exact = trace_of(Series::line("", points).exact());
+        let exact = trace_of(PlotSeries::line("", points).exact());
         assert_eq!(exact["y"], json!([123_456.0, 0.1, null, null]));
     }
 
     #[test]
     fn plotly_sees_text_not_markup() {
-        let series = Series::dots("<b>&amp;", [("<i>", 1.0)])
+        let series = PlotSeries::dots("<b>&amp;", [("<i>", 1.0)])
             .grouped()
             .texts(["two\n<lines>".to_owned()])
             .hover_alone("{y:.1f} < {x}");
@@ -211,8 +218,9 @@ mod tests {
 
     #[test]
     fn a_panel_has_axes_of_its_own() {
-        let view = View::new("all", Axis::new("x"), Axis::new("upper")).above(Axis::new("lower"));
-        let view = view.series([Series::line("", [(0.0, 1.0)]).below()]);
+        let view = View::new("all", PlotAxis::new("x"), PlotAxis::new("upper"))
+            .above(PlotAxis::new("lower"));
+        let view = view.series([PlotSeries::line("", [(0.0, 1.0)]).below()]);
         let figure = figure(&view);
         assert_eq!(figure["data"][0]["yaxis"], "y2");
         assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");

@@ -24,7 +24,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         command: &'static str,
         job: String,
         plots: impl Iterator<Item = &'a Plot>,

@@ -1,15 +1,15 @@
 //! Who leads at each point of a benchmark.
 
 use crate::apart::Apart;
-use crate::bench::{Section, name, sections};
+use crate::bench::{BenchSection, name, sections};
 use crate::phrase::{distinct, when};
-use q2c_result::bench::{BenchCell, BenchResult, Measure};
+use q2c_result::bench::{BenchCell, BenchMeasure, BenchResult};
 use std::collections::BTreeSet;
 
-pub(super) type Place = (u16, u32);
+pub(super) type DepthAndJobs = (u16, u32);
 
 pub(super) struct AtPlace {
-    pub place: Place,
+    pub place: DepthAndJobs,
     pub standing: Standing,
     /// The probability that the lead is chance, where it stands on few trials; 0 elsewhere.
     pub chance: f64,
@@ -25,7 +25,7 @@ pub(super) struct Standing {
 }
 
 /// The standings by one measure of those who share everything but jobs, depth and name.
-pub(super) struct Comparison {
+pub(super) struct LeadComparison {
     pub measure: &'static str,
     /// Whose: all interfaces, or the methods of one.
     pub of: String,
@@ -34,9 +34,9 @@ pub(super) struct Comparison {
 
 /// All comparisons of at least two points: of each place all interfaces, where there are several,
 /// then the methods of each.
-pub(super) fn comparisons(result: &BenchResult) -> Vec<Comparison> {
+pub(super) fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
     let sections = sections(result);
-    let places = distinct(sections.iter().map(Section::place));
+    let places = distinct(sections.iter().map(BenchSection::place));
     let engines = distinct(result.cells.iter().map(|cell| cell.point.engine.as_str()));
     let mut scopes: Vec<Option<&str>> = engines.into_iter().map(Some).collect();
     if scopes.len() > 1 {
@@ -44,21 +44,22 @@ pub(super) fn comparisons(result: &BenchResult) -> Vec<Comparison> {
     }
     let mut comparisons = Vec::new();
     for place in &places {
-        let own: Vec<&Section> = sections.iter().filter(|s| s.place() == *place).collect();
+        let place_sections: Vec<&BenchSection> =
+            sections.iter().filter(|s| s.place() == *place).collect();
         for &scope in &scopes {
-            let of = scope.unwrap_or("all interfaces");
-            let of = match places.len() {
-                1 => of.to_owned(),
-                _ => format!("{of} {place}"),
+            let scope_name = scope.unwrap_or("all interfaces");
+            let label = match places.len() {
+                1 => scope_name.to_owned(),
+                _ => format!("{scope_name} {place}"),
             };
-            let by = |(measure, name)| Comparison {
+            let by = |(measure, name)| LeadComparison {
                 measure: name,
-                of: of.clone(),
-                standings: standings(result, &own, scope, measure),
+                of: label.clone(),
+                standings: standings(result, &place_sections, scope, measure),
             };
             let measures = [
-                (Measure::Iops, "IOPS"),
-                (Measure::KiopsPerCore, "KIOPS/core"),
+                (BenchMeasure::Iops, "IOPS"),
+                (BenchMeasure::KiopsPerCore, "KIOPS/core"),
             ];
             comparisons.extend(measures.map(by));
         }
@@ -69,9 +70,9 @@ pub(super) fn comparisons(result: &BenchResult) -> Vec<Comparison> {
 
 fn standings(
     result: &BenchResult,
-    sections: &[&Section],
+    sections: &[&BenchSection],
     scope: Option<&str>,
-    measure: Measure,
+    measure: BenchMeasure,
 ) -> Vec<AtPlace> {
     let within = |cell: &&BenchCell| {
         scope.is_none_or(|engine| cell.point.engine == engine)
@@ -85,8 +86,8 @@ fn standings(
         name + when(tuned, " (tuned)")
     };
     let place = |cell: &BenchCell| (cell.point.depth, cell.point.jobs);
-    let places: BTreeSet<Place> = cells.iter().map(|cell| place(cell)).collect();
-    let standing = |at: Place| {
+    let places: BTreeSet<DepthAndJobs> = cells.iter().map(|cell| place(cell)).collect();
+    let standing = |at: DepthAndJobs| {
         let here = cells.iter().filter(|cell| place(cell) == at).copied();
         standing(at, here, &cells, measure, &named)
     };
@@ -96,18 +97,18 @@ fn standings(
 /// Who leads among the points `here`; `None` where less than two can be compared. `all` are the
 /// points of all places.
 fn standing<'a>(
-    place: Place,
+    place: DepthAndJobs,
     here: impl Iterator<Item = &'a BenchCell>,
     all: &[&BenchCell],
-    measure: Measure,
+    measure: BenchMeasure,
     named: &impl Fn(&BenchCell) -> String,
 ) -> Option<AtPlace> {
     let compared = here.filter(|c| c.is_comparable() && c.figure(measure).trials > 0);
     let compared: Vec<&BenchCell> = compared.collect();
     let median = |cell: &BenchCell| cell.figure(measure).median;
-    let first = |best, each| {
-        if median(each) > median(best) {
-            each
+    let first = |best, cell| {
+        if median(cell) > median(best) {
+            cell
         } else {
             best
         }
@@ -119,7 +120,7 @@ fn standing<'a>(
         .filter(|_| compared.len() > 1)?;
     let (mut rivals, mut chance) = (Vec::new(), 0f64);
     for other in compared.iter().filter(|c| c.point != leader.point) {
-        match Apart::of(leader, other, measure) {
+        match Apart::compare(leader, other, measure) {
             Apart::Told => {}
             Apart::Few(by_chance) => chance = chance.max(by_chance),
             _ => rivals.push(named(other)),

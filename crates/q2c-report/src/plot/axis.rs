@@ -25,7 +25,7 @@ pub(crate) enum Scale {
 
 /// An axis. Its title names the unit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Axis {
+pub(crate) struct PlotAxis {
     pub title: String,
     pub scale: Scale,
     pub from_zero: bool,
@@ -42,71 +42,71 @@ pub(crate) struct Axis {
     pub without_grid: bool,
 }
 
-impl Axis {
-    pub fn new(title: impl Into<String>) -> Self {
-        Axis {
+impl PlotAxis {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        PlotAxis {
             title: title.into(),
-            ..Axis::default()
+            ..PlotAxis::default()
         }
     }
 
     /// An axis that begins at zero, so that lengths can be compared.
-    pub fn from_zero(title: impl Into<String>) -> Self {
-        Axis {
+    pub(crate) fn from_zero(title: impl Into<String>) -> Self {
+        PlotAxis {
             from_zero: true,
-            ..Axis::new(title)
+            ..PlotAxis::new(title)
         }
     }
 
     /// The x axis of time. Plots of a section that have it count from the same start.
-    pub fn over_time(title: impl Into<String>) -> Self {
-        Axis {
+    pub(crate) fn over_time(title: impl Into<String>) -> Self {
+        PlotAxis {
             linked: true,
-            ..Axis::from_zero(title)
+            ..PlotAxis::from_zero(title)
         }
     }
 
-    pub fn names(title: impl Into<String>) -> Self {
-        Axis::names_in_order(title, Vec::new())
+    pub(crate) fn names(title: impl Into<String>) -> Self {
+        PlotAxis::names_in_order(title, Vec::new())
     }
 
-    pub fn names_in_order(title: impl Into<String>, names: Vec<String>) -> Self {
-        Axis {
+    pub(crate) fn names_in_order(title: impl Into<String>, names: Vec<String>) -> Self {
+        PlotAxis {
             scale: Scale::Names(names),
-            ..Axis::new(title)
+            ..PlotAxis::new(title)
         }
     }
 
-    pub fn logarithmic(title: impl Into<String>) -> Self {
-        Axis {
+    pub(crate) fn logarithmic(title: impl Into<String>) -> Self {
+        PlotAxis {
             scale: Scale::Log,
-            ..Axis::new(title)
+            ..PlotAxis::new(title)
         }
     }
 
     /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to
     /// 50 s; a tick shows its unit.
-    pub fn logarithmic_us(title: &str) -> Self {
+    pub(crate) fn logarithmic_us(title: &str) -> Self {
         ticks_us(title, &[1.0, 2.0, 5.0])
     }
 
     /// The same with a tick at each decade alone.
-    pub fn decades_us(title: &str) -> Self {
+    pub(crate) fn decades_us(title: &str) -> Self {
         ticks_us(title, &[1.0])
     }
 
-    pub fn shares() -> Self {
-        Axis {
+    pub(crate) fn shares() -> Self {
+        PlotAxis {
             range: Some((0.0, 101.0)),
-            ..Axis::new("share of I/Os, %")
+            ..PlotAxis::new("share of I/Os, %")
         }
     }
 
     /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
     /// same length.
-    pub fn quantiles() -> Self {
+    pub(crate) fn quantiles() -> Self {
         let ticks = TAIL.map(|(at, name)| (at, name.to_owned()));
-        Axis::logarithmic("quantile").named_ticks(ticks)
+        PlotAxis::logarithmic("quantile").named_ticks(ticks)
     }
 
     setters! {
@@ -116,15 +116,15 @@ impl Axis {
         without_grid() { without_grid = true }
     }
 
-    pub fn named_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+    pub(crate) fn named_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
         (self.ticks, self.tick_names) = ticks.into_iter().unzip();
         self
     }
 }
 
-fn ticks_us(title: &str, steps: &[f64]) -> Axis {
+fn ticks_us(title: &str, steps: &[f64]) -> PlotAxis {
     let ticks = (-1..=7).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-    Axis::logarithmic(title).named_ticks(ticks.map(|us| (us, round_duration(us * 1e3))))
+    PlotAxis::logarithmic(title).named_ticks(ticks.map(|us| (us, round_duration(us * 1e3))))
 }
 
 /// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.

@@ -1,7 +1,7 @@
 //! Figures of which each has a view of a plot.
 
-use super::{Axis, Coordinate, Series, View};
-use q2c_stats::Interval;
+use super::{Coordinate, PlotAxis, PlotSeries, View};
+use q2c_model::stats::Interval;
 
 /// A figure of `T`: the label of its view, the title of its axis, what its numbers are multiplied
 /// by, and the function that reads them.
@@ -13,7 +13,12 @@ pub(crate) struct Quantity<T, V = f64> {
 }
 
 impl<T, V> Quantity<T, V> {
-    pub const fn new(label: &'static str, axis: &'static str, scale: f64, of: fn(&T) -> V) -> Self {
+    pub(crate) const fn new(
+        label: &'static str,
+        axis: &'static str,
+        scale: f64,
+        of: fn(&T) -> V,
+    ) -> Self {
         Quantity {
             label,
             axis,
@@ -23,39 +28,43 @@ impl<T, V> Quantity<T, V> {
     }
 
     /// The unit of the numbers: the first word of the axis, or the first behind its comma.
-    pub fn unit(&self) -> &'static str {
+    pub(crate) fn unit(&self) -> &'static str {
         let (_, unit) = self.axis.split_once(", ").unwrap_or(("", self.axis));
         unit.split(' ').next().unwrap_or_default()
     }
 
-    pub fn view(&self, x: Axis) -> View {
-        View::new(self.label, x, Axis::from_zero(self.axis))
+    pub(crate) fn view(&self, x: PlotAxis) -> View {
+        View::new(self.label, x, PlotAxis::from_zero(self.axis))
     }
 }
 
 impl<T> Quantity<T> {
-    pub fn figure(&self, of: &T) -> f64 {
-        (self.of)(of) * self.scale
+    pub(crate) fn figure(&self, item: &T) -> f64 {
+        (self.of)(item) * self.scale
     }
 }
 
 impl<T> Quantity<T, Option<f64>> {
-    pub fn figure(&self, of: &T) -> Option<f64> {
-        Some((self.of)(of)? * self.scale)
+    pub(crate) fn figure(&self, item: &T) -> Option<f64> {
+        Some((self.of)(item)? * self.scale)
     }
 }
 
 impl<T> Quantity<T, Interval> {
-    pub fn medians<'a, X: Coordinate>(
+    pub(crate) fn medians<'a, X: Coordinate>(
         &self,
         name: &str,
         points: impl IntoIterator<Item = (X, &'a T)>,
-    ) -> Series
+    ) -> PlotSeries
     where
         T: 'a,
     {
         let points = points.into_iter();
-        Series::medians(name, points.map(|(x, of)| (x, (self.of)(of))), self.scale)
+        PlotSeries::medians(
+            name,
+            points.map(|(x, item)| (x, (self.of)(item))),
+            self.scale,
+        )
     }
 }
 

@@ -1,11 +1,11 @@
 //! Series of points, and how they are drawn.
 
 use super::Style;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Draw {
+pub(crate) enum SeriesShape {
     Line,
     Dots,
     DottedLine,
@@ -63,24 +63,24 @@ impl Coordinate for &str {
 
 /// A number or a name, where it is not known beforehand which.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum MixedCoordinate {
     Number(f64),
     Name(String),
 }
 
-impl Coordinate for Place {
+impl Coordinate for MixedCoordinate {
     /// Names, unless all places are numbers.
-    fn values(all: Vec<Place>) -> Values {
-        let number = |place: &Place| match place {
-            Place::Number(number) => Some(*number),
-            Place::Name(_) => None,
+    fn values(all: Vec<MixedCoordinate>) -> Values {
+        let number = |place: &MixedCoordinate| match place {
+            MixedCoordinate::Number(number) => Some(*number),
+            MixedCoordinate::Name(_) => None,
         };
         if let Some(numbers) = all.iter().map(number).collect() {
             return Values::Numbers(numbers);
         }
         let name = |place| match place {
-            Place::Number(number) => number.to_string(),
-            Place::Name(name) => name,
+            MixedCoordinate::Number(number) => number.to_string(),
+            MixedCoordinate::Name(name) => name,
         };
         Values::Names(all.into_iter().map(name).collect())
     }
@@ -102,8 +102,8 @@ pub(crate) struct Whiskers {
 
 impl Whiskers {
     /// Thin whiskers from the medians to the smallest and the largest trial.
-    pub fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
-        let side = |of: fn(&Interval) -> f64| intervals.iter().map(|i| of(i) * scale).collect();
+    pub(crate) fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
+        let side = |get: fn(&Interval) -> f64| intervals.iter().map(|i| get(i) * scale).collect();
         Whiskers {
             above: side(|i| i.max - i.median),
             below: side(|i| i.median - i.min),
@@ -112,7 +112,7 @@ impl Whiskers {
     }
 
     /// Thick whiskers, by their reach below and above each point.
-    pub fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub(crate) fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (below, above) = reach.into_iter().unzip();
         Whiskers {
             above,
@@ -156,8 +156,8 @@ pub(crate) enum Hover {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Series {
-    pub draw: Draw,
+pub(crate) struct PlotSeries {
+    pub draw: SeriesShape,
     /// Empty for a series without an entry in the legend.
     pub name: String,
     pub grouped: bool,
@@ -195,15 +195,15 @@ macro_rules! constructors {
                 points: impl IntoIterator<Item = (X, Y)>,
             ) -> Self {
                 let (x, y) = points.into_iter().unzip();
-                Series::new(Draw::$draw, name, X::values(x), Y::values(y))
+                PlotSeries::new(SeriesShape::$draw, name, X::values(x), Y::values(y))
             }
         )*
     };
 }
 
-impl Series {
-    fn new(draw: Draw, name: impl Into<String>, x: Values, y: Values) -> Self {
-        Series {
+impl PlotSeries {
+    fn new(draw: SeriesShape, name: impl Into<String>, x: Values, y: Values) -> Self {
+        PlotSeries {
             draw,
             name: name.into(),
             grouped: false,
@@ -241,7 +241,7 @@ impl Series {
 
     /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
     /// where nothing was measured.
-    pub fn medians<X: Coordinate>(
+    pub(crate) fn medians<X: Coordinate>(
         name: impl Into<String>,
         points: impl IntoIterator<Item = (X, Interval)>,
         scale: f64,
@@ -249,18 +249,18 @@ impl Series {
         let (x, intervals): (Vec<X>, Vec<Interval>) = points.into_iter().unzip();
         let y = intervals.iter().map(|i| known(i) * scale);
         let whiskers = Whiskers::from_intervals(&intervals, scale);
-        Series::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
+        PlotSeries::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
     }
 
     /// A row of cells for each y; `None` is a gap.
-    pub fn heat_map(
+    pub(crate) fn heat_map(
         x: Values,
         y: Values,
         rows: impl IntoIterator<Item = Vec<Option<f64>>>,
     ) -> Self {
-        Series {
+        PlotSeries {
             cells: rows.into_iter().collect(),
-            ..Series::new(Draw::HeatMap, "", x, y)
+            ..PlotSeries::new(SeriesShape::HeatMap, "", x, y)
         }
     }
 
@@ -290,7 +290,7 @@ impl Series {
     }
 
     /// The series, unless it has no point.
-    pub fn if_any(self) -> Option<Self> {
+    pub(crate) fn if_any(self) -> Option<Self> {
         let is_empty = match &self.x {
             Values::Numbers(all) => all.is_empty(),
             Values::Names(all) => all.is_empty(),
@@ -300,35 +300,39 @@ impl Series {
     }
 
     /// Says in the hover text the height of a point in a unit.
-    pub fn unit(self, unit: &str) -> Self {
+    pub(crate) fn unit(self, unit: &str) -> Self {
         self.hover(format!("{{y}} {unit}"))
     }
 
     /// Sets the words of the hover text beside the name of the series; see [`Hover::Words`].
-    pub fn hover(mut self, words: impl Into<Cow<'static, str>>) -> Self {
-        let words = words.into();
-        self.hover = Hover::Words { words, named: true };
+    pub(crate) fn hover(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        self.hover = Hover::Words {
+            words: words.into(),
+            named: true,
+        };
         self
     }
 
     /// Sets the words of the hover text without the name of the series.
-    pub fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
-        let (words, named) = (words.into(), false);
-        self.hover = Hover::Words { words, named };
+    pub(crate) fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        self.hover = Hover::Words {
+            words: words.into(),
+            named: false,
+        };
         self
     }
 
-    pub fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+    pub(crate) fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.colour(colour).width(width)
     }
 
-    pub fn style(self, style: &Style) -> Self {
+    pub(crate) fn style(self, style: &Style) -> Self {
         self.colour(style.colour.clone())
             .dash(style.dash)
             .symbol(style.symbol)
     }
 
-    pub fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+    pub(crate) fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.edge = Some((colour.into(), width));
         self
     }
@@ -340,7 +344,10 @@ mod tests {
 
     #[test]
     fn places_are_numbers_where_all_are() {
-        let (four, auto) = (Place::Number(4.0), Place::Name("auto".to_owned()));
+        let (four, auto) = (
+            MixedCoordinate::Number(4.0),
+            MixedCoordinate::Name("auto".to_owned()),
+        );
         let numbers: Values = [four.clone(), four.clone()].into_iter().collect();
         assert_eq!(numbers, Values::Numbers(vec![4.0, 4.0]));
         let names: Values = [four, auto].into_iter().collect();
@@ -349,8 +356,8 @@ mod tests {
 
     #[test]
     fn whiskers_reach_from_the_median_to_the_extremes() {
-        let interval = Interval::of(&[1000.0, 3000.0, 7000.0]);
-        let series = Series::medians("", [("a", interval), ("b", Interval::default())], 1e-3);
+        let interval = Interval::from_samples(&[1000.0, 3000.0, 7000.0]);
+        let series = PlotSeries::medians("", [("a", interval), ("b", Interval::default())], 1e-3);
         let Values::Numbers(y) = &series.y else {
             panic!("{series:?}");
         };

@@ -1,11 +1,11 @@
 //! The calibration: the measured points, and the model that was fitted to them.
 
 use super::NS_TO_US;
-use crate::plot::{Axis, Plot, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 use crate::quantity::count;
 use q2c_model::WakeDelay;
+use q2c_model::stats::{percentile, sorted};
 use q2c_result::tune::{Calibration, CalibrationPoint};
-use q2c_stats::{percentile, sorted};
 
 const STEPS: u32 = 60;
 
@@ -50,8 +50,8 @@ fn delay(calibration: &Calibration) -> Plot {
 
 fn cpu(calibration: &Calibration) -> Plot {
     let cost = &calibration.cost;
-    let clear = |sleep| cost.sleep_cpu_clear_ns.at(sleep);
-    let hit = |sleep| cost.sleep_cpu_hit_ns.at(sleep);
+    let clear = |sleep| cost.sleep_cpu_clear_ns.delay_at(sleep);
+    let hit = |sleep| cost.sleep_cpu_hit_ns.delay_at(sleep);
     let measured = &calibration.points;
     plot(
         "sleep-cpu",
@@ -71,7 +71,7 @@ fn latency(calibration: &Calibration) -> Plot {
     let measured = &calibration.points;
     let mut series = vec![points("p50, measured", measured, "@c", |p| p.wait_p50_ns)];
     series.extend(polled_wait(calibration).map(|polled| {
-        let wait = |sleep| polled + added.at(sleep);
+        let wait = |sleep| polled + added.delay_at(sleep);
         curve("polled + added by sleeping, model", calibration, "@c", wait)
     }));
     plot(
@@ -92,11 +92,14 @@ fn polled_wait(calibration: &Calibration) -> Option<f64> {
 /// The model's wake-up delay after a sleep, ns, at one quantile of its deviation.
 fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
     let z = (!wake.z.is_empty()).then(|| percentile(&sorted(&wake.z), quantile));
-    wake.base_ns.at(sleep_ns) + wake.spread_ns.at(sleep_ns) * z.unwrap_or(0.0)
+    wake.base_ns.delay_at(sleep_ns) + wake.spread_ns.delay_at(sleep_ns) * z.unwrap_or(0.0)
 }
 
-fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<Series>) -> Plot {
-    let (x, y) = (Axis::from_zero("sleep asked, us"), Axis::from_zero(y));
+fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<PlotSeries>) -> Plot {
+    let (x, y) = (
+        PlotAxis::from_zero("sleep asked, us"),
+        PlotAxis::from_zero(y),
+    );
     let view = View::new(title, x, y).series(series);
     Plot::new(id, title, 340).note(note).narrow().view(view)
 }
@@ -107,13 +110,13 @@ fn points(
     name: &str,
     points: &[CalibrationPoint],
     colour: &'static str,
-    of: fn(&CalibrationPoint) -> f64,
-) -> Series {
+    get: fn(&CalibrationPoint) -> f64,
+) -> PlotSeries {
     let about = |p: &CalibrationPoint| {
         format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
     };
-    let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, of(p) * NS_TO_US);
-    Series::dots(name, points.iter().map(us))
+    let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, get(p) * NS_TO_US);
+    PlotSeries::dots(name, points.iter().map(us))
         .texts(points.iter().map(about))
         .colour(colour)
         .size(7.0)
@@ -124,12 +127,12 @@ fn curve(
     name: &str,
     calibration: &Calibration,
     colour: &'static str,
-    of: impl Fn(f64) -> f64,
-) -> Series {
+    get: impl Fn(f64) -> f64,
+) -> PlotSeries {
     let asked = calibration.points.iter().map(|p| p.asked_ns);
     let longest = asked.fold(0.0, f64::max);
     let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
-    let us = |sleep: f64| (sleep * NS_TO_US, of(sleep) * NS_TO_US);
-    let line = Series::line(name, sleeps.map(us));
+    let us = |sleep: f64| (sleep * NS_TO_US, get(sleep) * NS_TO_US);
+    let line = PlotSeries::line(name, sleeps.map(us));
     line.pen(colour, 1.5).hover(HOVER)
 }

@@ -1,7 +1,7 @@
 //! The cells of a block size with the names and colours that they keep through all plots.
 
 use crate::label;
-use crate::plot::{Coordinate, Series};
+use crate::plot::{Coordinate, PlotSeries};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::tune::{Cell, TuneResult};
@@ -40,12 +40,12 @@ pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
 
 impl CellLine<'_> {
     /// A line through points; `unit` follows the number in the hover text.
-    pub fn series<Y: Coordinate>(
+    pub(crate) fn series<Y: Coordinate>(
         &self,
         points: impl IntoIterator<Item = (f64, Y)>,
         unit: &str,
-    ) -> Series {
-        Series::line(&self.name, points)
+    ) -> PlotSeries {
+        PlotSeries::line(&self.name, points)
             .grouped()
             .pen(self.colour, if self.is_recommended { 2.6 } else { 1.4 })
             .unit(unit)

@@ -1,12 +1,12 @@
 //! Throughput over the settings of a device as heat maps.
 
-use crate::heat::{Grid, grids};
-use crate::plot::{Axis, Colours, Plot, Series, View};
+use crate::heat::{ThroughputGrid, grids};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View};
 use q2c_result::bench::BenchResult;
 
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     const TITLE: &str = "Throughput over the settings of the device";
-    let plot = |(id, grid): (usize, &Grid)| {
+    let plot = |(id, grid): (usize, &ThroughputGrid)| {
         let note = format!(
             "KIOPS, {}. Crosses: collapse, throughput has fallen for sure. Gaps were not measured.",
             grid.title
@@ -17,17 +17,17 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     grids(result).iter().enumerate().map(plot).collect()
 }
 
-fn view(grid: &Grid) -> View {
+fn view(grid: &ThroughputGrid) -> View {
     let [rows, columns] = grid.axes;
-    let map = Series::heat_map(
+    let map = PlotSeries::heat_map(
         grid.columns.iter().map(u32::to_string).collect(),
         grid.rows.iter().map(|row| row.value.to_string()).collect(),
         grid.rows.iter().map(|row| row.kiops.clone()),
     );
     let fallen = grid.rows.iter();
     let fallen = fallen.filter_map(|row| Some((row.collapse?.to_string(), row.value.to_string())));
-    let crosses = Series::dots("", fallen).unlisted().without_hover();
-    View::new("IOPS", Axis::names(columns), Axis::names(rows))
+    let crosses = PlotSeries::dots("", fallen).unlisted().without_hover();
+    View::new("IOPS", PlotAxis::names(columns), PlotAxis::names(rows))
         .colours(Colours::new("KIOPS"))
         .series([
             map.hover_alone(format!("{{x}} {columns}, {{y}} {rows}: {{z:.4g}} KIOPS")),

@@ -1,18 +1,18 @@
 //! Predicted against measured values. A point on the diagonal is a prediction that was right.
 
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Plot, Quantity, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View};
+use q2c_model::stats::Interval;
 use q2c_result::tune::{Cell, Measured, Prediction};
-use q2c_stats::Interval;
 
 /// A quantity whose prediction is compared with its measurement.
-type Compared = (
+type FidelityQuantity = (
     &'static str,
     Quantity<Prediction>,
     fn(&Measured) -> Interval,
 );
 
-const QUANTITIES: [Compared; 3] = [
+const QUANTITIES: [FidelityQuantity; 3] = [
     (
         "fidelity-iops",
         Quantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops),
@@ -35,12 +35,12 @@ pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
     QUANTITIES.iter().map(plot).collect()
 }
 
-fn plot(lines: &[CellLine<'_>], quantity: &Compared) -> Plot {
+fn plot(lines: &[CellLine<'_>], quantity: &FidelityQuantity) -> Plot {
     let &(id, Quantity { label, axis, .. }, _) = quantity;
     let compared = lines.iter().filter_map(|line| compared(line, quantity));
-    let compared: Vec<Series> = compared.collect();
+    let compared: Vec<PlotSeries> = compared.collect();
     let diagonal = (!compared.is_empty()).then(|| diagonal(lines, quantity));
-    let axis = |side: &str| Axis::new(format!("{side}, {axis}"));
+    let axis = |side: &str| PlotAxis::new(format!("{side}, {axis}"));
     let view = View::new(label, axis("predicted"), axis("measured"))
         .legend(false)
         .series(diagonal)
@@ -61,11 +61,14 @@ fn predictions(cell: &Cell) -> impl Iterator<Item = Prediction> {
 
 /// A cell's measured value over its prediction, and over its first prediction if there is one,
 /// joined by a line.
-fn compared(line: &CellLine<'_>, (_, predicted, measured): &Compared) -> Option<Series> {
+fn compared(
+    line: &CellLine<'_>,
+    (_, predicted, measured): &FidelityQuantity,
+) -> Option<PlotSeries> {
     let cell = line.cell;
     let measured = measured(&cell.measured);
     let points = predictions(cell).map(|p| (predicted.figure(&p), measured));
-    let series = Series::medians(&line.name, points, predicted.scale)
+    let series = PlotSeries::medians(&line.name, points, predicted.scale)
         .pen(line.colour, 1.0)
         .dash("dot")
         .size(9.0)
@@ -79,7 +82,7 @@ fn compared(line: &CellLine<'_>, (_, predicted, measured): &Compared) -> Option<
 }
 
 /// The diagonal, from the smallest to the largest number in the plot.
-fn diagonal(lines: &[CellLine<'_>], (_, predicted, measured): &Compared) -> Series {
+fn diagonal(lines: &[CellLine<'_>], (_, predicted, measured): &FidelityQuantity) -> PlotSeries {
     let cells = lines.iter().map(|line| line.cell);
     let numbers = cells.filter(|cell| cell.sleeping).flat_map(|cell| {
         let measured = measured(&cell.measured);
@@ -88,5 +91,7 @@ fn diagonal(lines: &[CellLine<'_>], (_, predicted, measured): &Compared) -> Seri
     });
     let (low, high) = super::span(numbers);
     let ends = [low, high].map(|end| (end * predicted.scale, end * predicted.scale));
-    Series::line("", ends).pen("@muted", 1.0).without_hover()
+    PlotSeries::line("", ends)
+        .pen("@muted", 1.0)
+        .without_hover()
 }

@@ -1,6 +1,8 @@
 //! The sweep of the rules `mean` and `min` as heat maps over their two parameters.
 
-use crate::plot::{Axis, Colours, Mark, Plot, Quantity, Series, View, grid, round_duration};
+use crate::plot::{
+    Colours, Plot, PlotAxis, PlotMark, PlotSeries, Quantity, View, grid, round_duration,
+};
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 
 const QUANTITIES: [Quantity<Prediction>; 4] = [
@@ -16,7 +18,7 @@ const QUANTITIES: [Quantity<Prediction>; 4] = [
 /// parameters ratio and period.
 const RULES: [&str; 2] = ["mean", "min"];
 
-struct Placed<'a> {
+struct HeatMapCell<'a> {
     ratio: f64,
     period_ns: f64,
     cell: &'a SweepCell,
@@ -25,7 +27,7 @@ struct Placed<'a> {
 /// The map of a rule, with the ratios and the periods in their order.
 struct Map<'a> {
     rule: &'static str,
-    cells: Vec<Placed<'a>>,
+    cells: Vec<HeatMapCell<'a>>,
     ratios: Vec<f64>,
     periods: Vec<f64>,
 }
@@ -43,12 +45,12 @@ pub(crate) fn plot(sweep: &Sweep) -> Plot {
 
 fn map<'a>(sweep: &'a Sweep, rule: &'static str) -> Option<Map<'a>> {
     let cells = sweep.cells.iter().filter(|cell| cell.rule == rule);
-    let cells: Vec<Placed<'_>> = cells.filter_map(placed).collect();
-    let distinct = |of: fn(&Placed<'_>) -> f64| {
-        let mut all: Vec<f64> = cells.iter().map(of).collect();
-        all.sort_by(f64::total_cmp);
-        all.dedup();
-        all
+    let cells: Vec<HeatMapCell<'_>> = cells.filter_map(placed).collect();
+    let distinct = |get: fn(&HeatMapCell<'_>) -> f64| {
+        let mut values: Vec<f64> = cells.iter().map(get).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
     };
     let (ratios, periods) = (distinct(|p| p.ratio), distinct(|p| p.period_ns));
     (!cells.is_empty()).then_some(Map {
@@ -59,9 +61,9 @@ fn map<'a>(sweep: &'a Sweep, rule: &'static str) -> Option<Map<'a>> {
     })
 }
 
-fn placed(cell: &SweepCell) -> Option<Placed<'_>> {
+fn placed(cell: &SweepCell) -> Option<HeatMapCell<'_>> {
     let params = &cell.params;
-    Some(Placed {
+    Some(HeatMapCell {
         ratio: *params.get("ratio")?,
         period_ns: *params.get("period").or_else(|| params.get("period_ns"))?,
         cell,
@@ -80,12 +82,15 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
         let series = series.into_iter().flatten();
         series.map(move |series| series.panel(panel))
     };
-    let headings = maps.iter().enumerate().map(|(panel, map)| Mark::Heading {
-        panel,
-        kind: "rule",
-        name: map.rule.to_owned(),
-    });
-    let panels = maps.iter().enumerate().map(|(n, map)| Axis {
+    let headings = maps
+        .iter()
+        .enumerate()
+        .map(|(panel, map)| PlotMark::Heading {
+            panel,
+            kind: "rule",
+            name: map.rule.to_owned(),
+        });
+    let panels = maps.iter().enumerate().map(|(n, map)| PlotAxis {
         // Beside a map of the same ratios there is no need, and on a phone no room, for their
         // numbers.
         is_bare: n > 0 && maps[0].ratios == map.ratios,
@@ -95,9 +100,9 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
         range: kept_range(sweep, maps, quantity),
         ..Colours::new(quantity.axis)
     };
-    let periods = Axis::names("period").without_grid();
-    View::new(quantity.label, periods, Axis::new(""))
-        .beside(panels.collect())
+    let periods = PlotAxis::names("period").without_grid();
+    View::new(quantity.label, periods, PlotAxis::new(""))
+        .side_by_side(panels.collect())
         .colours(colours)
         .series(maps.iter().enumerate().flat_map(series_of))
         .marks(headings)
@@ -124,28 +129,29 @@ fn kept_range(
 }
 
 /// The axis of ratios, with half a step of room at both ends.
-fn ratio_axis(map: &Map<'_>, title: &str) -> Axis {
+fn ratio_axis(map: &Map<'_>, title: &str) -> PlotAxis {
     let ratios: Vec<f64> = map.ratios.iter().map(|ratio| ratio * 100.0).collect();
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
     let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
     let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
-    Axis {
+    PlotAxis {
         range: Some((low, high)),
-        ..Axis::new(title).without_grid()
+        ..PlotAxis::new(title).without_grid()
     }
 }
 
-fn dots<'a, 'b: 'a>(cells: impl IntoIterator<Item = &'a Placed<'b>>) -> Series {
+fn dots<'a, 'b: 'a>(cells: impl IntoIterator<Item = &'a HeatMapCell<'b>>) -> PlotSeries {
     let places = cells.into_iter();
-    let places = places.map(|of| (round_duration(of.period_ns), of.ratio * 100.0));
-    Series::dots("", places).unlisted().without_hover()
+    let places = places.map(|cell| (round_duration(cell.period_ns), cell.ratio * 100.0));
+    PlotSeries::dots("", places).unlisted().without_hover()
 }
 
-fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
+fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> PlotSeries {
     let cell_at = |period: f64, ratio: f64| {
-        let mut cells = map.cells.iter();
-        let found = cells.find(|p| p.ratio == ratio && p.period_ns == period);
-        found.map(|placed| placed.cell)
+        map.cells
+            .iter()
+            .find(|placed| placed.ratio == ratio && placed.period_ns == period)
+            .map(|placed| placed.cell)
     };
     let figure = |cell: &SweepCell| quantity.figure(&cell.gives);
     let rows = grid(&map.periods, &map.ratios, |period, ratio| {
@@ -157,7 +163,7 @@ fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> Series {
             .map(move |period| cell_at(*period, ratio))
     };
     let cells = map.ratios.iter().flat_map(|ratio| periods(*ratio));
-    Series::heat_map(
+    PlotSeries::heat_map(
         map.periods.iter().copied().map(round_duration).collect(),
         map.ratios.iter().map(|ratio| ratio * 100.0).collect(),
         rows,
@@ -180,7 +186,7 @@ fn about(cell: &SweepCell) -> String {
 }
 
 /// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
-fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<Series> {
+fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<PlotSeries> {
     let cells = map.cells.iter();
     let crosses = dots(cells.filter(|placed| !keeps_limits(placed.cell, floor_iops)));
     // Dark on the bright end of the scale, and with a bright edge on the dark one.
@@ -188,7 +194,7 @@ fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<Series> {
     crosses.edge("#ffffff", 1.0).if_any()
 }
 
-fn ring_of(best: &Placed<'_>) -> Series {
+fn ring_of(best: &HeatMapCell<'_>) -> PlotSeries {
     let ring = dots([best]).symbol("circle-open").size(18.0);
     ring.colour("#ff2d6f").edge("#ff2d6f", 3.0)
 }

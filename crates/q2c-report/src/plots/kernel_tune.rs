@@ -1,7 +1,7 @@
 //! The shown trial of each method of `q2c poll tune-kernel` over time.
 
 use crate::kernel_tune::name;
-use crate::plot::{Axis, Plot, Quantity, Series, View, with_data};
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View, with_data};
 use q2c_result::kernel_tune::{KernelMethod, KernelTuneResult};
 use q2c_result::kernel_watch::KernelInterval;
 
@@ -30,12 +30,12 @@ pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
 fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
     let series = |(method, colour): (&KernelMethod, &&'static str)| {
         let points = method.series.iter();
-        let points = points.map(|of| (of.end_s, quantity.figure(of)));
+        let points = points.map(|interval| (interval.end_s, quantity.figure(interval)));
         let known = points.clone().filter(|(_, figure)| figure.is_some());
-        let line = Series::line(name(&method.method), points).colour(*colour);
+        let line = PlotSeries::line(name(&method.method), points).colour(*colour);
         (known.count() > 1).then_some(line)
     };
     let coloured = methods.iter().zip(COLOURS.iter().cycle());
-    let view = quantity.view(Axis::over_time("time, s"));
+    let view = quantity.view(PlotAxis::over_time("time, s"));
     view.series(coloured.filter_map(series))
 }

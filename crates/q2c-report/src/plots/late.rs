@@ -3,7 +3,7 @@
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
 use crate::late;
-use crate::plot::{Axis, Plot, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 use q2c_result::late::{LateRun, LateTime, Miss};
 
 /// Colours of the parts, in the order of time. Device, oversleep and wake-up are to be told apart.
@@ -15,9 +15,9 @@ pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
         _ => None,
     });
     let plots = seen.enumerate().map(|(n, (line, late, run))| {
-        let x = Axis::from_zero("time, s");
-        let view = View::new("parts", x, Axis::from_zero("U2C, us"))
-            .above(Axis::from_zero("lateness, us"))
+        let x = PlotAxis::from_zero("time, s");
+        let view = View::new("parts", x, PlotAxis::from_zero("U2C, us"))
+            .above(PlotAxis::from_zero("lateness, us"))
             .series(parts(run))
             .series(misses(run));
         Plot::new(format!("late-time-{n}"), "Late time", 460)
@@ -27,7 +27,7 @@ pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
                  sleep that the rule asked for; where the wake-up rises, by the timer, the CPU or the scheduler. \
                  Below: the misses. {}.",
                 line.name,
-                late::told(late).join("; ")
+                late::sentences(late).join("; ")
             ))
             .view(view)
     });
@@ -35,7 +35,7 @@ pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
 }
 
 /// The mean parts by interval. An interval without I/Os has no height.
-fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
+fn parts(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
     let coloured = late::PARTS.iter().zip(COLOURS).enumerate();
     coloured.map(move |(n, (name, colour))| {
         let part = run.intervals.iter().map(|interval| {
@@ -43,13 +43,13 @@ fn parts(run: &LateRun) -> impl Iterator<Item = Series> {
             let part = parts.map(|parts| parts.in_order()[n] * NS_TO_US);
             (interval.end_s, part)
         });
-        Series::area(*name, part).pen(colour, 1.0).unit("us")
+        PlotSeries::area(*name, part).pen(colour, 1.0).unit("us")
     })
 }
 
 /// The misses as points: those that had the device for themselves, and those with other requests
 /// beside them.
-fn misses(run: &LateRun) -> impl Iterator<Item = Series> {
+fn misses(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
     let (beside, alone): (Vec<&Miss>, Vec<&Miss>) =
         run.misses_kept.iter().partition(|miss| miss.others > 0);
     let lateness = |miss: &Miss| {
@@ -63,7 +63,7 @@ fn misses(run: &LateRun) -> impl Iterator<Item = Series> {
     groups
         .into_iter()
         .filter_map(move |(name, colour, misses)| {
-            let dots = Series::dots(name, misses.into_iter().map(lateness)).below();
+            let dots = PlotSeries::dots(name, misses.into_iter().map(lateness)).below();
             dots.colour(colour).size(4.0).unit("us").if_any()
         })
 }

@@ -2,14 +2,14 @@
 
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Plot, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 
 /// The distribution of the latencies of each cell, with a view of the tail.
 pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
     let view = |label, y, height: fn(f64) -> f64| {
         let lines = lines.iter();
         let drawn = lines.filter(|line| !line.cell.latency_quantiles.is_empty());
-        View::new(label, Axis::logarithmic_us("latency"), y).series(drawn.map(|line| {
+        View::new(label, PlotAxis::logarithmic_us("latency"), y).series(drawn.map(|line| {
             let points = &line.cell.latency_quantiles;
             tell_quantiles(line.series(places(points, height), ""), points)
         }))
@@ -18,8 +18,8 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
         .note(
             "From just before the submission to the reaping (U2C), all trials of a cell together.",
         )
-        .view(view("tail", Axis::quantiles(), odds))
-        .view(view("distribution", Axis::shares(), percent))
+        .view(view("tail", PlotAxis::quantiles(), odds))
+        .view(view("distribution", PlotAxis::shares(), percent))
 }
 
 /// The latency at each quantile, microseconds, and its height, which is a function of the quantile.
@@ -31,17 +31,17 @@ pub(crate) fn places(
     points.map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
 }
 
-pub(crate) fn tell_quantiles(series: Series, curve: &[(f64, f64)]) -> Series {
+pub(crate) fn tell_quantiles(series: PlotSeries, curve: &[(f64, f64)]) -> PlotSeries {
     let names = curve.iter().map(|(quantile, _)| name(*quantile));
     series.texts(names).hover("{text}: {x} us")
 }
 
-/// The place of a quantile on [`Axis::shares`].
+/// The place of a quantile on [`PlotAxis::shares`].
 pub(crate) fn percent(quantile: f64) -> f64 {
     quantile * 100.0
 }
 
-/// The place of a quantile on [`Axis::quantiles`].
+/// The place of a quantile on [`PlotAxis::quantiles`].
 pub(crate) fn odds(quantile: f64) -> f64 {
     1.0 / (1.0 - quantile)
 }

@@ -2,14 +2,14 @@
 //! section has a plot over: with a line for everything else that varies.
 
 use super::over_jobs::QUANTITIES;
-use crate::bench::{beside, name, settings};
+use crate::bench::{background_suffix, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
 use crate::phrase::grouped;
-use crate::plot::{Axis, Coordinate, Plot, Quantity, Series, Style, View, known, styles};
+use crate::plot::{Coordinate, Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
 use q2c_model::Bytes;
+use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
-use q2c_stats::Interval;
 
 /// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
 /// left as it was found.
@@ -81,15 +81,15 @@ fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = Axis::names_in_order(axis.name, axis.places(cells));
+        let x = PlotAxis::names_in_order(axis.name, axis.places(cells));
         let place = |cell: &BenchCell| axis.place(&cell.point);
         quantity.view(x).series(series(&lines, quantity, place))
     };
     // Latency against throughput tells which depth is worth its wait.
     let against = View::new(
         "p99 against IOPS",
-        Axis::from_zero(iops.axis),
-        Axis::from_zero(p99.axis),
+        PlotAxis::from_zero(iops.axis),
+        PlotAxis::from_zero(p99.axis),
     );
     let id = format!("over-{}", axis.name.replace(' ', "-"));
     Plot::new(id, format!("Over the {}", axis.name), 440)
@@ -108,36 +108,36 @@ fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
 
 /// Interface and method, and whatever else varies over the benchmark.
 fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
-    let varies = |of: &dyn Fn(&BenchPoint) -> String| {
-        let here = of(point);
-        let is_elsewhere = |cell: &&BenchCell| of(&cell.point) != here;
+    let varies = |get: &dyn Fn(&BenchPoint) -> String| {
+        let here = get(point);
+        let is_elsewhere = |cell: &&BenchCell| get(&cell.point) != here;
         cells.iter().any(is_elsewhere).then_some(here)
     };
-    let mut words = vec![name(point)];
+    let mut parts = vec![name(point)];
     if axis.name != SIZE {
-        words.extend(varies(&|p| p.bs.to_string()));
+        parts.extend(varies(&|p| p.bs.to_string()));
     }
-    words.extend(varies(&|p| p.rw.clone()));
+    parts.extend(varies(&|p| p.rw.clone()));
     if axis.name != DEPTH {
-        words.extend(varies(&|p| format!("depth {}", p.depth)));
+        parts.extend(varies(&|p| format!("depth {}", p.depth)));
     }
-    words.extend(varies(&|p| jobs(p.jobs)));
+    parts.extend(varies(&|p| jobs(p.jobs)));
     let queues = point.hw_queues.filter(|_| axis.name != QUEUES);
     let requests = point.nr_requests.filter(|_| axis.name != REQUESTS);
-    words.join(" ") + &settings(queues, requests) + &beside(&point.background)
+    parts.join(" ") + &settings(queues, requests) + &background_suffix(&point.background)
 }
 
 fn series<X: Coordinate>(
     lines: &[(String, Vec<&BenchCell>)],
     quantity: &Quantity<BenchCell, Interval>,
     place: impl Fn(&BenchCell) -> X,
-) -> Vec<Series> {
+) -> Vec<PlotSeries> {
     let series_of = |((name, cells), style): (&(String, Vec<&BenchCell>), &Style)| {
         let points = cells
             .iter()
             .map(|cell| (place(cell), figure(cell, quantity)));
         let about = |cell: &&BenchCell| format!("{} depth {}", cell.point.bs, cell.point.depth);
-        Series::dotted_line(name, points)
+        PlotSeries::dotted_line(name, points)
             .style(style)
             .size(7.0)
             .texts(cells.iter().map(about))

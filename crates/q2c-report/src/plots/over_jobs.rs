@@ -1,12 +1,12 @@
 //! Throughput, CPU and throughput per CPU over the number of jobs, with a line for each interface
 //! and method.
 
-use crate::bench::{Section, name};
+use crate::bench::{BenchSection, name};
 use crate::mode;
 use crate::phrase::grouped;
-use crate::plot::{Axis, Plot, Quantity, Series, Style, styles};
-use q2c_result::bench::{BenchCell, BenchResult, Curve};
-use q2c_stats::Interval;
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, Style, styles};
+use q2c_model::stats::Interval;
+use q2c_result::bench::{BenchCell, BenchResult, ThroughputCurve};
 use std::collections::BTreeSet;
 
 /// Knee and collapse are found in the first, and marked in it.
@@ -24,16 +24,16 @@ pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
 ];
 
 /// `None` where there is one number of jobs alone: its points would stand above each other.
-pub(crate) fn plot(result: &BenchResult, section: &Section, id: usize) -> Option<Plot> {
+pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> Option<Plot> {
     let jobs: BTreeSet<u32> = section.cells(result).map(|c| c.point.jobs).collect();
     let measured = section.cells(result).filter(|c| c.iops.trials > 0);
     let lines = grouped(measured.map(|cell| (name(&cell.point), cell)));
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
-        let x = Axis::from_zero("jobs").ticks(jobs.iter().copied());
+        let x = PlotAxis::from_zero("jobs").ticks(jobs.iter().copied());
         let mut view = quantity.view(x);
         for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
             view = view.series([line_over_jobs(line, style, cells, quantity)]);
-            let is_its = |c: &&Curve| name(&c.first) == *line && section.holds(&c.first);
+            let is_its = |c: &&ThroughputCurve| name(&c.first) == *line && section.holds(&c.first);
             if n == 0
                 && let Some(curve) = result.scaling.iter().find(is_its)
             {
@@ -56,7 +56,7 @@ fn line_over_jobs(
     style: &Style,
     cells: &[&BenchCell],
     quantity: &Quantity<BenchCell, Interval>,
-) -> Series {
+) -> PlotSeries {
     let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
     let was = cells
         .iter()
@@ -65,7 +65,11 @@ fn line_over_jobs(
     series.texts(was).hover("{y} at {x} jobs; was {text}")
 }
 
-fn marks(curve: &Curve, style: &Style, cells: &[&BenchCell]) -> impl Iterator<Item = Series> {
+fn marks(
+    curve: &ThroughputCurve,
+    style: &Style,
+    cells: &[&BenchCell],
+) -> impl Iterator<Item = PlotSeries> {
     let marks = [
         (curve.knee, "square-open", "knee"),
         (curve.collapse, "x-thin", "collapse"),
@@ -73,7 +77,7 @@ fn marks(curve: &Curve, style: &Style, cells: &[&BenchCell]) -> impl Iterator<It
     let mark = move |(jobs, symbol, name): (Option<u32>, &'static str, &'static str)| {
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
         let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
-        let mark = Series::dots(name, [place]).unlisted();
+        let mark = PlotSeries::dots(name, [place]).unlisted();
         let mark = mark.colour(style.colour.clone()).size(15.0).symbol(symbol);
         let mark = mark.edge(style.colour.clone(), 2.0);
         Some(mark.hover_alone(format!("{name} at {{x}} jobs")))

@@ -2,7 +2,7 @@
 
 use super::NS_TO_US;
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Plot, Quantity, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View};
 use q2c_result::tune;
 
 const QUANTITIES: [Quantity<tune::Series, Vec<Option<f64>>>; 4] = [
@@ -55,8 +55,8 @@ pub(crate) fn sleep(lines: &[CellLine<'_>]) -> Plot {
 }
 
 fn view(label: &'static str, upper: &str) -> View {
-    View::new(label, Axis::over_time("time, s"), Axis::new(upper))
-        .above(Axis::from_zero("miss rate, %"))
+    View::new(label, PlotAxis::over_time("time, s"), PlotAxis::new(upper))
+        .above(PlotAxis::from_zero("miss rate, %"))
 }
 
 fn measured<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<'a>> {
@@ -68,12 +68,12 @@ fn sleeping<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<
 }
 
 /// A line through the figures of the series of a cell, with a gap where there is no reading.
-fn over_time(line: &CellLine<'_>, figures: &[Option<f64>], scale: f64, unit: &str) -> Series {
+fn over_time(line: &CellLine<'_>, figures: &[Option<f64>], scale: f64, unit: &str) -> PlotSeries {
     let figures = figures.iter().map(|figure| Some((*figure)? * scale));
     line.series(line.cell.series.t_s.iter().copied().zip(figures), unit)
 }
 
-fn miss_rate(line: &CellLine<'_>) -> Series {
+fn miss_rate(line: &CellLine<'_>) -> PlotSeries {
     let rates = &line.cell.series.rates.miss_rate;
     over_time(line, rates, 100.0, "% missed").below().unlisted()
 }

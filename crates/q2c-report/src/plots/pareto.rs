@@ -1,7 +1,7 @@
 //! IOPS against CPU of every configuration, with the Pareto front.
 
 use super::cell_lines::CellLine;
-use crate::plot::{Axis, Draw, Mark, Plot, Series, View, Whiskers, hue};
+use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, View, Whiskers, hue};
 use crate::quantity::count;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 
@@ -10,14 +10,14 @@ use q2c_result::tune::{Prediction, Sweep, SweepCell};
 pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
     let lines = lines.iter();
     let measured = lines.filter(|line| line.cell.measured.rates.iops.trials > 0);
-    let measured: Vec<Series> = measured.map(self::measured).collect();
+    let measured: Vec<PlotSeries> = measured.map(self::measured).collect();
     let floor = sweep.filter(|sweep| sweep.floor_iops > 0.0);
-    let x = Axis::from_zero("CPU of the jobs, % of one");
+    let x = PlotAxis::from_zero("CPU of the jobs, % of one");
     let note = note(sweep, !measured.is_empty());
-    let view = View::new("all", x, Axis::new("KIOPS"))
+    let view = View::new("all", x, PlotAxis::new("KIOPS"))
         .series(sweep.map(simulated).into_iter().flatten())
         .series(measured)
-        .marks(floor.map(|sweep| Mark::Height {
+        .marks(floor.map(|sweep| PlotMark::Height {
             y: sweep.floor_iops * 1e-3,
             name: "IOPS floor",
         }));
@@ -44,7 +44,7 @@ fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
     note
 }
 
-fn simulated(sweep: &Sweep) -> Vec<Series> {
+fn simulated(sweep: &Sweep) -> Vec<PlotSeries> {
     let best = sweep.best.and_then(|index| sweep.cells.get(index));
     let best = best.map(|cell| {
         let ring = dots("best simulated", [cell]).colour("@chosen").size(13.0);
@@ -60,7 +60,7 @@ fn simulated(sweep: &Sweep) -> Vec<Series> {
 
 /// The configurations as dots, each rule in a colour of its own: in a shade that is quiet beside
 /// measured cells, where these suffice.
-fn by_rule(sweep: &Sweep) -> Vec<Series> {
+fn by_rule(sweep: &Sweep) -> Vec<PlotSeries> {
     const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
     let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
     rules.sort_unstable();
@@ -76,19 +76,19 @@ fn by_rule(sweep: &Sweep) -> Vec<Series> {
     rules.iter().enumerate().map(dots_of).collect()
 }
 
-fn front(sweep: &Sweep) -> Series {
+fn front(sweep: &Sweep) -> PlotSeries {
     let cells = sweep.pareto.iter();
     let dots = dots("Pareto front", cells.filter_map(|&i| sweep.cells.get(i)));
-    let draw = Draw::DottedLine;
-    Series { draw, ..dots }.pen("@ink", 1.0).size(4.0)
+    let draw = SeriesShape::DottedLine;
+    PlotSeries { draw, ..dots }.pen("@ink", 1.0).size(4.0)
 }
 
-fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> Series {
+fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> PlotSeries {
     let cells = cells
         .into_iter()
         .map(|cell| (place(&cell.gives), about(cell)));
     let (places, texts): (Vec<_>, Vec<_>) = cells.unzip();
-    let dots = Series::dots(name, places);
+    let dots = PlotSeries::dots(name, places);
     dots.texts(texts).hover_alone("{text}")
 }
 
@@ -110,15 +110,17 @@ fn about(cell: &SweepCell) -> String {
 
 const HOVER: &str = "{y} KIOPS, CPU {x} %";
 
-fn bound(name: &str, at: &Prediction, symbol: &'static str) -> Series {
-    let dot = Series::dots(name, [place(at)]).colour("@ink").size(11.0);
+fn bound(name: &str, at: &Prediction, symbol: &'static str) -> PlotSeries {
+    let dot = PlotSeries::dots(name, [place(at)])
+        .colour("@ink")
+        .size(11.0);
     dot.symbol(symbol).edge("@ink", 1.5).hover(HOVER)
 }
 
-fn measured(line: &CellLine<'_>) -> Series {
+fn measured(line: &CellLine<'_>) -> PlotSeries {
     let rates = &line.cell.measured.rates;
     let place = (rates.cpu_pct.median, rates.iops.median * 1e-3);
-    Series::dots(&line.name, [place])
+    PlotSeries::dots(&line.name, [place])
         .x_whiskers(Whiskers::from_intervals(&[rates.cpu_pct], 1.0))
         .y_whiskers(Whiskers::from_intervals(&[rates.iops], 1e-3))
         .colour(line.colour)

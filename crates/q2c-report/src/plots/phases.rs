@@ -2,13 +2,13 @@
 //! marked.
 
 use crate::bench::name;
-use crate::plot::{Axis, Mark, Plot, Quantity, Series, Style, View, styles};
+use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Quantity, Style, View, styles};
 use crate::quantity::seconds;
+use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Slice};
-use q2c_stats::Interval;
 
 /// One trial of a point through all its phases.
-struct Course<'a> {
+struct TrialCourse<'a> {
     name: String,
     /// The background of each phase, and the phase's slices.
     phases: Vec<(&'a str, &'a [Slice])>,
@@ -59,7 +59,7 @@ fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
 
 /// The courses of all points of a place. The cells of a point's phases differ in the background and
 /// follow each other.
-fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<Course<'a>> {
+fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<TrialCourse<'a>> {
     let without = |cell: &BenchCell| BenchPoint {
         background: String::new(),
         ..cell.point.clone()
@@ -68,7 +68,7 @@ fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<Course<'a>> {
     points.filter_map(course).collect()
 }
 
-fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
+fn course<'a>(cells: &[&'a BenchCell]) -> Option<TrialCourse<'a>> {
     let iops = |trial: usize| -> Option<f64> {
         let mut sum = 0.0;
         for cell in cells {
@@ -79,54 +79,54 @@ fn course<'a>(cells: &[&'a BenchCell]) -> Option<Course<'a>> {
         Some(sum)
     };
     let trials: Vec<f64> = (0..).map_while(iops).collect();
-    let median = Interval::of(&trials).median;
+    let median = Interval::from_samples(&trials).median;
     let off = |n: &usize| (trials[*n] - median).abs();
     let trial = (0..trials.len()).min_by(|a, b| off(a).total_cmp(&off(b)))?;
     let point = &cells.first()?.point;
     let phase = |cell: &&'a BenchCell| (cell.point.background.as_str(), &*cell.courses[trial]);
-    Some(Course {
+    Some(TrialCourse {
         name: format!("{}, jobs: {}", name(point), point.jobs),
         phases: cells.iter().map(phase).collect(),
     })
 }
 
 /// A view for each quantity that is not 0 throughout, with the misses below where there may be any.
-fn views(courses: &[Course<'_>]) -> Vec<View> {
+fn views(courses: &[TrialCourse<'_>]) -> Vec<View> {
     let styles = styles(courses.len());
     let styled = || courses.iter().zip(&styles);
-    let misses = |(course, style): (&Course<'_>, &Style)| {
+    let misses = |(course, style): (&TrialCourse<'_>, &Style)| {
         let rate = |slice: &Slice| slice.miss_rate.map_or(f64::NAN, |rate| rate * 100.0);
         let may_miss = course.slices().any(|slice| slice.miss_rate.is_some());
         may_miss.then(|| course.series(style, "% missed", rate).below().unlisted())
     };
-    let lower: Vec<Series> = styled().filter_map(misses).collect();
+    let lower: Vec<PlotSeries> = styled().filter_map(misses).collect();
     let view = |quantity: &Quantity<Slice>| {
         let figure = |slice: &Slice| quantity.figure(slice);
-        let mut view = quantity.view(Axis::over_time("time, s"));
+        let mut view = quantity.view(PlotAxis::over_time("time, s"));
         if !lower.is_empty() {
-            view = view.above(Axis::from_zero("miss rate, %"));
+            view = view.above(PlotAxis::from_zero("miss rate, %"));
         }
         view.series(styled().map(|(course, style)| course.series(style, quantity.unit(), figure)))
             .series(lower.iter().cloned())
-            .marks(courses.first().map(Course::marks).unwrap_or_default())
+            .marks(courses.first().map(TrialCourse::marks).unwrap_or_default())
     };
-    let slices = || courses.iter().flat_map(Course::slices);
+    let slices = || courses.iter().flat_map(TrialCourse::slices);
     let shown = QUANTITIES.iter();
     let shown = shown.filter(|quantity| slices().any(|slice| quantity.figure(slice) > 0.0));
     shown.map(view).collect()
 }
 
-impl Course<'_> {
+impl TrialCourse<'_> {
     fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.phases.iter().flat_map(|(_, slices)| *slices)
     }
 
     /// A line through the slices, each at its middle; those that do not count are open.
-    fn series(&self, style: &Style, unit: &str, of: impl Fn(&Slice) -> f64) -> Series {
+    fn series(&self, style: &Style, unit: &str, get: impl Fn(&Slice) -> f64) -> PlotSeries {
         let symbols = ["circle-open", "circle"];
         let points = self.slices();
-        let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, of(slice)));
-        Series::dotted_line(&self.name, points)
+        let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, get(slice)));
+        PlotSeries::dotted_line(&self.name, points)
             .grouped()
             .style(style)
             .size(7.0)
@@ -137,9 +137,9 @@ impl Course<'_> {
             .unit(unit)
     }
 
-    fn marks(&self) -> Vec<Mark> {
+    fn marks(&self) -> Vec<PlotMark> {
         let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
-            Some(Mark::Begin {
+            Some(PlotMark::Begin {
                 x: slices.first()?.begin_s,
                 name: if background.is_empty() {
                     "alone"

@@ -1,7 +1,7 @@
 //! Run time of computing tasks by policy, a plot for each set-up.
 
 use crate::place;
-use crate::plot::{Axis, Plot, Series, View, Whiskers};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View, Whiskers};
 use q2c_result::place::{PlaceSimResult, PolicyFigures, Setup};
 
 pub(crate) fn plots(result: &PlaceSimResult) -> Vec<Plot> {
@@ -10,7 +10,7 @@ pub(crate) fn plots(result: &PlaceSimResult) -> Vec<Plot> {
 }
 
 fn plot(n: usize, setup: &Setup) -> Plot {
-    let view = |label, y| View::new(label, Axis::new(""), Axis::from_zero(y));
+    let view = |label, y| View::new(label, PlotAxis::new(""), PlotAxis::from_zero(y));
     Plot::new(format!("place-{n}"), "By policy", 420)
         .note(format!(
             "{}. Bars: mean over the starts, with 95 % of them; shares of time.",
@@ -22,33 +22,39 @@ fn plot(n: usize, setup: &Setup) -> Plot {
 
 fn by_policy(
     setup: &Setup,
-    of: fn(&PolicyFigures) -> f64,
+    get: fn(&PolicyFigures) -> f64,
 ) -> impl Iterator<Item = (&'static str, f64)> {
     let policies = setup.policies.iter();
-    policies.map(move |figures| (place::policy(figures.policy), of(figures)))
+    policies.map(move |figures| (place::policy(figures.policy), get(figures)))
 }
 
-fn times(setup: &Setup) -> Series {
-    let reach = setup.policies.iter().map(|of| {
-        let slowdown = of.c_slowdown;
-        (slowdown - of.c_slowdown_low, of.c_slowdown_high - slowdown)
+fn times(setup: &Setup) -> PlotSeries {
+    let reach = setup.policies.iter().map(|policy| {
+        let slowdown = policy.c_slowdown;
+        (
+            slowdown - policy.c_slowdown_low,
+            policy.c_slowdown_high - slowdown,
+        )
     });
-    Series::bars("run time of C", by_policy(setup, |of| of.c_slowdown))
-        .y_whiskers(Whiskers::reaching(reach))
-        .colour("@chosen")
-        .hover("{y:.3f} times alone")
+    PlotSeries::bars(
+        "run time of C",
+        by_policy(setup, |policy| policy.c_slowdown),
+    )
+    .y_whiskers(Whiskers::reaching(reach))
+    .colour("@chosen")
+    .hover("{y:.3f} times alone")
 }
 
-fn states(setup: &Setup) -> [Series; 4] {
-    let state = |name: &str, colour: &'static str, of: fn(&PolicyFigures) -> f64| {
-        let shares = by_policy(setup, of).map(|(policy, share)| (policy, share * 100.0));
-        let bars = Series::stacked_bars(name, shares);
+fn states(setup: &Setup) -> [PlotSeries; 4] {
+    let state = |name: &str, colour: &'static str, get: fn(&PolicyFigures) -> f64| {
+        let shares = by_policy(setup, get).map(|(policy, share)| (policy, share * 100.0));
+        let bars = PlotSeries::stacked_bars(name, shares);
         bars.colour(colour).hover("{y:.1f} %")
     };
     [
-        state("colocate", "@chosen", |of| of.states.colocate),
-        state("spread", "@a", |of| of.states.spread),
-        state("bunch", "@poll", |of| of.states.bunch),
-        state("heap", "@d", |of| of.states.heap),
+        state("colocate", "@chosen", |policy| policy.states.colocate),
+        state("spread", "@a", |policy| policy.states.spread),
+        state("bunch", "@poll", |policy| policy.states.bunch),
+        state("heap", "@d", |policy| policy.states.heap),
     ]
 }

@@ -1,6 +1,6 @@
 //! The losses of each rule on each pattern as a map.
 
-use crate::plot::{Axis, Colours, Plot, Series, View};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View};
 use q2c_result::poll_study::{PollStudyResult, RuleScore};
 
 /// What each rule loses on each pattern when its parameters are chosen without the pattern's
@@ -21,16 +21,23 @@ pub(crate) fn plot(result: &PollStudyResult) -> Plot {
 type Loss<'a> = (Option<f64>, &'a str);
 
 fn losses_on_average<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
-    let of = &rule.on_average;
-    of.losses.iter().map(|loss| (*loss, &*of.policy)).collect()
+    let on_average = &rule.on_average;
+    on_average
+        .losses
+        .iter()
+        .map(|loss| (*loss, &*on_average.policy))
+        .collect()
 }
 
 fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
     let sources = rule.sources_left_out.as_ref();
     let left_out = sources.unwrap_or(&rule.patterns_left_out);
     let loss = |pattern: usize| {
-        let found = left_out.each.iter().find(|each| each.pattern == pattern);
-        found.map_or((None, ""), |each| (each.loss, &*each.policy))
+        let choice = left_out
+            .each
+            .iter()
+            .find(|choice| choice.pattern == pattern);
+        choice.map_or((None, ""), |choice| (choice.loss, &*choice.policy))
     };
     (0..result.patterns.len()).map(loss).collect()
 }
@@ -50,12 +57,12 @@ fn view(
     }
     let patterns = result.patterns.iter().map(|pattern| pattern.name.as_str());
     let rules = result.rules.iter().map(|rule| rule.rule.as_str());
-    let map = Series::heat_map(patterns.collect(), rules.collect(), rows).spaced();
-    let y = Axis {
+    let map = PlotSeries::heat_map(patterns.collect(), rules.collect(), rows).spaced();
+    let y = PlotAxis {
         reversed: true,
-        ..Axis::names("").without_grid()
+        ..PlotAxis::names("").without_grid()
     };
-    View::new(label, Axis::names("").without_grid(), y)
+    View::new(label, PlotAxis::names("").without_grid(), y)
         .colours(Colours::new("loss, %"))
         .series([map.texts(texts).hover_alone("{text}")])
 }

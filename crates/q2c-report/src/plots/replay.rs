@@ -1,13 +1,13 @@
 //! Plots of replayed traces, with a line for each device and one for the recording.
 
 use super::latency::{odds, percent, places, tell_quantiles};
-use crate::plot::{Axis, Plot, Series, View, with_data};
-use q2c_result::replay::{ReplayTrial, Spread, Window};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View, with_data};
+use q2c_result::replay::{ReplayTrial, ReplayWindow, Spread};
 
 const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
 
 /// A device's shown trial, with the name and colour that it has in all plots.
-pub(crate) struct Line<'a> {
+pub(crate) struct ReplayLine<'a> {
     name: String,
     colour: &'static str,
     trial: &'a ReplayTrial,
@@ -15,18 +15,18 @@ pub(crate) struct Line<'a> {
     is_alone: bool,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ReplayLine<'a> {
     /// The line of a replay, which is the page's only one.
-    pub fn only(trial: &'a ReplayTrial) -> Self {
-        Line {
+    pub(crate) fn only(trial: &'a ReplayTrial) -> Self {
+        ReplayLine {
             is_alone: true,
-            ..Line::compared(0, "replayed", trial)
+            ..ReplayLine::compared(0, "replayed", trial)
         }
     }
 
     /// The line of a compared device; `at` is its place among the devices.
-    pub fn compared(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
-        Line {
+    pub(crate) fn compared(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
+        ReplayLine {
             name: device.to_owned(),
             colour: COLOURS[at % COLOURS.len()],
             trial,
@@ -35,8 +35,8 @@ impl<'a> Line<'a> {
     }
 
     /// A line through points. Lines of one device share one entry in the legend.
-    fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        let line = Series::line(&self.name, points).grouped();
+    fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> PlotSeries {
+        let line = PlotSeries::line(&self.name, points).grouped();
         line.pen(self.colour, 1.8)
     }
 
@@ -56,15 +56,15 @@ impl<'a> Line<'a> {
             .collect()
     }
 
-    fn windows<Y>(&self, of: impl Fn(&Window) -> Y) -> impl Iterator<Item = (f64, Y)> {
+    fn windows<Y>(&self, get: impl Fn(&ReplayWindow) -> Y) -> impl Iterator<Item = (f64, Y)> {
         let windows = self.trial.windows.iter();
-        windows.map(move |window| (window.from_s + window.length_s / 2.0, of(window)))
+        windows.map(move |window| (window.from_s + window.length_s / 2.0, get(window)))
     }
 }
 
 /// The plots of a replay or comparison, in reading order; those without data are left out, and
 /// those over time where the lines are not `of_one_replay`.
-pub(crate) fn plots(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Plot> {
+pub(crate) fn plots(lines: &[ReplayLine<'_>], of_one_replay: bool) -> Vec<Plot> {
     let mut plots = vec![distributions(lines)];
     if of_one_replay {
         plots.extend(MEASURES.iter().map(|measure| over_time(lines, measure)));
@@ -75,11 +75,11 @@ pub(crate) fn plots(lines: &[Line<'_>], of_one_replay: bool) -> Vec<Plot> {
 
 /// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
 /// time.
-fn distributions(lines: &[Line<'_>]) -> Plot {
+fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
     let spreads = || {
         lines
             .iter()
-            .flat_map(|line| line.spreads().into_iter().map(move |of| (line, of)))
+            .flat_map(|line| line.spreads().into_iter().map(move |spread| (line, spread)))
     };
     let view = |label, y, height: fn(f64) -> f64| {
         let series = spreads().map(|(line, (kind, dash, spread))| {
@@ -111,40 +111,40 @@ fn distributions(lines: &[Line<'_>]) -> Plot {
     }
     Plot::new("latency", "How long do requests take?", 440)
         .note(note)
-        .view(view("distribution", Axis::shares(), percent))
-        .view(view("tail", Axis::quantiles(), odds))
+        .view(view("distribution", PlotAxis::shares(), percent))
+        .view(view("tail", PlotAxis::quantiles(), odds))
 }
 
 /// The logarithmic axis of latencies. Over many decades it has one tick for each, so that the names
 /// of ticks fit.
-fn latency_axis(lines: &[Line<'_>]) -> Axis {
-    let spreads = lines.iter().flat_map(Line::spreads);
+fn latency_axis(lines: &[ReplayLine<'_>]) -> PlotAxis {
+    let spreads = lines.iter().flat_map(ReplayLine::spreads);
     let latencies = spreads
         .flat_map(|(.., spread)| &spread.curve)
         .map(|(_, ns)| *ns);
     let (least, most) = super::span(latencies.filter(|ns| ns.is_finite() && *ns > 0.0));
     if most / least > 1e5 {
-        Axis::decades_us("latency")
+        PlotAxis::decades_us("latency")
     } else {
-        Axis::logarithmic_us("latency")
+        PlotAxis::logarithmic_us("latency")
     }
 }
 
 /// A quantity that is drawn over time, for the recording and for the replay.
-struct Measure {
+struct ReplayQuantity {
     id: &'static str,
     title: &'static str,
     /// The title when the quantity is not known of the recording.
     title_alone: &'static str,
     axis: &'static str,
-    recorded: fn(&Window) -> Option<f64>,
-    replayed: fn(&Window) -> f64,
+    recorded: fn(&ReplayWindow) -> Option<f64>,
+    replayed: fn(&ReplayWindow) -> f64,
     unit: &'static str,
     note: &'static str,
 }
 
-const MEASURES: [Measure; 2] = [
-    Measure {
+const MEASURES: [ReplayQuantity; 2] = [
+    ReplayQuantity {
         id: "in-flight",
         title: "How many requests are in flight, recorded and replayed?",
         title_alone: "How many requests are in flight?",
@@ -155,7 +155,7 @@ const MEASURES: [Measure; 2] = [
         note: "Mean over each window: by U2C in the replay; in a recording of the block layer by Q2C, \
                which lacks the time outside of it.",
     },
-    Measure {
+    ReplayQuantity {
         id: "iops",
         title: "Does the replay submit when the recording did?",
         title_alone: "How many requests are submitted?",
@@ -167,13 +167,13 @@ const MEASURES: [Measure; 2] = [
     },
 ];
 
-fn over_time(lines: &[Line<'_>], measure: &Measure) -> Plot {
+fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
     // Any device's windows have the recording's figures.
     let recorded = lines.iter().find_map(|line| {
         let is_known = line
             .windows(measure.recorded)
             .any(|(_, figure)| figure.is_some());
-        let series = Series::line("recorded", line.windows(measure.recorded));
+        let series = PlotSeries::line("recorded", line.windows(measure.recorded));
         is_known.then(|| series.pen("@shade1", 5.0).unit(measure.unit))
     });
     let (title, note) = match recorded {
@@ -184,9 +184,9 @@ fn over_time(lines: &[Line<'_>], measure: &Measure) -> Plot {
         let series = line.series(line.windows(measure.replayed));
         series.unit(measure.unit).if_any()
     });
-    let series: Vec<Series> = recorded.into_iter().chain(replayed).collect();
-    let linear = view("linear", Axis::from_zero(measure.axis));
-    let logarithmic = view("logarithmic", Axis::logarithmic(measure.axis));
+    let series: Vec<PlotSeries> = recorded.into_iter().chain(replayed).collect();
+    let linear = view("linear", PlotAxis::from_zero(measure.axis));
+    let logarithmic = view("logarithmic", PlotAxis::logarithmic(measure.axis));
     Plot::new(measure.id, title, 400)
         .note(format!("{}{note}", measure.note))
         .view(linear.series(series.clone()))
@@ -195,13 +195,13 @@ fn over_time(lines: &[Line<'_>], measure: &Measure) -> Plot {
 
 /// The lateness of the latest submission in each window. The plot is empty when no submission was
 /// late, as in modes without intended times.
-fn lateness(lines: &[Line<'_>]) -> Plot {
-    let is_late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
+fn lateness(lines: &[ReplayLine<'_>]) -> Plot {
+    let is_late = |line: &&ReplayLine<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
     let series = lines.iter().filter(is_late).map(|line| {
-        let late_us = |window: &Window| window.latest_ns.max(1) as f64 * 1e-3;
+        let late_us = |window: &ReplayWindow| window.latest_ns.max(1) as f64 * 1e-3;
         line.series(line.windows(late_us)).unit("us late")
     });
-    let y = Axis::logarithmic_us("largest lateness");
+    let y = PlotAxis::logarithmic_us("largest lateness");
     Plot::new("lateness", "How late is the latest submission?", 400)
         .note(
             "Largest lateness of all requests in each window, logarithmic. Where it grows and stays, the device cannot take the trace; single \
@@ -210,8 +210,8 @@ fn lateness(lines: &[Line<'_>]) -> Plot {
         .view(view("lateness", y).series(series))
 }
 
-fn view(label: &'static str, y: Axis) -> View {
-    View::new(label, Axis::over_time("time from the start, s"), y)
+fn view(label: &'static str, y: PlotAxis) -> View {
+    View::new(label, PlotAxis::over_time("time from the start, s"), y)
         .hover_together()
         .legend(true)
 }

@@ -1,7 +1,8 @@
 //! The plots of an experiment: ours beside the published points, on the published axes.
 
 use crate::plot::{
-    Axis, Draw, Mark, Place, Plot, Series, Style, View, Whiskers, styles, with_data,
+    MixedCoordinate, Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, Style, View, Whiskers,
+    styles, with_data,
 };
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
@@ -14,14 +15,17 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
 fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
     let unit = unit_of(&chart.figure);
     let (x, begins) = if chart.over == "time" {
-        (Axis::over_time("seconds since the start"), begins(result))
+        (
+            PlotAxis::over_time("seconds since the start"),
+            begins(result),
+        )
     } else {
-        (Axis::new(&chart.over), Vec::new())
+        (PlotAxis::new(&chart.over), Vec::new())
     };
     let styles = styles(chart.ours.len());
     let ours = chart.ours.iter().zip(&styles);
     let published = chart.published.iter();
-    let view = View::new("all", x, Axis::from_zero(unit))
+    let view = View::new("all", x, PlotAxis::from_zero(unit))
         .series(ours.map(|(curve, style)| our_series(style, curve, chart, unit)))
         .series(published.map(|curve| published_series(curve, chart, unit, result.scale)))
         .marks(begins);
@@ -47,11 +51,11 @@ fn diamonds(chart: &ChartAsked, scale: f64) -> String {
     }
 }
 
-fn begins(result: &ReproduceResult) -> Vec<Mark> {
+fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
     let trial = result.points.iter().find_map(|point| point.trials.first());
     let phases = trial.into_iter().flat_map(|trial| &trial.phases);
     let phases = phases.zip(&result.phases).skip(1);
-    let begin = phases.map(|(phase, described)| Mark::Begin {
+    let begin = phases.map(|(phase, described)| PlotMark::Begin {
         x: phase.begin_s,
         name: described.label.clone(),
         is_first: false,
@@ -61,17 +65,17 @@ fn begins(result: &ReproduceResult) -> Vec<Mark> {
 }
 
 /// The place of a point: a number where it is one, but for phases, which have names.
-fn place(at: &str, chart: &ChartAsked) -> Place {
+fn place(at: &str, chart: &ChartAsked) -> MixedCoordinate {
     match at.parse() {
-        Ok(number) if chart.over != "phase" => Place::Number(number),
-        _ => Place::Name(at.to_owned()),
+        Ok(number) if chart.over != "phase" => MixedCoordinate::Number(number),
+        _ => MixedCoordinate::Name(at.to_owned()),
     }
 }
 
-fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> Series {
+fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> PlotSeries {
     let points = curve.points.iter();
     let points = points.map(|(at, median)| (place(at, chart), *median));
-    let mut series = Series::medians(&curve.name, points, 1.0 / factor_of(unit))
+    let mut series = PlotSeries::medians(&curve.name, points, 1.0 / factor_of(unit))
         .style(style)
         .width(1.6)
         .hover(format!("{{y}} {unit}, here"));
@@ -81,19 +85,26 @@ fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -
     };
     series.y_whiskers = series.y_whiskers.map(thick);
     if chart.over == "time" {
-        (series.draw, series.y_whiskers) = (Draw::Line, None);
+        (series.draw, series.y_whiskers) = (SeriesShape::Line, None);
     }
     series
 }
 
-fn published_series(curve: &PublishedCurve, chart: &ChartAsked, unit: &str, scale: f64) -> Series {
+fn published_series(
+    curve: &PublishedCurve,
+    chart: &ChartAsked,
+    unit: &str,
+    scale: f64,
+) -> PlotSeries {
     let place = |at: &str| match place(at, chart) {
-        Place::Number(seconds) if chart.over == "time" => Place::Number(seconds * scale),
+        MixedCoordinate::Number(seconds) if chart.over == "time" => {
+            MixedCoordinate::Number(seconds * scale)
+        }
         place => place,
     };
     let points = curve.points.iter();
     let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
-    let dots = Series::dots(&curve.name, points)
+    let dots = PlotSeries::dots(&curve.name, points)
         .size(10.0)
         .symbol("diamond");
     dots.colour("@muted")

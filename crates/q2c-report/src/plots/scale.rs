@@ -1,6 +1,6 @@
 //! Throughput over the number of jobs: measured points, and the prediction beyond them.
 
-use crate::plot::{Axis, Mark, Plot, Series, View, Whiskers};
+use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, View, Whiskers};
 use q2c_result::scale::{CurvePoint, ScaleResult};
 
 pub(crate) fn plot(result: &ScaleResult) -> Plot {
@@ -9,12 +9,16 @@ pub(crate) fn plot(result: &ScaleResult) -> Plot {
     let series = prediction(&predicted)
         .into_iter()
         .chain([points(&measured)]);
-    let view = View::new("IOPS", Axis::from_zero("jobs"), Axis::from_zero("KIOPS"))
-        .series(series.filter_map(Series::if_any))
-        .marks(result.ends_at.map(|x| Mark::Limit {
-            x: f64::from(x),
-            name: "end",
-        }));
+    let view = View::new(
+        "IOPS",
+        PlotAxis::from_zero("jobs"),
+        PlotAxis::from_zero("KIOPS"),
+    )
+    .series(series.filter_map(PlotSeries::if_any))
+    .marks(result.ends_at.map(|x| PlotMark::Limit {
+        x: f64::from(x),
+        name: "end",
+    }));
     Plot::new("scale", "Over the number of jobs", 460)
         .note("Solid points: measured, with [min, max] over the trials. Dashed with a band: a prediction, never measured.")
         .view(view)
@@ -22,20 +26,20 @@ pub(crate) fn plot(result: &ScaleResult) -> Plot {
 
 fn over_jobs(
     points: &[CurvePoint],
-    of: fn(&CurvePoint) -> f64,
+    get: fn(&CurvePoint) -> f64,
 ) -> impl Iterator<Item = (f64, f64)> {
     let points = points.iter();
-    points.map(move |point| (f64::from(point.jobs), of(point) * 1e-3))
+    points.map(move |point| (f64::from(point.jobs), get(point) * 1e-3))
 }
 
 /// The upper end of the band, the lower one, to which the colour reaches, and the prediction.
-fn prediction(points: &[CurvePoint]) -> [Series; 3] {
-    let line = |name, of| {
-        let line = Series::line(name, over_jobs(points, of));
+fn prediction(points: &[CurvePoint]) -> [PlotSeries; 3] {
+    let line = |name, get| {
+        let line = PlotSeries::line(name, over_jobs(points, get));
         line.colour("@chosen").dash("dash")
     };
-    let edge = |of| {
-        let edge = line("95 %", of).width(0.5).opacity(0.4);
+    let edge = |get| {
+        let edge = line("95 %", get).width(0.5).opacity(0.4);
         edge.unlisted().without_hover()
     };
     let middle = line("predicted", |p| p.iops).width(1.6);
@@ -46,11 +50,11 @@ fn prediction(points: &[CurvePoint]) -> [Series; 3] {
     ]
 }
 
-fn points(points: &[CurvePoint]) -> Series {
+fn points(points: &[CurvePoint]) -> PlotSeries {
     let reach = points
         .iter()
         .map(|p| ((p.iops - p.low) * 1e-3, (p.high - p.iops) * 1e-3));
-    Series::dotted_line("measured", over_jobs(points, |p| p.iops))
+    PlotSeries::dotted_line("measured", over_jobs(points, |p| p.iops))
         .y_whiskers(Whiskers::reaching(reach))
         .pen("@interrupt", 1.6)
         .size(8.0)

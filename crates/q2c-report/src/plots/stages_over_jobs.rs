@@ -3,17 +3,17 @@
 
 use super::NS_TO_US;
 use super::analysis::STAGES;
-use super::analysis::stages::{Slice, stacked};
-use crate::bench::Section;
+use super::analysis::stages::{StageStack, stacked};
+use crate::bench::BenchSection;
 use crate::course;
-use crate::plot::{Axis, Colours, Place, Plot, Series, View, grid, with_data};
-use crate::stages::{Seen, lines, seen};
+use crate::plot::{Colours, MixedCoordinate, Plot, PlotAxis, PlotSeries, View, grid, with_data};
+use crate::stages::{CellStages, lines, seen};
 use q2c_result::analyze::StageStats;
 use q2c_result::bench::{BenchResult, StageRun};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plots of a section's points whose stages are known. `id` tells the section from others.
-pub(crate) fn plots(result: &BenchResult, section: &Section, id: usize) -> Vec<Plot> {
+pub(crate) fn plots(result: &BenchResult, section: &BenchSection, id: usize) -> Vec<Plot> {
     let lines = lines(&seen(result, section)).into_iter().enumerate();
     let plots = lines.flat_map(|(n, (name, mut points))| {
         points.sort_by_key(|(cell, _)| cell.point.jobs);
@@ -33,18 +33,22 @@ fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
     let stages = STAGES.iter().map(|(stage, _)| *stage).chain(["Q2C"]);
     let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
     let known: Vec<(&str, &StageStats)> = known.collect();
-    let bars = |label: &str, colour: &'static str, of: fn(&StageStats) -> f64| {
+    let bars = |label: &str, colour: &'static str, get: fn(&StageStats) -> f64| {
         let heights = known.iter();
-        let heights = heights.map(|(stage, stats)| (*stage, of(stats) * NS_TO_US));
-        let bars = Series::bars(label, heights).colour(colour);
+        let heights = heights.map(|(stage, stats)| (*stage, get(stats) * NS_TO_US));
+        let bars = PlotSeries::bars(label, heights).colour(colour);
         bars.unit("us").if_any()
     };
     let series = [
-        bars("mean", "@a", |of| of.mean_ns),
-        bars("p50", "@e", |of| of.p50_ns),
-        bars("p99", "@poll", |of| of.p99_ns),
+        bars("mean", "@a", |stats| stats.mean_ns),
+        bars("p50", "@e", |stats| stats.p50_ns),
+        bars("p99", "@poll", |stats| stats.p99_ns),
     ];
-    let view = View::new("stages", Axis::names("stage"), Axis::from_zero("time, us"));
+    let view = View::new(
+        "stages",
+        PlotAxis::names("stage"),
+        PlotAxis::from_zero("time, us"),
+    );
     Plot::new("stages", "Where does the time between Q and C go?", 380)
         .note(format!(
             "{name}, {}, in a run of its own with the block layer captured. Each stage by itself; \
@@ -54,13 +58,19 @@ fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
         .view(view.series(series.into_iter().flatten()))
 }
 
-fn times(name: &str, points: &[Seen<'_>]) -> Plot {
+fn times(name: &str, points: &[CellStages<'_>]) -> Plot {
     const TITLE: &str = "Where does the time between Q and C go, over the number of jobs?";
     let nothing = BTreeMap::new();
-    let slices = points.iter().map(|(cell, run)| Slice {
-        place: Place::Name(cell.point.jobs.to_string()),
-        mean_ns: run.stages.get("Q2C").map_or(f64::NAN, |of| of.mean_ns),
-        shares: run.bottleneck.as_ref().map_or(&nothing, |of| &of.shares),
+    let slices = points.iter().map(|(cell, run)| StageStack {
+        place: MixedCoordinate::Name(cell.point.jobs.to_string()),
+        mean_ns: run
+            .stages
+            .get("Q2C")
+            .map_or(f64::NAN, |stats| stats.mean_ns),
+        shares: run
+            .bottleneck
+            .as_ref()
+            .map_or(&nothing, |bottleneck| &bottleneck.shares),
     });
     Plot::new("stages", TITLE, 420)
         .note(format!(
@@ -68,42 +78,53 @@ fn times(name: &str, points: &[Seen<'_>]) -> Plot {
              each stage, stacked to the mean Q2C. Percentiles are of each stage by itself; they do \
              not add up."
         ))
-        .view(stacked("mean", Axis::names("jobs"), slices).bar_gap(0.3))
-        .view(percentiles("p50", points, |of| of.p50_ns))
-        .view(percentiles("p99", points, |of| of.p99_ns))
+        .view(stacked("mean", PlotAxis::names("jobs"), slices).bar_gap(0.3))
+        .view(percentiles("p50", points, |stats| stats.p50_ns))
+        .view(percentiles("p99", points, |stats| stats.p99_ns))
 }
 
-fn percentiles(label: &'static str, points: &[Seen<'_>], of: fn(&StageStats) -> f64) -> View {
+fn percentiles(
+    label: &'static str,
+    points: &[CellStages<'_>],
+    get: fn(&StageStats) -> f64,
+) -> View {
     let line = |(stage, colour): &(&str, &'static str)| {
         let times = points.iter().map(|(cell, run)| {
-            let ns = run.stages.get(*stage).map_or(f64::NAN, of);
+            let ns = run.stages.get(*stage).map_or(f64::NAN, get);
             (cell.point.jobs.to_string(), ns)
         });
         let is_known = times.clone().any(|(_, ns)| ns.is_finite());
         // A logarithmic axis has no 0.
         let times = times.map(|(jobs, ns)| (jobs, ns.max(1.0) * NS_TO_US));
-        let line = Series::dotted_line(*stage, times).colour(*colour).size(7.0);
+        let line = PlotSeries::dotted_line(*stage, times)
+            .colour(*colour)
+            .size(7.0);
         is_known.then(|| line.hover("{y} us at {x} jobs"))
     };
     let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
-    View::new(label, Axis::names("jobs"), Axis::logarithmic_us("time"))
-        .series(stages.filter_map(line))
+    View::new(
+        label,
+        PlotAxis::names("jobs"),
+        PlotAxis::logarithmic_us("time"),
+    )
+    .series(stages.filter_map(line))
 }
 
-type Queue<'a> = (&'a str, u32);
+type QueueKey<'a> = (&'a str, u32);
 
 /// The share of each hardware queue in the requests; `None` where there is a single one, or where
 /// they are not known.
-fn queues(name: &str, points: &[Seen<'_>]) -> Option<Plot> {
+fn queues(name: &str, points: &[CellStages<'_>]) -> Option<Plot> {
     let devices = points.iter().flat_map(|(_, run)| &run.queues);
-    let queues = devices.flat_map(|of| {
-        of.all
+    let queues = devices.flat_map(|device| {
+        device
+            .all
             .queues
             .iter()
-            .map(move |queue| (&*of.device, queue.hctx))
+            .map(move |queue| (&*device.device, queue.hctx))
     });
-    let queues: BTreeSet<Queue<'_>> = queues.collect();
-    let queues: Vec<Queue<'_>> = queues.into_iter().collect();
+    let queues: BTreeSet<QueueKey<'_>> = queues.collect();
+    let queues: Vec<QueueKey<'_>> = queues.into_iter().collect();
     let (title, view) = match points {
         [point] => (
             "Which hardware queues take the requests?",
@@ -121,30 +142,30 @@ fn queues(name: &str, points: &[Seen<'_>]) -> Option<Plot> {
     (queues.len() > 1).then(|| Plot::new("queues", title, 380).note(note).view(view))
 }
 
-fn share((_, run): &Seen<'_>, (device, hctx): &Queue<'_>) -> Option<f64> {
-    let device = run.queues.iter().find(|of| of.device == *device)?;
-    let queue = device.all.queues.iter().find(|of| of.hctx == *hctx)?;
+fn share((_, run): &CellStages<'_>, (device, hctx): &QueueKey<'_>) -> Option<f64> {
+    let device = run.queues.iter().find(|entry| entry.device == *device)?;
+    let queue = device.all.queues.iter().find(|queue| queue.hctx == *hctx)?;
     Some(queue.share * 100.0)
 }
 
-fn queue_name((device, hctx): &Queue<'_>) -> String {
+fn queue_name((device, hctx): &QueueKey<'_>) -> String {
     format!("{device} queue {hctx}")
 }
 
-fn shares(point: &Seen<'_>, queues: &[Queue<'_>]) -> View {
+fn shares(point: &CellStages<'_>, queues: &[QueueKey<'_>]) -> View {
     let shares = queues.iter();
     let shares = shares.map(|queue| (queue_name(queue), share(point, queue)));
-    let bars = Series::bars("", shares).colour("@a");
-    let y = Axis::from_zero("share of the requests, %");
-    View::new("share", Axis::names(""), y)
+    let bars = PlotSeries::bars("", shares).colour("@a");
+    let y = PlotAxis::from_zero("share of the requests, %");
+    View::new("share", PlotAxis::names(""), y)
         .series([bars.hover_alone("{y:.1f} % of the requests in {x}")])
 }
 
-fn shares_over_jobs(points: &[Seen<'_>], queues: &[Queue<'_>]) -> View {
+fn shares_over_jobs(points: &[CellStages<'_>], queues: &[QueueKey<'_>]) -> View {
     let names = queues.iter().map(queue_name).collect();
     let jobs = points.iter().map(|(cell, _)| cell.point.jobs.to_string());
-    let map = Series::heat_map(jobs.collect(), names, grid(points, queues, share)).spaced();
-    View::new("share", Axis::names("jobs"), Axis::names(""))
+    let map = PlotSeries::heat_map(jobs.collect(), names, grid(points, queues, share)).spaced();
+    View::new("share", PlotAxis::names("jobs"), PlotAxis::names(""))
         .colours(Colours::new("%"))
         .series([map.hover_alone("{z:.1f} % of the requests in {y} at {x} jobs")])
 }

@@ -1,7 +1,7 @@
 //! The plots of `q2c poll sweep`.
 
 use super::{NS_TO_US, heat_map, pareto};
-use crate::plot::{Axis, Plot, Series, View, with_data};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View, with_data};
 use crate::quantity::count;
 use crate::sweep::as_sweep;
 use q2c_result::sweep::{SweepAnswer, SweepResult, Timeline};
@@ -29,17 +29,17 @@ fn io_by_io(timeline: &Timeline) -> Plot {
         ),
     };
     let (x, y) = ("time, ms", "latency and sleep, us");
-    let view = View::new("time line", Axis::from_zero(x), Axis::from_zero(y));
+    let view = View::new("time line", PlotAxis::from_zero(x), PlotAxis::from_zero(y));
     Plot::new("timeline", "I/O by I/O: why it missed", 480)
         .note(format!(
             "{}, simulated on the first trace's first lane. Line: the sleep asked. Dots: the device's latency, in red where the I/O was \
              complete before its sleep ended.{left_out} Below: the simulated time from the submission's return to reaping.",
             timeline.policy
         ))
-        .view(view.above(Axis::from_zero("until reaped, us")).series(series(timeline)))
+        .view(view.above(PlotAxis::from_zero("until reaped, us")).series(series(timeline)))
 }
 
-fn series(timeline: &Timeline) -> [Series; 4] {
+fn series(timeline: &Timeline) -> [PlotSeries; 4] {
     let over_time = |numbers: &[f64]| -> Vec<(f64, f64)> {
         let pairs = timeline.at_ns.iter().zip(numbers);
         let pairs = pairs.map(|(at, number)| (at * NS_TO_MS, number * NS_TO_US));
@@ -49,15 +49,15 @@ fn series(timeline: &Timeline) -> [Series; 4] {
         let pairs = over_time(&timeline.latency_ns).into_iter();
         let pairs = pairs.zip(&timeline.missed);
         let chosen = pairs.filter(|(_, missed)| **missed == is_missed);
-        let dots = Series::dots(name, chosen.map(|(pair, _)| pair));
+        let dots = PlotSeries::dots(name, chosen.map(|(pair, _)| pair));
         dots.size(4.0).hover("{y} us at {x} ms")
     };
     let asked = format!("sleep asked: {}", timeline.policy);
-    let reaped = Series::dots("reaped, simulated", over_time(&timeline.woke_ns));
+    let reaped = PlotSeries::dots("reaped, simulated", over_time(&timeline.woke_ns));
     [
         latencies("latency, in time", false).colour("@muted"),
         latencies("latency, missed", true).colour("#e5484d"),
-        Series::steps(asked, over_time(&timeline.asked_ns)).pen("@chosen", 1.5),
+        PlotSeries::steps(asked, over_time(&timeline.asked_ns)).pen("@chosen", 1.5),
         reaped.below().size(3.0).colour("@ink"),
     ]
 }

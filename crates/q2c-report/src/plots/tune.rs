@@ -29,7 +29,10 @@ pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
 
 /// How well a block size is known: its calibration, and predictions beside what was measured.
 pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
-    let calibration = result.calibration.iter().find(|of| of.bs == bs);
+    let calibration = result
+        .calibration
+        .iter()
+        .find(|calibration| calibration.bs == bs);
     let calibrations = calibration.into_iter().flat_map(calibration::plots);
     let fidelities = fidelity::plots(&cell_lines(result, bs));
     with_data(calibrations.chain(fidelities), &suffix(bs))
@@ -43,7 +46,7 @@ fn suffix(bs: Bytes) -> String {
 /// or calibrations have.
 pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let swept = result.sweeps.iter().map(|sweep| sweep.bs);
-    let calibrated = result.calibration.iter().map(|of| of.bs);
+    let calibrated = result.calibration.iter().map(|calibration| calibration.bs);
     let known = label::block_sizes(result).into_iter();
     distinct(known.chain(swept).chain(calibrated))
 }

@@ -2,13 +2,13 @@
 //! the recommended method.
 
 use crate::label;
-use crate::plot::{Axis, Plot, Quantity, Series, with_data};
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, with_data};
 use q2c_model::Bytes;
+use q2c_model::stats::Interval;
 use q2c_policy::Method;
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{Cell, TuneResult};
 use q2c_result::tune_jobs::TuneJobsResult;
-use q2c_stats::Interval;
 
 /// A line: its name, its colour, its width, and whether it has this cell of a run.
 type LineOver = (
@@ -49,7 +49,7 @@ const QUANTITIES: [Quantity<Cell, Interval>; 4] = [
 /// The plot of one block size; none where nothing was measured.
 pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
     let view = |quantity: &Quantity<Cell, Interval>| {
-        let x = Axis::from_zero("jobs").ticks(result.runs.iter().map(|run| run.job.jobs));
+        let x = PlotAxis::from_zero("jobs").ticks(result.runs.iter().map(|run| run.job.jobs));
         let series = |line| series(result, bs, line, quantity);
         quantity.view(x).series(LINES.iter().filter_map(series))
     };
@@ -67,7 +67,7 @@ fn series(
     bs: Bytes,
     (name, colour, width, is_of): &LineOver,
     quantity: &Quantity<Cell, Interval>,
-) -> Option<Series> {
+) -> Option<PlotSeries> {
     let points = result.runs.iter().filter_map(|run| {
         let mut cells = run.cells.iter();
         let cell = cells.find(|cell| cell.bs == bs && is_of(cell, run))?;

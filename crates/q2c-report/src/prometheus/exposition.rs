@@ -14,7 +14,7 @@ pub(super) struct Exposition {
 }
 
 impl Exposition {
-    pub fn new(device: &str) -> Self {
+    pub(crate) fn new(device: &str) -> Self {
         Exposition {
             device: format!("device=\"{}\"", escaped(device)),
             text: String::new(),
@@ -23,32 +23,32 @@ impl Exposition {
 
     /// Counts that only grow: of each its name without prefix and ending, what it is, and its
     /// value.
-    pub fn counts(&mut self, counts: &[(&str, &str, u64)]) {
+    pub(crate) fn counts(&mut self, counts: &[(&str, &str, u64)]) {
         for (name, help, value) in counts {
             self.counter(name, help, *value as f64);
         }
     }
 
     /// A value that only grows, by its name without prefix and ending.
-    pub fn counter(&mut self, name: &str, help: &str, value: f64) {
+    pub(crate) fn counter(&mut self, name: &str, help: &str, value: f64) {
         let name = format!("q2c_{name}_total");
         self.head(&name, help, "counter");
         self.sample(&name, "", value);
     }
 
-    pub fn watched(&mut self, seconds: f64) {
+    pub(crate) fn watched(&mut self, seconds: f64) {
         let help = "Time that the counters cover, up to the end of the last interval.";
         self.counter("watched_seconds", help, seconds);
     }
 
     /// A value that rises and falls.
-    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
+    pub(crate) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.head(name, help, "gauge");
         self.sample(name, "", value);
     }
 
     /// Values that only grow, one for each value of the label `label`.
-    pub fn counters<'a>(
+    pub(crate) fn counters<'a>(
         &mut self,
         name: &str,
         help: &str,
@@ -56,20 +56,20 @@ impl Exposition {
         values: impl Iterator<Item = (&'a str, f64)>,
     ) {
         self.head(name, help, "counter");
-        for (of, value) in values {
-            self.sample(name, &labelled(label, of), value);
+        for (label_value, value) in values {
+            self.sample(name, &labelled(label, label_value), value);
         }
     }
 
     /// A fact as the label `label` of a gauge that is 1.
-    pub fn fact(&mut self, name: &str, help: &str, label: &str, fact: &str) {
+    pub(crate) fn fact(&mut self, name: &str, help: &str, label: &str, fact: &str) {
         self.head(name, help, "gauge");
         self.sample(name, &labelled(label, fact), 1.0);
     }
 
     /// Latencies in buckets. Counts are of whole ns, so the bounds are a ns below powers of two and
     /// below the middles between them.
-    pub fn histogram(&mut self, name: &str, help: &str, latency: &LatencyCounts) {
+    pub(crate) fn histogram(&mut self, name: &str, help: &str, latency: &LatencyCounts) {
         self.head(name, help, "histogram");
         let bucket = format!("{name}_bucket");
         for octave in OCTAVES {

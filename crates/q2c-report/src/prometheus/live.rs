@@ -63,7 +63,11 @@ impl Metrics for LiveMetrics {
             "Latency of the I/Os in the block layer, from queued to complete (Q2C).",
             &self.latency,
         );
-        let stages = || self.stages.iter().map(|(name, of)| (name.as_str(), of));
+        let stages = || {
+            self.stages
+                .iter()
+                .map(|(name, totals)| (name.as_str(), totals))
+        };
         page.counters(
             "q2c_stage_seconds_total",
             "Time that the I/Os spent in each stage; Q2C is the whole.",

@@ -6,7 +6,7 @@ use super::job::left_out;
 use crate::analysis::{latency_name, time};
 use crate::phrase::when;
 use crate::quantity::{bare, count, duration, number, percent};
-use crate::said::Said;
+use crate::said::ReportSentence;
 use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
@@ -20,25 +20,25 @@ const ALIKE: f64 = 0.1;
 const OTHERS: f64 = 0.02;
 
 /// Whether a trial can be compared with others: what it kept of the recording, or why it cannot.
-pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Said {
+pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> ReportSentence {
     if !trial.valid {
-        return Said::bad("invalid", reasons_of(trial));
+        return ReportSentence::bad("invalid", reasons_of(trial));
     }
-    let mut words = kept(job, trial) + ". It can be compared with other runs";
+    let mut sentence = kept(job, trial) + ". It can be compared with other runs";
     if left_out(job, trace).is_some() {
-        words += " that leave the idle time out, too";
+        sentence += " that leave the idle time out, too";
     }
     if !matches!(job.mode, Mode::Outstanding { .. }) {
-        words += &other_load(trace, trial).unwrap_or_default();
+        sentence += &other_load(trace, trial).unwrap_or_default();
     }
-    Said::good("valid", words)
+    ReportSentence::good("valid", sentence)
 }
 
 fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
-    let own = duration(trial.own_lateness_ns.p99);
+    let own_lateness = duration(trial.own_lateness_ns.p99);
     let allowed = bare(&duration(job.max_lateness.0 as f64));
     let late = format!(
-        "its own lateness was {own} at the 99th percentile, where --max-lateness allows {allowed}"
+        "its own lateness was {own_lateness} at the 99th percentile, where --max-lateness allows {allowed}"
     );
     match (job.mode, trial.in_flight.error) {
         (Mode::Timed { .. }, _) if trial.saturated => {
@@ -62,7 +62,10 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
 /// are not known. With the times kept, that comes from how long the requests took, in the device
 /// and on the way to it. This is said only where latencies of one kind show it.
 fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
-    let (here, there) = (Load::replayed(trace, trial), Load::recorded(trace, trial)?);
+    let (here, there) = (
+        InFlightLoad::replayed(trace, trial),
+        InFlightLoad::recorded(trace, trial)?,
+    );
     if here.mean.max(there.mean) <= here.mean.min(there.mean) * (1.0 + ALIKE) {
         return None;
     }
@@ -79,16 +82,16 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
     };
     let [took, recorded] = [(took_ns, here.kind), (recorded_ns, there.kind)]
         .map(|(ns, kind)| format!("{}{}", time(ns), name(kind)));
-    let each = format!("{took} each, {recorded} recorded");
+    let times = format!("{took} each, {recorded} recorded");
     let longer = took_ns > recorded_ns;
     // U2C contains Q2C: when it is the shorter one, the request took less time by either.
     let tells = alike || here.kind == Some(Layer::User) && there.kind.is_some() && !longer;
     Some(if tells && longer == (here.mean > there.mean) {
         let how = if longer { "longer" } else { "less time" };
-        format!("{numbers}, because requests took {how}: {each}")
+        format!("{numbers}, because requests took {how}: {times}")
     } else {
-        let why = not_alike(here.kind, there.kind, trial);
-        format!("{numbers}, at {each}{why}")
+        let reason = not_alike(here.kind, there.kind, trial);
+        format!("{numbers}, at {times}{reason}")
     })
 }
 
@@ -109,7 +112,7 @@ fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> 
 }
 
 /// How many requests were in flight, by one kind of latency.
-struct Load {
+struct InFlightLoad {
     /// The layer of the latencies; `None` where it is not known.
     kind: Option<Layer>,
     mean: f64,
@@ -117,10 +120,10 @@ struct Load {
     took_ns: Option<f64>,
 }
 
-impl Load {
-    fn recorded(trace: &TraceFacts, trial: &ReplayTrial) -> Option<Load> {
+impl InFlightLoad {
+    fn recorded(trace: &TraceFacts, trial: &ReplayTrial) -> Option<InFlightLoad> {
         let sum_s = trace.sum_latency_s.filter(|_| trace.completed > 0);
-        Some(Load {
+        Some(InFlightLoad {
             kind: trace.layer,
             mean: trial.in_flight.recorded_mean?,
             took_ns: sum_s.map(|s| s * 1e9 / trace.completed as f64),
@@ -128,10 +131,10 @@ impl Load {
     }
 
     /// That of the trial by the kind that was recorded, where the trial has it, else by U2C.
-    fn replayed(trace: &TraceFacts, trial: &ReplayTrial) -> Load {
+    fn replayed(trace: &TraceFacts, trial: &ReplayTrial) -> InFlightLoad {
         let block = trace.layer == Some(Layer::Block);
-        let by_q2c = block.then(|| Load::by_q2c(trial)).flatten();
-        by_q2c.unwrap_or(Load {
+        let by_q2c = block.then(|| InFlightLoad::by_q2c(trial)).flatten();
+        by_q2c.unwrap_or(InFlightLoad {
             kind: Some(Layer::User),
             mean: trial.in_flight.mean,
             took_ns: Some(trial.u2c_ns.mean),
@@ -139,11 +142,11 @@ impl Load {
     }
 
     /// `None` unless nearly each request is one I/O of the capture.
-    fn by_q2c(trial: &ReplayTrial) -> Option<Load> {
+    fn by_q2c(trial: &ReplayTrial) -> Option<InFlightLoad> {
         let (sum_s, spread) = (trial.sum_q2c_s?, trial.q2c_ns.as_ref()?);
         let others = trial.q2c_lost.max(trial.q2c_excess.unsigned_abs());
         let whole = others as f64 <= OTHERS * trial.issued as f64;
-        (whole && trial.completion_s > 0.0).then(|| Load {
+        (whole && trial.completion_s > 0.0).then(|| InFlightLoad {
             kind: Some(Layer::Block),
             mean: sum_s / trial.completion_s,
             took_ns: Some(spread.mean),
@@ -185,7 +188,7 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
 /// The mean and the most in flight, each beside that of the recording. Numbers are of U2C where
 /// nothing else is said.
 fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
-    let of = &trial.in_flight;
+    let in_flight = &trial.in_flight;
     let user = Some(Layer::User);
     let recorded = match trace.layer {
         Some(Layer::Block) => by(trace.layer),
@@ -194,12 +197,12 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
     let idle = left_out(job, trace).map_or(String::new(), |share| {
         format!(", {} of whose time nothing is in flight", percent(share))
     });
-    let like = Load::replayed(trace, trial);
+    let like = InFlightLoad::replayed(trace, trial);
     let other = if like.kind == user { &*recorded } else { "" };
-    let there = of.recorded_mean.map_or(String::new(), |mean| {
+    let there = in_flight.recorded_mean.map_or(String::new(), |mean| {
         format!(" ({}{other} in the recording{idle})", number(mean))
     });
-    let mean = number(of.mean);
+    let mean = number(in_flight.mean);
     let (by_like, by_user) = (by(like.kind), by(user));
     let means = if like.kind == user {
         format!("{mean} on average{by_user}{there}")
@@ -207,11 +210,11 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
         let like = number(like.mean);
         format!("{like} on average{by_like}{there}, {mean}{by_user}")
     };
-    let most = of.recorded_most.map_or(String::new(), |most| {
+    let most = in_flight.recorded_most.map_or(String::new(), |most| {
         format!(" ({}{recorded} in the recording)", count(most))
     });
     let device = when(trace.devices.len() > 1, " on one device");
-    format!("{means}, {} at most{device}{most}", count(of.most))
+    format!("{means}, {} at most{device}{most}", count(in_flight.most))
 }
 
 /// How far the number in flight was off, given the error relative to the recorded number.
@@ -281,36 +284,38 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_has(told: &str, words: &[&str]) {
+    fn assert_has(text: &str, words: &[&str]) {
         assert!(
-            words.iter().all(|words| told.contains(words)),
-            "{words:?}: {told}"
+            words.iter().all(|phrase| text.contains(phrase)),
+            "{words:?}: {text}"
         );
     }
 
     #[test]
     fn a_timed_replay_says_why_other_numbers_were_in_flight() {
         let timed = job(Mode::default());
-        let told = |trial: &ReplayTrial| validity(&timed, &trace(), trial).words;
-        let kept = told(&trial(2.7, Some(0.01), 61.0));
+        let sentence = |trial: &ReplayTrial| validity(&timed, &trace(), trial).words;
+        let kept = sentence(&trial(2.7, Some(0.01), 61.0));
         assert_has(
             &kept,
             &["lateness was 12.5 us", "--max-lateness allows 100 us"],
         );
         assert!(kept.ends_with("compared with other runs"), "{kept}");
-        let slower = told(&trial(5.86, Some(2.86), 132.0));
+        let slower = sentence(&trial(5.86, Some(2.86), 132.0));
         let numbers = "5.86 were in flight on average where the recording had 2.68, because";
         let took = "took longer: 132 us U2C each, 60.0 us U2C recorded";
         assert_has(&slower, &[numbers, took]);
-        let faster = told(&trial(1.2, Some(0.5), 30.0));
+        let faster = sentence(&trial(1.2, Some(0.5), 30.0));
         assert_has(&faster, &["because requests took less time: "]);
         let saturated = ReplayTrial {
             saturated: true,
             ..trial(5.86, Some(2.86), 132.0)
         };
-        assert!(told(&saturated).starts_with("what held requests up was not the replayer (its"));
+        assert!(
+            sentence(&saturated).starts_with("what held requests up was not the replayer (its")
+        );
         // More were in flight although requests took less time: that is another cause.
-        let other = told(&trial(5.86, Some(2.86), 30.0));
+        let other = sentence(&trial(5.86, Some(2.86), 30.0));
         assert!(!other.contains("because"), "{other}");
     }
 
@@ -319,14 +324,15 @@ mod tests {
     #[test]
     fn q2c_and_u2c_are_not_compared() {
         let timed = job(Mode::default());
-        let of = |layer| TraceFacts { layer, ..trace() };
-        let block = of(Some(Layer::Block));
-        let told = |trace: &TraceFacts, trial: &ReplayTrial| validity(&timed, trace, trial).words;
+        let trace_with = |layer| TraceFacts { layer, ..trace() };
+        let block = trace_with(Some(Layer::Block));
+        let sentence =
+            |trace: &TraceFacts, trial: &ReplayTrial| validity(&timed, trace, trial).words;
         let longer = trial(5.86, Some(2.86), 132.0);
         let numbers = "5.86 were in flight on average by U2C, and 2.68 in the recording by Q2C, at";
         let took = "132 us U2C each, 60.0 us Q2C recorded, which lacks the time outside";
         assert_has(
-            &told(&block, &longer),
+            &sentence(&block, &longer),
             &[numbers, took, "--capture to compare Q2C"],
         );
         let over_time =
@@ -337,12 +343,12 @@ mod tests {
             &in_flight(&timed, &block, &longer),
             &[over_time, by_request],
         );
-        let shorter = told(&block, &trial(1.2, Some(0.5), 30.0));
+        let shorter = sentence(&block, &trial(1.2, Some(0.5), 30.0));
         assert_has(
             &shorter,
             &["less time: 30.0 us U2C each, 60.0 us Q2C recorded"],
         );
-        let unknown = told(&of(None), &longer);
+        let unknown = sentence(&trace_with(None), &longer);
         assert_has(
             &unknown,
             &["60.0 us recorded. This result does not tell whether"],
@@ -367,18 +373,18 @@ mod tests {
             q2c_lost: lost,
             ..trial(5.86, Some(2.86), 132.0)
         };
-        let told = |trial: &ReplayTrial| validity(&timed, &block, trial).words;
+        let sentence = |trial: &ReplayTrial| validity(&timed, &block, trial).words;
         let alike = captured(0.0275, 61.0, 0);
-        assert!(told(&alike).ends_with("compared with other runs"));
+        assert!(sentence(&alike).ends_with("compared with other runs"));
         let over_time =
             "2.75 on average by Q2C (2.68 in the recording), 5.86 by U2C, 287 at most (4 by";
         assert_has(&in_flight(&timed, &block, &alike), &[over_time]);
         let longer = "4.00 were in flight on average where the recording had 2.68, because";
         let took = "longer: 90.0 us Q2C each, 60.0 us Q2C recorded";
-        assert_has(&told(&captured(0.04, 90.0, 20)), &[longer, took]);
+        assert_has(&sentence(&captured(0.04, 90.0, 20)), &[longer, took]);
         // A capture that lacks many is not set beside the recording.
         let by_u2c = "5.86 were in flight on average by U2C";
-        let lacking = told(&captured(0.04, 90.0, 21));
+        let lacking = sentence(&captured(0.04, 90.0, 21));
         assert_has(
             &lacking,
             &[by_u2c, "does not have one Q2C for each request"],
@@ -397,16 +403,16 @@ mod tests {
         assert_has(&timed, &[over_time, by_request]);
         let kept = trial(3.89, Some(0.0036), 87.0);
         let squeezed = outstanding(Idle::Squeeze);
-        let told = in_flight(&squeezed, &trace(), &kept);
-        assert!(told.starts_with("0.36 % off the recording"), "{told}");
+        let text = in_flight(&squeezed, &trace(), &kept);
+        assert!(text.starts_with("0.36 % off the recording"), "{text}");
         let idle =
             "(2.68 in the recording, 10.0 % of whose time nothing is in flight), 287 at most";
-        assert_has(&told, &["Over the whole time 3.89 on average by U2C", idle]);
+        assert_has(&text, &["Over the whole time 3.89 on average by U2C", idle]);
         let with_idle = in_flight(&outstanding(Idle::Keep), &trace(), &kept);
         assert_has(&with_idle, &["(2.68 in the recording), 287"]);
-        let told = validity(&squeezed, &trace(), &kept).words;
+        let sentence = validity(&squeezed, &trace(), &kept).words;
         assert_has(
-            &told,
+            &sentence,
             &[
                 "0.36 % off request by request",
                 "that leave the idle time out, too",

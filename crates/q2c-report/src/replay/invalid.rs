@@ -12,16 +12,16 @@ pub(crate) fn reasons(invalid: &[Invalid]) -> String {
 
 /// The reasons of a trial, and that it was stopped, which is no reason where another one is named.
 pub(super) fn reasons_of(trial: &ReplayTrial) -> String {
-    let mut words = reasons(&trial.invalid);
-    let told = |why: &Invalid| matches!(why, Invalid::Stopped);
-    if !trial.whole && !trial.invalid.iter().any(told) {
-        words += &format!("{}{STOPPED}", when(!words.is_empty(), "; "));
+    let mut text = reasons(&trial.invalid);
+    let is_stopped = |reason: &Invalid| matches!(reason, Invalid::Stopped);
+    if !trial.whole && !trial.invalid.iter().any(is_stopped) {
+        text += &format!("{}{STOPPED}", when(!text.is_empty(), "; "));
     }
-    words
+    text
 }
 
-pub(super) fn says(why: &Invalid) -> String {
-    match why {
+pub(super) fn says(reason: &Invalid) -> String {
+    match reason {
         Invalid::Stopped => STOPPED.to_owned(),
         Invalid::Failed { requests, first } => {
             format!("{requests} requests failed, the first: {first}")
@@ -94,16 +94,19 @@ mod tests {
 
     #[test]
     fn a_late_replayer_is_told_what_it_has_not_tried() {
-        for (why, words) in [
+        for (reason, words) in [
             (late(true, false, None), "Use --spin, more --submitters,"),
             (late(true, true, None), "Use more --submitters,"),
             (late(false, true, None), "Use fewer --submitters,"),
             (late(true, false, Some(1.9)), "(1.90 CPUs were busy"),
             (late(true, false, Some(1.9)), "quiet machine, or use --spin"),
         ] {
-            let told = says(&why);
+            let sentence = says(&reason);
             let limits = "144 ms at the 99th percentile, where --max-lateness allows 100 us";
-            assert!(told.contains(words) && told.contains(limits), "{told}");
+            assert!(
+                sentence.contains(words) && sentence.contains(limits),
+                "{sentence}"
+            );
         }
     }
 
@@ -112,7 +115,7 @@ mod tests {
         let first = "read: EIO".to_owned();
         let requests = 2;
         let (seen, expected) = (90, 100);
-        for (why, words) in [
+        for (reason, words) in [
             (
                 Invalid::Failed { requests, first },
                 "2 requests failed, the first: read: EIO",
@@ -127,22 +130,22 @@ mod tests {
                 "missed 2 of 90 I/Os",
             ),
         ] {
-            assert!(says(&why).contains(words), "{why:?}");
+            assert!(says(&reason).contains(words), "{reason:?}");
         }
     }
 
     #[test]
     fn a_stopped_trial_says_so_once() {
-        let told = |invalid| {
+        let reasons_with = |invalid| {
             reasons_of(&ReplayTrial {
                 whole: false,
                 invalid,
                 ..ReplayTrial::default()
             })
         };
-        assert_eq!(told(vec![Invalid::Stopped]), STOPPED);
-        assert_eq!(told(Vec::new()), STOPPED);
-        let lost = told(vec![Invalid::CaptureLost { lost: 1, seen: 9 }]);
+        assert_eq!(reasons_with(vec![Invalid::Stopped]), STOPPED);
+        assert_eq!(reasons_with(Vec::new()), STOPPED);
+        let lost = reasons_with(vec![Invalid::CaptureLost { lost: 1, seen: 9 }]);
         assert!(
             lost.contains("1 of 9 I/Os; ") && lost.ends_with(STOPPED),
             "{lost}"

@@ -4,7 +4,7 @@ use crate::analysis::{latency_name, time};
 use crate::label::ranges;
 use crate::phrase::some_listed;
 use crate::quantity::{count, percent, size};
-use crate::said::Said;
+use crate::said::ReportSentence;
 use q2c_model::Bytes;
 use q2c_model::replay::{Idle, Mode, Writes};
 use q2c_result::replay::{ReplayJob, TraceFacts};
@@ -61,18 +61,18 @@ pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<S
     ))
 }
 
-pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
+pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<ReportSentence> {
     let mut facts = trace_facts(trace);
     if let Some(name) = &job.process {
         facts += &format!("; only requests of process {name}");
     }
     let mut said = vec![
-        Said::plain("trace", facts),
-        Said::plain("submitted", submitted(job)),
-        Said::plain("mapped", mapped(job)),
+        ReportSentence::plain("trace", facts),
+        ReportSentence::plain("submitted", submitted(job)),
+        ReportSentence::plain("mapped", mapped(job)),
     ];
     let before = job.precondition.as_ref();
-    said.extend(before.map(|how| Said::plain("preconditioned", how)));
+    said.extend(before.map(|how| ReportSentence::plain("preconditioned", how)));
     said
 }
 
@@ -156,11 +156,14 @@ mod tests {
     #[test]
     fn a_replay_of_one_process_says_so() {
         let trace = TraceFacts::default();
-        let mut of = ReplayJob::default();
-        assert!(!job(&of, &trace)[0].words.contains("process"));
-        of.process = Some("fio".to_owned());
-        let told = &job(&of, &trace)[0].words;
-        assert!(told.ends_with("; only requests of process fio"), "{told}");
+        let mut replay_job = ReplayJob::default();
+        assert!(!job(&replay_job, &trace)[0].words.contains("process"));
+        replay_job.process = Some("fio".to_owned());
+        let sentence = &job(&replay_job, &trace)[0].words;
+        assert!(
+            sentence.ends_with("; only requests of process fio"),
+            "{sentence}"
+        );
     }
 
     #[test]
@@ -177,8 +180,11 @@ mod tests {
             let count = Count::Requests;
             job(Mode::Outstanding { count, idle })
         };
-        let told = without_idle_time(&outstanding(Idle::Squeeze), &trace);
-        assert!(told.is_some_and(|told| told.contains("43.1 % of this trace's. Completion time")));
+        let caution = without_idle_time(&outstanding(Idle::Squeeze), &trace);
+        assert!(
+            caution
+                .is_some_and(|caution| caution.contains("43.1 % of this trace's. Completion time"))
+        );
         let keeps = [outstanding(Idle::Keep), job(Mode::default())];
         assert!(keeps.iter().all(|j| without_idle_time(j, &trace).is_none()));
         let busy = TraceFacts::default();

@@ -4,20 +4,20 @@ use super::timed;
 use crate::analysis::time;
 use crate::phrase::when;
 use crate::quantity::{NOTHING, count, number, range};
-use crate::said::{Field, Table, row};
+use crate::said::{ReportField, ReportTable, row};
+use q2c_model::stats::Interval;
 use q2c_result::replay::{Lateness, ReplayJob, ReplayResult, ReplayTrial, Spread};
-use q2c_stats::Interval;
 
 const NOT_CAPTURED: &str = "- (run with --capture)";
 
 /// Seconds with a fitting unit. Minutes are not used, because times that are compared need one
 /// form.
 fn length(s: f64) -> String {
-    spread(&Interval::of(&[s])).text
+    spread(&Interval::from_samples(&[s])).text
 }
 
 /// The median with its unit, and `[min, max]` in the line below.
-pub(crate) fn spread(interval: &Interval) -> Field {
+pub(crate) fn spread(interval: &Interval) -> ReportField {
     if interval.trials == 0 {
         return NOTHING.into();
     }
@@ -28,18 +28,19 @@ pub(crate) fn spread(interval: &Interval) -> Field {
         _ => (1.0, "s"),
     };
     let text = format!("{} {unit}", number(interval.median * scale));
-    Field::over(text, range(interval, scale))
+    ReportField::over(text, range(interval, scale))
 }
 
 /// Completion time and sums of latencies: those of the shown trial, and the medians over the valid
 /// trials.
-pub(crate) fn sums(result: &ReplayResult) -> Table {
+pub(crate) fn sums(result: &ReplayResult) -> ReportTable {
     let valid: Vec<&ReplayTrial> = result.trials.iter().filter(|t| t.valid).collect();
     let several = result.trials.len() > 1;
-    let row = |name: &str, of: fn(&ReplayTrial) -> Option<f64>| {
-        let all: Vec<f64> = valid.iter().filter_map(|t| of(t)).collect();
-        let over = (several && !all.is_empty()).then(|| spread(&Interval::of(&all)));
-        let shown = of(&result.trial).map_or_else(|| NOT_CAPTURED.to_owned(), length);
+    let row = |name: &str, get: fn(&ReplayTrial) -> Option<f64>| {
+        let values: Vec<f64> = valid.iter().filter_map(|t| get(t)).collect();
+        let over =
+            (several && !values.is_empty()).then(|| spread(&Interval::from_samples(&values)));
+        let shown = get(&result.trial).map_or_else(|| NOT_CAPTURED.to_owned(), length);
         row![name, shown, over.unwrap_or_default()]
     };
     let mut rows = vec![
@@ -54,7 +55,7 @@ pub(crate) fn sums(result: &ReplayResult) -> Table {
     let trials = format!("median of\n{} valid", valid.len());
     let shown = if several { "shown trial" } else { "time" };
     const SHOWN: &str = "Shown: the trial with the median sum of U2C. Medians with [min, max] over the valid trials.";
-    Table::of(["", shown, &trials], rows)
+    ReportTable::from_rows(["", shown, &trials], rows)
         .legend(when(several, SHOWN))
         .without_empty_columns()
 }
@@ -65,7 +66,7 @@ fn intended(job: &ReplayJob, trial: &ReplayTrial) -> bool {
     timed(job) || trial.sum_u2c_intended_s != trial.sum_u2c_s || trial.lateness_ns.max > 0.0
 }
 
-pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> Table {
+pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> ReportTable {
     const NAMES: [&str; 7] = ["I/Os", "mean", "p50", "p90", "p99", "p99.9", "max"];
     let is_intended = intended(job, trial);
     let u2c = of_spread(Some(&trial.u2c_ns));
@@ -80,7 +81,7 @@ pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> Table {
     }
     let row = |at: usize| columns.iter().map(move |(_, column)| &*column[at]);
     let rows = (0..NAMES.len()).map(row);
-    Table::of(columns.iter().map(|(name, _)| *name), rows)
+    ReportTable::from_rows(columns.iter().map(|(name, _)| *name), rows)
         .legend(if is_intended { INTENDED } else { PLAIN })
         .without_empty_columns()
 }
@@ -91,39 +92,46 @@ const INTENDED: &str = "U2C: from just before the submission to the reaping; fro
      block layer. Lateness: submission behind the intended time; own: of requests that nothing but the replayer held up.";
 
 fn of_spread(spread: Option<&Spread>) -> [String; 7] {
-    let Some(of) = spread.filter(|of| of.ios > 0) else {
+    let Some(spread) = spread.filter(|spread| spread.ios > 0) else {
         return Default::default();
     };
-    let [mean, p50, p90, p99, p999, max] =
-        [of.mean, of.p50, of.p90, of.p99, of.p999, of.max].map(time);
-    [count(of.ios), mean, p50, p90, p99, p999, max]
+    let [mean, p50, p90, p99, p999, max] = [
+        spread.mean,
+        spread.p50,
+        spread.p90,
+        spread.p99,
+        spread.p999,
+        spread.max,
+    ]
+    .map(time);
+    [count(spread.ios), mean, p50, p90, p99, p999, max]
 }
 
-fn of_lateness(of: &Lateness) -> [String; 7] {
-    let [p50, p99, p999, max] = [of.p50, of.p99, of.p999, of.max].map(time);
+fn of_lateness(lateness: &Lateness) -> [String; 7] {
+    let [p50, p99, p999, max] = [lateness.p50, lateness.p99, lateness.p999, lateness.max].map(time);
     let none = String::new;
     [none(), none(), p50, none(), p99, p999, max]
 }
 
-pub(crate) fn trials(result: &ReplayResult) -> Option<Table> {
+pub(crate) fn trials(result: &ReplayResult) -> Option<ReportTable> {
     const HEADS: &str =
         "trial | completion | sum of\nU2C | sum of\nQ2C | own\nlateness\np99 | saturated | valid";
     let late = intended(&result.job, &result.trial);
     let shown = (result.trial.sum_u2c_s, result.trial.completion_s);
     let row = |(at, trial): (usize, &ReplayTrial)| {
         let is_shown = shown == (trial.sum_u2c_s, trial.completion_s);
-        let own = late.then(|| time(trial.own_lateness_ns.p99));
+        let own_lateness = late.then(|| time(trial.own_lateness_ns.p99));
         row![
             format!("{}{}", at + 1, when(is_shown, " (shown)")),
             length(trial.completion_s),
             length(trial.sum_u2c_s),
             trial.sum_q2c_s.map(length).unwrap_or_default(),
-            own.unwrap_or_default(),
+            own_lateness.unwrap_or_default(),
             yes(trial.saturated),
             yes(trial.valid),
         ]
     };
-    let table = Table::headed(HEADS, result.trials.iter().enumerate().map(row));
+    let table = ReportTable::headed(HEADS, result.trials.iter().enumerate().map(row));
     (result.trials.len() > 1).then(|| table.without_empty_columns())
 }
 
@@ -137,14 +145,14 @@ mod tests {
 
     #[test]
     fn what_is_compared_keeps_its_unit() {
-        let of = |values: &[f64]| spread(&Interval::of(values));
-        let longer = Field::over("725 s", "[724, 7384]");
-        assert_eq!(of(&[724.0, 725.4, 7384.0]), longer);
+        let spread_of = |values: &[f64]| spread(&Interval::from_samples(values));
+        let longer = ReportField::over("725 s", "[724, 7384]");
+        assert_eq!(spread_of(&[724.0, 725.4, 7384.0]), longer);
         assert_eq!(
-            of(&[0.302, 0.299, 1.5]),
-            Field::over("302 ms", "[299, 1500]")
+            spread_of(&[0.302, 0.299, 1.5]),
+            ReportField::over("302 ms", "[299, 1500]")
         );
-        assert_eq!(of(&[]), Field::from("-"));
+        assert_eq!(spread_of(&[]), ReportField::from("-"));
         assert_eq!(length(12.34e-6), "12.3 us");
     }
 }

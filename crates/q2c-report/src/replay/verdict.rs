@@ -4,10 +4,10 @@ use super::invalid;
 use crate::phrase::{listed, when};
 use crate::quantity::count;
 use q2c_model::replay::{Idle, Writes};
+use q2c_model::stats::{CLEAR_TRIALS, Ratio};
 use q2c_result::compare::{
     CompareFinding, CompareMetric, NoneValid, NotCaptured, Overall, WorkDone,
 };
-use q2c_stats::{CLEAR_TRIALS, Ratio};
 
 pub(crate) fn metric(metric: CompareMetric) -> &'static str {
     match metric {
@@ -25,27 +25,30 @@ pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
 }
 
 /// A device against the first one over all comparisons.
-pub(crate) fn overall(of: &Overall) -> String {
-    let Overall { device, with, .. } = of;
-    let all = of.better + of.worse + of.alike + of.unknown;
+pub(crate) fn overall(overall: &Overall) -> String {
+    let Overall { device, with, .. } = overall;
+    let total = overall.better + overall.worse + overall.alike + overall.unknown;
     let mut parts = vec![
-        format!("{device} serves {} of {all} comparisons better", of.better),
-        format!("{with} {}", of.worse),
+        format!(
+            "{device} serves {} of {total} comparisons better",
+            overall.better
+        ),
+        format!("{with} {}", overall.worse),
     ];
-    if of.alike > 0 {
-        parts.push(format!("both are alike in {}", of.alike));
+    if overall.alike > 0 {
+        parts.push(format!("both are alike in {}", overall.alike));
     }
-    if of.unknown > 0 {
-        parts.push(format!("{} without an answer", of.unknown));
+    if overall.unknown > 0 {
+        parts.push(format!("{} without an answer", overall.unknown));
     }
-    let sums = match of.by_u2c {
+    let sums = match overall.by_u2c {
         0 => "sums of Q2C".to_owned(),
-        n if n == all => "sums of U2C".to_owned(),
+        n if n == total => "sums of U2C".to_owned(),
         n => format!("sums of U2C in {n}, of Q2C in the others"),
     };
-    let scope = match of.reads_only {
+    let scope = match overall.reads_only {
         0 => String::new(),
-        n if n == all => " (reads only)".to_owned(),
+        n if n == total => " (reads only)".to_owned(),
         n => format!(" (reads only in {n})"),
     };
     format!("{}. Judged by {sums}{scope}", listed(parts))
@@ -172,13 +175,13 @@ fn reads_only(writes: u64, treatment: Writes) -> String {
     format!("reads only: {writes} writes of the trace were {how}")
 }
 
-fn no_valid_trial(device: &str, why: &NoneValid) -> String {
-    let why = match why {
-        NoneValid::Invalid(why) => invalid::says(why),
+fn no_valid_trial(device: &str, cause: &NoneValid) -> String {
+    let reason = match cause {
+        NoneValid::Invalid(reason) => invalid::says(reason),
         NoneValid::Failed(error) => error.clone(),
         NoneValid::NotRun => "none was run".to_owned(),
     };
-    format!("{device} has no valid trial: {why}")
+    format!("{device} has no valid trial: {reason}")
 }
 
 fn work_differs([device, with]: [&String; 2], done: [WorkDone; 2]) -> String {
@@ -207,8 +210,8 @@ fn trace_idles(share: &str, idle: Idle) -> String {
 
 /// That the sums will be of U2C, and why nothing is captured: for the begin of a run.
 #[must_use]
-pub fn not_captured(why: &NotCaptured) -> String {
-    sums_of_u2c(Some(why))
+pub fn not_captured(reason: &NotCaptured) -> String {
+    sums_of_u2c(Some(reason))
 }
 
 fn sums_of_u2c(not_captured: Option<&NotCaptured>) -> String {
@@ -230,8 +233,8 @@ fn sums_of_u2c(not_captured: Option<&NotCaptured>) -> String {
 }
 
 /// A ratio with its interval: `0.250 [0.240, 0.260]`.
-fn interval(of: &Ratio) -> String {
-    format!("{:.3} [{:.3}, {:.3}]", of.ratio, of.low, of.high)
+fn interval(ratio: &Ratio) -> String {
+    format!("{:.3} [{:.3}, {:.3}]", ratio.ratio, ratio.low, ratio.high)
 }
 
 /// A share in whole percent: `95 %`.

@@ -6,45 +6,52 @@ use super::timed;
 use crate::analysis::time;
 use crate::phrase::some_listed;
 use crate::quantity::{count, iops, size};
-use crate::said::Said;
+use crate::said::ReportSentence;
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
 /// Sentences on a trial, the most important first. Events that did not happen are left out.
-pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Said> {
+pub(crate) fn words(
+    job: &ReplayJob,
+    trace: &TraceFacts,
+    trial: &ReplayTrial,
+) -> Vec<ReportSentence> {
     let mut said = vec![validity(job, trace, trial)];
     said.extend(saturation(trial));
-    said.push(Said::plain("issued", issued(trace, trial)));
+    said.push(ReportSentence::plain("issued", issued(trace, trial)));
     said.extend(failed(trial));
-    said.extend(changed(trial).map(|words| Said::plain("changed", words)));
+    said.extend(changed(trial).map(|words| ReportSentence::plain("changed", words)));
     said.extend(captured(trial));
     said.extend(drift(job, trial));
-    said.push(Said::plain("in flight", in_flight(job, trace, trial)));
+    said.push(ReportSentence::plain(
+        "in flight",
+        in_flight(job, trace, trial),
+    ));
     said.extend(order(trial));
-    said.push(Said::plain("replayer", replayer(trial)));
+    said.push(ReportSentence::plain("replayer", replayer(trial)));
     said
 }
 
 /// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
 /// number.
-pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Said> {
-    let told = |(at, trial): (usize, &ReplayTrial)| {
+pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<ReportSentence> {
+    let message = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);
-        (!trial.valid).then(|| Said::bad(&what, reasons_of(trial)))
+        (!trial.valid).then(|| ReportSentence::bad(&what, reasons_of(trial)))
     };
-    trials.iter().enumerate().filter_map(told).collect()
+    trials.iter().enumerate().filter_map(message).collect()
 }
 
-fn saturation(trial: &ReplayTrial) -> Option<Said> {
+fn saturation(trial: &ReplayTrial) -> Option<ReportSentence> {
     let waited = format!(
         "{} requests waited in all {} for a free place",
         count(trial.stalled),
         time(trial.stalled_s * 1e9)
     );
     if !trial.saturated {
-        return (trial.stalled > 0).then(|| Said::plain("stalls", waited));
+        return (trial.stalled > 0).then(|| ReportSentence::plain("stalls", waited));
     }
-    let found = if trial.stalled > 0 {
+    let finding = if trial.stalled > 0 {
         waited
     } else {
         format!(
@@ -53,8 +60,8 @@ fn saturation(trial: &ReplayTrial) -> Option<Said> {
             time(trial.completion_s * 1e9)
         )
     };
-    let words = format!("{found}; a finding, not a fault");
-    Some(Said::caution("device saturated", words))
+    let message = format!("{finding}; a finding, not a fault");
+    Some(ReportSentence::caution("device saturated", message))
 }
 
 fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
@@ -71,35 +78,38 @@ fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
     text
 }
 
-fn failed(trial: &ReplayTrial) -> Option<Said> {
-    let mut words = format!("{} requests", count(trial.errors));
+fn failed(trial: &ReplayTrial) -> Option<ReportSentence> {
+    let mut message = format!("{} requests", count(trial.errors));
     if let Some(first) = &trial.first_error {
-        words += &format!("; the first: {first}");
+        message += &format!("; the first: {first}");
     }
-    (trial.errors > 0).then(|| Said::bad("failed or short", words))
+    (trial.errors > 0).then(|| ReportSentence::bad("failed or short", message))
 }
 
 /// What a replay changed in requests of the trace with their counts, in the order of the words.
 fn changed(trial: &ReplayTrial) -> Option<String> {
     let some = trial.changed.iter().filter(|(_, n)| **n > 0);
-    let mut told: Vec<(&str, u64)> = some.map(|(kind, n)| (kind.text(), *n)).collect();
-    told.sort_unstable();
-    let told = told.into_iter();
-    some_listed(told.map(|(words, n)| format!("{words} ({})", count(n))))
+    let mut kinds: Vec<(&str, u64)> = some.map(|(kind, n)| (kind.text(), *n)).collect();
+    kinds.sort_unstable();
+    some_listed(
+        kinds
+            .into_iter()
+            .map(|(kind, n)| format!("{kind} ({})", count(n))),
+    )
 }
 
-fn captured(trial: &ReplayTrial) -> Option<Said> {
+fn captured(trial: &ReplayTrial) -> Option<ReportSentence> {
     trial.sum_q2c_s?;
     let by = trial.q2c_source;
     let by = by.map_or("an unknown source", CapturedBy::name);
-    let mut words = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
+    let mut message = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
     if trial.q2c_parts > trial.q2c_ios {
         let parts = count(trial.q2c_parts);
-        words += &format!(", which the block layer split to {parts} and which count as whole");
+        message += &format!(", which the block layer split to {parts} and which count as whole");
     }
     Some(match lacks(trial) {
-        Some(lacks) => Said::caution("Q2C", words + &lacks),
-        None => Said::plain("Q2C", words),
+        Some(lacks) => ReportSentence::caution("Q2C", message + &lacks),
+        None => ReportSentence::plain("Q2C", message),
     })
 }
 
@@ -120,9 +130,9 @@ fn lacks(trial: &ReplayTrial) -> Option<String> {
         )),
         n => Some(format!(", of which the capture lost {}", count(n))),
     };
-    let told = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
-    let is_known = told.is_some() || missing.is_some();
-    is_known.then(|| told.unwrap_or_default() + &missing.unwrap_or_default())
+    let excess_clause = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
+    let is_known = excess_clause.is_some() || missing.is_some();
+    is_known.then(|| excess_clause.unwrap_or_default() + &missing.unwrap_or_default())
 }
 
 /// The difference between the I/Os in the sum of Q2C and the requests, in words.
@@ -137,29 +147,29 @@ pub(super) fn excess(excess: i64) -> String {
     )
 }
 
-fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Said> {
-    let told = timed(job) || trial.end_drift_ns != 0;
+fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<ReportSentence> {
+    let is_reported = timed(job) || trial.end_drift_ns != 0;
     let is_early = trial.end_drift_ns < 0;
     let side = if is_early { "before" } else { "behind" };
     let by = time(trial.end_drift_ns.unsigned_abs() as f64);
-    let words = format!("the last submission {by} {side} its intended time");
-    told.then(|| Said::plain("end drift", words))
+    let message = format!("the last submission {by} {side} its intended time");
+    is_reported.then(|| ReportSentence::plain("end drift", message))
 }
 
-fn order(trial: &ReplayTrial) -> Option<Said> {
-    let words = format!(
+fn order(trial: &ReplayTrial) -> Option<ReportSentence> {
+    let message = format!(
         "{} requests went before one that they overlap and that the trace has first",
         count(trial.order_inversions)
     );
-    (trial.order_inversions > 0).then(|| Said::caution("order", words))
+    (trial.order_inversions > 0).then(|| ReportSentence::caution("order", message))
 }
 
 fn replayer(trial: &ReplayTrial) -> String {
     let [submitting, reading] = [trial.submitter_cpu_s, trial.reader_cpu_s].map(|s| time(s * 1e9));
     let mut text = format!("{submitting} CPU submitting");
     if trial.issued > 0 {
-        let each = time(trial.submitter_cpu_s * 1e9 / trial.issued as f64);
-        text += &format!(" ({each} for each request)");
+        let per_request = time(trial.submitter_cpu_s * 1e9 / trial.issued as f64);
+        text += &format!(" ({per_request} for each request)");
     }
     text + &format!(", {reading} reading the trace, recording and capturing")
 }
@@ -207,11 +217,11 @@ mod tests {
                 q2c_lost: lost,
                 ..ReplayTrial::default()
             };
-            let told = lacks(&trial).unwrap();
+            let message = lacks(&trial).unwrap();
             let fewer = words.contains("fewer");
             assert!(
-                told.contains(words) && fewer == told.contains("fewer"),
-                "{told}"
+                message.contains(words) && fewer == message.contains("fewer"),
+                "{message}"
             );
         }
     }

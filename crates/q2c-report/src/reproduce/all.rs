@@ -3,29 +3,37 @@
 use super::figures::both_sides;
 use super::{in_words, weight};
 use crate::phrase::joined;
-use crate::said::Said;
+use crate::said::ReportSentence;
 use q2c_result::reproduce::{AllResult, ClaimLine, ExperimentLine};
 
 pub(crate) fn missing(result: &AllResult) -> Option<String> {
-    let begun = |name: &&String| result.experiments.iter().any(|of| of.name == **name);
+    let begun = |name: &&String| {
+        result
+            .experiments
+            .iter()
+            .any(|experiment| experiment.name == **name)
+    };
     let half = result.missing.iter().find(begun);
     let finished = result.experiments.len() - usize::from(half.is_some());
     let missing = result.missing.len();
     let verb = if missing == 1 { "is" } else { "are" };
-    let mut words = format!(
+    let mut message = format!(
         "{missing} of {} experiments {verb} missing",
         finished + missing
     );
-    words += &half.map_or_else(String::new, |name| {
+    message += &half.map_or_else(String::new, |name| {
         format!("; {name} was stopped on the way, and is judged by the trials that it has")
     });
-    (missing > 0).then_some(words)
+    (missing > 0).then_some(message)
 }
 
 /// Each claim with its verdict, its figures and the reason.
-pub(crate) fn told(result: &AllResult) -> Vec<Said> {
-    let each = result.experiments.iter();
-    let claims = each.flat_map(|of| of.claims.iter().map(move |claim| one(of, claim)));
+pub(crate) fn claims(result: &AllResult) -> Vec<ReportSentence> {
+    let experiments = result.experiments.iter();
+    let claims = experiments.flat_map(|experiment| {
+        let claims = experiment.claims.iter();
+        claims.map(move |claim| judged_claim(experiment, claim))
+    });
     claims.collect()
 }
 
@@ -37,16 +45,16 @@ fn here(claim: &ClaimLine) -> String {
     joined(figures, "; ")
 }
 
-fn one(of: &ExperimentLine, claim: &ClaimLine) -> Said {
+fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> ReportSentence {
     let here = (!claim.measured.is_empty()).then(|| here(claim));
     let basis = here.as_ref().map(|_| format!(" ({})", claim.basis.name()));
     let basis = basis.unwrap_or_default();
-    let what = format!("{}{basis}, {}", claim.verdict.name(), of.name);
-    let words = in_words(
+    let what = format!("{}{basis}, {}", claim.verdict.name(), experiment.name);
+    let sentence = in_words(
         &claim.says,
         claim.published.as_ref(),
         here,
         claim.why.clone(),
     );
-    Said::new(weight(claim.verdict), &what, words)
+    ReportSentence::new(weight(claim.verdict), &what, sentence)
 }

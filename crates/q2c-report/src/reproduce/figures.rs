@@ -4,19 +4,22 @@
 use crate::phrase::{grouped, joined, listed, some_listed, when};
 use crate::quantity::{number, or_nothing};
 use crate::replay::reasons as invalid_reasons;
+use q2c_model::stats::Interval;
 use q2c_result::reproduce::{Expected, FailedTrial, JudgedClaim, WhyNot};
-use q2c_stats::Interval;
 
 pub(super) fn figures(claim: &JudgedClaim) -> String {
-    let each = claim.expects.iter().filter_map(|expected| {
-        let left = expected.measured.as_ref()?;
-        let right = expected.right.as_ref();
-        Some(both_sides(&expected.text, left, right, &expected.unit))
-    });
-    let mut all: Vec<String> = each.collect();
+    let mut texts: Vec<String> = claim
+        .expects
+        .iter()
+        .filter_map(|expected| {
+            let left = expected.measured.as_ref()?;
+            let right = expected.right.as_ref();
+            Some(both_sides(&expected.text, left, right, &expected.unit))
+        })
+        .collect();
     // Two bounds of one figure show it once.
-    all.dedup();
-    or_nothing((!all.is_empty()).then(|| all.join("; ")))
+    texts.dedup();
+    or_nothing((!texts.is_empty()).then(|| texts.join("; ")))
 }
 
 /// The left side of a comparison, and the right one where it is made of figures, too.
@@ -63,13 +66,14 @@ fn in_unit(value: &Interval, unit: &str) -> String {
         "M" => 1e6,
         _ => 1.0,
     };
-    let told = format!("{} {unit}", over_trials(value, factor));
-    told.trim_end().to_owned()
+    let text = format!("{} {unit}", over_trials(value, factor));
+    text.trim_end().to_owned()
 }
 
 /// A figure over the trials, divided by `factor`.
 pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
-    let [median, min, max] = [value.median, value.min, value.max].map(|of| number(of / factor));
+    let [median, min, max] =
+        [value.median, value.min, value.max].map(|figure| number(figure / factor));
     match value.trials {
         0 | 1 => median,
         _ => format!("{median} [{min}, {max}]"),
@@ -79,12 +83,15 @@ pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
 /// How many of the trials that were asked for the figures are from, and why others are left out,
 /// where that is not all of them: for all comparisons together where they have the same trials.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
-    let seen = claim.expects.iter().filter(|of| of.measured.is_some());
+    let seen = claim
+        .expects
+        .iter()
+        .filter(|expected| expected.measured.is_some());
     let seen: Vec<&Expected> = seen.collect();
     let alike = seen.windows(2).all(|two| two[0].trials == two[1].trials);
-    let words = |of: &&Expected| {
-        let trials = &of.trials;
-        let of_one = (!alike).then(|| format!(" for `{}`", of.text));
+    let sentence = |expected: &&Expected| {
+        let trials = &expected.trials;
+        let of_one = (!alike).then(|| format!(" for `{}`", expected.text));
         let of_one = of_one.unwrap_or_default();
         let left_out = left_out(&trials.left_out);
         format!(
@@ -92,41 +99,43 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
             trials.judged, trials.asked
         )
     };
-    let lacking = seen.iter().filter(|of| of.trials.judged < of.trials.asked);
-    let mut all: Vec<String> = lacking.map(words).collect();
-    all.dedup();
-    some_listed(all)
+    let lacking = seen
+        .iter()
+        .filter(|expected| expected.trials.judged < expected.trials.asked);
+    let mut sentences: Vec<String> = lacking.map(sentence).collect();
+    sentences.dedup();
+    some_listed(sentences)
 }
 
 /// The trials that were left out, those with one reason together. Trials count from 1, as the run
 /// tells them.
-fn left_out(all: &[FailedTrial]) -> String {
-    if all.is_empty() {
+fn left_out(failed_trials: &[FailedTrial]) -> String {
+    if failed_trials.is_empty() {
         return String::new();
     }
-    let by_reason = grouped(all.iter().map(|failed| {
-        let why = match &failed.why {
-            WhyNot::Told(why) => why.clone(),
+    let by_reason = grouped(failed_trials.iter().map(|failed| {
+        let reason = match &failed.why {
+            WhyNot::Told(reason) => reason.clone(),
             WhyNot::Invalid(invalid) => invalid_reasons(invalid),
         };
-        (why, failed.trial + 1)
+        (reason, failed.trial + 1)
     }));
-    let told = by_reason.into_iter().map(|(why, trials)| {
+    let groups = by_reason.into_iter().map(|(reason, trials)| {
         let s = when(trials.len() > 1, "s");
-        format!("trial{s} {}: {why}", listed(trials))
+        format!("trial{s} {}: {reason}", listed(trials))
     });
-    format!(" (left out: {})", joined(told, "; "))
+    format!(" (left out: {})", joined(groups, "; "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::reproduce::{Basis, TrialsJudged, Verdict};
+    use q2c_result::reproduce::{Basis, ReproduceVerdict, TrialsJudged};
 
     fn expected(text: &str, judged: u32) -> Expected {
         Expected {
             text: text.to_owned(),
-            measured: Some(Interval::of(&[1.0, 2.0, 4.0])),
+            measured: Some(Interval::from_samples(&[1.0, 2.0, 4.0])),
             right: None,
             unit: String::new(),
             trials: TrialsJudged {
@@ -134,7 +143,7 @@ mod tests {
                 asked: 5,
                 left_out: Vec::new(),
             },
-            verdict: Verdict::Holds,
+            verdict: ReproduceVerdict::Holds,
         }
     }
 
@@ -143,7 +152,7 @@ mod tests {
             says: "it is so".to_owned(),
             published: None,
             read_as: None,
-            verdict: Verdict::Holds,
+            verdict: ReproduceVerdict::Holds,
             basis: Basis::Measured,
             expects,
             needs: Vec::new(),
@@ -174,16 +183,19 @@ mod tests {
 
     #[test]
     fn figures_are_in_the_unit_of_their_claim() {
-        let value = Interval::of(&[0.1, 0.2, 0.3]);
+        let value = Interval::from_samples(&[0.1, 0.2, 0.3]);
         assert_eq!(in_unit(&value, "%"), "20.0 [10.0, 30.0] %");
-        assert_eq!(in_unit(&Interval::of(&[2_500.0]), "us"), "2.50 us");
-        assert_eq!(in_unit(&Interval::of(&[0.8]), ""), "0.80");
+        assert_eq!(
+            in_unit(&Interval::from_samples(&[2_500.0]), "us"),
+            "2.50 us"
+        );
+        assert_eq!(in_unit(&Interval::from_samples(&[0.8]), ""), "0.80");
     }
 
     #[test]
     fn a_figure_on_the_right_side_is_shown_with_its_interval() {
         let mut both = expected("a.iops > b.iops", 5);
-        both.right = Some(Interval::of(&[0.5, 1.5, 3.0]));
+        both.right = Some(Interval::from_samples(&[0.5, 1.5, 3.0]));
         assert_eq!(
             figures(&claim(vec![both, expected("a.iops > 3", 5)])),
             "a.iops 2.00 [1.00, 4.00] against b.iops 1.50 [0.50, 3.00]; a.iops 2.00 [1.00, 4.00]"
@@ -192,14 +204,19 @@ mod tests {
 
     #[test]
     fn fewer_trials_than_asked_are_told() {
-        let of = |all: &[(&str, u32)]| {
-            let expects = all.iter().map(|(text, judged)| expected(text, *judged));
+        let judged_text = |comparisons: &[(&str, u32)]| {
+            let expects = comparisons
+                .iter()
+                .map(|(text, judged)| expected(text, *judged));
             judged_from(&claim(expects.collect()))
         };
-        assert_eq!(of(&[("x > 1", 5), ("y > 1", 5)]), None);
-        assert_eq!(of(&[("x > 1", 3), ("y > 1", 3)]).unwrap(), "3 of 5 trials");
+        assert_eq!(judged_text(&[("x > 1", 5), ("y > 1", 5)]), None);
         assert_eq!(
-            of(&[("x > 1", 5), ("y > 1", 4)]).unwrap(),
+            judged_text(&[("x > 1", 3), ("y > 1", 3)]).unwrap(),
+            "3 of 5 trials"
+        );
+        assert_eq!(
+            judged_text(&[("x > 1", 5), ("y > 1", 4)]).unwrap(),
             "4 of 5 trials for `y > 1`"
         );
     }

@@ -7,15 +7,15 @@ use q2c_result::reproduce::{ListResult, ListedExperiment, ListedNeed, NeedKind};
 /// Lengths below this are not told, seconds.
 const TOLD_S: f64 = 1.0;
 
-pub(crate) fn here(of: &ListedExperiment) -> String {
-    let (all, open) = (of.claims, of.depend_on_target);
-    let claims = counted(all, "claim");
-    match of.judgeable {
-        n if n == all => "all".to_owned(),
-        0 if open == all => "depends on the target".to_owned(),
+pub(crate) fn here(experiment: &ListedExperiment) -> String {
+    let (total, open) = (experiment.claims, experiment.depend_on_target);
+    let claims = counted(total, "claim");
+    match experiment.judgeable {
+        n if n == total => "all".to_owned(),
+        0 if open == total => "depends on the target".to_owned(),
         0 if open > 0 => format!("{open} of {claims}, by the target"),
         0 => {
-            let lack = of.needs.iter().find(|need| need.met == Some(false));
+            let lack = experiment.needs.iter().find(|need| need.met == Some(false));
             format!("none: {}", or_nothing(lack.map(short)))
         }
         n if open > 0 => format!("{n} of {claims}, {open} by the target"),
@@ -62,25 +62,28 @@ fn words(need: &ListedNeed) -> String {
 
 /// The needs of an experiment: those that there are, those that are lacking, and those of which the
 /// target decides.
-pub(crate) fn needs(of: &ListedExperiment) -> Vec<String> {
-    let all = |met: Option<bool>| {
-        let own = of.needs.iter().filter(move |need| need.met == met);
-        own.map(words)
+pub(crate) fn needs(experiment: &ListedExperiment) -> Vec<String> {
+    let needs_met = |met: Option<bool>| {
+        experiment
+            .needs
+            .iter()
+            .filter(move |need| need.met == met)
+            .map(words)
     };
-    let target = of.takes_target.then(|| "a target".to_owned());
-    let needs = some_listed(target.into_iter().chain(all(Some(true))));
-    let each = [
+    let target = experiment.takes_target.then(|| "a target".to_owned());
+    let needs = some_listed(target.into_iter().chain(needs_met(Some(true))));
+    [
         ("needs", needs),
-        ("lacks", some_listed(all(Some(false)))),
-        ("the target decides on", some_listed(all(None))),
-    ];
-    let told = each.into_iter();
-    told.filter_map(|(what, all)| Some(format!("{what} {}", all?)))
-        .collect()
+        ("lacks", some_listed(needs_met(Some(false)))),
+        ("the target decides on", some_listed(needs_met(None))),
+    ]
+    .into_iter()
+    .filter_map(|(what, names)| Some(format!("{what} {}", names?)))
+    .collect()
 }
 
-pub(crate) fn takes(of: &ListedExperiment) -> String {
-    match of.seconds {
+pub(crate) fn takes(experiment: &ListedExperiment) -> String {
+    match experiment.seconds {
         None => "not known".to_owned(),
         Some(s) if s < TOLD_S => "< 1 s".to_owned(),
         Some(s) => seconds(s),
@@ -88,19 +91,22 @@ pub(crate) fn takes(of: &ListedExperiment) -> String {
 }
 
 pub(crate) fn sum(result: &ListResult) -> String {
-    let unknown = result.experiments.iter().filter(|of| of.seconds.is_none());
-    let mut words = format!(
+    let unknown = result
+        .experiments
+        .iter()
+        .filter(|experiment| experiment.seconds.is_none());
+    let mut sentence = format!(
         "{} experiments take about {}, beside the time to prepare the target",
         result.experiments.len(),
         seconds(result.seconds)
     );
     match unknown.count() {
         0 => {}
-        1 => words += "; the length of 1 is not known",
-        n => words += &format!("; the lengths of {n} are not known"),
+        1 => sentence += "; the length of 1 is not known",
+        n => sentence += &format!("; the lengths of {n} are not known"),
     }
     let scale = result.scale;
-    words += &match (scale == 1.0, result.trials) {
+    sentence += &match (scale == 1.0, result.trials) {
         (true, None) => ". At full length, with the trials of the files.".to_owned(),
         (true, Some(n)) => format!(". At full length, with {n} trials of each point."),
         (false, None) => format!(". With all times multiplied by {scale}."),
@@ -108,5 +114,5 @@ pub(crate) fn sum(result: &ListResult) -> String {
             format!(". With all times multiplied by {scale} and {n} trials of each point.")
         }
     };
-    words
+    sentence
 }

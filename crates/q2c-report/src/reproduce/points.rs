@@ -4,15 +4,15 @@
 use crate::mode;
 use crate::phrase::joined;
 use crate::quantity::{duration, number};
-use crate::said::Table;
+use crate::said::ReportTable;
+use q2c_model::stats::{median, sorted};
 use q2c_result::reproduce::{JobSeries, Point, ReproduceResult};
-use q2c_stats::{median, sorted};
 use std::collections::BTreeMap;
 
-pub(crate) fn points(result: &ReproduceResult) -> Table {
+pub(crate) fn points(result: &ReproduceResult) -> ReportTable {
     const HEADS: &str = "point | phase | job | KIOPS | miss rate % | CPU % | mean U2C | really ran";
     let points = result.points.iter();
-    let table = Table::headed(HEADS, points.flat_map(|point| rows_of(point, result)))
+    let table = ReportTable::headed(HEADS, points.flat_map(|point| rows_of(point, result)))
         .legend("Median over the trials, whole phase from its begin. CPU: of each thread.");
     let has_axes = !result.axes.is_empty();
     let table = if has_axes {
@@ -25,7 +25,7 @@ pub(crate) fn points(result: &ReproduceResult) -> Table {
 
 /// A job in a phase over the trials.
 #[derive(Default)]
-struct Seen {
+struct JobPhaseFigures {
     kiops: Vec<f64>,
     miss_pct: Vec<f64>,
     cpu_pct: Vec<f64>,
@@ -33,9 +33,9 @@ struct Seen {
     modes: Vec<String>,
 }
 
-impl Seen {
+impl JobPhaseFigures {
     fn add(&mut self, job: &JobSeries) {
-        let mut all = [0.0; 6];
+        let mut totals = [0.0; 6];
         for tick in &job.ticks {
             let parts = [
                 tick.seconds,
@@ -45,10 +45,10 @@ impl Seen {
                 tick.seconds * tick.rates.cpu_pct,
                 tick.ios * tick.mean_ns,
             ];
-            let sums = all.iter_mut().zip(parts);
+            let sums = totals.iter_mut().zip(parts);
             sums.for_each(|(sum, part)| *sum += part);
         }
-        let [seconds, ios, handled, missed, cpu, latency] = all;
+        let [seconds, ios, handled, missed, cpu, latency] = totals;
         self.kiops.push(ios / seconds / 1e3);
         self.miss_pct.push(100.0 * missed / handled);
         self.cpu_pct.push(cpu / seconds);
@@ -77,11 +77,11 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
     let axes = point.at.iter();
     let at = joined(axes.map(|(axis, value)| format!("{axis}={value}")), " ");
     if point.trials.is_empty() {
-        let why = point.failures.first();
-        let why = why.map_or("no trial was finished", String::as_str);
-        return vec![vec![at, format!("not run: {why}")]];
+        let failure = point.failures.first();
+        let reason = failure.map_or("no trial was finished", String::as_str);
+        return vec![vec![at, format!("not run: {reason}")]];
     }
-    let mut seen: BTreeMap<(usize, &str), Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<(usize, &str), JobPhaseFigures> = BTreeMap::new();
     for trial in &point.trials {
         for (n, phase) in trial.phases.iter().enumerate() {
             for job in &phase.jobs {
@@ -89,7 +89,7 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
             }
         }
     }
-    let row = |((phase, job), seen): (&(usize, &str), &Seen)| {
+    let row = |((phase, job), seen): (&(usize, &str), &JobPhaseFigures)| {
         let phase = result.phases.get(*phase);
         let phase = phase.map_or(String::new(), |phase| phase.label.clone());
         let mut row = vec![at.clone(), phase, (*job).to_owned()];
@@ -103,7 +103,7 @@ fn rows_of(point: &Point, result: &ReproduceResult) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
     use q2c_model::Rates;
-    use q2c_result::mode::{Mode, ModeKind};
+    use q2c_result::mode::{ModeKind, WaitMode};
     use q2c_result::reproduce::Tick;
 
     /// Two intervals of 1 s and 3 s: 100 and 300 I/Os, of which a tenth and a half were missed.
@@ -123,13 +123,13 @@ mod tests {
         };
         let job = JobSeries {
             ticks: vec![tick(1.0, 0.1, 1_000.0), tick(3.0, 0.5, 2_000.0)],
-            was: Some(Mode {
+            was: Some(WaitMode {
                 kind: ModeKind::Interrupt,
-                ..Mode::default()
+                ..WaitMode::default()
             }),
             ..JobSeries::default()
         };
-        let mut seen = Seen::default();
+        let mut seen = JobPhaseFigures::default();
         seen.add(&job);
         seen.add(&job);
         assert_eq!(

@@ -3,21 +3,23 @@
 use super::figures::judged_from;
 use crate::phrase::{grouped, joined, when};
 use crate::quantity::{bare, duration};
-use q2c_result::reproduce::{JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow};
+use q2c_result::reproduce::{JudgedClaim, MissingFigure, Need, NeedKind, Reason, ShortWindow};
 
 /// Why a claim has its verdict, in words.
 #[must_use]
-pub fn why(claim: &JudgedClaim) -> String {
-    let reasons = claim.reasons.iter();
-    let told = reasons.filter_map(|reason| because(reason, claim));
-    let mut words: Vec<String> = told.collect();
-    words.extend(absent(claim));
-    words.extend(judged_from(claim).map(|trials| format!("from {trials}")));
+pub(crate) fn why(claim: &JudgedClaim) -> String {
+    let mut clauses: Vec<String> = claim
+        .reasons
+        .iter()
+        .filter_map(|reason| because(reason, claim))
+        .collect();
+    clauses.extend(absent(claim));
+    clauses.extend(judged_from(claim).map(|trials| format!("from {trials}")));
     let is_scale = |reason: &Reason| matches!(reason, Reason::Scaled { .. });
     let scaled = claim.reasons.iter().any(is_scale);
     let reading = format!("read{} as", when(scaled, ", at full length,"));
-    words.extend(claim.read_as.iter().map(|how| format!("{reading}: {how}")));
-    words.join("; ")
+    clauses.extend(claim.read_as.iter().map(|how| format!("{reading}: {how}")));
+    clauses.join("; ")
 }
 
 /// The words of a reason; `None` for figures that are missing, which are told together.
@@ -48,21 +50,22 @@ fn absent(claim: &JudgedClaim) -> Vec<String> {
         Reason::Missing(missing) => Some((&missing.why, placed(missing))),
         _ => None,
     });
-    let told = grouped(missing).into_iter();
-    told.map(|(why, figures)| format!("there is no {}: {why}", figures.join(" and no ")))
+    grouped(missing)
+        .into_iter()
+        .map(|(reason, figures)| format!("there is no {}: {reason}", figures.join(" and no ")))
         .collect()
 }
 
 /// A figure with the point at which it is missing. An axis that the figure names itself is not
 /// told again.
-fn placed(missing: &Missing) -> String {
+fn placed(missing: &MissingFigure) -> String {
     let named = |at: &String| {
         let mut parts = missing.figure.split(['[', ',', ']']);
         parts.any(|part| part.trim() == at)
     };
-    let all = missing.at.iter();
-    let all = all.map(|(axis, value)| format!("{axis}={value}"));
-    let others = joined(all.filter(|at| !named(at)), " ");
+    let places = missing.at.iter();
+    let places = places.map(|(axis, value)| format!("{axis}={value}"));
+    let others = joined(places.filter(|at| !named(at)), " ");
     let at = when(!others.is_empty(), " at ");
     format!("{}{at}{others}", missing.figure)
 }
@@ -73,7 +76,7 @@ fn too_short(short: &ShortWindow) -> String {
     let starting = Some(short.starting_s).filter(|s| *s > 0.0);
     let begin = starting.map(|s| format!(" after the {} in which it begins", time(s)));
     let begin = begin.unwrap_or_default();
-    let words = format!(
+    let sentence = format!(
         "the sleep rule changes its sleep every {}, so {} needs a window of {} such periods{begin}, \
          {}, and its window has {}",
         time(short.period_s),
@@ -85,9 +88,9 @@ fn too_short(short: &ShortWindow) -> String {
     // Rounded up, so that the window is long enough.
     let scale = (short.scale * short.needed_s / short.present_s * 1e3 - 1e-6).ceil() / 1e3;
     if short.scale < 1.0 && scale.is_finite() {
-        format!("{words}; use --scale {scale} or more")
+        format!("{sentence}; use --scale {scale} or more")
     } else {
-        format!("{words}; make the window longer in the file")
+        format!("{sentence}; make the window longer in the file")
     }
 }
 
@@ -137,7 +140,7 @@ mod tests {
         serde_json::from_value(claim).unwrap()
     }
 
-    fn told(reasons: &Value) -> String {
+    fn text_of(reasons: &Value) -> String {
         why(&claim(reasons, &json!([])))
     }
 
@@ -175,22 +178,22 @@ mod tests {
                 "multiplied by 0.1",
             ),
         ] {
-            let told = told(&json!([reason]));
+            let text = text_of(&json!([reason]));
             assert!(
-                told.contains(words) && told.ends_with("as: so is so"),
-                "{told}"
+                text.contains(words) && text.ends_with("as: so is so"),
+                "{text}"
             );
         }
     }
 
     #[test]
     fn figures_that_are_missing_for_one_reason_are_told_together() {
-        let missing = |device: &str, why: &str| {
+        let missing = |device: &str, reason: &str| {
             let at = json!({"device": device, "mode": "timed"});
             let figure = format!("completion[device={device}]");
-            json!({"reason": "missing", "figure": figure, "at": at, "why": why})
+            json!({"reason": "missing", "figure": figure, "at": at, "why": reason})
         };
-        let all = json!([
+        let reasons = json!([
             missing("a", "none"),
             missing("b", "none"),
             missing("c", "gone")
@@ -198,32 +201,32 @@ mod tests {
         let wanted = "there is no completion[device=a] at mode=timed and no \
                       completion[device=b] at mode=timed: none; \
                       there is no completion[device=c] at mode=timed: gone; ";
-        let told = told(&all);
-        assert!(told.starts_with(wanted), "{told}");
+        let text = text_of(&reasons);
+        assert!(text.starts_with(wanted), "{text}");
     }
 
     /// Windows grow with the scale: 90 ms at 0.045 are 300 ms at 0.15, and 70 ms at 0.035, too.
     #[test]
     fn a_short_window_is_told_with_the_scale_that_is_enough() {
-        let told = |present_s: f64, scale: f64| {
-            told(&json!([{
+        let short_window = |present_s: f64, scale: f64| {
+            text_of(&json!([{
                 "reason": "short-window", "figure": "start.miss_rate", "period_s": 0.1, "periods": 3,
                 "starting_s": 0.0, "needed_s": 0.3, "present_s": present_s, "scale": scale,
             }]))
         };
-        let words = told(0.09, 0.045);
+        let text = short_window(0.09, 0.045);
         for part in [
             "every 100 ms",
             "of 3 such periods, 300 ms",
             "has 90 ms",
             "--scale 0.15 or",
         ] {
-            assert!(words.contains(part), "{part}: {words}");
+            assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(told(0.07, 0.035).contains("--scale 0.15 or"));
+        assert!(short_window(0.07, 0.035).contains("--scale 0.15 or"));
         // 0.01 * 300 / 70 is 0.04285...
-        assert!(told(0.07, 0.01).contains("--scale 0.043 or"));
-        assert!(!told(0.09, 1.0).contains("--scale"));
+        assert!(short_window(0.07, 0.01).contains("--scale 0.043 or"));
+        assert!(!short_window(0.09, 1.0).contains("--scale"));
     }
 
     #[test]
@@ -236,10 +239,10 @@ mod tests {
             "file-system",
         ] {
             let need = json!({"kind": kind, "needed": "this", "present": "that", "met": false});
-            let told = lack(&serde_json::from_value(need).unwrap());
+            let text = lack(&serde_json::from_value(need).unwrap());
             assert!(
-                told.contains("this ") && told.contains("that"),
-                "{kind}: {told}"
+                text.contains("this ") && text.contains("that"),
+                "{kind}: {text}"
             );
         }
     }
@@ -254,16 +257,16 @@ mod tests {
             json!({"text": text, "measured": measured, "right": null, "unit": "", "trials": trials,
                 "verdict": "holds"})
         };
-        let told = |expects: Value| why(&claim(&json!([]), &expects));
+        let why_text = |expects: Value| why(&claim(&json!([]), &expects));
         let one = expected("x > 1", json!([gone(1), stopped]));
-        let words = told(json!([one, one]));
+        let text = why_text(json!([one, one]));
         let wanted = "from 3 of 5 trials (left out: trial 2: it was gone; trial 4: it was stopped";
-        assert!(words.starts_with(wanted), "{words}");
+        assert!(text.starts_with(wanted), "{text}");
         // Comparisons that lack other trials are told apart.
         let other = expected("y > 1", json!([gone(0), gone(1)]));
-        let words = told(json!([expected("x > 1", json!([gone(1), gone(4)])), other]));
+        let text = why_text(json!([expected("x > 1", json!([gone(1), gone(4)])), other]));
         let wanted = "from 3 of 5 trials for `x > 1` (left out: trials 2, 5: it was gone), \
                       3 of 5 trials for `y > 1` (left out: trials 1, 2: it was gone)";
-        assert!(words.starts_with(wanted), "{words}");
+        assert!(text.starts_with(wanted), "{text}");
     }
 }

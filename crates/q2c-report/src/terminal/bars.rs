@@ -87,9 +87,9 @@ pub fn least_most(values: &[Option<f64>], text: fn(f64) -> String) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use q2c_stats::Histogram;
+    use q2c_model::stats::Histogram;
 
-    fn of(latencies: &[u64]) -> LatencyCounts {
+    fn latency_counts(latencies: &[u64]) -> LatencyCounts {
         let mut histogram = Histogram::default();
         latencies.iter().for_each(|ns| histogram.record(*ns));
         LatencyCounts::from(&histogram)
@@ -99,7 +99,7 @@ mod tests {
     fn bars_are_shares_of_the_largest_range() {
         // Below 128 us: four of ten; below 256 us: one; below 512 us: none; below 1 ms: five.
         let us = [70, 80, 100, 120, 200, 600, 700, 800, 900, 1_000].map(|us| us * 1_000);
-        let lines = latency_bars("Q2C", &of(&us), 38, 5);
+        let lines = latency_bars("Q2C", &latency_counts(&us), 38, 5);
         assert_eq!(
             lines,
             [
@@ -110,8 +110,11 @@ mod tests {
                 "   524 us         5  50.0 % ██████████",
             ]
         );
-        assert_eq!(latency_bars("Q2C", &of(&us), 38, 2), Vec::<String>::new());
-        let idle = latency_bars("Q2C", &of(&[]), 60, 5);
+        assert_eq!(
+            latency_bars("Q2C", &latency_counts(&us), 38, 2),
+            Vec::<String>::new()
+        );
+        let idle = latency_bars("Q2C", &latency_counts(&[]), 60, 5);
         assert!(idle[1].contains("no I/O completed"), "{idle:?}");
         assert_eq!(bar(1e-9, 10), "▏");
     }
@@ -134,7 +137,7 @@ mod tests {
             width in 0usize..130,
             height in 0usize..40,
         ) {
-            let lines = latency_bars("U2C", &of(&latencies), width, height);
+            let lines = latency_bars("U2C", &latency_counts(&latencies), width, height);
             prop_assert!(lines.len() <= height);
             prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{:?}", lines);
             prop_assert_eq!(course(&values, width).chars().count(), width);

@@ -15,14 +15,14 @@ const STAGES: [&str; 9] = [
 /// btt's sections All Devices, Device Overhead, Device Merge Information and Q2Q seeks.
 #[must_use]
 pub fn btt(result: &AnalyzeResult) -> String {
-    all(result) + &overhead(result) + &merging(result) + &seeks(result)
+    all_devices(result) + &overhead(result) + &merging(result) + &seeks(result)
 }
 
 fn title(words: &str) -> String {
     format!("==================== {words} ====================\n\n")
 }
 
-fn all(result: &AnalyzeResult) -> String {
+fn all_devices(result: &AnalyzeResult) -> String {
     let (name, n) = ("ALL", "N");
     let mut text = title("All Devices");
     text += &format!(
@@ -31,21 +31,22 @@ fn all(result: &AnalyzeResult) -> String {
     );
     text += &format!("--------------- {0} {0} {0} -----------\n", "-".repeat(13));
     for name in STAGES {
-        let Some(of) = result.stages.get(name) else {
+        let Some(stats) = result.stages.get(name) else {
             continue;
         };
-        let [min, mean, max] = [of.min_ns as f64, of.mean_ns, of.max_ns as f64].map(|ns| ns / 1e9);
-        let n = of.n;
+        let [min, mean, max] =
+            [stats.min_ns as f64, stats.mean_ns, stats.max_ns as f64].map(|ns| ns / 1e9);
+        let n = stats.n;
         text += &format!("{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {n:>11}\n");
     }
     text + "\n"
 }
 
 fn overhead(result: &AnalyzeResult) -> String {
-    let Some(found) = &result.bottleneck else {
+    let Some(bottleneck) = &result.bottleneck else {
         return String::new();
     };
-    let shares = STAGES.map(|name| Some((name, found.shares.get(name)?)));
+    let shares = STAGES.map(|name| Some((name, bottleneck.shares.get(name)?)));
     let columns = |write: fn(&str, f64) -> String| -> String {
         let shown = shares.iter().flatten();
         shown.map(|(name, share)| write(name, **share)).collect()

@@ -5,9 +5,9 @@ use crate::quantity::{duration, iops, number, or_nothing, percent};
 use q2c_result::kernel_watch::KernelInterval;
 
 /// A column: its name, and the text of an interval in it.
-pub(crate) type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
+pub(crate) type KernelWatchColumn = (&'static str, fn(&KernelInterval) -> Option<String>);
 
-static COLUMNS: [Column; 9] = [
+static COLUMNS: [KernelWatchColumn; 9] = [
     ("delay", |i| Some(delay(i.io_poll_delay?))),
     ("IOPS", |i| i.rates.iops.map(iops)),
     ("slept for", |i| share(i.slept, i.polled)),
@@ -37,14 +37,14 @@ pub fn kernel_watch_head() -> String {
     line("until", COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
 }
 
-pub(crate) fn kernel_columns() -> impl Iterator<Item = &'static Column> {
+pub(crate) fn kernel_columns() -> impl Iterator<Item = &'static KernelWatchColumn> {
     COLUMNS.iter()
 }
 
 /// An interval in a line. `until` is the text of the first column, the interval's end.
 #[must_use]
 pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
-    let fields = COLUMNS.iter().map(|(_, of)| or_nothing(of(interval)));
+    let fields = COLUMNS.iter().map(|(_, get)| or_nothing(get(interval)));
     let text = line(until, fields);
     match interval.unknown {
         0 => text,

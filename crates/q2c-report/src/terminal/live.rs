@@ -28,16 +28,17 @@ pub fn live_head() -> String {
 #[must_use]
 pub fn live_line(interval: &LiveInterval) -> String {
     let whole = interval.stages.get(WHOLE);
-    let of = |get: fn(&StageStats) -> f64| whole.map_or(NOTHING.to_owned(), |s| time(get(s)));
+    let stage_time =
+        |get: fn(&StageStats) -> f64| whole.map_or(NOTHING.to_owned(), |s| time(get(s)));
     let columns = format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
         quantity::seconds(interval.end_s),
         quantity::iops(interval.iops),
         number(interval.mib_s),
         number(interval.in_flight_mean),
-        of(|s| s.mean_ns),
-        of(|s| s.p50_ns),
-        of(|s| s.p99_ns),
+        stage_time(|s| s.mean_ns),
+        stage_time(|s| s.p50_ns),
+        stage_time(|s| s.p99_ns),
         count(interval.lost),
     );
     let stages = parts(interval).map(|(name, s)| {
@@ -45,9 +46,9 @@ pub fn live_line(interval: &LiveInterval) -> String {
         format!("{name} {}", times.join(" "))
     });
     match &interval.bottleneck {
-        Some(found) => format!(
+        Some(bottleneck) => format!(
             "{columns}  {}; {}",
-            most_time::in_short(found),
+            most_time::in_short(bottleneck),
             listed(stages)
         ),
         None => columns,

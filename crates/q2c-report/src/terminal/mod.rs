@@ -31,5 +31,5 @@ pub use screen::Screen;
 pub(crate) use screen::printable;
 pub use trace_columns::trace_columns;
 pub use trace_info::{fleet_info, trace_info};
-pub(crate) use watch::named;
+pub(crate) use watch::method_title;
 pub use watch::{GAUGES, Gauge, LATE_GAUGES, watch_head, watch_late_line, watch_line};

@@ -7,7 +7,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// The lines of a text within `width`, with `mark` before the first one and `hang` before those
 /// that a break makes. A piece that is wider than the line stays whole.
 pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut wrapped_lines = Vec::new();
     for (at, line) in text.split('\n').enumerate() {
         let before = if at == 0 { mark } else { hang };
         let options = Options::new(width)
@@ -18,9 +18,9 @@ pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<S
             .wrap_algorithm(WrapAlgorithm::FirstFit)
             .word_separator(WordSeparator::Custom(pieces));
         let lines = textwrap::wrap(line, options);
-        all.extend(lines.into_iter().map(|line| line.trim_end().to_owned()));
+        wrapped_lines.extend(lines.into_iter().map(|line| line.trim_end().to_owned()));
     }
-    all
+    wrapped_lines
 }
 
 pub(super) fn widest_piece(text: &str) -> usize {

@@ -3,7 +3,7 @@
 
 use super::pieces;
 use super::screen::{Screen, Tone, printable};
-use super::table::{Column, Table};
+use super::table::{TerminalColumn, TerminalTable};
 use crate::reproduce::list::{here, needs, sum, takes};
 use q2c_result::reproduce::{ListResult, ListedExperiment};
 use textwrap::core::display_width;
@@ -25,24 +25,24 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
     let taken: usize = (0..3).map(|column| width(column) + 2).sum();
     let room = usize::from(screen.columns()).saturating_sub(taken + 1);
     let text = if room >= SENTENCES {
-        beside(result, rows, room, screen)
+        side_by_side(result, rows, room, screen)
     } else {
         below(result, &rows, screen)
     };
     text + &screen.note(Tone::Strong, "in all:", &sum(result))
 }
 
-fn short(of: &ListedExperiment) -> [String; 3] {
-    [of.name.clone(), here(of), takes(of)].map(|text| printable(&text))
+fn short(experiment: &ListedExperiment) -> [String; 3] {
+    [experiment.name.clone(), here(experiment), takes(experiment)].map(|text| printable(&text))
 }
 
 /// What an experiment asks and needs: the sentences below its name or beside it.
-fn sentences(of: &ListedExperiment) -> Vec<String> {
-    let variant = of.variant_of.as_ref();
-    let mut all = vec![of.title.clone()];
-    all.extend(variant.map(|of| format!("variant of {of}")));
-    all.extend(needs(of));
-    all.iter().map(|text| printable(text)).collect()
+fn sentences(experiment: &ListedExperiment) -> Vec<String> {
+    let variant = experiment.variant_of.as_ref();
+    let mut texts = vec![experiment.title.clone()];
+    texts.extend(variant.map(|name| format!("variant of {name}")));
+    texts.extend(needs(experiment));
+    texts.iter().map(|text| printable(text)).collect()
 }
 
 fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
@@ -50,10 +50,15 @@ fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
     sentences.iter().flat_map(wrapped).collect()
 }
 
-fn beside(result: &ListResult, rows: Vec<[String; 3]>, room: usize, screen: Screen) -> String {
-    let mut table = Table::new(HEAD.map(|head| Column::words(head).left()));
-    for (of, row) in result.experiments.iter().zip(rows) {
-        let lines = wrapped(&sentences(of), room).join("\n");
+fn side_by_side(
+    result: &ListResult,
+    rows: Vec<[String; 3]>,
+    room: usize,
+    screen: Screen,
+) -> String {
+    let mut table = TerminalTable::new(HEAD.map(|head| TerminalColumn::words(head).left()));
+    for (experiment, row) in result.experiments.iter().zip(rows) {
+        let lines = wrapped(&sentences(experiment), room).join("\n");
         table.add(row.into_iter().chain([lines]));
     }
     table.text(screen)
@@ -62,15 +67,15 @@ fn beside(result: &ListResult, rows: Vec<[String; 3]>, room: usize, screen: Scre
 fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {
     let mut text = String::new();
     let room = usize::from(screen.columns()).saturating_sub(2);
-    for (of, [name, here, takes]) in result.experiments.iter().zip(rows) {
+    for (experiment, [name, here, takes]) in result.experiments.iter().zip(rows) {
         text += &screen.paint(Tone::Strong, name);
         text.push('\n');
-        let takes = match of.seconds {
+        let takes = match experiment.seconds {
             None => "length not known".to_owned(),
             Some(_) => format!("takes {takes}"),
         };
         let first = format!("judged here: {here} · {takes}");
-        let lines = wrapped(&[vec![first], sentences(of)].concat(), room);
+        let lines = wrapped(&[vec![first], sentences(experiment)].concat(), room);
         text.extend(lines.iter().map(|line| format!("  {line}\n")));
     }
     text

@@ -1,7 +1,7 @@
 //! `q2c poll rules`: the sleep rules with their parameters, and how to write one.
 
 use super::screen::{Screen, Tone};
-use q2c_policy::{Learning, Param, RULES, Rule, Scope};
+use q2c_policy::{Learning, Param, RULES, Scope, SleepRule};
 
 /// Every rule of the registry, then how a rule of one's own is written.
 #[must_use]
@@ -9,11 +9,11 @@ pub fn rules(screen: Screen) -> String {
     let how = "NAME, or NAME: and its parameters with commas between them, as name=value in any \
                order, or values alone in the order below.";
     let mut text = screen.note(Tone::Strong, "Sleep rules:", how) + "\n";
-    text.extend(RULES.iter().map(|rule| one(rule, screen)));
+    text.extend(RULES.iter().map(|rule| rule_text(rule, screen)));
     text + "\n" + &own(screen)
 }
 
-fn one(rule: &Rule, screen: Screen) -> String {
+fn rule_text(rule: &SleepRule, screen: Screen) -> String {
     let whose = match rule.scope {
         Scope::PerLane => "of each thread",
         Scope::PerCpu => "of each CPU",
@@ -25,8 +25,8 @@ fn one(rule: &Rule, screen: Screen) -> String {
         Learning::TimeWindows => format!("its windows are stretches of time {whose}"),
         Learning::IoWindows => format!("its windows are a number of I/Os {whose}"),
     };
-    let words = format!("{}; {learns}; as in:", rule.summary);
-    let head = screen.note(Tone::Strong, &format!("{}:", rule.name), &words);
+    let summary = format!("{}; {learns}; as in:", rule.summary);
+    let head = screen.note(Tone::Strong, &format!("{}:", rule.name), &summary);
     let params = rule.params.iter();
     head + &screen.step(rule.example) + &params.map(|p| screen.part(&param(p))).collect::<String>()
 }
@@ -41,14 +41,14 @@ fn param(param: &Param) -> String {
 }
 
 fn own(screen: Screen) -> String {
-    let own = "a formula that gives a time, over the count, mean, min, max, last, p01 to p99, lmd \
+    let description = "a formula that gives a time, over the count, mean, min, max, last, p01 to p99, lmd \
                and misses of a window, with + - * / and comparisons, if(condition, a, b), \
                min(a, b, ...) and max(a, b, ...). The window is a stretch of time (--period) or \
                the last N I/Os (--ios N). Half of the smallest of the last 8 latencies, and half \
                of the smallest of the last 10 ms, each beside mean:";
     let kernel = "The kernel's own hybrid polling (q2c poll steer, tune-kernel) has one sleep for \
                   a device, so it takes windows of time only.";
-    screen.note(Tone::Strong, "A rule of your own:", own)
+    screen.note(Tone::Strong, "A rule of your own:", description)
         + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --ios 8")
         + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --period 10ms")
         + &screen.painted(
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn windows_are_named_by_their_kind() {
-        let of = |name: &str| {
+        let learning_of = |name: &str| {
             let rule = q2c_policy::find(name).expect(name);
             rule.learning()
         };
-        assert_eq!(of("fixed"), Learning::Nothing);
-        assert_eq!(of("pas"), Learning::EveryIo);
-        assert_eq!(of("mean"), Learning::TimeWindows);
-        assert_eq!(of("rule"), Learning::TimeWindows);
-        assert_eq!(of("recent"), Learning::IoWindows);
+        assert_eq!(learning_of("fixed"), Learning::Nothing);
+        assert_eq!(learning_of("pas"), Learning::EveryIo);
+        assert_eq!(learning_of("mean"), Learning::TimeWindows);
+        assert_eq!(learning_of("rule"), Learning::TimeWindows);
+        assert_eq!(learning_of("recent"), Learning::IoWindows);
     }
 }

@@ -1,7 +1,7 @@
 //! `q2c runs` in a terminal.
 
 use super::screen::{Screen, Tone};
-use super::table::{Column, Field, Table};
+use super::table::{TerminalColumn, TerminalField, TerminalTable};
 use crate::html::started;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult};
 
@@ -11,27 +11,27 @@ pub fn runs(result: &RunsResult, screen: Screen) -> String {
     if result.runs.is_empty() {
         return screen.note(Tone::Plain, "no runs in", &result.folder);
     }
-    let mut table = Table::new([
-        Column::words("run"),
-        Column::words("command").left(),
-        Column::words("target"),
-        Column::words("started").left().optional(),
-        Column::words("state").left(),
+    let mut table = TerminalTable::new([
+        TerminalColumn::words("run"),
+        TerminalColumn::words("command").left(),
+        TerminalColumn::words("target"),
+        TerminalColumn::words("started").left().optional(),
+        TerminalColumn::words("state").left(),
     ]);
     for run in &result.runs {
         let (word, tone) = state(run.end);
         table.add([
-            Field::from(&run.path),
-            Field::from(run.name.as_deref().unwrap_or("-")),
-            Field::from(run.target.as_deref().unwrap_or("-")),
-            Field::from(run.started_unix_s.map_or_else(|| "-".to_owned(), started)),
-            Field::new(tone, word),
+            TerminalField::from(&run.path),
+            TerminalField::from(run.name.as_deref().unwrap_or("-")),
+            TerminalField::from(run.target.as_deref().unwrap_or("-")),
+            TerminalField::from(run.started_unix_s.map_or_else(|| "-".to_owned(), started)),
+            TerminalField::new(tone, word),
         ]);
     }
     let mut text = table.text(screen);
     for run in &result.runs {
-        if let Some(why) = &run.unreadable {
-            text += &screen.note(Tone::Bad, &format!("{}:", run.path), why);
+        if let Some(reason) = &run.unreadable {
+            text += &screen.note(Tone::Bad, &format!("{}:", run.path), reason);
         }
     }
     text + &next(result, screen)

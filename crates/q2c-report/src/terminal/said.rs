@@ -4,10 +4,15 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::phrase::when;
 use crate::quantity::NOTHING;
-use crate::said::{Field, Said, Table, Weight};
+use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
 
-pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) -> String {
-    let one = |said: &Said| screen.note(tone(said.weight), &format!("{}:", said.what), &said.words);
+pub(super) fn notes<'a>(
+    said: impl IntoIterator<Item = &'a ReportSentence>,
+    screen: Screen,
+) -> String {
+    let one = |said: &ReportSentence| {
+        screen.note(tone(said.weight), &format!("{}:", said.what), &said.words)
+    };
     said.into_iter().map(one).collect()
 }
 
@@ -21,25 +26,25 @@ pub(super) fn tone(weight: Weight) -> Tone {
 }
 
 /// The table and its legend. `weights` are those of its rows, if they differ.
-pub(super) fn table(of: &Table, weights: &[Weight], screen: Screen) -> String {
-    let mut text = laid_out(of, weights).text(screen);
-    if !of.legend.is_empty() {
-        text += &screen.legend(of.legend);
+pub(super) fn table(content: &ReportTable, weights: &[Weight], screen: Screen) -> String {
+    let mut text = laid_out(content, weights).text(screen);
+    if !content.legend.is_empty() {
+        text += &screen.legend(content.legend);
     }
     text
 }
 
-fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
-    let column = |(at, head): (usize, &String)| match table::Column::numbers(head) {
-        _ if at == 0 || of.is_of_words(&at) => table::Column::words(head),
-        column if is_text(of, at) => column.left(),
+fn laid_out(content: &ReportTable, weights: &[Weight]) -> table::TerminalTable {
+    let column = |(at, head): (usize, &String)| match table::TerminalColumn::numbers(head) {
+        _ if at == 0 || content.is_of_words(&at) => table::TerminalColumn::words(head),
+        column if is_text(content, at) => column.left(),
         // What can be had by --json goes first where there is no room.
         column if head.ends_with(RANGE) => column.optional(),
         column => column,
     };
     let is_marked = weights.contains(&Weight::Good);
-    let mut table = table::Table::new(of.head.iter().enumerate().map(column));
-    for (at, row) in of.rows.iter().enumerate() {
+    let mut table = table::TerminalTable::new(content.head.iter().enumerate().map(column));
+    for (at, row) in content.rows.iter().enumerate() {
         let weight = weights.get(at).copied().unwrap_or(Weight::Plain);
         let mark = match (is_marked, weight) {
             (false, _) => "",
@@ -50,9 +55,9 @@ fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
             Weight::Plain => Tone::Plain,
             weight => tone(weight),
         };
-        table.add(row.iter().enumerate().map(|(column, of)| match column {
-            0 => field(of, tone).marked(mark, "    "),
-            _ => field(of, Tone::Plain),
+        table.add(row.iter().enumerate().map(|(column, cell)| match column {
+            0 => field(cell, tone).marked(mark, "    "),
+            _ => field(cell, Tone::Plain),
         }));
     }
     table
@@ -61,14 +66,14 @@ fn laid_out(of: &Table, weights: &[Weight]) -> table::Table {
 const RANGE: &str = "[min, max]";
 
 /// Whether a column has no numbers: its fields begin with letters, or make a picture.
-fn is_text(of: &Table, column: usize) -> bool {
-    let fields = of.rows.iter().filter_map(|row| row.get(column));
+fn is_text(content: &ReportTable, column: usize) -> bool {
+    let fields = content.rows.iter().filter_map(|row| row.get(column));
     let mut known = fields.filter(|field| !["", NOTHING].contains(&&*field.text));
     let begins_number = |c: char| c.is_ascii_digit() || "-+[<".contains(c);
     known.all(|field| !field.text.starts_with(begins_number))
 }
 
-fn field(field: &Field, tone: Tone) -> table::Field {
+fn field(field: &ReportField, tone: Tone) -> table::TerminalField {
     let feed = when(!field.below.is_empty(), "\n");
-    table::Field::new(tone, &format!("{}{feed}{}", field.text, field.below))
+    table::TerminalField::new(tone, &format!("{}{feed}{}", field.text, field.below))
 }

@@ -175,15 +175,15 @@ mod tests {
         let screen = Screen::new(80, false);
         let path = format!("/srv/{}/trace.parquet", "long-name/".repeat(9));
         let text = format!("read {path}: {} 7 of 9", "words ".repeat(30));
-        let told = screen.message(&text);
-        let lines: Vec<&str> = told.lines().collect();
-        assert!(lines.len() > 3 && lines[1].starts_with("  "), "{told}");
+        let message = screen.message(&text);
+        let lines: Vec<&str> = message.lines().collect();
+        assert!(lines.len() > 3 && lines[1].starts_with("  "), "{message}");
         let free = lines.iter().filter(|line| !line.contains(&path));
         assert!(
             free.clone().all(|line| line.chars().count() <= 80),
-            "{told}"
+            "{message}"
         );
-        assert!(told.contains(&path), "{told}");
+        assert!(message.contains(&path), "{message}");
         assert_eq!(screen.message("   a\n   ^ here"), "   a\n   ^ here");
     }
 

@@ -1,7 +1,7 @@
 //! `q2c trace columns` in a terminal.
 
 use super::screen::{Screen, Tone};
-use super::table::{Column, Table};
+use super::table::{TerminalColumn, TerminalTable};
 use crate::phrase::listed;
 use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns};
 
@@ -29,9 +29,9 @@ pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
     text + &headers(&list.csv_fields).text(screen)
 }
 
-fn columns(list: &[TraceColumn]) -> Table {
-    let head = ["column", "type", "unit"].map(|head| Column::numbers(head).left());
-    let mut table = Table::new(head.into_iter().chain([Column::words("meaning")]));
+fn columns(list: &[TraceColumn]) -> TerminalTable {
+    let head = ["column", "type", "unit"].map(|head| TerminalColumn::numbers(head).left());
+    let mut table = TerminalTable::new(head.into_iter().chain([TerminalColumn::words("meaning")]));
     for column in list {
         let always = if column.optional { "" } else { " *" };
         let name = format!("{}{always}", column.name);
@@ -51,10 +51,10 @@ fn fields(list: &TraceColumns) -> String {
     )
 }
 
-fn headers(fields: &[CsvColumn]) -> Table {
-    let mut table = Table::new([
-        Column::numbers("field").left(),
-        Column::words("headers taken as it"),
+fn headers(fields: &[CsvColumn]) -> TerminalTable {
+    let mut table = TerminalTable::new([
+        TerminalColumn::numbers("field").left(),
+        TerminalColumn::words("headers taken as it"),
     ]);
     for field in fields.iter().filter(|field| !field.headers.is_empty()) {
         table.add([field.name.clone(), field.headers.join(", ")]);

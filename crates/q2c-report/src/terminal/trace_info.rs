@@ -2,7 +2,7 @@
 
 use super::screen::{Screen, printable};
 use crate::phrase::counted;
-use crate::rates::Rates;
+use crate::rates::TrafficRates;
 use q2c_model::facts::LOST;
 use q2c_model::lost::Losses;
 use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceMeta, TraceSummary};
@@ -19,7 +19,11 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
     let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
-    lines(&head, records(info).chain(whole(info)).chain(facts), screen)
+    lines(
+        &head,
+        records(info).chain(latencies_and_losses(info)).chain(facts),
+        screen,
+    )
 }
 
 /// What a folder with a trace for each device holds, as [`trace_info`] tells it of one trace.
@@ -27,13 +31,13 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
 pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
     let (rows, volumes, traces) = (fleet.rows, fleet.volumes, fleet.traces);
     let head = format!("{path}: {rows} records of {volumes} devices in {traces} traces");
-    let told = [
+    let facts = [
         ("source", fleet.source.clone()),
         ("clock", fleet.clock.clone()),
         ("lost by the source", fleet.lost.to_string()),
         ("left out", left_out(&fleet.unmatched, |_| true)),
     ];
-    lines(&head, told, screen)
+    lines(&head, facts, screen)
 }
 
 /// What was counted in the records, with the recording's own source.
@@ -48,7 +52,7 @@ fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
             summary.lanes, summary.deepest
         ),
     };
-    let told = [
+    let facts = [
         ("source", source.trim_end().to_owned()),
         ("clock", meta.clock.clone()),
         ("layer", counts(&summary.layers)),
@@ -58,18 +62,20 @@ fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
-    told.into_iter().chain(rates(summary).told(&meta.facts))
+    facts
+        .into_iter()
+        .chain(rates(summary).sentences(&meta.facts))
 }
 
-fn rates(summary: &TraceSummary) -> Rates {
+fn rates(summary: &TraceSummary) -> TrafficRates {
     let bytes = |op: &String| summary.op_bytes.get(op).map_or(0, |bytes| bytes.0);
     let ops = summary.ops.iter();
     let ops = ops.map(|(op, ios)| (op.as_str(), *ios, bytes(op)));
-    Rates::of(ops, summary.records, summary.span_ns.0)
+    TrafficRates::from_ops(ops, summary.records, summary.span_ns.0)
 }
 
 /// Latencies, and what failed or is missing.
-fn whole(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
+fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
     let slept = (summary.slept > 0).then_some(("slept", slept));
@@ -79,10 +85,10 @@ fn whole(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
         ("D2C", &summary.d2c),
     ];
     let latencies = latencies.into_iter();
-    let latencies = latencies.filter_map(|(name, of)| Some((name, latency(of.as_ref()?))));
+    let latencies = latencies.filter_map(|(name, stats)| Some((name, latency(stats.as_ref()?))));
     // A loss is told with its reasons.
-    let told = losses(meta).is_some();
-    let apart = |reason: &str| !told || !Losses::counts(reason);
+    let has_losses = losses(meta).is_some();
+    let apart = |reason: &str| !has_losses || !Losses::counts(reason);
     let rest = [
         ("failed", summary.failed.to_string()),
         ("lost by the source", lost(meta)),
@@ -95,16 +101,19 @@ fn whole(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
 /// Why a recording by q2c lost I/Os or events; `None` where none is lost, or the source does not
 /// say it like q2c.
 fn losses(meta: &TraceMeta) -> Option<Losses> {
-    let own = meta.lost > 0 && meta.facts.contains_key("capture");
-    own.then(|| Losses::of(&meta.unmatched)).flatten()
+    let is_own_loss = meta.lost > 0 && meta.facts.contains_key("capture");
+    is_own_loss
+        .then(|| Losses::from_counts(&meta.unmatched))
+        .flatten()
 }
 
 fn lost(meta: &TraceMeta) -> String {
     if let Some(not_told) = meta.facts.get(LOST) {
         return not_told.clone();
     }
-    let why = losses(meta).map(|why| format!(": {}. To do: {}", why.causes, why.remedies));
-    format!("{}{}", meta.lost, why.unwrap_or_default())
+    let reasons =
+        losses(meta).map(|losses| format!(": {}. To do: {}", losses.causes, losses.remedies));
+    format!("{}{}", meta.lost, reasons.unwrap_or_default())
 }
 
 /// A head, and a line for each property; further ones begin below its value.
@@ -124,23 +133,23 @@ fn lines<'a>(
 
 /// Counts of the wanted reasons; `0` where nothing was left out for any.
 fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
-    let mut all = unmatched.clone();
-    all.retain(|reason, _| wanted(reason));
-    if all.is_empty() {
+    let mut wanted_counts = unmatched.clone();
+    wanted_counts.retain(|reason, _| wanted(reason));
+    if wanted_counts.is_empty() {
         "0".to_owned()
     } else {
-        counts(&all)
+        counts(&wanted_counts)
     }
 }
 
 fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
     const LISTED: usize = 8;
     let listed = counts.iter().take(LISTED);
-    let mut words: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
+    let mut labels: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
     if counts.len() > LISTED {
-        words.push(format!("{} more kinds", counts.len() - LISTED));
+        labels.push(format!("{} more kinds", counts.len() - LISTED));
     }
-    words.join(", ")
+    labels.join(", ")
 }
 
 fn latency(latency: &TraceLatency) -> String {
@@ -171,7 +180,7 @@ mod tests {
             schema_version: 1,
             meta: TraceMeta {
                 source: "blktrace".to_owned(),
-                unmatched: reasons.map(|(why, n)| (why.to_owned(), n)).into(),
+                unmatched: reasons.map(|(reason, n)| (reason.to_owned(), n)).into(),
                 facts: [("job".to_owned(), "word ".repeat(40))].into(),
                 ..TraceMeta::default()
             },
@@ -230,8 +239,8 @@ mod tests {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}\n{text}");
         }
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for told in [
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
             "database\\u{1b}[2J.parquet: 1000 records",
             "rate 2.00 K I/Os and 8.00 MiB per second, over the 500 ms from",
             "reads and writes of the I/Os 75.0 % are reads and 25.0 % writes",
@@ -239,7 +248,7 @@ mod tests {
             "completion without queue (17), in flight at the end (4)",
             "11 more kinds",
         ] {
-            assert!(words.contains(told), "{told}: {text}");
+            assert!(flat.contains(part), "{part}: {text}");
         }
         // Further lines of a value stand below its first one.
         let below = text

@@ -72,7 +72,7 @@ impl Gauge {
 }
 
 /// The short name of a method, with a mark when background jobs ran beside it.
-pub(crate) fn named(method: &WatchMethod) -> String {
+pub(crate) fn method_title(method: &WatchMethod) -> String {
     let with = when(method.background, " + background");
     format!("{}{with}", method.method.brief())
 }
@@ -92,7 +92,7 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
     let behind = or_nothing(interval.numbers.background_iops.map(quantity::iops));
     let method = interval.method.and_then(|n| methods.get(n));
-    let mut name = method.map_or("(changing)".to_owned(), named);
+    let mut name = method.map_or("(changing)".to_owned(), method_title);
     if method.is_some() && !interval.settled {
         name += " (settling)";
     }
@@ -106,20 +106,22 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
 pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
     let late = interval.numbers.late.as_ref()?;
     let misses = late.miss_late_ns.map(|over| {
-        let beside = late.beside_misses.map_or(0.0, |of| of.requests);
+        let beside = late.beside_misses.map_or(0.0, |device| device.requests);
         let (over, beside) = (duration(over), number(beside));
         let spread = interval.misses.as_ref().map_or(String::new(), spread);
         format!("; misses late by {over}{spread}, beside {beside} requests")
     });
-    let unmatched = late::unmatched(late).map(|told| format!("; {told}"));
-    let each = [Some(late::numbers(late)), misses, unmatched];
-    let text: String = each.into_iter().flatten().collect();
+    let unmatched = late::unmatched(late).map(|reasons| format!("; {reasons}"));
+    let text: String = [Some(late::numbers(late)), misses, unmatched]
+        .into_iter()
+        .flatten()
+        .collect();
     Some(format!("{:>9}{text}", ""))
 }
 
 fn spread(misses: &LateMisses) -> String {
-    let of = &misses.lateness;
-    let [p50, p99, most] = [of.p50_ns, of.p99_ns, of.max_ns].map(duration);
+    let lateness = &misses.lateness;
+    let [p50, p99, most] = [lateness.p50_ns, lateness.p99_ns, lateness.max_ns].map(duration);
     format!(" (median {p50}, p99 {p99}, at most {most})")
 }
 
@@ -128,8 +130,8 @@ mod tests {
     use super::*;
     use q2c_model::{Rates, U2cParts};
     use q2c_policy::method::Means;
-    use q2c_result::late::{LateNumbers, Lateness, OnDevice};
-    use q2c_result::mode::{Mode, ModeKind};
+    use q2c_result::late::{LateNumbers, MissLateness, OnDevice};
+    use q2c_result::mode::{ModeKind, WaitMode};
 
     fn numbers() -> WatchNumbers {
         WatchNumbers {
@@ -153,7 +155,7 @@ mod tests {
         WatchMethod {
             method: "hybrid:min:70%,10ms".parse().unwrap(),
             background: true,
-            was: Some(Mode::by(ModeKind::Hybrid, Some(Means::Ring))),
+            was: Some(WaitMode::by(ModeKind::Hybrid, Some(Means::Ring))),
             intervals: 3,
             settling: 1,
             median: Some(numbers()),
@@ -206,7 +208,7 @@ mod tests {
             ..LateNumbers::default()
         });
         interval.misses = Some(LateMisses {
-            lateness: Lateness {
+            lateness: MissLateness {
                 mean_ns: 50e3,
                 p50_ns: 10e3,
                 p99_ns: 170e3,

@@ -25,9 +25,10 @@ fn an_analysis_is_drawn_in_every_view() {
         ("excerpts", 1, 4),
     ] {
         // A chart with one view has no buttons.
-        let plot = match ["latency", "in-flight", "offsets-0"].contains(&chart) {
-            true => page.scroll_to(chart),
-            false => page.show_view(chart, view),
+        let plot = if ["latency", "in-flight", "offsets-0"].contains(&chart) {
+            page.scroll_to(chart)
+        } else {
+            page.show_view(chart, view)
         };
         assert_eq!(plot["traces"], json!(traces), "{chart} {view}: {plot}");
         assert_eq!(plot["broken"], json!(0), "{chart} {view}: {plot}");

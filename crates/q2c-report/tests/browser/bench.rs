@@ -240,14 +240,14 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
 }
 
 /// The points of one job alone.
-pub fn one_job(mut result: BenchResult) -> BenchResult {
+pub(crate) fn one_job(mut result: BenchResult) -> BenchResult {
     result.cells.retain(|cell| cell.point.jobs == 1);
     result.scaling.clear();
     result
 }
 
 /// Twelve lines in place of two.
-pub fn many_lines(mut result: BenchResult) -> BenchResult {
+pub(crate) fn many_lines(mut result: BenchResult) -> BenchResult {
     let lines = result.cells.split_off(7);
     for n in 0..11 {
         result

@@ -9,7 +9,7 @@ const INSTALL: &str = "install it with `apt-get install chromium`";
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// A running browser. Dropping it stops the browser.
-pub struct Chromium {
+pub(crate) struct Chromium {
     process: Child,
     profile: TempDir,
 }
@@ -19,7 +19,7 @@ impl Chromium {
     ///
     /// # Panics
     /// When Chromium is missing although `CI` is `true`, or does not start.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let Some(program) = found() else {
             assert!(
                 std::env::var("CI").as_deref() != Ok("true"),
@@ -57,7 +57,7 @@ impl Chromium {
     }
 
     /// Port and path of the debugging socket that the browser listens on.
-    pub fn socket(&self) -> (u16, String) {
+    pub(crate) fn socket(&self) -> (u16, String) {
         let file = self.profile.path().join("DevToolsActivePort");
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -74,7 +74,7 @@ impl Chromium {
     }
 
     /// A folder that lives as long as the browser.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.profile.path()
     }
 }
@@ -90,8 +90,8 @@ impl Drop for Chromium {
 fn found() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let all = NAMES
+    let candidates = NAMES
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    all.into_iter().find(|program| program.is_file())
+    candidates.into_iter().find(|program| program.is_file())
 }

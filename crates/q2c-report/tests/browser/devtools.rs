@@ -6,7 +6,7 @@ use std::time::Duration;
 use tungstenite::{Message, WebSocket, client};
 
 /// A connection to one page.
-pub struct DevTools {
+pub(crate) struct DevTools {
     socket: WebSocket<TcpStream>,
     session: Option<String>,
     next_id: u64,
@@ -16,7 +16,7 @@ pub struct DevTools {
 
 impl DevTools {
     /// Connects and attaches to a new, empty page.
-    pub fn connect((port, path): (u16, String)) -> Self {
+    pub(crate) fn connect((port, path): (u16, String)) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("connect to Chromium");
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -37,7 +37,7 @@ impl DevTools {
     }
 
     /// Sends a command and waits for its answer. Events that arrive meanwhile are kept in `events`.
-    pub fn call(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         self.next_id += 1;
         let mut message = json!({"id": self.next_id, "method": method, "params": params});
         if let Some(session) = &self.session {
@@ -57,12 +57,12 @@ impl DevTools {
     }
 
     /// Waits for the next event with this name.
-    pub fn wait_for(&mut self, event: &str) {
+    pub(crate) fn wait_for(&mut self, event: &str) {
         loop {
             let message = self.receive();
-            let found = message["method"] == json!(event);
+            let is_wanted = message["method"] == json!(event);
             self.events.push(message);
-            if found {
+            if is_wanted {
                 return;
             }
         }

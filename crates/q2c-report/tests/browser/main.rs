@@ -7,7 +7,7 @@
 /// The open page of a result; without a browser the test ends.
 macro_rules! open {
     ($result:expr) => {
-        match $crate::page::Page::open(&$result) {
+        match $crate::page::BrowserPage::open(&$result) {
             Some(page) => page,
             None => return,
         }

@@ -27,36 +27,36 @@ const CENSUS: &str = "(id) => {
 
 /// A colour scheme that the reader prefers.
 #[derive(Clone, Copy)]
-pub enum Look {
+pub(crate) enum ColourScheme {
     Light,
     Dark,
 }
 
-impl Look {
-    pub fn name(self) -> &'static str {
+impl ColourScheme {
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Look::Light => "light",
-            Look::Dark => "dark",
+            ColourScheme::Light => "light",
+            ColourScheme::Dark => "dark",
         }
     }
 }
 
 /// An open report. Dropping it stops the browser.
-pub struct Page {
+pub(crate) struct BrowserPage {
     tools: DevTools,
     url: String,
     _browser: Chromium,
 }
 
-impl Page {
+impl BrowserPage {
     /// Opens the report of a result; `None` when there is no browser.
-    pub fn open(result: &impl Reported) -> Option<Self> {
+    pub(crate) fn open(result: &impl Reported) -> Option<Self> {
         let html = result.document().page().expect("make the report");
         Self::open_html(&html)
     }
 
     /// Opens a page; `None` when there is no browser.
-    pub fn open_html(html: &str) -> Option<Self> {
+    pub(crate) fn open_html(html: &str) -> Option<Self> {
         let browser = Chromium::start()?;
         let file = browser.folder().join("report.html");
         std::fs::write(&file, html).expect("write the report");
@@ -67,7 +67,7 @@ impl Page {
         }
         tools.call("Page.navigate", &json!({"url": url}));
         tools.wait_for("Page.loadEventFired");
-        Some(Page {
+        Some(BrowserPage {
             tools,
             url,
             _browser: browser,
@@ -75,7 +75,7 @@ impl Page {
     }
 
     /// The value of an expression in the page; promises are waited for.
-    pub fn evaluate(&mut self, expression: &str) -> Value {
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let mut answer = self.tools.call("Runtime.evaluate", &how);
         assert!(
@@ -86,7 +86,7 @@ impl Page {
     }
 
     /// Evaluates an expression again and again until its value is `expected`.
-    pub fn wait_for_value(&mut self, expression: &str, expected: &Value) {
+    pub(crate) fn wait_for_value(&mut self, expression: &str, expected: &Value) {
         // Many browsers start at once on few CPUs.
         let deadline = Instant::now() + Duration::from_secs(120);
         loop {
@@ -103,12 +103,12 @@ impl Page {
     }
 
     /// Opens all that is folded.
-    pub fn unfold(&mut self) {
+    pub(crate) fn unfold(&mut self) {
         self.evaluate("document.querySelectorAll('details').forEach((of) => { of.open = true; })");
     }
 
     /// Clicks the element that a selector names.
-    pub fn click(&mut self, selector: &str) {
+    pub(crate) fn click(&mut self, selector: &str) {
         self.evaluate(&format!(
             "document.querySelector({}).click()",
             json!(selector)
@@ -116,13 +116,13 @@ impl Page {
     }
 
     /// Number of charts that are drawn so far.
-    pub fn drawn(&mut self) -> usize {
+    pub(crate) fn drawn(&mut self) -> usize {
         let drawn = self.evaluate("document.querySelectorAll('[data-state=drawn]').length");
         usize::try_from(drawn.as_u64().expect("a count")).expect("a small count")
     }
 
     /// Brings a chart into view, waits until it is drawn, and returns its [`CENSUS`].
-    pub fn scroll_to(&mut self, chart: &str) -> Value {
+    pub(crate) fn scroll_to(&mut self, chart: &str) -> Value {
         let figure = format!("document.querySelector(\"[data-chart='{chart}']\")");
         self.evaluate(&format!("{figure}.scrollIntoView()"));
         self.wait_for_value(&format!("{figure}.dataset.state"), &json!("drawn"));
@@ -130,7 +130,7 @@ impl Page {
     }
 
     /// Switches a chart to one of its views, and returns its [`CENSUS`] then.
-    pub fn show_view(&mut self, chart: &str, index: usize) -> Value {
+    pub(crate) fn show_view(&mut self, chart: &str, index: usize) -> Value {
         self.scroll_to(chart);
         let button =
             format!("document.querySelectorAll(\"[data-chart='{chart}'] .views button\")[{index}]");
@@ -144,13 +144,13 @@ impl Page {
     }
 
     /// Sets the colour scheme, `light` or `dark`, that the browser reports as the reader's choice.
-    pub fn prefer_scheme(&mut self, scheme: &str) {
+    pub(crate) fn prefer_scheme(&mut self, scheme: &str) {
         let feature = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.tools.call("Emulation.setEmulatedMedia", &feature);
     }
 
     /// Makes the window so large, in pixels of the style sheet.
-    pub fn set_screen(&mut self, width: u32, height: u32) {
+    pub(crate) fn set_screen(&mut self, width: u32, height: u32) {
         let screen = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.tools
             .call("Emulation.setDeviceMetricsOverride", &screen);
@@ -158,7 +158,7 @@ impl Page {
     }
 
     /// Writes a picture of the whole page where the variable `Q2C_SCREENSHOTS` names a folder.
-    pub fn picture(&mut self, name: &str) {
+    pub(crate) fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("Q2C_SCREENSHOTS") else {
             return;
         };
@@ -172,7 +172,7 @@ impl Page {
 
     /// Everything that the browser complained of: exceptions, dialogs, and errors and warnings of
     /// console and log.
-    pub fn complaints(&mut self) -> Vec<String> {
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
         // One more round trip, so that events under way arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
         self.tools
@@ -184,7 +184,7 @@ impl Page {
     }
 
     /// Asserts that the browser complained of nothing, and loaded nothing but the page itself.
-    pub fn assert_quiet(&mut self) {
+    pub(crate) fn assert_quiet(&mut self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "{complaints:#?}");
         let events = self.tools.events.iter();

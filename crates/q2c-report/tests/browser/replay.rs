@@ -1,12 +1,12 @@
 //! Tests the pages of a replay and of a comparison of devices in a browser.
 
 use crate::fixture;
-use crate::page::Page;
+use crate::page::BrowserPage;
 use serde_json::{Value, json};
 
 /// Asserts the number of traces of charts and views. The view is `None` for a chart with one view,
 /// which has no buttons.
-fn assert_drawn(page: &mut Page, charts: &[(&str, Option<usize>, u64)]) {
+fn assert_drawn(page: &mut BrowserPage, charts: &[(&str, Option<usize>, u64)]) {
     for (chart, view, traces) in charts {
         let plot = match view {
             Some(view) => page.show_view(chart, *view),
@@ -78,7 +78,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
     let mut page = open!(fixture::compare());
     page.scroll_to("in-flight");
     page.scroll_to("latency");
-    let of = |page: &mut Page, chart: &str, expression: &str| -> Vec<Value> {
+    let values_of = |page: &mut BrowserPage, chart: &str, expression: &str| -> Vec<Value> {
         let script = format!(
             "document.querySelector('[data-chart={chart}] .plot').data.map((t) => {expression})"
         );
@@ -86,7 +86,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
     };
     // The first second has 413 requests, which take 4 ms in the recording, 90 us and 18 us on the
     // devices.
-    let first = of(&mut page, "in-flight", "[t.name, t.x[0], t.y[0]]");
+    let first = values_of(&mut page, "in-flight", "[t.name, t.x[0], t.y[0]]");
     let expected = [
         json!(["recorded", 0.5, 1.652]),
         json!(["/dev/nvme0n1", 0.5, 0.03717]),
@@ -94,7 +94,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
     ];
     assert_eq!(first, expected);
     // The median of an exponential distribution is its mean x ln 2: of 90, 85, 18 and 13 us.
-    let medians = of(&mut page, "latency", "[t.name, t.text[50], t.x[50]]");
+    let medians = values_of(&mut page, "latency", "[t.name, t.text[50], t.x[50]]");
     let expected = [
         json!(["/dev/nvme0n1 U2C", "p50", 62.383]),
         json!(["/dev/nvme0n1 Q2C", "p50", 58.918]),

@@ -2,7 +2,7 @@
 //!
 //! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
 
-use crate::page::{Look, Page};
+use crate::page::{BrowserPage, ColourScheme};
 use crate::{bench, fixture, tune_jobs};
 use q2c_report::Reported;
 use q2c_result::kernel_watch::KernelInterval;
@@ -80,31 +80,31 @@ const EVERYTHING: &str = "(async () => {
 fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall: Option<u64>) {
     let html = page.expect("make the page");
     assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
-    let Some(mut page) = Page::open_html(&html) else {
+    let Some(mut page) = BrowserPage::open_html(&html) else {
         return;
     };
-    let mut found = Vec::new();
+    let mut faults = Vec::new();
     for (width, height) in SCREENS {
         page.set_screen(width, height);
-        for scheme in [Look::Light, Look::Dark] {
+        for scheme in [ColourScheme::Light, ColourScheme::Dark] {
             page.prefer_scheme(scheme.name());
             page.evaluate(EVERYTHING);
             let unreadable = page.evaluate(UNREADABLE);
             if unreadable != json!([]) {
-                found.push(format!("{width} {}: {unreadable:#}", scheme.name()));
+                faults.push(format!("{width} {}: {unreadable:#}", scheme.name()));
             }
             page.picture(&format!("{name}-{width}-{}", scheme.name()));
         }
         let seen = page.evaluate(FIRST_CHART).as_f64();
         if (width, height) == SCREENS[0] && seen.is_none_or(|seen| seen < SEEN_AT_ONCE) {
-            found.push(format!("the first screen has {seen:?} of the first chart"));
+            faults.push(format!("the first screen has {seen:?} of the first chart"));
         }
         let tall = page.evaluate("document.documentElement.scrollHeight");
         if let Some(most) = most_tall.filter(|most| tall.as_u64() > Some(*most)) {
-            found.push(format!("{width}: {tall} tall, at most {most} are allowed"));
+            faults.push(format!("{width}: {tall} tall, at most {most} are allowed"));
         }
     }
-    assert!(found.is_empty(), "{name}: {}", found.join("\n"));
+    assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
     page.assert_quiet();
 }
 

@@ -1,7 +1,7 @@
 //! Tests the page of a sweep in a browser.
 
 use crate::fixture;
-use crate::page::Page;
+use crate::page::BrowserPage;
 use q2c_report::Reported;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
         .page()
         .expect("make the page");
     assert!(!html.contains("measured"), "a sweep measures nothing");
-    let Some(mut page) = Page::open_html(&html) else {
+    let Some(mut page) = BrowserPage::open_html(&html) else {
         return;
     };
     page.scroll_to("pareto-0");

@@ -3,7 +3,7 @@
 use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
-use q2c_result::analyze::{Figure, Group, Inexact, InexactReason};
+use q2c_result::analyze::{Group, Inexact, InexactFigure, InexactReason};
 
 #[test]
 fn analyze_fits_every_width() {
@@ -38,13 +38,13 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
     assert!(!whole.contains("not exact"), "{whole}");
     (result.in_flight.most, result.activity) = (None, None);
     result.inexact = vec![Inexact {
-        figure: Figure::MostInFlight,
+        figure: InexactFigure::MostInFlight,
         reason: InexactReason::Devices,
         joins: 2,
     }];
     let text = result.document().text(Screen { width: 400, ..PIPE });
-    let words = "not exact: most I/Os in flight: not known from parts of different devices";
-    assert!(text.contains(words), "{text}");
+    let expected = "not exact: most I/Os in flight: not known from parts of different devices";
+    assert!(text.contains(expected), "{text}");
     assert!(
         !text.contains("at most") && !text.contains("active:"),
         "{text}"

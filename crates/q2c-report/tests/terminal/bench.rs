@@ -41,8 +41,8 @@ fn unknown_queues_and_other_reasons_are_told() {
         ),
         (Unseen::Stopped, "none: the run was stopped before"),
     ];
-    for (cell, (why, _)) in result.cells[7..].iter_mut().zip(&reasons) {
-        cell.stages = Some(PointStages::Unseen(why.clone()));
+    for (cell, (reason, _)) in result.cells[7..].iter_mut().zip(&reasons) {
+        cell.stages = Some(PointStages::Unseen(reason.clone()));
     }
     let text = result.document().text(PIPE);
     for (_, words) in reasons {

@@ -2,17 +2,17 @@
 //! points, and what the trials tell apart.
 
 use crate::{PIPE, fixture};
+use q2c_model::stats::Interval;
 use q2c_report::Reported;
 use q2c_result::bench::{BenchCell, BenchResult};
-use q2c_stats::Interval;
 
 /// Interface, method, jobs and depth of a point, then its KIOPS and KIOPS/core, each as median,
 /// least and most.
-type Point = (&'static str, &'static str, u32, u16, [f64; 3], [f64; 3]);
+type RivalPoint = (&'static str, &'static str, u32, u16, [f64; 3], [f64; 3]);
 
 /// A real run on a virtual disk.
 #[rustfmt::skip]
-const REAL: [Point; 16] = [
+const REAL: [RivalPoint; 16] = [
     ("libaio", "interrupt", 1, 1, [16.4, 14.9, 19.7], [33.9, 29.3, 36.4]),
     ("libaio", "interrupt", 2, 1, [23.6, 23.0, 27.0], [32.9, 31.5, 42.2]),
     ("libaio", "poll", 1, 1, [25.4, 24.0, 28.3], [25.4, 24.0, 28.3]),
@@ -44,7 +44,7 @@ fn interval([median, min, max]: [f64; 3], scale: f64, trials: u32) -> Interval {
 fn real(trials: u32) -> BenchResult {
     let mut result = fixture::bench();
     let base = result.cells[0].clone();
-    let cell = |(engine, method, jobs, depth, kiops, per_core): Point| {
+    let cell = |(engine, method, jobs, depth, kiops, per_core): RivalPoint| {
         let mut cell: BenchCell = base.clone();
         cell.point.engine = engine.to_owned();
         cell.point.method = method.parse().expect("a method");
@@ -110,7 +110,7 @@ fn few_trials_are_told_beside_what_they_tell() {
 fn the_best_is_not_told_apart_while_any_other_overlaps() {
     let mut result = real(5);
     let at = |result: &BenchResult, engine: &str, method: &str, jobs: u32| {
-        let found = result.cells.iter().position(|cell| {
+        let position = result.cells.iter().position(|cell| {
             let point = &cell.point;
             (
                 point.engine.as_str(),
@@ -119,30 +119,30 @@ fn the_best_is_not_told_apart_while_any_other_overlaps() {
                 point.depth,
             ) == (engine, method, jobs, 8)
         });
-        found.unwrap()
+        position.unwrap()
     };
     let rival = at(&result, "io_uring", "poll", 2);
     result.cells[rival].iops.max = 75e3;
-    let told = text(&result);
+    let report = text(&result);
     assert!(
-        told.contains("libaio poll is fastest: 81.0 K IOPS"),
-        "{told}"
+        report.contains("libaio poll is fastest: 81.0 K IOPS"),
+        "{report}"
     );
     let weak = at(&result, "libaio", "interrupt", 2);
     result.cells[weak].iops.max = 95e3;
-    let told = text(&result);
+    let report = text(&result);
     assert!(
-        told.contains("libaio poll has the highest median: 81.0"),
-        "{told}"
+        report.contains("libaio poll has the highest median: 81.0"),
+        "{report}"
     );
     let either = "Not told apart from libaio interrupt with 2 jobs either, 65.6 KIOPS [63.5, 95.0]";
-    assert!(told.contains(either), "{told}");
+    assert!(report.contains(either), "{report}");
 }
 
 #[test]
 fn leads_are_told_where_they_hold() {
     let mut result = real(5);
-    let told = text(&result);
+    let report = text(&result);
     for words in [
         "lead: IOPS, all interfaces: io_uring poll leads at 1 job x depth 8; at 1-2 jobs x depth 1 and \
          2 jobs x depth 8, libaio poll has most, not told apart from io_uring poll",
@@ -150,14 +150,14 @@ fn leads_are_told_where_they_hold() {
          poll has most, not told apart from interrupt",
         "lead: KIOPS/core, libaio: interrupt leads at every point",
     ] {
-        assert!(told.contains(words), "{words}\n{told}");
+        assert!(report.contains(words), "{words}\n{report}");
     }
-    assert!(!told.contains("no method leads"), "{told}");
+    assert!(!report.contains("no method leads"), "{report}");
     // A cell that did not do what was asked neither leads nor is first.
     result.cells[11].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
-    let told = text(&result);
+    let report = text(&result);
     let missing = "at 2 jobs x depth 8, io_uring poll has most, not told apart from libaio interrupt \
                    and io_uring interrupt (not compared there: libaio poll)";
-    assert!(told.contains(missing), "{missing}\n{told}");
-    assert!(!told.contains("81.0 K IOPS"), "{told}");
+    assert!(report.contains(missing), "{missing}\n{report}");
+    assert!(!report.contains("81.0 K IOPS"), "{report}");
 }

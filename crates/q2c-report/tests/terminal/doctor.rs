@@ -17,13 +17,13 @@ fn doctor_fits_every_width() {
 #[test]
 fn doctor_by_use_fits_every_width() {
     let mut report = fixture::tune().doctor;
-    let of = |id: &str| match id {
+    let uses_of = |id: &str| match id {
         "io-uring" | "poll-queues" => vec![Use::Tune, Use::Bench],
         "kernel-hybrid" => vec![Use::KernelPolling, Use::Tune],
         _ => vec![Use::Measuring],
     };
     for check in &mut report.checks {
-        check.uses = of(&check.id);
+        check.uses = uses_of(&check.id);
     }
     let state = |of, ready, by: &[&str], to_improve| UseState {
         of,

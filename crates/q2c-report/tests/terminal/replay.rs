@@ -32,8 +32,11 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
     }];
     result.trial.whole = false;
     let text = result.document().text(PIPE);
-    let why = "invalid: the capture missed 700 of 24780 I/Os; it was stopped";
-    assert!(text.contains(why) && !text.contains("\nvalid:"), "{text}");
+    let expected = "invalid: the capture missed 700 of 24780 I/Os; it was stopped";
+    assert!(
+        text.contains(expected) && !text.contains("\nvalid:"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -30,8 +30,8 @@ fn a_simulated_run_says_so_at_once() {
         jobs.document().text(wide),
         bench.document().text(wide),
     ] {
-        let words = "simulated: 8 CPUs of q2c's own machine, in simulated time";
-        assert_eq!(text.lines().nth(1), Some(words), "{text}");
+        let expected = "simulated: 8 CPUs of q2c's own machine, in simulated time";
+        assert_eq!(text.lines().nth(1), Some(expected), "{text}");
     }
     for page in [
         tune.document().page(),
@@ -77,8 +77,8 @@ fn a_diff_of_a_simulated_and_a_measured_run_says_so_first() {
         };
         for text in [result.document().text(PIPE), result.document().markdown()] {
             let before = text.lines().take_while(|line| !line.contains("no figure"));
-            let told = before.filter(|line| line.contains("measured on a real machine"));
-            assert_eq!(told.count(), usize::from(a != b), "{text}");
+            let lines = before.filter(|line| line.contains("measured on a real machine"));
+            assert_eq!(lines.count(), usize::from(a != b), "{text}");
         }
     }
 }

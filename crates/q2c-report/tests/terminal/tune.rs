@@ -1,13 +1,13 @@
 //! Tests the terminal reports of tune, also over jobs and for a program.
 
 use crate::{PIPE, fixture, tune_jobs_fixture, widths};
+use q2c_model::stats::{Interval, Ratio};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::Warning;
 use q2c_result::late::{LateTime, Unseen};
-use q2c_result::mode::{Mode, ModeKind};
+use q2c_result::mode::{ModeKind, WaitMode};
 use q2c_result::tune::{Cell, Elsewhere, MethodName, TuneResult, Undecided, Verdict};
-use q2c_stats::{Interval, Ratio};
 
 /// A screen on which no sentence is broken.
 const WIDE: Screen = Screen {
@@ -28,8 +28,8 @@ fn a_tune_for_a_program_fits_every_width() {
     let whole = |screen| result.document().text(screen);
     widths::fits("tune_for_a_program", |screen| {
         let text = whole(screen);
-        let own = text.find("worth to the program").expect("the program");
-        text[own..].to_owned()
+        let start = text.find("worth to the program").expect("the program");
+        text[start..].to_owned()
     });
     let text = serde_json::to_string(&result).expect("JSON");
     let read: q2c_result::tune::TuneResult = serde_json::from_str(&text).expect("the same");
@@ -74,7 +74,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
     };
     let result = q2c_result::tune_jobs::TuneJobsResult::new(&[1, 2, 4, 8], runs, Some(failed));
     let text = result.document().text(Screen { width: 200, ..PIPE });
-    for told in [
+    for part in [
         "is recommended at 1 job; not settled at 2 (hybrid min",
         "4 jobs: failed to verify poll live: Input/output error",
         "incomplete, 2 jobs:",
@@ -82,7 +82,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
         "2 jobs: they share CPUs 3:",
         "in jobs-1, jobs-2 of",
     ] {
-        assert!(text.contains(told), "{told}: {text}");
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
@@ -90,7 +90,7 @@ fn numbers_of_jobs_that_are_missing_are_told() {
 fn a_fallback_and_an_early_end_are_told() {
     let mut result = fixture::tune();
     result.complete = false;
-    result.cells[1].effective_mode.was = Mode::of(ModeKind::Interrupt);
+    result.cells[1].effective_mode.was = WaitMode::from_kind(ModeKind::Interrupt);
     let text = result.document().text(PIPE);
     assert!(text.contains("incomplete:"), "{text}");
     assert!(
@@ -107,8 +107,8 @@ fn the_reason_for_no_late_time_is_told_once() {
         cell.late = Some(LateTime::Unseen(Unseen::Refused("load: EPERM".into())));
     }
     let text = result.document().text(PIPE);
-    let told = "late time: none: failed to capture the block layer: load: EPERM";
-    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let expected = "late time: none: failed to capture the block layer: load: EPERM";
+    assert_eq!(text.matches(expected).count(), 1, "{text}");
     let page = result.document().page().expect("a page");
     assert_eq!(
         page.matches("capture the block layer: load: EPERM").count(),
@@ -178,7 +178,7 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
 /// A ratio of one trial each is a number without an interval.
 #[test]
 fn one_trial_has_no_interval() {
-    let words = |low, high| {
+    let after_ratio = |low, high| {
         let mut result = fixture::tune();
         let ratio = 1.5;
         result.recommendation[0].over_linux = Some(Ratio { ratio, low, high });
@@ -187,12 +187,12 @@ fn one_trial_has_no_interval() {
             .nth(1)
             .map(|rest| rest[..40].to_owned())
     };
-    let several = words(1.4, 1.6).expect("the sentence on Linux's rule");
+    let several = after_ratio(1.4, 1.6).expect("the sentence on Linux's rule");
     assert!(
         several.starts_with(" (95 % interval 1.40 to 1.60)"),
         "{several}"
     );
-    let one = words(1.5, 1.5).expect("the sentence on Linux's rule");
+    let one = after_ratio(1.5, 1.5).expect("the sentence on Linux's rule");
     assert!(!one.starts_with(" (95 %"), "{one}");
 }
 
@@ -205,7 +205,7 @@ fn of_first_size(text: &str) -> String {
 /// What the trials do not say is in the verdict in short, and a caveat each.
 #[test]
 fn what_is_undecided_is_told_first() {
-    let told = |undecided: Vec<Undecided>| {
+    let report = |undecided: Vec<Undecided>| {
         let mut result = fixture::tune();
         result.recommendation[0].undecided = undecided;
         of_first_size(&result.document().text(WIDE))
@@ -235,12 +235,12 @@ fn what_is_undecided_is_told_first() {
             "Its trials gave 62.0 to 151 % of polling's IOPS,",
         ),
     ] {
-        let told = told(undecided);
-        let is_open = told.contains("4 KiB randread: Best so far: hybrid polling by min");
-        let (_, caveats) = told.split_once("\ncaveat: ").expect("a caveat");
-        assert!(is_open && caveats.contains(caveat), "{told}");
+        let text = report(undecided);
+        let is_open = text.contains("4 KiB randread: Best so far: hybrid polling by min");
+        let (_, caveats) = text.split_once("\ncaveat: ").expect("a caveat");
+        assert!(is_open && caveats.contains(caveat), "{text}");
     }
-    assert!(told(vec![]).contains(": Use hybrid polling by min"));
+    assert!(report(vec![]).contains(": Use hybrid polling by min"));
 
     let mut result = fixture::tune();
     result.recommendation[0].elsewhere = Some(Elsewhere {
@@ -290,14 +290,14 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
 /// method that gives more than polling costs nothing.
 #[test]
 fn a_floor_above_polling_is_not_kept_by_polling() {
-    let told = |floor: f64, kept: f64| {
+    let report = |floor: f64, kept: f64| {
         let mut result = fixture::tune();
         let name: MethodName = MethodName("hybrid:min:85%,10ms".parse().unwrap());
-        let own = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
+        let is_wanted = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
         let cell = result
             .cells
             .iter_mut()
-            .find(own)
+            .find(is_wanted)
             .expect("a cell of the fixture");
         let relative = cell.relative.as_mut().expect("trials");
         relative.iops.median = kept;
@@ -310,10 +310,10 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
         recommendation.floor_asked = "99000".to_owned();
         of_first_size(&result.document().text(WIDE))
     };
-    let usual = told(0.97, 0.9);
+    let usual = report(0.97, 0.9);
     assert!(usual.contains("Poll. Sleeping by min:ratio=85%"), "{usual}");
     assert!(usual.contains("--min-iops 90%.\n"), "{usual}");
-    let above = told(1.25, 1.05);
+    let above = report(1.25, 1.05);
     for words in [
         "Nothing keeps the floor, which is more than polling gives. Sleeping by",
         "and cost no IOPS",
@@ -328,10 +328,10 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
 #[test]
 fn what_kiops_per_core_divides_by_is_told() {
     let mut result = fixture::bench();
-    let told = |result: &q2c_result::bench::BenchResult| {
+    let has_caution = |result: &q2c_result::bench::BenchResult| {
         result.document().text(PIPE).contains("KIOPS/core: in ")
     };
-    assert!(!told(&result));
+    assert!(!has_caution(&result));
     result.cells[0].per_core = q2c_result::tune::PerCore::Threads;
     let measured = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let head = format!("KIOPS/core: in 1 of {} points", measured.count());
@@ -341,11 +341,11 @@ fn what_kiops_per_core_divides_by_is_told() {
 #[test]
 fn costs_of_an_earlier_run_are_told_beside_fidelity() {
     let mut result = fixture::tune();
-    let told = "the calibration was that of an earlier run";
+    let expected = "the calibration was that of an earlier run";
     let text = |result: &TuneResult| result.document().text(PIPE).replace("\n  ", " ");
-    assert!(!text(&result).contains(told));
+    assert!(!text(&result).contains(expected));
     result.calibration[0].reused = true;
-    assert!(text(&result).contains(told), "{}", text(&result));
+    assert!(text(&result).contains(expected), "{}", text(&result));
 }
 
 /// A figure that no trial knows is nowhere 0: not in a terminal, not on a page.
@@ -355,12 +355,12 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
     for cell in &mut tune.cells {
         cell.measured.kiops_per_core = Interval::default();
     }
-    let told = "Classic polling: 12310 IOPS, KIOPS/core unknown";
+    let expected = "Classic polling: 12310 IOPS, KIOPS/core unknown";
     let text = tune.document().text(PIPE);
     let page = tune.document().page().expect("make the page");
     for said in [text, page] {
         assert!(
-            said.contains(told) && !said.contains(" 0 KIOPS/core"),
+            said.contains(expected) && !said.contains(" 0 KIOPS/core"),
             "{said}"
         );
     }

@@ -12,7 +12,7 @@ fn screen(width: u16) -> Screen {
 
 /// At every width from 60 on lines fit, but for those that are to be copied, and no word is broken:
 /// two pieces below each other that are one in a report without breaks.
-pub fn fits(name: &str, report: impl Fn(Screen) -> String) {
+pub(crate) fn fits(name: &str, report: impl Fn(Screen) -> String) {
     let wide = report(screen(2_000));
     let whole: HashSet<&str> = pieces(&wide).collect();
     for width in (60..=200).step_by(4) {
@@ -26,10 +26,10 @@ pub fn fits(name: &str, report: impl Fn(Screen) -> String) {
             let pairs = two[0]
                 .iter()
                 .flat_map(|a| two[1].iter().map(move |b| (a, b)));
-            let found = pairs
+            let pair = pairs
                 .filter(|(a, b)| !a.is_empty() && !b.is_empty())
                 .find(broken);
-            assert_eq!(found, None, "{name} at {width}:\n{text}");
+            assert_eq!(pair, None, "{name} at {width}:\n{text}");
         }
     }
 }

@@ -72,8 +72,8 @@ fn listed(text: &str, cpus: u32, change: impl FnOnce(&mut Ahead<'_>)) -> ListedE
 
 /// Number of claims that can be judged, and of those of which the target decides it.
 fn counts(cpus: u32, change: impl FnOnce(&mut Ahead<'_>)) -> (u32, u32) {
-    let of = listed(TEXT, cpus, change);
-    (of.judgeable, of.depend_on_target)
+    let listed = listed(TEXT, cpus, change);
+    (listed.judgeable, listed.depend_on_target)
 }
 
 #[test]
@@ -93,13 +93,19 @@ fn claims_that_can_be_judged_are_counted() {
 
 #[test]
 fn needs_are_told_once_with_what_there_is() {
-    let found = listed(TEXT, 2, |_| ());
-    let told = |need: &ListedNeed| (need.what, need.needed.clone(), need.met);
-    let told: Vec<_> = found.needs.iter().map(told).collect();
+    let experiment = listed(TEXT, 2, |_| ());
+    let needs: Vec<_> = experiment
+        .needs
+        .iter()
+        .map(|need| (need.what, need.needed.clone(), need.met))
+        .collect();
     let cpus = (NeedKind::Cpus, "120".to_owned(), Some(false));
-    assert_eq!(told, [cpus, (NeedKind::PollQueues, "yes".to_owned(), None)]);
-    assert_eq!(found.needs[0].present, "2");
-    assert_eq!(found.needs[1].present, "depends on the target");
+    assert_eq!(
+        needs,
+        [cpus, (NeedKind::PollQueues, "yes".to_owned(), None)]
+    );
+    assert_eq!(experiment.needs[0].present, "2");
+    assert_eq!(experiment.needs[1].present, "depends on the target");
 }
 
 /// Two phases of 4 s, three trials, and what a trial needs for its begin.
@@ -116,12 +122,12 @@ fn lengths_follow_scale_and_trials() {
 #[test]
 fn a_capture_that_is_refused_takes_every_claim_away() {
     let text = TEXT.replace("[windows]", "capture = true\n[windows]");
-    let both = |of: &ListedExperiment| (of.judgeable, of.depend_on_target);
+    let both = |experiment: &ListedExperiment| (experiment.judgeable, experiment.depend_on_target);
     assert_eq!(both(&listed(&text, 120, |_| ())), (2, 2));
     let refused = |ahead: &mut Ahead<'_>| ahead.no_capture = Some("it was refused");
-    let found = listed(&text, 120, refused);
-    assert_eq!(both(&found), (0, 0));
-    let mut needs = found.needs.iter();
+    let experiment = listed(&text, 120, refused);
+    assert_eq!(both(&experiment), (0, 0));
+    let mut needs = experiment.needs.iter();
     let capture = needs.find(|need| need.what == NeedKind::Capture);
     assert_eq!(capture.unwrap().present, "it was refused");
 }
@@ -133,11 +139,11 @@ fn the_made_up_trials_have_every_figure() {
         cpus: 1000,
         ..Present::default()
     };
-    for experiment in crate::file::all().unwrap() {
+    for experiment in crate::file::built_in_experiments().unwrap() {
         for claim in ahead(&present).claims(&experiment) {
             for expected in &claim.expects {
-                let told = (&experiment.name, &expected.text, &expected.trials);
-                assert!(expected.measured.is_some(), "{told:?}");
+                let details = (&experiment.name, &expected.text, &expected.trials);
+                assert!(expected.measured.is_some(), "{details:?}");
             }
         }
     }

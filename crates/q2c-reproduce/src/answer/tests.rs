@@ -1,5 +1,5 @@
 use super::*;
-use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick, Verdict};
+use q2c_result::reproduce::{JobSeries, PhaseTrial, ReproduceVerdict, Tick};
 use q2c_run::runner::{CellPlan, CellRuns};
 
 const ONE_PHASE: &str = r#"schema = "q2c.reproduce/2"
@@ -65,7 +65,7 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
                 key: "at ".to_owned(),
                 label: "small".to_owned(),
                 seconds: 1.0,
-                cell: At::new(),
+                cell: AxisValues::new(),
             },
             trials: trials.collect(),
         }],
@@ -89,14 +89,14 @@ fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() 
     let numbers: Vec<u32> = result.points[0].trials.iter().map(|t| t.trial).collect();
     assert_eq!(numbers, [0, 2, 4]);
     let claim = &result.claims[0];
-    assert_eq!(claim.verdict, Verdict::Holds);
-    let found = &claim.expects[0];
-    assert_eq!(found.measured.unwrap().median, 200.0);
-    assert_eq!((found.trials.judged, found.trials.asked), (3, 5));
-    let told = |trial, why: &str| FailedTrial {
+    assert_eq!(claim.verdict, ReproduceVerdict::Holds);
+    let expected = &claim.expects[0];
+    assert_eq!(expected.measured.unwrap().median, 200.0);
+    assert_eq!((expected.trials.judged, expected.trials.asked), (3, 5));
+    let failed_trial = |trial, reason: &str| FailedTrial {
         trial,
-        why: WhyNot::Told(why.to_owned()),
+        why: WhyNot::Told(reason.to_owned()),
     };
-    let left_out = [told(1, "reason 1"), told(3, "reason 3")];
-    assert_eq!(found.trials.left_out, left_out);
+    let left_out = [failed_trial(1, "reason 1"), failed_trial(3, "reason 3")];
+    assert_eq!(expected.trials.left_out, left_out);
 }

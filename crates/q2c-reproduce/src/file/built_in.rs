@@ -30,16 +30,16 @@ const TEXTS: [&str; 24] = [
 ];
 
 /// All built-in experiments.
-pub fn all() -> Result<Vec<Experiment>, ExperimentError> {
+pub fn built_in_experiments() -> Result<Vec<Experiment>, ExperimentError> {
     TEXTS.iter().map(|text| Experiment::parse(text)).collect()
 }
 
 /// The built-in experiment of this name.
-pub fn named(name: &str) -> Result<Experiment, ExperimentError> {
-    let all = all()?;
-    let known: Vec<String> = all.iter().map(|of| of.name.clone()).collect();
-    let found = all.into_iter().find(|experiment| experiment.name == name);
-    found.ok_or_else(|| ExperimentError::Unknown {
+pub fn built_in_experiment(name: &str) -> Result<Experiment, ExperimentError> {
+    let experiments = built_in_experiments()?;
+    let known: Vec<String> = experiments.iter().map(|known| known.name.clone()).collect();
+    let experiment = experiments.into_iter().find(|known| known.name == name);
+    experiment.ok_or_else(|| ExperimentError::Unknown {
         name: name.to_owned(),
         known: known.join(", "),
     })

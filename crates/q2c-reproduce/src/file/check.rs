@@ -1,9 +1,11 @@
 //! Checks a file, and makes an [`Experiment`] of it.
 
 use super::problem::{ExperimentError, Problem, Problems};
-use super::raw::{At, RawFile, RawPhase, RawSettings, Text};
+use super::raw::{RawFile, RawPhase, RawSettings, SpannedValue, Text};
 use super::settings::{DeviceAsked, SettingsText, TARGET};
-use super::{DeviceOf, Experiment, Job, Phase, RulesAsked, SCHEMA, With, claims, filled, rules};
+use super::{
+    DeviceOf, Experiment, ExperimentJob, Phase, RulesAsked, SCHEMA, With, claims, filled, rules,
+};
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupOf;
 use q2c_policy::{KernelSleep, Method};
@@ -20,39 +22,40 @@ const MOST_POINTS: usize = 10_000;
 
 pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
     let raw: RawFile = toml::from_str(text).map_err(|error| {
-        let mut problems = Problems::of(text);
-        let words = error.message().trim().replace('\n', " ");
-        problems.add(&error.span().unwrap_or(0..0), words);
+        let mut problems = Problems::new(text);
+        let message = error.message().trim().replace('\n', " ");
+        problems.add(&error.span().unwrap_or(0..0), message);
         ExperimentError::Wrong(problems.all)
     })?;
-    let mut check = Check {
-        problems: Problems::of(text),
+    let mut check = ExperimentChecker {
+        problems: Problems::new(text),
         raw: &raw,
     };
     let experiment = check.experiment(text);
     let mut wrong: Vec<Problem> = check.problems.all;
     wrong.sort_by_key(|problem| problem.line);
-    match wrong.is_empty() {
-        true => Ok(experiment),
-        false => Err(ExperimentError::Wrong(wrong)),
+    if wrong.is_empty() {
+        Ok(experiment)
+    } else {
+        Err(ExperimentError::Wrong(wrong))
     }
 }
 
-struct Check<'a> {
+struct ExperimentChecker<'a> {
     problems: Problems<'a>,
     raw: &'a RawFile,
 }
 
-impl Check<'_> {
+impl ExperimentChecker<'_> {
     fn experiment(&mut self, text: &str) -> Experiment {
         let raw = self.raw;
         let schema = &raw.schema;
         if schema.get_ref() != SCHEMA {
-            let words = format!(
+            let message = format!(
                 "the schema is `{}`; write schema = \"{SCHEMA}\"",
                 schema.get_ref()
             );
-            self.problems.add(&schema.span(), words);
+            self.problems.add(&schema.span(), message);
         }
         self.name(&raw.name);
         let phases = self.phases();
@@ -61,9 +64,9 @@ impl Check<'_> {
             name: raw.name.get_ref().clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
-            variant_of: raw.variant_of.as_ref().map(|of| VariantOf {
-                name: of.name.get_ref().clone(),
-                reason: of.reason.clone(),
+            variant_of: raw.variant_of.as_ref().map(|variant| VariantOf {
+                name: variant.name.get_ref().clone(),
+                reason: variant.reason.clone(),
             }),
             trials: self.trials(),
             interval: self.interval(),
@@ -75,7 +78,11 @@ impl Check<'_> {
             phases,
             jobs: Vec::new(),
             place: self.place(),
-            compare: self.raw.compare.as_ref().map(|of| of.command.clone()),
+            compare: self
+                .raw
+                .compare
+                .as_ref()
+                .map(|compare| compare.command.clone()),
             rules: self.rules(),
             needs: claims::needs(&mut self.problems, &raw.needs),
             claims: Vec::new(),
@@ -99,25 +106,25 @@ impl Check<'_> {
     }
 
     /// A name of an experiment is also the name of its folder.
-    fn name(&mut self, name: &At<String>) {
+    fn name(&mut self, name: &SpannedValue<String>) {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.get_ref().is_empty() || !name.get_ref().chars().all(good) {
-            let words =
+            let message =
                 "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
-            self.problems.add(&name.span(), words);
+            self.problems.add(&name.span(), message);
         }
     }
 
     fn once<'n>(
         &mut self,
-        name: &At<String>,
+        name: &SpannedValue<String>,
         kind: &str,
         mut others: impl Iterator<Item = &'n String>,
     ) {
         let name_text = name.get_ref();
         if others.any(|other| other == name_text) {
-            let words = format!("there are two {kind} `{name_text}`; give one another name");
-            self.problems.add(&name.span(), words);
+            let message = format!("there are two {kind} `{name_text}`; give one another name");
+            self.problems.add(&name.span(), message);
         }
     }
 
@@ -138,13 +145,13 @@ impl Check<'_> {
         };
         let interval = self.duration(text).unwrap_or(INTERVAL);
         if interval < LEAST_INTERVAL {
-            let words = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
-            self.problems.add(&text.span(), words);
+            let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
+            self.problems.add(&text.span(), message);
         }
         interval
     }
 
-    fn duration(&mut self, text: &At<String>) -> Option<Nanos> {
+    fn duration(&mut self, text: &SpannedValue<String>) -> Option<Nanos> {
         let parsed = parse_duration(text.get_ref());
         let parsed = parsed.map_err(|e| format!("{e}; write for example \"20s\" or \"100ms\""));
         self.problems.ok(&text.span(), parsed)
@@ -165,15 +172,17 @@ impl Check<'_> {
             let name = raw.name.get_ref();
             let taken = ["phase", "job", "window", "time"].contains(&name.as_str());
             if taken || axes.iter().any(|axis| axis.name == *name) {
-                let words = format!("`{name}` has a meaning already; give the axis another name");
-                self.problems.add(&raw.name.span(), words);
+                let message = format!("`{name}` has a meaning already; give the axis another name");
+                self.problems.add(&raw.name.span(), message);
             }
             let values: Vec<String> = raw.values.get_ref().iter().map(|v| v.0.clone()).collect();
-            let mut each = values.iter().enumerate();
-            let twice = each.find(|(n, v)| values[..*n].contains(v));
+            let twice = values
+                .iter()
+                .enumerate()
+                .find(|(n, v)| values[..*n].contains(v));
             if let Some((_, value)) = twice {
-                let words = format!("`{value}` stands twice; write each value once");
-                self.problems.add(&raw.values.span(), words);
+                let message = format!("`{value}` stands twice; write each value once");
+                self.problems.add(&raw.values.span(), message);
             }
             if values.is_empty() {
                 self.problems
@@ -186,8 +195,8 @@ impl Check<'_> {
         }
         let points = axes.iter().map(|axis| axis.values.len());
         if points.fold(1, usize::saturating_mul) > MOST_POINTS {
-            let words = format!("the axes make more than {MOST_POINTS} points; leave values out");
-            self.problems.add(&self.raw.axes[0].values.span(), words);
+            let message = format!("the axes make more than {MOST_POINTS} points; leave values out");
+            self.problems.add(&self.raw.axes[0].values.span(), message);
             // Later checks make all points. One point is enough for them to find further faults.
             axes.iter_mut().for_each(|axis| axis.values.truncate(1));
         }
@@ -195,32 +204,32 @@ impl Check<'_> {
     }
 
     fn with(&mut self) -> Vec<With> {
-        let mut all = Vec::new();
+        let mut axis_texts = Vec::new();
         for axis in &self.raw.axes {
             let values = axis.values.get_ref().len();
             for (name, texts) in &axis.with {
-                let found = texts.get_ref().len();
-                if found != values {
-                    let words = format!(
-                        "the axis has {values} values, and there are {found} of `{name}`; write one for each"
+                let text_count = texts.get_ref().len();
+                if text_count != values {
+                    let message = format!(
+                        "the axis has {values} values, and there are {text_count} of `{name}`; write one for each"
                     );
-                    self.problems.add(&texts.span(), words);
+                    self.problems.add(&texts.span(), message);
                 }
-                all.push(With {
+                axis_texts.push(With {
                     axis: axis.name.get_ref().clone(),
                     name: name.clone(),
                     texts: texts.get_ref().iter().map(|text| text.0.clone()).collect(),
                 });
             }
         }
-        all
+        axis_texts
     }
 
     fn phases(&mut self) -> Vec<Phase> {
         let mut phases: Vec<Phase> = Vec::new();
         for raw in &self.raw.phases {
             let name = raw.name.get_ref();
-            self.once(&raw.name, "phases", phases.iter().map(|of| &of.name));
+            self.once(&raw.name, "phases", phases.iter().map(|phase| &phase.name));
             let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
             if length.0 == 0 || length.as_secs_f64() > LONGEST_S {
                 self.problems.add(
@@ -241,14 +250,14 @@ impl Check<'_> {
         for raw in &self.raw.devices {
             let name = raw.name.get_ref();
             if name == TARGET {
-                let words =
+                let message =
                     "`target` is the device that the user names; give this one another name";
-                self.problems.add(&raw.name.span(), words);
+                self.problems.add(&raw.name.span(), message);
             }
             self.once(
                 &raw.name,
                 "devices",
-                experiment.devices.iter().map(|of| &of.name),
+                experiment.devices.iter().map(|device| &device.name),
             );
             for point in experiment.points() {
                 let made =
@@ -267,19 +276,23 @@ impl Check<'_> {
     fn jobs(&mut self, experiment: &mut Experiment) {
         for raw in &self.raw.jobs {
             let name = raw.name.get_ref();
-            self.once(&raw.name, "jobs", experiment.jobs.iter().map(|of| &of.name));
+            self.once(
+                &raw.name,
+                "jobs",
+                experiment.jobs.iter().map(|job| &job.name),
+            );
             let base = raw.settings();
             let mut phases = Vec::new();
             for phase in &self.raw.phases {
                 let set = phase.set.get(name);
-                let span = set.map_or(raw.name.span(), At::span);
+                let span = set.map_or(raw.name.span(), SpannedValue::span);
                 let settings = match set {
                     Some(set) => set.get_ref().over(&base),
                     None => base.clone(),
                 };
                 phases.push(self.settings(&settings, &span, experiment));
             }
-            experiment.jobs.push(Job {
+            experiment.jobs.push(ExperimentJob {
                 name: name.clone(),
                 phases,
             });
@@ -294,8 +307,8 @@ impl Check<'_> {
         let names: Vec<&str> = names.collect();
         for (name, set) in &phase.set {
             if !names.contains(&name.as_str()) {
-                let words = format!("there is no job `{name}`; there are {}", names.join(", "));
-                self.problems.add(&set.span(), words);
+                let message = format!("there is no job `{name}`; there are {}", names.join(", "));
+                self.problems.add(&set.span(), message);
             }
         }
     }
@@ -310,12 +323,13 @@ impl Check<'_> {
         if raw.rest == Some(true) {
             return None;
         }
-        let text = |given: &Option<At<String>>, default: &str| {
+        let text = |given: &Option<SpannedValue<String>>, default: &str| {
             given
                 .as_ref()
                 .map_or(default.to_owned(), |at| at.get_ref().clone())
         };
-        let number = |given: &Option<At<Text>>| given.as_ref().map(|at| at.get_ref().0.clone());
+        let number =
+            |given: &Option<SpannedValue<Text>>| given.as_ref().map(|at| at.get_ref().0.clone());
         let methods = raw.method.as_ref().map(|at| at.get_ref().0.clone());
         let settings = SettingsText {
             device: text(&raw.device, TARGET),
@@ -328,28 +342,28 @@ impl Check<'_> {
             cpus: number(&raw.cpus),
         };
         for point in experiment.points() {
-            let at = settings.at(&experiment.full(&point));
+            let at = settings.settings_at(&experiment.full(&point));
             let Some(at) = self.problems.ok(&place_of(raw, &at, span), at) else {
                 break;
             };
             let steered =
                 |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
             if at.methods.iter().any(steered) {
-                let span = raw.method.as_ref().map_or(span.clone(), At::span);
-                let words = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
-                             write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                self.problems.add(&span, words);
+                let span = raw.method.as_ref().map_or(span.clone(), SpannedValue::span);
+                let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
+                               write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
+                self.problems.add(&span, message);
                 break;
             }
             let mut devices = experiment.devices.iter();
             let known = devices.any(|device| device.name == at.device);
             if at.device != TARGET && !known {
-                let span = raw.device.as_ref().map_or(span.clone(), At::span);
-                let words = format!(
+                let span = raw.device.as_ref().map_or(span.clone(), SpannedValue::span);
+                let message = format!(
                     "there is no device `{}`; write target, or make one by [[device]]",
                     at.device
                 );
-                self.problems.add(&span, words);
+                self.problems.add(&span, message);
                 break;
             }
         }
@@ -365,8 +379,8 @@ impl Check<'_> {
             (&raw.polling, 0, 10_000),
         ] {
             if !(least..=most).contains(count.get_ref()) {
-                let words = format!("write a whole number from {least} to {most}");
-                self.problems.add(&count.span(), words);
+                let message = format!("write a whole number from {least} to {most}");
+                self.problems.add(&count.span(), message);
             }
         }
         let work = self.duration(&raw.work);
@@ -387,27 +401,27 @@ impl Check<'_> {
     fn rules(&mut self) -> Option<RulesAsked> {
         let raw = self.raw.study.as_ref()?;
         if let Some(axis) = self.raw.axes.first() {
-            let words = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
-            self.problems.add(&axis.name.span(), words);
+            let message = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
+            self.problems.add(&axis.name.span(), message);
         }
         Some(rules::asked(raw, &mut self.problems))
     }
 
     fn compared(&mut self, experiment: &mut Experiment) {
-        let Some(of) = &self.raw.compare else {
+        let Some(compare) = &self.raw.compare else {
             return;
         };
         let known = ["timed", "outstanding", "closed"];
-        let mut modes = of.modes.get_ref().iter();
+        let mut modes = compare.modes.get_ref().iter();
         let other = modes.find(|mode| !known.contains(&mode.as_str()));
         if let Some(mode) = other {
-            let words = format!("there is no mode `{mode}`; there are {}", known.join(", "));
-            self.problems.add(&of.modes.span(), words);
+            let message = format!("there is no mode `{mode}`; there are {}", known.join(", "));
+            self.problems.add(&compare.modes.span(), message);
         }
         let lists = [
-            ("trace", &of.traces),
-            ("device", &of.devices),
-            ("mode", of.modes.get_ref()),
+            ("trace", &compare.traces),
+            ("device", &compare.devices),
+            ("mode", compare.modes.get_ref()),
         ];
         let axes = lists.map(|(name, values)| Axis {
             name: name.to_owned(),
@@ -456,22 +470,24 @@ impl Check<'_> {
 
 /// The place of the setting that is wrong, as far as its error names it.
 fn place_of<T>(raw: &RawSettings, found: &Result<T, String>, span: &Range<usize>) -> Range<usize> {
-    let Err(why) = found else {
+    let Err(reason) = found else {
         return span.clone();
     };
-    let begins = |word: &str| why.starts_with(word);
-    let number = |at: &Option<At<Text>>| at.as_ref().map(At::span);
-    let text = |at: &Option<At<String>>| at.as_ref().map(At::span);
-    let own = match () {
+    let begins = |word: &str| reason.starts_with(word);
+    let number = |at: &Option<SpannedValue<Text>>| at.as_ref().map(SpannedValue::span);
+    let text = |at: &Option<SpannedValue<String>>| at.as_ref().map(SpannedValue::span);
+    let setting_span = match () {
         () if begins("threads") => number(&raw.threads),
         () if begins("cpus") => number(&raw.cpus),
         () if begins("depth") => number(&raw.depth),
-        () if why.contains("engine") => text(&raw.engine),
-        () if why.contains("method") || why.contains("rule") => raw.method.as_ref().map(At::span),
-        () if why.contains("pattern") => text(&raw.pattern),
+        () if reason.contains("engine") => text(&raw.engine),
+        () if reason.contains("method") || reason.contains("rule") => {
+            raw.method.as_ref().map(SpannedValue::span)
+        }
+        () if reason.contains("pattern") => text(&raw.pattern),
         () => text(&raw.bs),
     };
-    own.unwrap_or_else(|| span.clone())
+    setting_span.unwrap_or_else(|| span.clone())
 }
 
 fn window(name: &str, text: &str) -> Result<Window, String> {
@@ -483,13 +499,14 @@ fn window(name: &str, text: &str) -> Result<Window, String> {
         to => Some(time(to)?.as_secs_f64()),
     };
     let from_s = time(from)?.as_secs_f64();
-    match to.is_none_or(|to| to > from_s) {
-        true => Ok(Window {
+    if to.is_none_or(|to| to > from_s) {
+        Ok(Window {
             name: name.to_owned(),
             from_s,
             to_s: to,
-        }),
-        false => Err(format!("the window `{text}` ends before it begins")),
+        })
+    } else {
+        Err(format!("the window `{text}` ends before it begins"))
     }
 }
 
@@ -498,13 +515,14 @@ fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {
     let Some(longest) = lengths.max_by(f64::total_cmp) else {
         return Ok(window);
     };
-    match window.from_s < longest {
-        true => Ok(window),
-        false => Err(format!(
+    if window.from_s < longest {
+        Ok(window)
+    } else {
+        Err(format!(
             "the window begins at {} s, and the longest phase lasts {longest} s; let it begin earlier, \
              or make a phase longer",
             window.from_s
-        )),
+        ))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Checks the claims and the charts of a file, and what they need of the machine.
 
 use super::problem::Problems;
-use super::raw::{At, OneOrMore, RawChart, RawClaim, RawCurve, RawNeeds};
+use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, RawNeeds, SpannedValue};
 use super::{Experiment, KernelBound, Needs};
-use q2c_claim::judge::Claim;
-use q2c_claim::parse;
-use q2c_claim::scope::{Context, none_such};
+use crate::claim::judge::Claim;
+use crate::claim::parse;
+use crate::claim::scope::{ClaimContext, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
 
 pub(super) fn claim(
@@ -14,12 +14,16 @@ pub(super) fn claim(
     experiment: &Experiment,
 ) -> (Claim, Needs) {
     let scope = experiment.scope();
-    let windows: Vec<String> = scope.windows.iter().map(|of| of.name.clone()).collect();
+    let windows: Vec<String> = scope
+        .windows
+        .iter()
+        .map(|window| window.name.clone())
+        .collect();
     let at = raw
         .at
         .iter()
         .map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
-    let context = Context {
+    let context = ClaimContext {
         window: known(problems, "window", raw.window.as_ref(), &windows),
         phase: known(problems, "phase", raw.phase.as_ref(), &scope.phases),
         job: known(problems, "job", raw.job.as_ref(), &scope.jobs),
@@ -38,7 +42,7 @@ pub(super) fn claim(
         let read = parse::expect(text).map_err(|e| e.to_string());
         let read = read.and_then(|expect| match scope.check(&expect, &context) {
             Ok(()) => Ok(expect),
-            Err(why) => Err(format!("`{text}`: {why}")),
+            Err(reason) => Err(format!("`{text}`: {reason}")),
         });
         expects.extend(problems.ok(&span, read));
     }
@@ -60,7 +64,7 @@ pub(super) fn claim(
 fn known(
     problems: &mut Problems<'_>,
     kind: &str,
-    name: Option<&At<String>>,
+    name: Option<&SpannedValue<String>>,
     all: &[String],
 ) -> Option<String> {
     let name = name?;
@@ -78,26 +82,29 @@ pub(super) fn chart(
 ) -> ChartAsked {
     let figure = parse::figure(raw.figure.get_ref()).map_err(|e| e.to_string());
     let scope = experiment.scope();
-    let figure = figure.and_then(|figure| match scope.figures.contains(&figure.name) {
-        true => Ok(figure),
-        false => Err(format!(
-            "there is no figure `{}`; there are {}",
-            figure.name,
-            scope.figures.join(", ")
-        )),
+    let figure = figure.and_then(|figure| {
+        if scope.figures.contains(&figure.name) {
+            Ok(figure)
+        } else {
+            Err(format!(
+                "there is no figure `{}`; there are {}",
+                figure.name,
+                scope.figures.join(", ")
+            ))
+        }
     });
     let figure = problems.ok(&raw.figure.span(), figure);
-    let mut known = |at: &At<String>, others: &[&str]| {
+    let mut known = |at: &SpannedValue<String>, others: &[&str]| {
         let axes = experiment.axes.iter();
-        let mut all: Vec<&str> = axes.map(|axis| axis.name.as_str()).collect();
-        all.extend(others);
-        if !all.contains(&at.get_ref().as_str()) {
-            let words = format!(
+        let mut axis_names: Vec<&str> = axes.map(|axis| axis.name.as_str()).collect();
+        axis_names.extend(others);
+        if !axis_names.contains(&at.get_ref().as_str()) {
+            let message = format!(
                 "there is no axis `{}`; there are {}",
                 at.get_ref(),
-                all.join(", ")
+                axis_names.join(", ")
             );
-            problems.add(&at.span(), words);
+            problems.add(&at.span(), message);
         }
     };
     known(&raw.over, &["time", "phase"]);
@@ -121,9 +128,9 @@ pub(super) fn chart(
 }
 
 pub(super) fn needs(problems: &mut Problems<'_>, raw: &RawNeeds) -> Needs {
-    let count = |at: &Option<At<u32>>| at.as_ref().map(|at| *at.get_ref());
-    let yes = |at: &Option<At<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());
-    let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.get_ref().clone());
+    let count = |at: &Option<SpannedValue<u32>>| at.as_ref().map(|at| *at.get_ref());
+    let yes = |at: &Option<SpannedValue<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());
+    let text = |at: &Option<SpannedValue<String>>| at.as_ref().map(|at| at.get_ref().clone());
     Needs {
         cpus: count(&raw.cpus),
         threads_per_core: count(&raw.threads_per_core),

@@ -33,14 +33,14 @@ impl Experiment {
             })),
             StudyKind::Jobs | StudyKind::Stages => {
                 let points = self.points();
-                let each = points.iter().map(|at| self.trial_of_point_s(at, scale));
-                Some(trials * each.sum::<f64>())
+                let trial_lengths_s = points.iter().map(|at| self.trial_of_point_s(at, scale));
+                Some(trials * trial_lengths_s.sum::<f64>())
             }
         }
     }
 
     /// The lengths of the phases where all times are multiplied by `scale`.
-    pub fn phases_at(&self, scale: f64) -> Vec<Nanos> {
+    pub(crate) fn phases_at(&self, scale: f64) -> Vec<Nanos> {
         let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
         let phases = self.phases.iter();
         phases.map(|phase| scaled(phase).max(LEAST_SLICE)).collect()
@@ -54,7 +54,8 @@ impl Experiment {
     fn begin_s(&self, at: &BTreeMap<String, String>) -> f64 {
         let full = self.full(at);
         let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
-        let threads = settings.filter_map(|settings| Some(settings.at(&full).ok()?.threads));
+        let threads =
+            settings.filter_map(|settings| Some(settings.settings_at(&full).ok()?.threads));
         let making = self.devices.iter().map(|device| {
             let asked = filled(&device.make, &full).parse::<DeviceAsked>();
             asked.map_or(0.0, |asked| match asked {

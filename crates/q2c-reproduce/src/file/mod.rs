@@ -9,14 +9,14 @@ mod raw;
 mod rules;
 mod settings;
 
-pub use built_in::{all, named};
+pub use built_in::{built_in_experiment, built_in_experiments};
 pub use problem::ExperimentError;
 pub use rules::RulesAsked;
-pub(crate) use settings::{DeviceAsked, RamDevice, Settings, SettingsText, TARGET};
+pub(crate) use settings::{DeviceAsked, JobSettings, RamDeviceSpec, SettingsText, TARGET};
 
-use q2c_claim::eval::FIGURES;
-use q2c_claim::judge::Claim;
-use q2c_claim::scope::Scope;
+use crate::claim::eval::FIGURES;
+use crate::claim::judge::Claim;
+use crate::claim::scope::ClaimScope;
 use q2c_model::Nanos;
 use q2c_place::study::SetupOf;
 use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
@@ -48,7 +48,7 @@ pub struct Experiment {
     pub(crate) with: Vec<With>,
     pub(crate) phases: Vec<Phase>,
     /// None in studies without jobs.
-    pub(crate) jobs: Vec<Job>,
+    pub(crate) jobs: Vec<ExperimentJob>,
     /// The machine and tasks of the simulator of placements.
     pub place: Option<SetupOf>,
     /// The command of the user's whose result is judged.
@@ -87,7 +87,7 @@ pub(crate) struct Phase {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct ExperimentJob {
     pub name: String,
     /// Its settings in each phase; `None` where it rests.
     pub phases: Vec<Option<SettingsText>>,
@@ -123,7 +123,7 @@ impl Experiment {
     }
 
     /// The study that makes the figures.
-    pub fn study(&self) -> StudyKind {
+    pub(crate) fn study(&self) -> StudyKind {
         match (&self.place, &self.compare) {
             (Some(_), _) => StudyKind::Place,
             (_, Some(_)) => StudyKind::Compare,
@@ -134,7 +134,7 @@ impl Experiment {
     }
 
     /// The names that claims may use. The lengths of the phases are those of a run.
-    pub fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> ClaimScope {
         let figures = match self.study() {
             StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
             StudyKind::Stages => [FIGURES.as_slice(), &crate::jobs::STAGE_FIGURES].concat(),
@@ -142,7 +142,7 @@ impl Experiment {
             StudyKind::Rules => crate::studies::rules::FIGURES.to_vec(),
             StudyKind::Jobs => FIGURES.to_vec(),
         };
-        Scope {
+        ClaimScope {
             windows: self.windows.clone(),
             phases: self.phases.iter().map(|phase| phase.name.clone()).collect(),
             lengths_s: Vec::new(),
@@ -161,8 +161,8 @@ impl Experiment {
                 at.insert(axis.name.clone(), value.clone());
                 at
             };
-            let each = points.iter();
-            points = each
+            points = points
+                .iter()
                 .flat_map(|at| axis.values.iter().map(move |value| with(at, value)))
                 .collect();
         }
@@ -170,12 +170,16 @@ impl Experiment {
     }
 
     /// A point with what goes with its values.
-    pub fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    pub(crate) fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let mut full = at.clone();
         for with in &self.with {
             let axis = self.axes.iter().find(|axis| axis.name == with.axis);
             let value = at.get(&with.axis);
-            let nth = axis.and_then(|axis| axis.values.iter().position(|own| Some(own) == value));
+            let nth = axis.and_then(|axis| {
+                axis.values
+                    .iter()
+                    .position(|axis_value| Some(axis_value) == value)
+            });
             if let Some(text) = nth.and_then(|nth| with.texts.get(nth)) {
                 full.insert(format!("{}.{}", with.axis, with.name), text.clone());
             }
@@ -184,12 +188,13 @@ impl Experiment {
     }
 
     /// The settings of all jobs at all points that do their I/O on the user's target.
-    pub fn on_target(&self) -> Vec<Result<Settings, String>> {
+    pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
         let points = self.points();
         let texts = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
         let texts = texts.filter(|settings| settings.on_target());
-        let all = texts.flat_map(|settings| points.iter().map(|at| settings.at(&self.full(at))));
-        all.collect()
+        texts
+            .flat_map(|settings| points.iter().map(|at| settings.settings_at(&self.full(at))))
+            .collect()
     }
 
     /// The engines that jobs name, each once.
@@ -203,17 +208,17 @@ impl Experiment {
     }
 
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
-    pub fn cpus(&self) -> Option<u32> {
-        let of = |phase: usize, at: &BTreeMap<String, String>| -> u32 {
+    pub(crate) fn cpus(&self) -> Option<u32> {
+        let point_cpus = |phase: usize, at: &BTreeMap<String, String>| -> u32 {
             let jobs = self.jobs.iter();
             let jobs = jobs.filter_map(|job| job.phases[phase].as_ref());
-            let settings = jobs.filter_map(|settings| settings.at(&self.full(at)).ok());
-            settings.map(|of| of.cpus).sum()
+            let settings = jobs.filter_map(|settings| settings.settings_at(&self.full(at)).ok());
+            settings.map(|job| job.cpus).sum()
         };
         let points = self.points();
-        let of_phase = |phase: usize| points.iter().map(|at| of(phase, at)).max();
-        let all = (0..self.phases.len()).filter_map(of_phase);
-        all.max().filter(|_| !self.jobs.is_empty())
+        let phase_cpus = |phase: usize| points.iter().map(|at| point_cpus(phase, at)).max();
+        let most = (0..self.phases.len()).filter_map(phase_cpus).max();
+        most.filter(|_| !self.jobs.is_empty())
     }
 
     /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may

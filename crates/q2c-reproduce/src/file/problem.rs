@@ -34,8 +34,8 @@ pub enum ExperimentError {
 }
 
 fn shown(problems: &[Problem]) -> String {
-    let each = problems.iter().map(|problem| format!("\n  {problem}"));
-    format!(":{}", each.collect::<String>())
+    let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+    format!(":{}", lines.collect::<String>())
 }
 
 pub(super) struct Problems<'a> {
@@ -44,14 +44,14 @@ pub(super) struct Problems<'a> {
 }
 
 impl<'a> Problems<'a> {
-    pub fn of(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Problems {
             text,
             all: Vec::new(),
         }
     }
 
-    pub fn add(&mut self, span: &Range<usize>, words: impl Into<String>) {
+    pub(crate) fn add(&mut self, span: &Range<usize>, words: impl Into<String>) {
         let before = &self.text[..span.start.min(self.text.len())];
         let problem = Problem {
             line: before.matches('\n').count() + 1,
@@ -62,7 +62,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    pub fn ok<T>(&mut self, span: &Range<usize>, value: Result<T, String>) -> Option<T> {
-        value.map_err(|words| self.add(span, words)).ok()
+    pub(crate) fn ok<T>(&mut self, span: &Range<usize>, value: Result<T, String>) -> Option<T> {
+        value.map_err(|message| self.add(span, message)).ok()
     }
 }

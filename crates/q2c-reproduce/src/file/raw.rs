@@ -7,22 +7,22 @@ use std::fmt;
 use toml::Spanned;
 
 /// A value with its place in the file.
-pub type At<T> = Spanned<T>;
+pub(crate) type SpannedValue<T> = Spanned<T>;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawFile {
-    pub schema: At<String>,
-    pub name: At<String>,
+pub(crate) struct RawFile {
+    pub schema: SpannedValue<String>,
+    pub name: SpannedValue<String>,
     pub title: String,
     pub setting: String,
     pub variant_of: Option<RawVariant>,
-    pub trials: Option<At<u32>>,
-    pub interval: Option<At<String>>,
+    pub trials: Option<SpannedValue<u32>>,
+    pub interval: Option<SpannedValue<String>>,
     #[serde(default)]
     pub capture: bool,
     #[serde(default)]
-    pub windows: BTreeMap<String, At<String>>,
+    pub windows: BTreeMap<String, SpannedValue<String>>,
     #[serde(default, rename = "device")]
     pub devices: Vec<RawDevice>,
     #[serde(default, rename = "axis")]
@@ -44,171 +44,171 @@ pub struct RawFile {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawVariant {
-    pub name: At<String>,
+pub(crate) struct RawVariant {
+    pub name: SpannedValue<String>,
     pub reason: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawDevice {
-    pub name: At<String>,
-    pub make: At<String>,
+pub(crate) struct RawDevice {
+    pub name: SpannedValue<String>,
+    pub make: SpannedValue<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawAxis {
-    pub name: At<String>,
-    pub values: At<Vec<Text>>,
+pub(crate) struct RawAxis {
+    pub name: SpannedValue<String>,
+    pub values: SpannedValue<Vec<Text>>,
     #[serde(default)]
-    pub with: BTreeMap<String, At<Vec<Text>>>,
+    pub with: BTreeMap<String, SpannedValue<Vec<Text>>>,
 }
 
 /// The settings of a job. In a phase, those that are given take the place of the job's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawSettings {
-    pub device: Option<At<String>>,
-    pub engine: Option<At<String>>,
-    pub method: Option<At<OneOrMore>>,
-    pub pattern: Option<At<String>>,
-    pub bs: Option<At<String>>,
-    pub depth: Option<At<Text>>,
-    pub threads: Option<At<Text>>,
-    pub cpus: Option<At<Text>>,
+pub(crate) struct RawSettings {
+    pub device: Option<SpannedValue<String>>,
+    pub engine: Option<SpannedValue<String>>,
+    pub method: Option<SpannedValue<OneOrMore>>,
+    pub pattern: Option<SpannedValue<String>>,
+    pub bs: Option<SpannedValue<String>>,
+    pub depth: Option<SpannedValue<Text>>,
+    pub threads: Option<SpannedValue<Text>>,
+    pub cpus: Option<SpannedValue<Text>>,
     pub rest: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawJob {
-    pub name: At<String>,
-    pub device: Option<At<String>>,
-    pub engine: Option<At<String>>,
-    pub method: Option<At<OneOrMore>>,
-    pub pattern: Option<At<String>>,
-    pub bs: Option<At<String>>,
-    pub depth: Option<At<Text>>,
-    pub threads: Option<At<Text>>,
-    pub cpus: Option<At<Text>>,
+pub(crate) struct RawJob {
+    pub name: SpannedValue<String>,
+    pub device: Option<SpannedValue<String>>,
+    pub engine: Option<SpannedValue<String>>,
+    pub method: Option<SpannedValue<OneOrMore>>,
+    pub pattern: Option<SpannedValue<String>>,
+    pub bs: Option<SpannedValue<String>>,
+    pub depth: Option<SpannedValue<Text>>,
+    pub threads: Option<SpannedValue<Text>>,
+    pub cpus: Option<SpannedValue<Text>>,
     pub rest: Option<bool>,
 }
 
 impl RawJob {
-    pub fn settings(&self) -> RawSettings {
-        let own = self.clone();
+    pub(crate) fn settings(&self) -> RawSettings {
+        let job = self.clone();
         RawSettings {
-            device: own.device,
-            engine: own.engine,
-            method: own.method,
-            pattern: own.pattern,
-            bs: own.bs,
-            depth: own.depth,
-            threads: own.threads,
-            cpus: own.cpus,
-            rest: own.rest,
+            device: job.device,
+            engine: job.engine,
+            method: job.method,
+            pattern: job.pattern,
+            bs: job.bs,
+            depth: job.depth,
+            threads: job.threads,
+            cpus: job.cpus,
+            rest: job.rest,
         }
     }
 }
 
 impl RawSettings {
     /// A phase that sets anything ends a rest of `base`, unless it says `rest` itself.
-    pub fn over(&self, base: &RawSettings) -> RawSettings {
-        let own = self.clone();
+    pub(crate) fn over(&self, base: &RawSettings) -> RawSettings {
+        let overrides = self.clone();
         let base = base.clone();
         RawSettings {
-            device: own.device.or(base.device),
-            engine: own.engine.or(base.engine),
-            method: own.method.or(base.method),
-            pattern: own.pattern.or(base.pattern),
-            bs: own.bs.or(base.bs),
-            depth: own.depth.or(base.depth),
-            threads: own.threads.or(base.threads),
-            cpus: own.cpus.or(base.cpus),
-            rest: Some(own.rest.unwrap_or(false)),
+            device: overrides.device.or(base.device),
+            engine: overrides.engine.or(base.engine),
+            method: overrides.method.or(base.method),
+            pattern: overrides.pattern.or(base.pattern),
+            bs: overrides.bs.or(base.bs),
+            depth: overrides.depth.or(base.depth),
+            threads: overrides.threads.or(base.threads),
+            cpus: overrides.cpus.or(base.cpus),
+            rest: Some(overrides.rest.unwrap_or(false)),
         }
     }
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawPhase {
-    pub name: At<String>,
+pub(crate) struct RawPhase {
+    pub name: SpannedValue<String>,
     pub label: Option<String>,
-    pub length: At<String>,
+    pub length: SpannedValue<String>,
     #[serde(default)]
-    pub set: BTreeMap<String, At<RawSettings>>,
+    pub set: BTreeMap<String, SpannedValue<RawSettings>>,
 }
 
 /// A machine and its tasks for the simulator of placements.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawPlace {
-    pub cores: At<u32>,
-    pub threads: At<u32>,
-    pub compute: At<u32>,
-    pub polling: At<u32>,
-    pub work: At<String>,
+pub(crate) struct RawPlace {
+    pub cores: SpannedValue<u32>,
+    pub threads: SpannedValue<u32>,
+    pub compute: SpannedValue<u32>,
+    pub polling: SpannedValue<u32>,
+    pub work: SpannedValue<String>,
 }
 
 /// A run of `q2c compare` whose result is judged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawCompare {
+pub(crate) struct RawCompare {
     pub command: String,
     pub traces: Vec<String>,
     pub devices: Vec<String>,
-    pub modes: At<Vec<String>>,
+    pub modes: SpannedValue<Vec<String>>,
 }
 
 /// Rules that compete over the library of patterns.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawStudy {
+pub(crate) struct RawStudy {
     #[serde(default, rename = "group")]
     pub groups: Vec<RawGroup>,
     #[serde(default)]
     pub only: bool,
     #[serde(default)]
-    pub among: BTreeMap<String, At<Vec<String>>>,
+    pub among: BTreeMap<String, SpannedValue<Vec<String>>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawGroup {
-    pub name: At<String>,
-    pub rules: At<OneOrMore>,
+pub(crate) struct RawGroup {
+    pub name: SpannedValue<String>,
+    pub rules: SpannedValue<OneOrMore>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawNeeds {
-    pub cpus: Option<At<u32>>,
-    pub threads_per_core: Option<At<u32>>,
-    pub numa_nodes: Option<At<u32>>,
-    pub kernel: Option<At<String>>,
-    pub poll_queues: Option<At<bool>>,
-    pub hw_queues: Option<At<u32>>,
-    pub module: Option<At<String>>,
+pub(crate) struct RawNeeds {
+    pub cpus: Option<SpannedValue<u32>>,
+    pub threads_per_core: Option<SpannedValue<u32>>,
+    pub numa_nodes: Option<SpannedValue<u32>>,
+    pub kernel: Option<SpannedValue<String>>,
+    pub poll_queues: Option<SpannedValue<bool>>,
+    pub hw_queues: Option<SpannedValue<u32>>,
+    pub module: Option<SpannedValue<String>>,
     #[serde(default)]
-    pub file_systems: Vec<At<String>>,
-    pub spdk: Option<At<bool>>,
-    pub devices: Option<At<String>>,
+    pub file_systems: Vec<SpannedValue<String>>,
+    pub spdk: Option<SpannedValue<bool>>,
+    pub devices: Option<SpannedValue<String>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawClaim {
+pub(crate) struct RawClaim {
     pub says: String,
     pub published: Option<String>,
     pub read_as: Option<String>,
-    pub expect: At<OneOrMore>,
-    pub window: Option<At<String>>,
-    pub phase: Option<At<String>>,
-    pub job: Option<At<String>>,
+    pub expect: SpannedValue<OneOrMore>,
+    pub window: Option<SpannedValue<String>>,
+    pub phase: Option<SpannedValue<String>>,
+    pub job: Option<SpannedValue<String>>,
     #[serde(default)]
-    pub at: BTreeMap<String, At<Text>>,
+    pub at: BTreeMap<String, SpannedValue<Text>>,
     #[serde(default)]
     pub needs: RawNeeds,
     pub fitted: Option<String>,
@@ -216,18 +216,18 @@ pub struct RawClaim {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawChart {
+pub(crate) struct RawChart {
     pub title: String,
-    pub figure: At<String>,
-    pub over: At<String>,
-    pub by: Option<At<String>>,
+    pub figure: SpannedValue<String>,
+    pub over: SpannedValue<String>,
+    pub by: Option<SpannedValue<String>>,
     #[serde(default)]
     pub published: Vec<RawCurve>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RawCurve {
+pub(crate) struct RawCurve {
     pub name: String,
     pub points: Vec<(Text, f64)>,
 }
@@ -280,11 +280,11 @@ impl<'de> Visitor<'de> for ManyVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
-        let mut all = Vec::new();
+        let mut texts = Vec::new();
         while let Some(text) = list.next_element()? {
-            all.push(text);
+            texts.push(text);
         }
-        Ok(OneOrMore(all))
+        Ok(OneOrMore(texts))
     }
 }
 

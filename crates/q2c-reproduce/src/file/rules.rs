@@ -1,7 +1,7 @@
 //! Checks the section `[study]`: the rules that compete over the library of patterns.
 
 use super::problem::Problems;
-use super::raw::{At, OneOrMore, RawGroup, RawStudy};
+use super::raw::{OneOrMore, RawGroup, RawStudy, SpannedValue};
 use q2c_model::Nanos;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::reproduce::Axis;
@@ -30,16 +30,17 @@ pub struct RulesAsked {
 
 impl RulesAsked {
     /// The axes that the groups and the sets of them make.
-    pub fn axes(&self) -> [Axis; 2] {
-        let names = |of: &[(String, Vec<usize>)]| of.iter().map(|(name, _)| name.clone()).collect();
-        [(RULE, &self.groups), (AMONG, &self.among)].map(|(name, of)| Axis {
+    pub(crate) fn axes(&self) -> [Axis; 2] {
+        let names =
+            |groups: &[(String, Vec<usize>)]| groups.iter().map(|(name, _)| name.clone()).collect();
+        [(RULE, &self.groups), (AMONG, &self.among)].map(|(name, groups)| Axis {
             name: name.to_owned(),
-            values: names(of),
+            values: names(groups),
         })
     }
 
     /// The point of a group in a set of them.
-    pub fn at(&self, group: usize, among: usize) -> BTreeMap<String, String> {
+    pub(crate) fn point_of(&self, group: usize, among: usize) -> BTreeMap<String, String> {
         BTreeMap::from([
             (RULE.to_owned(), self.groups[group].0.clone()),
             (AMONG.to_owned(), self.among[among].0.clone()),
@@ -47,7 +48,9 @@ impl RulesAsked {
     }
 
     fn group(&self, name: &str) -> Option<usize> {
-        self.groups.iter().position(|(own, _)| own == name)
+        self.groups
+            .iter()
+            .position(|(group_name, _)| group_name == name)
     }
 
     /// Adds configurations to a group, which is made where there is none of this name.
@@ -76,18 +79,18 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
             if !ranked || asked.policies.contains(&policy) {
                 continue;
             }
-            if let Some(group) = raw.groups.iter().find(|of| of.name.get_ref() == name) {
-                let words = format!(
+            if let Some(group) = raw.groups.iter().find(|group| group.name.get_ref() == name) {
+                let message = format!(
                     "the other configurations of {name} make a group of this name; write another name, or only = true \
                      to leave them out"
                 );
-                problems.add(&group.name.span(), words);
+                problems.add(&group.name.span(), message);
             }
             asked.add(name, vec![policy]);
         }
     }
-    let all = (0..asked.groups.len()).collect();
-    asked.among.push((ALL.to_owned(), all));
+    let every_group = (0..asked.groups.len()).collect();
+    asked.among.push((ALL.to_owned(), every_group));
     for (name, groups) in &raw.among {
         add_among(name, groups, &mut asked, problems);
     }
@@ -97,33 +100,33 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
 fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>) {
     let (name, span) = (raw.name.get_ref(), raw.rules.span());
     if asked.group(name).is_some() {
-        let words = format!("there are two groups `{name}`; give one another name");
-        problems.add(&raw.name.span(), words);
+        let message = format!("there are two groups `{name}`; give one another name");
+        problems.add(&raw.name.span(), message);
     }
     let OneOrMore(texts) = raw.rules.get_ref();
-    let mut all: Vec<PolicySpec> = Vec::new();
+    let mut policies: Vec<PolicySpec> = Vec::new();
     for text in texts {
-        all.extend(problems.ok(&span, configurations(text)).unwrap_or_default());
+        policies.extend(problems.ok(&span, configurations(text)).unwrap_or_default());
     }
     if texts.is_empty() {
         problems.add(&span, "a group needs a rule, such as \"min:70%,10ms\"");
     }
-    for (n, policy) in all.iter().enumerate() {
+    for (n, policy) in policies.iter().enumerate() {
         if !policy.follows_the_device() {
-            let words = format!(
+            let message = format!(
                 "the sleep of `{policy}` does not follow the device, so what is best on one says nothing of another; \
                  leave it out"
             );
-            problems.add(&span, words);
+            problems.add(&span, message);
             break;
         }
-        if all[..n].contains(policy) || asked.policies.contains(policy) {
-            let words = format!("`{policy}` stands twice; write it in one group, once");
-            problems.add(&span, words);
+        if policies[..n].contains(policy) || asked.policies.contains(policy) {
+            let message = format!("`{policy}` stands twice; write it in one group, once");
+            problems.add(&span, message);
             break;
         }
     }
-    asked.add(name, all);
+    asked.add(name, policies);
 }
 
 fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
@@ -141,47 +144,47 @@ fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
 
 fn add_among(
     name: &str,
-    groups: &At<Vec<String>>,
+    groups: &SpannedValue<Vec<String>>,
     asked: &mut RulesAsked,
     problems: &mut Problems<'_>,
 ) {
     let span = groups.span();
     if name == ALL {
-        let words = format!("`{ALL}` stands for all groups already; write another name");
-        problems.add(&span, words);
+        let message = format!("`{ALL}` stands for all groups already; write another name");
+        problems.add(&span, message);
     }
-    let mut found: Vec<usize> = Vec::new();
+    let mut indices: Vec<usize> = Vec::new();
     for group in groups.get_ref() {
         match asked.group(group) {
-            Some(index) if !found.contains(&index) => found.push(index),
+            Some(index) if !indices.contains(&index) => indices.push(index),
             Some(_) => {
-                let words = format!("`{group}` stands twice; write each group once");
-                problems.add(&span, words);
+                let message = format!("`{group}` stands twice; write each group once");
+                problems.add(&span, message);
             }
             None => {
                 let names = asked.groups.iter().map(|(name, _)| name.as_str());
                 let names: Vec<&str> = names.collect();
-                let words = format!(
+                let message = format!(
                     "there is no group `{group}`; there are {}",
                     names.join(", ")
                 );
-                problems.add(&span, words);
+                problems.add(&span, message);
             }
         }
     }
-    if found.len() < 2 {
+    if indices.len() < 2 {
         problems.add(
             &span,
             "rules compete from two groups on; name another group",
         );
     }
-    asked.among.push((name.to_owned(), found));
+    asked.among.push((name.to_owned(), indices));
 }
 
 #[cfg(test)]
 mod tests {
     use crate::file::Experiment;
-    use crate::file::check::tests::told;
+    use crate::file::check::tests::assert_faults;
 
     const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "rules"
@@ -222,9 +225,9 @@ expect = "loss[rule=bold] < loss[rule=meek]"
             assert!(!names.contains(&name), "{names:?}");
         }
         assert_eq!(rules.groups[0].1.len(), 6);
-        let mut all = rules.policies.clone();
-        all.dedup();
-        let twice = (0..all.len()).find(|&n| all[..n].contains(&all[n]));
+        let mut policies = rules.policies.clone();
+        policies.dedup();
+        let twice = (0..policies.len()).find(|&n| policies[..n].contains(&policies[n]));
         assert_eq!(twice, None);
         // 19 ratios and 8 periods, less the six that the groups have.
         let min = rules.groups.iter().find(|(name, _)| name == "min").unwrap();
@@ -252,6 +255,6 @@ expect = "loss[rule=bold] < loss[rule=meek]"
 7 | [study] | [[axis]]\nname = "n"\nvalues = [1]\n[study] | leave [[axis]] out
 2 | [study] | [[job]]\nname = "j"\n[study] | split it
 "#;
-        told(SOUND, cases);
+        assert_faults(SOUND, cases);
     }
 }

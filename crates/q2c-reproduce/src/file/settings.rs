@@ -11,13 +11,13 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The name of the device that the user names.
-pub const TARGET: &str = "target";
+pub(crate) const TARGET: &str = "target";
 /// The engine that does nothing, which needs no device.
 const NO_IO: &str = "null";
 
 /// The settings of a job as the file has them: `{axis}` stands for the axis' value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsText {
+pub(crate) struct SettingsText {
     pub device: String,
     /// The engine; `None` takes the device's own, or io_uring.
     pub engine: Option<String>,
@@ -32,7 +32,7 @@ pub struct SettingsText {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct JobSettings {
     pub device: String,
     pub engine: Option<Interface>,
     pub methods: Vec<Method>,
@@ -47,7 +47,10 @@ pub struct Settings {
 const MOST: u32 = 1024;
 
 impl SettingsText {
-    pub fn at(&self, point: &BTreeMap<String, String>) -> Result<Settings, String> {
+    pub(crate) fn settings_at(
+        &self,
+        point: &BTreeMap<String, String>,
+    ) -> Result<JobSettings, String> {
         let fill = |text: &String| filled(text, point);
         let number = |what: &str, text: &String| {
             let text = fill(text);
@@ -62,7 +65,7 @@ impl SettingsText {
             let method = fill(text).parse::<Method>();
             method.map_err(|e| e.to_string())
         });
-        Ok(Settings {
+        Ok(JobSettings {
             device: fill(&self.device),
             engine: self
                 .engine
@@ -80,7 +83,7 @@ impl SettingsText {
         })
     }
 
-    pub fn on_target(&self) -> bool {
+    pub(crate) fn on_target(&self) -> bool {
         let no_io = self.engine.as_deref() == Some(NO_IO);
         self.device == TARGET && !no_io
     }
@@ -108,19 +111,19 @@ impl fmt::Display for SettingsText {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum DeviceAsked {
+pub(crate) enum DeviceAsked {
     Simulated(EngineSpec),
     /// A loop device over a file without a name, of this size.
     Loop(Bytes),
     /// A file of this size on a file system that is made for it, which all threads share.
     FileOn(FileSystem, Bytes),
-    RamdiskMq(RamDevice),
+    RamdiskMq(RamDeviceSpec),
     /// The module `null_blk`, memory-backed.
-    NullBlk(RamDevice),
+    NullBlk(RamDeviceSpec),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RamDevice {
+pub(crate) struct RamDeviceSpec {
     pub size: Bytes,
     /// Hardware queues; `None` for as many as there are CPUs.
     pub queues: Option<u32>,
@@ -159,8 +162,8 @@ impl FromStr for DeviceAsked {
     }
 }
 
-fn ram(text: &str) -> Result<RamDevice, String> {
-    let mut device = RamDevice {
+fn ram(text: &str) -> Result<RamDeviceSpec, String> {
+    let mut device = RamDeviceSpec {
         size: Bytes(1 << 30),
         queues: None,
         depth: 64,

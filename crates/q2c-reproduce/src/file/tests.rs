@@ -36,7 +36,7 @@ phase = "alone"
 expect = ["iops[n=1] > 0", "steady.miss_rate[n=2] < 10 %"]
 "#;
 
-pub fn problems(text: &str) -> Vec<Problem> {
+pub(crate) fn problems(text: &str) -> Vec<Problem> {
     match Experiment::parse(text) {
         Err(ExperimentError::Wrong(problems)) => problems,
         other => panic!("expected problems, found {other:?}"),
@@ -45,37 +45,39 @@ pub fn problems(text: &str) -> Vec<Problem> {
 
 /// Checks that a sound file with one change has a problem. Each of the `cases` is a line with the
 /// problem's line, the old text, the new text (`\n` ends a line), and words of the problem.
-pub fn told(sound: &str, cases: &str) {
+pub(crate) fn assert_faults(sound: &str, cases: &str) {
     for case in cases.trim().lines() {
         let case = case.replace("\\n", "\n");
         let parts: Vec<&str> = case.split(" | ").collect();
-        let [line, from, to, words] = parts[..] else {
+        let [line, from, to, excerpt] = parts[..] else {
             panic!("{case}");
         };
         let text = sound.replacen(from, to, 1);
         assert_ne!(text, sound, "{from}");
-        let found = problems(&text);
-        let problem = found.iter().find(|problem| problem.words.contains(words));
+        let problems = problems(&text);
+        let problem = problems
+            .iter()
+            .find(|problem| problem.words.contains(excerpt));
         let at = problem.map(|problem| problem.line);
-        assert_eq!(at, line.parse().ok(), "{words}: {found:?}");
+        assert_eq!(at, line.parse().ok(), "{excerpt}: {problems:?}");
     }
 }
 
 #[test]
 fn a_sound_file_has_its_settings_by_phase_and_point() {
-    let found = Experiment::parse(SOUND).unwrap();
-    assert_eq!(found.points().len(), 2);
-    let phases = &found.jobs[0].phases;
+    let experiment = Experiment::parse(SOUND).unwrap();
+    assert_eq!(experiment.points().len(), 2);
+    let phases = &experiment.jobs[0].phases;
     let at = |phase: usize| {
         let settings = phases[phase].as_ref().unwrap();
-        settings.at(&found.points()[0]).unwrap()
+        settings.settings_at(&experiment.points()[0]).unwrap()
     };
     assert_eq!((at(0).depth, at(0).methods.len()), (1, 2));
     assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
-    assert!(!found.takes_target());
-    assert_eq!(found.phases_at(0.5), [Nanos::from_millis(500); 2]);
+    assert!(!experiment.takes_target());
+    assert_eq!(experiment.phases_at(0.5), [Nanos::from_millis(500); 2]);
     // Two points of 2 s, and a little for each trial's begin.
-    let length_s = |scale| found.length_s(scale, 5).unwrap();
+    let length_s = |scale| experiment.length_s(scale, 5).unwrap();
     let (whole, half) = (length_s(1.0), length_s(0.5));
     assert!((20.0..21.0).contains(&whole), "{whole}");
     assert!((half - (whole - 10.0)).abs() < 1e-9, "{half}");
@@ -102,7 +104,7 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
 34 | iops[n=1] > 0 | speed[n=1] > 0 | there are iops
 32 | says = "it works" | say = "it works" | unknown field `say`
 "#;
-    told(SOUND, cases);
+    assert_faults(SOUND, cases);
 }
 
 #[test]
@@ -110,15 +112,15 @@ fn texts_go_with_the_values_of_an_axis() {
     let axis = "values = [1, 2]\nwith.way = [\"poll\", \"interrupt\"]";
     let text = SOUND.replace("values = [1, 2]", axis);
     let text = text.replace("method = \"poll\"", "method = \"{n.way}\"");
-    let found = Experiment::parse(&text).unwrap();
-    let deep = found.jobs[0].phases[1].as_ref().unwrap();
-    let points = found.points();
+    let experiment = Experiment::parse(&text).unwrap();
+    let deep = experiment.jobs[0].phases[1].as_ref().unwrap();
+    let points = experiment.points();
     let methods = points.iter().map(|at| {
-        let settings = deep.at(&found.full(at)).unwrap();
+        let settings = deep.settings_at(&experiment.full(at)).unwrap();
         settings.methods[0].to_string()
     });
     assert_eq!(methods.collect::<Vec<_>>(), ["poll", "interrupt"]);
-    told(&text, "16 | , \"interrupt\"] | ] | write one for each");
+    assert_faults(&text, "16 | , \"interrupt\"] | ] | write one for each");
     let kernel = |method: &str| SOUND.replace("\"poll\" }", &format!("\"{method}\" }}"));
     let steered = kernel("hybrid-kernel:min:70%,10ms");
     assert!(problems(&steered)[0].words.contains("needs a daemon"));
@@ -143,18 +145,20 @@ fn all_problems_are_told_in_order() {
 
 #[test]
 fn built_in_experiments_are_sound_and_others_are_refused() {
-    let all = crate::file::all().unwrap();
-    for experiment in &all {
+    let experiments = crate::file::built_in_experiments().unwrap();
+    for experiment in &experiments {
         for (claim, _) in &experiment.claims {
             assert!(!claim.expects.is_empty());
         }
-        if let Some(of) = &experiment.variant_of {
-            let literal = all.iter().find(|other| other.name == of.name);
-            let literal = literal.expect(&of.name);
-            assert!(literal.variant_of.is_none() && !of.reason.is_empty());
+        if let Some(variant) = &experiment.variant_of {
+            let literal = experiments.iter().find(|other| other.name == variant.name);
+            let literal = literal.expect(&variant.name);
+            assert!(literal.variant_of.is_none() && !variant.reason.is_empty());
         }
     }
-    let error = crate::file::named("miss").unwrap_err().to_string();
+    let error = crate::file::built_in_experiment("miss")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("miss-rate-interference"), "{error}");
 }
 

@@ -5,17 +5,17 @@ use q2c_result::reproduce::CpuUse;
 
 /// The wish of a job in a phase: threads, and the CPUs that they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct CpuDemand {
     pub threads: u32,
     pub cpus: u32,
 }
 
 /// `None` of `wishes` is a job that rests. Jobs take CPUs in turn; where there are too few, the
 /// first job keeps its own, and the others share what is left.
-pub(crate) fn placed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
+pub(crate) fn placed(wishes: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     let mut taken = 0;
     let mut first = 0;
-    let place = |wish: &Option<Wish>| {
+    let place = |wish: &Option<CpuDemand>| {
         let Some(wish) = wish else {
             return Vec::new();
         };
@@ -37,7 +37,7 @@ pub(crate) fn placed(wishes: &[Option<Wish>], cpus: &[CpuId]) -> Vec<Vec<CpuId>>
     wishes.iter().map(place).collect()
 }
 
-pub(crate) fn needed(wishes: &[Option<Wish>], present: u32) -> CpuUse {
+pub(crate) fn needed(wishes: &[Option<CpuDemand>], present: u32) -> CpuUse {
     CpuUse {
         needed: wishes.iter().flatten().map(|wish| wish.cpus).sum(),
         present,
@@ -48,37 +48,39 @@ pub(crate) fn needed(wishes: &[Option<Wish>], present: u32) -> CpuUse {
 mod tests {
     use super::*;
 
-    fn wish(threads: u32, cpus: u32) -> Option<Wish> {
-        Some(Wish { threads, cpus })
+    fn wish(threads: u32, cpus: u32) -> Option<CpuDemand> {
+        Some(CpuDemand { threads, cpus })
     }
 
     fn numbers(placed: &[Vec<CpuId>]) -> Vec<Vec<u32>> {
-        let of = |cpus: &Vec<CpuId>| cpus.iter().map(|cpu| cpu.0).collect();
-        placed.iter().map(of).collect()
+        placed
+            .iter()
+            .map(|cpus| cpus.iter().map(|cpu| cpu.0).collect())
+            .collect()
     }
 
     #[test]
     fn each_job_has_its_cpus_where_there_are_enough() {
         let cpus: Vec<CpuId> = (0..8).map(CpuId).collect();
-        let found = placed(&[wish(1, 1), None, wish(4, 4), wish(2, 1)], &cpus);
+        let cpus_by_job = placed(&[wish(1, 1), None, wish(4, 4), wish(2, 1)], &cpus);
         let wanted = vec![vec![0], vec![], vec![1, 2, 3, 4], vec![5, 5]];
-        assert_eq!(numbers(&found), wanted);
+        assert_eq!(numbers(&cpus_by_job), wanted);
     }
 
     #[test]
     fn the_first_job_keeps_its_cpu_where_there_are_too_few() {
         let cpus = [CpuId(1), CpuId(0)];
-        let found = placed(&[wish(1, 1), wish(4, 4)], &cpus);
-        assert_eq!(numbers(&found), [vec![1], vec![0, 0, 0, 0]]);
-        let found = placed(&[wish(3, 3), wish(1, 1)], &cpus);
-        assert_eq!(numbers(&found), [vec![1, 0, 1], vec![0]]);
-        let found = placed(&[wish(1, 1), wish(1, 1)], &cpus[..1]);
-        assert_eq!(numbers(&found), [vec![1], vec![1]]);
+        let cpus_by_job = placed(&[wish(1, 1), wish(4, 4)], &cpus);
+        assert_eq!(numbers(&cpus_by_job), [vec![1], vec![0, 0, 0, 0]]);
+        let cpus_by_job = placed(&[wish(3, 3), wish(1, 1)], &cpus);
+        assert_eq!(numbers(&cpus_by_job), [vec![1, 0, 1], vec![0]]);
+        let cpus_by_job = placed(&[wish(1, 1), wish(1, 1)], &cpus[..1]);
+        assert_eq!(numbers(&cpus_by_job), [vec![1], vec![1]]);
     }
 
     #[test]
     fn the_jobs_of_a_phase_are_counted() {
-        let found = needed(&[wish(1, 1), None, wish(8, 4)], 2);
-        assert_eq!((found.needed, found.present), (5, 2));
+        let cpu_use = needed(&[wish(1, 1), None, wish(8, 4)], 2);
+        assert_eq!((cpu_use.needed, cpu_use.present), (5, 2));
     }
 }

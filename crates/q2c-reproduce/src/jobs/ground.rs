@@ -1,7 +1,7 @@
 //! What jobs run on: the user's target, the devices that the file makes, and the CPUs.
 
-use crate::devices::{Made, Maker};
-use crate::file::{Settings, TARGET};
+use crate::devices::{ExperimentDevice, Maker};
+use crate::file::{JobSettings, TARGET};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
 use q2c_bench::way::{Abilities, Way};
@@ -40,24 +40,24 @@ pub struct Ground<'a> {
 
 /// A job's settings on the device that they name, ready to run.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct PreparedJob {
     pub engine: EngineSpec,
     pub medium: Medium,
     pub span: Bytes,
     pub waits: LaneMethod,
     /// The sleep that is left to the kernel, which it does inside the call.
     pub kernel: Option<KernelSleep>,
-    pub settings: Settings,
+    pub settings: JobSettings,
 }
 
-impl Ready {
-    pub fn method(&self) -> Method {
+impl PreparedJob {
+    pub(crate) fn method(&self) -> Method {
         let lane = || self.waits.clone().into();
         self.kernel.clone().map_or_else(lane, Method::HybridKernel)
     }
 
     /// Whether threads can go on from `other` to this: nothing but the method differs.
-    pub fn same_ring(&self, other: &Ready) -> bool {
+    pub(crate) fn same_ring(&self, other: &PreparedJob) -> bool {
         let (one, two) = (&self.settings, &other.settings);
         self.engine == other.engine
             && one.device == two.device
@@ -69,9 +69,9 @@ impl Ground<'_> {
     /// The settings on their device, by the first of their methods that exists here.
     pub(crate) fn ready(
         &self,
-        settings: &Settings,
-        made: &BTreeMap<String, Made>,
-    ) -> Result<Ready, String> {
+        settings: &JobSettings,
+        made: &BTreeMap<String, ExperimentDevice>,
+    ) -> Result<PreparedJob, String> {
         let null = Interface::Engine(EngineSpec::Null);
         if settings.engine.as_ref() == Some(&null) {
             let none = |_: &EngineSpec| Medium::None;
@@ -94,29 +94,29 @@ impl Ground<'_> {
             "the job works on the user's target, and none was named; name one with --target or --scratch",
         )?;
         let interface = interface(settings, target.engine.as_ref())?;
-        if let Some(why) = target.media.absent(&interface) {
-            return Err(why);
+        if let Some(reason) = target.media.absent(&interface) {
+            return Err(reason);
         }
-        let medium = |engine: &EngineSpec| target.media.of(engine);
+        let medium = |engine: &EngineSpec| target.media.medium_for(engine);
         self.by(settings, &interface, target.abilities, medium, target.span)
     }
 
     fn by(
         &self,
-        settings: &Settings,
+        settings: &JobSettings,
         interface: &Interface,
         can: Abilities,
         medium: impl Fn(&EngineSpec) -> Medium,
         span: Bytes,
-    ) -> Result<Ready, String> {
+    ) -> Result<PreparedJob, String> {
         let mut first = None;
         for method in &settings.methods {
             let interface = &carrier(interface, settings, method);
-            let way = Way::of(interface, method, settings.depth, can);
+            let way = Way::resolve(interface, method, settings.depth, can);
             let engine = way.as_ref().ok().and_then(|way| way.interface.engine());
             match (&way, engine) {
                 (Ok(way), Some(engine)) => {
-                    return Ok(Ready {
+                    return Ok(PreparedJob {
                         medium: medium(engine),
                         engine: engine.clone(),
                         span,
@@ -126,12 +126,12 @@ impl Ground<'_> {
                     });
                 }
                 (Ok(_), None) => {
-                    let why = format!(
+                    let reason = format!(
                         "{interface} is a program of its own, and its figures have no series"
                     );
-                    first = first.or(Some(why));
+                    first = first.or(Some(reason));
                 }
-                (Err(why), _) => first = first.or(Some(why.clone())),
+                (Err(reason), _) => first = first.or(Some(reason.clone())),
             }
         }
         Err(first.unwrap_or_else(|| "the job names no method".to_owned()))
@@ -142,22 +142,25 @@ impl Ground<'_> {
 const NO_DEVICE: Bytes = Bytes(1 << 30);
 
 /// The kernel sleeps only in the calls of pvsync2, which its methods get on a real device.
-fn carrier(interface: &Interface, settings: &Settings, method: &Method) -> Interface {
+fn carrier(interface: &Interface, settings: &JobSettings, method: &Method) -> Interface {
     let real = interface.engine().is_some_and(EngineSpec::needs_file);
-    let own = match (method, &settings.engine) {
+    let pvsync2 = match (method, &settings.engine) {
         (Method::HybridKernel(_), None) if real => "pvsync2".parse().ok(),
         _ => None,
     };
-    own.unwrap_or_else(|| interface.clone())
+    pvsync2.unwrap_or_else(|| interface.clone())
 }
 
-/// A simulated device (`own`) is its own engine.
-fn interface(settings: &Settings, own: Option<&EngineSpec>) -> Result<Interface, String> {
-    match (&settings.engine, own) {
+/// A simulated device is its own engine.
+fn interface(
+    settings: &JobSettings,
+    device_engine: Option<&EngineSpec>,
+) -> Result<Interface, String> {
+    match (&settings.engine, device_engine) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
         (None, None) => "io_uring".parse(),
-        (Some(engine), Some(own)) if !own.needs_file() => Err(format!(
-            "{engine} needs a file or device, and the device is simulated ({own})"
+        (Some(engine), Some(device_engine)) if !device_engine.needs_file() => Err(format!(
+            "{engine} needs a file or device, and the device is simulated ({device_engine})"
         )),
         (Some(engine), _) => Ok(engine.clone()),
     }

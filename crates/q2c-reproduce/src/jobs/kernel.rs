@@ -1,6 +1,6 @@
 //! The kernel's hybrid polling under the jobs: set phase by phase, and counted by a probe.
 
-use super::ground::Ready;
+use super::ground::PreparedJob;
 use super::lanes::Course;
 use super::series::Run;
 use crate::file::TARGET;
@@ -24,13 +24,13 @@ pub(super) struct KernelPolling {
 
 enum Sight {
     /// The probe, and its counts at the begin of each slice so far.
-    Probe(Box<KernelHybrid>, Looks),
+    Probe(Box<KernelHybrid>, ProbeSamples),
     /// Nothing, and why.
     Unseen(String),
 }
 
 #[derive(Default)]
-struct Looks {
+struct ProbeSamples {
     /// When the next look is due, and the length of a slice, ns; `None` before the start.
     next: Option<(u64, u64)>,
     counts: Vec<Counts>,
@@ -38,7 +38,7 @@ struct Looks {
 
 impl KernelPolling {
     /// Locks the setting; `None` where no job polls in its calls, or the target has none.
-    pub fn begin(
+    pub(crate) fn begin(
         courses: &[Course],
         names: &[String],
         site: &Site,
@@ -60,11 +60,11 @@ impl KernelPolling {
             file,
             delays,
             guard,
-            sight: sleeps.then(|| Sight::of(site, disk)),
+            sight: sleeps.then(|| Sight::attach(site, disk)),
         }))
     }
 
-    pub fn enter(&mut self, phase: usize) -> Result<(), String> {
+    pub(crate) fn enter(&mut self, phase: usize) -> Result<(), String> {
         let Some(Delay(value)) = self.delays[phase] else {
             return Ok(());
         };
@@ -73,20 +73,20 @@ impl KernelPolling {
     }
 
     /// Slices are cut from `start` on, ns on the run's clock.
-    pub fn start(&mut self, start: u64, slice: Nanos) {
+    pub(crate) fn start(&mut self, start: u64, slice: Nanos) {
         if let Some(Sight::Probe(_, looks)) = &mut self.sight {
             looks.next = Some((start, slice.0));
         }
     }
 
-    pub fn due(&self) -> Option<u64> {
+    pub(crate) fn due(&self) -> Option<u64> {
         match &self.sight {
             Some(Sight::Probe(_, looks)) => looks.next.map(|(at, _)| at),
             _ => None,
         }
     }
 
-    pub fn look(&mut self, now: u64) {
+    pub(crate) fn look(&mut self, now: u64) {
         if self.due().is_none_or(|at| at > now) {
             return;
         }
@@ -103,7 +103,7 @@ impl KernelPolling {
     }
 
     /// Puts the kernel's sleeps into the series of the jobs that left their sleep to the kernel.
-    pub fn tell(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Run<'_>) {
+    pub(crate) fn tell(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Run<'_>) {
         let Some(sight) = &self.sight else {
             return;
         };
@@ -120,9 +120,9 @@ impl KernelPolling {
 }
 
 impl Sight {
-    fn of(site: &Site, disk: &Disk) -> Sight {
+    fn attach(site: &Site, disk: &Disk) -> Sight {
         match KernelHybrid::attach(&site.roots, disk) {
-            Ok(probe) => Sight::Probe(Box::new(probe), Looks::default()),
+            Ok(probe) => Sight::Probe(Box::new(probe), ProbeSamples::default()),
             Err(error) => Sight::Unseen(format!("failed to {error}")),
         }
     }
@@ -130,12 +130,12 @@ impl Sight {
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         match self {
             Sight::Probe(_, looks) => looks.tell(series, begin_s, slice),
-            Sight::Unseen(why) => series.sleeps_unseen = Some(why.clone()),
+            Sight::Unseen(reason) => series.sleeps_unseen = Some(reason.clone()),
         }
     }
 }
 
-impl Looks {
+impl ProbeSamples {
     /// An interval has what completed between two looks; one without a look at its end has none.
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
@@ -171,26 +171,26 @@ fn delays(courses: &[Course], names: &[String]) -> Result<Vec<Option<Delay>>, St
 fn delay(courses: &[Course], names: &[String], phase: usize) -> Result<Option<Delay>, String> {
     let placed = courses.iter().map(|course| course[phase].as_ref());
     let ready = placed.map(|placed| placed.map(|placed| &placed.ready));
-    let polls = |ready: &&Ready| {
+    let polls = |ready: &&PreparedJob| {
         let polls = ready.engine.polls_in_call() || ready.engine.needs_poll_queues();
         polls && ready.settings.device == TARGET
     };
     let polling = ready
         .enumerate()
         .filter_map(|(n, ready)| Some((n, ready.filter(polls)?)));
-    let all: Vec<_> = polling
+    let polling_jobs: Vec<_> = polling
         .map(|(n, ready)| (n, ready.kernel.as_ref()))
         .collect();
-    let Some((own, sleep)) = all.iter().find(|(_, sleep)| sleep.is_some()) else {
-        return Ok((!all.is_empty()).then_some(Delay::CLASSIC));
+    let Some((sleeping, sleep)) = polling_jobs.iter().find(|(_, sleep)| sleep.is_some()) else {
+        return Ok((!polling_jobs.is_empty()).then_some(Delay::CLASSIC));
     };
-    match all.iter().find(|(other, _)| other != own) {
+    match polling_jobs.iter().find(|(other, _)| other != sleeping) {
         Some((other, _)) => Err(format!(
             "{} and {} poll the target in one phase: the kernel's sleep holds for the whole device; \
              let one of them wait for interrupts, or write hybrid:RULE",
-            names[*own], names[*other]
+            names[*sleeping], names[*other]
         )),
-        None => Ok(sleep.and_then(Delay::of)),
+        None => Ok(sleep.and_then(Delay::from_sleep)),
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
-    fn in_call(kernel: Option<KernelSleep>) -> Option<super::super::lanes::Placed> {
+    fn in_call(kernel: Option<KernelSleep>) -> Option<super::super::lanes::PlacedJob> {
         let mut placed = placed("poll", 1, &[0])?;
         placed.ready.engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
         placed.ready.kernel = kernel;
@@ -220,11 +220,14 @@ mod tests {
         ];
         // A null device is not polled.
         let other = vec![placed("interrupt", 1, &[1]); 4];
-        let found = delays(&[one.clone(), other], &names).unwrap();
+        let phase_delays = delays(&[one.clone(), other], &names).unwrap();
         let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
-        assert_eq!(found, wanted);
-        let why = delays(&[one, vec![in_call(None); 4]], &names).unwrap_err();
-        assert!(why.starts_with("one and other poll the target"), "{why}");
+        assert_eq!(phase_delays, wanted);
+        let reason = delays(&[one, vec![in_call(None); 4]], &names).unwrap_err();
+        assert!(
+            reason.starts_with("one and other poll the target"),
+            "{reason}"
+        );
     }
 
     /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no
@@ -245,7 +248,7 @@ mod tests {
             (15, 5, 2100),
         ];
         let counts = counts.map(at).to_vec();
-        let looks = Looks { next: None, counts };
+        let looks = ProbeSamples { next: None, counts };
         let tick = |end_s| Tick {
             end_s,
             ..Tick::default()

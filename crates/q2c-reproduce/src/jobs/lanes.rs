@@ -2,35 +2,35 @@
 //! threads and rings go on. Otherwise another thread takes over, which has waited since the start
 //! of the run with its ring open.
 
-use super::ground::Ready;
+use super::ground::PreparedJob;
 use q2c_engine::{Activity, JobPlan};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Wait;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub ready: Ready,
+pub(crate) struct PlacedJob {
+    pub ready: PreparedJob,
     pub cpus: Vec<CpuId>,
 }
 
 /// A job, phase by phase; `None` where it rests.
-pub(crate) type Course = Vec<Option<Placed>>;
+pub(crate) type Course = Vec<Option<PlacedJob>>;
 
 pub(crate) struct Strand {
     pub job: usize,
-    ready: Ready,
+    ready: PreparedJob,
     pub cpu: CpuId,
     /// The phases in which it works.
     pub works: Vec<bool>,
 }
 
 pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
-    let mut all: Vec<Strand> = Vec::new();
+    let mut strands: Vec<Strand> = Vec::new();
     for (job, course) in courses.iter().enumerate() {
         for (phase, placed) in course.iter().enumerate() {
             for &cpu in placed.iter().flat_map(|placed| &placed.cpus) {
                 let ready = &placed.as_ref().expect("it has CPUs").ready;
-                let free = all.iter_mut().find(|strand| {
+                let free = strands.iter_mut().find(|strand| {
                     strand.job == job
                         && strand.cpu == cpu
                         && strand.ready.same_ring(ready)
@@ -41,7 +41,7 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
                     None => {
                         let mut works = vec![false; course.len()];
                         works[phase] = true;
-                        all.push(Strand {
+                        strands.push(Strand {
                             job,
                             ready: ready.clone(),
                             cpu,
@@ -52,11 +52,11 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
             }
         }
     }
-    all
+    strands
 }
 
 pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -> Vec<Activity> {
-    let mut all: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
+    let mut activities: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
     for (job, course) in courses.iter().enumerate() {
         let Some(placed) = &course[phase] else {
             continue;
@@ -75,14 +75,14 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
         let waits: Vec<Wait> = placed.ready.waits.build_on(&cpus);
         for (n, strand) in strands.iter().enumerate() {
             if mine(strand) {
-                all[n] = Activity::Continue;
+                activities[n] = Activity::Continue;
             }
         }
         for (n, wait) in begin.into_iter().zip(waits) {
-            all[n] = Activity::Start(wait);
+            activities[n] = Activity::Start(wait);
         }
     }
-    all
+    activities
 }
 
 pub(crate) fn plans(
@@ -117,19 +117,19 @@ pub(crate) fn plans(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::file::Settings;
+    use crate::file::JobSettings;
     use q2c_engine::{EngineSpec, Medium, Pattern};
     use q2c_policy::LaneMethod;
 
-    fn ready(method: &str, depth: u16) -> Ready {
+    fn ready(method: &str, depth: u16) -> PreparedJob {
         let method: q2c_policy::Method = method.parse().unwrap();
-        Ready {
+        PreparedJob {
             engine: EngineSpec::Null,
             medium: Medium::None,
             span: Bytes(1 << 20),
             waits: method.lane().cloned().unwrap_or(LaneMethod::Poll),
             kernel: None,
-            settings: Settings {
+            settings: JobSettings {
                 device: "target".to_owned(),
                 engine: None,
                 methods: vec![method],
@@ -145,23 +145,25 @@ pub(super) mod tests {
         }
     }
 
-    pub fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<Placed> {
-        Some(Placed {
+    pub(crate) fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<PlacedJob> {
+        Some(PlacedJob {
             ready: ready(method, depth),
             cpus: cpus.iter().copied().map(CpuId).collect(),
         })
     }
 
     /// The activities of all threads in a phase, by their first letters: idle, start, continue.
-    fn told(courses: &[Course], phase: usize) -> String {
+    fn letters(courses: &[Course], phase: usize) -> String {
         let letter = |activity: Activity| match activity {
             Activity::Idle => 'i',
             Activity::Start(_) => 's',
             Activity::Continue => 'c',
             Activity::Resume => 'r',
         };
-        let all = activities(&strands(courses), courses, phase);
-        all.into_iter().map(letter).collect()
+        activities(&strands(courses), courses, phase)
+            .into_iter()
+            .map(letter)
+            .collect()
     }
 
     #[test]
@@ -175,8 +177,8 @@ pub(super) mod tests {
         ];
         let courses = [course];
         assert_eq!(strands(&courses).len(), 2);
-        let all: Vec<String> = (0..5).map(|phase| told(&courses, phase)).collect();
-        assert_eq!(all, ["si", "si", "ci", "is", "si"]);
+        let phase_letters: Vec<String> = (0..5).map(|phase| letters(&courses, phase)).collect();
+        assert_eq!(phase_letters, ["si", "si", "ci", "is", "si"]);
     }
 
     #[test]
@@ -189,7 +191,7 @@ pub(super) mod tests {
             None,
         ];
         let courses = [foreground, background];
-        let all: Vec<String> = (0..4).map(|phase| told(&courses, phase)).collect();
-        assert_eq!(all, ["sii", "csi", "ccs", "cii"]);
+        let phase_letters: Vec<String> = (0..4).map(|phase| letters(&courses, phase)).collect();
+        assert_eq!(phase_letters, ["sii", "csi", "ccs", "cii"]);
     }
 }

@@ -3,13 +3,13 @@
 use super::kernel::KernelPolling;
 use super::lanes::{Course, Strand, activities, plans};
 use super::series::Heap;
-use q2c_engine::{Heard, Live, LivePlan, RunError, live};
+use q2c_engine::{Live, LiveAnswer, LivePlan, RunError, live};
 use q2c_model::{CpuId, Nanos};
 use q2c_workbench::workload::{Boundary, Site, first_fault};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub(crate) struct Trial<'a> {
+pub(crate) struct LiveTrial<'a> {
     pub courses: &'a [Course],
     pub names: &'a [String],
     pub phases: &'a [Nanos],
@@ -20,12 +20,12 @@ pub(crate) struct Trial<'a> {
     pub seed: u64,
 }
 
-struct Beside<'a> {
+struct KernelControl<'a> {
     kernel: Option<&'a mut KernelPolling>,
     stop: &'a AtomicBool,
 }
 
-impl Beside<'_> {
+impl KernelControl<'_> {
     fn start(&mut self, start: u64, slice: Nanos) {
         if let Some(kernel) = &mut self.kernel {
             kernel.start(start, slice);
@@ -45,7 +45,7 @@ impl Beside<'_> {
     }
 }
 
-pub(crate) struct Ran {
+pub(crate) struct LiveOutcome {
     pub heap: Heap,
     /// The machine's counters at the begin of each phase and at the end.
     pub boundaries: Vec<Boundary>,
@@ -67,13 +67,13 @@ const IOPS_PER_CPU: f64 = 600e3;
 /// A slice of a thread may come this much late at the end of the run, ns.
 const PATIENCE: u64 = 300_000_000;
 
-impl Trial<'_> {
-    pub fn run(
+impl LiveTrial<'_> {
+    pub(crate) fn run(
         &self,
         strands: &[Strand],
         kernel: Option<&mut KernelPolling>,
         stop: &AtomicBool,
-    ) -> Result<Ran, RunError> {
+    ) -> Result<LiveOutcome, RunError> {
         let cpus: Vec<CpuId> = strands.iter().map(|strand| strand.cpu).collect();
         let capacity = |cpu: CpuId| {
             let sharing = cpus.iter().filter(|&&other| other == cpu).count().max(1);
@@ -103,12 +103,12 @@ impl Trial<'_> {
             .max(1)
     }
 
-    fn begun(&self, threads: usize, ears: &Live<'_>) -> Ran {
+    fn begun(&self, threads: usize, ears: &Live<'_>) -> LiveOutcome {
         let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
         let mut heap = Heap::new(threads, self.slice, whole);
         heap.start_ns = ears.start_ns();
         heap.tids = ears.tids().to_vec();
-        Ran {
+        LiveOutcome {
             heap,
             unheard: 0,
             boundaries: vec![Boundary::read(self.site)],
@@ -124,10 +124,10 @@ impl Trial<'_> {
         ears: &mut Live<'_>,
         strands: &[Strand],
         (kernel, stop): (Option<&mut KernelPolling>, &AtomicBool),
-    ) -> Result<Ran, RunError> {
+    ) -> Result<LiveOutcome, RunError> {
         let start = ears.start_ns();
         let mut ran = self.begun(strands.len(), ears);
-        let mut beside = Beside { kernel, stop };
+        let mut beside = KernelControl { kernel, stop };
         beside.start(start, self.slice);
         let mut end = 0;
         for phase in 0..self.phases.len() {
@@ -169,8 +169,8 @@ impl Trial<'_> {
         &self,
         until: u64,
         ears: &mut Live<'_>,
-        ran: &mut Ran,
-        beside: &mut Beside<'_>,
+        ran: &mut LiveOutcome,
+        beside: &mut KernelControl<'_>,
     ) -> bool {
         loop {
             let now = self.site.time.now();
@@ -181,9 +181,9 @@ impl Trial<'_> {
             }
             let left = left.min(due.saturating_sub(now));
             match ears.hear(Duration::from_nanos(left)) {
-                Heard::Slice(slice) => ran.heap.take(&slice),
-                Heard::Nothing => {}
-                Heard::End => return false,
+                LiveAnswer::Slice(slice) => ran.heap.take(&slice),
+                LiveAnswer::Nothing => {}
+                LiveAnswer::End => return false,
             }
             if beside.stop.load(Ordering::Relaxed) {
                 return false;

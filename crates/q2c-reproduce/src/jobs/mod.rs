@@ -12,12 +12,12 @@ pub use ground::{Ground, OpenTarget};
 pub(crate) use stages::STAGE_FIGURES;
 pub use stages::no_capture;
 
-use crate::devices::Made;
+use crate::devices::ExperimentDevice;
 use crate::file::Experiment;
-use cpus::{Wish, needed, placed};
+use cpus::{CpuDemand, needed, placed};
 use kernel::KernelPolling;
-use lanes::{Course, Placed, strands};
-use live::Trial;
+use lanes::{Course, PlacedJob, strands};
+use live::LiveTrial;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::reproduce::{CpuUse, PointTrial, Window};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -27,7 +27,7 @@ use stages::Capture;
 use std::collections::BTreeMap;
 
 /// The value of each axis.
-pub type At = BTreeMap<String, String>;
+pub type AxisValues = BTreeMap<String, String>;
 
 /// An experiment with jobs as a plan for the runner, with one cell for each point of its axes.
 pub struct JobsPlan<'a> {
@@ -48,13 +48,13 @@ pub(crate) const LEAST_SLICE: Nanos = Nanos::from_millis(10);
 
 impl JobsPlan<'_> {
     /// The lengths of the phases.
-    pub fn phases(&self) -> Vec<Nanos> {
+    pub(crate) fn phases(&self) -> Vec<Nanos> {
         self.experiment.phases_at(self.scale)
     }
 
     /// As the file says, or ten in the shortest phase and four in the shortest window; 10 ms at
     /// least.
-    pub fn slice(&self) -> Nanos {
+    pub(crate) fn slice(&self) -> Nanos {
         let phases = self.phases().into_iter();
         let of_phases = phases.map(|phase| phase.as_secs_f64() / LEAST_SLICES);
         let windows = self.experiment.windows.iter();
@@ -66,22 +66,28 @@ impl JobsPlan<'_> {
     }
 
     /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
-    pub fn cpus(&self, at: &At) -> Vec<CpuUse> {
+    pub fn cpus(&self, at: &AxisValues) -> Vec<CpuUse> {
         cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
 
-    fn courses(&self, at: &At, made: &BTreeMap<String, Made>) -> Result<Vec<Course>, String> {
+    fn courses(
+        &self,
+        at: &AxisValues,
+        made: &BTreeMap<String, ExperimentDevice>,
+    ) -> Result<Vec<Course>, String> {
         let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
-        let of = |wishes: &Vec<_>| placed(wishes, self.ground.cpus);
-        let cpus: Vec<Vec<Vec<CpuId>>> = wishes.iter().map(of).collect();
-        let course = |(n, job): (usize, &crate::file::Job)| {
+        let cpus: Vec<Vec<Vec<CpuId>>> = wishes
+            .iter()
+            .map(|wishes| placed(wishes, self.ground.cpus))
+            .collect();
+        let course = |(n, job): (usize, &crate::file::ExperimentJob)| {
             let phase = |(phase, settings): (usize, &Option<crate::file::SettingsText>)| {
                 let Some(settings) = settings else {
                     return Ok(None);
                 };
-                let ready = self.ground.ready(&settings.at(at)?, made)?;
-                Ok(Some(Placed {
+                let ready = self.ground.ready(&settings.settings_at(at)?, made)?;
+                Ok(Some(PlacedJob {
                     ready,
                     cpus: cpus[phase][n].clone(),
                 }))
@@ -101,16 +107,16 @@ impl JobsPlan<'_> {
                 .flat_map(|placed| placed.cpus.clone())
                 .collect()
         };
-        let all: Vec<CpuId> = courses.iter().flat_map(taken).collect();
-        let first = courses.first().map(taken).unwrap_or_default();
+        let taken_by_all: Vec<CpuId> = courses.iter().flat_map(taken).collect();
+        let taken_by_first = courses.first().map(taken).unwrap_or_default();
         let without = |taken: &[CpuId]| {
             let mut cpus = self.ground.cpus.iter().rev();
             cpus.find(|cpu| !taken.contains(cpu)).copied()
         };
-        without(&all).or_else(|| without(&first))
+        without(&taken_by_all).or_else(|| without(&taken_by_first))
     }
 
-    fn trial(&self, at: &At, context: &Context<'_>) -> Result<PointTrial, CellError> {
+    fn trial(&self, at: &AxisValues, context: &Context<'_>) -> Result<PointTrial, CellError> {
         let full = self.experiment.full(at);
         let made = self.ground.maker.make(&self.experiment.devices, &full);
         let made = made.map_err(CellError::Cell)?;
@@ -123,7 +129,7 @@ impl JobsPlan<'_> {
         if self.experiment.capture {
             site.time = Clock::monotonic().into();
         }
-        let trial = Trial {
+        let trial = LiveTrial {
             courses: &courses,
             names: &names,
             phases: &self.phases(),
@@ -148,8 +154,8 @@ impl JobsPlan<'_> {
         if ran.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        if let Some(why) = ran.unset {
-            return Err(CellError::Trial(why));
+        if let Some(reason) = ran.unset {
+            return Err(CellError::Trial(reason));
         }
         if ran.unheard > 0 {
             return Err(CellError::Trial(format!(
@@ -180,20 +186,24 @@ impl JobsPlan<'_> {
 }
 
 /// As [`JobsPlan::cpus`], where there are `present`.
-pub(crate) fn cpu_use(experiment: &Experiment, at: &At, present: u32) -> Vec<CpuUse> {
+pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) -> Vec<CpuUse> {
     let wishes = wishes(experiment, at).unwrap_or_default();
-    let each = wishes.iter().map(|wishes| needed(wishes, present));
-    each.collect()
+    wishes
+        .iter()
+        .map(|wishes| needed(wishes, present))
+        .collect()
 }
 
-fn wishes(experiment: &Experiment, at: &At) -> Result<Vec<Vec<Option<Wish>>>, String> {
+fn wishes(experiment: &Experiment, at: &AxisValues) -> Result<Vec<Vec<Option<CpuDemand>>>, String> {
     let (jobs, at) = (&experiment.jobs, &experiment.full(at));
-    let wish = |job: &crate::file::Job, phase: usize| {
-        let settings = job.phases[phase].as_ref().map(|settings| settings.at(at));
+    let wish = |job: &crate::file::ExperimentJob, phase: usize| {
+        let settings = job.phases[phase]
+            .as_ref()
+            .map(|settings| settings.settings_at(at));
         let settings = settings.transpose()?;
-        Ok(settings.map(|of| Wish {
-            threads: of.threads,
-            cpus: of.cpus,
+        Ok(settings.map(|settings| CpuDemand {
+            threads: settings.threads,
+            cpus: settings.cpus,
         }))
     };
     let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
@@ -201,19 +211,20 @@ fn wishes(experiment: &Experiment, at: &At) -> Result<Vec<Vec<Option<Wish>>>, St
 }
 
 impl Plan for JobsPlan<'_> {
-    type Cell = At;
+    type Cell = AxisValues;
     type Outcome = PointTrial;
     const UNIT: &'static str = "IOPS of the first job in the first phase";
 
-    fn cells(&self) -> Vec<CellPlan<At>> {
-        let cell = |at: At| {
+    fn cells(&self) -> Vec<CellPlan<AxisValues>> {
+        let cell = |at: AxisValues| {
             let label = at.iter().map(|(axis, value)| format!("{axis}={value}"));
             let label = label.collect::<Vec<_>>().join(" ");
             CellPlan {
                 key: format!("at {label}"),
-                label: match label.is_empty() {
-                    true => self.experiment.name.clone(),
-                    false => label,
+                label: if label.is_empty() {
+                    self.experiment.name.clone()
+                } else {
+                    label
                 },
                 seconds: self.experiment.trial_of_point_s(&at, self.scale),
                 cell: at,
@@ -232,7 +243,7 @@ impl Plan for JobsPlan<'_> {
 
     fn run(
         &mut self,
-        cell: &CellPlan<At>,
+        cell: &CellPlan<AxisValues>,
         context: &mut Context<'_>,
     ) -> Result<PointTrial, CellError> {
         self.trial(&cell.cell, context)

@@ -2,13 +2,13 @@
 
 use super::lanes::{Course, Strand};
 use q2c_engine::{LiveSlice, SleepCounts};
+use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Nanos, Rates};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
-use q2c_stats::{mean, percentile, sorted};
-use q2c_workbench::busy::{Looked, Others, of_jobs};
+use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
 use q2c_workbench::workload::{Boundary, Site};
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub(crate) struct Heap {
     pub start_ns: u64,
     pub tids: Vec<u32>,
     slice: Nanos,
-    slices: Vec<Part>,
+    slices: Vec<SeriesSlice>,
     next: Vec<u64>,
     /// The number of slices of the run. Threads go on behind it until the slowest has reached it.
     end: u64,
 }
 
-struct Part {
+struct SeriesSlice {
     lane: usize,
     /// The first and the last slice of time that it stands for.
     numbers: (u64, u64),
@@ -40,7 +40,7 @@ struct Part {
 }
 
 impl Heap {
-    pub fn new(lanes: usize, slice: Nanos, end: u64) -> Self {
+    pub(crate) fn new(lanes: usize, slice: Nanos, end: u64) -> Self {
         Heap {
             start_ns: 0,
             tids: Vec::new(),
@@ -52,7 +52,7 @@ impl Heap {
     }
 
     /// Takes a slice in. One that ends late stands for all slices of time that it covers.
-    pub fn take(&mut self, slice: &LiveSlice) {
+    pub(crate) fn take(&mut self, slice: &LiveSlice) {
         let first = self.next[slice.lane].min(slice.number);
         self.next[slice.lane] = slice.number + 1;
         if first >= self.end {
@@ -61,7 +61,7 @@ impl Heap {
         let stats = &slice.stats;
         let whole = |&ns: &f64| ns.min(f64::from(u32::MAX)) as u32;
         let latencies = stats.latencies.iter().map(whole);
-        self.slices.push(Part {
+        self.slices.push(SeriesSlice {
             lane: slice.lane,
             numbers: (first, slice.number),
             order: slice.order,
@@ -77,73 +77,91 @@ impl Heap {
     }
 
     /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
-    pub fn spans(&self, job: usize, phase: usize, run: &Run<'_>) -> Vec<(usize, (u64, u64), u64)> {
+    pub(crate) fn spans(
+        &self,
+        job: usize,
+        phase: usize,
+        run: &Run<'_>,
+    ) -> Vec<(usize, (u64, u64), u64)> {
         let order = run.orders[phase];
         let threads = run.strands.iter().enumerate();
         let mine = threads.filter(|(_, strand)| strand.job == job && strand.works[phase]);
         let span = |(lane, _): (usize, &Strand)| {
-            let own = || {
-                let all = self.slices.iter();
-                all.filter(move |part| part.lane == lane && part.order == order)
+            let parts = || {
+                self.slices
+                    .iter()
+                    .filter(move |part| part.lane == lane && part.order == order)
             };
-            let begin = own().map(|part| part.span.0).min()?;
-            let end = own().map(|part| part.span.1).max()?;
-            Some((lane, (begin, end), own().map(|part| part.ios as u64).sum()))
+            let begin = parts().map(|part| part.span.0).min()?;
+            let end = parts().map(|part| part.span.1).max()?;
+            Some((
+                lane,
+                (begin, end),
+                parts().map(|part| part.ios as u64).sum(),
+            ))
         };
         mine.filter_map(span).collect()
     }
 
     /// Number of threads that have not handed over their slices before number `end`.
-    pub fn late(&self, end: u64) -> usize {
+    pub(crate) fn late(&self, end: u64) -> usize {
         self.next.iter().filter(|&&next| next < end).count()
     }
 
-    pub fn phases(&self, run: &Run<'_>) -> Vec<PhaseTrial> {
-        let each = run.orders.iter().enumerate();
-        each.map(|(phase, &order)| self.phase(phase, order, run))
+    pub(crate) fn phases(&self, run: &Run<'_>) -> Vec<PhaseTrial> {
+        run.orders
+            .iter()
+            .enumerate()
+            .map(|(phase, &order)| self.phase(phase, order, run))
             .collect()
     }
 
     /// A phase begins where the first thread took its order, and ends where the first took the
     /// next: slices of late threads reach into the next phase, which makes this one no longer.
     fn cut(&self, phase: usize, run: &Run<'_>) -> (u64, u64) {
-        let of = |phase: usize| {
+        let parts_of = |phase: usize| {
             let order = run.orders.get(phase);
             self.slices
                 .iter()
                 .filter(move |part| Some(&part.order) == order)
         };
-        let first = of(phase).map(|part| part.numbers.0).min().unwrap_or(0);
-        let own = of(phase).map(|part| part.numbers.1).max().unwrap_or(0);
-        let next = of(phase + 1).map(|part| part.numbers.0).min();
+        let first = parts_of(phase)
+            .map(|part| part.numbers.0)
+            .min()
+            .unwrap_or(0);
+        let last = parts_of(phase)
+            .map(|part| part.numbers.1)
+            .max()
+            .unwrap_or(0);
+        let next = parts_of(phase + 1).map(|part| part.numbers.0).min();
         let end = next.unwrap_or(self.end).min(self.end).saturating_sub(1);
-        (first, own.min(end).max(first))
+        (first, last.min(end).max(first))
     }
 
     fn phase(&self, phase: usize, order: u64, run: &Run<'_>) -> PhaseTrial {
-        let in_order = |part: &&Part| part.order == order;
-        let parts: Vec<&Part> = self.slices.iter().filter(in_order).collect();
+        let in_order = |part: &&SeriesSlice| part.order == order;
+        let parts: Vec<&SeriesSlice> = self.slices.iter().filter(in_order).collect();
         let (first, last) = self.cut(phase, run);
         let slice_s = self.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
-        let counters = Counters::between(run, phase);
+        let counters = PhaseCounters::between(run, phase);
         let works = |job: usize| {
             let course: &Course = &run.courses[job];
             course[phase].is_some()
         };
-        let own = |job: usize| -> Vec<&Part> {
-            let mine = |part: &&&Part| {
+        let job_parts = |job: usize| -> Vec<&SeriesSlice> {
+            let mine = |part: &&&SeriesSlice| {
                 let strand = &run.strands[part.lane];
                 strand.job == job && strand.works[phase]
             };
             parts.iter().filter(mine).copied().collect()
         };
         let cpus: Vec<f64> = (0..run.courses.len())
-            .map(|job| busy(&own(job), seconds))
+            .map(|job| busy(&job_parts(job), seconds))
             .collect();
         let jobs = (0..run.courses.len()).filter(|&job| works(job)).map(|job| {
-            let mine = own(job);
-            let looked = Looked {
+            let mine = job_parts(job);
+            let looked = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
             };
@@ -160,7 +178,7 @@ impl Heap {
                 rule_period_s: rule_period_s(&run.courses[job], phase),
                 busy_cpus: counters
                     .busy
-                    .map(|all| of_jobs(all, others, cpus[job], looked).cpus),
+                    .map(|total| of_jobs(total, others, cpus[job], looked).cpus),
                 figures: BTreeMap::new(),
                 sleeps_unseen: None,
                 ticks: self.ticks(&mine, first, last),
@@ -176,11 +194,11 @@ impl Heap {
     }
 
     /// One in which no thread handed over anything is left out: nothing is known of it.
-    fn ticks(&self, parts: &[&Part], first: u64, last: u64) -> Vec<Tick> {
+    fn ticks(&self, parts: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
         let slice_s = self.slice.as_secs_f64();
         let numbered = |number: u64| {
-            let inside = |part: &&&Part| (part.numbers.0..=part.numbers.1).contains(&number);
-            let here: Vec<&Part> = parts.iter().filter(inside).copied().collect();
+            let inside = |part: &&&SeriesSlice| (part.numbers.0..=part.numbers.1).contains(&number);
+            let here: Vec<&SeriesSlice> = parts.iter().filter(inside).copied().collect();
             let end_s = (number + 1 - first) as f64 * slice_s;
             (!here.is_empty()).then(|| tick(&here, end_s, slice_s))
         };
@@ -193,12 +211,12 @@ fn rule_period_s(course: &Course, phase: usize) -> Option<f64> {
     placed.ready.method().period().map(Nanos::as_secs_f64)
 }
 
-fn busy(parts: &[&Part], seconds: f64) -> f64 {
+fn busy(parts: &[&SeriesSlice], seconds: f64) -> f64 {
     parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
 }
 
 /// A slice that stands for several intervals gives each of them its rate.
-fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
+fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     let mut sleeps = SleepCounts::default();
     let mut latencies = Vec::new();
     let (mut iops, mut cpu_pct) = (0.0, Vec::new());
@@ -214,7 +232,7 @@ fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
     }
     let latencies = sorted(&latencies);
     let per_handled = |sum: u64| sum as f64 / (sleeps.handled as f64).max(1.0);
-    let of = |value: f64| if latencies.is_empty() { 0.0 } else { value };
+    let or_zero = |value: f64| if latencies.is_empty() { 0.0 } else { value };
     Tick {
         end_s,
         seconds,
@@ -226,9 +244,9 @@ fn tick(parts: &[&Part], end_s: f64, seconds: f64) -> Tick {
             miss_rate: per_handled(sleeps.misses),
             effective_sleep_ns: per_handled(sleeps.asked_ns),
         },
-        mean_ns: of(mean(&latencies)),
-        p50_ns: of(percentile(&latencies, 0.5)),
-        p99_ns: of(percentile(&latencies, 0.99)),
+        mean_ns: or_zero(mean(&latencies)),
+        p50_ns: or_zero(percentile(&latencies, 0.5)),
+        p99_ns: or_zero(percentile(&latencies, 0.99)),
     }
 }
 
@@ -242,22 +260,22 @@ pub(crate) struct Run<'a> {
 }
 
 #[derive(Default)]
-struct Counters {
+struct PhaseCounters {
     busy: Option<f64>,
     interrupts: Option<u64>,
     requests: Option<u64>,
 }
 
-impl Counters {
+impl PhaseCounters {
     fn between(run: &Run<'_>, phase: usize) -> Self {
         let begin = run.boundaries.get(phase);
         let Some((begin, end)) = begin.zip(run.boundaries.get(phase + 1)) else {
-            return Counters::default();
+            return PhaseCounters::default();
         };
         let cpu = begin.cpu.as_ref().zip(end.cpu.as_ref());
         let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
         let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-        Counters {
+        PhaseCounters {
             busy: cpu.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
             interrupts: irqs.map(|(begin, end)| end.since(begin).total()),
             requests: disk.map(|(begin, end)| {
@@ -269,11 +287,11 @@ impl Counters {
 
     fn mode(
         &self,
-        parts: &[&Part],
+        parts: &[&SeriesSlice],
         job: usize,
         phase: usize,
         run: &Run<'_>,
-    ) -> q2c_result::mode::Mode {
+    ) -> q2c_result::mode::WaitMode {
         let mut sleeps = SleepCounts::default();
         parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
         let ios: f64 = parts.iter().map(|part| part.ios).sum();

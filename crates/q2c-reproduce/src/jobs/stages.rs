@@ -1,6 +1,6 @@
 //! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
-use super::live::Trial;
+use super::live::LiveTrial;
 use super::series::{Heap, Run};
 use q2c_engine::TimeSource;
 use q2c_result::analyze::QueueUse;
@@ -31,17 +31,17 @@ pub(super) struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    pub fn begin(wanted: bool, trial: &Trial<'a>) -> Result<Self, CellError> {
+    pub(crate) fn begin(wanted: bool, trial: &LiveTrial<'a>) -> Result<Self, CellError> {
         let begin = || StageCapture::begin(trial.site, trial.listener, Duration::ZERO);
         let capture = wanted.then(begin).transpose();
         Ok(Capture {
-            capture: capture.map_err(|why| refused(&why))?,
+            capture: capture.map_err(|unseen| refused(&unseen))?,
             site: trial.site,
         })
     }
 
     /// Ends the capture, and adds its figures to the jobs of each phase.
-    pub fn end(
+    pub(crate) fn end(
         self,
         phases: &mut [PhaseTrial],
         heap: &Heap,
@@ -51,7 +51,7 @@ impl<'a> Capture<'a> {
         let Some(capture) = self.capture else {
             return Ok(());
         };
-        let captured = capture.end(self.site).map_err(|why| refused(&why))?;
+        let captured = capture.end(self.site).map_err(|unseen| refused(&unseen))?;
         for (n, phase) in phases.iter_mut().enumerate() {
             for job in &mut phase.jobs {
                 let nth = run.names.iter().position(|name| *name == job.job);
@@ -67,7 +67,7 @@ impl<'a> Capture<'a> {
                 };
                 match captured.stages(&part) {
                     PointStages::Seen(seen) => job.figures = figures(&seen),
-                    PointStages::Unseen(why) => return Err(refused(&why)),
+                    PointStages::Unseen(unseen) => return Err(refused(&unseen)),
                 }
             }
         }
@@ -79,15 +79,15 @@ impl<'a> Capture<'a> {
 pub fn no_capture(site: &Site) -> Option<String> {
     let begun = StageCapture::begin(site, None, Duration::ZERO);
     let ended = begun.and_then(|capture| capture.end(site));
-    ended.err().map(|why| told(&why))
+    ended.err().map(|unseen| unseen_reason(&unseen))
 }
 
-fn refused(why: &Unseen) -> CellError {
-    CellError::Cell(told(why))
+fn refused(unseen: &Unseen) -> CellError {
+    CellError::Cell(unseen_reason(unseen))
 }
 
-fn told(why: &Unseen) -> String {
-    match why {
+fn unseen_reason(unseen: &Unseen) -> String {
+    match unseen {
         Unseen::NoDevice => "no block device stands under the target".to_owned(),
         Unseen::PastBlockLayer => "the I/O does not go through the block layer".to_owned(),
         Unseen::Refused(error) | Unseen::Failed(error) => {
@@ -165,10 +165,10 @@ mod tests {
                 lost: 0,
             }),
         };
-        let found = figures(&seen);
-        assert_eq!(found["q2g_share"], 0.3);
-        assert_eq!(found["request_waits"], 0.25);
-        assert_eq!(found.get("queue_spread"), None);
+        let figures = figures(&seen);
+        assert_eq!(figures["q2g_share"], 0.3);
+        assert_eq!(figures["request_waits"], 0.25);
+        assert_eq!(figures.get("queue_spread"), None);
         let queue = |requests| Hctx {
             requests,
             ..Hctx::default()

@@ -17,18 +17,18 @@ pub(crate) const FIGURES: [&str; 3] = [
 /// result every point says which command makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
     let point = |at: BTreeMap<String, String>| {
-        let found = match result {
+        let run = match result {
             None => Err(format!(
                 "there is no result of q2c compare; run `{}` and name its folder with --from",
                 experiment.compare.as_deref().unwrap_or_default()
             )),
             Some(result) => run_of(experiment, result, &at),
         };
-        match found {
+        match run {
             Ok(run) => seen(at, &run.trials, &run.failures),
-            Err(why) => Point {
+            Err(reason) => Point {
                 at,
-                failures: vec![why],
+                failures: vec![reason],
                 ..Point::default()
             },
         }
@@ -48,18 +48,19 @@ fn run_of<'a>(
     at: &BTreeMap<String, String>,
 ) -> Result<&'a DeviceRun, String> {
     let (trace, mode, device) = (&at["trace"], &at["mode"], &at["device"]);
-    let mut all = result.comparisons.iter();
-    let found = all.find(|one| one.trace.path.contains(trace) && one.job.mode.name() == mode);
-    let found = found.ok_or_else(|| {
+    let comparison = result.comparisons.iter().find(|comparison| {
+        comparison.trace.path.contains(trace) && comparison.job.mode.name() == mode
+    });
+    let comparison = comparison.ok_or_else(|| {
         format!("the result has no {mode} replay of a trace whose path has `{trace}` in it")
     })?;
     let devices = experiment.axes.iter().find(|axis| axis.name == "device");
-    let nth = devices.and_then(|axis| axis.values.iter().position(|own| own == device));
-    let run = nth.and_then(|nth| found.devices.get(nth));
+    let nth = devices.and_then(|axis| axis.values.iter().position(|known| known == device));
+    let run = nth.and_then(|nth| comparison.devices.get(nth));
     run.ok_or_else(|| {
         format!(
             "the result compares {} devices, and has no {device}",
-            found.devices.len()
+            comparison.devices.len()
         )
     })
 }
@@ -80,17 +81,18 @@ fn seen(at: BTreeMap<String, String>, trials: &[ReplayTrial], failures: &[String
         failures: failures.to_vec(),
         ..Point::default()
     };
-    for (trial, of) in (0..).zip(trials) {
-        match of.invalid.is_empty() {
-            true => point.trials.push(PointTrial {
+    for (trial, replay) in (0..).zip(trials) {
+        if replay.invalid.is_empty() {
+            point.trials.push(PointTrial {
                 trial,
-                figures: figures(of),
+                figures: figures(replay),
                 ..PointTrial::default()
-            }),
-            false => point.failed.push(FailedTrial {
+            });
+        } else {
+            point.failed.push(FailedTrial {
                 trial,
-                why: WhyNot::Invalid(of.invalid.clone()),
-            }),
+                why: WhyNot::Invalid(replay.invalid.clone()),
+            });
         }
     }
     point
@@ -114,10 +116,10 @@ mod tests {
         let point = seen(BTreeMap::new(), &trials, &[]);
         let kept = point.trials.iter();
         let kept: Vec<_> = kept
-            .map(|of| (of.trial, of.figures["completion"]))
+            .map(|trial| (trial.trial, trial.figures["completion"]))
             .collect();
         assert_eq!(kept, [(0, 1e9), (2, 3e9), (4, 5e9)]);
-        let failed: Vec<u32> = point.failed.iter().map(|of| of.trial).collect();
+        let failed: Vec<u32> = point.failed.iter().map(|failed| failed.trial).collect();
         assert_eq!(failed, [1, 3]);
         assert_eq!(point.failed[0].why, WhyNot::Invalid(bound));
     }

@@ -2,7 +2,7 @@
 
 use q2c_place::latency::PollTimes;
 use q2c_place::speed;
-use q2c_place::study::{Request, SetupOf, simulate};
+use q2c_place::study::{PlaceStudyRequest, SetupOf, simulate};
 use q2c_result::place::{PolicyName, Setup, SpeedsFrom};
 use q2c_result::reproduce::{PointTrial, StatedError};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -31,7 +31,7 @@ pub struct PlacePlan<'a> {
 }
 
 /// The error that the simulator states of itself.
-pub fn stated() -> StatedError {
+pub(crate) fn stated() -> StatedError {
     StatedError {
         model: "the simulator of placements".to_owned(),
         error: "its speeds beside neighbours follow from the published gain of scatter over bunch, \
@@ -44,12 +44,14 @@ pub fn stated() -> StatedError {
 fn figures(setup: &Setup) -> BTreeMap<String, f64> {
     let gain = |longer: f64, shorter: f64| 1.0 - shorter / longer;
     let time = &setup.c_time;
-    let of = |policy: PolicyName| {
-        let mut all = setup.policies.iter();
-        all.find(|figures| figures.policy == policy)
+    let p_bandwidth = |policy: PolicyName| {
+        setup
+            .policies
+            .iter()
+            .find(|figures| figures.policy == policy)
             .map(|figures| figures.p_bandwidth)
     };
-    let polling = of(PolicyName::Proposed).zip(of(PolicyName::Free));
+    let polling = p_bandwidth(PolicyName::Proposed).zip(p_bandwidth(PolicyName::Free));
     let mut figures = crate::known([
         ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
         (
@@ -98,7 +100,7 @@ impl Plan for PlacePlan<'_> {
         _: &CellPlan<Self::Cell>,
         context: &mut Context<'_>,
     ) -> Result<PointTrial, CellError> {
-        let request = Request {
+        let request = PlaceStudyRequest {
             setups: vec![self.setup.clone()],
             speeds: speed::published(),
             speeds_from: SpeedsFrom::Published,

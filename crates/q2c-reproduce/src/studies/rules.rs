@@ -4,7 +4,9 @@ use crate::file::{Experiment, RulesAsked};
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::reproduce::{Point, PointTrial, StatedError};
 use q2c_sim::{Arrival, Limits, Objective};
-use q2c_study::{Contest, GroupLoss, Holding, SourceOptions, Study, Timing, Trace, read_library};
+use q2c_study::{
+    Contest, GroupLoss, Holding, SimTrace, SourceOptions, Study, Timing, read_library,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +23,7 @@ const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEMORY: Bytes = Bytes(1 << 30);
 
 /// The error that the simulator states of itself.
-pub fn stated() -> StatedError {
+pub(crate) fn stated() -> StatedError {
     StatedError {
         model: "the simulator of sleep rules".to_owned(),
         error: "recorded latencies are replayed at the costs of a published machine, and the device \
@@ -32,7 +34,7 @@ pub fn stated() -> StatedError {
 }
 
 /// The library of patterns, through files in `folder`.
-pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
+pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let options = SourceOptions::as_stated(Holding {
         memory: MEMORY,
         folder: folder.to_owned(),
@@ -53,7 +55,7 @@ pub struct Draw {
 /// `told` is called with the number of simulations that are done.
 pub fn points(
     rules: &RulesAsked,
-    traces: &[Trace],
+    traces: &[SimTrace],
     draw: Draw,
     stop: &AtomicBool,
     told: &mut dyn FnMut(usize),
@@ -76,13 +78,16 @@ pub fn points(
         follow: None,
     };
     let among = rules.among.iter();
-    let contests: Vec<Contest> = among.map(|(_, of)| contest(rules, of)).collect();
+    let contests: Vec<Contest> = among.map(|(_, groups)| contest(rules, groups)).collect();
     let held = study.contests(&contests, draw.trials, stop, told)?;
-    let each = rules.among.iter().zip(&held).enumerate();
-    Ok(each
+    Ok(rules
+        .among
+        .iter()
+        .zip(&held)
+        .enumerate()
         .flat_map(|(among, ((_, groups), sets))| {
             let point = move |(n, &group): (usize, &usize)| Point {
-                at: rules.at(group, among),
+                at: rules.point_of(group, among),
                 trials: trials(sets, n),
                 predicted: true,
                 ..Point::default()
@@ -106,19 +111,19 @@ fn contest(rules: &RulesAsked, groups: &[usize]) -> Contest {
     Contest {
         groups: groups
             .iter()
-            .map(|&of| rules.groups[of].1.clone())
+            .map(|&group| rules.groups[group].1.clone())
             .collect(),
     }
 }
 
 fn trials(sets: &[Vec<GroupLoss>], group: usize) -> Vec<PointTrial> {
     let trial = |(trial, set): (usize, &Vec<GroupLoss>)| {
-        let found = set.get(group);
+        let group_loss = set.get(group);
         PointTrial {
             trial: trial as u32,
             figures: crate::known([
-                ("loss", found.map(|of| of.on_average)),
-                ("left_out", found.and_then(|of| of.left_out)),
+                ("loss", group_loss.map(|loss| loss.on_average)),
+                ("left_out", group_loss.and_then(|loss| loss.left_out)),
             ]),
             ..PointTrial::default()
         }

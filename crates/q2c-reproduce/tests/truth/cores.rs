@@ -1,9 +1,9 @@
 //! Scaling over cores, on devices whose number of servers says where it ends.
 
-use crate::harness::{all, changed, changed_text, only, run, verdicts, without_needs};
+use crate::harness::{assert_verdicts, changed, changed_text, only, run, verdicts, without_needs};
 use q2c_reproduce::Experiment;
 use q2c_result::reproduce::ReproduceResult;
-use q2c_result::reproduce::Verdict::{DoesNotHold, Holds};
+use q2c_result::reproduce::ReproduceVerdict::{DoesNotHold, Holds};
 
 /// A CPU for each job of every experiment.
 const CPUS: u32 = 192;
@@ -36,7 +36,7 @@ fn interfaces() {
     let with = |devices: &str| {
         let makes: Vec<String> = devices
             .split(' ')
-            .map(|of| format!("\"sim:{of}\""))
+            .map(|disk| format!("\"sim:{disk}\""))
             .collect();
         let makes = format!(
             "with.method = [\"interrupt\", \"interrupt\", \"interrupt\", \"interrupt\"]\n\
@@ -56,9 +56,9 @@ fn interfaces() {
     };
     // 2 servers of 2.5 ms do 800 requests in a second; 45 of 15 ms do 3000, and 533 with 8 jobs.
     let published = with("2500us,servers=2 15ms,servers=45 2ms,servers=1 4ms,servers=1");
-    all(&published, Holds, &says);
+    assert_verdicts(&published, Holds, &says);
     let turned = with("15ms,servers=45 10ms,servers=8 10ms,servers=45 10ms,servers=30");
-    all(&turned, DoesNotHold, &says);
+    assert_verdicts(&turned, DoesNotHold, &says);
 }
 
 /// Polling and interrupts have the same IOPS here. 30 servers that take 1 ms for each core do 1000
@@ -139,15 +139,15 @@ const ONE_IN_FLIGHT: (&str, &str) = (
 fn hardware_queues() {
     let with = |make: &str| {
         let cores = "values = [4, 75, 120]\nwith.time = [\"50ms\", \"50ms\", \"65ms\"]";
-        let all = "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]";
+        let published_cores = "values = [1, 2, 4, 8, 15, 30, 45, 60, 75, 90, 105, 120]";
         let disk = ("ramdisk_mq:size=1g,queues={queues}", make);
-        let changes = [(all, cores), ONE_IN_FLIGHT, disk];
+        let changes = [(published_cores, cores), ONE_IN_FLIGHT, disk];
         on_many(&small("hwqueue-scaling", &changes))
     };
     let says = ["with about 20 hardware queues", "more hardware queues move"];
-    all(&with("sim:{cores.time},servers={queues}"), Holds, &says);
+    assert_verdicts(&with("sim:{cores.time},servers={queues}"), Holds, &says);
     // All queues alike: the end does not move with their number.
-    all(&with("sim:50ms,servers=192"), DoesNotHold, &says);
+    assert_verdicts(&with("sim:50ms,servers=192"), DoesNotHold, &says);
 }
 
 #[test]
@@ -157,8 +157,11 @@ fn requests_of_queues() {
         on_many(&small("nr-requests-scaling", &[ONE_IN_FLIGHT, make]))
     };
     let helps = "more nr_requests helps";
-    let own = with("sim:10ms,servers={requests}");
-    verdicts(&own, &[(helps, Holds), ("does not help", DoesNotHold)]);
+    let servers_by_requests = with("sim:10ms,servers={requests}");
+    verdicts(
+        &servers_by_requests,
+        &[(helps, Holds), ("does not help", DoesNotHold)],
+    );
     // Each request takes longer the more of them there are: 1.6 to 25.6 ms.
     let slower = with("sim:{requests}00us,servers={queues}");
     verdicts(&slower, &[(helps, DoesNotHold)]);
@@ -173,9 +176,9 @@ fn ram_disks() {
     };
     let says = ["scales where null_blk", "what the layer costs"];
     let published = with(["5ms,servers=192", "3ms,servers=192", "5ms,servers=4"]);
-    all(&published, Holds, &says);
+    assert_verdicts(&published, Holds, &says);
     let turned = with(["3ms,servers=4", "5ms,servers=192", "5ms,servers=192"]);
-    all(&turned, DoesNotHold, &says);
+    assert_verdicts(&turned, DoesNotHold, &says);
 }
 
 /// Each file system has its own number of servers, and requests take longer at 120 cores: with 20
@@ -183,11 +186,11 @@ fn ram_disks() {
 #[test]
 fn file_systems() {
     let with = |ext4: u32, f2fs: u32, btrfs: u32| {
-        let all = "values = [\"ext4\", \"f2fs\", \"btrfs\"]";
-        let servers = format!("{all}\nwith.servers = [{ext4}, {f2fs}, {btrfs}]");
+        let file_systems = "values = [\"ext4\", \"f2fs\", \"btrfs\"]";
+        let servers = format!("{file_systems}\nwith.servers = [{ext4}, {f2fs}, {btrfs}]");
         let cores = "values = [4, 20, 120]\nwith.time = [\"20ms\", \"20ms\", \"60ms\"]";
         let changes = [
-            (all, servers.as_str()),
+            (file_systems, servers.as_str()),
             ("values = [1, 2, 4, 8, 20, 40, 80, 120]", cores),
             ("{fs}:256m", "sim:{cores.time},servers={fs.servers}"),
             ("engine = \"libaio\"\n", ""),
@@ -197,9 +200,9 @@ fn file_systems() {
     let (before, from) = ("f2fs did not scale before", "from 5.7 f2fs equals");
     let (ext4, btrfs) = ("ext4 scales", "btrfs rises");
     let published = with(192, 20, 20);
-    all(&published, Holds, &[ext4, before, btrfs]);
-    all(&published, DoesNotHold, &[from]);
+    assert_verdicts(&published, Holds, &[ext4, before, btrfs]);
+    assert_verdicts(&published, DoesNotHold, &[from]);
     let turned = with(20, 20, 192);
-    all(&turned, Holds, &[from]);
-    all(&turned, DoesNotHold, &[ext4, before, btrfs]);
+    assert_verdicts(&turned, Holds, &[from]);
+    assert_verdicts(&turned, DoesNotHold, &[ext4, before, btrfs]);
 }

@@ -6,12 +6,12 @@ use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_model::Bytes;
-use q2c_reproduce::file::named;
-use q2c_reproduce::jobs::{At, Ground, JobsPlan, OpenTarget};
+use q2c_reproduce::file::built_in_experiment;
+use q2c_reproduce::jobs::{AxisValues, Ground, JobsPlan, OpenTarget};
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::{About, Experiment, Maker, answer};
-use q2c_result::reproduce::{JudgedClaim, PointTrial, ReproduceResult, Verdict};
+use q2c_result::reproduce::{JudgedClaim, PointTrial, ReproduceResult, ReproduceVerdict};
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::runner::{Plan, Runner, Settings};
 use q2c_run::{Identity, RunDir, Summary};
@@ -24,11 +24,11 @@ use std::sync::atomic::AtomicBool;
 const TRIALS: u32 = 3;
 
 /// The file of a built-in experiment with parts of its text changed. Each change must be one.
-pub fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
-    changed_text(name, named(name).unwrap().text, changes)
+pub(crate) fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
+    changed_text(name, built_in_experiment(name).unwrap().text, changes)
 }
 
-pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
+pub(crate) fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> Experiment {
     for (from, to) in changes {
         assert!(text.contains(from), "{name} has no `{from}`");
         text = text.replace(from, to);
@@ -37,8 +37,8 @@ pub fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)]) -> E
 }
 
 /// The text with only those claims that say one of these, and axes without others' values.
-pub fn only(name: &str, says: &[&str]) -> String {
-    let text = named(name).unwrap().text;
+pub(crate) fn only(name: &str, says: &[&str]) -> String {
+    let text = built_in_experiment(name).unwrap().text;
     let mut parts = text.split("\n[[");
     let head = parts.next().unwrap_or_default().to_owned();
     let kept = |part: &&str| {
@@ -51,7 +51,7 @@ pub fn only(name: &str, says: &[&str]) -> String {
 }
 
 /// The text without its needs: `[needs]` to the next empty line, and `needs = ...` of claims.
-pub fn without_needs(experiment: &Experiment) -> Experiment {
+pub(crate) fn without_needs(experiment: &Experiment) -> Experiment {
     let mut inside = false;
     let kept = experiment.text.lines().filter(|line| {
         inside = *line == "[needs]" || (inside && !line.is_empty());
@@ -62,7 +62,7 @@ pub fn without_needs(experiment: &Experiment) -> Experiment {
 }
 
 /// Runs an experiment on the simulated target `target` of a simulated machine with `cpus` CPUs.
-pub fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> ReproduceResult {
+pub(crate) fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> ReproduceResult {
     let world = World::new(SimMachine {
         cpus,
         ..SimMachine::default()
@@ -99,11 +99,11 @@ pub fn run(experiment: &Experiment, target: &str, cpus: u32, scale: f64) -> Repr
     answer(experiment, &about, &summary, |at| plan.cpus(at))
 }
 
-fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
+fn trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
     plan: &mut P,
     clock: &RunnerClock,
     folder: &Path,
-) -> Summary<At, PointTrial> {
+) -> Summary<AxisValues, PointTrial> {
     let settings = Settings {
         trials: TRIALS,
         ..Settings::default()
@@ -121,27 +121,29 @@ fn trials<P: Plan<Cell = At, Outcome = PointTrial>>(
     summary
 }
 
-pub fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedClaim {
-    let mut all = result.claims.iter();
-    all.find(|claim| claim.says.contains(says))
+pub(crate) fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedClaim {
+    result
+        .claims
+        .iter()
+        .find(|claim| claim.says.contains(says))
         .unwrap_or_else(|| panic!("{}: no claim says `{says}`", result.name))
 }
 
-pub type Wanted<'a> = (&'a str, Verdict);
+pub(crate) type ExpectedVerdict<'a> = (&'a str, ReproduceVerdict);
 
 /// The claims whose verdict is not the wanted one, with what was seen.
-pub fn others(result: &ReproduceResult, wanted: &[Wanted<'_>]) -> Vec<String> {
+pub(crate) fn others(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) -> Vec<String> {
     let wrong = wanted.iter().filter_map(|(says, verdict)| {
-        let found = claim(result, says);
-        let (name, expects) = (&result.name, &found.expects);
-        let told = || format!("{name}: {says}: {:?} {expects:#?}", found.verdict);
-        (found.verdict != *verdict).then(told)
+        let claim = claim(result, says);
+        let (name, expects) = (&result.name, &claim.expects);
+        (claim.verdict != *verdict)
+            .then(|| format!("{name}: {says}: {:?} {expects:#?}", claim.verdict))
     });
     wrong.collect()
 }
 
 /// A run that has these trials of each point, and took no time.
-pub fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
+pub(crate) fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
     About {
         present,
         target: None,
@@ -154,12 +156,12 @@ pub fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
     }
 }
 
-pub fn all(result: &ReproduceResult, verdict: Verdict, says: &[&str]) {
-    let wanted: Vec<Wanted<'_>> = says.iter().map(|says| (*says, verdict)).collect();
+pub(crate) fn assert_verdicts(result: &ReproduceResult, verdict: ReproduceVerdict, says: &[&str]) {
+    let wanted: Vec<ExpectedVerdict<'_>> = says.iter().map(|says| (*says, verdict)).collect();
     verdicts(result, &wanted);
 }
 
-pub fn verdicts(result: &ReproduceResult, wanted: &[Wanted<'_>]) {
+pub(crate) fn verdicts(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) {
     let others = others(result, wanted);
     assert!(others.is_empty(), "{}", others.join("\n"));
 }

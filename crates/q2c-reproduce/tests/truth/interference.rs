@@ -1,8 +1,8 @@
 //! Interference and the methods of one job, on devices whose queue is known.
 
-use crate::harness::{all, changed, changed_text, claim, only, run, verdicts};
+use crate::harness::{assert_verdicts, changed, changed_text, claim, only, run, verdicts};
 use q2c_result::reproduce::Reason;
-use q2c_result::reproduce::Verdict::{CannotJudge, DoesNotHold, Holds};
+use q2c_result::reproduce::ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
 
 /// A device without a queue: background I/O slows nobody.
 const WIDE: &str = "sim:10ms,servers=1000";
@@ -19,16 +19,16 @@ const FIRST: &str = "first above 80 %";
 fn misses_follow_the_sleep() {
     let experiment = changed("miss-rate-interference", &[]);
     let wide = run(&experiment, WIDE, 5, 1.0);
-    all(&wide, Holds, &[NEAR_0]);
+    assert_verdicts(&wide, Holds, &[NEAR_0]);
     let says = [RISES, ON_ONE_CORE, FIRST, "about a tenth"];
-    all(&wide, DoesNotHold, &says);
+    assert_verdicts(&wide, DoesNotHold, &says);
     // The published load with a fixed sleep of 15 ms in the place of the rule: everything is missed
     // where requests take 10 ms.
     let rule = ("mean:ratio=50%,period=100ms", "fixed:15ms");
     let late = changed("miss-rate-interference", &[rule]);
     let late = run(&late, WIDE, 5, 1.0);
-    all(&late, DoesNotHold, &[NEAR_0]);
-    all(&late, Holds, &[ON_ONE_CORE, FIRST]);
+    assert_verdicts(&late, DoesNotHold, &[NEAR_0]);
+    assert_verdicts(&late, Holds, &[ON_ONE_CORE, FIRST]);
 }
 
 /// The series is there, and claims about more jobs than CPUs are not scored.
@@ -36,9 +36,9 @@ fn misses_follow_the_sleep() {
 fn too_few_cpus_are_told_and_the_series_is_shown() {
     let experiment = changed("miss-rate-interference", &[]);
     let result = run(&experiment, WIDE, 2, 1.0);
-    all(&result, Holds, &[NEAR_0]);
-    all(&result, DoesNotHold, &["on one core"]);
-    all(&result, CannotJudge, &[FIRST]);
+    assert_verdicts(&result, Holds, &[NEAR_0]);
+    assert_verdicts(&result, DoesNotHold, &["on one core"]);
+    assert_verdicts(&result, CannotJudge, &[FIRST]);
     let need = &claim(&result, FIRST).needs[0];
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
     // 20 s in intervals of a tenth of a second, counted from the phase's begin.
@@ -80,7 +80,7 @@ fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
     let change = ("[[phase]]\nname = \"none\"", before);
     let experiment = changed("miss-rate-interference", &[change]);
     let narrow = run(&experiment, NARROW, 5, 1.0);
-    all(&narrow, Holds, &[NEAR_0, RISES]);
+    assert_verdicts(&narrow, Holds, &[NEAR_0, RISES]);
 }
 
 /// With one server and four background jobs the foreground gets a fifth of its IOPS.
@@ -98,10 +98,10 @@ fn a_queue_that_is_shared_takes_its_share() {
 #[test]
 fn the_sleep_follows_the_ratio() {
     let experiment = changed("sleep-ratio-interference", &[]);
-    let found = run(&experiment, WIDE, 5, 1.0);
+    let result = run(&experiment, WIDE, 5, 1.0);
     let falls = "the effective sleep falls";
-    all(&found, Holds, &[falls, "mean IOPS stay flat"]);
-    all(&found, DoesNotHold, &["considerable misses"]);
+    assert_verdicts(&result, Holds, &[falls, "mean IOPS stay flat"]);
+    assert_verdicts(&result, DoesNotHold, &["considerable misses"]);
     // The ratios in reverse order.
     let [last, first] = [("ratio=3%", "ratio=50%"), ("ratio=X", "ratio=3%")];
     let changes = [("ratio=50%", "ratio=X"), last, first];
@@ -118,6 +118,6 @@ fn hybrid_polling_saves_cpu_where_it_sleeps() {
         run(&experiment, "sim:10ms,servers=8", 2, 1.0)
     };
     let says = ["has the IOPS of polling", "about 60 % CPU"];
-    all(&with("mean:ratio=40%,period=100ms"), Holds, &says);
-    all(&with("fixed:20ms"), DoesNotHold, &says);
+    assert_verdicts(&with("mean:ratio=40%,period=100ms"), Holds, &says);
+    assert_verdicts(&with("fixed:20ms"), DoesNotHold, &says);
 }

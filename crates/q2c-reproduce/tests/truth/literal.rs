@@ -1,11 +1,11 @@
 //! Claims on figures written down here: as published, and with one changed. Nothing is run.
 
-use crate::harness::{about, all, verdicts};
+use crate::harness::{about, assert_verdicts, verdicts};
 use q2c_model::Rates;
-use q2c_reproduce::file::named;
+use q2c_reproduce::file::built_in_experiment;
 use q2c_reproduce::judged;
 use q2c_reproduce::needs::Present;
-use q2c_result::reproduce::Verdict::{self, CannotJudge, DoesNotHold, Holds};
+use q2c_result::reproduce::ReproduceVerdict::{self, CannotJudge, DoesNotHold, Holds};
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Point, PointTrial, ReproduceResult, Tick};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,11 @@ fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
         hw_queues: Some(8),
         ..Present::default()
     };
-    judged(&named(name).unwrap(), &about(&present, 1.0, 3), points)
+    judged(
+        &built_in_experiment(name).unwrap(),
+        &about(&present, 1.0, 3),
+        points,
+    )
 }
 
 fn missed(miss_rate: f64, iops: f64) -> Gives {
@@ -97,17 +101,18 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
     let (rises, first) = ("the miss rate rises for a short time", "first above 80 %");
     let rise = || until(0.45, 0.3, 0.0);
     let heavy = || until(0.95, 0.85, 0.3);
-    let check = |none: &dyn Fn(f64) -> f64, four: &dyn Fn(f64) -> f64, wanted: [Verdict; 3]| {
-        let job = |of: &dyn Fn(f64) -> f64, iops: f64| {
-            phase("foreground", 20.0, |at| missed(of(at), iops))
+    let check =
+        |none: &dyn Fn(f64) -> f64, four: &dyn Fn(f64) -> f64, wanted: [ReproduceVerdict; 3]| {
+            let job = |misses: &dyn Fn(f64) -> f64, iops: f64| {
+                phase("foreground", 20.0, |at| missed(misses(at), iops))
+            };
+            let phases = vec![job(none, 1000.0), job(&|_| 0.15, 900.0), job(four, 100.0)];
+            for name in ["miss-rate-interference", "miss-rate-interference-2cpu"] {
+                let result = judge(name, vec![point(&[], &phases)], 5);
+                let [a, b, c] = wanted;
+                verdicts(&result, &[(near, a), (rises, b), (first, c)]);
+            }
         };
-        let phases = vec![job(none, 1000.0), job(&|_| 0.15, 900.0), job(four, 100.0)];
-        for name in ["miss-rate-interference", "miss-rate-interference-2cpu"] {
-            let result = judge(name, vec![point(&[], &phases)], 5);
-            let [a, b, c] = wanted;
-            verdicts(&result, &[(near, a), (rises, b), (first, c)]);
-        }
-    };
     check(&rise(), &heavy(), [Holds, Holds, Holds]);
     // It begins without misses, and 1 % are missed later: near 0, but no rise.
     let late = until(1.95, 0.0, 0.01);
@@ -121,10 +126,10 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
 }
 
 /// A ratio's phase with its effective sleep in ns, miss rate and highest IOPS.
-type Ratio = (&'static str, f64, f64, f64);
+type RatioPhase = (&'static str, f64, f64, f64);
 
 /// The ratios, and what the foreground gives at each: sleep and misses fall, peaks rise.
-const RATIOS: [Ratio; 7] = [
+const RATIOS: [RatioPhase; 7] = [
     ("r50", 50e3, 0.60, 1010.0),
     ("r40", 40e3, 0.50, 1020.0),
     ("r30", 30e3, 0.40, 1030.0),
@@ -138,8 +143,8 @@ const RATIOS: [Ratio; 7] = [
 fn every_step_from_ratio_to_ratio_is_judged() {
     let (sleep, misses) = ("effective sleep falls", "miss rate falls");
     let peaks = "peaks of IOPS rise";
-    let check = |all: &[Ratio], wanted: [Verdict; 3]| {
-        let of = |&(_, sleep_ns, miss_rate, peak): &Ratio| {
+    let check = |ratios: &[RatioPhase], wanted: [ReproduceVerdict; 3]| {
+        let ratio_phase = |&(_, sleep_ns, miss_rate, peak): &RatioPhase| {
             phase("foreground", 20.0, move |at| Gives {
                 // One interval in the middle is the peak.
                 iops: if (9.95..10.05).contains(&at) {
@@ -152,7 +157,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
                 ..Gives::default()
             })
         };
-        let phases: Vec<PhaseTrial> = all.iter().map(of).collect();
+        let phases: Vec<PhaseTrial> = ratios.iter().map(ratio_phase).collect();
         for name in ["sleep-ratio-interference", "sleep-ratio-interference-2cpu"] {
             let result = judge(name, vec![point(&[], &phases)], 5);
             let [a, b, c] = wanted;
@@ -162,11 +167,11 @@ fn every_step_from_ratio_to_ratio_is_judged() {
     check(&RATIOS, [Holds, Holds, Holds]);
     // Two neighbours in the middle change places, in one of the figures each time.
     for step in 0..6 {
-        let turned = |swap: fn(&mut Ratio, &mut Ratio)| {
-            let mut all = RATIOS;
-            let (one, other) = all.split_at_mut(step + 1);
+        let turned = |swap: fn(&mut RatioPhase, &mut RatioPhase)| {
+            let mut ratios = RATIOS;
+            let (one, other) = ratios.split_at_mut(step + 1);
             swap(&mut one[step], &mut other[0]);
-            all
+            ratios
         };
         let slept = turned(|one, other| std::mem::swap(&mut one.1, &mut other.1));
         check(&slept, [DoesNotHold, Holds, Holds]);
@@ -180,7 +185,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
 #[test]
 fn queues_are_even_at_every_number_of_jobs() {
     let even = "reads of each hardware queue are even";
-    let check = |uneven: Option<&str>, cpus: u32, wanted: Verdict| {
+    let check = |uneven: Option<&str>, cpus: u32, wanted: ReproduceVerdict| {
         let spread = |jobs: &str| if uneven == Some(jobs) { 0.3 } else { 0.1 };
         let points = ["1", "2", "4", "8", "16", "32", "64", "120", "240"].map(|jobs| {
             let mut phase = phase("readers", 5.0, |_| missed(0.0, 100.0));
@@ -189,7 +194,7 @@ fn queues_are_even_at_every_number_of_jobs() {
             point(&[("jobs", jobs)], &[phase])
         });
         let result = judge("queue-balance", points.to_vec(), cpus);
-        all(&result, wanted, &[even]);
+        assert_verdicts(&result, wanted, &[even]);
     };
     check(None, 120, Holds);
     for jobs in ["1", "16", "240"] {
@@ -257,14 +262,17 @@ const TUNED: [&str; 12] = [
 fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     type Figures = (f64, f64, f64);
     let check = |at: (&str, &str), changed: Figures, wrong: &[&str]| {
-        let result = tuned(|cores, method| match (cores, method) == at {
-            true => changed,
-            false => tuned_as_published(cores, method),
+        let result = tuned(|cores, method| {
+            if (cores, method) == at {
+                changed
+            } else {
+                tuned_as_published(cores, method)
+            }
         });
         let (wrong, right): (Vec<&str>, Vec<&str>) =
             TUNED.into_iter().partition(|says| wrong.contains(says));
-        all(&result, DoesNotHold, &wrong);
-        all(&result, Holds, &right);
+        assert_verdicts(&result, DoesNotHold, &wrong);
+        assert_verdicts(&result, Holds, &right);
     };
     let [
         same_1,

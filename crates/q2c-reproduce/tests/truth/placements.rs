@@ -1,9 +1,9 @@
 //! The placements: the simulator is the truth, and machines without its effects turn it round.
 
-use crate::harness::{all, changed, run, verdicts, without_needs};
-use Verdict::{CannotJudge, DoesNotHold, Holds};
+use crate::harness::{assert_verdicts, changed, run, verdicts, without_needs};
+use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
 use q2c_reproduce::Experiment;
-use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};
+use q2c_result::reproduce::{Basis, ReproduceResult, ReproduceVerdict};
 
 const TARGET: &str = "sim:1ms";
 
@@ -14,13 +14,13 @@ fn simulated(experiment: &Experiment) -> ReproduceResult {
 #[test]
 fn between_cores() {
     let literal = changed("placement-between-cores", &[]);
-    let found = simulated(&literal);
-    all(&found, CannotJudge, &["scatter beats bunch"]);
-    all(&found, Holds, &["free balancer is behind"]);
+    let result = simulated(&literal);
+    assert_verdicts(&result, CannotJudge, &["scatter beats bunch"]);
+    assert_verdicts(&result, Holds, &["free balancer is behind"]);
     // Without the fit that forbids it, the figure itself is judged: two on two cores gain 17 %.
     let judged = without_needs(&literal);
     let says = ["scatter beats bunch", "differ by at most 2.4 %"];
-    all(&simulated(&judged), Holds, &says);
+    assert_verdicts(&simulated(&judged), Holds, &says);
     // Cores with one thread have no neighbours.
     let one = ("threads = 2", "threads = 1");
     let alone = without_needs(&changed("placement-between-cores", &[one]));
@@ -40,11 +40,11 @@ fn within_a_core() {
 #[test]
 fn balancer() {
     let literal = changed("placement-balancer", &[]);
-    let found = simulated(&literal);
-    all(&found, Holds, &["near the best placement"]);
+    let result = simulated(&literal);
+    assert_verdicts(&result, Holds, &["near the best placement"]);
     // The model was fitted to these.
     let fitted = ["differ by at most", "beat the worst placement"];
-    all(&found, CannotJudge, &fitted);
+    assert_verdicts(&result, CannotJudge, &fitted);
     let none = changed("placement-balancer", &[("polling = 8", "polling = 0")]);
-    all(&simulated(&none), DoesNotHold, &["beat the free balancer"]);
+    assert_verdicts(&simulated(&none), DoesNotHold, &["beat the free balancer"]);
 }

@@ -5,17 +5,17 @@
 //! sleeps longest has the least CPU. Where it is below 0 the rule oversleeps, hears its own
 //! oversleep, and sleeps still longer.
 
-use crate::harness::{about, all, changed};
-use Verdict::{DoesNotHold, Holds, Undecided};
+use crate::harness::{about, assert_verdicts, changed};
+use ReproduceVerdict::{DoesNotHold, Holds, Undecided};
 use q2c_model::{Bytes, Direction, Nanos, TakenAs};
 use q2c_policy::Io;
 use q2c_reproduce::needs::Present;
 use q2c_reproduce::studies::rules::{Draw, library, points};
 use q2c_reproduce::{Experiment, judged};
-use q2c_result::reproduce::{Basis, ReproduceResult, Verdict};
+use q2c_result::reproduce::{Basis, ReproduceResult, ReproduceVerdict};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::Recording;
-use q2c_study::Trace;
+use q2c_sim::LaneRecording;
+use q2c_study::SimTrace;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -26,10 +26,10 @@ const READ: Io = Io {
 const IOS: u64 = 2_000;
 
 /// A pattern of a source of its own whose every request takes `us`.
-fn pattern(name: &str, us: f64) -> Trace {
-    let mut lane = Recording::default();
+fn pattern(name: &str, us: f64) -> SimTrace {
+    let mut lane = LaneRecording::default();
     (0..IOS).for_each(|_| lane.push(READ, 0.0, us as f32 * 1e3, 0.0));
-    Trace {
+    SimTrace {
         input: SweepInput {
             path: format!("{name}.parquet"),
             taken_as: TakenAs::default(),
@@ -60,7 +60,7 @@ fn with_rules(named: &str, other: &str) -> Experiment {
     )
 }
 
-fn studied(experiment: &Experiment, traces: &[Trace], trials: u32) -> ReproduceResult {
+fn studied(experiment: &Experiment, traces: &[SimTrace], trials: u32) -> ReproduceResult {
     let rules = experiment.rules.as_ref().unwrap();
     let draw = Draw { trials, seed: 1 };
     let stop = AtomicBool::new(false);
@@ -68,13 +68,13 @@ fn studied(experiment: &Experiment, traces: &[Trace], trials: u32) -> ReproduceR
     judged(experiment, &about(&Present::default(), 1.0, trials), points)
 }
 
-fn found(result: &ReproduceResult, verdict: Verdict) {
+fn found(result: &ReproduceResult, verdict: ReproduceVerdict) {
     let rules = "of the published rules";
     let says = [rules, "sources that had no part", "of all rules"];
-    all(result, verdict, &says);
+    assert_verdicts(result, verdict, &says);
 }
 
-fn slow() -> [Trace; 3] {
+fn slow() -> [SimTrace; 3] {
     [pattern("a", 100.0), pattern("b", 120.0), pattern("c", 90.0)]
 }
 
@@ -125,8 +125,11 @@ fn the_library_gives_the_losses_of_poll_study() {
         ("min 70-90 %", "published", 45.5),
         ("min, other ratios", "published", 49.1),
     ] {
-        let found = 100.0 * loss(rule, among, "loss");
-        assert!((found - percent).abs() < 0.06, "{rule}, {among}: {found}");
+        let percent_lost = 100.0 * loss(rule, among, "loss");
+        assert!(
+            (percent_lost - percent).abs() < 0.06,
+            "{rule}, {among}: {percent_lost}"
+        );
     }
     let mean = 100.0 * loss("mean", "all", "left_out");
     assert!((mean - 74.6).abs() < 0.06, "{mean}");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inexact {
     /// The figure.
-    pub figure: Figure,
+    pub figure: InexactFigure,
     /// Why it is not exact.
     pub reason: InexactReason,
     /// How often parts were joined for which this holds.
@@ -16,7 +16,7 @@ pub struct Inexact {
 /// A part of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figure {
+pub enum InexactFigure {
     /// `in_flight.most`.
     MostInFlight,
     /// `activity`.
@@ -74,7 +74,10 @@ mod tests {
     fn what_is_empty_is_not_written() {
         let result: AnalyzeResult = serde_json::from_str(ONE_PASS).expect("a result");
         assert_eq!(result.in_flight.most, Some(1));
-        assert_eq!(result.activity.map(|of| of.active_ns), Some(200));
+        assert_eq!(
+            result.activity.map(|activity| activity.active_ns),
+            Some(200)
+        );
         assert!(result.inexact.is_empty());
         assert!(result.throughput.is_empty() && result.offsets.is_empty());
         let written = serde_json::to_value(&result).expect("JSON");
@@ -87,13 +90,13 @@ mod tests {
         let mut result: AnalyzeResult = serde_json::from_str(ONE_PASS).expect("a result");
         (result.in_flight.most, result.activity) = (None, None);
         result.inexact.push(Inexact {
-            figure: Figure::MostInFlight,
+            figure: InexactFigure::MostInFlight,
             reason: InexactReason::Devices,
             joins: 1,
         });
         let written = serde_json::to_string(&result).expect("JSON");
-        let words = r#""inexact":[{"figure":"most-in-flight","reason":"devices","joins":1}]"#;
-        assert!(written.contains(words), "{written}");
+        let json = r#""inexact":[{"figure":"most-in-flight","reason":"devices","joins":1}]"#;
+        assert!(written.contains(json), "{written}");
         assert!(written.contains(r#""most":null"#) && written.contains(r#""activity":null"#));
         let back: AnalyzeResult = serde_json::from_str(&written).expect("what was written");
         assert_eq!(back, result);

@@ -58,9 +58,9 @@ impl StageGrowth {
 
 /// Time in a stage, of all I/Os on average: some of them may not have gone through it.
 fn per_io(run: &StageRun, stage: &str) -> f64 {
-    let all = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
-    let of = run.stages.get(stage).copied().unwrap_or_default();
-    of.mean_ns * of.n as f64 / all as f64
+    let ios = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
+    let stats = run.stages.get(stage).copied().unwrap_or_default();
+    stats.mean_ns * stats.n as f64 / ios as f64
 }
 
 #[cfg(test)]

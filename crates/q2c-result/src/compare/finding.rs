@@ -3,7 +3,7 @@
 use super::CompareMetric;
 use crate::replay::Invalid;
 use q2c_model::replay::{Idle, Writes};
-use q2c_stats::Ratio;
+use q2c_model::stats::Ratio;
 use serde::{Deserialize, Serialize};
 
 /// A part of a comparison's answer. Devices are named by their paths.

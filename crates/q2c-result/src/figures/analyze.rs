@@ -8,14 +8,14 @@ use crate::analyze::{AnalyzeResult, StageStats};
 use std::collections::BTreeMap;
 
 /// The load, or a stage of the I/Os that have a property (`by`) with one value (`key`) in common.
-struct Row<'a> {
+struct AnalyzeFigureRow<'a> {
     by: &'a str,
     key: &'a str,
     stage: &'a str,
-    of: RowOf<'a>,
+    of: AnalyzeRowSource<'a>,
 }
 
-enum RowOf<'a> {
+enum AnalyzeRowSource<'a> {
     Load(&'a AnalyzeResult),
     Stage(&'a StageStats),
 }
@@ -26,11 +26,11 @@ impl Measures for AnalyzeResult {
     }
 
     fn figures(&self) -> FigureTable {
-        let load = Row {
+        let load = AnalyzeFigureRow {
             by: "all",
             key: "",
             stage: "",
-            of: RowOf::Load(self),
+            of: AnalyzeRowSource::Load(self),
         };
         let mut rows = vec![load];
         rows.extend(stages("all", "", &self.stages));
@@ -52,19 +52,19 @@ fn stages<'a>(
     by: &'a str,
     key: &'a str,
     stages: &'a BTreeMap<String, StageStats>,
-) -> impl Iterator<Item = Row<'a>> {
-    stages.iter().map(move |(stage, stats)| Row {
+) -> impl Iterator<Item = AnalyzeFigureRow<'a>> {
+    stages.iter().map(move |(stage, stats)| AnalyzeFigureRow {
         by,
         key,
         stage,
-        of: RowOf::Stage(stats),
+        of: AnalyzeRowSource::Stage(stats),
     })
 }
 
 /// Of the stages only those of all I/Os are compared.
-fn columns<'a>() -> Columns<Row<'a>> {
+fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
     Columns::new(compared)
-        .key("by", |row: &Row<'a>| row.by.to_owned())
+        .key("by", |row: &AnalyzeFigureRow<'a>| row.by.to_owned())
         .key("key", |row| row.key.to_owned())
         .key("stage", |row| row.stage.to_owned())
         .number("iops", PerSecond, More, |row| {
@@ -81,8 +81,8 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .number("p99.9", Ns, Less, |row| stage(row, |of| of.p999_ns))
         .aside()
         .number("n", Number, Neither, |row| match row.of {
-            RowOf::Load(all) => all.requests as f64,
-            RowOf::Stage(stats) => stats.n as f64,
+            AnalyzeRowSource::Load(all) => all.requests as f64,
+            AnalyzeRowSource::Stage(stats) => stats.n as f64,
         })
         .number("min", Ns, Less, |row| stage(row, |of| of.min_ns as f64))
         .number("p90", Ns, Less, |row| stage(row, |of| of.p90_ns))
@@ -90,23 +90,23 @@ fn columns<'a>() -> Columns<Row<'a>> {
         .number("max", Ns, Less, |row| stage(row, |of| of.max_ns as f64))
 }
 
-fn compared(row: &Row) -> Option<String> {
+fn compared(row: &AnalyzeFigureRow) -> Option<String> {
     match row.of {
-        RowOf::Load(_) => Some("all I/Os".to_owned()),
-        RowOf::Stage(_) => (row.by == "all").then(|| row.stage.to_owned()),
+        AnalyzeRowSource::Load(_) => Some("all I/Os".to_owned()),
+        AnalyzeRowSource::Stage(_) => (row.by == "all").then(|| row.stage.to_owned()),
     }
 }
 
-fn load(row: &Row, value: fn(&AnalyzeResult) -> Option<f64>) -> Option<f64> {
+fn load(row: &AnalyzeFigureRow, value: fn(&AnalyzeResult) -> Option<f64>) -> Option<f64> {
     match row.of {
-        RowOf::Load(all) => value(all),
-        RowOf::Stage(_) => None,
+        AnalyzeRowSource::Load(all) => value(all),
+        AnalyzeRowSource::Stage(_) => None,
     }
 }
 
-fn stage(row: &Row, value: fn(&StageStats) -> f64) -> Option<f64> {
+fn stage(row: &AnalyzeFigureRow, value: fn(&StageStats) -> f64) -> Option<f64> {
     match row.of {
-        RowOf::Load(_) => None,
-        RowOf::Stage(stats) => Some(value(stats)),
+        AnalyzeRowSource::Load(_) => None,
+        AnalyzeRowSource::Stage(stats) => Some(value(stats)),
     }
 }

@@ -8,16 +8,16 @@ use crate::bench::{
     BackgroundJobs, BenchCell, BenchPoint, BenchResult, PointDevice, PointStages, StageRun,
     TagWaits,
 };
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 
 /// The stages that have figures, in the order of an I/O's life.
 const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
 
-type Part = (&'static str, fn(&StageStats) -> f64);
-const PARTS: [Part; 3] = [
-    ("mean", |of| of.mean_ns),
-    ("p50", |of| of.p50_ns),
-    ("p99", |of| of.p99_ns),
+type StageStatistic = (&'static str, fn(&StageStats) -> f64);
+const PARTS: [StageStatistic; 3] = [
+    ("mean", |stats| stats.mean_ns),
+    ("p50", |stats| stats.p50_ns),
+    ("p99", |stats| stats.p99_ns),
 ];
 
 measures!(BenchResult, columns(), |result| &result.cells);
@@ -43,12 +43,18 @@ fn points<'a>() -> Columns<&'a BenchCell> {
 fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .key("device_kind", |cell| {
-            fact(cell, |of| Some(of.kind.text().to_owned()))
+            fact(cell, |device| Some(device.kind.text().to_owned()))
         })
-        .key("hw_queues", |cell| fact(cell, |of| of.hw_queues))
-        .key("nr_requests", |cell| fact(cell, |of| of.nr_requests))
-        .key("scheduler", |cell| fact(cell, |of| of.scheduler.clone()))
-        .key("io_poll", |cell| fact(cell, |of| of.io_poll.map(u8::from)))
+        .key("hw_queues", |cell| fact(cell, |device| device.hw_queues))
+        .key("nr_requests", |cell| {
+            fact(cell, |device| device.nr_requests)
+        })
+        .key("scheduler", |cell| {
+            fact(cell, |device| device.scheduler.clone())
+        })
+        .key("io_poll", |cell| {
+            fact(cell, |device| device.io_poll.map(u8::from))
+        })
         .key("bottleneck", |cell| {
             or_empty(bottleneck(cell).map(|stage| &stage.stage))
         })
@@ -77,13 +83,13 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("softirq", Cpus, Less, |cell| cell.cpu.softirq_s)
         .figure("cpu_per_io", Ns, Less, |cell| cell.cpu.ns_per_io)
         .figure("background_iops", PerSecond, More, |cell| {
-            beside(cell, |of| of.iops)
+            background_figure(cell, |jobs| jobs.iops)
         })
         .figure("background_alone_iops", PerSecond, More, |cell| {
-            beside(cell, |of| of.alone_iops)
+            background_figure(cell, |jobs| jobs.alone_iops)
         })
         .figure("rest_busy", Cpus, Less, |cell| {
-            beside(cell, |of| of.rest_busy_cpus)
+            background_figure(cell, |jobs| jobs.rest_busy_cpus)
         })
 }
 
@@ -128,8 +134,11 @@ fn fact<T: ToString>(cell: &BenchCell, of: fn(&PointDevice) -> Option<T>) -> Str
     or_empty(cell.device.as_ref().and_then(of))
 }
 
-fn beside(cell: &BenchCell, of: fn(&BackgroundJobs) -> Interval) -> Option<Interval> {
-    cell.background_jobs.as_ref().map(of)
+fn background_figure(
+    cell: &BenchCell,
+    figure: fn(&BackgroundJobs) -> Interval,
+) -> Option<Interval> {
+    cell.background_jobs.as_ref().map(figure)
 }
 
 fn name(point: &BenchPoint) -> String {

@@ -4,7 +4,7 @@ use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Number, PerSecond, Share};
 use super::{Columns, Figure, FigureTable, Measures, or_empty};
 use crate::fs::{FsCell, FsResult, ProgramCell};
-use q2c_stats::{Interval, Ratio};
+use q2c_model::stats::{Interval, Ratio};
 
 impl Measures for FsResult {
     fn declared() -> Vec<Figure> {
@@ -85,7 +85,7 @@ mod tests {
             serde_json::from_value(serde_json::json!({
                 "fs": "ext4", "sharing": "same", "access": "scan", "caching": "buffered",
                 "jobs": 2, "bs_bytes": 4096, "readahead_bytes": readahead,
-                "iops": Interval::of(&[1.0]), "in_flight": Interval::of(&[1.0])
+                "iops": Interval::from_samples(&[1.0]), "in_flight": Interval::from_samples(&[1.0])
             }))
             .unwrap()
         };

@@ -30,7 +30,7 @@ mod study;
 mod sweep;
 mod tune;
 
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -143,12 +143,12 @@ pub trait Measures {
 }
 
 /// The function that reads a cell of a row.
-type Read<T, V> = Box<dyn Fn(&T) -> V>;
+type CellReader<T, V> = Box<dyn Fn(&T) -> V>;
 
 struct Columns<T> {
-    of: Read<T, Option<String>>,
-    keys: Vec<(Cow<'static, str>, Read<T, String>)>,
-    figures: Vec<(Figure, Read<T, Interval>)>,
+    of: CellReader<T, Option<String>>,
+    keys: Vec<(Cow<'static, str>, CellReader<T, String>)>,
+    figures: Vec<(Figure, CellReader<T, Interval>)>,
     compared: bool,
 }
 
@@ -192,7 +192,7 @@ impl<T> Columns<T> {
         better: Better,
         value: impl Fn(&T) -> V + 'static,
     ) -> Self {
-        let value = move |of: &T| Interval::of(value(of).into().as_slice());
+        let value = move |of: &T| Interval::from_samples(value(of).into().as_slice());
         self.with(name.into(), unit, better, (false, Box::new(value)))
     }
 
@@ -201,7 +201,7 @@ impl<T> Columns<T> {
         name: Cow<'static, str>,
         unit: FigureUnit,
         better: Better,
-        (over_trials, value): (bool, Read<T, Interval>),
+        (over_trials, value): (bool, CellReader<T, Interval>),
     ) -> Self {
         let figure = Figure {
             name,

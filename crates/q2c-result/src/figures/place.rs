@@ -8,7 +8,7 @@ use crate::corun::{CalibrateResult, Pair};
 use crate::place::{PlaceSimResult, PolicyFigures, PollLatency};
 use crate::place_run::{ClassRun, ComputeTask, PlaceRunResult, PlacementRun, PollFigures};
 use crate::place_watch::{PlaceWatchResult, WatchedCpu, WatchedTask};
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 
 measures!(PlaceSimResult, policies(), |result| {
     result.setups.iter().flat_map(|setup| {

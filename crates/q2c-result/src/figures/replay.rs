@@ -8,7 +8,7 @@ use crate::compare::CompareResult;
 use crate::replay::{CapturedBy, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// A trial with what it was a trial of.
-struct Row<'a> {
+struct ReplayFigureRow<'a> {
     /// The trace, the mode and the device, where there are several.
     names: [&'a str; 3],
     /// Number of the trial, from 1.
@@ -30,16 +30,19 @@ measures!(CompareResult, columns(), |result| {
     })
 });
 
-fn rows<'a>(names: [&'a str; 3], trials: &'a [ReplayTrial]) -> impl Iterator<Item = Row<'a>> {
+fn rows<'a>(
+    names: [&'a str; 3],
+    trials: &'a [ReplayTrial],
+) -> impl Iterator<Item = ReplayFigureRow<'a>> {
     let numbered = trials.iter().zip(1..);
-    numbered.map(move |(trial, number)| Row {
+    numbered.map(move |(trial, number)| ReplayFigureRow {
         names,
         number,
         trial,
     })
 }
 
-fn columns<'a>() -> Columns<Row<'a>> {
+fn columns<'a>() -> Columns<ReplayFigureRow<'a>> {
     let columns = parts(sums(keys()), "", &COMPARED, u2c).aside();
     let columns = own_costs(parts(columns, "", &OTHERS, u2c));
     let columns = parts(columns, "lateness_", &LATENESS, |of| Some(&of.lateness_ns));
@@ -64,7 +67,7 @@ fn q2c(trial: &ReplayTrial) -> Option<&Spread> {
     trial.q2c_ns.as_ref().filter(|of| of.ios > 0)
 }
 
-fn compared(row: &Row) -> Option<String> {
+fn compared(row: &ReplayFigureRow) -> Option<String> {
     let name = match row.names {
         [_, _, ""] => "replay".to_owned(),
         names => names.join(" "),
@@ -72,13 +75,13 @@ fn compared(row: &Row) -> Option<String> {
     row.trial.valid.then_some(name)
 }
 
-fn keys<'a>() -> Columns<Row<'a>> {
-    let kinds = |row: &Row| {
+fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
+    let kinds = |row: &ReplayFigureRow| {
         let kinds: Vec<&str> = row.trial.invalid.iter().map(Invalid::kind).collect();
         kinds.join(" ")
     };
     Columns::new(compared)
-        .key("trace", |row: &Row<'a>| row.names[0].to_owned())
+        .key("trace", |row: &ReplayFigureRow<'a>| row.names[0].to_owned())
         .key("mode", |row| row.names[1].to_owned())
         .key("device", |row| row.names[2].to_owned())
         .key("trial", |row| row.number.to_string())
@@ -94,7 +97,7 @@ fn keys<'a>() -> Columns<Row<'a>> {
         })
 }
 
-fn sums(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
+fn sums(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
         .number("completion", Seconds, Less, |row| row.trial.completion_s)
         .number("sum_u2c", Seconds, Less, |row| row.trial.sum_u2c_s)
@@ -103,7 +106,7 @@ fn sums(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
 }
 
 /// Counts of the trial, and what the replayer itself took.
-fn own_costs(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
+fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
         .number("sum_u2c_intended", Seconds, Less, |row| {
             row.trial.sum_u2c_intended_s
@@ -150,25 +153,25 @@ fn own_costs(columns: Columns<Row<'_>>) -> Columns<Row<'_>> {
 }
 
 /// Without capture there are no Q2C counts, which differs from a count of zero.
-fn captured(row: &Row, count: f64) -> Option<f64> {
+fn captured(row: &ReplayFigureRow, count: f64) -> Option<f64> {
     row.trial.sum_q2c_s.map(|_| count)
 }
 
 /// A part of a distribution: its name, and its value in ns.
-type Part<T> = (&'static str, fn(&T) -> f64);
+type DistributionPart<T> = (&'static str, fn(&T) -> f64);
 
-const LATENESS: [Part<Lateness>; 4] = [
+const LATENESS: [DistributionPart<Lateness>; 4] = [
     ("p50", |late| late.p50),
     ("p99", |late| late.p99),
     ("p99.9", |late| late.p999),
     ("max", |late| late.max),
 ];
-const COMPARED: [Part<Spread>; 3] = [
+const COMPARED: [DistributionPart<Spread>; 3] = [
     ("p50", |spread| spread.p50),
     ("p99", |spread| spread.p99),
     ("p99.9", |spread| spread.p999),
 ];
-const OTHERS: [Part<Spread>; 3] = [
+const OTHERS: [DistributionPart<Spread>; 3] = [
     ("mean", |spread| spread.mean),
     ("p90", |spread| spread.p90),
     ("max", |spread| spread.max),
@@ -176,13 +179,13 @@ const OTHERS: [Part<Spread>; 3] = [
 
 /// Adds some parts of one of a trial's distributions.
 fn parts<'a, T: 'static>(
-    columns: Columns<Row<'a>>,
+    columns: Columns<ReplayFigureRow<'a>>,
     prefix: &str,
-    parts: &[Part<T>],
+    parts: &[DistributionPart<T>],
     of: fn(&ReplayTrial) -> Option<&T>,
-) -> Columns<Row<'a>> {
+) -> Columns<ReplayFigureRow<'a>> {
     parts.iter().fold(columns, |columns, &(part, value)| {
-        let value = move |row: &Row| of(row.trial).map(value);
+        let value = move |row: &ReplayFigureRow| of(row.trial).map(value);
         columns.number(format!("{prefix}{part}"), Ns, Less, value)
     })
 }

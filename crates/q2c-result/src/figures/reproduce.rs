@@ -9,13 +9,13 @@ use crate::reproduce::{
 };
 
 /// An interval of a job in a phase, or a figure of a trial.
-struct Row<'a> {
+struct ReproduceFigureRow<'a> {
     point: &'a Point,
     trial: u32,
     of: RowOf<'a>,
 }
 
-impl Row<'_> {
+impl ReproduceFigureRow<'_> {
     /// Phase, job and figure.
     fn texts(&self) -> [&str; 3] {
         match self.of {
@@ -46,7 +46,7 @@ fn rows<'a>(
     result: &'a ReproduceResult,
     point: &'a Point,
     trial: &'a PointTrial,
-) -> impl Iterator<Item = Row<'a>> {
+) -> impl Iterator<Item = ReproduceFigureRow<'a>> {
     let figures = trial.figures.iter();
     let figures = figures.map(|(name, value)| RowOf::Figure(name, *value));
     let phases = trial.phases.iter().zip(&result.phases);
@@ -60,15 +60,15 @@ fn rows<'a>(
             })
         })
     });
-    figures.chain(ticks).map(move |of| Row {
+    figures.chain(ticks).map(move |of| ReproduceFigureRow {
         point,
         trial: trial.trial,
         of,
     })
 }
 
-fn columns<'a>() -> Columns<Row<'a>> {
-    Columns::new(|_: &Row<'a>| None)
+fn columns<'a>() -> Columns<ReproduceFigureRow<'a>> {
+    Columns::new(|_: &ReproduceFigureRow<'a>| None)
         .key("point", |row| {
             let at = row.point.at.iter();
             let at: Vec<String> = at.map(|(axis, value)| format!("{axis}={value}")).collect();
@@ -99,7 +99,7 @@ fn columns<'a>() -> Columns<Row<'a>> {
         })
 }
 
-fn tick(row: &Row, value: fn(&Tick) -> f64) -> Option<f64> {
+fn tick(row: &ReproduceFigureRow, value: fn(&Tick) -> f64) -> Option<f64> {
     match row.of {
         RowOf::Tick { tick, .. } => Some(value(tick)),
         RowOf::Figure(..) => None,

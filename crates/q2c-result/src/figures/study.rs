@@ -7,7 +7,7 @@ use super::{Columns, word};
 use crate::poll_search::PollSearchResult;
 use crate::poll_study::{PollStudyResult, ScoredPolicy, StudiedPattern};
 
-struct Row<'a> {
+struct StudyFigureRow<'a> {
     policy: &'a str,
     /// Why the policy was opened on the patterns held out.
     role: String,
@@ -23,17 +23,18 @@ measures!(PollStudyResult, columns(), |result| {
 
 measures!(PollSearchResult, columns(), |result| {
     let contenders = result.contenders.iter();
-    contenders.flat_map(|of| rows(&of.held_out, word(of.role), &result.held_out))
+    contenders
+        .flat_map(|contender| rows(&contender.held_out, word(contender.role), &result.held_out))
 });
 
 fn rows<'a>(
     scored: &'a ScoredPolicy,
     role: String,
     patterns: &'a [StudiedPattern],
-) -> impl Iterator<Item = Row<'a>> {
-    let each = patterns.iter().zip(&scored.losses);
-    let counting = each.filter(|(pattern, _)| pattern.own_best.is_some());
-    counting.map(move |(pattern, loss)| Row {
+) -> impl Iterator<Item = StudyFigureRow<'a>> {
+    let losses = patterns.iter().zip(&scored.losses);
+    let counting = losses.filter(|(pattern, _)| pattern.own_best.is_some());
+    counting.map(move |(pattern, loss)| StudyFigureRow {
         policy: &scored.policy,
         role: role.clone(),
         pattern,
@@ -41,8 +42,8 @@ fn rows<'a>(
     })
 }
 
-fn columns<'a>() -> Columns<Row<'a>> {
-    Columns::new(|row: &Row| Some(format!("{} {}", row.policy, row.pattern.name)))
+fn columns<'a>() -> Columns<StudyFigureRow<'a>> {
+    Columns::new(|row: &StudyFigureRow| Some(format!("{} {}", row.policy, row.pattern.name)))
         .key("policy", |row| row.policy.to_owned())
         .key("role", |row| row.role.clone())
         .key("pattern", |row| row.pattern.name.clone())

@@ -9,7 +9,7 @@ use crate::sweep::{SimCell, SweepResult};
 use std::collections::BTreeSet;
 
 /// A configuration with the trace that it was simulated on.
-type Row<'a> = (&'a str, &'a SimCell);
+type SweepFigureRow<'a> = (&'a str, &'a SimCell);
 
 impl Measures for SweepResult {
     fn declared() -> Vec<Figure> {
@@ -20,7 +20,7 @@ impl Measures for SweepResult {
         let params: BTreeSet<&String> = self.cells.iter().flat_map(|c| c.params.keys()).collect();
         let with_params = params.into_iter().fold(configurations(), |columns, param| {
             let name = param.clone();
-            let value = move |(_, cell): &Row| cell.params.get(&name).copied();
+            let value = move |(_, cell): &SweepFigureRow| cell.params.get(&name).copied();
             columns.number(format!("param_{param}"), Number, Neither, value)
         });
         let path = |cell: &SimCell| self.inputs[cell.input].path.as_str();
@@ -28,15 +28,15 @@ impl Measures for SweepResult {
     }
 }
 
-fn configurations<'a>() -> Columns<Row<'a>> {
-    Columns::new(|(input, cell): &Row| Some(format!("{input} {}", cell.policy)))
+fn configurations<'a>() -> Columns<SweepFigureRow<'a>> {
+    Columns::new(|(input, cell): &SweepFigureRow| Some(format!("{input} {}", cell.policy)))
         .key("input", |(input, _)| (*input).to_owned())
         .key("rule", |(_, cell)| cell.rule.clone())
         .key("policy", |(_, cell)| cell.policy.clone())
         .number("bs", Bytes, Neither, |(_, cell)| cell.bs.0 as f64)
 }
 
-fn with_rates<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+fn with_rates<'a>(columns: Columns<SweepFigureRow<'a>>) -> Columns<SweepFigureRow<'a>> {
     columns
         .number("iops", PerSecond, More, |(_, of)| of.gives.rates.iops)
         .number("cpu", Percent, Less, |(_, of)| of.gives.rates.cpu_pct)

@@ -7,9 +7,9 @@ use super::FigureUnit::{
 use super::{Better, Columns, FigureUnit, or_empty, word};
 use crate::tune::{Cell, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 
-struct Row<'a> {
+struct TuneFigureRow<'a> {
     jobs: u32,
     /// Whether the result has several numbers of jobs, so that names must tell theirs.
     over_jobs: bool,
@@ -24,16 +24,16 @@ measures!(TuneJobsResult, with_figures(keys()), |result| {
     result.runs.iter().flat_map(|run| rows(run, true))
 });
 
-fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = Row<'_>> {
-    run.cells.iter().map(move |cell| Row {
+fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = TuneFigureRow<'_>> {
+    run.cells.iter().map(move |cell| TuneFigureRow {
         jobs: run.job.jobs,
         over_jobs,
         cell,
     })
 }
 
-fn keys<'a>() -> Columns<Row<'a>> {
-    Columns::new(|row: &Row| Some(name(row)))
+fn keys<'a>() -> Columns<TuneFigureRow<'a>> {
+    Columns::new(|row: &TuneFigureRow| Some(name(row)))
         .key("jobs", |row| row.jobs.to_string())
         .key("bs_bytes", |row| row.cell.bs.0.to_string())
         .key("method", |row| row.cell.method.name().to_owned())
@@ -48,7 +48,7 @@ fn keys<'a>() -> Columns<Row<'a>> {
         .key("ios", |row| row.cell.measured.ios.to_string())
 }
 
-fn name(row: &Row) -> String {
+fn name(row: &TuneFigureRow) -> String {
     let jobs = if row.over_jobs {
         format!("jobs {} ", row.jobs)
     } else {
@@ -57,7 +57,7 @@ fn name(row: &Row) -> String {
     format!("{jobs}{} {}", row.cell.bs, row.cell.method)
 }
 
-fn with_figures<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
+fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRow<'a>> {
     let columns = columns
         .figure("iops", PerSecond, More, |row| row.cell.measured.rates.iops)
         .figure("kiops_per_core", Thousands, More, |row| {
@@ -93,18 +93,18 @@ fn with_figures<'a>(columns: Columns<Row<'a>>) -> Columns<Row<'a>> {
 }
 
 /// Figures of sleeps, which methods that never sleep do not have.
-fn slept(row: &Row, value: Interval) -> Option<Interval> {
+fn slept(row: &TuneFigureRow, value: Interval) -> Option<Interval> {
     row.cell.sleeping.then_some(value)
 }
 
-fn relative(row: &Row, value: fn(&Relative) -> Interval) -> Option<Interval> {
+fn relative(row: &TuneFigureRow, value: fn(&Relative) -> Interval) -> Option<Interval> {
     row.cell.relative.as_ref().map(value)
 }
 
 /// A predicted figure.
-type Predicted = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64);
+type PredictedFigure = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64);
 
-const PREDICTED: [Predicted; 6] = [
+const PREDICTED: [PredictedFigure; 6] = [
     ("iops", PerSecond, More, |of| of.rates.iops),
     ("cpu", Percent, Less, |of| of.rates.cpu_pct),
     ("kiops_per_core", Thousands, More, |of| of.kiops_per_core),
@@ -116,14 +116,14 @@ const PREDICTED: [Predicted; 6] = [
 ];
 
 fn predicted<'a>(
-    columns: Columns<Row<'a>>,
+    columns: Columns<TuneFigureRow<'a>>,
     when: &str,
     prediction: fn(&Cell) -> Option<Prediction>,
-) -> Columns<Row<'a>> {
+) -> Columns<TuneFigureRow<'a>> {
     PREDICTED
         .into_iter()
         .fold(columns, |columns, (name, unit, better, value)| {
-            let value = move |row: &Row| prediction(row.cell).as_ref().map(value);
+            let value = move |row: &TuneFigureRow| prediction(row.cell).as_ref().map(value);
             columns.number(format!("{when}_{name}"), unit, better, value)
         })
 }

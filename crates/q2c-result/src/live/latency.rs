@@ -1,6 +1,6 @@
 //! Latencies as counts in buckets.
 
-use q2c_stats::{Histogram, Step, coarser};
+use q2c_model::stats::{Histogram, HistogramStep, coarser};
 use serde::{Deserialize, Serialize};
 
 /// I/Os whose latency is in a range of ns: `from_ns` is in it, `below_ns` is not.
@@ -28,7 +28,7 @@ pub struct LatencyCounts {
 
 impl From<&Histogram> for LatencyCounts {
     fn from(of: &Histogram) -> Self {
-        let bucket = |step: Step| LatencyBucket {
+        let bucket = |step: HistogramStep| LatencyBucket {
             from_ns: step.from(),
             below_ns: step.below(),
             ios: step.count,
@@ -44,8 +44,9 @@ impl From<&Histogram> for LatencyCounts {
 impl LatencyCounts {
     /// The counts in at most `most` (at least 2) adjacent ranges, as narrow as that allows.
     pub fn rows(&self, most: usize) -> Vec<LatencyBucket> {
-        let step = |bucket: &LatencyBucket| Step::that_begins_at(bucket.from_ns, bucket.ios);
-        let steps: Vec<Step> = self.buckets.iter().filter_map(step).collect();
+        let step =
+            |bucket: &LatencyBucket| HistogramStep::that_begins_at(bucket.from_ns, bucket.ios);
+        let steps: Vec<HistogramStep> = self.buckets.iter().filter_map(step).collect();
         let row = |(from_ns, below_ns, ios)| LatencyBucket {
             from_ns,
             below_ns,
@@ -80,7 +81,7 @@ impl LatencyCounts {
 mod tests {
     use super::*;
 
-    fn of(latencies: &[u64]) -> LatencyCounts {
+    fn counts(latencies: &[u64]) -> LatencyCounts {
         let mut histogram = Histogram::default();
         latencies.iter().for_each(|ns| histogram.record(*ns));
         LatencyCounts::from(&histogram)
@@ -88,9 +89,12 @@ mod tests {
 
     #[test]
     fn parts_add_up_to_the_whole() {
-        let mut sum = of(&[20, 90, 4_000, 5_000]);
-        sum.add(&of(&[70, 95, 4_100, 9_000_000]));
-        assert_eq!(sum, of(&[20, 70, 90, 95, 4_000, 4_100, 5_000, 9_000_000]));
+        let mut sum = counts(&[20, 90, 4_000, 5_000]);
+        sum.add(&counts(&[70, 95, 4_100, 9_000_000]));
+        assert_eq!(
+            sum,
+            counts(&[20, 70, 90, 95, 4_000, 4_100, 5_000, 9_000_000])
+        );
         assert_eq!((sum.ios, sum.sum_ns), (8, 9_013_375));
         let below = [64, 96, 1 << 12, u64::MAX].map(|ns| sum.below(ns));
         assert_eq!(below, [1, 4, 5, 8]);
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn rows_hold_every_io() {
-        let counts = of(&[20, 90, 4_000, 5_000, 5_001]);
+        let counts = counts(&[20, 90, 4_000, 5_000, 5_001]);
         for most in 2..40 {
             let rows = counts.rows(most);
             assert!(rows.len() <= most);

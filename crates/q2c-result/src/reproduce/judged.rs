@@ -1,7 +1,7 @@
 //! Claims with their verdicts.
 
 use super::observed::FailedTrial;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct JudgedClaim {
     /// How the words were made into expressions, where they leave that open.
     pub read_as: Option<String>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ReproduceVerdict,
     /// Whether figures were measured here, or a model gave them.
     pub basis: Basis,
     /// The expressions, each judged.
@@ -28,7 +28,7 @@ pub struct JudgedClaim {
 
 words! {
     /// The verdict on a claim or on one of its expressions.
-    pub enum Verdict, name {
+    pub enum ReproduceVerdict, name {
         /// The interval over the trials lies wholly inside the claim.
         Holds = "holds",
         /// It lies wholly outside.
@@ -66,7 +66,7 @@ pub struct Expected {
     /// The trials that it was judged from.
     pub trials: TrialsJudged,
     /// Its verdict.
-    pub verdict: Verdict,
+    pub verdict: ReproduceVerdict,
 }
 
 /// The trials of an expression.
@@ -131,7 +131,7 @@ pub enum Reason {
     /// The machine lacks something; the claim's needs say what.
     Lacks,
     /// A figure is missing.
-    Missing(Missing),
+    Missing(MissingFigure),
     /// A window is too short for the sleep rule of the job that a figure speaks of.
     ShortWindow(ShortWindow),
     /// There are fewer trials than an interval needs.
@@ -195,7 +195,7 @@ pub struct StatedError {
 
 /// A figure that an expression needs and no trial has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingFigure {
     /// The figure.
     pub figure: String,
     /// The point at which it is missing.

@@ -6,8 +6,8 @@ mod observed;
 mod summary;
 
 pub use judged::{
-    Basis, Expected, JudgedClaim, Missing, Need, NeedKind, Reason, ShortWindow, StatedError,
-    TrialsJudged, Verdict,
+    Basis, Expected, JudgedClaim, MissingFigure, Need, NeedKind, Reason, ReproduceVerdict,
+    ShortWindow, StatedError, TrialsJudged,
 };
 pub use observed::{
     Axis, CpuUse, FailedTrial, JobSeries, PhaseTrial, Point, PointTrial, Tick, WhyNot,
@@ -18,7 +18,7 @@ pub use summary::{
 };
 
 use crate::{Machine, Target, Warning};
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.

@@ -1,6 +1,6 @@
 //! What was seen in an experiment: points of its axes, their trials, and the series of each job.
 
-use crate::mode::Mode;
+use crate::mode::WaitMode;
 use crate::replay::Invalid;
 use q2c_model::Rates;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ pub struct JobSeries {
     /// Number of its threads.
     pub lanes: u32,
     /// The mode in which its threads really waited; `None` where nothing proves one.
-    pub was: Option<Mode>,
+    pub was: Option<WaitMode>,
     /// Least time between changes of its rule's sleep, seconds; `None` without time windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_period_s: Option<f64>,

@@ -1,8 +1,8 @@
 //! The results of `q2c reproduce --list --json` and `q2c reproduce --all --json`.
 
-use super::{Basis, NeedKind, Verdict};
+use super::{Basis, NeedKind, ReproduceVerdict};
 use crate::Machine;
-use q2c_stats::Interval;
+use q2c_model::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// Schema of the list.
@@ -110,7 +110,7 @@ pub struct ClaimLine {
     /// The figures that were seen here, one for each expression that has one.
     pub measured: Vec<MeasuredFigure>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ReproduceVerdict,
     /// Where the figures are from.
     pub basis: Basis,
     /// Why, in words.

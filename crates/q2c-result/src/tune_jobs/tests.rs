@@ -34,8 +34,9 @@ fn runs(answers: &[(u32, &str)]) -> Vec<TuneResult> {
 
 /// The changes at the first block size, as numbers of jobs and texts of methods.
 fn changes(result: &TuneJobsResult) -> Vec<(u32, u32, String, String)> {
-    let all = result.recommended[0].changes.iter();
-    all.map(|c| (c.last, c.first, c.from.to_string(), c.to.to_string()))
+    let changes = result.recommended[0].changes.iter();
+    changes
+        .map(|c| (c.last, c.first, c.from.to_string(), c.to.to_string()))
         .collect()
 }
 
@@ -102,7 +103,7 @@ fn block_sizes_are_told_apart_and_may_lack_an_answer() {
         run(2, vec![answer(SMALL, "interrupt")]),
     ];
     let result = TuneJobsResult::new(&[1, 2], made, None);
-    let sizes: Vec<Bytes> = result.recommended.iter().map(|of| of.bs).collect();
+    let sizes: Vec<Bytes> = result.recommended.iter().map(|size| size.bs).collect();
     assert_eq!(sizes, [SMALL, LARGE]);
     assert_eq!(result.recommended[0].changes.len(), 1);
     assert_eq!(result.recommended[1].leaders.len(), 1);

@@ -1,7 +1,7 @@
 //! Tells the mode that a method really ran in from its counts.
 
 use super::{Switches, WaitCounts};
-use crate::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use crate::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
 use crate::proof::Evidence;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
@@ -20,15 +20,15 @@ const POLLING: f64 = 0.9;
 
 impl WaitCounts {
     /// The mode that really ran where `asked` was asked for.
-    pub fn mode(&self, asked: &Method) -> Mode {
+    pub fn mode(&self, asked: &Method) -> WaitMode {
         if self.wants_sqpoll_thread && self.sqpoll_threads == 0 {
             return self.looked().noted(ModeNote::NoHelper);
         }
         match asked {
-            Method::Lane(LaneMethod::Interrupt) => Mode::of(ModeKind::Interrupt),
+            Method::Lane(LaneMethod::Interrupt) => WaitMode::from_kind(ModeKind::Interrupt),
             Method::Lane(LaneMethod::Hybrid(_)) => match self.polls_by {
                 Some(means) if self.checks_kernel && self.was_interrupted(means) => {
-                    Mode::by(self.by_rule().kind, Some(Means::Memory))
+                    WaitMode::by(self.by_rule().kind, Some(Means::Memory))
                         .noted(ModeNote::Interrupted(means))
                 }
                 _ => self.by_rule(),
@@ -51,11 +51,11 @@ impl WaitCounts {
     /// there are many more than the other jobs can have caused. Else they are not known, and
     /// neither are requests.
     #[must_use]
-    pub fn beside(self, others: u64) -> Self {
-        let surely = self.interrupts.map(|all| all.saturating_sub(others));
+    pub fn with_other_jobs(self, others: u64) -> Self {
+        let surely = self.interrupts.map(|total| total.saturating_sub(others));
         let interrupts = match (self.interrupts, surely) {
-            (Some(all), _) if self.per_io(all) < NOT_BY_INTERRUPT => Some(all),
-            (_, Some(own)) if self.per_io(own) >= BY_INTERRUPT => Some(own),
+            (Some(total), _) if self.per_io(total) < NOT_BY_INTERRUPT => Some(total),
+            (_, Some(least)) if self.per_io(least) >= BY_INTERRUPT => Some(least),
             _ => None,
         };
         WaitCounts {
@@ -65,39 +65,39 @@ impl WaitCounts {
         }
     }
 
-    fn looked(&self) -> Mode {
-        Mode::by(ModeKind::Poll, self.polls_by)
+    fn looked(&self) -> WaitMode {
+        WaitMode::by(ModeKind::Poll, self.polls_by)
     }
 
     /// The mode of a method that should sleep by a rule in q2c's own threads.
-    fn by_rule(&self) -> Mode {
+    fn by_rule(&self) -> WaitMode {
         if self.slept == 0 {
             let left = self.per_io(self.left_to_interrupt);
             if left < BY_INTERRUPT {
                 return self.looked().noted(ModeNote::NeverSlept);
             }
-            let hybrid = Mode::by(ModeKind::Hybrid, self.polls_by);
+            let hybrid = WaitMode::by(ModeKind::Hybrid, self.polls_by);
             return hybrid.noted(ModeNote::LeftToInterrupt(left));
         }
-        Mode {
+        WaitMode {
             note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
-            ..Mode::by(ModeKind::Hybrid, self.polls_by)
+            ..WaitMode::by(ModeKind::Hybrid, self.polls_by)
         }
     }
 
     /// The mode of a method that polled. A submitting kernel thread is part of the mode.
-    fn polled(&self, asked: &Method) -> Mode {
+    fn polled(&self, asked: &Method) -> WaitMode {
         let kind = match ModeKind::asked_for(asked) {
             kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
             _ => ModeKind::Poll,
         };
-        Mode::by(kind, self.polls_by)
+        WaitMode::by(kind, self.polls_by)
     }
 
     /// The mode of a method that asks for `means`; the kernel may take interrupts without a word.
-    fn by_kernel(&self, asked: &Method, means: Means) -> Mode {
-        let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
-        let unproved = |note| Mode::of(ModeKind::NotProved).noted(note);
+    fn by_kernel(&self, asked: &Method, means: Means) -> WaitMode {
+        let ignored = || WaitMode::from_kind(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
+        let unproved = |note| WaitMode::from_kind(ModeKind::NotProved).noted(note);
         let left_cpu = self.switches.number() >= REALLY_SLEPT;
         let by_call = matches!(asked, Method::HybridKernel(_));
         let sleeps = by_call || means.sleeps();
@@ -108,7 +108,7 @@ impl WaitCounts {
             (Some(true), _) if means == Means::Call => ignored(),
             (Some(true), true) => ignored(),
             (Some(true), false) => {
-                let in_memory = Mode::by(ModeKind::Poll, Some(Means::Memory));
+                let in_memory = WaitMode::by(ModeKind::Poll, Some(Means::Memory));
                 in_memory.noted(ModeNote::Interrupted(means))
             }
             // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
@@ -116,7 +116,7 @@ impl WaitCounts {
             (None, true) if !sleeps && read => ignored(),
             (None, true) if !sleeps => unproved(ModeNote::Neither),
             (None, true) if by_call && !read => unproved(ModeNote::InterruptsUnread),
-            (_, true) if sleeps => Mode::by(slept_in_kernel(asked), self.polls_by),
+            (_, true) if sleeps => WaitMode::by(slept_in_kernel(asked), self.polls_by),
             (_, false) if sleeps => self.looked().noted(ModeNote::NeverSlept),
             _ => self.polled(asked),
         }
@@ -135,9 +135,10 @@ impl WaitCounts {
     /// may be fewer than their requests, nothing proves that there was none.
     fn interrupted(&self) -> Option<bool> {
         let polled = self.ios.saturating_sub(self.left_to_interrupt);
-        let others = match self.others {
-            true => self.requests?.saturating_sub(self.ios),
-            false => 0,
+        let others = if self.others {
+            self.requests?.saturating_sub(self.ios)
+        } else {
+            0
         };
         let expected = self.left_to_interrupt + others;
         let beyond = self.interrupts?.saturating_sub(expected);
@@ -161,7 +162,7 @@ impl EffectiveMode {
     /// used `cpus` CPUs. No interrupt of its device reaches the kernel, so the CPU time of its
     /// threads shows whether they poll. `through` is the way that I/Os took past the block layer.
     pub fn of_program(asked: Method, cpus: f64, through: Option<String>) -> Self {
-        let told = [
+        let evidence = [
             Evidence::CpusPerJob(cpus),
             Evidence::NoWarmUp,
             Evidence::WorstJobsPercentiles,
@@ -170,11 +171,11 @@ impl EffectiveMode {
         EffectiveMode {
             asked,
             was: if cpus >= POLLING {
-                Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver))
+                WaitMode::by(ModeKind::Poll, Some(Means::UserSpaceDriver))
             } else {
-                Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus))
+                WaitMode::from_kind(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus))
             },
-            proof: through.into_iter().chain(told).collect(),
+            proof: through.into_iter().chain(evidence).collect(),
         }
     }
 }

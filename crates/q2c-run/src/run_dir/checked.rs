@@ -37,12 +37,11 @@ impl PlanFault {
         value: &T,
         range: RangeInclusive<T>,
     ) -> Result<(), PlanFault> {
-        match range.contains(value) {
-            true => Ok(()),
-            false => {
-                let expected = format!("{} to {}", range.start(), range.end());
-                Err(PlanFault::new(field, expected, value))
-            }
+        if range.contains(value) {
+            Ok(())
+        } else {
+            let expected = format!("{} to {}", range.start(), range.end());
+            Err(PlanFault::new(field, expected, value))
         }
     }
 
@@ -53,15 +52,17 @@ impl PlanFault {
         range: &RangeInclusive<T>,
     ) -> Result<(), PlanFault> {
         PlanFault::some(field, values)?;
-        let mut each = values.iter();
-        each.try_for_each(|value| PlanFault::within(field, value, range.clone()))
+        values
+            .iter()
+            .try_for_each(|value| PlanFault::within(field, value, range.clone()))
     }
 
     /// Checks that a list has an entry.
     pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
-        match values.is_empty() {
-            true => Err(PlanFault::new(field, "an entry at least", "none")),
-            false => Ok(()),
+        if values.is_empty() {
+            Err(PlanFault::new(field, "an entry at least", "none"))
+        } else {
+            Ok(())
         }
     }
 
@@ -74,8 +75,8 @@ impl PlanFault {
         let again = |(n, value): &(usize, &T)| values[..*n].contains(value);
         match values.iter().enumerate().find(again) {
             Some((_, twice)) => {
-                let found = format!("{twice} twice");
-                Err(PlanFault::new(field, "each entry once", found))
+                let twice = format!("{twice} twice");
+                Err(PlanFault::new(field, "each entry once", twice))
             }
             None => Ok(()),
         }
@@ -87,8 +88,13 @@ impl PlanFault {
         T: FromStr,
         T::Err: Display,
     {
-        let wrong =
-            |why| PlanFault::new(field, "a text that q2c writes", format!("`{text}` ({why})"));
+        let wrong = |error| {
+            PlanFault::new(
+                field,
+                "a text that q2c writes",
+                format!("`{text}` ({error})"),
+            )
+        };
         text.parse().map_err(wrong)
     }
 }
@@ -102,16 +108,16 @@ mod tests {
         assert_eq!(PlanFault::within("seconds", &1.0, 0.1..=2.0), Ok(()));
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 2.1] {
             let fault = PlanFault::within("seconds", &wrong, 0.1..=2.0).unwrap_err();
-            let words = format!("seconds: expected 0.1 to 2, found {wrong}");
-            assert_eq!(fault.to_string(), words);
+            let message = format!("seconds: expected 0.1 to 2, found {wrong}");
+            assert_eq!(fault.to_string(), message);
         }
         assert_eq!(PlanFault::each_within("jobs", &[1, 9], &(1..=9)), Ok(()));
         assert!(PlanFault::each_within("jobs", &[1, 10], &(1..=9)).is_err());
         assert!(PlanFault::each_within::<u32>("jobs", &[], &(1..=9)).is_err());
         assert_eq!(PlanFault::each_once("jobs", &[1, 2]), Ok(()));
         let twice = PlanFault::each_once("jobs", &[1, 2, 1]).unwrap_err();
-        let told = "jobs: expected each entry once, found 1 twice";
-        assert_eq!(twice.to_string(), told);
+        let message = "jobs: expected each entry once, found 1 twice";
+        assert_eq!(twice.to_string(), message);
     }
 
     #[test]

@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn a_limit_on_open_files_is_the_machines() {
         let path = Path::new("runs/one/plan.toml");
-        let of = |errno| RunDirError::io("read", path, io::Error::from_raw_os_error(errno));
-        let (limit, unread) = (of(24), of(5));
+        let with_errno = |errno| RunDirError::io("read", path, io::Error::from_raw_os_error(errno));
+        let (limit, unread) = (with_errno(24), with_errno(5));
         assert_eq!(limit.exit(), Exit::Environment);
-        assert_eq!(of(24).on_resume().exit(), Exit::Environment);
-        let closed = of(13);
+        assert_eq!(with_errno(24).on_resume().exit(), Exit::Environment);
+        let closed = with_errno(13);
         assert_eq!(closed.exit(), Exit::Environment);
-        assert_eq!(of(13).on_resume().exit(), Exit::Input);
+        assert_eq!(with_errno(13).on_resume().exit(), Exit::Input);
         assert!(closed.to_string().contains("--out"), "{closed}");
         assert_eq!(unread.exit(), Exit::Device);
         assert_eq!(unread.on_resume().exit(), Exit::Input);

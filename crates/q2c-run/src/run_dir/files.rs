@@ -69,13 +69,14 @@ pub(super) fn read_record(path: &Path) -> Result<RunRecord, RunDirError> {
     let file = path.join(STATE);
     let record: RunRecord =
         serde_json::from_slice(&read(path, STATE)?).map_err(|e| corrupt(&file, e.line(), &e))?;
-    match record.schema == SCHEMA {
-        true => Ok(record),
-        false => Err(corrupt(
+    if record.schema == SCHEMA {
+        Ok(record)
+    } else {
+        Err(corrupt(
             &file,
             1,
             &format!("expected schema {SCHEMA}, found {}", record.schema),
-        )),
+        ))
     }
 }
 

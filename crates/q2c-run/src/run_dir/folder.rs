@@ -1,7 +1,7 @@
 use super::error::RunDirError;
-use super::files::{JOURNAL, STATE, corrupt, encode, read, read_plan};
-use super::journal::{Journal, scan};
-use super::log::Log;
+use super::files::{JOURNAL, STATE, corrupt, encode, read};
+use super::journal::{RunJournal, scan};
+use super::log::RunLog;
 use super::publish::{check_final_name, publish};
 use super::record::{RunRecord, RunState};
 use super::utc;
@@ -19,8 +19,8 @@ use std::time::{Instant, SystemTime};
 /// value that is dropped without `finish` while the run is running marks the run as interrupted.
 pub struct RunDir {
     pub(super) path: PathBuf,
-    pub(super) journal: Journal,
-    pub(super) log: Log,
+    pub(super) journal: RunJournal,
+    pub(super) log: RunLog,
     pub(super) record: RunRecord,
 }
 
@@ -52,11 +52,6 @@ impl RunDir {
         }
     }
 
-    /// Reads the plan with which the run was started.
-    pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RunDirError> {
-        read_plan(&self.path)
-    }
-
     /// Appends `entry` to the journal. The line is on the disk when this returns. After an error
     /// the journal is as before; if that cannot be restored, it takes no more entries.
     pub fn append(&mut self, entry: &impl Serialize) -> Result<(), RunDirError> {
@@ -78,7 +73,7 @@ impl RunDir {
 
     /// The entries of the journal whose field `key` is `wanted`, oldest first. The others need not
     /// fit `E`: they may be of another plan.
-    pub fn entries_of<E: DeserializeOwned>(
+    pub(crate) fn entries_of<E: DeserializeOwned>(
         &self,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<E>, RunDirError> {
@@ -87,9 +82,12 @@ impl RunDir {
         let (lines, _) = scan(&path, &text)?;
         let typed = |(i, line): (usize, &&str)| {
             let keyed: Result<Keyed, _> = serde_json::from_str(line);
-            let entry = keyed.and_then(|keyed| match wanted(&keyed.key) {
-                true => serde_json::from_str(line).map(Some),
-                false => Ok(None),
+            let entry = keyed.and_then(|keyed| {
+                if wanted(&keyed.key) {
+                    serde_json::from_str(line).map(Some)
+                } else {
+                    Ok(None)
+                }
             });
             entry.map_err(|e| corrupt(&path, i + 1, &e)).transpose()
         };
@@ -121,12 +119,12 @@ impl RunDir {
 
     /// Flushes the log to the disk, so that no write-back of q2c's own falls into a measurement.
     /// Every other file of the folder is flushed when it is written.
-    pub fn flush_log(&self) -> Result<(), RunDirError> {
+    pub(crate) fn flush_log(&self) -> Result<(), RunDirError> {
         self.log.sync()
     }
 
     /// Sets the state and keeps the folder open, so that final files can still be written.
-    pub fn mark(&mut self, state: RunState) -> Result<(), RunDirError> {
+    pub(crate) fn mark(&mut self, state: RunState) -> Result<(), RunDirError> {
         self.record.state = state;
         self.write_record()
     }

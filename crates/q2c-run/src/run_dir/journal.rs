@@ -39,14 +39,14 @@ pub(super) trait JournalStorage {
 /// The open journal. `len` is the length of its whole lines in bytes. `broken` is set when a failed
 /// line could not be cut off; after that every append is refused, since a new line would be glued
 /// to the half line.
-pub(super) struct Journal<T = LockedFile> {
+pub(super) struct RunJournal<T = LockedFile> {
     storage: T,
     path: PathBuf,
     len: u64,
     broken: bool,
 }
 
-impl<T: JournalStorage> Journal<T> {
+impl<T: JournalStorage> RunJournal<T> {
     /// Opens the journal on `storage`, whose content is `text`. A torn last line is cut off.
     pub(super) fn open(
         mut storage: T,
@@ -60,7 +60,7 @@ impl<T: JournalStorage> Journal<T> {
             cut.map_err(|e| RunDirError::io("cut the torn last line off", path, e))?;
         }
         let path = path.to_path_buf();
-        let journal = Journal {
+        let journal = RunJournal {
             storage,
             path,
             len,

@@ -13,15 +13,17 @@ impl JournalStorage for Small {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fits = bytes.len().min(self.room - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..fits]);
-        match fits == bytes.len() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::StorageFull.into()),
+        if fits == bytes.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::StorageFull.into())
         }
     }
     fn sync(&mut self) -> io::Result<()> {
-        match self.sync_fails {
-            true => Err(io::Error::other("the disk is gone")),
-            false => Ok(()),
+        if self.sync_fails {
+            Err(io::Error::other("the disk is gone"))
+        } else {
+            Ok(())
         }
     }
     fn cut(&mut self, len: u64) -> io::Result<()> {
@@ -33,8 +35,8 @@ impl JournalStorage for Small {
     }
 }
 
-fn on(storage: Small) -> Journal<Small> {
-    let (journal, _) = Journal::open(storage, Path::new("cells.jsonl"), b"").unwrap();
+fn open_journal(storage: Small) -> RunJournal<Small> {
+    let (journal, _) = RunJournal::open(storage, Path::new("cells.jsonl"), b"").unwrap();
     journal
 }
 
@@ -47,7 +49,7 @@ fn every_size_of_disk_keeps_whole_lines_only() {
         ends.rfind(|&end| end <= room).unwrap()
     };
     for room in 0..=21 {
-        let mut journal = on(Small {
+        let mut journal = open_journal(Small {
             room,
             ..Small::default()
         });
@@ -63,7 +65,7 @@ fn every_size_of_disk_keeps_whole_lines_only() {
 
 #[test]
 fn space_that_comes_back_is_used() {
-    let mut journal = on(Small {
+    let mut journal = open_journal(Small {
         room: 6,
         ..Small::default()
     });
@@ -75,7 +77,7 @@ fn space_that_comes_back_is_used() {
 
 #[test]
 fn a_line_whose_flush_failed_does_not_count() {
-    let mut journal = on(Small {
+    let mut journal = open_journal(Small {
         room: 100,
         sync_fails: true,
         ..Small::default()
@@ -86,7 +88,7 @@ fn a_line_whose_flush_failed_does_not_count() {
 
 #[test]
 fn nothing_is_glued_to_a_half_line_that_stays() {
-    let mut journal = on(Small {
+    let mut journal = open_journal(Small {
         room: 2,
         cut_fails: true,
         ..Small::default()
@@ -106,7 +108,7 @@ fn zeros_at_the_end_are_torn_and_cut() {
         room: 100,
         ..Small::default()
     };
-    let (journal, torn) = Journal::open(storage, Path::new("cells.jsonl"), text).unwrap();
+    let (journal, torn) = RunJournal::open(storage, Path::new("cells.jsonl"), text).unwrap();
     assert_eq!(torn, Some(Torn { line: 2, bytes: 4 }));
     assert_eq!(journal.storage.bytes, b"[1]\n");
 }

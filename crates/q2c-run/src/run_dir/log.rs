@@ -8,18 +8,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(super) struct Log {
+pub(super) struct RunLog {
     file: File,
     path: PathBuf,
 }
 
-impl Log {
+impl RunLog {
     pub(super) fn open(folder: &Path) -> Result<Self, RunDirError> {
         let path = folder.join(LOG);
         let mut options = OpenOptions::new();
         let file = without_links(options.create(true).append(true)).open(&path);
         let file = file.map_err(|e| RunDirError::io("open", &path, e))?;
-        Ok(Log { file, path })
+        Ok(RunLog { file, path })
     }
 
     /// Appends `message`. Its second and later lines are indented.

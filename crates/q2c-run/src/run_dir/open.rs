@@ -4,9 +4,9 @@ use super::files::{
 };
 use super::folder::RunDir;
 use super::identity::{Difference, Identity};
-use super::journal::{Journal, Torn};
+use super::journal::{RunJournal, Torn};
 use super::lock::{LockedFile, is_held};
-use super::log::Log;
+use super::log::RunLog;
 use super::publish::{check_final_name, check_name, publish, sweep, sync_folder};
 use super::record::{RunRecord, RunState, SCHEMA, Status};
 use super::utc;
@@ -86,7 +86,7 @@ impl RunDir {
     fn furnish(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
         let file = open_journal(path, OpenOptions::new().create_new(true))?;
         let file = LockedFile::lock(file, path)?;
-        let (journal, _) = Journal::open(file, &path.join(JOURNAL), b"")?;
+        let (journal, _) = RunJournal::open(file, &path.join(JOURNAL), b"")?;
         publish(path, PLAN, |out| out.write_all(plan.as_bytes()))?;
         let mut folder = Self::with_log(path, journal, record)?;
         folder.log(&format!("run {} started", folder.record.name))?;
@@ -94,8 +94,12 @@ impl RunDir {
         Ok(folder)
     }
 
-    fn with_log(path: &Path, journal: Journal, record: RunRecord) -> Result<RunDir, RunDirError> {
-        let log = Log::open(path)?;
+    fn with_log(
+        path: &Path,
+        journal: RunJournal,
+        record: RunRecord,
+    ) -> Result<RunDir, RunDirError> {
+        let log = RunLog::open(path)?;
         let path = path.to_path_buf();
         Ok(RunDir {
             path,
@@ -112,7 +116,7 @@ impl RunDir {
         let file = LockedFile::lock(file, path)?;
         let mut record = read_record(path)?;
         check_resumable(path, &record, identity)?;
-        let (journal, torn) = Journal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
+        let (journal, torn) = RunJournal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
         sweep(path)?;
         record.state = RunState::Running;
         record.sessions += 1;
@@ -216,8 +220,9 @@ fn check_resumable(
     }
     let mut differences = record.identity.differences(identity);
     differences.extend(other_plan(&path, record)?);
-    match differences.is_empty() {
-        true => Ok(()),
-        false => Err(RunDirError::OtherConditions { path, differences }),
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(RunDirError::OtherConditions { path, differences })
     }
 }

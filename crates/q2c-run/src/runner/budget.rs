@@ -29,7 +29,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// The forecast of a run that is not yet started.
-    pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, Fault> {
+    pub fn from_plan<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, Fault> {
         settings.check()?;
         let ledger = Ledger::new(plan, settings)?;
         Ok(forecast(&ledger, settings, 0.0))
@@ -100,6 +100,6 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
 
 /// Expected seconds for the given number of trials of each cell.
 pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (usize, u32)>) -> f64 {
-    let seconds = |(cell, count)| f64::from(count) * ledger.estimate.of(cell);
+    let seconds = |(cell, count)| f64::from(count) * ledger.estimate.trial_seconds(cell);
     counts.map(seconds).sum()
 }

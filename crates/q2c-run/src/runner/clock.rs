@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 /// The clock of the runner. Tests bring a clock of their own.
-pub trait Clock {
+pub trait SessionClock {
     /// Time since some fixed moment; never goes back.
     fn monotonic(&self) -> Duration;
     /// Time since 1970, UTC.
@@ -18,7 +18,7 @@ impl Default for SystemClock {
     }
 }
 
-impl Clock for SystemClock {
+impl SessionClock for SystemClock {
     fn monotonic(&self) -> Duration {
         self.0.elapsed()
     }

@@ -42,10 +42,10 @@ impl<C, O: Serialize> Entry<C, O> {
         };
         match negative.or_else(above) {
             None => Ok(()),
-            Some((found, what)) => {
+            Some((figure, what)) => {
                 let (key, trial) = (&self.key, self.trial);
                 let text = format!(
-                    "resume: trial {trial} of {key} in the journal has {found} {what}, which no trial has; take its line out of cells.jsonl, and it runs again"
+                    "resume: trial {trial} of {key} in the journal has {figure} {what}, which no trial has; take its line out of cells.jsonl, and it runs again"
                 );
                 Err(Fault::new(Exit::Input, text))
             }
@@ -55,11 +55,11 @@ impl<C, O: Serialize> Entry<C, O> {
 
 /// The largest number in a value, without its sign.
 fn largest(value: &Value) -> f64 {
-    let most = |all: &mut dyn Iterator<Item = &Value>| all.map(largest).fold(0.0, f64::max);
+    let most = |values: &mut dyn Iterator<Item = &Value>| values.map(largest).fold(0.0, f64::max);
     match value {
         Value::Number(number) => number.as_f64().unwrap_or(0.0).abs(),
-        Value::Array(all) => most(&mut all.iter()),
-        Value::Object(all) => most(&mut all.values()),
+        Value::Array(items) => most(&mut items.iter()),
+        Value::Object(fields) => most(&mut fields.values()),
         _ => 0.0,
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     /// Figures that no trial has come of a damaged or a forged journal.
     #[test]
     fn impossible_figures_are_refused() {
-        let found = |seconds, iops: f64, inside: f64, most| {
+        let refused_figure = |seconds, iops: f64, inside: f64, most| {
             let entry = Entry {
                 key: "a".to_owned(),
                 trial: 0,
@@ -105,13 +105,13 @@ mod tests {
             };
             let checked = entry.check(|(iops, _)| *iops, ("IOPS", most));
             let text = checked.err()?.to_string();
-            let (_, found) = text.split_once(" in the journal has ")?;
-            found.split(' ').next()?.parse::<f64>().ok()
+            let (_, figure) = text.split_once(" in the journal has ")?;
+            figure.split(' ').next()?.parse::<f64>().ok()
         };
-        assert_eq!(found(1.0, 5e6, 2.0, 1e24), None);
-        assert_eq!(found(-1.0, 5e6, 2.0, 1e24), Some(-1.0));
-        assert_eq!(found(1.0, -5.0, 2.0, 1e24), Some(-5.0));
-        assert_eq!(found(1.0, 5e6, 1e308, 1e24), Some(1e308));
-        assert_eq!(found(1.0, -5.0, 1e308, f64::INFINITY), None);
+        assert_eq!(refused_figure(1.0, 5e6, 2.0, 1e24), None);
+        assert_eq!(refused_figure(-1.0, 5e6, 2.0, 1e24), Some(-1.0));
+        assert_eq!(refused_figure(1.0, -5.0, 2.0, 1e24), Some(-5.0));
+        assert_eq!(refused_figure(1.0, 5e6, 1e308, 1e24), Some(1e308));
+        assert_eq!(refused_figure(1.0, -5.0, 1e308, f64::INFINITY), None);
     }
 }

@@ -1,32 +1,32 @@
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct CellSeconds {
     planned: f64,
     sum: f64,
     trials: u32,
 }
 
-impl Seen {
+impl CellSeconds {
     fn mean(&self) -> Option<f64> {
         (self.trials > 0).then(|| self.sum / f64::from(self.trials))
     }
 }
 
 /// Expected seconds per trial of each cell, by the cell's index in the plan.
-pub(super) struct Estimate {
-    cells: Vec<Seen>,
+pub(super) struct TrialEstimate {
+    cells: Vec<CellSeconds>,
     /// Sums over all that ran: the plan's guesses, and the means of what was seen. They are kept,
     /// as a plan may have very many cells and each asks for them.
     guessed: f64,
     took: f64,
 }
 
-impl Estimate {
+impl TrialEstimate {
     pub(super) fn new(cells: impl Iterator<Item = f64>) -> Self {
-        let unseen = |planned| Seen {
+        let unseen = |planned| CellSeconds {
             planned,
-            ..Seen::default()
+            ..CellSeconds::default()
         };
-        Estimate {
+        TrialEstimate {
             cells: cells.map(unseen).collect(),
             guessed: 0.0,
             took: 0.0,
@@ -47,7 +47,7 @@ impl Estimate {
 
     /// Expected seconds of a trial: the mean of those that ran. Before the first it is the plan's
     /// guess, times the ratio by which the other cells' guesses were wrong.
-    pub(super) fn of(&self, cell: usize) -> f64 {
+    pub(super) fn trial_seconds(&self, cell: usize) -> f64 {
         let seen = &self.cells[cell];
         seen.mean()
             .unwrap_or_else(|| seen.planned * self.correction())
@@ -68,16 +68,16 @@ mod tests {
 
     #[test]
     fn what_was_seen_corrects_what_was_not() {
-        let mut estimate = Estimate::new([10.0, 20.0, 4.0].into_iter());
-        assert_eq!(estimate.of(1), 20.0);
+        let mut estimate = TrialEstimate::new([10.0, 20.0, 4.0].into_iter());
+        assert_eq!(estimate.trial_seconds(1), 20.0);
         estimate.learn(0, 14.0);
         estimate.learn(0, 16.0);
-        assert_eq!(estimate.of(0), 15.0);
+        assert_eq!(estimate.trial_seconds(0), 15.0);
         // Cell 0 took 1.5 times as long as its guess.
-        assert_eq!(estimate.of(1), 30.0);
-        assert_eq!(estimate.of(2), 6.0);
+        assert_eq!(estimate.trial_seconds(1), 30.0);
+        assert_eq!(estimate.trial_seconds(2), 6.0);
         // 15 + 3 seconds were seen for 10 + 4 planned.
         estimate.learn(2, 3.0);
-        assert_eq!(estimate.of(1), 20.0 * 18.0 / 14.0);
+        assert_eq!(estimate.trial_seconds(1), 20.0 * 18.0 / 14.0);
     }
 }

@@ -96,9 +96,10 @@ impl fmt::Display for Event {
 
 /// Formats a number of unknown size: without decimals from 1000 on, else with three.
 fn short(number: f64) -> String {
-    match number.abs() >= 1000.0 {
-        true => format!("{number:.0}"),
-        false => format!("{number:.3}"),
+    if number.abs() >= 1000.0 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.3}")
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_trial_without_a_metric_shows_none() {
-        let told = |metric| {
+        let line = |metric| {
             let subject = Subject {
                 label: "a cell".to_owned(),
                 trial: 0,
@@ -140,9 +141,9 @@ mod tests {
             Event::Done(subject, position, facts).to_string()
         };
         let with = "a cell, trial 1: took 0.5 s, 7.000 IOPS (1 of 2, 3.0 s left)";
-        assert_eq!(told(7.0), with);
+        assert_eq!(line(7.0), with);
         let wanted = "a cell, trial 1: took 0.5 s (1 of 2, 3.0 s left)";
-        assert_eq!(told(f64::NAN), wanted);
+        assert_eq!(line(f64::NAN), wanted);
     }
 
     #[test]

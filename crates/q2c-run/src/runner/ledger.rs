@@ -1,5 +1,5 @@
 use super::entry::{Entry, TrialResult};
-use super::estimate::Estimate;
+use super::estimate::TrialEstimate;
 use super::plan::{CellPlan, Plan};
 use super::settings::Settings;
 use super::summary::Trial;
@@ -24,7 +24,7 @@ pub(super) struct Ledger<C, O> {
     all_trials: bool,
     /// Length of all trials together, seconds.
     pub(super) spent_s: f64,
-    pub(super) estimate: Estimate,
+    pub(super) estimate: TrialEstimate,
 }
 
 impl<C: Serialize + Clone, O> Ledger<C, O> {
@@ -41,7 +41,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
             faults: vec![BTreeMap::new(); cells.len()],
             all_trials: settings.all_trials,
             spent_s: 0.0,
-            estimate: Estimate::new(cells.iter().map(|cell| cell.seconds)),
+            estimate: TrialEstimate::new(cells.iter().map(|cell| cell.seconds)),
             cells,
         })
     }
@@ -86,12 +86,11 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), Fault> {
         let text = |cell: &C| serde_json::to_string(cell).or_fault(Exit::Device, "run the plan");
         let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
-        match stored == planned {
-            true => Ok(()),
-            false => {
-                let reason = format!("was {stored}, is {planned} in this plan");
-                Err(other_plan(&entry.key, &reason))
-            }
+        if stored == planned {
+            Ok(())
+        } else {
+            let reason = format!("was {stored}, is {planned} in this plan");
+            Err(other_plan(&entry.key, &reason))
         }
     }
 

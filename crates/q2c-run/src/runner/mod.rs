@@ -117,11 +117,11 @@ mod summary;
 mod warnings;
 
 pub use budget::Forecast;
-pub use clock::{Clock, SystemClock};
+pub use clock::{SessionClock, SystemClock};
 pub use entry::{Entry, TrialResult};
 pub use event::{Event, Position, Subject, TrialFacts, spoken};
 pub use plan::{CellError, CellPlan, Context, Plan};
-pub use precision::{Precision, median_interval};
+pub use precision::Precision;
 pub use progress::Progress;
 pub use session::Runner;
 pub use settings::Settings;

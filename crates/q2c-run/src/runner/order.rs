@@ -1,15 +1,15 @@
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 
 /// An endless sequence of shuffled rounds. The number of cells and the seed alone decide it.
-pub(super) struct Order {
+pub(super) struct CellOrder {
     rng: Rng,
     cells: usize,
 }
 
-impl Order {
+impl CellOrder {
     pub(super) fn new(seed: u64, cells: usize) -> Self {
         let rng = Rng::new(seed);
-        Order { rng, cells }
+        CellOrder { rng, cells }
     }
 
     /// The index of every cell, once, in the order of the next round.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn first_places_are_even() {
-        let mut order = Order::new(3, 4);
+        let mut order = CellOrder::new(3, 4);
         let mut first = [0u32; 4];
         (0..40_000).for_each(|_| first[order.next_round()[0]] += 1);
         // 10,000 each are expected, with a standard deviation of 87.
@@ -59,13 +59,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn rounds_are_permutations_and_reproducible(seed: u64, cells in 0usize..40) {
-            let (mut one, mut two) = (Order::new(seed, cells), Order::new(seed, cells));
+            let (mut one, mut two) = (CellOrder::new(seed, cells), CellOrder::new(seed, cells));
             for _ in 0..5 {
                 let round = one.next_round();
                 proptest::prop_assert_eq!(&round, &two.next_round());
-                let all: BTreeSet<usize> = round.iter().copied().collect();
+                let distinct: BTreeSet<usize> = round.iter().copied().collect();
                 proptest::prop_assert_eq!(round.len(), cells);
-                proptest::prop_assert_eq!(all, (0..cells).collect::<BTreeSet<_>>());
+                proptest::prop_assert_eq!(distinct, (0..cells).collect::<BTreeSet<_>>());
             }
         }
     }

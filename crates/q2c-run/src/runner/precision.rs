@@ -1,4 +1,4 @@
-use q2c_stats::{Interval, sorted};
+use q2c_model::stats::{Interval, sorted};
 
 /// The least coverage of an interval of the median. The range of five trials has exactly this
 /// coverage.
@@ -31,10 +31,10 @@ impl Precision {
 /// The narrowest interval of order statistics, symmetrical in rank, that covers the true median
 /// with at least 93.75 %, whatever the distribution. `None` below five values. Values that are not
 /// finite are left out; `trials` counts the values used.
-pub fn median_interval(values: &[f64]) -> Option<Interval> {
+pub(crate) fn median_interval(values: &[f64]) -> Option<Interval> {
     let values = sorted(values);
     let dropped = droppable(values.len())?;
-    let whole = Interval::of(&values);
+    let whole = Interval::from_samples(&values);
     Some(Interval {
         min: values[dropped],
         max: values[values.len() - 1 - dropped],

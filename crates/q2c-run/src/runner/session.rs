@@ -1,9 +1,9 @@
 use super::budget::forecast;
-use super::clock::Clock;
+use super::clock::SessionClock;
 use super::entry::Entry;
 use super::event::Event;
 use super::ledger::{FIRST_TRIALS, Ledger};
-use super::order::Order;
+use super::order::CellOrder;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::settings::Settings;
@@ -21,7 +21,7 @@ pub struct Runner<'a> {
     /// A signal handler or another thread sets this to stop the run.
     pub cancel: &'a AtomicBool,
     /// The clock; tests bring one of their own.
-    pub clock: &'a dyn Clock,
+    pub clock: &'a dyn SessionClock,
     /// The display of progress.
     pub progress: &'a mut dyn Progress,
 }
@@ -55,8 +55,8 @@ impl Runner<'_> {
     ) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan, self.settings)?;
-        let own = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
-        for entry in own {
+        let entries = folder.entries_of::<Entry<P::Cell, P::Outcome>>(|key| plan.owns(key))?;
+        for entry in entries {
             entry.check(|outcome| plan.metric(outcome), (P::UNIT, P::MOST))?;
             ledger.absorb(entry, |outcome| plan.invalid(outcome))?;
         }
@@ -82,7 +82,7 @@ impl Runner<'_> {
 pub(super) struct Session<'a, P: Plan> {
     pub(super) settings: &'a Settings,
     pub(super) cancel: &'a AtomicBool,
-    pub(super) clock: &'a dyn Clock,
+    pub(super) clock: &'a dyn SessionClock,
     pub(super) progress: &'a mut dyn Progress,
     pub(super) plan: &'a mut P,
     pub(super) folder: &'a mut RunDir,
@@ -109,7 +109,7 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn rounds(&mut self) -> Result<(), Halt> {
-        let mut order = Order::new(self.settings.seed, self.ledger.cells.len());
+        let mut order = CellOrder::new(self.settings.seed, self.ledger.cells.len());
         for round in 0..self.settings.max_trials() {
             let cells = order.next_round().into_iter();
             let due =
@@ -138,11 +138,11 @@ impl<P: Plan> Session<'_, P> {
     /// Says that `cell` gets no further trials, after the trial that decided it.
     fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
         let decided = self.round + 1 == FIRST_TRIALS && self.settings.max_trials() > FIRST_TRIALS;
-        let Some(why) = self.ledger.given_up(cell).filter(|_| decided) else {
+        let Some(reason) = self.ledger.given_up(cell).filter(|_| decided) else {
             return Ok(());
         };
         let label = &self.ledger.cells[cell].label;
-        let note = warnings::given_up_in_words(label, why);
+        let note = warnings::given_up_in_words(label, reason);
         self.tell(&Event::Note(note))
     }
 
@@ -196,7 +196,7 @@ impl<P: Plan> Session<'_, P> {
         self.warnings
             .extend(warnings::given_up(&self.ledger, self.settings));
         self.warnings.extend(self.imprecise());
-        Summary::of(self.ledger, end, self.warnings)
+        Summary::from_ledger(self.ledger, end, self.warnings)
     }
 
     fn imprecise(&self) -> Option<Warning> {

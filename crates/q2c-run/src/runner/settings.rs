@@ -32,7 +32,7 @@ impl Default for Settings {
 
 impl Settings {
     /// The largest number of trials that a cell can get.
-    pub fn max_trials(&self) -> u32 {
+    pub(crate) fn max_trials(&self) -> u32 {
         let more = self.precision.map_or(0, |p| p.max_trials);
         self.trials.max(more)
     }

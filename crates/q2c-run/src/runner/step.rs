@@ -8,7 +8,7 @@ use q2c_model::{Exit, Fault};
 use std::sync::atomic::Ordering;
 
 /// A trial's outcome, its length in seconds, and its notes.
-type Ran<O> = (Result<O, CellError>, f64, Vec<String>);
+type TrialReturn<O> = (Result<O, CellError>, f64, Vec<String>);
 
 impl<P: Plan> Session<'_, P> {
     pub(super) fn cell_trial(&mut self, cell: usize, trial: u32) -> Result<(), Halt> {
@@ -34,7 +34,7 @@ impl<P: Plan> Session<'_, P> {
         self.report(cell, subject, seconds)
     }
 
-    fn trial(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> Ran<P::Outcome> {
+    fn trial(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> TrialReturn<P::Outcome> {
         let mut context = Context {
             trial: subject.trial,
             seed: trial_seed(self.settings.seed, &cell.key, subject.trial),

@@ -2,8 +2,8 @@ use super::entry::TrialResult;
 use super::ledger::{FIRST_TRIALS, Ledger, fault};
 use super::plan::CellPlan;
 use crate::run_dir::RunState;
+use q2c_model::stats::Interval;
 use q2c_result::Warning;
-use q2c_stats::Interval;
 use serde::Serialize;
 use std::error::Error;
 
@@ -39,7 +39,7 @@ impl<C, O> CellRuns<C, O> {
 
     /// Median and range of `number` over the trials that went well.
     pub fn interval(&self, number: impl Fn(&O) -> f64) -> Interval {
-        Interval::of(&self.outcomes().map(number).collect::<Vec<f64>>())
+        Interval::from_samples(&self.outcomes().map(number).collect::<Vec<f64>>())
     }
 
     /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones
@@ -118,7 +118,7 @@ impl<C, O> Summary<C, O> {
 }
 
 impl<C: Serialize + Clone, O> Summary<C, O> {
-    pub(super) fn of(ledger: Ledger<C, O>, end: End, warnings: Vec<Warning>) -> Self {
+    pub(super) fn from_ledger(ledger: Ledger<C, O>, end: End, warnings: Vec<Warning>) -> Self {
         let possible = (0..ledger.cells.len())
             .filter(|&cell| ledger.impossible(cell).or(ledger.given_up(cell)).is_none());
         let trials = possible.map(|cell| ledger.trials[cell].len() as u32).min();

@@ -96,9 +96,9 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
 ) -> Option<Warning> {
     let cells = ledger.cells.iter().enumerate();
     let given_up = cells.filter_map(|(cell, plan)| {
-        let why = ledger.given_up(cell)?;
+        let reason = ledger.given_up(cell)?;
         let left_out = ledger.lacks(cell, settings.trials);
-        (left_out > 0).then(|| (format!("{} ({why})", plan.label), left_out))
+        (left_out > 0).then(|| (format!("{} ({reason})", plan.label), left_out))
     });
     let (labels, left_out): (Vec<String>, Vec<u32>) = given_up.unzip();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-use crate::{Plan, identity, interrupted, new, plan, status};
+use crate::{FolderPlan, identity, interrupted, new, plan, status};
 use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, read_plan};
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn a_run_from_start_to_end() {
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.ends_with("Z-demo") && name.len() == "20261120T110747Z-demo".len());
     assert_eq!(status(&path), Status::Running);
-    assert_eq!(read_plan::<Plan>(&path).unwrap(), plan());
+    assert_eq!(read_plan::<FolderPlan>(&path).unwrap(), plan());
 
     folder.append(&[1.5, 2.5]).unwrap();
     folder.publish_json("result.json", &[0.1]).unwrap();
@@ -132,7 +132,7 @@ fn a_part_of_a_run_is_a_run() {
     let (part, _) = RunDir::resume(&path, &identity()).unwrap();
     part.finish(RunState::Complete).unwrap();
     assert_eq!(status(&path), Status::Complete);
-    assert_eq!(read_plan::<Plan>(&path).unwrap(), plan());
+    assert_eq!(read_plan::<FolderPlan>(&path).unwrap(), plan());
 }
 
 /// A crash can leave the folder of a part without a state: the part is made anew, unless there is

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Plan {
+struct FolderPlan {
     seed: u64,
     sizes: Vec<u32>,
 }
 
-fn plan() -> Plan {
-    Plan {
+fn plan() -> FolderPlan {
+    FolderPlan {
         seed: 7,
         sizes: vec![4096, 8192],
     }

@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 /// of `wrapper`.
 fn child(wrapper: &[&str], test: &str, folder: &Path) -> Command {
     let exe = std::env::current_exe().unwrap();
-    let mut words = wrapper.iter().map(Into::into).chain([exe.into_os_string()]);
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words);
+    let mut arguments = wrapper.iter().map(Into::into).chain([exe.into_os_string()]);
+    let mut command = Command::new(arguments.next().unwrap());
+    command.args(arguments);
     command.args(["--ignored", "--exact", "--nocapture", test]);
     command.env("Q2C_LAB_FOLDER", folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -72,8 +72,11 @@ fn a_full_disk_keeps_whole_lines_and_old_files() {
     }
     let mut filling = child(&shell, "process::fill_a_small_disk", root.path());
     let done = filling.stdin(Stdio::null()).output().unwrap();
-    let told = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && told.contains("1 passed"), "{told}");
+    let stdout = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && stdout.contains("1 passed"),
+        "{stdout}"
+    );
 }
 
 #[test]

@@ -66,10 +66,13 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     assert_eq!(summary.cells[1].outcomes().count(), 2);
     assert_eq!(summary.trials, 5);
     assert_eq!(warned(&summary), ["trials-failed", "trials-left-out"]);
-    let told = &summary.warnings[1].found;
-    assert!(told.starts_with("6 trials of 2 cells"), "{told}");
-    assert!(told.contains("cell c1 (late)"), "{told}");
-    assert!(told.contains("cell c3 (0.5 s without a CPU)"), "{told}");
+    let message = &summary.warnings[1].found;
+    assert!(message.starts_with("6 trials of 2 cells"), "{message}");
+    assert!(message.contains("cell c1 (late)"), "{message}");
+    assert!(
+        message.contains("cell c3 (0.5 s without a CPU)"),
+        "{message}"
+    );
     let given_up = |label: &str| heard.iter().filter(|line| line.starts_with(label)).count();
     assert_eq!(given_up("cell c1: its first 2"), 1);
     assert_eq!(given_up("cell c2: its first 2"), 0);
@@ -80,12 +83,12 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     let mut again = given_up_plan();
     run(&mut again, &five, &mut reopen(&path)).unwrap();
     assert!(again.ran.is_empty());
-    let all = Settings {
+    let all_trials = Settings {
         all_trials: true,
         ..five
     };
     let mut rest = given_up_plan();
-    let summary = run(&mut rest, &all, &mut reopen(&path)).unwrap();
+    let summary = run(&mut rest, &all_trials, &mut reopen(&path)).unwrap();
     assert_eq!(rest.ran.len(), 6);
     assert_eq!(warned(&summary), ["trials-failed"]);
 }

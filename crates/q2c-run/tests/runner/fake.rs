@@ -3,7 +3,7 @@
 use q2c_model::Fault;
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::progress::Progress;
-use q2c_run::runner::{Clock, Event};
+use q2c_run::runner::{Event, SessionClock};
 use q2c_run::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use tempfile::TempDir;
 
 /// A clock that only [`FakeClock::pass`] advances.
 #[derive(Clone, Default)]
-pub struct FakeClock(Rc<Cell<f64>>);
+pub(crate) struct FakeClock(Rc<Cell<f64>>);
 
 impl FakeClock {
-    pub fn pass(&self, seconds: f64) {
+    pub(crate) fn pass(&self, seconds: f64) {
         self.0.set(self.0.get() + seconds);
     }
 }
 
-impl Clock for FakeClock {
+impl SessionClock for FakeClock {
     fn monotonic(&self) -> Duration {
         Duration::from_secs_f64(self.0.get())
     }
@@ -35,7 +35,7 @@ impl Clock for FakeClock {
 type Script = Box<dyn FnMut(&str, &mut Context<'_>) -> Result<f64, CellError>>;
 
 /// A plan of `cells` cells named c0, c1, ...
-pub struct FakePlan {
+pub(crate) struct FakePlan {
     pub clock: FakeClock,
     pub cells: u32,
     /// Prefix of the plan's keys. With the default "c" the plan owns every entry, else only those
@@ -53,7 +53,7 @@ pub struct FakePlan {
 }
 
 impl FakePlan {
-    pub fn new(cells: u32) -> Self {
+    pub(crate) fn new(cells: u32) -> Self {
         FakePlan {
             clock: FakeClock::default(),
             cells,
@@ -66,7 +66,7 @@ impl FakePlan {
         }
     }
 
-    pub fn script(
+    pub(crate) fn script(
         mut self,
         script: impl FnMut(&str, &mut Context<'_>) -> Result<f64, CellError> + 'static,
     ) -> Self {
@@ -115,28 +115,28 @@ impl Plan for FakePlan {
 
 /// Keeps the events of a session as text.
 #[derive(Default)]
-pub struct Heard(pub Vec<String>);
+pub(crate) struct ProgressLog(pub Vec<String>);
 
-impl Progress for Heard {
+impl Progress for ProgressLog {
     fn event(&mut self, event: &Event) {
         self.0.push(event.to_string());
     }
 }
 
-pub type Ran = Result<Summary<u32, f64>, Fault>;
+pub(crate) type FakeRunResult = Result<Summary<u32, f64>, Fault>;
 
-pub fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> Ran {
+pub(crate) fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> FakeRunResult {
     hear(plan, settings, folder, &AtomicBool::new(false)).0
 }
 
 /// Runs a session with a cancel flag, and also returns the text of its events.
-pub fn hear(
+pub(crate) fn hear(
     plan: &mut FakePlan,
     settings: &Settings,
     folder: &mut RunDir,
     cancel: &AtomicBool,
-) -> (Ran, Vec<String>) {
-    let mut progress = Heard::default();
+) -> (FakeRunResult, Vec<String>) {
+    let mut progress = ProgressLog::default();
     let clock = plan.clock.clone();
     let mut runner = Runner {
         settings,
@@ -150,26 +150,27 @@ pub fn hear(
 
 /// A folder for the runs of a test. It lies in memory where possible, since some tests make
 /// thousands of folders.
-pub fn root() -> TempDir {
-    match Path::new("/dev/shm").is_dir() {
-        true => tempfile::tempdir_in("/dev/shm").unwrap(),
-        false => tempfile::tempdir().unwrap(),
+pub(crate) fn root() -> TempDir {
+    if Path::new("/dev/shm").is_dir() {
+        tempfile::tempdir_in("/dev/shm").unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
     }
 }
 
-pub fn folder(root: &TempDir) -> RunDir {
+pub(crate) fn folder(root: &TempDir) -> RunDir {
     let plan = BTreeMap::from([("seed", 1)]);
     RunDir::create(root.path(), "fake", &plan, &identity()).unwrap()
 }
 
-pub fn identity() -> Identity {
+pub(crate) fn identity() -> Identity {
     Identity::default().with("kernel", "6.12")
 }
 
-pub fn reopen(path: &Path) -> RunDir {
+pub(crate) fn reopen(path: &Path) -> RunDir {
     RunDir::resume(path, &identity()).unwrap().0
 }
 
-pub fn warned(summary: &Summary<u32, f64>) -> Vec<&str> {
+pub(crate) fn warned(summary: &Summary<u32, f64>) -> Vec<&str> {
     summary.warnings.iter().map(|w| w.id.as_str()).collect()
 }

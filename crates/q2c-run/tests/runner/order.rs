@@ -1,5 +1,5 @@
 use crate::fake::{FakePlan, folder, root, run, warned};
-use q2c_run::runner::{CellPlan, Clock, End};
+use q2c_run::runner::{CellPlan, End, SessionClock};
 use q2c_run::{CellError, Context, RunState, Settings};
 use std::collections::BTreeSet;
 
@@ -105,7 +105,7 @@ fn a_plan_that_breaks_the_contract_is_refused() {
             unreachable!("refused before")
         }
     }
-    let refused = q2c_run::runner::Forecast::of(&Twice, &settings(5, 1)).unwrap_err();
+    let refused = q2c_run::runner::Forecast::from_plan(&Twice, &settings(5, 1)).unwrap_err();
     assert!(refused.to_string().contains("found a twice"), "{refused}");
     let refused = run(&mut FakePlan::new(1), &settings(0, 1), &mut folder(&root()));
     let refused = refused.unwrap_err().to_string();

@@ -32,21 +32,24 @@ fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     let root = root();
     let mut folder = folder(&root);
     run(&mut FakePlan::new(3), &settings(), &mut folder).unwrap();
-    let all = entries(&folder);
-    assert_eq!(all.len(), 6);
+    let entries = entries(&folder);
+    assert_eq!(entries.len(), 6);
     fs::create_dir(path).unwrap();
     for name in ["state.json", "plan.toml", "log.txt"] {
         fs::copy(folder.path().join(name), path.join(name)).unwrap();
     }
-    (fs::read(folder.path().join("cells.jsonl")).unwrap(), all)
+    (
+        fs::read(folder.path().join("cells.jsonl")).unwrap(),
+        entries,
+    )
 }
 
 #[test]
 fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
     let root = root();
     let path = root.path().join("crashed");
-    let (text, all) = whole_run(&path);
-    let order = names(&all);
+    let (text, all_entries) = whole_run(&path);
+    let order = names(&all_entries);
     let state = fs::read(path.join("state.json")).unwrap();
     for at in 0..=text.len() {
         fs::write(path.join("state.json"), &state).unwrap();
@@ -54,16 +57,16 @@ fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
         let finished = text[..at].iter().filter(|&&byte| byte == b'\n').count();
 
         let mut folder = reopen(&path);
-        assert_eq!(entries(&folder), all[..finished]);
+        assert_eq!(entries(&folder), all_entries[..finished]);
         let mut plan = FakePlan::new(3);
         let summary = run(&mut plan, &settings(), &mut folder).unwrap();
         assert_eq!(plan.ran, order[finished..], "cut at byte {at}");
         assert_eq!(names(&entries(&folder)), order);
-        assert_eq!(entries(&folder)[..finished], all[..finished]);
+        assert_eq!(entries(&folder)[..finished], all_entries[..finished]);
         assert_eq!(summary.trials, 2);
         // A trial's seed is the same in every session, and an outcome read back is equal to the
         // last bit.
-        for entry in &all {
+        for entry in &all_entries {
             let cell = &summary.cells[entry.cell as usize];
             let again = cell.trials[entry.trial as usize].result.ok();
             assert_eq!(again, entry.result.ok());
@@ -90,9 +93,10 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
         let mut plan = FakePlan::new(4).script(move |_, context| {
             count += 1;
             flag.fetch_or(count == at + 1, Ordering::Relaxed);
-            match context.cancelled() && sees_it {
-                true => Err(CellError::Cancelled),
-                false => Ok(1.0),
+            if context.cancelled() && sees_it {
+                Err(CellError::Cancelled)
+            } else {
+                Ok(1.0)
             }
         });
         let summary = hear(&mut plan, &settings(), &mut first, &cancel).0.unwrap();

@@ -15,19 +15,19 @@ fn within(seconds: u64) -> Settings {
 fn the_forecast_by_hand() {
     // 4 cells x 5 trials x 10 s.
     let plan = FakePlan::new(4);
-    let figures = |of: &Forecast| (of.trials, of.seconds, of.fits);
-    let forecast = Forecast::of(&plan, &Settings::default()).unwrap();
+    let figures = |forecast: &Forecast| (forecast.trials, forecast.seconds, forecast.fits);
+    let forecast = Forecast::from_plan(&plan, &Settings::default()).unwrap();
     assert_eq!(figures(&forecast), (5, 200.0, true));
     assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 20 s");
 
     // 3 rounds take 120 s; 4 rounds would take 160 s.
-    let forecast = Forecast::of(&plan, &within(159)).unwrap();
+    let forecast = Forecast::from_plan(&plan, &within(159)).unwrap();
     assert_eq!(figures(&forecast), (3, 120.0, true));
-    let told = "4 cells x 3 trials (5 asked): about 2 min 00 s, budget 2 min 39 s";
-    assert_eq!(forecast.to_string(), told);
-    assert_eq!(Forecast::of(&plan, &within(160)).unwrap().trials, 4);
+    let text = "4 cells x 3 trials (5 asked): about 2 min 00 s, budget 2 min 39 s";
+    assert_eq!(forecast.to_string(), text);
+    assert_eq!(Forecast::from_plan(&plan, &within(160)).unwrap().trials, 4);
 
-    let forecast = Forecast::of(&plan, &within(1)).unwrap();
+    let forecast = Forecast::from_plan(&plan, &within(1)).unwrap();
     assert_eq!(figures(&forecast), (1, 40.0, false));
 }
 
@@ -38,13 +38,13 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
     let quiet = AtomicBool::new(false);
     let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root), &quiet);
     let summary = summary.unwrap();
-    let told = "4 cells x 3 trials (5 asked)";
-    assert!(heard[0].starts_with(told), "{heard:?}");
+    let message = "4 cells x 3 trials (5 asked)";
+    assert!(heard[0].starts_with(message), "{heard:?}");
     assert!(summary.cells.iter().all(|cell| cell.trials.len() == 3));
     assert_eq!(summary.trials, 3);
     assert_eq!(warned(&summary), ["trials-cut"]);
-    let found = "3 trials per cell instead of 5: the budget is 2 min 39 s";
-    assert_eq!(summary.warnings[0].found, found);
+    let message = "3 trials per cell instead of 5: the budget is 2 min 39 s";
+    assert_eq!(summary.warnings[0].found, message);
     // Five rounds take 200 s, which is 41 s more than the budget.
     assert_eq!(summary.warnings[0].todo, "raise the budget by 41 s");
     assert!(heard.contains(&summary.warnings[0].found));
@@ -58,8 +58,8 @@ fn one_round_runs_even_when_none_fits() {
     let quiet = AtomicBool::new(false);
     let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root), &quiet);
     assert_eq!(plan.ran.len(), 4);
-    let told = "more than the budget of 5.0 s";
-    assert!(heard[0].contains(told), "{heard:?}");
+    let message = "more than the budget of 5.0 s";
+    assert!(heard[0].contains(message), "{heard:?}");
     assert_eq!(warned(&summary.unwrap()), ["trials-cut", "over-budget"]);
 }
 
@@ -92,10 +92,10 @@ fn the_time_left_is_refined_by_what_trials_take() {
     let quiet = AtomicBool::new(false);
     let (_, heard) = hear(&mut plan, &settings, &mut folder(&root), &quiet);
     assert_eq!(heard[0], "4 cells x 1 trial: about 40 s");
-    let told = heard
+    let finished = heard
         .iter()
         .filter_map(|line| line.split_once(": took 20 s, "));
-    let positions = told.filter_map(|(_, rest)| Some(rest.split_once('(')?.1));
+    let positions = finished.filter_map(|(_, rest)| Some(rest.split_once('(')?.1));
     let ends: Vec<&str> = positions.map(|end| end.trim_end_matches(')')).collect();
     let wanted = [
         "1 of 4, 1 min 00 s left",

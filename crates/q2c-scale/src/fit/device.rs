@@ -1,30 +1,30 @@
 //! The device: time of a request, and what it serves at once.
 
 use super::{SEEN, deviation, gain};
-use crate::evidence::{Evidence, Row};
-use crate::machine::Device;
+use crate::evidence::{CurveEvidence, EvidenceRow};
+use crate::machine::DeviceModel;
 use crate::network::stay;
 
 /// Growth of D2C over the points from which on it may be more than noise.
 const GROWTH: f64 = 1.03;
 
-pub(super) fn shows(evidence: &Evidence) -> bool {
+pub(super) fn shows(evidence: &CurveEvidence) -> bool {
     let rows = evidence.rows(None);
-    let all = || rows.iter().map(|row| row.d2c_ns);
-    let least = all().fold(f64::INFINITY, f64::min);
-    let most = all().fold(0.0, f64::max);
+    let d2c_times = || rows.iter().map(|row| row.d2c_ns);
+    let least = d2c_times().fold(f64::INFINITY, f64::min);
+    let most = d2c_times().fold(0.0, f64::max);
     let last = rows.last();
     let grows = last.is_some_and(|last| last.d2c_ns > GROWTH * rows[0].d2c_ns);
     if rows.len() < 3 || !grows || most < GROWTH * least {
         return false;
     }
     let before = squares_of_mean(&rows);
-    let (found, after) = search(evidence, &rows);
-    found.parallel.is_some() && gain(before, after, rows.len(), 2) > SEEN
+    let (device, after) = search(evidence, &rows);
+    device.parallel.is_some() && gain(before, after, rows.len(), 2) > SEEN
 }
 
-pub(super) fn without_limit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
-    let device = Device {
+pub(super) fn without_limit(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) {
+    let device = DeviceModel {
         service_ns: mean(rows),
         parallel: None,
         cv: evidence.device_cv(),
@@ -32,30 +32,30 @@ pub(super) fn without_limit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) 
     (device, deviation(squares_of_mean(rows), rows.len(), 1))
 }
 
-pub(super) fn fit(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
+pub(super) fn fit(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) {
     let (device, squares) = search(evidence, rows);
     (device, deviation(squares, rows.len(), 2))
 }
 
-fn mean(rows: &[Row]) -> f64 {
+fn mean(rows: &[EvidenceRow]) -> f64 {
     let sum: f64 = rows.iter().map(|row| row.d2c_ns.ln()).sum();
     (sum / rows.len() as f64).exp()
 }
 
-fn squares_of_mean(rows: &[Row]) -> f64 {
+fn squares_of_mean(rows: &[EvidenceRow]) -> f64 {
     let mean = mean(rows);
-    let off = |row: &Row| (row.d2c_ns / mean).ln().powi(2);
+    let off = |row: &EvidenceRow| (row.d2c_ns / mean).ln().powi(2);
     rows.iter().map(off).sum()
 }
 
-struct Place {
+struct DeviceLoad {
     requests: usize,
     other_ns: f64,
     d2c_ns: f64,
 }
 
-fn search(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
-    let places: Vec<Place> = rows.iter().map(|row| place(evidence, row)).collect();
+fn search(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) {
+    let places: Vec<DeviceLoad> = rows.iter().map(|row| place(evidence, row)).collect();
     let most = places.iter().map(|p| p.requests).max().unwrap_or(1) as f64;
     let cv = evidence.device_cv();
     let tried = |parallel: f64| {
@@ -72,7 +72,7 @@ fn search(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
         best = around.into_iter().fold(best, better);
     }
     let (squares, parallel, service_ns) = best;
-    let device = Device {
+    let device = DeviceModel {
         service_ns,
         // What no point reaches is no limit that was seen.
         parallel: (parallel < most).then_some(parallel),
@@ -81,12 +81,12 @@ fn search(evidence: &Evidence, rows: &[Row]) -> (Device, f64) {
     (device, squares)
 }
 
-fn place(evidence: &Evidence, row: &Row) -> Place {
+fn place(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceLoad {
     let wanted = u64::from(row.jobs) * u64::from(evidence.depth);
     let tags = evidence.tags.map_or(u64::MAX, |t| t.within_reach(row.jobs));
     let requests = wanted.min(tags) as usize;
     let around = requests as f64 / row.per_ns;
-    Place {
+    DeviceLoad {
         requests,
         // By Little's law; the two were measured one after the other, so it may be too little.
         other_ns: (around - row.d2c_ns).max(0.01 * row.d2c_ns),
@@ -95,17 +95,17 @@ fn place(evidence: &Evidence, row: &Row) -> Place {
 }
 
 /// The time that comes nearest to all D2C with `parallel` at once, and the sum of squares left.
-fn service(places: &[Place], parallel: f64, cv: f64) -> (f64, f64) {
+fn service(places: &[DeviceLoad], parallel: f64, cv: f64) -> (f64, f64) {
     let times = places.iter().map(|p| p.d2c_ns);
     let mut service_ns = times.fold(f64::INFINITY, f64::min);
     let mut logs = Vec::new();
     for _ in 0..4 {
-        let device = Device {
+        let device = DeviceModel {
             service_ns,
             parallel: Some(parallel),
             cv,
         };
-        let off = |p: &Place| {
+        let off = |p: &DeviceLoad| {
             let stays = stay(p.requests, p.other_ns, |j| device.rate(j as f64));
             let predicted = service_ns + device.wait(stays - service_ns);
             (p.d2c_ns / predicted).ln()

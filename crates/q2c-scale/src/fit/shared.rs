@@ -1,7 +1,7 @@
 //! A lock or a cache line, in the stage that grows with the number of jobs.
 
 use super::{SEEN, deviation, gain};
-use crate::evidence::{Evidence, Row, SHARED_STAGES};
+use crate::evidence::{CurveEvidence, EvidenceRow, SHARED_STAGES};
 use crate::machine::Lock;
 
 /// Growth of a stage over the points from which on it may be more than noise.
@@ -11,12 +11,12 @@ const GROWTH: f64 = 1.05;
 const ALL_PAY: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentionKind {
     Lock,
     CacheLine,
 }
 
-pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
+pub(super) fn shows(evidence: &CurveEvidence) -> Option<(String, ContentionKind)> {
     let stage = growing(evidence)?;
     let rows = evidence.rows(Some(stage));
     let means: Vec<f64> = rows.iter().filter_map(|row| row.shared_ns).collect();
@@ -29,15 +29,15 @@ pub(super) fn shows(evidence: &Evidence) -> Option<(String, Kind)> {
     let kind = kind(evidence, stage)?;
     let n = rows.len();
     let (after, parameters) = match kind {
-        Kind::Lock => (lock(&rows, evidence.deviation_ns(stage), None).error, 3),
-        Kind::CacheLine => (line(&rows).1, 2),
+        ContentionKind::Lock => (lock(&rows, evidence.deviation_ns(stage), None).error, 3),
+        ContentionKind::CacheLine => (line(&rows).1, 2),
     };
     let after = after.powi(2) * n.saturating_sub(parameters).max(1) as f64;
     (gain(before, after, n, parameters) > SEEN).then(|| (stage.to_owned(), kind))
 }
 
 /// From the first point to the last. Where requests run out, Q2G is the wait for one.
-pub(super) fn growing(evidence: &Evidence) -> Option<&'static str> {
+pub(super) fn growing(evidence: &CurveEvidence) -> Option<&'static str> {
     let (first, last) = (evidence.points.first()?, evidence.points.last()?);
     let mut points = evidence.points.iter();
     let free = points.all(|p| evidence.tags_suffice(p.jobs));
@@ -48,15 +48,16 @@ pub(super) fn growing(evidence: &Evidence) -> Option<&'static str> {
 }
 
 /// By who pays: I/Os that find a lock free do not; a line between more cores costs every one.
-fn kind(evidence: &Evidence, stage: &str) -> Option<Kind> {
+fn kind(evidence: &CurveEvidence, stage: &str) -> Option<ContentionKind> {
     let first = evidence.points.first()?.stages.get(stage)?;
     let last = evidence.points.last()?.stages.get(stage)?;
     let mean = last.mean_ns - first.mean_ns;
     let least = (last.min_ns as f64 - first.min_ns as f64) / mean;
     let middle = (last.p50_ns - first.p50_ns) / mean;
-    match least.min(middle) >= ALL_PAY {
-        true => Some(Kind::CacheLine),
-        false => Some(Kind::Lock),
+    if least.min(middle) >= ALL_PAY {
+        Some(ContentionKind::CacheLine)
+    } else {
+        Some(ContentionKind::Lock)
     }
 }
 
@@ -65,16 +66,16 @@ pub(super) struct FittedLock {
     pub error: f64,
 }
 
-pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> FittedLock {
+pub(super) fn lock(rows: &[EvidenceRow], deviation_ns: f64, near: Option<Lock>) -> FittedLock {
     let least = rows.iter().filter_map(|row| row.shared_ns);
     let least = least.fold(f64::INFINITY, f64::min);
-    let of = |[hold, growth]: [f64; 2]| Lock {
+    let lock_from = |[hold, growth]: [f64; 2]| Lock {
         hold_ns: hold,
         growth,
         // All that varies in the stage is taken to be the lock's.
         cv: (deviation_ns / hold).clamp(LEAST_CV, MOST_CV),
     };
-    let tried = |at: [f64; 2]| (squares(rows, of(at)), at);
+    let tried = |at: [f64; 2]| (squares(rows, lock_from(at)), at);
     let better = |a: (f64, [f64; 2]), b: (f64, [f64; 2])| if b.0 < a.0 { b } else { a };
     let coarse = (0..24).flat_map(|i| GROWTHS.map(|growth| [least * 0.8_f64.powi(i), growth]));
     let (mut best, mut step) = match near {
@@ -100,14 +101,15 @@ pub(super) fn lock(rows: &[Row], deviation_ns: f64, near: Option<Lock>) -> Fitte
             [shorter, more],
             [longer, less],
         ];
-        let found = around.map(tried).into_iter().fold(best, better);
-        match found.0 < best.0 {
-            true => best = found,
-            false => step /= 2.0,
+        let nearby = around.map(tried).into_iter().fold(best, better);
+        if nearby.0 < best.0 {
+            best = nearby;
+        } else {
+            step /= 2.0;
         }
     }
     FittedLock {
-        lock: of(best.1),
+        lock: lock_from(best.1),
         error: deviation(best.0, rows.len(), 3),
     }
 }
@@ -120,8 +122,8 @@ const MOST_CV: f64 = 1.0;
 const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 /// Squared relative deviations from what `lock` and a constant time explain.
-fn squares(rows: &[Row], lock: Lock) -> f64 {
-    let place = |row: &Row| {
+fn squares(rows: &[EvidenceRow], lock: Lock) -> f64 {
+    let place = |row: &EvidenceRow| {
         let shared = row.shared_ns?;
         // A thread does one thing at a time: so long it is elsewhere between two visits.
         let other = (f64::from(row.jobs) / row.per_ns - shared).max(0.01 * shared);
@@ -136,13 +138,13 @@ fn squares(rows: &[Row], lock: Lock) -> f64 {
     places.iter().map(off).sum()
 }
 
-pub(super) fn line(rows: &[Row]) -> (f64, f64) {
-    let of = |row: &Row| Some((f64::from(row.jobs - 1), row.shared_ns?));
-    let points: Vec<(f64, f64)> = rows.iter().filter_map(of).collect();
+pub(super) fn line(rows: &[EvidenceRow]) -> (f64, f64) {
+    let point = |row: &EvidenceRow| Some((f64::from(row.jobs - 1), row.shared_ns?));
+    let points: Vec<(f64, f64)> = rows.iter().filter_map(point).collect();
     let weight = |(_, ns): &(f64, f64)| ns.powi(-2);
-    let all: f64 = points.iter().map(weight).sum();
-    let x = points.iter().map(|p| weight(p) * p.0).sum::<f64>() / all;
-    let y = points.iter().map(|p| weight(p) * p.1).sum::<f64>() / all;
+    let total: f64 = points.iter().map(weight).sum();
+    let x = points.iter().map(|p| weight(p) * p.0).sum::<f64>() / total;
+    let y = points.iter().map(|p| weight(p) * p.1).sum::<f64>() / total;
     let up = points.iter().map(|p| weight(p) * (p.0 - x) * (p.1 - y));
     let along = points.iter().map(|p| weight(p) * (p.0 - x).powi(2));
     let slope = (up.sum::<f64>() / along.sum::<f64>()).max(0.0);

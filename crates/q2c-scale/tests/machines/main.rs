@@ -2,62 +2,64 @@
 
 mod simulated;
 
+use q2c_model::stats::{Interval, Rng};
 use q2c_result::analyze::StageStats;
 use q2c_result::scale::{Answer, Resource};
-use q2c_scale::evidence::{Evidence, Point};
-use q2c_scale::machine::Tags;
-use q2c_scale::predict::{Prediction, Range, from_evidence};
-use q2c_stats::{Interval, Rng};
-use simulated::{Hidden, Stage};
+use q2c_scale::evidence::{CurveEvidence, EvidencePoint};
+use q2c_scale::machine::QueueTags;
+use q2c_scale::predict::{CurvePrediction, Range, from_evidence};
+use simulated::{Hidden, StageTimes};
 
 const TRIALS: u64 = 5;
 const IOS: u64 = 40_000;
 const STAGE_IOS: u64 = 200_000;
 
-fn stats(of: Stage) -> StageStats {
+fn stats(stage: StageTimes) -> StageStats {
     StageStats {
         n: STAGE_IOS,
-        min_ns: of.min as u64,
-        mean_ns: of.mean,
-        p50_ns: of.p50,
-        p90_ns: of.p90,
-        p99_ns: of.p99,
+        min_ns: stage.min as u64,
+        mean_ns: stage.mean,
+        p50_ns: stage.p50,
+        p90_ns: stage.p90,
+        p99_ns: stage.p99,
         ..StageStats::default()
     }
 }
 
 /// As `q2c bench --stages`: trials that drift by half a percent, and a run with stages.
-fn measured(of: &Hidden, jobs: u32, rng: &mut Rng) -> Point {
+fn measured(hidden: &Hidden, jobs: u32, rng: &mut Rng) -> EvidencePoint {
     let trial = |rng: &mut Rng| {
         let drift = 1.0 + 0.005 * rng.normal();
-        drift * of.run(jobs as usize, IOS, rng.next_u64()).iops
+        drift * hidden.run(jobs as usize, IOS, rng.next_u64()).iops
     };
     let trials: Vec<f64> = (0..TRIALS).map(|_| trial(rng)).collect();
-    let seen = of.run(jobs as usize, STAGE_IOS, rng.next_u64());
+    let seen = hidden.run(jobs as usize, STAGE_IOS, rng.next_u64());
     let stages = [("Q2G", seen.q2g), ("G2D", seen.g2d), ("D2C", seen.d2c)];
-    Point {
+    EvidencePoint {
         jobs,
-        iops: Interval::of(&trials),
+        iops: Interval::from_samples(&trials),
         cpu_ns: seen.cpu_ns,
-        stages: stages.map(|(name, of)| (name.to_owned(), stats(of))).into(),
+        stages: stages
+            .map(|(name, stage)| (name.to_owned(), stats(stage)))
+            .into(),
     }
 }
 
-fn evidence(of: &Hidden, up_to: u32, seed: u64) -> Evidence {
+fn evidence(hidden: &Hidden, up_to: u32, seed: u64) -> CurveEvidence {
     let mut rng = Rng::new(seed);
-    Evidence {
-        depth: of.depth as u32,
-        tags: Some(Tags {
-            queues: of.queues as u32,
-            per_queue: of.tags as u32,
+    CurveEvidence {
+        depth: hidden.depth as u32,
+        tags: Some(QueueTags {
+            queues: hidden.queues as u32,
+            per_queue: hidden.tags as u32,
         }),
-        points: (1..=up_to).map(|n| measured(of, n, &mut rng)).collect(),
+        points: (1..=up_to).map(|n| measured(hidden, n, &mut rng)).collect(),
     }
 }
 
 /// An eighth more adds less than a tenth of the first one's throughput for each.
-fn true_end(of: &Hidden, most: u32, seed: u64) -> Option<f64> {
-    let x = |n: f64| of.run(n.round() as usize, 60_000, seed + n as u64).iops;
+fn true_end(hidden: &Hidden, most: u32, seed: u64) -> Option<f64> {
+    let x = |n: f64| hidden.run(n.round() as usize, 60_000, seed + n as u64).iops;
     let one = x(1.0);
     let pays = |n: f64| {
         let (from, to) = (n.round(), (1.125 * n).round().max(n.round() + 1.0));
@@ -69,9 +71,10 @@ fn true_end(of: &Hidden, most: u32, seed: u64) -> Option<f64> {
     }
     while high / low > 1.03 {
         let middle = (low * high).sqrt();
-        match pays(middle) {
-            true => low = middle,
-            false => high = middle,
+        if pays(middle) {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
     Some((low * high).sqrt())
@@ -143,17 +146,17 @@ fn machine(limit: Resource, rng: &mut Rng) -> Hidden {
 
 const MOST: u32 = 56;
 
-fn predicted(of: &Hidden, up_to: u32, seed: u64) -> Prediction {
+fn predicted(hidden: &Hidden, up_to: u32, seed: u64) -> CurvePrediction {
     let range = Range {
         cores: MOST,
         jobs: MOST,
         seed,
     };
-    from_evidence(&evidence(of, up_to, seed), range)
+    from_evidence(&evidence(hidden, up_to, seed), range)
 }
 
 #[derive(Default)]
-struct Tally {
+struct PredictionTally {
     machines: u32,
     told: u32,
     right: u32,
@@ -170,18 +173,18 @@ const RESOLUTION: f64 = 0.03;
 #[expect(clippy::print_stdout, reason = "the figures of the journal")]
 fn tally(
     limit: Resource,
-    of: impl Fn(&mut Rng) -> Hidden,
+    draw: impl Fn(&mut Rng) -> Hidden,
     seeds: std::ops::Range<u64>,
     up_to: u32,
-) -> Tally {
-    let mut tally = Tally::default();
+) -> PredictionTally {
+    let mut tally = PredictionTally::default();
     for seed in seeds {
         let mut rng = Rng::new(1000 * limit as u64 + seed);
-        let of = of(&mut rng);
-        let Some(end) = true_end(&of, MOST, seed) else {
+        let hidden = draw(&mut rng);
+        let Some(end) = true_end(&hidden, MOST, seed) else {
             continue;
         };
-        let got = predicted(&of, up_to, seed);
+        let got = predicted(&hidden, up_to, seed);
         tally.machines += 1;
         let holds = got.ends_between.is_some_and(|(low, high)| {
             let below = high.is_none_or(|high| end <= f64::from(high) * (1.0 + RESOLUTION));
@@ -202,7 +205,7 @@ fn tally(
             _ => tally.nothing_seen += 1,
         }
         println!(
-            "{limit:?} {seed}: true end {end:.1}, {:?} {:?} in {:?} by {:?}; fitted {:?}, true {of:?}",
+            "{limit:?} {seed}: true end {end:.1}, {:?} {:?} in {:?} by {:?}; fitted {:?}, true {hidden:?}",
             got.answer, got.ends_at, got.ends_between, got.resource, got.machine
         );
     }
@@ -220,7 +223,7 @@ fn tally(
     tally
 }
 
-impl Tally {
+impl PredictionTally {
     #[track_caller]
     fn is_good(&self, least_told: u32) {
         assert!(self.told >= least_told, "{} told", self.told);
@@ -242,42 +245,42 @@ fn seeds(of: std::ops::Range<u64>) -> std::ops::Range<u64> {
 
 #[test]
 fn a_lock_is_named_and_its_end_is_near() {
-    let of = |rng: &mut Rng| Hidden {
+    let draw = |rng: &mut Rng| Hidden {
         lock_cv: 1.0,
         ..machine(Resource::Lock, rng)
     };
-    let tally = tally(Resource::Lock, of, seeds(0..14), 12);
+    let tally = tally(Resource::Lock, draw, seeds(0..14), 12);
     tally.is_good(12);
 }
 
 /// The model does not hold for a lock whose time is nearly constant, and no end is told.
 #[test]
 fn the_end_by_a_regular_lock_is_between() {
-    let of = |rng: &mut Rng| Hidden {
+    let draw = |rng: &mut Rng| Hidden {
         lock_cv: 0.2,
         ..machine(Resource::Lock, rng)
     };
-    let tally = tally(Resource::Lock, of, seeds(20..28), 8);
+    let tally = tally(Resource::Lock, draw, seeds(20..28), 8);
     assert_eq!((tally.told, tally.nothing_seen), (0, 0));
     assert!(10 * tally.uncertain_covered >= 9 * tally.uncertain);
 }
 
 #[test]
 fn a_cache_line_is_named_and_its_end_is_near() {
-    let of = |rng: &mut Rng| machine(Resource::CacheLine, rng);
-    tally(Resource::CacheLine, of, seeds(0..10), 8).is_good(10);
+    let draw = |rng: &mut Rng| machine(Resource::CacheLine, rng);
+    tally(Resource::CacheLine, draw, seeds(0..10), 8).is_good(10);
 }
 
 #[test]
 fn requests_are_named_and_their_end_is_near() {
-    let of = |rng: &mut Rng| machine(Resource::Tags, rng);
-    tally(Resource::Tags, of, seeds(0..10), 8).is_good(10);
+    let draw = |rng: &mut Rng| machine(Resource::Tags, rng);
+    tally(Resource::Tags, draw, seeds(0..10), 8).is_good(10);
 }
 
 #[test]
 fn a_device_is_named_and_its_end_is_near() {
-    let of = |rng: &mut Rng| machine(Resource::Device, rng);
-    tally(Resource::Device, of, seeds(0..20), 8).is_good(8);
+    let draw = |rng: &mut Rng| machine(Resource::Device, rng);
+    tally(Resource::Device, draw, seeds(0..20), 8).is_good(8);
 }
 
 #[test]
@@ -289,9 +292,9 @@ fn of_what_does_not_show_no_end_is_told() {
             parallel: 24,
             ..base
         };
-        for of in [base, far] {
-            let got = predicted(&of, 8, seed);
-            assert_eq!(got.answer, Answer::NothingSeen, "{of:?}: {got:?}");
+        for hidden in [base, far] {
+            let got = predicted(&hidden, 8, seed);
+            assert_eq!(got.answer, Answer::NothingSeen, "{hidden:?}: {got:?}");
             assert_eq!((got.ends_at, got.resource), (None, None));
         }
     }

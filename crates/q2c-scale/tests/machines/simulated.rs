@@ -2,12 +2,12 @@
 //! limited number of requests, a lock and a device. It was written apart from the model and uses
 //! none of its code: time goes from event to event, and everything waits in the order of arrival.
 
-use q2c_stats::Rng;
+use q2c_model::stats::Rng;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Hidden {
+pub(crate) struct Hidden {
     /// Requests in flight of each job; one thread submits them one after the other.
     pub depth: usize,
     pub cpu_ns: f64,
@@ -30,7 +30,7 @@ pub struct Hidden {
 
 /// A stage: mean, percentiles and least time, ns.
 #[derive(Clone, Copy, Debug)]
-pub struct Stage {
+pub(crate) struct StageTimes {
     pub mean: f64,
     pub p50: f64,
     pub p90: f64,
@@ -39,59 +39,59 @@ pub struct Stage {
 }
 
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub(crate) struct PointObservation {
     pub iops: f64,
-    pub q2g: Stage,
-    pub g2d: Stage,
-    pub d2c: Stage,
+    pub q2g: StageTimes,
+    pub g2d: StageTimes,
+    pub d2c: StageTimes,
     pub cpu_ns: f64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Event {
+struct MachineEvent {
     at: f64,
-    what: What,
+    what: MachineEventKind,
     job: usize,
     io: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum What {
+enum MachineEventKind {
     Ready,
     Dispatch,
     Unlock,
     Complete,
 }
 
-impl Eq for Event {}
+impl Eq for MachineEvent {}
 
-impl Ord for Event {
+impl Ord for MachineEvent {
     fn cmp(&self, other: &Self) -> Ordering {
         self.at.total_cmp(&other.at)
     }
 }
 
-impl PartialOrd for Event {
+impl PartialOrd for MachineEvent {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 #[derive(Clone, Copy, Default)]
-struct Io {
+struct JobIo {
     job: usize,
     queued: f64,
     got: f64,
     issued: f64,
 }
 
-struct Run<'a> {
+struct MachineRun<'a> {
     of: &'a Hidden,
     jobs: usize,
     rng: Rng,
     now: f64,
-    events: BinaryHeap<Reverse<Event>>,
-    ios: Vec<Io>,
+    events: BinaryHeap<Reverse<MachineEvent>>,
+    ios: Vec<JobIo>,
     /// I/Os of each job that its thread may submit, and whether the thread is at one.
     idle: Vec<Vec<usize>>,
     at_work: Vec<bool>,
@@ -110,15 +110,15 @@ struct Run<'a> {
 
 impl Hidden {
     /// Runs `jobs` jobs until `ios` I/Os are complete after a warm-up of a fifth of them.
-    pub fn run(&self, jobs: usize, ios: u64, seed: u64) -> Seen {
-        let mut run = Run::new(self, jobs, seed);
+    pub(crate) fn run(&self, jobs: usize, ios: u64, seed: u64) -> PointObservation {
+        let mut run = MachineRun::new(self, jobs, seed);
         run.until(ios / 5);
         let from = run.now;
         (run.counting, run.done, run.busy) = (true, 0, 0.0);
         run.until(ios);
         let seconds = (run.now - from) / 1e9;
         let [q2g, g2d, d2c] = run.times.each_mut().map(|times| stage(times));
-        Seen {
+        PointObservation {
             iops: run.done as f64 / seconds,
             q2g,
             g2d,
@@ -128,13 +128,13 @@ impl Hidden {
     }
 }
 
-fn stage(times: &mut [f64]) -> Stage {
+fn stage(times: &mut [f64]) -> StageTimes {
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     let min = times.iter().copied().fold(f64::INFINITY, f64::min);
     // Sorting all of them would take longer than the simulation.
     let n = times.len();
     let mut at = |rank: usize| *times.select_nth_unstable_by(rank, f64::total_cmp).1;
-    Stage {
+    StageTimes {
         mean,
         p50: at(n / 2),
         p90: at(n * 9 / 10),
@@ -143,20 +143,20 @@ fn stage(times: &mut [f64]) -> Stage {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> MachineRun<'a> {
     fn new(of: &'a Hidden, jobs: usize, seed: u64) -> Self {
-        let all = jobs * of.depth;
-        let io = |i| Io {
+        let requests = jobs * of.depth;
+        let io = |i| JobIo {
             job: i / of.depth,
-            ..Io::default()
+            ..JobIo::default()
         };
-        let mut run = Run {
+        let mut run = MachineRun {
             of,
             jobs,
             rng: Rng::new(seed),
             now: 0.0,
             events: BinaryHeap::new(),
-            ios: (0..all).map(io).collect(),
+            ios: (0..requests).map(io).collect(),
             idle: (0..jobs)
                 .map(|j| (j * of.depth..(j + 1) * of.depth).collect())
                 .collect(),
@@ -182,18 +182,19 @@ impl<'a> Run<'a> {
             let Reverse(event) = self.events.pop().expect("a closed loop never ends");
             self.now = event.at;
             match event.what {
-                What::Ready => self.take_tag(event.io),
-                What::Dispatch => self.take_lock(event.io),
-                What::Unlock => self.unlock(event.io),
-                What::Complete => self.complete(event.io),
+                MachineEventKind::Ready => self.take_tag(event.io),
+                MachineEventKind::Dispatch => self.take_lock(event.io),
+                MachineEventKind::Unlock => self.unlock(event.io),
+                MachineEventKind::Complete => self.complete(event.io),
             }
         }
     }
 
-    fn after(&mut self, ns: f64, what: What, io: usize) {
+    fn after(&mut self, ns: f64, what: MachineEventKind, io: usize) {
         let job = self.ios[io].job;
         let at = self.now + ns;
-        self.events.push(Reverse(Event { at, what, job, io }));
+        self.events
+            .push(Reverse(MachineEvent { at, what, job, io }));
     }
 
     /// A time with this mean and this standard deviation over mean, above 0.
@@ -227,7 +228,7 @@ impl<'a> Run<'a> {
         let cpu = self.varied(self.of.cpu_ns, self.of.cpu_cv);
         let line = self.of.line_ns * (self.jobs - 1) as f64 + self.varied(150.0, 0.1);
         self.ios[io].queued = self.now + cpu;
-        self.after(cpu + line, What::Ready, io);
+        self.after(cpu + line, MachineEventKind::Ready, io);
     }
 
     fn take_tag(&mut self, io: usize) {
@@ -244,7 +245,7 @@ impl<'a> Run<'a> {
     fn got_tag(&mut self, io: usize) {
         self.ios[io].got = self.now;
         let dispatch = self.varied(self.of.dispatch_ns, 0.1);
-        self.after(dispatch, What::Dispatch, io);
+        self.after(dispatch, MachineEventKind::Dispatch, io);
     }
 
     fn take_lock(&mut self, io: usize) {
@@ -259,7 +260,7 @@ impl<'a> Run<'a> {
         self.locked = true;
         let grown = 1.0 + self.of.lock_growth * self.for_lock.len() as f64;
         let hold = self.served(self.of.lock_ns * grown, self.of.lock_cv);
-        self.after(hold, What::Unlock, io);
+        self.after(hold, MachineEventKind::Unlock, io);
     }
 
     fn unlock(&mut self, io: usize) {
@@ -275,9 +276,10 @@ impl<'a> Run<'a> {
         self.ios[io].issued = self.now;
         self.busy += self.now - self.begun[job];
         self.at_work[job] = false;
-        match self.in_device < self.of.parallel {
-            true => self.serve(io),
-            false => self.for_device.push_back(io),
+        if self.in_device < self.of.parallel {
+            self.serve(io);
+        } else {
+            self.for_device.push_back(io);
         }
         self.begin(job);
     }
@@ -285,7 +287,7 @@ impl<'a> Run<'a> {
     fn serve(&mut self, io: usize) {
         self.in_device += 1;
         let time = self.served(self.of.device_ns, self.of.device_cv);
-        self.after(time, What::Complete, io);
+        self.after(time, MachineEventKind::Complete, io);
     }
 
     fn complete(&mut self, io: usize) {
@@ -294,12 +296,16 @@ impl<'a> Run<'a> {
             self.serve(next);
         }
         self.done += 1;
-        let of = &self.ios[io];
-        let job = of.job;
+        let request = &self.ios[io];
+        let job = request.job;
         if self.counting {
-            let spent = [of.got - of.queued, of.issued - of.got, self.now - of.issued];
-            let each = self.times.iter_mut().zip(spent);
-            each.for_each(|(times, time)| times.push(time));
+            let spent = [
+                request.got - request.queued,
+                request.issued - request.got,
+                self.now - request.issued,
+            ];
+            let pairs = self.times.iter_mut().zip(spent);
+            pairs.for_each(|(times, time)| times.push(time));
         }
         let queue = job % self.of.queues;
         match self.for_tag[queue].pop_front() {

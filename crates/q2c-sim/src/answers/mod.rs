@@ -4,6 +4,6 @@ mod robust;
 mod sensitivity;
 mod stability;
 
-pub use robust::{Robust, robust};
-pub use sensitivity::{Neighbour, sensitivity};
+pub use robust::robust;
+pub use sensitivity::{GridNeighbour, sensitivity};
 pub use stability::{Stability, stability};

@@ -14,20 +14,23 @@ pub struct Robust {
 /// the limits on every trace count; ties go to the first.
 #[must_use]
 pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
-    let best: Vec<f64> = scores.iter().map(|of| highest(of)).collect();
+    let best: Vec<f64> = scores
+        .iter()
+        .map(|trace_scores| highest(trace_scores))
+        .collect();
     let configurations = scores.first()?.len();
-    let mut found: Option<Robust> = None;
+    let mut winners: Option<Robust> = None;
     for c in 0..configurations {
         let lane_shares = scores
             .iter()
             .zip(&best)
-            .map(|(of, best)| Some(of[c]? / best));
+            .map(|(trace_scores, best)| Some(trace_scores[c]? / best));
         let Some(shares) = lane_shares.collect::<Option<Vec<f64>>>() else {
             continue;
         };
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
-        let now = found.get_or_insert(Robust {
+        let now = winners.get_or_insert(Robust {
             on_average: (c, mean),
             worst_case: (c, least),
         });
@@ -38,7 +41,7 @@ pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
             now.worst_case = (c, least);
         }
     }
-    found
+    winners
 }
 
 fn highest(scores: &[Option<f64>]) -> f64 {
@@ -61,11 +64,11 @@ mod tests {
             vec![Some(10.0), Some(7.0), None, Some(9.5)],
             vec![Some(5.0), Some(7.0), Some(10.0), Some(5.6)],
         ];
-        let found = robust(&scores).unwrap();
+        let winners = robust(&scores).unwrap();
         // Means: a 0.75, b 0.7, d (0.95 + 0.56) / 2 = 0.755. Least: a 0.5, b 0.7, d 0.56.
-        assert_eq!(found.on_average.0, 3);
-        assert!((found.on_average.1 - 0.755).abs() < 1e-12);
-        assert_eq!(found.worst_case, (1, 0.7));
+        assert_eq!(winners.on_average.0, 3);
+        assert!((winners.on_average.1 - 0.755).abs() < 1e-12);
+        assert_eq!(winners.worst_case, (1, 0.7));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use q2c_policy::PolicySpec;
 
 /// A cell of the grid that differs from a configuration in one parameter by one step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbour {
+pub struct GridNeighbour {
     /// The parameter that differs.
     pub param: &'static str,
     /// Index of the neighbouring cell.
@@ -17,25 +17,30 @@ pub struct Neighbour {
 #[must_use]
 pub fn sensitivity(
     policies: &[PolicySpec],
-    of: usize,
+    center: usize,
     score: impl Fn(usize) -> f64,
-) -> Vec<Neighbour> {
-    let own = policies[of].params();
-    let mut found = Vec::new();
-    for (k, &(name, value)) in own.iter().enumerate() {
+) -> Vec<GridNeighbour> {
+    let params = policies[center].params();
+    let mut neighbours = Vec::new();
+    for (k, &(name, value)) in params.iter().enumerate() {
         let others =
-            (0..policies.len()).filter(|&i| differs_only_in(&policies[of], &policies[i], k));
+            (0..policies.len()).filter(|&i| differs_only_in(&policies[center], &policies[i], k));
         let valued: Vec<(usize, f64)> = others.map(|i| (i, policies[i].params()[k].1)).collect();
         let by = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
         let lower = valued.iter().filter(|(_, v)| *v < value).max_by(by);
         let higher = valued.iter().filter(|(_, v)| *v > value).min_by(by);
-        found.extend(lower.into_iter().chain(higher).map(|&(cell, _)| Neighbour {
-            param: name,
-            cell,
-            share: score(cell) / score(of),
-        }));
+        neighbours.extend(
+            lower
+                .into_iter()
+                .chain(higher)
+                .map(|&(cell, _)| GridNeighbour {
+                    param: name,
+                    cell,
+                    share: score(cell) / score(center),
+                }),
+        );
     }
-    found
+    neighbours
 }
 
 fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
@@ -62,9 +67,11 @@ mod tests {
         ];
         let policies: Vec<PolicySpec> = texts.iter().map(|t| t.parse().unwrap()).collect();
         let scores = [10.0, 9.0, 5.0, 8.0, 11.0, 1.0, 1.0];
-        let found = sensitivity(&policies, 0, |i| scores[i]);
-        let seen: Vec<(&str, usize, f64)> =
-            found.iter().map(|n| (n.param, n.cell, n.share)).collect();
+        let neighbours = sensitivity(&policies, 0, |i| scores[i]);
+        let seen: Vec<(&str, usize, f64)> = neighbours
+            .iter()
+            .map(|n| (n.param, n.cell, n.share))
+            .collect();
         assert_eq!(
             seen,
             [("ratio", 1, 0.9), ("ratio", 3, 0.8), ("period", 4, 1.1)]

@@ -44,7 +44,7 @@ pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Drive, Recording, Waiting, simulate};
+    use crate::{Drive, LaneRecording, Waiting, simulate};
     use q2c_model::{CostModel, Direction, Nanos};
     use q2c_policy::{Io, PolicySpec};
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_simulator_agrees() {
         let recovers = |latency: f32| {
-            let mut lane = Recording::default();
+            let mut lane = LaneRecording::default();
             let io = Io {
                 direction: Direction::Read,
                 bytes: 4096,

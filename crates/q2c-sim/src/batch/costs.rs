@@ -23,13 +23,13 @@ impl<const N: usize> Joint<N> {
             x.clear();
         }
         let from = x.first().copied().unwrap_or(0.0);
-        let row = |at: f64| curves.map(|c| c.at(at));
+        let row = |at: f64| curves.map(|c| c.delay_at(at));
         let value = std::iter::once(from).chain(x.iter().copied()).map(row);
         let slope_after = |i: usize| {
             let Some(&next) = x.get(i + 1) else {
                 return [0.0; N];
             };
-            curves.map(|c| (c.at(next) - c.at(x[i])) / (next - x[i]))
+            curves.map(|c| (c.delay_at(next) - c.delay_at(x[i])) / (next - x[i]))
         };
         Joint {
             value: value.collect(),
@@ -83,7 +83,7 @@ impl<const N: usize> Lookup<N> {
 
     /// Returns the line that holds at `at`, and the distance from the line's beginning to `at`.
     #[inline(always)]
-    pub fn line(&self, at: i32) -> (&CostLine<N>, f32) {
+    pub(crate) fn line(&self, at: i32) -> (&CostLine<N>, f32) {
         let cell = (at as usize >> CELL).min(self.rows.len() - 1);
         let mut row = usize::from(self.rows[cell]);
         let at = f64::from(at);
@@ -103,7 +103,7 @@ fn flat(curve: &Curve) -> bool {
 const NO_BOUND: f64 = 1e9;
 
 #[derive(Clone, Debug)]
-pub(super) struct Costs {
+pub(super) struct CostTables {
     /// Over the sleep asked: base, spread, least and most of the clear delay; CPU of a clear and of
     /// a hit sleep; latency and submission time that the sleep adds.
     pub sleep: Lookup<8>,
@@ -133,12 +133,15 @@ pub(super) struct PlainCosts {
     pub cpu_hit: i32,
 }
 
-impl Costs {
-    pub fn new(cost: &CostModel) -> Option<Self> {
+impl CostTables {
+    pub(crate) fn new(cost: &CostModel) -> Option<Self> {
         let none = Curve::constant(NO_BOUND);
-        let most = |curve: &Curve| match curve.x.is_empty() {
-            true => none.clone(),
-            false => curve.clone(),
+        let most = |curve: &Curve| {
+            if curve.x.is_empty() {
+                none.clone()
+            } else {
+                curve.clone()
+            }
         };
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
         let (clear_most, hit_most) = (most(&clear.most_ns), most(&hit.most_ns));
@@ -153,7 +156,7 @@ impl Costs {
             &cost.added_submit_ns,
         ]);
         let less = |curve: &Curve| curve.y.iter().any(|&y| y < 0.0);
-        let mut costs = Costs {
+        let mut costs = CostTables {
             plain: None,
             sleep: Lookup::new(&sleep)?,
             sleeps: Sleeps::new(&sleep),
@@ -161,8 +164,8 @@ impl Costs {
             gains: cost.reap_hit_ns < 0.0
                 || less(&cost.added_latency_ns)
                 || less(&cost.added_submit_ns),
-            lead: whole(cost.hit_lead_ns),
-            reap: whole(cost.reap_hit_ns),
+            lead: round_ns(cost.hit_lead_ns),
+            reap: round_ns(cost.reap_hit_ns),
             other_poll: cost.other_cpu_poll_ns,
             other_sleep: cost.other_cpu_sleep_ns,
         };
@@ -175,10 +178,10 @@ impl Costs {
             let [base, _, least, most, cpu_clear, cpu_hit, _, _] =
                 self.sleep.line(0).0.value.map(f64::from);
             PlainCosts {
-                wake: whole(base.min(most).max(least.max(0.0))),
-                hit: whole(self.flat_hit()) + self.reap,
-                cpu_clear: whole(cpu_clear),
-                cpu_hit: whole(cpu_hit),
+                wake: round_ns(base.min(most).max(least.max(0.0))),
+                hit: round_ns(self.flat_hit()) + self.reap,
+                cpu_clear: round_ns(cpu_clear),
+                cpu_hit: round_ns(cpu_hit),
             }
         })
     }
@@ -204,7 +207,7 @@ impl Costs {
 }
 
 /// Rounds to the nearest whole nanosecond, halves up.
-pub(super) fn whole(ns: f64) -> i32 {
+pub(super) fn round_ns(ns: f64) -> i32 {
     let more = ns + 0.5;
     let cut = more as i32;
     // `floor` would become a library call where the compiler may not assume the machine's

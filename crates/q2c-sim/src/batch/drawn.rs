@@ -1,7 +1,7 @@
 //! The general kernel of windowed rules and fixed sleeps: drawn delays, any number of buckets.
 
 use super::KernelInput;
-use super::costs::Costs;
+use super::costs::CostTables;
 use super::group::{SimdGroup, WindowBefore};
 use super::histogram::GroupHistogram;
 use super::hit::Loaded;
@@ -33,7 +33,7 @@ impl<S: Simd> DrawnIo<S> {
 
 impl<S: Simd> IoOutcome<S> {
     #[inline(always)]
-    fn drawn(io: DrawnIo<S>, row: &BucketRow, hit: &Loaded<'_, S>, costs: &Costs) -> Self {
+    fn drawn(io: DrawnIo<S>, row: &BucketRow, hit: &Loaded<'_, S>, costs: &CostTables) -> Self {
         let simd = io.wait.token();
         let drawn = row.wake.load(simd) + row.spread.load(simd) * io.z_clear;
         let (earliest, latest) = (row.earliest.load(simd), row.latest.load(simd));
@@ -43,15 +43,14 @@ impl<S: Simd> IoOutcome<S> {
         if costs.gains {
             latency = latency.max(0);
         }
-        let observed = match clear.all_true() {
-            true => latency,
-            false => {
-                let asked = row.asked.load(simd);
-                let x: f32x16<S> = (asked - latency).to_float();
-                let late: i32x16<S> = (hit.delay(x, io.z_hit) + 0.5).to_int();
-                let reaped = (asked + late).max(latency) + costs.reap;
-                clear.select(latency, reaped)
-            }
+        let observed = if clear.all_true() {
+            latency
+        } else {
+            let asked = row.asked.load(simd);
+            let x: f32x16<S> = (asked - latency).to_float();
+            let late: i32x16<S> = (hit.delay(x, io.z_hit) + 0.5).to_int();
+            let reaped = (asked + late).max(latency) + costs.reap;
+            clear.select(latency, reaped)
         };
         IoOutcome {
             clear,
@@ -104,9 +103,10 @@ impl<S: Simd> DrawnSums<S> {
         };
         DrawnSums {
             running: self.running.add(outcome, &sleeps, left),
-            late: match gains {
-                true => self.late + (outcome.observed - io.wait).max(0),
-                false => self.late,
+            late: if gains {
+                self.late + (outcome.observed - io.wait).max(0)
+            } else {
+                self.late
             },
             added: self.added + submit,
         }
@@ -115,11 +115,12 @@ impl<S: Simd> DrawnSums<S> {
 
 /// A gain that was measured on longer submissions does not turn a short one negative.
 #[inline(always)]
-fn added<S: Simd>(simd: S, row: &BucketRow, recorded: i32, costs: &Costs) -> i32x16<S> {
+fn added<S: Simd>(simd: S, row: &BucketRow, recorded: i32, costs: &CostTables) -> i32x16<S> {
     let added = row.submit.load(simd);
-    match costs.gains {
-        true => added.max(-recorded),
-        false => added,
+    if costs.gains {
+        added.max(-recorded)
+    } else {
+        added
     }
 }
 

@@ -7,7 +7,7 @@
 //! each piece [`SimdGroup::leave`] has to be called.
 
 use super::KernelInput;
-use super::costs::Costs;
+use super::costs::CostTables;
 use super::histogram::GroupHistogram;
 use super::lane_state::{IDLE, LaneRule, LaneStage, LaneState, NEVER};
 use super::pas::PasGroup;
@@ -15,7 +15,7 @@ use super::piece::Piece;
 use super::publish::publish;
 use super::row::BucketRow;
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
-use super::totals::{Snapshot, Totals};
+use super::totals::{BatchTotals, Snapshot};
 use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::WindowStatistic;
@@ -60,7 +60,7 @@ pub(super) struct WindowBefore {
 }
 
 impl SimdGroup {
-    pub fn new(
+    pub(crate) fn new(
         lanes: [LaneState; SIMD_LANES],
         statistic: WindowStatistic,
         histogram: bool,
@@ -87,7 +87,7 @@ impl SimdGroup {
         }
     }
 
-    pub fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &Costs) {
+    pub(crate) fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &CostTables) {
         let nothing = nothing(self.statistic);
         for row in self.rows.iter_mut() {
             row.set(simd, lane, sleep, costs, true);
@@ -97,12 +97,12 @@ impl SimdGroup {
     }
 
     /// When the lane's next submission begins, ns of simulated time. Valid between two pieces only.
-    pub fn now(&self, lane: usize) -> i64 {
+    pub(crate) fn now(&self, lane: usize) -> i64 {
         self.lanes[lane].event - i64::from(self.left.0[lane])
     }
 
     /// Fills in the columns that the plain kernel does not keep, so that another kernel can go on.
-    pub fn complete_rows<S: Simd>(&mut self, simd: S, costs: &Costs) {
+    pub(crate) fn complete_rows<S: Simd>(&mut self, simd: S, costs: &CostTables) {
         for row in self.rows.iter_mut() {
             for lane in 0..SIMD_LANES {
                 row.set(simd, lane, row.asked.0[lane], costs, false);
@@ -116,7 +116,7 @@ impl SimdGroup {
 
     /// Events due when the submission of I/O `i` has returned: stages, and a window's end.
     #[inline(always)]
-    pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
+    pub(crate) fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
         let now = self.returned(lane, &input.piece, i);
         let start = now - i64::from(input.piece.submit[i]);
         while self.lanes[lane].mark <= start {
@@ -135,7 +135,7 @@ impl SimdGroup {
     /// in its row; `before` is the window without it. A window that is over closes without it, and
     /// it opens the next.
     #[inline(always)]
-    pub fn after<S: Simd>(
+    pub(crate) fn after<S: Simd>(
         &mut self,
         simd: S,
         due: u64,
@@ -202,7 +202,7 @@ impl SimdGroup {
     }
 
     /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
-    pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
+    pub(crate) fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
         let state = &mut self.lanes[lane];
         let now = Snapshot::new(state.totals, &input.piece, i);
         let ios = now.ios_since(&state.before);
@@ -233,7 +233,7 @@ impl SimdGroup {
         let state = &mut self.lanes[lane];
         let taken = state.event - piece.base - i64::from(self.left.0[lane]);
         let ios = piece.first + n as u64;
-        let took = Took {
+        let took = FlushSums {
             ios: (ios - state.flushed) as i64,
             time: taken - state.taken,
             waited: piece.waited[n] - state.waited,
@@ -258,7 +258,7 @@ impl SimdGroup {
     }
 
     /// Flushes every lane; times then count from the next piece's start.
-    pub fn leave(&mut self, input: &KernelInput) {
+    pub(crate) fn leave(&mut self, input: &KernelInput) {
         let piece = &input.piece;
         for lane in 0..SIMD_LANES {
             self.flush(lane, piece.len(), input);
@@ -282,7 +282,7 @@ pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
 }
 
 #[derive(Clone, Copy)]
-struct Took {
+struct FlushSums {
     ios: i64,
     time: i64,
     waited: i64,
@@ -292,7 +292,13 @@ fn take(sum: &mut SimdLanes<i32>, lane: usize) -> i64 {
     i64::from(std::mem::take(&mut sum.0[lane]))
 }
 
-fn totals(totals: &mut Totals, sums: &mut GroupSums, lane: usize, took: Took, gains: bool) {
+fn totals(
+    totals: &mut BatchTotals,
+    sums: &mut GroupSums,
+    lane: usize,
+    took: FlushSums,
+    gains: bool,
+) {
     let added = take(&mut sums.added, lane);
     totals.misses += take(&mut sums.misses, lane);
     totals.asked += take(&mut sums.asked, lane);
@@ -300,9 +306,10 @@ fn totals(totals: &mut Totals, sums: &mut GroupSums, lane: usize, took: Took, ga
     totals.polled += take(&mut sums.polled, lane);
     totals.cpu += take(&mut sums.cpu, lane);
     let late = take(&mut sums.late, lane);
-    totals.late += match gains {
-        true => late,
-        false => took.time - added - took.waited,
+    totals.late += if gains {
+        late
+    } else {
+        took.time - added - took.waited
     };
     totals.added += added;
     totals.observed += took.time - added;
@@ -310,11 +317,11 @@ fn totals(totals: &mut Totals, sums: &mut GroupSums, lane: usize, took: Took, ga
 
 /// Since the last flush all I/Os had one sleep and no draws: most sums follow from a few.
 fn plain_totals(
-    totals: &mut Totals,
+    totals: &mut BatchTotals,
     sums: &mut GroupSums,
     row: &BucketRow,
     lane: usize,
-    took: Took,
+    took: FlushSums,
 ) {
     let misses = take(&mut sums.misses, lane);
     let hit_waits = take(&mut sums.hit_waits, lane);

@@ -43,7 +43,7 @@ pub(crate) struct CountingLimit {
 }
 
 impl CountingLimit {
-    pub fn new(mut latencies: Vec<i32>) -> Self {
+    pub(crate) fn new(mut latencies: Vec<i32>) -> Self {
         let below = (latencies.len() as f64 * (1.0 - ABOVE)) as usize;
         let limit = match latencies.len() {
             0 => 0,
@@ -54,13 +54,13 @@ impl CountingLimit {
 
     /// From this latency on every one is counted, ns.
     #[inline(always)]
-    pub fn limit(self) -> i32 {
+    pub(crate) fn limit(self) -> i32 {
         self.limit
     }
 
     /// Whether weights change among sixteen I/Os from `io` on, not before the first.
     #[inline(always)]
-    pub fn changes_within(io: u64) -> bool {
+    pub(crate) fn changes_within(io: u64) -> bool {
         io < ALL && io + SIMD_LANES as u64 > ALL
     }
 
@@ -74,7 +74,7 @@ impl CountingLimit {
     }
 
     /// Of a latency of I/O `io` that is below the limit; 0 when it is not counted.
-    pub fn weight(io: u64) -> i32 {
+    pub(crate) fn weight(io: u64) -> i32 {
         match io {
             ..ALL => 1,
             _ if io.is_multiple_of(STRIDE) => STRIDE as i32,
@@ -107,7 +107,7 @@ pub(super) struct CommonHistogram {
 }
 
 impl CommonHistogram {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let counters = || vec![0; OCTAVES * STEPS].into_boxed_slice();
         CommonHistogram {
             before: counters(),
@@ -115,7 +115,7 @@ impl CommonHistogram {
         }
     }
 
-    pub fn take(&mut self, piece: &Piece) {
+    pub(crate) fn take(&mut self, piece: &Piece) {
         self.before.copy_from_slice(&self.after);
         count_all(&mut self.after, piece, piece.len());
     }
@@ -145,13 +145,18 @@ pub(super) fn class(latency: i32) -> usize {
 pub(super) struct GroupHistogram(Box<[u32; LENGTH]>);
 
 impl GroupHistogram {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let counters = vec![0; LENGTH].into_boxed_slice();
         GroupHistogram(counters.try_into().expect("of that length"))
     }
 
     #[inline(always)]
-    pub fn count<S: Simd>(&mut self, latency: i32x16<S>, weight: i32, counting: CountingLimit) {
+    pub(crate) fn count<S: Simd>(
+        &mut self,
+        latency: i32x16<S>,
+        weight: i32,
+        counting: CountingLimit,
+    ) {
         let above = latency.simd_ge(counting.limit);
         if weight > 0 {
             let simd = latency.token();
@@ -169,7 +174,7 @@ impl GroupHistogram {
 
     /// For lanes that missed the I/O: `latency` counts, the `recorded` one does not.
     #[inline(always)]
-    pub fn count_missed<S: Simd>(
+    pub(crate) fn count_missed<S: Simd>(
         &mut self,
         missed: mask32x16<S>,
         latency: i32x16<S>,
@@ -198,9 +203,10 @@ impl GroupHistogram {
         let places = places(latency);
         let above = latency.simd_ge(counting.limit).to_bitmask();
         let from = class(recorded) * SIMD_LANES;
-        let less = match recorded >= counting.limit {
-            true => 1,
-            false => weight,
+        let less = if recorded >= counting.limit {
+            1
+        } else {
+            weight
         };
         for lane in each(counts.to_bitmask()) {
             let more = if above >> lane & 1 == 1 { 1 } else { weight };
@@ -216,7 +222,7 @@ impl GroupHistogram {
     }
 
     /// Counts from I/O `n` of `piece` on: what `common` counted before is taken away.
-    pub fn clear(
+    pub(crate) fn clear(
         &mut self,
         lane: usize,
         common: Option<&CommonHistogram>,
@@ -228,14 +234,14 @@ impl GroupHistogram {
             None => counters.for_each(|counter| *counter = 0),
             Some(common) => {
                 let before = common.until(piece, n);
-                let each = counters.zip(before.iter());
-                each.for_each(|(counter, before)| *counter = before.wrapping_neg());
+                let pairs = counters.zip(before.iter());
+                pairs.for_each(|(counter, before)| *counter = before.wrapping_neg());
             }
         }
     }
 
     /// [`ranks`] of a lane's `ios` latencies; `common` counts as before I/O `n` of `piece`.
-    pub fn ranks(
+    pub(crate) fn ranks(
         &self,
         lane: usize,
         ios: u64,
@@ -247,9 +253,9 @@ impl GroupHistogram {
         // Below the limit, where one I/O stands for several, more may have been taken away than was
         // counted.
         let count = |class: usize| {
-            let own = self.0[class * SIMD_LANES + lane];
-            let all = common.as_ref().map_or(0, |common| common[class]);
-            (own.wrapping_add(all) as i32).max(0) as u64
+            let lane_count = self.0[class * SIMD_LANES + lane];
+            let common_count = common.as_ref().map_or(0, |common| common[class]);
+            (lane_count.wrapping_add(common_count) as i32).max(0) as u64
         };
         let classes = (0..OCTAVES * STEPS).rev();
         ranks(ios, &classes.map(|class| (class, count(class))))

@@ -19,7 +19,7 @@ pub(super) struct HitLines {
 }
 
 impl HitLines {
-    pub fn new(joint: &Joint<4>) -> Option<Self> {
+    pub(crate) fn new(joint: &Joint<4>) -> Option<Self> {
         if joint.x.len() > CORNERS {
             return None;
         }
@@ -40,7 +40,7 @@ impl HitLines {
 
     /// The delay at `x` for the draw `z`, kept within the bounds, ns.
     #[inline]
-    pub fn delay(&self, x: f32, z: f32) -> f32 {
+    pub(crate) fn delay(&self, x: f32, z: f32) -> f32 {
         let row = self.corners.iter().filter(|&&corner| x >= corner).count();
         let [base, spread, least, most] =
             std::array::from_fn(|n| self.value[n][row] + self.slope[n][row] * x);
@@ -48,7 +48,7 @@ impl HitLines {
     }
 
     #[inline(always)]
-    pub fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
+    pub(crate) fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
         let zero = f32x16::splat(simd, 0.0);
         let mut loaded = Loaded {
             corners: &self.corners,
@@ -78,7 +78,7 @@ pub(super) struct Loaded<'a, S: Simd> {
 impl<S: Simd> Loaded<'_, S> {
     /// The delay at `x` for the draw `z`, kept within the bounds, ns.
     #[inline(always)]
-    pub fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
+    pub(crate) fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
         let simd = x.token();
         let mut bytes = i32x16::splat(simd, FIRST);
         for &corner in self.corners {

@@ -2,8 +2,8 @@
 //! counts.
 
 use super::FAR;
-use super::totals::{Snapshot, Totals};
-use crate::outcome::Outcome;
+use super::totals::{BatchTotals, Snapshot};
+use crate::outcome::SimOutcome;
 use q2c_policy::form::{Sensitivity, WindowForm};
 
 pub(super) const NEVER: i64 = i64::MAX;
@@ -20,7 +20,7 @@ pub(super) enum LaneRule {
 
 impl LaneRule {
     /// In ns; 0 for a rule without windows.
-    pub fn period(&self) -> u64 {
+    pub(crate) fn period(&self) -> u64 {
         match self {
             LaneRule::Windowed(form) => form.period.0,
             _ => 0,
@@ -52,13 +52,13 @@ pub(super) struct LaneState {
     pub flushed_at: i64,
     pub taken: i64,
     pub waited: i64,
-    pub totals: Totals,
+    pub totals: BatchTotals,
     pub before: Snapshot,
-    pub outcome: Outcome,
+    pub outcome: SimOutcome,
 }
 
 impl LaneState {
-    pub fn new(rule: LaneRule, warm_up: i64) -> Self {
+    pub(crate) fn new(rule: LaneRule, warm_up: i64) -> Self {
         LaneState {
             rule,
             event: 0,
@@ -73,13 +73,13 @@ impl LaneState {
             flushed_at: 0,
             taken: 0,
             waited: 0,
-            totals: Totals::default(),
+            totals: BatchTotals::default(),
             before: Snapshot::default(),
-            outcome: Outcome::default(),
+            outcome: SimOutcome::default(),
         }
     }
 
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         LaneState {
             stage: LaneStage::Done,
             ..LaneState::new(LaneRule::Still, NEVER)
@@ -87,7 +87,7 @@ impl LaneState {
     }
 
     /// Sets the next event, at most [`FAR`] after `now`. Returns by how much the event moved, ns.
-    pub fn next_event(&mut self, now: i64) -> i64 {
+    pub(crate) fn next_event(&mut self, now: i64) -> i64 {
         let next = self.end.min(self.mark).min(now + i64::from(FAR));
         let moved = next - self.event;
         self.event = next;

@@ -31,14 +31,14 @@ mod simd_lanes;
 mod sleeps;
 mod totals;
 
-pub(crate) use alone::{Charges, Machine, Rule, Stopped, Sums, ranks};
+pub(crate) use alone::{AloneSimulator, Charges, PolicyOrPolling, Stopped, Sums, ranks};
 pub use error::BatchError;
 pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES};
 
-use crate::closed::{Draws, Drive};
-use crate::outcome::Outcome;
-use crate::recording::Recording;
-use costs::Costs;
+use crate::closed::{Drive, WakeDraws};
+use crate::outcome::SimOutcome;
+use crate::recording::LaneRecording;
+use costs::CostTables;
 use fearless_simd::{Level, dispatch};
 use group::SimdGroup;
 use histogram::CommonHistogram;
@@ -61,7 +61,7 @@ const LONGEST_WINDOW: u64 = 1 << 30;
 
 struct KernelInput {
     piece: Piece,
-    costs: Costs,
+    costs: CostTables,
     hit: HitLines,
     counting: CountingLimit,
     /// Where a clear sleep does not change a latency and percentiles are wanted.
@@ -81,7 +81,7 @@ pub struct Batch {
     windowed: usize,
     places: Vec<(usize, usize)>,
     input: KernelInput,
-    draws: Draws,
+    draws: WakeDraws,
     level: Level,
 }
 
@@ -111,7 +111,7 @@ fn lane_form(policy: &PolicySpec, known: bool) -> Option<LaneForm> {
             0,
             GroupKind::Windowed(form.statistic),
         ),
-        Form::Pas(of) if known => (LaneRule::Pas(of), 0, GroupKind::Pas),
+        Form::Pas(sensitivity) if known => (LaneRule::Pas(sensitivity), 0, GroupKind::Pas),
         _ => return None,
     };
     Some(LaneForm { rule, sleep, kind })
@@ -129,8 +129,8 @@ impl GroupKind {
 impl Batch {
     /// Says for each configuration whether a batch can hold it on a machine of this cost.
     #[must_use]
-    pub fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
-        let costs = Costs::new(cost).filter(|costs| HitLines::new(&costs.hit).is_some());
+    pub(crate) fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
+        let costs = CostTables::new(cost).filter(|costs| HitLines::new(&costs.hit).is_some());
         let known = costs.as_ref().map(|costs| costs.plain.is_some());
         let one = |policy| known.is_some_and(|known| lane_form(policy, known).is_some());
         policies.iter().map(one).collect()
@@ -150,7 +150,7 @@ impl Batch {
     ) -> Result<Self, BatchError> {
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
-        let costs = Costs::new(cost).ok_or(BatchError::Corners)?;
+        let costs = CostTables::new(cost).ok_or(BatchError::Corners)?;
         let hit = HitLines::new(&costs.hit).ok_or(BatchError::Corners)?;
         let known = costs.plain.is_some();
         let mut batch = Batch {
@@ -168,10 +168,10 @@ impl Batch {
                 warm_up,
                 stop: warm_up.saturating_add(measure),
             },
-            draws: Draws::new(cost, drive.seed),
+            draws: WakeDraws::new(cost, drive.seed),
             level: Level::new(),
         };
-        let all: Vec<(usize, LaneForm)> = policies
+        let forms: Vec<(usize, LaneForm)> = policies
             .iter()
             .enumerate()
             .map(|(i, policy)| match lane_form(policy, known) {
@@ -184,7 +184,7 @@ impl Batch {
             GroupKind::Windowed(WindowStatistic::Min),
             GroupKind::Pas,
         ] {
-            batch.fill(&all, kind, percentiles);
+            batch.fill(&forms, kind, percentiles);
         }
         Ok(batch)
     }
@@ -192,8 +192,8 @@ impl Batch {
     /// Configurations with windows of one period stand together, as their windows end together;
     /// else neighbours do, which are similar: an event that is rare in one lane is rare in its
     /// group.
-    fn fill(&mut self, all: &[(usize, LaneForm)], kind: GroupKind, percentiles: bool) {
-        let of_kind = all.iter().filter(|(_, form)| form.kind == kind);
+    fn fill(&mut self, forms: &[(usize, LaneForm)], kind: GroupKind, percentiles: bool) {
+        let of_kind = forms.iter().filter(|(_, form)| form.kind == kind);
         let mut mine: Vec<(usize, LaneForm)> = of_kind.copied().collect();
         mine.sort_by_key(|(_, form)| form.rule.period());
         for chunk in mine.chunks(SIMD_LANES) {
@@ -207,8 +207,11 @@ impl Batch {
                 self.places[*i] = (self.groups.len(), lane);
                 let (level, costs) = (self.level, &self.input.costs);
                 dispatch!(level, simd => group.start(simd, lane, form.sleep, costs));
-                if let LaneRule::Pas(of) = form.rule {
-                    group.pas.get_or_insert_with(PasGroup::new).set(lane, of);
+                if let LaneRule::Pas(sensitivity) = form.rule {
+                    group
+                        .pas
+                        .get_or_insert_with(PasGroup::new)
+                        .set(lane, sensitivity);
                     group.sums_all = true;
                 }
             }
@@ -220,7 +223,7 @@ impl Batch {
     ///
     /// # Errors
     /// When an I/O's times are too long; then nothing of the part was replayed.
-    pub fn feed(&mut self, part: &Recording) -> Result<(), BatchError> {
+    pub fn feed(&mut self, part: &LaneRecording) -> Result<(), BatchError> {
         let piece = &self.input.piece;
         check(part, piece.first + piece.len() as u64)?;
         let mut from = 0;
@@ -265,7 +268,7 @@ impl Batch {
 
     /// In the order given. Those not done count to the end of what was fed.
     #[must_use]
-    pub fn finish(mut self) -> Vec<Outcome> {
+    pub fn finish(mut self) -> Vec<SimOutcome> {
         let input = &self.input;
         for group in &mut self.groups {
             for lane in 0..SIMD_LANES {
@@ -298,10 +301,10 @@ impl KernelInput {
 }
 
 /// `first` is the number of the part's first I/O in the trace.
-fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
+fn check(part: &LaneRecording, first: u64) -> Result<(), BatchError> {
     let long = |t: &f32| *t >= FAR as f32;
-    let found = part.wait.iter().chain(part.submit.iter()).position(long);
-    found.map_or(Ok(()), |at| {
+    let first_long = part.wait.iter().chain(part.submit.iter()).position(long);
+    first_long.map_or(Ok(()), |at| {
         let io = at % part.len();
         let ns = part.wait[io].max(part.submit[io]);
         Err(BatchError::TooLong {

@@ -35,7 +35,7 @@ pub(super) struct PasGroup {
 }
 
 impl PasGroup {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let one = SimdLanes([1.0; SIMD_LANES]);
         let bucket = PasBucket {
             ns: SimdLanes([SHORTEST; SIMD_LANES]),
@@ -54,10 +54,10 @@ impl PasGroup {
     }
 
     /// Sets the parameters of one lane. Without adaption the heat stays 1.
-    pub fn set(&mut self, lane: usize, of: Sensitivity) {
-        self.up.0[lane] = of.up;
-        self.down.0[lane] = -of.down;
-        if of.adaptive {
+    pub(crate) fn set(&mut self, lane: usize, sensitivity: Sensitivity) {
+        self.up.0[lane] = sensitivity.up;
+        self.down.0[lane] = -sensitivity.down;
+        if sensitivity.adaptive {
             self.heat_up.0[lane] = HEAT_UP;
             self.cool_down.0[lane] = COOL_DOWN;
         }
@@ -82,7 +82,7 @@ const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 impl PasBucket {
     #[inline(always)]
-    fn learn<S: Simd>(&mut self, simd: S, of: &Parameters<S>) -> i32x16<S> {
+    fn learn<S: Simd>(&mut self, simd: S, parameters: &PasParameters<S>) -> i32x16<S> {
         let (late, news) = (self.late.load(simd), self.news.load(simd));
         let (same_low, same_high) = late.simd_eq(news).widen();
         let (late_low, late_high) = news.simd_eq(1).widen();
@@ -92,13 +92,13 @@ impl PasBucket {
         let one = f64x8::splat(simd, 1.0);
         let mut next = [(one, one, one, i64x8::splat(simd, 0)); 2];
         for half in 0..2 {
-            let change = late[half].select(of.down[half], of.up[half]);
+            let change = late[half].select(parameters.down[half], parameters.up[half]);
             let from = same[half].select(step[half], one);
             let step = from + change * heat[half];
             let step = step.simd_le(NOTHING).select(one, step);
             let ns = (ns[half] * step).max(SHORTEST).min(LONGEST as f64);
-            let hotter = (heat[half] * of.heat_up[half]).min(1.0);
-            let cooler = (heat[half] * of.cool_down[half]).max(COOLEST);
+            let hotter = (heat[half] * parameters.heat_up[half]).min(1.0);
+            let cooler = (heat[half] * parameters.cool_down[half]).max(COOLEST);
             let heat = same[half].select(hotter, cooler);
             let whole: i64x8<S> = ((ns + 0.5).floor() + WHOLE).bitcast();
             next[half] = (ns, step, heat, whole);
@@ -112,17 +112,17 @@ impl PasBucket {
 }
 
 #[derive(Clone, Copy)]
-struct Parameters<S: Simd> {
+struct PasParameters<S: Simd> {
     up: [f64x8<S>; 2],
     down: [f64x8<S>; 2],
     heat_up: [f64x8<S>; 2],
     cool_down: [f64x8<S>; 2],
 }
 
-impl<S: Simd> Parameters<S> {
+impl<S: Simd> PasParameters<S> {
     #[inline(always)]
     fn load(simd: S, pas: &PasGroup) -> Self {
-        Parameters {
+        PasParameters {
             up: pair(simd, &pas.up),
             down: pair(simd, &pas.down),
             heat_up: pair(simd, &pas.heat_up),
@@ -153,7 +153,7 @@ fn step<S: Simd>(
     simd: S,
     sums: &mut RunningSums<S>,
     pas: &mut PasGroup,
-    of: &Parameters<S>,
+    parameters: &PasParameters<S>,
     i: usize,
     input: &KernelInput,
 ) -> (mask32x16<S>, i32x16<S>) {
@@ -169,7 +169,7 @@ fn step<S: Simd>(
         sums.cpu += wait;
         return (mask32x16::splat(simd, true), wait);
     };
-    let asked = bucket.learn(simd, of);
+    let asked = bucket.learn(simd, parameters);
     let outcome = sleeping(asked, wait, plain, input);
     bucket.news.store(outcome.clear.select(zero, zero + 1));
     let sleeps = LaneSleeps {
@@ -210,9 +210,9 @@ fn in_turns<S: Simd, const N: usize>(
     let mut states: [PasGroup; N] = groups
         .each_mut()
         .map(|g| g.pas.take().unwrap_or_else(PasGroup::new));
-    let of: [Parameters<S>; N] = std::array::from_fn(
+    let parameters: [PasParameters<S>; N] = std::array::from_fn(
         #[inline(always)]
-        |n| Parameters::load(simd, &states[n]),
+        |n| PasParameters::load(simd, &states[n]),
     );
     let mut sums: [RunningSums<S>; N] = std::array::from_fn(
         #[inline(always)]
@@ -221,7 +221,7 @@ fn in_turns<S: Simd, const N: usize>(
     for i in 0..input.piece.len() {
         for n in 0..N {
             let (group, sums) = (&mut *groups[n], &mut sums[n]);
-            one(simd, group, sums, &mut states[n], &of[n], i, input);
+            run_io(simd, group, sums, &mut states[n], &parameters[n], i, input);
         }
     }
     for (n, state) in states.into_iter().enumerate() {
@@ -231,12 +231,12 @@ fn in_turns<S: Simd, const N: usize>(
 }
 
 #[inline(always)]
-fn one<S: Simd>(
+fn run_io<S: Simd>(
     simd: S,
     group: &mut SimdGroup,
     sums: &mut RunningSums<S>,
     pas: &mut PasGroup,
-    of: &Parameters<S>,
+    parameters: &PasParameters<S>,
     i: usize,
     input: &KernelInput,
 ) {
@@ -248,7 +248,7 @@ fn one<S: Simd>(
         each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, input));
         *sums = RunningSums::load(simd, group);
     }
-    let (clear, observed) = step(simd, sums, pas, of, i, input);
+    let (clear, observed) = step(simd, sums, pas, parameters, i, input);
     if let Some(histogram) = &mut group.histogram {
         count_latency(histogram, input, i, clear, observed);
     }

@@ -2,8 +2,8 @@
 
 use super::FAR;
 use super::histogram::CountingLimit;
-use crate::closed::Draws;
-use crate::recording::{Recording, RecordingColumns, unpack};
+use crate::closed::WakeDraws;
+use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
 /// The columns that kernels read, 33 bytes per I/O, stay in the second-level cache.
@@ -36,7 +36,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut piece = Piece::default();
         let Piece {
             wait,
@@ -58,13 +58,13 @@ impl Piece {
         piece
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.wait.len()
     }
 
     /// Replaces the piece by the I/Os of `trace` from `from` on. Returns how many it took, at least
     /// one: its sum of submission and think times must stay below [`FAR`].
-    pub fn fill(&mut self, trace: &Recording, from: usize, draws: &Draws) -> usize {
+    pub(crate) fn fill(&mut self, trace: &LaneRecording, from: usize, draws: &WakeDraws) -> usize {
         self.first += self.len() as u64;
         self.base += self.total;
         self.submitted += self.submit_until(self.len());
@@ -104,11 +104,17 @@ impl Piece {
         self.total = 0;
     }
 
-    fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, most_thought: i64, draws: &Draws) {
+    fn push(
+        &mut self,
+        trace: &RecordingColumns<'_>,
+        i: usize,
+        most_thought: i64,
+        draws: &WakeDraws,
+    ) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let gap = trace.gap[i] as i64;
         let io = self.first + self.len() as u64;
-        let draw = draws.of(io);
+        let draw = draws.exact_draws(io);
         self.weight.push(CountingLimit::weight(io));
         let (waited, thought) = (self.waited[self.len()], self.thought[self.len()]);
         self.wait.push(wait as i32);
@@ -123,11 +129,11 @@ impl Piece {
         self.total += submit + gap;
     }
 
-    pub fn submit_until(&self, n: usize) -> i64 {
+    pub(crate) fn submit_until(&self, n: usize) -> i64 {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
     }
 
-    pub fn latencies(&self) -> Vec<i32> {
+    pub(crate) fn latencies(&self) -> Vec<i32> {
         self.submit
             .iter()
             .zip(&self.wait)
@@ -135,11 +141,11 @@ impl Piece {
             .collect()
     }
 
-    pub fn rows(&self) -> u32 {
+    pub(crate) fn rows(&self) -> u32 {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)
     }
 
-    pub fn only_row(&self) -> Option<u8> {
+    pub(crate) fn only_row(&self) -> Option<u8> {
         let rows = self.rows();
         rows.is_power_of_two().then(|| rows.trailing_zeros() as u8)
     }

@@ -80,9 +80,10 @@ impl<S: Simd> PlainSums<S> {
         let if_hit = |value: i32x16<S>| clear.select(zero, value);
         PlainSums {
             left,
-            statistic: match MEAN {
-                true => self.statistic + observed,
-                false => self.statistic.min(observed),
+            statistic: if MEAN {
+                self.statistic + observed
+            } else {
+                self.statistic.min(observed)
             },
             misses: self.misses + if_hit(zero + 1),
             hit_waits: self.hit_waits + if_hit(wait),

@@ -1,6 +1,6 @@
 //! Sleeps side by side in registers, with all that depends on their length.
 
-use super::costs::Costs;
+use super::costs::CostTables;
 use super::row::{LATEST, LEAST, SHIFT, WHOLE};
 use super::sleeps::Sleeps;
 use fearless_simd::prelude::*;
@@ -23,13 +23,13 @@ pub(super) struct PricedSleeps<S: Simd> {
 
 impl<S: Simd> PricedSleeps<S> {
     #[inline(always)]
-    pub fn new(asked: i32x16<S>, costs: &Costs, sleeps: &Sleeps<8>) -> Self {
+    pub(crate) fn new(asked: i32x16<S>, costs: &CostTables, sleeps: &Sleeps<8>) -> Self {
         let asked_f: f32x16<S> = asked.to_float();
-        let [base, spread, least, most, rest @ ..] = sleeps.at(asked_f);
+        let [base, spread, least, most, rest @ ..] = sleeps.values_at(asked_f);
         let [cpu_clear, cpu_hit, added, submit] = rest;
         let wake = asked_f + 0.5;
         let after = |delay: f32x16<S>| (delay + wake).min(LATEST);
-        let added = whole(added);
+        let added = round_ns(added);
         PricedSleeps {
             asked,
             wake: after(base),
@@ -38,14 +38,14 @@ impl<S: Simd> PricedSleeps<S> {
             latest: after(most),
             ahead: i32x16::splat(asked.token(), costs.lead) - added,
             added,
-            submit: whole(submit),
-            cpu_clear: whole(cpu_clear),
-            cpu_hit: whole(cpu_hit),
+            submit: round_ns(submit),
+            cpu_clear: round_ns(cpu_clear),
+            cpu_hit: round_ns(cpu_hit),
         }
     }
 }
 
 #[inline(always)]
-fn whole<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
+fn round_ns<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
     (ns + WHOLE).to_int::<i32x16<S>>() - SHIFT as i32
 }

@@ -5,7 +5,7 @@
 //! another, all lanes at once. Where one lane closes alone, its sixteen buckets are gathered into
 //! one register and pass at once.
 
-use super::costs::Costs;
+use super::costs::CostTables;
 use super::group::{SimdGroup, nothing};
 use super::lane_state::{LaneRule, LaneState};
 use super::priced_sleeps::PricedSleeps;
@@ -163,7 +163,7 @@ fn alone<S: Simd>(
     rows: &mut [BucketRow; BUCKETS + 1],
     lane: usize,
     form: &WindowForm,
-    costs: &Costs,
+    costs: &CostTables,
     sleeps: &Sleeps<8>,
 ) {
     let lane = lane % SIMD_LANES;

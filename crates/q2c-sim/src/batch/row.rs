@@ -1,6 +1,6 @@
 //! One bucket of a group: each configuration's sleep, its costs, and what the open window gathered.
 
-use super::costs::{Costs, PlainCosts};
+use super::costs::{CostTables, PlainCosts};
 use super::simd_lanes::SimdLanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x8, i32x8};
@@ -47,7 +47,7 @@ pub(super) struct BucketRow {
 }
 
 impl BucketRow {
-    pub fn polling() -> Self {
+    pub(crate) fn polling() -> Self {
         let never = SimdLanes([NEVER_HIT; super::simd_lanes::SIMD_LANES]);
         BucketRow {
             ahead: never,
@@ -58,7 +58,14 @@ impl BucketRow {
 
     /// 0 polls. With `plain` the plain kernel's columns are filled in, else the drawn one's.
     #[inline(always)]
-    pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs, plain: bool) {
+    pub(crate) fn set<S: Simd>(
+        &mut self,
+        simd: S,
+        lane: usize,
+        ns: i32,
+        costs: &CostTables,
+        plain: bool,
+    ) {
         match (ns, &costs.plain) {
             (0, _) => self.poll(lane),
             (_, Some(known)) if plain => self.set_plain(lane, ns, known, costs.lead),
@@ -80,7 +87,7 @@ impl BucketRow {
     }
 
     #[inline(always)]
-    fn set_drawn<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
+    fn set_drawn<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &CostTables) {
         let (line, beyond) = costs.sleep.line(ns);
         let load = |numbers: &[f32; 8]| f32x8::load_array_ref(simd, numbers);
         let wake = ns as f32 + 0.5;
@@ -105,7 +112,7 @@ impl BucketRow {
     }
 
     #[cold]
-    pub fn poll(&mut self, lane: usize) {
+    pub(crate) fn poll(&mut self, lane: usize) {
         for column in [
             &mut self.asked,
             &mut self.slept,

@@ -33,7 +33,7 @@ pub(super) struct RunningSums<S: Simd> {
 
 impl<S: Simd> RunningSums<S> {
     #[inline(always)]
-    pub fn load(simd: S, group: &SimdGroup) -> Self {
+    pub(crate) fn load(simd: S, group: &SimdGroup) -> Self {
         let load = |column: &SimdLanes<i32>| column.load(simd);
         let sums = &group.sums;
         RunningSums {
@@ -47,7 +47,7 @@ impl<S: Simd> RunningSums<S> {
     }
 
     #[inline(always)]
-    pub fn store(self, group: &mut SimdGroup) {
+    pub(crate) fn store(self, group: &mut SimdGroup) {
         group.left.store(self.left);
         let sums = &mut group.sums;
         sums.misses.store(self.misses);
@@ -58,7 +58,7 @@ impl<S: Simd> RunningSums<S> {
     }
 
     #[inline(always)]
-    pub fn add(self, io: &IoOutcome<S>, sleeps: &LaneSleeps<S>, left: i32x16<S>) -> Self {
+    pub(crate) fn add(self, io: &IoOutcome<S>, sleeps: &LaneSleeps<S>, left: i32x16<S>) -> Self {
         let zero = i32x16::splat(left.token(), 0);
         let IoOutcome {
             clear,

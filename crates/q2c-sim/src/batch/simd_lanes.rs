@@ -18,24 +18,24 @@ impl<T: Copy + Default> Default for SimdLanes<T> {
 
 impl SimdLanes<i32> {
     #[inline(always)]
-    pub fn load<S: Simd>(&self, simd: S) -> i32x16<S> {
+    pub(crate) fn load<S: Simd>(&self, simd: S) -> i32x16<S> {
         i32x16::load_array_ref(simd, &self.0)
     }
 
     #[inline(always)]
-    pub fn store<S: Simd>(&mut self, numbers: i32x16<S>) {
+    pub(crate) fn store<S: Simd>(&mut self, numbers: i32x16<S>) {
         numbers.store_array(&mut self.0);
     }
 }
 
 impl SimdLanes<f32> {
     #[inline(always)]
-    pub fn load<S: Simd>(&self, simd: S) -> f32x16<S> {
+    pub(crate) fn load<S: Simd>(&self, simd: S) -> f32x16<S> {
         f32x16::load_array_ref(simd, &self.0)
     }
 
     #[inline(always)]
-    pub fn store<S: Simd>(&mut self, numbers: f32x16<S>) {
+    pub(crate) fn store<S: Simd>(&mut self, numbers: f32x16<S>) {
         numbers.store_array(&mut self.0);
     }
 }

@@ -20,12 +20,12 @@ pub(super) struct Sleeps<const N: usize> {
 
 impl<const N: usize> Sleeps<N> {
     /// Returns `None` when the tables are too small for the corner points.
-    pub fn new(joint: &Joint<N>) -> Option<Self> {
+    pub(crate) fn new(joint: &Joint<N>) -> Option<Self> {
         if joint.x.len() >= LINES {
             return None;
         }
-        let table = |of: &dyn Fn(usize) -> Option<f64>| {
-            let number = |line| of(line).unwrap_or(0.0) as f32;
+        let table = |value_of: &dyn Fn(usize) -> Option<f64>| {
+            let number = |line| value_of(line).unwrap_or(0.0) as f32;
             [0, SIMD_LANES].map(|first| std::array::from_fn(|i| number(first + i)))
         };
         let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
@@ -39,7 +39,7 @@ impl<const N: usize> Sleeps<N> {
 
     /// All functions at each sleep of `asked`, ns. No sleep may be negative.
     #[inline(always)]
-    pub fn at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
+    pub(crate) fn values_at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
         let simd = asked.token();
         let mut bytes = i32x16::splat(simd, FIRST);
         for &corner in &self.corners {
@@ -62,11 +62,11 @@ impl<const N: usize> Sleeps<N> {
     ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
         // A loop: `map` is not always inlined, and the values would leave the registers.
-        let mut all = [asked; N];
-        for (n, function) in all.iter_mut().enumerate() {
+        let mut values = [asked; N];
+        for (n, function) in values.iter_mut().enumerate() {
             *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
         }
-        all
+        values
     }
 }
 

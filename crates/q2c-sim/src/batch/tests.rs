@@ -1,13 +1,13 @@
 //! Every SIMD level gives the same outcomes, a trace may come in parts, and nothing is allocated.
 
 use super::*;
+use q2c_model::stats::Rng;
 use q2c_model::{Curve, Direction, WakeDelay};
 use q2c_policy::Io;
-use q2c_stats::Rng;
 
-fn trace(ios: usize, sizes: u64) -> Recording {
+fn trace(ios: usize, sizes: u64) -> LaneRecording {
     let mut rng = Rng::new(11);
-    let mut trace = Recording::default();
+    let mut trace = LaneRecording::default();
     for _ in 0..ios {
         let class = rng.below(2 * sizes) as u32;
         let direction = if class.is_multiple_of(2) {
@@ -135,12 +135,12 @@ fn a_trace_may_come_in_parts() {
         let (mut rng, mut from) = (Rng::new(3), 0);
         while from < whole.len() {
             let to = whole.len().min(from + 1 + rng.below(5_000) as usize);
-            let part = Recording {
+            let part = LaneRecording {
                 ios: whole.ios[from..to].to_vec().into(),
                 submit: whole.submit[from..to].to_vec().into(),
                 wait: whole.wait[from..to].to_vec().into(),
                 gap: whole.gap[from..to].to_vec().into(),
-                ..Recording::default()
+                ..LaneRecording::default()
             };
             parts.feed(&part).expect("short times");
             from = to;

@@ -1,13 +1,13 @@
 //! Sums over a configuration's I/Os, and the outcome that follows from them.
 
-use super::costs::Costs;
+use super::costs::CostTables;
 use super::piece::Piece;
-use crate::outcome::Outcome;
-use q2c_model::{Latencies, Rates, Simulated};
+use crate::outcome::SimOutcome;
+use q2c_model::{Latencies, Rates, SimulatedFigures};
 use std::ops::Sub;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct BatchTotals {
     pub misses: i64,
     pub asked: i64,
     pub slept: i64,
@@ -21,7 +21,7 @@ pub(super) struct Totals {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
-    totals: Totals,
+    totals: BatchTotals,
     ios: i64,
     waited: i64,
     submitted: i64,
@@ -29,7 +29,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
+    pub(crate) fn new(totals: BatchTotals, piece: &Piece, n: usize) -> Self {
         Snapshot {
             totals,
             ios: (piece.first + n as u64) as i64,
@@ -39,18 +39,18 @@ impl Snapshot {
         }
     }
 
-    pub fn ios_since(&self, earlier: &Snapshot) -> u64 {
+    pub(crate) fn ios_since(&self, earlier: &Snapshot) -> u64 {
         (self.ios - earlier.ios) as u64
     }
 
     /// Of the I/Os since `earlier`, in `wall` ns; `ranks` are p50, p99 and p99.9, ns.
-    pub fn outcome(
+    pub(crate) fn outcome(
         &self,
         earlier: &Snapshot,
         wall: f64,
-        costs: &Costs,
+        costs: &CostTables,
         ranks: [f64; 3],
-    ) -> Outcome {
+    ) -> SimOutcome {
         let t = self.totals - earlier.totals;
         let ios = self.ios - earlier.ios;
         let submitted = self.submitted - earlier.submitted + t.added;
@@ -58,14 +58,14 @@ impl Snapshot {
         let waited = (self.waited - earlier.waited) as f64;
         let n = ios as f64;
         if ios == 0 || wall <= 0.0 {
-            return Outcome::default();
+            return SimOutcome::default();
         }
         let cpu = (t.cpu + running) as f64;
         let other = t.slept as f64 * costs.other_sleep + (ios - t.slept) as f64 * costs.other_poll;
         let iops = n / wall * 1e9;
-        Outcome {
+        SimOutcome {
             ios: ios as u64,
-            gives: Simulated {
+            gives: SimulatedFigures {
                 rates: Rates {
                     iops,
                     cpu_pct: cpu / wall * 100.0,
@@ -87,11 +87,11 @@ impl Snapshot {
     }
 }
 
-impl Sub for Totals {
-    type Output = Totals;
+impl Sub for BatchTotals {
+    type Output = BatchTotals;
 
-    fn sub(self, earlier: Totals) -> Totals {
-        Totals {
+    fn sub(self, earlier: BatchTotals) -> BatchTotals {
+        BatchTotals {
             misses: self.misses - earlier.misses,
             asked: self.asked - earlier.asked,
             slept: self.slept - earlier.slept,

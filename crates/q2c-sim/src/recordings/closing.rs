@@ -2,8 +2,8 @@
 
 use super::lane::LaneGroup;
 use super::{Recordings, UserLanes};
-use crate::dealing::Group;
-use crate::recording::{Counted, Recording, RecordingError};
+use crate::dealing::RequestGroup;
+use crate::recording::{Counted, LaneRecording, RecordingError};
 use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, Nanos, TakenAs};
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 pub struct Closed {
     /// Indices of the lanes in their order; [`Recordings::give`] names lanes by the same indices.
     pub lanes: Vec<usize>,
-    /// For each of these lanes [`Recording::first_at`].
+    /// For each of these lanes [`LaneRecording::first_at`].
     pub first_at: Vec<f64>,
-    /// As [`Recording::gap_cpu`].
+    /// As [`LaneRecording::gap_cpu`].
     pub gap_cpu: Option<Nanos>,
     /// Lengths that occur, in rising order.
     pub sizes: Vec<Bytes>,
@@ -35,16 +35,18 @@ impl Recordings {
         let (first, last) = self.tallies[group.index()].span.unwrap_or_default();
         let block = group != LaneGroup::User;
         let lanes = self.lanes.iter_mut().enumerate();
-        let mut own: Vec<_> = lanes.filter(|(_, lane)| lane.group == group).collect();
-        own.sort_by_key(|(index, lane)| (lane.number, *index));
+        let mut group_lanes: Vec<_> = lanes.filter(|(_, lane)| lane.group == group).collect();
+        group_lanes.sort_by_key(|(index, lane)| (lane.number, *index));
         if block {
-            own.iter_mut().for_each(|(_, lane)| lane.fit(first, last));
+            group_lanes
+                .iter_mut()
+                .for_each(|(_, lane)| lane.fit(first, last));
         }
-        let first_at = own
+        let first_at = group_lanes
             .iter()
             .map(|(_, lane)| lane.recording.first_at)
             .collect();
-        let lanes = own.into_iter().map(|(index, _)| index).collect();
+        let lanes = group_lanes.into_iter().map(|(index, _)| index).collect();
         Ok(Closed {
             lanes,
             first_at,
@@ -58,7 +60,7 @@ impl Recordings {
     ///
     /// # Errors
     /// Those of [`close`](Self::close).
-    pub fn finish(mut self) -> Result<(Vec<Recording>, Closed), RecordingError> {
+    pub fn finish(mut self) -> Result<(Vec<LaneRecording>, Closed), RecordingError> {
         let closed = self.close()?;
         let take = |index: &usize| std::mem::take(&mut self.lanes[*index].recording);
         Ok((closed.lanes.iter().map(take).collect(), closed))
@@ -68,8 +70,8 @@ impl Recordings {
         let [user, driven, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
         match self.taking.latency {
             None if user > 0 => Ok(LaneGroup::User),
-            _ if driven > 0 => Ok(LaneGroup::Block(Group::Driven)),
-            _ if queued > 0 => Ok(LaneGroup::Block(Group::Queued)),
+            _ if driven > 0 => Ok(LaneGroup::Block(RequestGroup::Driven)),
+            _ if queued > 0 => Ok(LaneGroup::Block(RequestGroup::Queued)),
             asked => Err(self.nothing(asked, user)),
         }
     }
@@ -86,11 +88,11 @@ impl Recordings {
             },
             _ if self.completed == 0 => RecordingError::NoCompletions(self.records),
             _ => {
-                let mut all = of_block.clone();
+                let mut reasons = of_block.clone();
                 for (reason, count) in of_user {
-                    *all.entry(*reason).or_default() += count;
+                    *reasons.entry(*reason).or_default() += count;
                 }
-                RecordingError::NothingLeft(Counted(all))
+                RecordingError::NothingLeft(Counted(reasons))
             }
         }
     }
@@ -119,7 +121,7 @@ impl Recordings {
     fn taken_as(&mut self, group: LaneGroup) -> TakenAs {
         let [user, _, queued] = [0, 1, 2].map(|group: usize| self.tallies[group].ios);
         let [mut of_user, mut of_block] = std::mem::take(&mut self.left_out);
-        let sum = |of: &BTreeMap<LeftOut, u64>| of.values().sum::<u64>();
+        let sum = |left_out: &BTreeMap<LeftOut, u64>| left_out.values().sum::<u64>();
         let (layer, latency, owners) = match group {
             LaneGroup::User => {
                 let others = sum(&of_block) + self.tallies[1].ios + queued;
@@ -127,18 +129,18 @@ impl Recordings {
                 let lanes = self.lanes.iter().filter(|lane| lane.group == group);
                 (Layer::User, DeviceTime::Wait, lanes.count())
             }
-            LaneGroup::Block(of) => {
+            LaneGroup::Block(block_group) => {
                 let others = sum(&of_user) + user;
                 count(&mut of_block, LeftOut::OtherLayer, others);
-                let usual = match of {
-                    Group::Driven => {
+                let usual = match block_group {
+                    RequestGroup::Driven => {
                         count(&mut of_block, LeftOut::NotDriven, queued);
                         DeviceTime::D2c
                     }
-                    Group::Queued => DeviceTime::Q2c,
+                    RequestGroup::Queued => DeviceTime::Q2c,
                 };
                 let latency = self.taking.latency.unwrap_or(usual);
-                (Layer::Block, latency, self.dealing.owners(of))
+                (Layer::Block, latency, self.dealing.owners(block_group))
             }
         };
         let tally = &mut self.tallies[group.index()];

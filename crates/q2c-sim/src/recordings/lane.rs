@@ -1,29 +1,29 @@
 //! A lane while its trace is read.
 
-use crate::dealing::Group;
-use crate::recording::Recording;
+use crate::dealing::RequestGroup;
+use crate::recording::LaneRecording;
 use q2c_model::Nanos;
 use q2c_policy::Io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneGroup {
     User,
-    Block(Group),
+    Block(RequestGroup),
 }
 
 impl LaneGroup {
-    pub const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         match self {
             LaneGroup::User => 0,
-            LaneGroup::Block(Group::Driven) => 1,
-            LaneGroup::Block(Group::Queued) => 2,
+            LaneGroup::Block(RequestGroup::Driven) => 1,
+            LaneGroup::Block(RequestGroup::Queued) => 2,
         }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct HeldLane {
-    pub recording: Recording,
+    pub recording: LaneRecording,
     pub group: LaneGroup,
     pub number: u32,
     /// When the first I/O began and the last one was complete or reaped, ns.
@@ -32,9 +32,9 @@ pub(super) struct HeldLane {
 }
 
 impl HeldLane {
-    pub fn new(group: LaneGroup, number: u32, first: u64) -> Self {
+    pub(crate) fn new(group: LaneGroup, number: u32, first: u64) -> Self {
         HeldLane {
-            recording: Recording::default(),
+            recording: LaneRecording::default(),
             group,
             number,
             first,
@@ -43,7 +43,7 @@ impl HeldLane {
     }
 
     /// Adds an I/O: its begin, the begin of its device time, and its end, ns.
-    pub fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
+    pub(crate) fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
         if let Some(gap) = self.recording.gap.last_mut() {
             *gap = begin.saturating_sub(self.done) as f32;
         }
@@ -53,7 +53,7 @@ impl HeldLane {
     }
 
     /// Sets the time before and after, so that the lane lasts from `first` to `last`.
-    pub fn fit(&mut self, first: u64, last: u64) {
+    pub(crate) fn fit(&mut self, first: u64, last: u64) {
         self.recording.first_at = (self.first - first) as f64;
         self.recording.gap_cpu = Some(Nanos::ZERO);
         if let Some(gap) = self.recording.gap.last_mut() {

@@ -20,7 +20,7 @@ pub(super) struct GroupTally {
 }
 
 impl GroupTally {
-    pub fn add(&mut self, io: Io, device: DevId, begin: u64, end: u64) {
+    pub(crate) fn add(&mut self, io: Io, device: DevId, begin: u64, end: u64) {
         self.ios += 1;
         let (first, last) = self.span.unwrap_or((begin, end));
         self.span = Some((first.min(begin), last.max(end)));
@@ -32,7 +32,7 @@ impl GroupTally {
         self.lately += 1;
     }
 
-    pub fn count_device(&mut self) {
+    pub(crate) fn count_device(&mut self) {
         if self.lately > 0 {
             *self.devices.entry(self.device).or_default() += self.lately;
             self.lately = 0;

@@ -1,7 +1,7 @@
 //! What a sweep was asked for: only states of one question can be put together.
 
 use super::error::too_many_corners;
-use crate::batch::{Charges, Rule};
+use crate::batch::{Charges, PolicyOrPolling};
 use crate::closed::Drive;
 use q2c_model::{CostModel, Exit, Fault, Nanos, OrFault};
 use q2c_policy::PolicySpec;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct SweepQuestion {
     #[serde(with = "texts")]
     pub policies: Vec<PolicySpec>,
     pub cost: CostModel,
@@ -18,9 +18,13 @@ pub(super) struct Asked {
     seed: u64,
 }
 
-impl Asked {
-    pub fn new(policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> Result<Self, Fault> {
-        let asked = Asked {
+impl SweepQuestion {
+    pub(crate) fn new(
+        policies: &[PolicySpec],
+        cost: &CostModel,
+        drive: Drive,
+    ) -> Result<Self, Fault> {
+        let asked = SweepQuestion {
             policies: policies.iter().map(PolicySpec::fresh).collect(),
             cost: cost.clone(),
             warm_up: drive.warm_up.0,
@@ -32,7 +36,7 @@ impl Asked {
     }
 
     /// Whether the costs are such as a machine can have, and can be swept in parts.
-    pub fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.cost
             .check()
             .or_fault(Exit::Usage, "sweep in parts: costs")?;
@@ -50,17 +54,17 @@ impl Asked {
         }
     }
 
-    pub fn counts(&self) -> (i64, i64) {
+    pub(crate) fn counts(&self) -> (i64, i64) {
         let time = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let warm_up = time(self.warm_up);
         (warm_up, warm_up.saturating_add(time(self.measure)))
     }
 
-    pub fn rules(&self) -> Vec<Rule<'_>> {
+    pub(crate) fn rules(&self) -> Vec<PolicyOrPolling<'_>> {
         self.policies.iter().map(Some).chain([None]).collect()
     }
 
-    pub fn same_machine(&self, other: &Asked) -> Result<(), Fault> {
+    pub(crate) fn same_machine(&self, other: &SweepQuestion) -> Result<(), Fault> {
         for (what, own, others) in [
             ("warm-up", self.warm_up, other.warm_up),
             ("measured time", self.measure, other.measure),
@@ -87,12 +91,12 @@ impl Asked {
         ))
     }
 
-    pub fn same_policies(&self, other: &Asked) -> Result<(), Fault> {
+    pub(crate) fn same_policies(&self, other: &SweepQuestion) -> Result<(), Fault> {
         let count = self.policies.len().max(other.policies.len());
-        let text = |of: &Asked, i: usize| of.policies.get(i).map(ToString::to_string);
+        let text = |asked: &SweepQuestion, i: usize| asked.policies.get(i).map(ToString::to_string);
         let differs = (0..count).find(|&i| text(self, i) != text(other, i));
         differs.map_or(Ok(()), |i| {
-            let named = |of: &Asked| text(of, i).unwrap_or_else(|| "none".to_owned());
+            let named = |asked: &SweepQuestion| text(asked, i).unwrap_or_else(|| "none".to_owned());
             Err(other_sweep(format_args!(
                 "the same configurations, found {} in place of {} (number {i})",
                 named(other),

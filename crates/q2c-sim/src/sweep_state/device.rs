@@ -1,15 +1,15 @@
 //! The configurations of a sweep on the way through the I/Os of one device.
 
-use super::asked::Asked;
+use super::asked::SweepQuestion;
 use super::error::{broken, too_long, too_many_corners};
 use super::totals::Totals;
-use crate::batch::{CountingLimit, FIRST_LATENCIES, Machine, Stopped};
-use crate::recording::Recording;
+use crate::batch::{AloneSimulator, CountingLimit, FIRST_LATENCIES, Stopped};
+use crate::recording::LaneRecording;
 use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Device {
+pub(super) struct SweepDevice {
     pub fed: Fed,
     /// As recorded, ns: they say from which latency on all are counted.
     first: Vec<i32>,
@@ -23,7 +23,7 @@ pub(super) struct Fed {
 }
 
 impl Fed {
-    fn with(self, some: &Recording) -> Fed {
+    fn with(self, some: &LaneRecording) -> Fed {
         let mut digest = self.digest ^ some.first_at.to_bits();
         for i in 0..some.len() {
             let times = [some.submit[i], some.wait[i], some.gap[i]].map(f32::to_bits);
@@ -37,14 +37,14 @@ impl Fed {
         }
     }
 
-    pub fn beside(self, other: Fed) -> Fed {
+    pub(crate) fn combined_with(self, other: Fed) -> Fed {
         Fed {
             ios: self.ios.saturating_add(other.ios),
             digest: self.digest.wrapping_add(other.digest),
         }
     }
 
-    pub fn whole(self) -> Fed {
+    pub(crate) fn finished(self) -> Fed {
         let digest = (self.digest ^ self.ios.rotate_left(32)).wrapping_mul(MIX);
         Fed { digest, ..self }
     }
@@ -53,12 +53,12 @@ impl Fed {
 /// An odd number without pattern: the golden ratio's fraction.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Device {
-    pub fn new(asked: &Asked) -> Result<Self, Fault> {
-        let nothing = [Recording::default()];
+impl SweepDevice {
+    pub(crate) fn new(asked: &SweepQuestion) -> Result<Self, Fault> {
+        let nothing = [LaneRecording::default()];
         let drive = asked.drive();
         let limit = CountingLimit::new(Vec::new());
-        let machine = Machine::of_part(&nothing, &asked.cost, drive, limit);
+        let machine = AloneSimulator::of_part(&nothing, &asked.cost, drive, limit);
         let machine = machine.ok_or_else(too_many_corners)?;
         let begin = |policy| match machine.stopped(policy) {
             Some(stopped) => Ok(stopped),
@@ -71,24 +71,28 @@ impl Device {
             }
         };
         let stopped = asked.rules().into_iter().map(begin);
-        Ok(Device {
+        Ok(SweepDevice {
             fed: Fed::default(),
             first: Vec::new(),
             stopped: stopped.collect::<Result<_, _>>()?,
         })
     }
 
-    pub fn update(&mut self, asked: &Asked, some: &Recording) -> Result<(), Fault> {
+    pub(crate) fn update(
+        &mut self,
+        asked: &SweepQuestion,
+        some: &LaneRecording,
+    ) -> Result<(), Fault> {
         if some.is_empty() {
             return Ok(());
         }
         let mut first = self.first.clone();
         let room = FIRST_LATENCIES - first.len();
-        let each = some.submit.iter().zip(some.wait.iter()).take(room);
-        first.extend(each.map(|(&submit, &wait)| submit as i32 + wait as i32));
+        let times = some.submit.iter().zip(some.wait.iter()).take(room);
+        first.extend(times.map(|(&submit, &wait)| submit as i32 + wait as i32));
         let part = [some.clone()];
         let limit = CountingLimit::new(first.clone());
-        let machine = Machine::of_part(&part, &asked.cost, asked.drive(), limit);
+        let machine = AloneSimulator::of_part(&part, &asked.cost, asked.drive(), limit);
         let machine = machine.ok_or_else(too_long)?;
         let mut stopped = self.stopped.clone();
         let went = machine.go_through(&asked.rules(), &mut stopped);
@@ -96,7 +100,7 @@ impl Device {
         if !stopped.iter().all(Stopped::is_sound) {
             return Err(too_long());
         }
-        *self = Device {
+        *self = SweepDevice {
             fed: self.fed.with(some),
             first,
             stopped,
@@ -104,12 +108,12 @@ impl Device {
         Ok(())
     }
 
-    pub fn is_done(&self, asked: &Asked) -> bool {
+    pub(crate) fn is_done(&self, asked: &SweepQuestion) -> bool {
         let (_, stop) = asked.counts();
         self.stopped.iter().all(|stopped| stopped.is_done(stop))
     }
 
-    pub fn totals(&self, asked: &Asked) -> Vec<Totals> {
+    pub(crate) fn totals(&self, asked: &SweepQuestion) -> Vec<Totals> {
         let (warm_up, stop) = asked.counts();
         let one = |stopped: &Stopped| {
             let until = if stopped.is_done(stop) {
@@ -117,22 +121,22 @@ impl Device {
             } else {
                 stopped.last
             };
-            Totals::of(stopped, until.saturating_sub(warm_up))
+            Totals::from_stopped(stopped, until.saturating_sub(warm_up))
         };
         self.stopped.iter().map(one).collect()
     }
 
-    pub fn is_sound(&self, count: usize) -> bool {
+    pub(crate) fn is_sound(&self, count: usize) -> bool {
         self.stopped.len() == count
             && self.first.len() <= FIRST_LATENCIES
             && self.stopped.iter().all(Stopped::is_sound)
     }
 
     /// Whether its configurations are those that were asked for: a stretch of nothing can be taken.
-    pub fn check(&self, asked: &Asked) -> Result<(), Fault> {
-        let nothing = [Recording::default()];
+    pub(crate) fn check(&self, asked: &SweepQuestion) -> Result<(), Fault> {
+        let nothing = [LaneRecording::default()];
         let limit = CountingLimit::new(Vec::new());
-        let machine = Machine::of_part(&nothing, &asked.cost, asked.drive(), limit);
+        let machine = AloneSimulator::of_part(&nothing, &asked.cost, asked.drive(), limit);
         let machine = machine.ok_or_else(too_many_corners)?;
         let fits = machine.resumes(&asked.rules(), &self.stopped);
         fits.then_some(()).ok_or_else(broken)

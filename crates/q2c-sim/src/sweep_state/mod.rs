@@ -10,9 +10,9 @@ mod totals;
 pub use told::SweptVolumes;
 
 use crate::closed::Drive;
-use crate::recording::Recording;
-use asked::Asked;
-use device::{Device, Fed};
+use crate::recording::LaneRecording;
+use asked::SweepQuestion;
+use device::{Fed, SweepDevice};
 use error::{broken, ended};
 use q2c_model::stored::StoredForm;
 use q2c_model::{CostModel, Exit, Fault, OrFault};
@@ -29,12 +29,13 @@ const FORM: StoredForm = StoredForm {
 
 /// Configurations over the I/Os of one device, or over those of many volumes.
 ///
-/// One device: [`SweepState::new`], [`SweepState::update`] for each stretch of its I/Os in their
-/// order, [`SweepState::finish`]. The state may be stopped after any I/O, sent elsewhere by
-/// [`SweepState::to_bytes`] and [`SweepState::from_bytes`], and gone on with there.
+/// One device: [`ResumableSweep::new`], [`ResumableSweep::update`] for each stretch of its I/Os in
+/// their order, [`ResumableSweep::finish`]. The state may be stopped after any I/O, sent elsewhere
+/// by [`ResumableSweep::to_bytes`] and [`ResumableSweep::from_bytes`], and gone on with there.
 ///
-/// Many volumes: each has a state of its own, and [`SweepState::beside`] adds them up in any order.
-/// Other configurations over the same I/Os are added by [`SweepState::with_configurations`].
+/// Many volumes: each has a state of its own, and [`ResumableSweep::with_volumes`] adds them up in
+/// any order. Other configurations over the same I/Os are added by
+/// [`ResumableSweep::with_configurations`].
 ///
 /// A device is one lane of depth 1 in a closed loop, as [`sweep`](crate::sweep) simulates it. The
 /// outcomes are those of `sweep` over the whole, to the last bit.
@@ -42,33 +43,33 @@ const FORM: StoredForm = StoredForm {
 /// ```
 /// use q2c_model::{CostModel, Nanos};
 /// use q2c_policy::Io;
-/// use q2c_sim::{Drive, Recording, SweepState};
+/// use q2c_sim::{Drive, LaneRecording, ResumableSweep};
 ///
 /// let policies = ["mean:50%,1ms".parse()?, "pas".parse()?];
 /// let cost = CostModel::delayed(Nanos(2_000));
 /// let io = Io { bytes: 4096, ..Io::default() };
-/// let mut hour = Recording::default();
+/// let mut hour = LaneRecording::default();
 /// (0..1_000).for_each(|_| hour.push(io, 1_000.0, 80_000.0, 0.0));
 ///
-/// let mut state = SweepState::new("a disk", &policies, &cost, Drive::once(1))?;
+/// let mut state = ResumableSweep::new("a disk", &policies, &cost, Drive::once(1))?;
 /// state.update(&hour)?;
-/// let mut elsewhere = SweepState::from_bytes(&state.to_bytes()?)?;
+/// let mut elsewhere = ResumableSweep::from_bytes(&state.to_bytes()?)?;
 /// elsewhere.update(&hour)?;
 /// assert_eq!(elsewhere.finish().outcomes[0].unwrap().ios, 2_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
-pub struct SweepState {
-    asked: Asked,
+pub struct ResumableSweep {
+    asked: SweepQuestion,
     volumes: BTreeSet<String>,
     fed: Fed,
     /// The device whose I/Os are still coming; `None` once volumes were added up.
-    device: Option<Device>,
+    device: Option<SweepDevice>,
     /// Of each configuration and, behind them, of classic polling.
     totals: Vec<Totals>,
 }
 
-impl SweepState {
+impl ResumableSweep {
     /// Longest sleep of a configuration that can be swept in parts, ns.
     pub const LONGEST_SLEEP_NS: u64 = crate::batch::LONGEST;
 
@@ -84,9 +85,9 @@ impl SweepState {
         cost: &CostModel,
         drive: Drive,
     ) -> Result<Self, Fault> {
-        let asked = Asked::new(policies, cost, drive)?;
-        let device = Device::new(&asked)?;
-        Ok(SweepState {
+        let asked = SweepQuestion::new(policies, cost, drive)?;
+        let device = SweepDevice::new(&asked)?;
+        Ok(ResumableSweep {
             totals: vec![Totals::default(); policies.len() + 1],
             volumes: BTreeSet::from([volume.to_owned()]),
             fed: Fed::default(),
@@ -97,17 +98,17 @@ impl SweepState {
 
     /// Takes the next I/Os of the device. Stretches of some 10,000 and more are fast: each brings
     /// all states into memory and out. The last think time lasts until the next stretch begins,
-    /// whose [`Recording::first_at`] comes on top.
+    /// whose [`LaneRecording::first_at`] comes on top.
     ///
     /// # Errors
     /// Volumes were added up before, or an I/O takes too long; the state is as before then.
-    pub fn update(&mut self, some: &Recording) -> Result<(), Fault> {
+    pub fn update(&mut self, some: &LaneRecording) -> Result<(), Fault> {
         let device = self.device.as_mut().ok_or_else(ended)?;
         device.update(&self.asked, some)
     }
 
     /// Whether every configuration has simulated the time that counts. If not, the recording may be
-    /// given to [`SweepState::update`] again, as [`sweep`](crate::sweep) repeats it.
+    /// given to [`ResumableSweep::update`] again, as [`sweep`](crate::sweep) repeats it.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let device = self.device.as_ref();
@@ -152,12 +153,12 @@ impl SweepState {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
-    /// The state that [`SweepState::to_bytes`] made these bytes of.
+    /// The state that [`ResumableSweep::to_bytes`] made these bytes of.
     ///
     /// # Errors
     /// When the bytes are of another kind or version, damaged, or not whole.
-    pub fn from_bytes(bytes: &[u8]) -> Result<SweepState, Fault> {
-        let state: SweepState = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<ResumableSweep, Fault> {
+        let state: ResumableSweep = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         state.check()?;
         Ok(state)
     }

@@ -1,7 +1,7 @@
 //! The sums of one configuration over volumes, which add up in any order.
 
 use crate::batch::{Charges, Stopped, Sums, ranks};
-use crate::outcome::Outcome;
+use crate::outcome::SimOutcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,18 +18,21 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub fn of(stopped: &Stopped, wall: i64) -> Self {
-        let each = stopped.latencies.iter();
+    pub(crate) fn from_stopped(stopped: &Stopped, wall: i64) -> Self {
         Totals {
             sums: stopped.sums,
             wall: wall.max(0),
-            latencies: each.map(|(class, n)| (*class, u64::from(*n))).collect(),
+            latencies: stopped
+                .latencies
+                .iter()
+                .map(|(class, n)| (*class, u64::from(*n)))
+                .collect(),
             too_long: stopped.too_long.into(),
         }
     }
 
     /// Both; `None` when that is too much to be counted.
-    pub fn beside(mut self, other: &Totals) -> Option<Totals> {
+    pub(crate) fn checked_add(mut self, other: &Totals) -> Option<Totals> {
         self.sums += other.sums;
         self.wall += other.wall;
         for (class, more) in &other.latencies {
@@ -40,13 +43,13 @@ impl Totals {
         self.is_sound().then_some(self)
     }
 
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let counts = self.latencies.values().all(|count| *count <= MOST as u64);
         counts && self.sums.is_below(MOST) && (0..=MOST).contains(&self.wall)
     }
 
     /// As that of so many lanes over the mean of their times; `None`: a sleep was too long.
-    pub fn outcome(&self, volumes: usize, charges: &Charges) -> Option<Outcome> {
+    pub(crate) fn outcome(&self, volumes: usize, charges: &Charges) -> Option<SimOutcome> {
         let classes = self.latencies.iter().rev();
         let classes = classes.map(|(class, count)| (usize::from(*class), *count));
         let ranks = ranks(self.sums.ios as u64, &classes);

@@ -3,14 +3,14 @@
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{READ, drive, think_cpu};
 use proptest::prelude::*;
+use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{PolicySpec, RULES};
-use q2c_sim::{Arrival, Configuration, Drive, Recording, Waiting, simulate, sweep};
-use q2c_stats::Rng;
+use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, Waiting, simulate, sweep};
 
-pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
+pub(crate) fn any_rule() -> impl Strategy<Value = PolicySpec> {
     let period = 1_000u64..400_000;
-    let own = prop::sample::select(vec![
+    let formula = prop::sample::select(vec![
         "0.7 * min",
         "if(p01 > 20us, p01 - 4us, 0)",
         "min(mean - 2 * lmd, 0.9 * p50)",
@@ -44,8 +44,9 @@ pub fn any_rule() -> impl Strategy<Value = PolicySpec> {
             "dpas:theta=0.5,pas={a},poll={b},overload={c},interrupt=3"
         )),
         Just("uring".to_owned()),
-        (own.clone(), 1u32..40).prop_map(|(own, n)| format!("recent:ios={n},sleep={own}")),
-        (own, period).prop_map(|(own, p)| format!("rule:period={p}ns,sleep={own}")),
+        (formula.clone(), 1u32..40)
+            .prop_map(|(formula, n)| format!("recent:ios={n},sleep={formula}")),
+        (formula, period).prop_map(|(formula, p)| format!("rule:period={p}ns,sleep={formula}")),
     ]
     .prop_map(|text| spec(&text))
 }
@@ -65,7 +66,7 @@ fn every_rule_is_among_those_compared() {
 }
 
 fn compare(
-    lanes: &[Recording],
+    lanes: &[LaneRecording],
     policies: &[PolicySpec],
     cost: &CostModel,
     drive: Drive,
@@ -79,15 +80,15 @@ fn compare(
     for (policy, got) in policies.iter().zip(sweep(policies, &on)) {
         let rules = Waiting::rules(policy.fresh().build(lanes.len()));
         let wanted = simulate(lanes, cost, rules, drive);
-        agree(&got, &wanted, true).map_err(|why| format!("{policy}\n{why}"))?;
+        agree(&got, &wanted, true).map_err(|reason| format!("{policy}\n{reason}"))?;
     }
     Ok(())
 }
 
-fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
+fn any_lanes() -> impl Strategy<Value = Vec<LaneRecording>> {
     let lane = (any::<bool>().prop_flat_map(any_lane), 0u32..50_000);
     (prop::collection::vec(lane, 1..5), think_cpu()).prop_map(|(lanes, gap_cpu)| {
-        let one = |(lane, first): (Recording, u32)| Recording {
+        let one = |(lane, first): (LaneRecording, u32)| LaneRecording {
             first_at: f64::from(first),
             gap_cpu,
             ..lane
@@ -96,7 +97,7 @@ fn any_lanes() -> impl Strategy<Value = Vec<Recording>> {
     })
 }
 
-pub fn interrupting(cost: CostModel, latency: u32, cpu: u32) -> CostModel {
+pub(crate) fn interrupting(cost: CostModel, latency: u32, cpu: u32) -> CostModel {
     CostModel {
         interrupt_latency_ns: f64::from(latency),
         interrupt_cpu_ns: f64::from(cpu),
@@ -122,9 +123,9 @@ proptest! {
     }
 }
 
-pub fn long_lane(seed: u64, shortest: u64) -> Recording {
+pub(crate) fn long_lane(seed: u64, shortest: u64) -> LaneRecording {
     let mut rng = Rng::new(seed);
-    let mut lane = Recording::default();
+    let mut lane = LaneRecording::default();
     for _ in 0..3_000 {
         let tail = if rng.below(10) == 0 { 50_000 } else { 0 };
         let wait = shortest + rng.below(9_000) + tail;
@@ -147,7 +148,7 @@ proptest! {
         warm_up in 0u64..20_000_000,
         measure in prop_oneof![4 => 1u64..200_000_000, 1 => Just(Drive::ONE_PASS.0)],
     ) {
-        let lanes: Vec<Recording> = (0..lanes as u64)
+        let lanes: Vec<LaneRecording> = (0..lanes as u64)
             .map(|lane| long_lane(seed ^ lane, 9_000 + 11_000 * lane))
             .collect();
         let with_period = |policy: PolicySpec| match period {
@@ -162,12 +163,12 @@ proptest! {
 #[test]
 fn the_standard_grid() {
     let grid = q2c_sim::Grid::standard(q2c_model::Nanos(14_000)).policies;
-    let all: Vec<PolicySpec> = grid.into_iter().step_by(7).collect();
+    let policies: Vec<PolicySpec> = grid.into_iter().step_by(7).collect();
     let cost = crate::cases::wakes_late(2_000.0);
     for count in [1, 3] {
-        let lanes: Vec<Recording> = (0..count).map(|lane| long_lane(lane, 9_000)).collect();
+        let lanes: Vec<LaneRecording> = (0..count).map(|lane| long_lane(lane, 9_000)).collect();
         let drive = drive(30_000_000, 900_000_000);
-        compare(&lanes, &all, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
+        compare(&lanes, &policies, &cost, drive).unwrap_or_else(|reason| panic!("{reason}"));
     }
 }
 
@@ -179,7 +180,7 @@ fn lanes_that_think_together() {
         let wait = 80_000.0 + f32::from(n % 7) * 30.0;
         lane(&[(wait, 1e6), (wait + 900.0, 1e6), (wait, 2e6)])
     };
-    let lanes: Vec<Recording> = (0..200).map(of_lane).collect();
+    let lanes: Vec<LaneRecording> = (0..200).map(of_lane).collect();
     let rules = [
         "mean:ratio=50%,period=100us",
         "min:ratio=80%,period=1ms",
@@ -188,11 +189,11 @@ fn lanes_that_think_together() {
     let policies = rules.map(spec);
     let cost = crate::cases::wakes_late(2_000.0);
     let drive = drive(2_000_000, 60_000_000);
-    compare(&lanes, &policies, &cost, drive).unwrap_or_else(|why| panic!("{why}"));
+    compare(&lanes, &policies, &cost, drive).unwrap_or_else(|reason| panic!("{reason}"));
 }
 
-fn lane(ios: &[(f32, f32)]) -> Recording {
-    let mut lane = Recording::default();
+fn lane(ios: &[(f32, f32)]) -> LaneRecording {
+    let mut lane = LaneRecording::default();
     for &(wait, gap) in ios {
         lane.push(READ, 100.0, wait, gap);
     }

@@ -28,8 +28,9 @@ fn late_completions_delay_what_follows_or_queue_it() {
 fn both_are_the_recording_when_nothing_is_late() {
     let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
     let cost = wakes_late(0.0);
-    let of = |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::once(1));
-    let (closed, open) = (of(Arrival::Think), of(Arrival::Recorded));
+    let simulated =
+        |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::once(1));
+    let (closed, open) = (simulated(Arrival::Think), simulated(Arrival::Recorded));
     assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
     assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
     assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);

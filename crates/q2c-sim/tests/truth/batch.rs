@@ -4,20 +4,22 @@ use crate::cases::{READ, drive, exact, free, ranks, same, think_cpu};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{Arrival, Batch, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
+use q2c_sim::{
+    Arrival, Batch, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep,
+};
 
-pub fn spec(text: &str) -> PolicySpec {
+pub(crate) fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
 /// Runs all policies in one batch over the lane, which is replayed until all are done.
 fn batch(
-    lane: &Recording,
+    lane: &LaneRecording,
     policies: &[PolicySpec],
     cost: &CostModel,
     drive: Drive,
     percentiles: bool,
-) -> Vec<Outcome> {
+) -> Vec<SimOutcome> {
     let mut batch = Batch::new(policies, cost, drive, percentiles).expect("rules it holds");
     while !batch.is_done() {
         batch.feed(lane).expect("short times");
@@ -26,12 +28,16 @@ fn batch(
 }
 
 /// Equal but for the rounding of sums; percentiles within half the width of a class.
-pub fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
+pub(crate) fn agree(
+    got: &SimOutcome,
+    wanted: &SimOutcome,
+    percentiles: bool,
+) -> Result<(), String> {
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
     let mut pairs = exact(got).into_iter().zip(exact(wanted));
-    let all = pairs.all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
+    let figures_agree = pairs.all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
     let ranked = !percentiles || ranks(got).into_iter().zip(ranks(wanted)).all(near);
-    if got.ios == wanted.ios && all && ranked {
+    if got.ios == wanted.ios && figures_agree && ranked {
         return Ok(());
     }
     Err(format!("batch {got:#?}\nalone {wanted:#?}"))
@@ -48,7 +54,7 @@ fn any_policy() -> impl Strategy<Value = PolicySpec> {
 }
 
 /// Reads of 4 KiB when `alike`, else of up to 4 sizes and both directions.
-pub fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
+pub(crate) fn any_lane(alike: bool) -> impl Strategy<Value = LaneRecording> {
     let sizes = prop::sample::select(vec![100u32, 512, 4096, 65_536]);
     let io = (any::<bool>(), sizes).prop_map(move |(write, bytes)| match (alike, write) {
         (true, _) => READ,
@@ -60,7 +66,7 @@ pub fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
     });
     let times = (0u32..4_000, 300u32..80_000, 0u32..4_000);
     prop::collection::vec((io, times), 1..40).prop_map(|items| {
-        let mut lane = Recording::default();
+        let mut lane = LaneRecording::default();
         for (io, (submit, wait, gap)) in items {
             lane.push(io, submit as f32, wait as f32, gap as f32);
         }
@@ -69,7 +75,7 @@ pub fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
 }
 
 /// Costs in whole numbers, with which the batch and the reference must give equal outcomes.
-pub fn plain_cost() -> impl Strategy<Value = CostModel> {
+pub(crate) fn plain_cost() -> impl Strategy<Value = CostModel> {
     let n = |most: u32| (0..most).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
     (delays, n(9_000), n(30_000), n(3_000)).prop_map(
@@ -88,7 +94,7 @@ pub fn plain_cost() -> impl Strategy<Value = CostModel> {
 }
 
 fn compare(
-    lane: &Recording,
+    lane: &LaneRecording,
     policies: &[PolicySpec],
     cost: &CostModel,
     drive: Drive,
@@ -99,7 +105,7 @@ fn compare(
         let rules = Waiting::rules(policy.build(1));
         let alone = simulate(std::slice::from_ref(lane), cost, rules, drive);
         agree(got, &alone, percentiles)
-            .map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
+            .map_err(|reason| TestCaseError::fail(format!("{policy}\n{reason}")))?;
     }
     Ok(())
 }
@@ -120,7 +126,7 @@ proptest! {
 }
 
 /// Drawn delays in whole steps; the hit delay falls by 1 ns per ns over 4 us.
-pub fn drawn_cost() -> impl Strategy<Value = CostModel> {
+pub(crate) fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
     let delay = move || {
@@ -157,7 +163,7 @@ pub fn drawn_cost() -> impl Strategy<Value = CostModel> {
 
 #[derive(Debug)]
 struct SeveralBuckets {
-    lane: Recording,
+    lane: LaneRecording,
     policies: Vec<PolicySpec>,
     percentiles: bool,
     drive: Drive,
@@ -236,7 +242,7 @@ proptest! {
         measure in prop_oneof![1u64..2_000_000, Just(Drive::ONE_PASS.0)],
         gap_cpu in think_cpu(),
     ) {
-        let lanes = [Recording { gap_cpu, ..lane }];
+        let lanes = [LaneRecording { gap_cpu, ..lane }];
         let on = Configuration {
             lanes: &lanes,
             cost: &cost,
@@ -248,19 +254,20 @@ proptest! {
         for (policy, outcome) in policies.iter().zip(&outcomes) {
             let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(1)), on.drive);
             let agreed = agree(outcome, &alone, true);
-            agreed.map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
+            agreed.map_err(|reason| TestCaseError::fail(format!("{policy}\n{reason}")))?;
         }
     }
 }
 
 #[test]
 fn a_second_bucket_may_come_late() {
-    let mut rng = q2c_stats::Rng::new(21);
-    let mut lane = Recording::default();
+    let mut rng = q2c_model::stats::Rng::new(21);
+    let mut lane = LaneRecording::default();
     for n in 0..40_000 {
-        let direction = match n > 20_000 && rng.below(3) == 0 {
-            true => Direction::Write,
-            false => Direction::Read,
+        let direction = if n > 20_000 && rng.below(3) == 0 {
+            Direction::Write
+        } else {
+            Direction::Read
         };
         let wait = 12_000 + rng.below(25_000);
         lane.push(Io { direction, ..READ }, 700.0, wait as f32, 300.0);
@@ -277,7 +284,8 @@ fn a_second_bucket_may_come_late() {
         "pas",
     ];
     let drive = drive(5_000_000, 1_200_000_000);
-    compare(&lane, &texts.map(spec), &cost, drive, false).unwrap_or_else(|why| panic!("{why}"));
+    compare(&lane, &texts.map(spec), &cost, drive, false)
+        .unwrap_or_else(|reason| panic!("{reason}"));
 }
 
 fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {
@@ -310,7 +318,7 @@ proptest! {
 #[test]
 fn a_constant_device_in_closed_form() {
     let (wait, submit, gap, late) = (30_000.0, 1_000.0, 500.0, 2_000.0);
-    let mut lane = Recording::default();
+    let mut lane = LaneRecording::default();
     (0..100).for_each(|_| lane.push(READ, submit as f32, wait as f32, gap as f32));
     let cost = CostModel {
         sleep_cpu_clear_ns: Curve::constant(700.0),

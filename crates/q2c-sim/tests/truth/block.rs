@@ -3,7 +3,9 @@
 use crate::cases::{close, free};
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos, Op, Sectors};
-use q2c_sim::{Closed, Drive, Recording, RecordingError, Recordings, Taking, Waiting, simulate};
+use q2c_sim::{
+    Closed, Drive, LaneRecording, RecordingError, Recordings, Taking, Waiting, simulate,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 const DISK: DevId = DevId { major: 8, minor: 0 };
@@ -20,13 +22,16 @@ fn read(id: u64, lane: u32, [queue, issue, complete]: [u64; 3]) -> IoRecord {
     }
 }
 
-fn lanes(taking: Taking, records: &[IoRecord]) -> Result<(Vec<Recording>, Closed), RecordingError> {
+fn lanes(
+    taking: Taking,
+    records: &[IoRecord],
+) -> Result<(Vec<LaneRecording>, Closed), RecordingError> {
     let mut recordings = Recordings::new(taking);
     recordings.take(records);
     recordings.finish()
 }
 
-fn usual(records: &[IoRecord]) -> (Vec<Recording>, Closed) {
+fn usual(records: &[IoRecord]) -> (Vec<LaneRecording>, Closed) {
     lanes(Taking::default(), records).expect("a trace that can be simulated")
 }
 
@@ -42,7 +47,7 @@ fn three() -> [IoRecord; 3] {
 fn submission_device_time_and_think_time() {
     let (lanes, closed) = usual(&three());
     assert_eq!(lanes.len(), 2);
-    let times = |lane: &Recording| {
+    let times = |lane: &LaneRecording| {
         let columns = [&lane.submit, &lane.wait, &lane.gap];
         (columns.map(|column| column.to_vec()), lane.first_at)
     };
@@ -81,18 +86,18 @@ fn requests_of_a_device_overlap() {
 fn the_device_time_can_be_named() {
     let mut records = three();
     records[0].insert_ns = Some(Nanos(2_000));
-    let of = |latency, records: &[IoRecord]| {
+    let lanes_by = |latency, records: &[IoRecord]| {
         let taking = Taking {
             latency: Some(latency),
             ..Taking::default()
         };
         lanes(taking, records)
     };
-    let (whole, closed) = of(DeviceTime::Q2c, &records).unwrap();
+    let (whole, closed) = lanes_by(DeviceTime::Q2c, &records).unwrap();
     assert_eq!(*whole[0].submit, [0.0; 2]);
     assert_eq!(*whole[0].wait, [32e3, 21e3]);
     assert_eq!(closed.taken_as.latency, DeviceTime::Q2c);
-    let (inserted, closed) = of(DeviceTime::I2c, &records).unwrap();
+    let (inserted, closed) = lanes_by(DeviceTime::I2c, &records).unwrap();
     assert_eq!(*inserted[0].submit, [1e3]);
     assert_eq!(*inserted[0].wait, [31e3]);
     let left_out = BTreeMap::from([(LeftOut::NoBegin, 2)]);
@@ -103,7 +108,7 @@ fn the_device_time_can_be_named() {
         lacking: 3,
         others: BTreeSet::from([DeviceTime::D2c, DeviceTime::Q2c]),
     };
-    assert_eq!(of(DeviceTime::I2c, &records).unwrap_err(), refused);
+    assert_eq!(lanes_by(DeviceTime::I2c, &records).unwrap_err(), refused);
 }
 
 /// A flush of 5 us is part of the think time. A merged write counts once, with both lengths, and
@@ -177,15 +182,15 @@ fn stacked_requests_count_once() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused_with_its_reason() {
-    let all = |change: fn(&mut IoRecord)| {
+    let change_all = |change: fn(&mut IoRecord)| {
         let mut records = three();
         records.iter_mut().for_each(change);
         records
     };
     let refused = |records: &[IoRecord]| lanes(Taking::default(), records).unwrap_err();
-    let incomplete = all(|record| record.complete_ns = None);
+    let incomplete = change_all(|record| record.complete_ns = None);
     assert_eq!(refused(&incomplete), RecordingError::NoCompletions(3));
-    let message = refused(&all(|record| record.op = Op::Flush)).to_string();
+    let message = refused(&change_all(|record| record.op = Op::Flush)).to_string();
     assert!(message.contains("3 neither-read-nor-write"), "{message}");
     let mut unsorted = three();
     unsorted.swap(0, 2);
@@ -194,25 +199,27 @@ fn what_cannot_be_simulated_is_refused_with_its_reason() {
 
 fn any_trace() -> impl Strategy<Value = Vec<IoRecord>> {
     let one = (0u64..200, 0u32..3, 0u64..4, 1u64..30);
-    prop::collection::vec(one, 1..60).prop_map(|mut all| {
-        all.sort_unstable();
-        let each = all.into_iter().zip(0..);
-        each.map(|((queue, lane, before, device), id)| {
-            let times = [queue, queue + before, queue + before + device];
-            read(id, lane, times.map(|us| us * 1_000))
-        })
-        .collect()
+    prop::collection::vec(one, 1..60).prop_map(|mut requests| {
+        requests.sort_unstable();
+        requests
+            .into_iter()
+            .zip(0..)
+            .map(|((queue, lane, before, device), id)| {
+                let times = [queue, queue + before, queue + before + device];
+                read(id, lane, times.map(|us| us * 1_000))
+            })
+            .collect()
     })
 }
 
 /// In flight at once, a completion before a Q of the same time.
 fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
-    let own = || records.iter().filter(|record| record.lane == thread);
+    let of_thread = || records.iter().filter(|record| record.lane == thread);
     let in_flight = |at: Option<Nanos>| {
-        let begun = own().filter(|r| r.queue_ns <= at && r.complete_ns > at);
+        let begun = of_thread().filter(|r| r.queue_ns <= at && r.complete_ns > at);
         begun.count()
     };
-    own()
+    of_thread()
         .map(|record| in_flight(record.queue_ns))
         .max()
         .unwrap_or(0)

@@ -3,10 +3,10 @@
 //! The device takes 30 us, a submission 2 us, the think time 0.5 us. Polling therefore takes 32.5
 //! us per I/O; 10 I/Os are the warm-up, and 1000 are measured.
 
-use crate::cases::{READ, close, delay, drive, free, one, recording, rule};
+use crate::cases::{READ, close, delay, drive, free, recording, rule, run_case};
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
-use q2c_sim::{Drive, Outcome, Waiting, simulate};
+use q2c_sim::{Drive, SimOutcome, Waiting, simulate};
 
 const WARM_UP: u64 = 325_000;
 const MEASURE: u64 = 32_500_000;
@@ -27,9 +27,9 @@ fn costs() -> CostModel {
     }
 }
 
-fn thirty_us(cost: &CostModel, method: Waiting) -> Outcome {
+fn thirty_us(cost: &CostModel, method: Waiting) -> SimOutcome {
     let lane = recording(2_000, [30_000], 500);
-    one(&lane, cost, method, drive(WARM_UP, MEASURE))
+    run_case(&lane, cost, method, drive(WARM_UP, MEASURE))
 }
 
 /// Number of I/Os that begin within the measured part, one in each `period`, the first at 0.
@@ -38,7 +38,7 @@ fn begun(period: u64) -> u64 {
 }
 
 /// Every I/O takes `period` of wall time, `cpu` of the thread, `other` of the machine, ns.
-fn rates(got: &Outcome, period: u64, cpu: f64, other: f64) {
+fn rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
     let ios = begun(period);
     let iops = ios as f64 / 0.0325;
     assert_eq!(got.ios, ios);
@@ -48,15 +48,20 @@ fn rates(got: &Outcome, period: u64, cpu: f64, other: f64) {
     close(got.gives.kiops_per_core, 1e6 / (cpu + other));
 }
 
-fn latency(got: &Outcome, ns: f64) {
-    let all = got.gives.latencies;
-    for got in [all.mean_ns, all.p50_ns, all.p99_ns, all.p999_ns] {
+fn latency(got: &SimOutcome, ns: f64) {
+    let latencies = got.gives.latencies;
+    for got in [
+        latencies.mean_ns,
+        latencies.p50_ns,
+        latencies.p99_ns,
+        latencies.p999_ns,
+    ] {
         close(got, ns);
     }
 }
 
 /// Misses, sleeps, and the time over and under the device time.
-fn shares(got: &Outcome) -> [f64; 4] {
+fn shares(got: &SimOutcome) -> [f64; 4] {
     let gives = &got.gives;
     let rates = gives.rates;
     [
@@ -77,7 +82,7 @@ fn polling() {
     assert_eq!(shares(&got), [0.0, 0.0, 0.0, 1.0]);
 }
 
-fn fixed_sleep(us: u32, miss_rate: f64) -> Outcome {
+fn fixed_sleep(us: u32, miss_rate: f64) -> SimOutcome {
     let got = thirty_us(&costs(), rule(&format!("fixed:{us}us"), 1));
     assert_eq!(shares(&got)[..2], [miss_rate, f64::from(us) * 1e3]);
     got
@@ -178,7 +183,7 @@ fn a_rule_may_do_each() {
     let lane = recording(2_000, [30_000], 500);
     // Three I/Os of 32.5 us and one of 36.5 us make a turn of 134 us.
     let rules = Waiting::rules(vec![Box::new(InTurn(0))]);
-    let got = one(&lane, &costs(), rules, drive(134_000, 1_340_000));
+    let got = run_case(&lane, &costs(), rules, drive(134_000, 1_340_000));
     assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (40, 5_000.0));
     let cpu = 12_000.0 + 32_500.0 + 32_500.0 + 6_500.0;
     close(got.gives.cpu_ns_per_io, cpu / 4.0);
@@ -213,13 +218,13 @@ fn delays_are_drawn_evenly() {
     cost.wake_clear.spread_ns = Curve::constant(1_000.0);
     cost.wake_clear.z = vec![-1.0, 1.0];
     let lane = recording(2_000, [23_000], 500);
-    let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
+    let got = run_case(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
     let missed = got.gives.rates.miss_rate;
     assert!((missed - 0.5).abs() < 0.025, "{missed}");
     // A delay is never negative: a sleep of 20 us lasts at least 20 us, however far below the draw
     // lies.
     cost.wake_clear.z = vec![-9.0];
-    let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
+    let got = run_case(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
     close(got.gives.t_under, 3_000.0 / 23_000.0);
 }
 
@@ -360,7 +365,13 @@ fn the_oracle_polls_below_the_break_even() {
             ..costs()
         };
         let lane = recording(2_000, [device], 500);
-        shares(&one(&lane, &cost, Waiting::Oracle, drive(0, 1_000_000)))[1] > 0.0
+        shares(&run_case(
+            &lane,
+            &cost,
+            Waiting::Oracle,
+            drive(0, 1_000_000),
+        ))[1]
+            > 0.0
     };
     // The CPU saved is 30 us less the time still polled, 1 ns or 4,001 ns.
     assert!(sleeps(0.0, 29_998.0, 30_000) && !sleeps(0.0, 29_999.0, 30_000));
@@ -373,7 +384,7 @@ fn the_oracle_polls_below_the_break_even() {
 #[test]
 fn percentiles_are_nearest_ranks() {
     let lane = recording(0, [10_000, 10_000, 40_000], 0);
-    let got = one(&lane, &free(), Waiting::poll(1), drive(0, 600_000));
+    let got = run_case(&lane, &free(), Waiting::poll(1), drive(0, 600_000));
     let latencies = got.gives.latencies;
     assert_eq!((got.ios, latencies.mean_ns), (30, 20_000.0));
     assert_eq!((latencies.p50_ns, latencies.p99_ns), (10_000.0, 40_000.0));
@@ -383,7 +394,7 @@ fn percentiles_are_nearest_ranks() {
 fn nothing_to_replay_gives_nothing() {
     let cost = free();
     let run = |lanes: &[_], drive: Drive| simulate(lanes, &cost, Waiting::poll(lanes.len()), drive);
-    let nothing = Outcome::default();
+    let nothing = SimOutcome::default();
     assert_eq!(run(&[], drive(0, 1_000)), nothing);
     assert_eq!(run(&[recording(0, [], 0)], drive(0, 1_000)), nothing);
     // Time would stand still.

@@ -3,30 +3,34 @@
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
+use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
-pub const READ: Io = Io {
+pub(crate) const READ: Io = Io {
     direction: Direction::Read,
     bytes: 4096,
 };
 
 /// With these device times, each submitted in `submit` and followed by `gap`, ns.
-pub fn recording(submit: u32, waits: impl IntoIterator<Item = u32>, gap: u32) -> Recording {
-    let mut recording = Recording::default();
+pub(crate) fn recording(
+    submit: u32,
+    waits: impl IntoIterator<Item = u32>,
+    gap: u32,
+) -> LaneRecording {
+    let mut recording = LaneRecording::default();
     for wait in waits {
         recording.push(READ, submit as f32, wait as f32, gap as f32);
     }
     recording
 }
 
-pub fn delay(ns: f64) -> WakeDelay {
+pub(crate) fn delay(ns: f64) -> WakeDelay {
     WakeDelay {
         base_ns: Curve::constant(ns),
         ..WakeDelay::default()
     }
 }
 
-pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
+pub(crate) fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
     prop_oneof![
         Just(None),
         Just(Some(Nanos::ZERO)),
@@ -34,15 +38,15 @@ pub fn think_cpu() -> impl Strategy<Value = Option<Nanos>> {
     ]
 }
 
-pub fn free() -> CostModel {
+pub(crate) fn free() -> CostModel {
     CostModel::delayed(Nanos::ZERO)
 }
 
-pub fn wakes_late(ns: f64) -> CostModel {
+pub(crate) fn wakes_late(ns: f64) -> CostModel {
     CostModel::delayed(Nanos(ns as u64))
 }
 
-pub fn drive(warm_up: u64, measure: u64) -> Drive {
+pub(crate) fn drive(warm_up: u64, measure: u64) -> Drive {
     Drive {
         warm_up: Nanos(warm_up),
         measure: Nanos(measure),
@@ -50,16 +54,21 @@ pub fn drive(warm_up: u64, measure: u64) -> Drive {
     }
 }
 
-pub fn rule(text: &str, lanes: usize) -> Waiting {
+pub(crate) fn rule(text: &str, lanes: usize) -> Waiting {
     let spec: PolicySpec = text.parse().unwrap_or_else(|e| panic!("{e}"));
     Waiting::rules(spec.build(lanes))
 }
 
-pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) -> Outcome {
+pub(crate) fn run_case(
+    lane: &LaneRecording,
+    cost: &CostModel,
+    method: Waiting,
+    drive: Drive,
+) -> SimOutcome {
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
-pub fn exact(o: &Outcome) -> [f64; 9] {
+pub(crate) fn exact(o: &SimOutcome) -> [f64; 9] {
     let (gives, rates) = (&o.gives, o.gives.rates);
     [
         rates.iops,
@@ -74,16 +83,16 @@ pub fn exact(o: &Outcome) -> [f64; 9] {
     ]
 }
 
-pub fn ranks(o: &Outcome) -> [f64; 3] {
+pub(crate) fn ranks(o: &SimOutcome) -> [f64; 3] {
     let latencies = o.gives.latencies;
     [latencies.p50_ns, latencies.p99_ns, latencies.p999_ns]
 }
 
-pub fn same(a: f64, b: f64) -> bool {
+pub(crate) fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
 #[track_caller]
-pub fn close(got: f64, wanted: f64) {
+pub(crate) fn close(got: f64, wanted: f64) {
     assert!(same(got, wanted), "{got}, by hand {wanted}");
 }

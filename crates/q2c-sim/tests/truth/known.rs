@@ -1,7 +1,7 @@
 //! Behaviour of the rules that is published, or that follows from their feedback by arithmetic.
 
-use crate::cases::{drive, one, recording, rule, wakes_late};
-use q2c_stats::Rng;
+use crate::cases::{drive, recording, rule, run_case, wakes_late};
+use q2c_model::stats::Rng;
 
 fn device() -> Vec<u32> {
     let mut rng = Rng::new(9);
@@ -44,7 +44,7 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
         "open loop: {misses} missed, {late} late"
     );
     let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
-    let got = one(
+    let got = run_case(
         &lane,
         &cost,
         rule("min:100%,1ms", 1),
@@ -60,7 +60,7 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
 fn min_at_70_percent_does_not_run_away() {
     let (lane, cost) = (recording(0, device(), 0), wakes_late(2_000.0));
     let drive = drive(20_000_000, 1_000_000_000);
-    let got = one(&lane, &cost, rule("min:70%,10ms", 1), drive);
+    let got = run_case(&lane, &cost, rule("min:70%,10ms", 1), drive);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
     // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
     // 70 % of 30 us.
@@ -86,7 +86,7 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
                 let times = slow.chain(std::iter::repeat_n(time, 200_000));
                 let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
                 let drive = drive(200_000_000, 50_000_000);
-                one(&lane, &cost, rule(&text, 1), drive).gives.rates
+                run_case(&lane, &cost, rule(&text, 1), drive).gives.rates
             };
             let stuck = after_a_slow_spell(bound - 100);
             assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");

@@ -2,10 +2,10 @@
 
 use crate::cases::{close, drive, free, recording, rule};
 use q2c_model::Nanos;
-use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
+use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
 
 /// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
-fn ten_and_thirty(text: &str, from: u64, length: u64) -> Outcome {
+fn ten_and_thirty(text: &str, from: u64, length: u64) -> SimOutcome {
     let lanes = [recording(0, [10_000], 0), recording(0, [30_000], 0)];
     simulate(&lanes, &free(), rule(text, 2), drive(from, length))
 }
@@ -64,7 +64,7 @@ fn a_rule_decides_when_the_submission_has_returned() {
 #[test]
 fn lanes_without_a_shared_rule_do_not_touch_each_other() {
     let lane = |n: u32| recording(1_000, [10_000 * (n + 1), 7_000], 300 * n);
-    let lanes: Vec<Recording> = (0..4).map(lane).collect();
+    let lanes: Vec<LaneRecording> = (0..4).map(lane).collect();
     let method = |n: usize, which: usize| match which {
         0 => Waiting::poll(n),
         1 => Waiting::interrupt(n),
@@ -72,13 +72,13 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
         _ => rule("fixed:12us", n),
     };
     for which in 0..4 {
-        let run = |lanes: &[Recording]| {
+        let run = |lanes: &[LaneRecording]| {
             let method = method(lanes.len(), which);
             simulate(lanes, &free(), method, drive(50_000, 3_000_000))
         };
         let together = run(&lanes);
-        let alone: Vec<Outcome> = lanes.chunks(1).map(run).collect();
-        let sum = |of: fn(&Outcome) -> f64| alone.iter().map(of).sum::<f64>();
+        let alone: Vec<SimOutcome> = lanes.chunks(1).map(run).collect();
+        let sum = |value: fn(&SimOutcome) -> f64| alone.iter().map(value).sum::<f64>();
         assert_eq!(together.ios, alone.iter().map(|o| o.ios).sum::<u64>());
         close(together.gives.rates.iops, sum(|o| o.gives.rates.iops));
         close(
@@ -93,12 +93,12 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
 /// the first one ended: the lanes never overlap.
 #[test]
 fn a_lane_that_begins_later_does_so_in_every_round() {
-    let early = Recording {
+    let early = LaneRecording {
         // Until the end of the trace the lane thinks.
         gap: vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40_000.0].into(),
         ..recording(0, [10_000; 10], 0)
     };
-    let late = Recording {
+    let late = LaneRecording {
         first_at: 100_000.0,
         ..recording(0, [20_000; 2], 0)
     };
@@ -117,7 +117,7 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
 #[test]
 fn think_time_takes_the_cpu_that_the_recording_says() {
     let cpu = |most_us: Option<u64>, lanes: usize, policy: &str| {
-        let lane = Recording {
+        let lane = LaneRecording {
             gap_cpu: most_us.map(Nanos::from_micros),
             ..recording(0, [30_000], 70_000)
         };

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
-use q2c_sim::{Arrival, Configuration, Drive, Outcome, Recording, SweepState, sweep};
+use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, ResumableSweep, SimOutcome, sweep};
 
-fn between(lane: &Recording, from: usize, to: usize) -> Recording {
-    Recording {
+fn between(lane: &LaneRecording, from: usize, to: usize) -> LaneRecording {
+    LaneRecording {
         ios: lane.ios[from..to].to_vec().into(),
         submit: lane.submit[from..to].to_vec().into(),
         wait: lane.wait[from..to].to_vec().into(),
@@ -20,19 +20,19 @@ fn between(lane: &Recording, from: usize, to: usize) -> Recording {
     }
 }
 
-fn sent(state: &SweepState) -> SweepState {
+fn sent(state: &ResumableSweep) -> ResumableSweep {
     let bytes = state.to_bytes().expect("a state has bytes");
-    let back = SweepState::from_bytes(&bytes).expect("they are a state");
+    let back = ResumableSweep::from_bytes(&bytes).expect("they are a state");
     assert_eq!(back.to_bytes().expect("this one too"), bytes);
     back
 }
 
-fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> SweepState {
-    SweepState::new(name, policies, cost, drive).expect("short sleeps and sound costs")
+fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> ResumableSweep {
+    ResumableSweep::new(name, policies, cost, drive).expect("short sleeps and sound costs")
 }
 
 /// Cut anywhere, and sent elsewhere at each cut.
-fn fed(mut state: SweepState, lane: &Recording, cuts: &[Index]) -> SweepState {
+fn fed(mut state: ResumableSweep, lane: &LaneRecording, cuts: &[Index]) -> ResumableSweep {
     let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
     places.extend([0, lane.len()]);
     places.sort_unstable();
@@ -44,32 +44,32 @@ fn fed(mut state: SweepState, lane: &Recording, cuts: &[Index]) -> SweepState {
     sent(&state)
 }
 
-fn equal(got: &Outcome, wanted: &Outcome) -> Result<(), String> {
+fn equal(got: &SimOutcome, wanted: &SimOutcome) -> Result<(), String> {
     let figures = exact(got).into_iter().zip(exact(wanted));
-    let all = figures.chain(ranks(got).into_iter().zip(ranks(wanted)));
+    let pairs = figures.chain(ranks(got).into_iter().zip(ranks(wanted)));
     let bits = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    if got.ios == wanted.ios && all.into_iter().all(bits) {
+    if got.ios == wanted.ios && pairs.into_iter().all(bits) {
         return Ok(());
     }
     Err(format!("in parts {got:#?}\nwhole {wanted:#?}"))
 }
 
-fn equal_all(state: &SweepState, wanted: &[Outcome]) -> Result<(), TestCaseError> {
-    let told = state.finish();
-    prop_assert_eq!(told.outcomes.len(), wanted.len());
-    for ((policy, got), wanted) in told.policies.iter().zip(&told.outcomes).zip(wanted) {
+fn equal_all(state: &ResumableSweep, wanted: &[SimOutcome]) -> Result<(), TestCaseError> {
+    let swept = state.finish();
+    prop_assert_eq!(swept.outcomes.len(), wanted.len());
+    for ((policy, got), wanted) in swept.policies.iter().zip(&swept.outcomes).zip(wanted) {
         let got = got.as_ref().expect("short sleeps");
-        equal(got, wanted).map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
+        equal(got, wanted).map_err(|reason| TestCaseError::fail(format!("{policy}\n{reason}")))?;
     }
     Ok(())
 }
 
-fn whole(
-    lane: &Recording,
+fn sweep_at_once(
+    lane: &LaneRecording,
     policies: &[PolicySpec],
     cost: &CostModel,
     drive: Drive,
-) -> Vec<Outcome> {
+) -> Vec<SimOutcome> {
     let on = Configuration {
         lanes: std::slice::from_ref(lane),
         cost,
@@ -84,10 +84,10 @@ fn texts(policies: &[PolicySpec]) -> Vec<String> {
 }
 
 fn any_rules(most: usize) -> impl Strategy<Value = Vec<PolicySpec>> {
-    prop::collection::vec(any_rule(), 1..most).prop_map(|mut all| {
+    prop::collection::vec(any_rule(), 1..most).prop_map(|mut rules| {
         let mut seen = std::collections::BTreeSet::new();
-        all.retain(|policy| seen.insert(policy.to_string()));
-        all
+        rules.retain(|policy| seen.insert(policy.to_string()));
+        rules
     })
 }
 
@@ -111,13 +111,13 @@ proptest! {
         cuts in any_cuts(),
     ) {
         let cost = interrupting(cost, interrupt.0, interrupt.1);
-        let lane = Recording { gap_cpu, first_at: f64::from(first_at), ..lane };
+        let lane = LaneRecording { gap_cpu, first_at: f64::from(first_at), ..lane };
         let drive = drive(warm_up, measure);
         let mut state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
         while measure != Drive::ONE_PASS.0 && !state.is_done() {
             state = fed(state, &lane, &cuts);
         }
-        equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
+        equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive))?;
     }
 
     #[test]
@@ -130,7 +130,7 @@ proptest! {
     ) {
         let (lane, drive) = (long_lane(seed, 9_000), drive(warm_up, Drive::ONE_PASS.0));
         let state = fed(new("a", &policies, &cost, drive), &lane, &cuts);
-        equal_all(&state, &whole(&lane, &policies, &cost, drive))?;
+        equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive))?;
     }
 
     #[test]
@@ -147,11 +147,11 @@ proptest! {
         let part = |policies, cuts| fed(new("a", policies, &cost, drive), &lane, cuts);
         let both = part(some, &cuts[0]).with_configurations(part(others, &cuts[1]));
         let both = sent(&both.expect("parts of one sweep"));
-        let outcomes = whole(&lane, &policies, &cost, drive);
+        let outcomes = sweep_at_once(&lane, &policies, &cost, drive);
         equal_all(&both, &outcomes)?;
         let at_once = part(&policies, &[]);
         prop_assert_eq!(both.to_bytes().unwrap(), at_once.to_bytes().unwrap());
-        let ended = |policies| part(policies, &[]).beside(new("b", policies, &cost, drive)).unwrap();
+        let ended = |policies| part(policies, &[]).with_volumes(new("b", policies, &cost, drive)).unwrap();
         let ended = ended(some).with_configurations(ended(others)).unwrap();
         prop_assert_eq!(texts(&ended.policies()), texts(&policies));
     }
@@ -165,29 +165,29 @@ proptest! {
         order in prop::collection::vec(any::<Index>(), 8),
     ) {
         let drive = drive(1_000, measure);
-        let one = |(n, lane): (usize, &Recording)| {
+        let one = |(n, lane): (usize, &LaneRecording)| {
             fed(new(&format!("disk {n}"), &policies, &cost, drive), lane, &[])
         };
-        let states: Vec<SweepState> = lanes.iter().enumerate().map(one).collect();
-        let in_turn = states.iter().cloned().reduce(|a, b| a.beside(b).unwrap()).unwrap();
+        let states: Vec<ResumableSweep> = lanes.iter().enumerate().map(one).collect();
+        let in_turn = states.iter().cloned().reduce(|a, b| a.with_volumes(b).unwrap()).unwrap();
         let mut left = states.clone();
         let mut order = order.iter().cycle();
         while left.len() > 1 {
             let a = left.remove(order.next().unwrap().index(left.len()));
             let at = order.next().unwrap().index(left.len());
             let b = left.remove(at);
-            left.insert(at, sent(&a.beside(sent(&b)).unwrap()));
+            left.insert(at, sent(&a.with_volumes(sent(&b)).unwrap()));
         }
         let (any, in_turn) = (left.remove(0).finish(), in_turn.finish());
         prop_assert_eq!(&any.volumes, &in_turn.volumes);
         prop_assert_eq!(any.ios, lanes.iter().map(|lane| lane.len() as u64).sum::<u64>());
-        let alone: Vec<_> = states.iter().map(SweepState::finish).collect();
+        let alone: Vec<_> = states.iter().map(ResumableSweep::finish).collect();
         for (c, (got, turn)) in any.outcomes.iter().zip(&in_turn.outcomes).enumerate() {
             let (got, turn) = (got.unwrap(), turn.unwrap());
             equal(&got, &turn).map_err(TestCaseError::fail)?;
             let ios: u64 = alone.iter().map(|one| one.outcomes[c].unwrap().ios).sum();
             prop_assert_eq!(got.ios, ios);
-            let misses = |of: &Outcome| of.gives.rates.miss_rate * of.ios as f64;
+            let misses = |outcome: &SimOutcome| outcome.gives.rates.miss_rate * outcome.ios as f64;
             let sum: f64 = alone.iter().map(|one| misses(&one.outcomes[c].unwrap())).sum();
             prop_assert!((misses(&got) - sum).abs() < 1e-6, "{} {}", misses(&got), sum);
         }
@@ -200,7 +200,7 @@ proptest! {
 fn volumes_are_as_lanes_of_one_device() {
     let policies = ["pas", "fixed:7us", "ewma:ratio=60%", "qt:miss=5%"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
-    let lanes: Vec<Recording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
+    let lanes: Vec<LaneRecording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
     let on = Configuration {
         lanes: &lanes,
         cost: &cost,
@@ -216,20 +216,20 @@ fn volumes_are_as_lanes_of_one_device() {
         }
         state
     });
-    let fleet = states.reduce(|a, b| a.beside(b).expect("one sweep"));
+    let fleet = states.reduce(|a, b| a.with_volumes(b).expect("one sweep"));
     let fleet = fleet.expect("three");
     for (got, wanted) in fleet.finish().outcomes.iter().zip(&wanted) {
         let got = got.expect("short sleeps");
         assert_eq!(got.ios, wanted.ios);
-        let all = exact(&got).into_iter().zip(exact(wanted));
-        all.for_each(|(a, b)| assert!(same(a, b), "{got:?} {wanted:?}"));
+        let pairs = exact(&got).into_iter().zip(exact(wanted));
+        pairs.for_each(|(a, b)| assert!(same(a, b), "{got:?} {wanted:?}"));
     }
 }
 
 /// More I/Os than are counted one by one, cut where sixteen would not begin.
 #[test]
 fn a_long_recording_has_the_same_percentiles() {
-    let mut lane = Recording::default();
+    let mut lane = LaneRecording::default();
     (0..30).for_each(|seed| lane.extend(&long_lane(seed, 9_000)));
     assert!(lane.len() > 80_000);
     let policies = ["mean:50%,1ms", "quantile", "dpas", "linux410"].map(spec);
@@ -239,10 +239,10 @@ fn a_long_recording_has_the_same_percentiles() {
         state = sent(&state);
         state.update(&between(&lane, from, to)).expect("short I/Os");
     }
-    equal_all(&state, &whole(&lane, &policies, &cost, drive)).expect("the same");
+    equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive)).expect("the same");
 }
 
-fn refused(found: Result<SweepState, Fault>) -> String {
+fn refused(found: Result<ResumableSweep, Fault>) -> String {
     found.err().expect("other sweeps").to_string()
 }
 
@@ -250,17 +250,22 @@ fn refused(found: Result<SweepState, Fault>) -> String {
 fn states_of_other_sweeps_are_refused() {
     let (cost, once) = (wakes_late(2_000.0), Drive::once(1));
     let rules = [spec("pas"), spec("fixed:9us")];
-    let of = |name| new(name, &rules, &cost, once);
+    let state_of = |name| new(name, &rules, &cost, once);
     let lane = long_lane(1, 9_000);
-    let told = [
-        refused(of("a").beside(new("b", &rules[..1], &cost, once))),
-        refused(of("a").beside(new("b", &rules, &wakes_late(2_001.0), once))),
-        refused(of("a").beside(new("b", &rules, &cost, drive(400_000, 7_000_000)))),
-        refused(of("a").beside(new("b", &rules, &cost, Drive::once(2)))),
-        refused(of("a").beside(of("a"))),
-        refused(of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
-        refused(of("a").with_configurations(of("a"))),
-        refused(fed(of("a"), &lane, &[]).with_configurations(new("a", &[spec("qt")], &cost, once))),
+    let messages = [
+        refused(state_of("a").with_volumes(new("b", &rules[..1], &cost, once))),
+        refused(state_of("a").with_volumes(new("b", &rules, &wakes_late(2_001.0), once))),
+        refused(state_of("a").with_volumes(new("b", &rules, &cost, drive(400_000, 7_000_000)))),
+        refused(state_of("a").with_volumes(new("b", &rules, &cost, Drive::once(2)))),
+        refused(state_of("a").with_volumes(state_of("a"))),
+        refused(state_of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
+        refused(state_of("a").with_configurations(state_of("a"))),
+        refused(fed(state_of("a"), &lane, &[]).with_configurations(new(
+            "a",
+            &[spec("qt")],
+            &cost,
+            once,
+        ))),
     ];
     let expected = [
         "join states of sweeps: expected the same configurations, found none in place of fixed:sleep=9us (number 1)",
@@ -272,12 +277,14 @@ fn states_of_other_sweeps_are_refused() {
         "join configurations of a sweep: expected different ones, found pas:up=0.01,down=0.1,adaptive=on in both",
         "join configurations of a sweep: expected the same 3000 I/Os, found 0 that are not all the same; feed both alike",
     ];
-    assert_eq!(told, expected);
-    let mut ended = of("a").beside(of("b")).expect("one sweep");
+    assert_eq!(messages, expected);
+    let mut ended = state_of("a")
+        .with_volumes(state_of("b"))
+        .expect("one sweep");
     let more = ended.update(&lane).unwrap_err().to_string();
     let wanted = "go on with a sweep whose volumes were added up";
     assert!(more.starts_with(wanted), "{more}");
-    let long = refused(SweepState::new("a", &[spec("fixed:1s")], &cost, once));
+    let long = refused(ResumableSweep::new("a", &[spec("fixed:1s")], &cost, once));
     assert!(long.starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s"));
 }
 
@@ -288,7 +295,7 @@ fn what_does_not_fit_is_told() {
     let mut state = new("a", &rules, &wakes_late(2_000.0), Drive::once(1));
     state.update(&long_lane(1, 9_000)).expect("short I/Os");
     let before = state.to_bytes().expect("a state has bytes");
-    let mut long = Recording::default();
+    let mut long = LaneRecording::default();
     long.push(crate::cases::READ, 100.0, 600e6, 0.0);
     let error = state.update(&long).unwrap_err().to_string();
     assert!(
@@ -296,9 +303,9 @@ fn what_does_not_fit_is_told() {
         "{error}"
     );
     assert_eq!(state.to_bytes().expect("a state has bytes"), before);
-    let told = sent(&state).finish();
-    assert!(told.outcomes[0].is_none() && told.outcomes[1].is_some());
-    assert_eq!(told.poll.ios, 3_000);
+    let swept = sent(&state).finish();
+    assert!(swept.outcomes[0].is_none() && swept.outcomes[1].is_some());
+    assert_eq!(swept.poll.ios, 3_000);
 }
 
 proptest! {
@@ -316,11 +323,11 @@ proptest! {
         let whole = fed(new("a", &policies, &wakes_late(900.0), Drive::once(3)), &lane, &[]);
         let whole = whole.to_bytes().unwrap();
         let place = place.index(whole.len());
-        prop_assert!(SweepState::from_bytes(&whole[..place]).is_err());
+        prop_assert!(ResumableSweep::from_bytes(&whole[..place]).is_err());
         let mut other = whole.clone();
         other[place] ^= 1 << bit;
-        prop_assert!(SweepState::from_bytes(&other).is_err());
-        prop_assert!(SweepState::from_bytes(&random).is_err());
+        prop_assert!(ResumableSweep::from_bytes(&other).is_err());
+        prop_assert!(ResumableSweep::from_bytes(&random).is_err());
     }
 
     /// With a right checksum wrong content is refused, or it is a state to go on with.
@@ -333,7 +340,7 @@ proptest! {
     ) {
         let cost = wakes_late(900.0);
         let part = |name: &str| fed(new(name, &policies, &cost, Drive::once(3)), &lane, &[]);
-        let state = if ends { part("a").beside(part("b")).unwrap() } else { part("a") };
+        let state = if ends { part("a").with_volumes(part("b")).unwrap() } else { part("a") };
         let mut bytes = state.to_bytes().unwrap();
         for (place, byte) in &changes {
             let place = 24 + place.index(bytes.len() - 24);
@@ -341,10 +348,10 @@ proptest! {
         }
         let checksum = crc32fast::hash(&bytes[24..]);
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-        if let Ok(mut forged) = SweepState::from_bytes(&bytes) {
+        if let Ok(mut forged) = ResumableSweep::from_bytes(&bytes) {
             drop(forged.finish());
             drop(forged.update(&lane));
-            drop(forged.clone().beside(part("c")));
+            drop(forged.clone().with_volumes(part("c")));
             drop(part("a").with_configurations(forged));
         }
     }
@@ -354,14 +361,18 @@ proptest! {
 #[test]
 fn the_first_version_is_read() {
     let kept = include_bytes!("sweep-state-1.bin");
-    let mut state = SweepState::from_bytes(kept).expect("a state of version 1");
+    let mut state = ResumableSweep::from_bytes(kept).expect("a state of version 1");
     let lane = long_lane(5, 9_000);
     state
         .update(&between(&lane, 2_000, 3_000))
         .expect("short I/Os");
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
     let drive = drive(1_000_000, Drive::ONE_PASS.0);
-    equal_all(&state, &whole(&lane, &first_version(), &cost, drive)).expect("the same");
+    equal_all(
+        &state,
+        &sweep_at_once(&lane, &first_version(), &cost, drive),
+    )
+    .expect("the same");
 }
 
 fn first_version() -> Vec<PolicySpec> {

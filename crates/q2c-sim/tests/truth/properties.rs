@@ -1,11 +1,13 @@
 //! Properties that hold for every recording and every machine.
 
 use crate::batch::spec;
-use crate::cases::{READ, delay, drive, free, one, ranks, recording, rule, same, wakes_late};
+use crate::cases::{READ, delay, drive, free, ranks, recording, rule, run_case, same, wakes_late};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
-use q2c_sim::{Arrival, Configuration, Drive, Grid, Outcome, Recording, Waiting, simulate, sweep};
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, LaneRecording, SimOutcome, Waiting, simulate, sweep,
+};
 
 /// With the parameters of its example and some more; windows close many times here.
 fn rules() -> impl Iterator<Item = PolicySpec> {
@@ -26,9 +28,9 @@ fn interrupts(spec: &PolicySpec) -> bool {
     ["dpas", "ehp", "hypi"].contains(&spec.rule().name)
 }
 
-fn lane() -> impl Strategy<Value = Recording> {
+fn lane() -> impl Strategy<Value = LaneRecording> {
     prop::collection::vec((0u32..4_000, 1u32..80_000, 0u32..4_000), 1..20).prop_map(|items| {
-        let mut lane = Recording::default();
+        let mut lane = LaneRecording::default();
         for (submit, wait, gap) in items {
             lane.push(READ, submit as f32, wait as f32, gap as f32);
         }
@@ -97,7 +99,7 @@ proptest! {
     fn a_miss_is_late_and_nothing_else_is(lane in lane(), cost in cost()) {
         for text in rules() {
             let method = Waiting::rules(text.build(1));
-            let got = one(&lane, &cost, method, drive(100_000, 3_000_000));
+            let got = run_case(&lane, &cost, method, drive(100_000, 3_000_000));
             prop_assert!(got.gives.rates.miss_rate == 0.0 || got.gives.t_over > 0.0, "{}: {:?}", text, got);
             prop_assert!(got.gives.t_over == 0.0 || got.gives.rates.miss_rate > 0.0 || interrupts(&text), "{}: {:?}", text, got);
             prop_assert!((0.0..=1.0).contains(&got.gives.rates.miss_rate) && got.gives.t_over >= 0.0, "{}", text);
@@ -114,7 +116,7 @@ proptest! {
     #[test]
     fn the_oracle_is_never_worse_than_polling(lane in lane(), cost in cost()) {
         let drive = drive(100_000, 3_000_000);
-        let (oracle, polled) = (one(&lane, &cost, Waiting::Oracle, drive), one(&lane, &cost, Waiting::poll(1), drive));
+        let (oracle, polled) = (run_case(&lane, &cost, Waiting::Oracle, drive), run_case(&lane, &cost, Waiting::poll(1), drive));
         prop_assert_eq!((oracle.gives.rates.miss_rate, oracle.gives.t_over), (0.0, 0.0));
         prop_assert_eq!((oracle.ios, oracle.gives.latencies.p99_ns), (polled.ios, polled.gives.latencies.p99_ns));
         prop_assert!(oracle.gives.cpu_ns_per_io <= polled.gives.cpu_ns_per_io * (1.0 + 1e-12));
@@ -139,8 +141,8 @@ proptest! {
         };
         let lane = recording(1_000, waits, 500);
         let drive = drive(0, 3_000_000);
-        let fixed = one(&lane, &cost, rule(&format!("fixed:{asked}ns"), 1), drive);
-        let oracle = one(&lane, &cost, Waiting::Oracle, drive);
+        let fixed = run_case(&lane, &cost, rule(&format!("fixed:{asked}ns"), 1), drive);
+        let oracle = run_case(&lane, &cost, Waiting::Oracle, drive);
         prop_assert_eq!(fixed.gives.rates.miss_rate, 0.0);
         prop_assert!(oracle.gives.cpu_ns_per_io <= fixed.gives.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.gives.cpu_ns_per_io, fixed.gives.cpu_ns_per_io);
     }
@@ -164,8 +166,8 @@ proptest! {
             [on.simulate(Waiting::rules(policy.build(1))), batch]
         };
         for (early, late) in with(less).iter().zip(&with(less + more)) {
-            let of = |o: &Outcome| [o.gives.latencies.mean_ns, o.gives.rates.miss_rate].into_iter().chain(ranks(o));
-            for (early, late) in of(early).zip(of(late)) {
+            let figures = |o: &SimOutcome| [o.gives.latencies.mean_ns, o.gives.rates.miss_rate].into_iter().chain(ranks(o));
+            for (early, late) in figures(early).zip(figures(late)) {
                 prop_assert!(late >= early, "{late} < {early}");
             }
         }
@@ -181,7 +183,7 @@ fn the_seed_draws_the_delays() {
     let with = |seed| {
         let mut drive = drive(0, 500_000_000);
         drive.seed = seed;
-        one(&lane, &cost, rule("fixed:20us", 1), drive)
+        run_case(&lane, &cost, rule("fixed:20us", 1), drive)
     };
     let (a, b) = (with(1), with(2));
     let missed = [a, b].map(|outcome| outcome.gives.rates.miss_rate);
@@ -212,9 +214,10 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     assert_eq!(outcomes.len(), grid.policies.len());
     for (policy, outcome) in grid.policies.iter().zip(&outcomes).step_by(37) {
         let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(2)), on.drive);
-        crate::batch::agree(outcome, &alone, true).unwrap_or_else(|why| panic!("{policy}\n{why}"));
+        crate::batch::agree(outcome, &alone, true)
+            .unwrap_or_else(|reason| panic!("{policy}\n{reason}"));
     }
-    let cpu_pct = |outcome: &Outcome| outcome.gives.rates.cpu_pct;
+    let cpu_pct = |outcome: &SimOutcome| outcome.gives.rates.cpu_pct;
     let first = cpu_pct(&outcomes[0]);
     assert!(outcomes.iter().any(|o| !same(cpu_pct(o), first)));
 }

@@ -2,9 +2,9 @@
 
 use crate::cases::{drive, exact, free, ranks, rule, same};
 use proptest::prelude::*;
-use q2c_model::{CostModel, Curve, Direction, Latencies, Rates, Simulated, WakeDelay};
+use q2c_model::{CostModel, Curve, Direction, Latencies, Rates, SimulatedFigures, WakeDelay};
 use q2c_policy::Io;
-use q2c_sim::{Outcome, Recording, simulate};
+use q2c_sim::{LaneRecording, SimOutcome, simulate};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -17,9 +17,9 @@ struct RecordedIo {
 }
 
 #[derive(Clone, Debug)]
-struct Charges {
-    clear: Delay,
-    hit: Delay,
+struct TruthCharges {
+    clear: TruthDelay,
+    hit: TruthDelay,
     lead: u64,
     reap: u64,
     cpu_clear: u64,
@@ -30,7 +30,7 @@ struct Charges {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Delay {
+struct TruthDelay {
     middle: i64,
     spread: i64,
     deviations: i64,
@@ -38,7 +38,7 @@ struct Delay {
     most: Option<i64>,
 }
 
-impl Delay {
+impl TruthDelay {
     fn ns(self) -> u64 {
         let wanted = self.middle + self.spread * self.deviations;
         let capped = self.most.map_or(wanted, |most| wanted.min(most));
@@ -77,13 +77,13 @@ impl RuleKind {
 
 /// Common to all lanes: the samples since the window opened, reads and writes apart.
 #[derive(Default)]
-struct Device {
+struct SharedWindow {
     opened: Option<u64>,
     samples: [Vec<u64>; 2],
     sleeps: [u64; 2],
 }
 
-impl Device {
+impl SharedWindow {
     fn tick(&mut self, rule: RuleKind, now: u64) {
         let (RuleKind::Mean(percent, period) | RuleKind::Min(percent, period)) = rule else {
             return;
@@ -91,11 +91,11 @@ impl Device {
         if self.opened.is_some_and(|at| now >= at + period) {
             self.opened = None;
             for (samples, sleep) in self.samples.iter_mut().zip(&mut self.sleeps) {
-                let all = std::mem::take(samples);
-                let Some(&min) = all.iter().min() else {
+                let period_samples = std::mem::take(samples);
+                let Some(&min) = period_samples.iter().min() else {
                     continue;
                 };
-                let mean = all.iter().sum::<u64>() / all.len() as u64;
+                let mean = period_samples.iter().sum::<u64>() / period_samples.len() as u64;
                 let value = if matches!(rule, RuleKind::Min(..)) {
                     min
                 } else {
@@ -118,7 +118,7 @@ struct SimulatedIo {
     device: u64,
 }
 
-fn ride(item: &RecordedIo, asked: u64, charges: &Charges) -> SimulatedIo {
+fn ride(item: &RecordedIo, asked: u64, charges: &TruthCharges) -> SimulatedIo {
     let (submit, wait) = match asked {
         0 => (item.submit, item.wait),
         _ => (item.submit + charges.costlier, item.wait + charges.slower),
@@ -146,11 +146,11 @@ fn ride(item: &RecordedIo, asked: u64, charges: &Charges) -> SimulatedIo {
 fn replay(
     lanes: &[Vec<RecordedIo>],
     rule: RuleKind,
-    charges: &Charges,
+    charges: &TruthCharges,
     from: u64,
     until: u64,
 ) -> Vec<SimulatedIo> {
-    let mut device = Device::default();
+    let mut device = SharedWindow::default();
     let mut events = BinaryHeap::new();
     // Per lane: the next I/O and its begin, and the observed time of the one in flight.
     let mut state: Vec<(usize, u64, Option<u64>)> = vec![(0, 0, None); lanes.len()];
@@ -187,18 +187,18 @@ fn replay(
     rides
 }
 
-fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> Outcome {
+fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> SimOutcome {
     if rides.is_empty() {
-        return Outcome::default();
+        return SimOutcome::default();
     }
-    let sum = |of: fn(&SimulatedIo) -> u64| rides.iter().map(of).sum::<u64>() as f64;
+    let sum = |value: fn(&SimulatedIo) -> u64| rides.iter().map(value).sum::<u64>() as f64;
     let (n, wall) = (rides.len() as f64, wall as f64);
     let mut sorted: Vec<u64> = rides.iter().map(|r| r.u2c).collect();
     sorted.sort_unstable();
     let rank = |per_mille: usize| sorted[(sorted.len() * per_mille).div_ceil(1000) - 1] as f64;
-    Outcome {
+    SimOutcome {
         ios: rides.len() as u64,
-        gives: Simulated {
+        gives: SimulatedFigures {
             rates: Rates {
                 iops: n * 1e9 / wall,
                 cpu_pct: 100.0 * sum(|r| r.cpu) / (wall * lanes as f64),
@@ -219,8 +219,8 @@ fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> Outcome {
     }
 }
 
-fn recorded(items: &[RecordedIo]) -> Recording {
-    let mut recording = Recording::default();
+fn recorded(items: &[RecordedIo]) -> LaneRecording {
+    let mut recording = LaneRecording::default();
     for item in items {
         let direction = if item.write {
             Direction::Write
@@ -236,7 +236,7 @@ fn recorded(items: &[RecordedIo]) -> Recording {
     recording
 }
 
-fn model(charges: &Charges) -> CostModel {
+fn model(charges: &TruthCharges) -> CostModel {
     CostModel {
         wake_clear: charges.clear.model(),
         wake_hit: charges.hit.model(),
@@ -261,22 +261,24 @@ fn item() -> impl Strategy<Value = RecordedIo> {
     })
 }
 
-fn any_delay() -> impl Strategy<Value = Delay> {
+fn any_delay() -> impl Strategy<Value = TruthDelay> {
     let drawn = (0i64..5_000, 0i64..1_000, -9i64..10);
     let bounds = (-500i64..3_000, prop::option::of(0i64..6_000));
-    (drawn, bounds).prop_map(|((middle, spread, deviations), (least, above))| Delay {
-        middle,
-        spread,
-        deviations,
-        least,
-        most: above.map(|above| least + above),
-    })
+    (drawn, bounds).prop_map(
+        |((middle, spread, deviations), (least, above))| TruthDelay {
+            middle,
+            spread,
+            deviations,
+            least,
+            most: above.map(|above| least + above),
+        },
+    )
 }
 
-fn charges() -> impl Strategy<Value = Charges> {
+fn charges() -> impl Strategy<Value = TruthCharges> {
     let delays = (any_delay(), any_delay(), 0u64..20_000);
     let others = prop::collection::vec(0u64..5_000, 6);
-    (delays, others).prop_map(|((clear, hit, lead), v)| Charges {
+    (delays, others).prop_map(|((clear, hit, lead), v)| TruthCharges {
         clear,
         hit,
         lead,
@@ -311,12 +313,12 @@ proptest! {
     ) {
         let rides = replay(&lanes, rule_kind, &charges, from, from + length);
         let wanted = summary(&rides, length, lanes.len());
-        let recordings: Vec<Recording> = lanes.iter().map(|l| recorded(l)).collect();
+        let recordings: Vec<LaneRecording> = lanes.iter().map(|l| recorded(l)).collect();
         let method = rule(&rule_kind.text(), lanes.len());
         let got = simulate(&recordings, &model(&charges), method, drive(from, length));
         prop_assert_eq!(got.ios, wanted.ios);
-        let all = |o: &Outcome| exact(o).into_iter().chain(ranks(o));
-        for (a, b) in all(&got).zip(all(&wanted)) {
+        let figures = |o: &SimOutcome| exact(o).into_iter().chain(ranks(o));
+        for (a, b) in figures(&got).zip(figures(&wanted)) {
             prop_assert!(same(a, b), "{:?}\n{:?}", got, wanted);
         }
     }

@@ -2,10 +2,10 @@
 
 use super::{Ranked, drawn};
 use crate::answer::param;
-use crate::leave_out::By;
+use crate::leave_out::LossAggregate;
+use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
 use q2c_result::poll_study::{ClaimVerdict, Published};
-use q2c_stats::Rng;
 
 const RULE: &str = "min";
 const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
@@ -17,17 +17,18 @@ const FEWEST: usize = 3;
 const JUDGED: [f64; 2] = [0.025, 0.975];
 
 pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
-    let all: Vec<usize> = (0..ranked.policies.len()).collect();
-    let (named, others): (Vec<usize>, Vec<usize>) =
-        all.iter().partition(|&&c| is_named(ranked.policy(c)));
+    let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
+    let (named, others): (Vec<usize>, Vec<usize>) = configurations
+        .iter()
+        .partition(|&&c| is_named(ranked.policy(c)));
     let on: Vec<usize> = (0..ranked.counting.len()).collect();
     let best = |among: &[usize]| {
-        let best = ranked.losses.best(among, &on, By::Mean);
+        let best = ranked.losses.best(among, &on, LossAggregate::Mean);
         best.map(|c| ranked.scored(c))
     };
     let (of_named, of_others) = (best(&named), best(&others));
     let both = of_named.is_some() && of_others.is_some();
-    let share = (both && ranked.losses.sources() >= FEWEST).then(|| share(ranked, &all));
+    let share = (both && ranked.losses.sources() >= FEWEST).then(|| share(ranked, &configurations));
     Published {
         named: of_named,
         others: of_others,
@@ -54,7 +55,7 @@ fn share(ranked: &Ranked<'_>, all: &[usize]) -> f64 {
     let mut holds = 0;
     for _ in 0..RESAMPLES {
         let set = drawn(&sources, &mut rng);
-        let best = ranked.losses.best(all, &set, By::Mean);
+        let best = ranked.losses.best(all, &set, LossAggregate::Mean);
         holds += u32::from(best.is_some_and(|c| is_named(ranked.policy(c))));
     }
     f64::from(holds) / f64::from(RESAMPLES)

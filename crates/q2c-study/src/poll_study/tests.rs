@@ -2,18 +2,18 @@ use super::*;
 use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
 use q2c_result::poll_study::ClaimVerdict;
-use q2c_sim::Recording;
+use q2c_sim::LaneRecording;
 
-fn pattern(name: &str, source: &str, us: f64) -> Trace {
-    let mut lane = Recording::default();
+fn pattern(name: &str, source: &str, us: f64) -> SimTrace {
+    let mut lane = LaneRecording::default();
     (0..2_000).for_each(|_| lane.push(fixtures::READ, 0.0, us as f32 * 1e3, 0.0));
-    Trace {
+    SimTrace {
         facts: BTreeMap::from([("pattern.source".to_owned(), source.to_owned())]),
         ..fixtures::trace(name, vec![lane])
     }
 }
 
-fn patterns() -> [Trace; 3] {
+fn patterns() -> [SimTrace; 3] {
     [
         pattern("slow", "disk", 100.0),
         pattern("slower", "disk", 200.0),
@@ -21,7 +21,7 @@ fn patterns() -> [Trace; 3] {
     ]
 }
 
-fn studied(traces: &[Trace], rules: &[&str]) -> PollStudyResult {
+fn studied(traces: &[SimTrace], rules: &[&str]) -> PollStudyResult {
     let policies: Vec<PolicySpec> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     let cost = CostModel::delayed(Nanos(2_000));
     let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(200)));
@@ -59,23 +59,26 @@ fn losses_and_choices_by_hand() {
     for (scored, wanted) in result.configurations.iter().zip(&wanted) {
         all_close(&scored.losses, wanted);
     }
-    let all = result.all.as_ref().unwrap();
+    let all_rules = result.all.as_ref().unwrap();
     // Means: 0.82, 0.36 and 0.33; greatest losses: 0.83, 0.56 and 1.
-    assert!(all.on_average.policy.contains("90%"), "{all:?}");
-    close(all.on_average.mean_loss, 1.0 / 3.0);
-    assert_eq!((all.on_average.worst_loss, all.on_average.kept), (1.0, 2));
-    assert!(all.worst_case.policy.contains("80%"), "{all:?}");
+    assert!(all_rules.on_average.policy.contains("90%"), "{all_rules:?}");
+    close(all_rules.on_average.mean_loss, 1.0 / 3.0);
+    assert_eq!(
+        (all_rules.on_average.worst_loss, all_rules.on_average.kept),
+        (1.0, 2)
+    );
+    assert!(all_rules.worst_case.policy.contains("80%"), "{all_rules:?}");
     // Without one of the disk's patterns 80 % is best on average, without the memory's 90 %.
-    let left_out = &all.patterns_left_out;
-    let losses: Vec<Option<f64>> = left_out.each.iter().map(|each| each.loss).collect();
+    let left_out = &all_rules.patterns_left_out;
+    let losses: Vec<Option<f64>> = left_out.each.iter().map(|pattern| pattern.loss).collect();
     all_close(&losses, &[wanted[1][0], wanted[1][1], None]);
     close(left_out.mean_loss, (0.5556 + 0.5263 + 1.0) / 3.0);
     assert_eq!((left_out.worst_loss, left_out.kept), (1.0, 2));
     // Sources as wholes: the same here.
-    assert_eq!(all.sources_left_out.as_ref(), Some(left_out));
+    assert_eq!(all_rules.sources_left_out.as_ref(), Some(left_out));
     for (pattern, expected) in result.patterns.iter().zip(["90%", "90%", "80%"]) {
-        let own = &pattern.own_best.as_ref().unwrap().policy;
-        assert!(own.contains(expected), "{own} {expected}");
+        let best = &pattern.own_best.as_ref().unwrap().policy;
+        assert!(best.contains(expected), "{best} {expected}");
     }
     // Two sources are too few for the published conclusion.
     assert_eq!(result.published.verdict, ClaimVerdict::CannotJudge);
@@ -99,8 +102,11 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     let left_out = first.sources_left_out.as_ref().unwrap();
     close(left_out.mean_loss, 0.5 / 4.0);
     assert_eq!((result.rules[1].rule.as_str(), left_out.kept), ("min", 4));
-    let all = result.all.as_ref().unwrap();
-    assert!(all.on_average.policy.contains("min - 4us"), "{all:?}");
+    let all_rules = result.all.as_ref().unwrap();
+    assert!(
+        all_rules.on_average.policy.contains("min - 4us"),
+        "{all_rules:?}"
+    );
     // Losses of 80 %: 0.89 and 0.95 on the disk, 0 in memory, 0.8 on the loop device; of the
     // formula 0.5 in memory. 80 % is best on average where all three sources drawn are the memory,
     // and where two are and the third is the loop device: in 4 of 27 sets.
@@ -153,9 +159,9 @@ fn a_pattern_without_a_best_counts_for_nothing() {
     traces.push(pattern("too fast", "ram", 1.0));
     let result = studied(&traces, &["min:50%,1ms", "min:80%,1ms"]);
     assert_eq!(result.patterns[3].own_best, None);
-    let all = result.all.as_ref().unwrap();
-    assert_eq!(all.on_average.losses.len(), 4);
-    assert_eq!(all.on_average.losses[3], None);
-    assert_eq!(all.patterns_left_out.each.len(), 3);
-    close(all.on_average.mean_loss, 0.0);
+    let all_rules = result.all.as_ref().unwrap();
+    assert_eq!(all_rules.on_average.losses.len(), 4);
+    assert_eq!(all_rules.on_average.losses[3], None);
+    assert_eq!(all_rules.patterns_left_out.each.len(), 3);
+    close(all_rules.on_average.mean_loss, 0.0);
 }

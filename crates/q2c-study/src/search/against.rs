@@ -3,9 +3,9 @@
 use super::both;
 use crate::poll_study::Ranked;
 use crate::sweep::SimulatedCells;
+use q2c_model::stats::Rng;
 use q2c_result::poll_search::{Against, Both, Contender, ContenderRole};
 use q2c_result::poll_study::StudiedPattern;
-use q2c_stats::Rng;
 use std::collections::BTreeMap;
 
 const RESAMPLES: usize = 2_000;
@@ -30,12 +30,12 @@ pub(super) fn opened(
     };
     let references: Vec<usize> = roles.iter().zip(&places).filter_map(reference).collect();
     let contenders = roles.iter().zip(&places).filter_map(|(&role, place)| {
-        let own = (*place)?;
-        let scored = ranked.scored(own);
+        let configuration = (*place)?;
+        let scored = ranked.scored(configuration);
         let against = match role {
             ContenderRole::Finalist => references
                 .iter()
-                .map(|&reference| against(ranked, own, reference))
+                .map(|&reference| against(ranked, configuration, reference))
                 .collect(),
             ContenderRole::Reference | ContenderRole::Other => Vec::new(),
         };
@@ -55,11 +55,11 @@ pub(super) fn opened(
     }
 }
 
-fn against(ranked: &Ranked<'_>, own: usize, reference: usize) -> Against {
-    let [own, of_reference] = [own, reference].map(|c| ranked.losses.row(c).iter());
+fn against(ranked: &Ranked<'_>, configuration: usize, reference: usize) -> Against {
+    let [losses, of_reference] = [configuration, reference].map(|c| ranked.losses.row(c).iter());
     let gains: Vec<f64> = of_reference
-        .zip(own)
-        .map(|(theirs, own)| theirs - own)
+        .zip(losses)
+        .map(|(theirs, ours)| theirs - ours)
         .collect();
     let sources = ranked.counting.iter();
     let sources = sources.map(|&p| ranked.patterns[p].source.as_str());
@@ -68,7 +68,7 @@ fn against(ranked: &Ranked<'_>, own: usize, reference: usize) -> Against {
         reference: ranked.policy(reference).to_string(),
         better: gains.iter().filter(|gain| **gain > 0.0).count(),
         of: gains.len(),
-        gain: q2c_stats::mean(&gains),
+        gain: q2c_model::stats::mean(&gains),
         low,
         high,
     }
@@ -88,11 +88,11 @@ fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64
     let count = of_source.len();
     let mut mean = |_| {
         let drawn = (0..count).flat_map(|_| &of_source[rng.below(count as u64) as usize]);
-        q2c_stats::mean(&drawn.copied().collect::<Vec<f64>>())
+        q2c_model::stats::mean(&drawn.copied().collect::<Vec<f64>>())
     };
     let mut means: Vec<f64> = (0..RESAMPLES).map(&mut mean).collect();
     means.sort_by(f64::total_cmp);
-    let [low, high] = ENDS.map(|end| q2c_stats::percentile(&means, end));
+    let [low, high] = ENDS.map(|end| q2c_model::stats::percentile(&means, end));
     (low, high)
 }
 

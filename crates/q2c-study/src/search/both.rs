@@ -4,16 +4,16 @@ use crate::poll_study::Ranked;
 use crate::sweep::SimulatedCells;
 use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::poll_search::{Both, Figures};
-use q2c_sim::{Outcome, sweep};
+use q2c_sim::{SimOutcome, sweep};
 
 /// For each pattern, those within the limits that better Linux's rule in both.
 pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells, held_out: bool) -> Vec<Both> {
     let on_trace = |(pattern, trace)| {
         let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-        let linux = sweep(&[linux], &ranked.study.on(trace))[0];
+        let linux = sweep(&[linux], &ranked.study.configuration_on(trace))[0];
         Both {
             held_out,
-            ..on(ranked, pattern, &linux, &cells.outcomes[pattern])
+            ..both_on(ranked, pattern, &linux, &cells.outcomes[pattern])
         }
     };
     ranked
@@ -25,12 +25,17 @@ pub(super) fn by_pattern(ranked: &Ranked<'_>, cells: &SimulatedCells, held_out: 
         .collect()
 }
 
-fn on(ranked: &Ranked<'_>, pattern: usize, linux: &Outcome, outcomes: &[Outcome]) -> Both {
+fn both_on(
+    ranked: &Ranked<'_>,
+    pattern: usize,
+    linux: &SimOutcome,
+    outcomes: &[SimOutcome],
+) -> Both {
     let theirs = &linux.gives.rates;
     let better = |&c: &usize| {
-        let own = &outcomes[ranked.policies[c]].gives.rates;
+        let rates = &outcomes[ranked.policies[c]].gives.rates;
         let kept = ranked.kept[c][pattern].is_some();
-        kept && own.miss_rate < theirs.miss_rate && own.cpu_pct < theirs.cpu_pct
+        kept && rates.miss_rate < theirs.miss_rate && rates.cpu_pct < theirs.cpu_pct
     };
     let better: Vec<usize> = (0..ranked.policies.len()).filter(better).collect();
     let cpu = |c: &usize| outcomes[ranked.policies[*c]].gives.rates.cpu_pct;

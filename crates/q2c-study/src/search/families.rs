@@ -1,10 +1,10 @@
 //! The families of rules that a search goes through: texts with numbers, and the numbers' ranges.
 
+use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
-use q2c_stats::Rng;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
+pub(super) struct FamilyAxis {
     least: f64,
     most: f64,
     /// Whether a step multiplies the number; else it adds to it.
@@ -13,24 +13,24 @@ pub(super) struct Axis {
 
 pub(super) struct RuleFamily {
     pub text: &'static str,
-    axes: &'static [Axis],
+    axes: &'static [FamilyAxis],
     policy: fn([f64; 4]) -> String,
 }
 
-const SHARE: Axis = linear(0.3, 0.99);
-const PERIOD: Axis = factor(200.0, 200_000.0);
-const MISS: Axis = factor(0.005, 0.5);
+const SHARE: FamilyAxis = linear(0.3, 0.99);
+const PERIOD: FamilyAxis = factor(200.0, 200_000.0);
+const MISS: FamilyAxis = factor(0.005, 0.5);
 
-const fn linear(least: f64, most: f64) -> Axis {
-    Axis {
+const fn linear(least: f64, most: f64) -> FamilyAxis {
+    FamilyAxis {
         least,
         most,
         by_factor: false,
     }
 }
 
-const fn factor(least: f64, most: f64) -> Axis {
-    Axis {
+const fn factor(least: f64, most: f64) -> FamilyAxis {
+    FamilyAxis {
         least,
         most,
         by_factor: true,
@@ -132,8 +132,8 @@ pub(super) const FAMILIES: &[RuleFamily] = &[
     },
 ];
 
-impl Axis {
-    fn at(&self, share: f64) -> f64 {
+impl FamilyAxis {
+    fn value_at(&self, share: f64) -> f64 {
         if self.by_factor {
             self.least * (self.most / self.least).powf(share)
         } else {
@@ -143,25 +143,25 @@ impl Axis {
 }
 
 impl RuleFamily {
-    pub fn numbers(&self) -> usize {
+    pub(crate) fn numbers(&self) -> usize {
         self.axes.len()
     }
 
     /// Coordinates are shares of the way through the axes.
-    pub fn at(&self, point: &[f64]) -> Option<PolicySpec> {
+    pub(crate) fn policy_at(&self, point: &[f64]) -> Option<PolicySpec> {
         let mut numbers = [0.0; 4];
         for ((number, axis), &share) in numbers.iter_mut().zip(self.axes).zip(point) {
-            *number = axis.at(share);
+            *number = axis.value_at(share);
         }
         (self.policy)(numbers).parse().ok()
     }
 
-    pub fn anywhere(&self, rng: &mut Rng) -> Vec<f64> {
+    pub(crate) fn anywhere(&self, rng: &mut Rng) -> Vec<f64> {
         self.axes.iter().map(|_| rng.unit()).collect()
     }
 
     /// A point near another one, at a distance of about `reach` along each axis.
-    pub fn near(&self, point: &[f64], reach: f64, rng: &mut Rng) -> Vec<f64> {
+    pub(crate) fn near(&self, point: &[f64], reach: f64, rng: &mut Rng) -> Vec<f64> {
         let step = |&at: &f64| (at + reach * rng.normal()).clamp(0.0, 1.0);
         point.iter().map(step).collect()
     }
@@ -181,7 +181,7 @@ mod tests {
             let near = points.iter().map(|p| family.near(p, 0.3, &mut Rng::new(1)));
             points.extend(near.collect::<Vec<_>>());
             for point in points {
-                let policy = family.at(&point);
+                let policy = family.policy_at(&point);
                 let policy = policy.unwrap_or_else(|| panic!("{} at {point:?}", family.text));
                 assert!(policy.follows_the_device(), "{policy}");
                 assert!(!policy.rule().interrupts, "{policy}");
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn an_axis_goes_from_end_to_end() {
         let close = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-9, "{got} {wanted}");
-        close(factor(1.0, 100.0).at(0.5), 10.0);
-        close(linear(1.0, 3.0).at(0.5), 2.0);
-        close(PERIOD.at(0.0), 200.0);
-        close(PERIOD.at(1.0), 200_000.0);
+        close(factor(1.0, 100.0).value_at(0.5), 10.0);
+        close(linear(1.0, 3.0).value_at(0.5), 2.0);
+        close(PERIOD.value_at(0.0), 200.0);
+        close(PERIOD.value_at(1.0), 200_000.0);
     }
 }

@@ -1,12 +1,12 @@
 use super::*;
 use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
-use q2c_sim::Recording;
+use q2c_sim::LaneRecording;
 
 /// Latencies are even over `us` and 2 us more: the least of a window less the wake-up delay is near
 /// the oracle.
-fn pattern(name: &str, us: f64) -> Trace {
-    let mut lane = Recording::default();
+fn pattern(name: &str, us: f64) -> SimTrace {
+    let mut lane = LaneRecording::default();
     let mut rng = Rng::new(us as u64);
     (0..2_000).for_each(|_| {
         let latency = 1e3 * (us + 2.0 * rng.unit());

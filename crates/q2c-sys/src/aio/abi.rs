@@ -25,7 +25,7 @@ pub(super) struct Iocb {
 /// `struct io_event`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(super) struct Event {
+pub(super) struct AioEvent {
     pub data: u64,
     pub object: u64,
     /// Bytes moved, or a negative errno.
@@ -33,7 +33,7 @@ pub(super) struct Event {
     pub result2: i64,
 }
 
-const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
+const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<AioEvent>() == 32);
 
 /// IOCB_CMD_PREAD.
 pub(super) const READ: u16 = 0;
@@ -49,18 +49,18 @@ pub(super) const DSYNC: [u32; 2] = if cfg!(target_endian = "little") {
 };
 
 /// An AIO context of the kernel. Dropping it destroys it, which waits for the requests in flight.
-pub(super) struct Context(u64);
+pub(super) struct AioContext(u64);
 
-impl Context {
-    pub fn new(depth: u32) -> io::Result<Self> {
+impl AioContext {
+    pub(crate) fn new(depth: u32) -> io::Result<Self> {
         let mut context = 0u64;
         // SAFETY: the kernel writes the context's id, eight bytes, to `context`.
         let rc = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
-        answer(rc).map(|_| Context(context))
+        answer(rc).map(|_| AioContext(context))
     }
 
     /// The context's id, which is the address of its completion ring.
-    pub fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.0
     }
 
@@ -70,7 +70,7 @@ impl Context {
     /// Each pointer must name an `Iocb` that is valid during the call, and the memory that each
     /// `Iocb` names must stay valid until its event.
     #[inline]
-    pub unsafe fn submit(&self, requests: &[*mut Iocb]) -> io::Result<usize> {
+    pub(crate) unsafe fn submit(&self, requests: &[*mut Iocb]) -> io::Result<usize> {
         let (n, first) = (requests.len() as libc::c_long, requests.as_ptr());
         // SAFETY: `first` points to `n` pointers; the caller guarantees what they name.
         answer(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, first) })
@@ -79,14 +79,14 @@ impl Context {
     /// Fetches up to `events.len()` events and waits for at least `least`; with 0 it never sleeps.
     /// Returns how many.
     #[inline]
-    pub fn events(&self, least: usize, events: &mut [Event]) -> io::Result<usize> {
+    pub(crate) fn events(&self, least: usize, events: &mut [AioEvent]) -> io::Result<usize> {
         self.get_events(least, events, ptr::null())
     }
 
     /// Waits for at least one event, for at most `ns` nanoseconds, and fetches those that are
     /// there: none when the time is over.
     #[inline]
-    pub fn events_within(&self, ns: u64, events: &mut [Event]) -> io::Result<usize> {
+    pub(crate) fn events_within(&self, ns: u64, events: &mut [AioEvent]) -> io::Result<usize> {
         let within = libc::timespec {
             tv_sec: (ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
@@ -98,7 +98,7 @@ impl Context {
     fn get_events(
         &self,
         least: usize,
-        events: &mut [Event],
+        events: &mut [AioEvent],
         within: *const libc::timespec,
     ) -> io::Result<usize> {
         let (least, most) = (least as libc::c_long, events.len() as libc::c_long);
@@ -109,7 +109,7 @@ impl Context {
     }
 }
 
-impl Drop for Context {
+impl Drop for AioContext {
     fn drop(&mut self) {
         // SAFETY: the id is that of a live context that nothing uses any more.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };

@@ -11,8 +11,8 @@ mod abi;
 mod user_ring;
 
 use crate::clock::monotonic_ns;
-use crate::{Buffers, Completion, Operation, Transfer};
-use abi::{Context, DSYNC, Event, FDSYNC, Iocb, READ, WRITE};
+use crate::{Buffers, Operation, RingCompletion, Transfer};
+use abi::{AioContext, AioEvent, DSYNC, FDSYNC, Iocb, READ, WRITE};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -60,17 +60,17 @@ pub struct Aio {
     /// The mapped ring, if looks read it. Before the context, because it must not be used after it.
     ring: Option<UserRing>,
     /// Before the buffers, because dropping it waits for the requests in flight.
-    context: Context,
+    context: AioContext,
     /// One control block per slot; the kernel reads it during the submission only.
     blocks: Box<[Iocb]>,
     /// Pointers to the `blocks` that are queued and not submitted.
     queued: Vec<*mut Iocb>,
     /// `events[next..fetched]` are fetched and not popped.
-    events: Box<[Event]>,
+    events: Box<[AioEvent]>,
     next: usize,
     fetched: usize,
     /// Transfers that were refused at the submission. They wait here to be popped with an error.
-    refused: Vec<Completion>,
+    refused: Vec<RingCompletion>,
     buffers: Buffers,
     file: File,
 }
@@ -80,9 +80,9 @@ impl Aio {
     pub fn new(file: File, buffers: Buffers, reap: ReapFrom) -> Result<Self, AioError> {
         let slots = buffers.slots();
         let depth = slots as u32;
-        let context = Context::new(depth).map_err(|source| AioError::Setup { depth, source })?;
+        let context = AioContext::new(depth).map_err(|source| AioError::Setup { depth, source })?;
         let ring = match reap {
-            ReapFrom::Ring => UserRing::of(&context),
+            ReapFrom::Ring => UserRing::from_context(&context),
             ReapFrom::Kernel => None,
         };
         Ok(Aio {
@@ -90,7 +90,7 @@ impl Aio {
             context,
             blocks: vec![Iocb::default(); slots].into(),
             queued: Vec::with_capacity(slots),
-            events: vec![Event::default(); slots].into(),
+            events: vec![AioEvent::default(); slots].into(),
             next: 0,
             fetched: 0,
             refused: Vec::with_capacity(slots),
@@ -116,10 +116,12 @@ impl Aio {
     pub fn queue(&mut self, transfer: Transfer) {
         if transfer.operation == Operation::Discard {
             let (slot, result) = (transfer.slot, -libc::EOPNOTSUPP);
-            return self.refused.push(Completion { slot, result });
+            return self.refused.push(RingCompletion { slot, result });
         }
         let slot = transfer.slot as usize;
-        let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
+        let buffer = self
+            .buffers
+            .index_of(transfer.slot, transfer.operation.writes());
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits && self.queued.len() < self.queued.capacity());
         let common = Iocb {
@@ -178,7 +180,7 @@ impl Aio {
         let base = self.blocks.as_ptr() as usize;
         let slot = (self.queued[index] as usize - base) / size_of::<Iocb>();
         let errno = why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
-        self.refused.push(Completion {
+        self.refused.push(RingCompletion {
             slot: slot as u16,
             result: -errno,
         });
@@ -240,13 +242,13 @@ impl Aio {
 
     /// Takes the next finished transfer.
     #[inline]
-    pub fn pop(&mut self) -> Option<Completion> {
+    pub fn pop(&mut self) -> Option<RingCompletion> {
         if self.next == self.fetched {
             return self.refused.pop();
         }
         let event = self.events[self.next];
         self.next += 1;
-        Some(Completion {
+        Some(RingCompletion {
             slot: event.data as u16,
             result: event.result as i32,
         })

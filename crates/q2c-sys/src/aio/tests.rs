@@ -23,11 +23,12 @@ fn read(offset: u64, slot: u16) -> Transfer {
 }
 
 /// Submits, finds the only completion by looks or by waiting, and checks that there is no other.
-fn finish(aio: &mut Aio, look: bool) -> Completion {
+fn finish(aio: &mut Aio, look: bool) -> RingCompletion {
     aio.submit();
-    match look {
-        true => while !aio.look().unwrap() {},
-        false => aio.wait().unwrap(),
+    if look {
+        while !aio.look().unwrap() {}
+    } else {
+        aio.wait().unwrap();
     }
     let done = aio.pop().unwrap();
     assert!(aio.pop().is_none() && !aio.look().unwrap());
@@ -44,7 +45,7 @@ fn reads_come_into_their_slot_round_and_round() {
             let (block, slot) = (n % 8, (n % 2) as u16);
             aio.queue(read(block * 4096, slot));
             let done = finish(&mut aio, n % 3 == 0);
-            assert_eq!(done, Completion { slot, result: 4096 });
+            assert_eq!(done, RingCompletion { slot, result: 4096 });
             let got = aio.buffers.slot_mut(slot as usize);
             assert!(got.iter().all(|&b| u64::from(b) == block));
         }
@@ -95,7 +96,7 @@ fn too_much_depth_names_the_limit() {
     // The kernel refuses 0x10000000 / 32 events or more with another error; below that the limit
     // gives EAGAIN.
     let depth = limit as u32 + 1;
-    let source = Context::new(depth).err().unwrap();
+    let source = AioContext::new(depth).err().unwrap();
     let error = AioError::Setup { depth, source };
     assert!(error.to_string().contains("fs.aio-max-nr"), "{error}");
 }

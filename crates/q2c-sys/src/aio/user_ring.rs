@@ -1,7 +1,7 @@
 //! The completion ring that the kernel maps into the process: events can be taken out without a
 //! system call.
 
-use super::abi::{Context, Event};
+use super::abi::{AioContext, AioEvent};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,8 +24,8 @@ const MAGIC: u32 = 0xa10a_10a1;
 /// The bit that says that a process may read the ring.
 const COMPATIBLE: u32 = 1;
 
-/// A context's ring, read by one thread. It MUST NOT be used after its [`Context`] is dropped: its
-/// memory belongs to the context.
+/// A context's ring, read by one thread. It MUST NOT be used after its [`AioContext`] is dropped:
+/// its memory belongs to the context.
 pub(super) struct UserRing {
     header: ptr::NonNull<Header>,
     entries: u32,
@@ -33,7 +33,7 @@ pub(super) struct UserRing {
 
 impl UserRing {
     /// The context's ring; `None` if its layout is not the one known here.
-    pub fn of(context: &Context) -> Option<Self> {
+    pub(crate) fn from_context(context: &AioContext) -> Option<Self> {
         let header = ptr::NonNull::new(context.id() as *mut Header)?;
         // SAFETY: a context's id is the address at which the kernel mapped its ring, at least one
         // page, for as long as the context lives.
@@ -52,7 +52,7 @@ impl UserRing {
     /// Takes as many events as are there and fit into `events`, and returns their number. It never
     /// sleeps.
     #[inline]
-    pub fn take(&self, events: &mut [Event]) -> usize {
+    pub(crate) fn take(&self, events: &mut [AioEvent]) -> usize {
         // SAFETY: the ring is mapped as long as the context lives; their common owner keeps the
         // context alive.
         let header = unsafe { self.header.as_ref() };
@@ -72,8 +72,8 @@ impl UserRing {
     }
 
     #[inline]
-    fn event(&self, index: u32) -> Event {
-        let events = self.header.as_ptr().wrapping_add(1).cast::<Event>();
+    fn event(&self, index: u32) -> AioEvent {
+        let events = self.header.as_ptr().wrapping_add(1).cast::<AioEvent>();
         let event = events.wrapping_add((index % self.entries) as usize);
         // SAFETY: the index lies within the ring's entries, all of which are mapped behind the
         // header; the kernel has finished writing this one, as the tail has passed it.

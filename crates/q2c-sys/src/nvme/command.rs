@@ -5,7 +5,7 @@ use crate::{Operation, Transfer};
 
 /// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes
 /// (include/uapi/linux/nvme_ioctl.h).
-pub const URING_CMD_IO: u32 = 0xc048_4e80;
+pub(crate) const URING_CMD_IO: u32 = 0xc048_4e80;
 /// Most blocks that one command can name: its count is 16 bits wide, and 0 stands for one block.
 pub const MOST_BLOCKS: u32 = 1 << 16;
 
@@ -17,7 +17,11 @@ const READ: u8 = 0x02;
 /// `address` is that of the data. `None` when the transfer is empty, not in whole blocks, too long
 /// for one command, or neither a read nor a write.
 #[inline]
-pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Option<[u8; 80]> {
+pub(crate) fn rw_command(
+    namespace: Namespace,
+    transfer: Transfer,
+    address: u64,
+) -> Option<[u8; 80]> {
     // A block's size is a power of two.
     let shift = namespace.block.trailing_zeros();
     let (start, blocks) = (transfer.offset >> shift, transfer.length >> shift);
@@ -93,8 +97,8 @@ mod tests {
 
     #[test]
     fn a_write_differs_in_its_opcode_alone() {
-        let of = |write| rw_command(NAMESPACE, transfer(write, 1024, 512), 7).unwrap();
-        let (read, write) = (of(false), of(true));
+        let command = |write| rw_command(NAMESPACE, transfer(write, 1024, 512), 7).unwrap();
+        let (read, write) = (command(false), command(true));
         assert_eq!((read[0], write[0]), (2, 1));
         assert_eq!(read[1..], write[1..]);
         assert_eq!((read[40], read[48]), (2, 0));

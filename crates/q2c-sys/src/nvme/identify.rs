@@ -40,9 +40,9 @@ struct AdminCommand {
 
 /// The Identify Namespace data structure as the controller returns it.
 #[repr(C, align(4096))]
-struct Page([u8; 4096]);
+struct IdentifyPage([u8; 4096]);
 
-const _: () = assert!(size_of::<AdminCommand>() == 72 && size_of::<Page>() == 4096);
+const _: () = assert!(size_of::<AdminCommand>() == 72 && size_of::<IdentifyPage>() == 4096);
 
 /// Asks a character device for its namespace.
 pub fn namespace(file: &File) -> Result<Namespace, NvmeError> {
@@ -63,8 +63,8 @@ pub fn namespace(file: &File) -> Result<Namespace, NvmeError> {
     parse(id, &page.0).map_err(|problem| NvmeError::Format { id, problem })
 }
 
-fn identify(file: &File, id: u32) -> io::Result<Box<Page>> {
-    let mut page = Box::new(Page([0; 4096]));
+fn identify(file: &File, id: u32) -> io::Result<Box<IdentifyPage>> {
+    let mut page = Box::new(IdentifyPage([0; 4096]));
     let mut command = AdminCommand {
         opcode: IDENTIFY,
         nsid: id,

@@ -4,7 +4,10 @@
 mod command;
 mod identify;
 
-pub use command::{MOST_BLOCKS, URING_CMD_IO, rw_command};
+pub use command::MOST_BLOCKS;
+pub(crate) use command::URING_CMD_IO;
+
+pub(crate) use command::rw_command;
 pub use identify::namespace;
 
 use std::io;

@@ -4,8 +4,8 @@
 //! The encoding is checked against the bytes of the specification, and live in guests
 //! (`guest/tests/passthrough.sh`).
 
-use super::encoded::Cores;
-use super::{Completion, EncodedRing, RingEncoding, RingError, RingOptions, TaskRun, Transfer};
+use super::encoded::RingCores;
+use super::{EncodedRing, RingCompletion, RingEncoding, RingError, RingOptions, TaskRun, Transfer};
 use crate::Buffers;
 use crate::nvme::{Namespace, URING_CMD_IO, rw_command};
 use io_uring::{cqueue, opcode, squeue, types};
@@ -32,14 +32,14 @@ impl EncodedRing<NvmeEncoding> {
             iopoll,
             ..RingOptions::default()
         };
-        let cores = Cores::new(buffers.slots() as u32, options, file)?;
+        let cores = RingCores::new(buffers.slots() as u32, options, file)?;
         // Registered buffers in commands came with Linux 6.1, as DEFER_TASKRUN did.
         let fixed = cores.core.taskrun == TaskRun::Deferred;
         if fixed {
             cores.register_buffers(&buffers)?;
         }
         let encoding = NvmeEncoding { namespace, fixed };
-        Ok(Self::of(cores, encoding, buffers))
+        Ok(Self::from_cores(cores, encoding, buffers))
     }
 }
 
@@ -68,7 +68,7 @@ impl RingEncoding for NvmeEncoding {
     }
 
     #[inline]
-    fn completion(entry: cqueue::Entry32) -> Completion {
+    fn completion(entry: cqueue::Entry32) -> RingCompletion {
         let entry: cqueue::Entry = entry.into();
         done(entry.user_data(), entry.result())
     }
@@ -76,14 +76,14 @@ impl RingEncoding for NvmeEncoding {
 
 /// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
 /// the device's status, which is told as EIO.
-fn done(user_data: u64, result: i32) -> Completion {
+fn done(user_data: u64, result: i32) -> RingCompletion {
     let result = match result {
         0 => (user_data >> u16::BITS) as i32,
         1.. => -libc::EIO,
         errno => errno,
     };
     let slot = user_data as u16;
-    Completion { slot, result }
+    RingCompletion { slot, result }
 }
 
 #[cfg(test)]

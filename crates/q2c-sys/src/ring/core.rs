@@ -20,7 +20,7 @@ const REGISTERED_RING: u32 = 1 << 4;
 /// `in_flight` counts entries that are pushed and not popped, never more than `depth`. The drop
 /// waits until none is in flight, so the owner must drop the ring before the memory that its
 /// entries name.
-pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
+pub(super) struct RingCore<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     pub ring: IoUring<S, C>,
     pub options: RingOptions,
     pub taskrun: TaskRun,
@@ -37,13 +37,13 @@ pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     _thread: PhantomData<*const ()>,
 }
 
-impl<S, C> Core<S, C>
+impl<S, C> RingCore<S, C>
 where
     S: squeue::EntryMarker,
     C: cqueue::EntryMarker,
     IoUring<S, C>: SetUp,
 {
-    pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
+    pub(crate) fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
         // The helper thread gives an entry back only after it has handed it on. Before that the
         // completion may be seen and its slot used again, so twice as many entries are needed.
         let entries = if options.sqpoll.is_some() {
@@ -57,7 +57,7 @@ where
             None => (ring.as_raw_fd(), 0),
         };
         let helper = options.sqpoll.and_then(|_| helper::sq_thread(&ring));
-        Ok(Core {
+        Ok(RingCore {
             ring,
             options,
             taskrun,
@@ -71,19 +71,19 @@ where
     }
 }
 
-impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     /// Registers the file that entries name as number 0. It must stay open as long as the ring.
-    pub fn register_file(&self, file: &OwnedFd) -> Result<(), RingError> {
+    pub(crate) fn register_file(&self, file: &OwnedFd) -> Result<(), RingError> {
         let registered = self.ring.submitter().register_files(&[file.as_raw_fd()]);
         registered.map_err(RingError::Register)
     }
 
-    /// Queues an entry; [`Core::submit`] hands it to the kernel.
+    /// Queues an entry; [`RingCore::submit`] hands it to the kernel.
     ///
     /// # Safety
     /// The memory that the entry names must stay valid until its completion.
     #[inline]
-    pub unsafe fn push(&mut self, entry: &S) {
+    pub(crate) unsafe fn push(&mut self, entry: &S) {
         assert!(self.in_flight < self.depth, "more requests than slots");
         // SAFETY: the caller keeps the memory valid; the descriptor in the entry is registered with
         // this ring.
@@ -97,7 +97,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
 
     /// Hands everything queued to the kernel. It runs no completion work.
     #[inline]
-    pub fn submit(&mut self) -> Result<(), RingError> {
+    pub(crate) fn submit(&mut self) -> Result<(), RingError> {
         if self.options.sqpoll.is_some() {
             return self.wake(0, 0);
         }
@@ -117,9 +117,10 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     fn wake(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
         // `need_wakeup` reads the flag after a full barrier: either the helper sees the new
         // entries, or this thread sees that the helper sleeps.
-        let wakeup = match self.ring.submission().need_wakeup() {
-            true => SQ_WAKEUP,
-            false => 0,
+        let wakeup = if self.ring.submission().need_wakeup() {
+            SQ_WAKEUP
+        } else {
+            0
         };
         match flags | wakeup {
             0 => Ok(()),
@@ -130,7 +131,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     /// Looks once without sleeping. When no completion is there yet it runs pending completion
     /// work, or asks the device.
     #[inline]
-    pub fn look(&mut self) -> Result<bool, RingError> {
+    pub(crate) fn look(&mut self) -> Result<bool, RingError> {
         if !self.ring.completion().is_empty() {
             return Ok(true);
         }
@@ -146,7 +147,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     /// Stays in the kernel until a completion can be popped. The kernel may return earlier, so the
     /// caller looks again.
     #[inline]
-    pub fn wait(&mut self) -> Result<(), RingError> {
+    pub(crate) fn wait(&mut self) -> Result<(), RingError> {
         match self.options.sqpoll {
             None => self.uninterrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
             Some(_) => self.uninterrupted(|core| core.wake(1, GETEVENTS)),
@@ -154,22 +155,23 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     }
 
     /// Whether a wait can end by time.
-    pub fn waits_timed(&self) -> bool {
+    pub(crate) fn waits_timed(&self) -> bool {
         !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
     }
 
-    /// Waits as [`Core::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC. Unless
-    /// `sleeps` is set, for which [`Core::waits_timed`] must hold, it looks in a loop.
+    /// Waits as [`RingCore::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC. Unless
+    /// `sleeps` is set, for which [`RingCore::waits_timed`] must hold, it looks in a loop.
     #[inline]
-    pub fn wait_until(&mut self, deadline_ns: u64, sleeps: bool) -> Result<(), RingError> {
+    pub(crate) fn wait_until(&mut self, deadline_ns: u64, sleeps: bool) -> Result<(), RingError> {
         while !self.look()? {
             let left_ns = deadline_ns.saturating_sub(monotonic_ns());
             if left_ns == 0 {
                 return Ok(());
             }
-            match sleeps {
-                true => self.wait_for(left_ns)?,
-                false => std::hint::spin_loop(),
+            if sleeps {
+                self.wait_for(left_ns)?;
+            } else {
+                std::hint::spin_loop();
             }
         }
         Ok(())
@@ -213,7 +215,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     /// Hands everything queued to the kernel and waits, in one system call. With SQPOLL it only
     /// waits: the helper thread takes the submissions.
     #[inline]
-    pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
+    pub(crate) fn submit_and_wait(&mut self) -> Result<(), RingError> {
         if self.options.sqpoll.is_some() {
             return self.wait();
         }
@@ -225,16 +227,16 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
     }
 
-    /// Takes the next completion, if there is one. [`Core::wait`] may return without one.
+    /// Takes the next completion, if there is one. [`RingCore::wait`] may return without one.
     #[inline]
-    pub fn pop(&mut self) -> Option<C> {
+    pub(crate) fn pop(&mut self) -> Option<C> {
         let entry = self.ring.completion().next()?;
         self.in_flight -= 1;
         Some(entry)
     }
 
     /// Waits for everything in flight: the kernel must not write into buffers that no longer exist.
-    pub fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while self.in_flight > 0 && self.submit_and_wait().is_ok() {
             while self.pop().is_some() {}
         }
@@ -277,7 +279,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     }
 }
 
-impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for Core<S, C> {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for RingCore<S, C> {
     fn drop(&mut self) {
         self.drain();
         if self.fd_flag != 0 {

@@ -1,6 +1,6 @@
-use super::core::Core;
+use super::core::RingCore;
 use super::setup::{SetUp, register_buffers};
-use super::{Completion, CompletionPath, Operation, RingError, RingOptions, TaskRun, Transfer};
+use super::{CompletionPath, Operation, RingCompletion, RingError, RingOptions, TaskRun, Transfer};
 use crate::Buffers;
 use crate::clock::monotonic_ns;
 use io_uring::{IoUring, cqueue, squeue};
@@ -29,7 +29,7 @@ pub trait RingEncoding {
     ) -> Option<Self::Submission>;
 
     /// The completion of an entry.
-    fn completion(entry: Self::Completion) -> Completion;
+    fn completion(entry: Self::Completion) -> RingCompletion;
 }
 
 /// A ring with one registered file and its buffers. Its types are [`Ring`](super::Ring) and
@@ -37,42 +37,42 @@ pub trait RingEncoding {
 pub struct EncodedRing<E: RingEncoding> {
     /// The first field, so that it is dropped first: its drop waits until nothing is in flight, and
     /// the memory and the file must live until then.
-    pub(super) core: Core<E::Submission, E::Completion>,
+    pub(super) core: RingCore<E::Submission, E::Completion>,
     /// The ring of transfers whose completion is to interrupt, where `core` polls the device.
     /// Dropped before memory and file for the same reason.
-    interrupting: Option<Core<E::Submission, E::Completion>>,
+    interrupting: Option<RingCore<E::Submission, E::Completion>>,
     encoding: E,
     /// Transfers that no entry can express. They wait here to be popped with EINVAL.
-    refused: Vec<Completion>,
+    refused: Vec<RingCompletion>,
     pub(super) buffers: Buffers,
     /// Kept open while the kernel may use it.
     _file: OwnedFd,
 }
 
 /// The rings of one [`EncodedRing`], set up and with the file registered.
-pub(super) struct Cores<E: RingEncoding> {
-    pub core: Core<E::Submission, E::Completion>,
-    pub interrupting: Option<Core<E::Submission, E::Completion>>,
+pub(super) struct RingCores<E: RingEncoding> {
+    pub core: RingCore<E::Submission, E::Completion>,
+    pub interrupting: Option<RingCore<E::Submission, E::Completion>>,
     pub file: OwnedFd,
 }
 
-impl<E: RingEncoding> Cores<E>
+impl<E: RingEncoding> RingCores<E>
 where
     IoUring<E::Submission, E::Completion>: SetUp,
 {
     /// Sets up a ring of `depth` entries with `options`, and the second ring that belongs to them.
-    pub fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
-        let core = Core::new(depth, options)?;
+    pub(crate) fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
+        let core = RingCore::new(depth, options)?;
         let interrupting = options
             .interrupting()
-            .map(|beside| Core::new(depth, beside));
+            .map(|beside| RingCore::new(depth, beside));
         let interrupting = interrupting.transpose()?;
         let file = OwnedFd::from(file);
         core.register_file(&file)?;
         interrupting
             .iter()
             .try_for_each(|core| core.register_file(&file))?;
-        Ok(Cores {
+        Ok(RingCores {
             core,
             interrupting,
             file,
@@ -80,18 +80,18 @@ where
     }
 }
 
-impl<E: RingEncoding> Cores<E> {
+impl<E: RingEncoding> RingCores<E> {
     /// Pins all buffers as the rings' fixed buffers.
-    pub fn register_buffers(&self, buffers: &Buffers) -> Result<(), RingError> {
-        let all = [Some(&self.core), self.interrupting.as_ref()];
-        let mut all = all.into_iter().flatten();
-        all.try_for_each(|core| register_buffers(&core.ring, buffers))
+    pub(crate) fn register_buffers(&self, buffers: &Buffers) -> Result<(), RingError> {
+        let cores = [Some(&self.core), self.interrupting.as_ref()];
+        let mut cores = cores.into_iter().flatten();
+        cores.try_for_each(|core| register_buffers(&core.ring, buffers))
     }
 }
 
 impl<E: RingEncoding> EncodedRing<E> {
     /// The ring of cores on which the buffers are registered, as far as `encoding` names them.
-    pub(super) fn of(cores: Cores<E>, encoding: E, buffers: Buffers) -> Self {
+    pub(super) fn from_cores(cores: RingCores<E>, encoding: E, buffers: Buffers) -> Self {
         let room = if E::REFUSES { buffers.slots() } else { 0 };
         EncodedRing {
             core: cores.core,
@@ -132,11 +132,13 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// Transfers queued or submitted and not yet popped.
-    pub fn in_flight(&self) -> u32 {
+    #[cfg(test)]
+    pub(crate) fn in_flight(&self) -> u32 {
         self.core.in_flight + self.interrupts_due()
     }
 
     /// Transfers in flight in the second ring.
+    #[cfg(test)]
     #[inline]
     fn interrupts_due(&self) -> u32 {
         self.interrupting.as_ref().map_or(0, |core| core.in_flight)
@@ -144,7 +146,7 @@ impl<E: RingEncoding> EncodedRing<E> {
 
     /// The ring of transfers whose completion is found by `path`.
     #[inline]
-    fn on(&mut self, path: CompletionPath) -> &mut Core<E::Submission, E::Completion> {
+    fn core_for(&mut self, path: CompletionPath) -> &mut RingCore<E::Submission, E::Completion> {
         match (path, &mut self.interrupting) {
             (CompletionPath::Interrupt, Some(core)) => core,
             _ => &mut self.core,
@@ -154,7 +156,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// The only ring that has transfers in flight; `None` when both have some. When none is in
     /// flight it is the first ring.
     #[inline]
-    fn only(&mut self) -> Option<&mut Core<E::Submission, E::Completion>> {
+    fn only(&mut self) -> Option<&mut RingCore<E::Submission, E::Completion>> {
         match &mut self.interrupting {
             Some(core) if core.in_flight > 0 => match self.core.in_flight {
                 0 => Some(core),
@@ -177,23 +179,25 @@ impl<E: RingEncoding> EncodedRing<E> {
     pub fn queue(&mut self, transfer: Transfer, path: CompletionPath) {
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits || transfer.operation == Operation::Discard);
-        let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
+        let buffer = self
+            .buffers
+            .index_of(transfer.slot, transfer.operation.writes());
         let address = self.buffers.address(buffer);
         let Some(entry) = self.encoding.entry(transfer, buffer, address) else {
             assert!(self.refused.len() < self.refused.capacity());
             let (slot, result) = (transfer.slot, -libc::EINVAL);
-            return self.refused.push(Completion { slot, result });
+            return self.refused.push(RingCompletion { slot, result });
         };
         // SAFETY: the buffer slot is checked to be large enough and outlives the rings: all are
         // fields of `self`, the rings are dropped first, and dropping one waits until nothing is in
         // flight in it.
-        unsafe { self.on(path).push(&entry) };
+        unsafe { self.core_for(path).push(&entry) };
     }
 
     /// Hands everything that is queued for `path` to the kernel. It runs no completion work.
     #[inline]
     pub fn submit(&mut self, path: CompletionPath) -> Result<(), RingError> {
-        self.on(path).submit()
+        self.core_for(path).submit()
     }
 
     /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
@@ -210,7 +214,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     fn look_at_both(&mut self) -> Result<bool, RingError> {
-        let beside = self.interrupting.as_mut().map(Core::look);
+        let beside = self.interrupting.as_mut().map(RingCore::look);
         Ok(self.core.look()? | beside.unwrap_or(Ok(false))?)
     }
 
@@ -256,7 +260,7 @@ impl<E: RingEncoding> EncodedRing<E> {
 
     /// Takes the next finished transfer.
     #[inline]
-    pub fn pop(&mut self) -> Option<Completion> {
+    pub fn pop(&mut self) -> Option<RingCompletion> {
         if E::REFUSES
             && let Some(done) = self.refused.pop()
         {
@@ -285,7 +289,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Whether [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux
     /// 5.11 and later where the ring does not poll in its calls. Else it looks again and again
     /// until the deadline.
-    pub fn waits_timed(&self) -> bool {
+    pub(crate) fn waits_timed(&self) -> bool {
         E::WAITS_TIMED && self.core.waits_timed()
     }
 }

@@ -1,5 +1,7 @@
-use super::encoded::Cores;
-use super::{Completion, EncodedRing, Operation, RingEncoding, RingError, RingOptions, Transfer};
+use super::encoded::RingCores;
+use super::{
+    EncodedRing, Operation, RingCompletion, RingEncoding, RingError, RingOptions, Transfer,
+};
 use crate::Buffers;
 use io_uring::{cqueue, opcode, squeue, types};
 use std::fs::File;
@@ -15,9 +17,9 @@ impl EncodedRing<FileEncoding> {
 
     /// Makes the ring with `options`, registers `file` and `buffers`.
     pub fn with(file: File, buffers: Buffers, options: RingOptions) -> Result<Self, RingError> {
-        let cores = Cores::new(buffers.slots() as u32, options, file)?;
+        let cores = RingCores::new(buffers.slots() as u32, options, file)?;
         cores.register_buffers(&buffers)?;
-        Ok(Self::of(cores, FileEncoding, buffers))
+        Ok(Self::from_cores(cores, FileEncoding, buffers))
     }
 }
 
@@ -34,7 +36,7 @@ impl RingEncoding for FileEncoding {
     }
 
     #[inline]
-    fn completion(entry: cqueue::Entry) -> Completion {
+    fn completion(entry: cqueue::Entry) -> RingCompletion {
         let (data, result) = (entry.user_data(), entry.result());
         let result = match result {
             // A discard completes with 0: its length stands above the slot in the user data. For
@@ -42,7 +44,7 @@ impl RingEncoding for FileEncoding {
             0 => (data >> u16::BITS) as i32,
             result => result,
         };
-        Completion {
+        RingCompletion {
             slot: data as u16,
             result,
         }

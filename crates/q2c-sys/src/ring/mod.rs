@@ -73,7 +73,7 @@ impl Operation {
     }
 
     /// Whether the transfer carries data from the buffer to the file.
-    pub const fn writes(self) -> bool {
+    pub(crate) const fn writes(self) -> bool {
         matches!(self, Operation::Write | Operation::Durable)
     }
 }
@@ -104,7 +104,7 @@ pub struct Transfer {
 
 /// A finished transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
+pub struct RingCompletion {
     /// The slot given at submission.
     pub slot: u16,
     /// Bytes transferred, or a negative errno.

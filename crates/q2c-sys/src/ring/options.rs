@@ -39,7 +39,8 @@ impl TaskRun {
     const ORDER: [TaskRun; 3] = [TaskRun::Deferred, TaskRun::Cooperative, TaskRun::Default];
 
     /// The kernel's names of these flags, joined by `|`; `none` for the default.
-    pub const fn names(self) -> &'static str {
+    #[cfg(test)]
+    pub(crate) const fn names(self) -> &'static str {
         match self {
             TaskRun::Deferred => "SINGLE_ISSUER|DEFER_TASKRUN|TASKRUN_FLAG",
             TaskRun::Cooperative => "COOP_TASKRUN|TASKRUN_FLAG",
@@ -120,7 +121,7 @@ impl RingOptions {
     }
 
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
-    pub fn names(&self, taskrun: TaskRun) -> &'static str {
+    pub(crate) fn names(&self, taskrun: TaskRun) -> &'static str {
         let bits = self.bits(taskrun);
         let known = ALL.iter().find(|(set, _)| *set == bits);
         known.map_or("unknown", |(_, names)| names)
@@ -167,9 +168,10 @@ static ALL: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
 fn joined(bits: u32) -> String {
     let names = NAMES.iter().filter(|(bit, _)| bits & bit != 0);
     let names: Vec<&str> = names.map(|(_, name)| *name).collect();
-    match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join("|"),
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join("|")
     }
 }
 
@@ -183,14 +185,14 @@ mod tests {
         for taskrun in TaskRun::ORDER {
             assert_eq!(plain.names(taskrun), taskrun.names());
         }
-        let all = RingOptions {
+        let combined = RingOptions {
             iopoll: true,
             hybrid: true,
             sqpoll: Some(SqPoll { cpu: Some(1) }),
             taskrun: None,
         };
-        assert_eq!(all.taskruns(), [TaskRun::Default]);
+        assert_eq!(combined.taskruns(), [TaskRun::Default]);
         let names = "IOPOLL|HYBRID_IOPOLL|SQPOLL|SQ_AFF";
-        assert_eq!(all.names(TaskRun::Default), names);
+        assert_eq!(combined.names(TaskRun::Default), names);
     }
 }

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 /// `struct io_uring_params` (include/uapi/linux/io_uring.h).
 #[repr(C)]
 #[derive(Default)]
-struct Params {
+struct RingParams {
     sq_entries: u32,
     cq_entries: u32,
     flags: u32,
@@ -24,15 +24,15 @@ struct Params {
     cq_off: [u64; 5],
 }
 
-const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
+const _: () = assert!(size_of::<RingParams>() == 120 && size_of::<Parameters>() == 120);
 
 /// A ring of `depth` entries with these setup flags; `cpu` is where the helper is bound if the
 /// flags contain SQ_AFF.
 fn plain(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
-    let mut params = Params {
+    let mut params = RingParams {
         flags,
         sq_thread_cpu: cpu.unwrap_or(0),
-        ..Params::default()
+        ..RingParams::default()
     };
     // SAFETY: the kernel reads and writes exactly one `io_uring_params`, which `params` is, while
     // the call runs.
@@ -103,13 +103,14 @@ pub(super) fn build<R: SetUp>(
 /// the set-up as a whole.
 fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
     let todo = options.needs();
-    match todo.is_empty() {
-        true => RingError::Setup { depth, source },
-        false => RingError::Options {
+    if todo.is_empty() {
+        RingError::Setup { depth, source }
+    } else {
+        RingError::Options {
             flags: options.names(taskrun),
             source,
             todo,
-        },
+        }
     }
 }
 

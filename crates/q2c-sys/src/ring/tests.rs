@@ -10,7 +10,7 @@ fn file(content: &[u8]) -> File {
 }
 
 /// Submits and waits for the only transfer in flight.
-fn finish(ring: &mut Ring) -> Completion {
+fn finish(ring: &mut Ring) -> RingCompletion {
     ring.submit(CompletionPath::Options).unwrap();
     ring.wait().unwrap();
     ring.pop().unwrap()

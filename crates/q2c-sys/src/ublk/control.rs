@@ -16,7 +16,7 @@ pub struct Control {
 
 /// What a new device is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct UblkShape {
     /// Capacity in bytes, a multiple of the block size.
     pub bytes: u64,
     /// Logical block size in bytes, a power of two.
@@ -42,7 +42,7 @@ pub struct DeviceInfo {
     pub quiesced: bool,
     /// Process of the server; `None` where the kernel names none.
     pub server: Option<u32>,
-    /// The number that [`Shape::token`] was.
+    /// The number that [`UblkShape::token`] was.
     pub token: u64,
 }
 
@@ -71,8 +71,8 @@ impl Control {
             &command.pad.to_ne_bytes(),
             &command.reserved.to_ne_bytes(),
         ];
-        let all = fields.concat();
-        bytes[..all.len()].copy_from_slice(&all);
+        let command_bytes = fields.concat();
+        bytes[..command_bytes.len()].copy_from_slice(&command_bytes);
         let fd = types::Fd(self.file.as_raw_fd());
         let entry = opcode::UringCmd80::new(fd, op).cmd(bytes).build();
         // SAFETY: the file is open as long as the ring, and what the command points to belongs to
@@ -97,7 +97,7 @@ impl Control {
     }
 
     /// The features of this kernel's ublk, as bits; 0 where it tells none.
-    pub fn features(&mut self) -> u64 {
+    pub(crate) fn features(&mut self) -> u64 {
         let mut features = 0_u64;
         let asked = with(command(0, 0), &raw mut features as u64, 8);
         match self.call(abi::GET_FEATURES, asked) {
@@ -115,7 +115,7 @@ impl Control {
 
     /// Adds the device `id`; `AlreadyExists` if the number is taken. Its requests wait for a server
     /// when the one they have ends.
-    pub fn add(&mut self, id: u32, shape: &Shape) -> io::Result<()> {
+    pub fn add(&mut self, id: u32, shape: &UblkShape) -> io::Result<()> {
         let mut info = Info {
             queues: shape.queues,
             depth: shape.depth,
@@ -138,7 +138,7 @@ impl Control {
         self.set_params(id, shape)
     }
 
-    fn set_params(&mut self, id: u32, shape: &Shape) -> io::Result<()> {
+    fn set_params(&mut self, id: u32, shape: &UblkShape) -> io::Result<()> {
         let shift = shape.block.trailing_zeros() as u8;
         let mut params = Params {
             len: abi::PARAMS_LEN,

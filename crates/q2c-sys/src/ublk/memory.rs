@@ -7,27 +7,27 @@ use std::ptr::NonNull;
 /// The data of a device, mapped. The threads of its queues share them without a lock: two requests
 /// at one place, of which one is a write, have no order on any device.
 #[derive(Debug)]
-pub struct Memory {
+pub struct UblkMemory {
     base: NonNull<u8>,
     bytes: usize,
 }
 
 // SAFETY: the mapping is not bound to a thread, and no reference to its bytes is ever made: they
 // are changed by the kernel and by raw pointers only.
-unsafe impl Send for Memory {}
+unsafe impl Send for UblkMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for UblkMemory {}
 
-impl Memory {
+impl UblkMemory {
     /// Maps the whole file.
-    pub fn map(file: &File) -> io::Result<Memory> {
+    pub fn map(file: &File) -> io::Result<UblkMemory> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let place = std::ptr::null_mut();
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe { rustix::mm::mmap(place, bytes, access, MapFlags::SHARED, file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Memory { base, bytes })
+        Ok(UblkMemory { base, bytes })
     }
 
     /// The address of `len` bytes at `at`; an error outside of the memory.
@@ -44,7 +44,7 @@ impl Memory {
         let place = self.place(at, len)?;
         // SAFETY: `place` checked that the bytes are in the mapping, which lives as long as `self`.
         let n = unsafe { libc::pread(file.as_raw_fd(), place.cast(), len, from as libc::off_t) };
-        whole(n, len)
+        check_complete(n, len)
     }
 
     /// Writes `len` bytes at `at` to `file` at `to`.
@@ -52,7 +52,7 @@ impl Memory {
         let place = self.place(at, len)?;
         // SAFETY: as in `fill`.
         let n = unsafe { libc::pwrite(file.as_raw_fd(), place.cast(), len, to as libc::off_t) };
-        whole(n, len)
+        check_complete(n, len)
     }
 
     /// Makes `len` bytes at `at` zeros. Their memory stays taken.
@@ -64,7 +64,7 @@ impl Memory {
     }
 }
 
-fn whole(n: isize, len: usize) -> io::Result<()> {
+fn check_complete(n: isize, len: usize) -> io::Result<()> {
     match usize::try_from(n) {
         Ok(n) if n == len => Ok(()),
         Ok(_) => Err(io::Error::from_raw_os_error(libc::EIO)),
@@ -72,7 +72,7 @@ fn whole(n: isize, len: usize) -> io::Result<()> {
     }
 }
 
-impl Drop for Memory {
+impl Drop for UblkMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map`, and nobody else has its address.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.bytes) };
@@ -89,7 +89,7 @@ mod tests {
     fn bytes_come_back_and_nothing_beyond_the_end_is_touched() {
         let memory = tempfile::tempfile().unwrap();
         memory.set_len(8192).unwrap();
-        let memory = Memory::map(&memory).unwrap();
+        let memory = UblkMemory::map(&memory).unwrap();
         let other = tempfile::tempfile().unwrap();
         other.write_all_at(&[7; 4096], 512).unwrap();
         memory.fill(4096, 4096, &other, 512).unwrap();

@@ -7,6 +7,6 @@ mod control;
 mod memory;
 mod queue;
 
-pub use control::{CONTROL, Control, DeviceInfo, Shape};
-pub use memory::Memory;
-pub use queue::{Queue, Request, Wish};
+pub use control::{CONTROL, Control, DeviceInfo, UblkShape};
+pub use memory::UblkMemory;
+pub use queue::{Queue, UblkRequest, Wish};

@@ -1,4 +1,4 @@
-use super::Memory;
+use super::UblkMemory;
 use super::abi::{self, Descriptor};
 use io_uring::{IoUring, opcode, types};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -26,7 +26,7 @@ pub enum Wish {
 
 /// A request of the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct UblkRequest {
     /// Its tag: its number within the queue.
     pub tag: u16,
     /// What it asks for.
@@ -91,7 +91,11 @@ impl Queue {
 
     /// Waits until a request comes, or until `longest` is over. New requests are put into `new`.
     /// Returns false when the kernel has ended the queue and no command is left.
-    pub fn wait(&mut self, longest: Option<Duration>, new: &mut Vec<Request>) -> io::Result<bool> {
+    pub fn wait(
+        &mut self,
+        longest: Option<Duration>,
+        new: &mut Vec<UblkRequest>,
+    ) -> io::Result<bool> {
         let waited = match longest {
             Some(longest) => {
                 let time = types::Timespec::from(longest);
@@ -119,31 +123,31 @@ impl Queue {
         Ok(self.with_kernel > 0 || !new.is_empty())
     }
 
-    fn request(&self, tag: u16) -> Request {
+    fn request(&self, tag: u16) -> UblkRequest {
         debug_assert!(tag < self.depth);
         let place = self.descriptors.as_ptr().wrapping_add(usize::from(tag));
         // SAFETY: the mapping has a descriptor for each tag, and tags are those that were fetched.
-        let found = unsafe { place.read_volatile() };
-        let wish = match found.op_flags & 0xff {
+        let descriptor = unsafe { place.read_volatile() };
+        let wish = match descriptor.op_flags & 0xff {
             0 => Wish::Read,
             1 => Wish::Write,
             2 => Wish::Flush,
             3 | 5 => Wish::Clear,
             _ => Wish::Other,
         };
-        Request {
+        UblkRequest {
             tag,
             wish,
-            at: found.start.saturating_mul(512),
-            bytes: found.sectors.saturating_mul(512),
+            at: descriptor.start.saturating_mul(512),
+            bytes: descriptor.sectors.saturating_mul(512),
         }
     }
 
     /// Does what the request asks for on `memory`. Returns the result to commit: its bytes, or an
     /// error's number, negative.
     #[must_use]
-    pub fn serve(&self, request: &Request, memory: &Memory) -> i32 {
-        let Request {
+    pub fn serve(&self, request: &UblkRequest, memory: &UblkMemory) -> i32 {
+        let UblkRequest {
             tag,
             wish,
             at,

@@ -1,6 +1,6 @@
 //! One event of the block layer, with its action and category bits.
 
-use super::loss::Losses;
+use super::loss::BlktraceLosses;
 use q2c_model::{DevId, Op, OpFlags};
 
 /// Action numbers: the low 16 bits of a record's action, the cgroup bit taken off.
@@ -8,64 +8,64 @@ pub mod action {
     /// Q: the bio was queued.
     pub const QUEUE: u16 = 1;
     /// M: a bio or a request was merged to the back of a request.
-    pub const BACK_MERGE: u16 = 2;
+    pub(crate) const BACK_MERGE: u16 = 2;
     /// F: a bio or a request was merged to the front of a request.
-    pub const FRONT_MERGE: u16 = 3;
+    pub(crate) const FRONT_MERGE: u16 = 3;
     /// G: a request was allocated.
-    pub const GET_REQUEST: u16 = 4;
+    pub(crate) const GET_REQUEST: u16 = 4;
     /// S: a process slept until a request was free.
-    pub const SLEEP: u16 = 5;
+    pub(crate) const SLEEP: u16 = 5;
     /// R: the driver gave the request back.
-    pub const REQUEUE: u16 = 6;
+    pub(crate) const REQUEUE: u16 = 6;
     /// D: the request was handed to the driver.
     pub const ISSUE: u16 = 7;
     /// C: the request, or its first part, completed.
     pub const COMPLETE: u16 = 8;
     /// P: the queue was plugged.
-    pub const PLUG: u16 = 9;
+    pub(crate) const PLUG: u16 = 9;
     /// U: the queue was unplugged.
-    pub const UNPLUG: u16 = 10;
+    pub(crate) const UNPLUG: u16 = 10;
     /// UT: the queue was unplugged by a timer.
-    pub const UNPLUG_TIMER: u16 = 11;
+    pub(crate) const UNPLUG_TIMER: u16 = 11;
     /// I: the request was inserted into the scheduler.
-    pub const INSERT: u16 = 12;
+    pub(crate) const INSERT: u16 = 12;
     /// X: the bio was split.
     pub const SPLIT: u16 = 13;
     /// B: the bio was copied to memory that the device can reach.
-    pub const BOUNCE: u16 = 14;
+    pub(crate) const BOUNCE: u16 = 14;
     /// A: the bio was mapped from another device.
-    pub const REMAP: u16 = 15;
+    pub(crate) const REMAP: u16 = 15;
     /// This bit in the low 16 bits says that the payload begins with a cgroup id.
-    pub const CGROUP: u16 = 0x100;
+    pub(crate) const CGROUP: u16 = 0x100;
 }
 
 /// Category bits: the upper bits of a record's action.
 #[expect(missing_docs, reason = "the kernel's names")]
 pub mod category {
-    pub const READ: u32 = 1;
+    pub(crate) const READ: u32 = 1;
     pub const WRITE: u32 = 1 << 1;
     /// Flush before the data.
-    pub const FLUSH: u32 = 1 << 2;
+    pub(crate) const FLUSH: u32 = 1 << 2;
     /// Synchronous: a process waits for the request.
     pub const SYNC: u32 = 1 << 3;
     /// Passthrough command.
     pub const PC: u32 = 1 << 9;
     /// The record is no event but a note: a process name, the start time, or a message.
-    pub const NOTIFY: u32 = 1 << 10;
-    pub const AHEAD: u32 = 1 << 11;
-    pub const META: u32 = 1 << 12;
-    pub const DISCARD: u32 = 1 << 13;
-    pub const FUA: u32 = 1 << 15;
+    pub(crate) const NOTIFY: u32 = 1 << 10;
+    pub(crate) const AHEAD: u32 = 1 << 11;
+    pub(crate) const META: u32 = 1 << 12;
+    pub(crate) const DISCARD: u32 = 1 << 13;
+    pub(crate) const FUA: u32 = 1 << 15;
     /// Version 8 only: zone append, reset, reset all, finish, open, close.
-    pub const ZONE: u32 = 0x3f << 16;
+    pub(crate) const ZONE: u32 = 0x3f << 16;
     /// Set by readers, never in a record: the event's time lay before that of an event above it,
     /// and is that one's now.
-    pub const UNTIMED: u32 = 1 << 31;
+    pub(crate) const UNTIMED: u32 = 1 << 31;
 }
 
 /// A record without its payload, in this machine's byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct BlktraceEvent {
     /// Time, ns on the traced machine's monotonic clock.
     pub time: u64,
     /// First sector (512 B).
@@ -92,9 +92,9 @@ pub struct Event {
     pub cgroup: u64,
 }
 
-impl Event {
+impl BlktraceEvent {
     /// Takes the time of the event above it, `last_ns`, if its own lies before that.
-    pub(crate) fn rise_to(&mut self, last_ns: u64, losses: &mut Losses) {
+    pub(crate) fn rise_to(&mut self, last_ns: u64, losses: &mut BlktraceLosses) {
         if self.time < last_ns {
             losses.count("time went back", 1);
             self.time = last_ns;
@@ -103,7 +103,7 @@ impl Event {
     }
 
     /// First sector behind the event's range.
-    pub const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.sector
             .saturating_add((self.bytes as u64).div_ceil(512))
     }

@@ -1,7 +1,7 @@
 use super::error::BlktraceError;
-use super::event::{Event, action, category};
-use super::layout::Layout;
-use super::loss::Losses;
+use super::event::{BlktraceEvent, action, category};
+use super::layout::BlktraceLayout;
+use super::loss::BlktraceLosses;
 use super::notes::Notes;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct EventFile<R> {
     offset: u64,
     ended: bool,
     skip_bad: bool,
-    layout: Option<Layout>,
+    layout: Option<BlktraceLayout>,
     last_time: u64,
 }
 
@@ -45,7 +45,7 @@ impl<R: Read> EventFile<R> {
     }
 
     /// The layout of the records; `None` until the first record was read.
-    pub(super) fn layout(&self) -> Option<Layout> {
+    pub(super) fn layout(&self) -> Option<BlktraceLayout> {
         self.layout
     }
 
@@ -60,11 +60,11 @@ impl<R: Read> EventFile<R> {
     /// file is counted, too. Something else where a record should stand is an error, unless bad
     /// records are skipped.
     #[inline]
-    pub fn next_event(
+    pub(crate) fn next_event(
         &mut self,
         notes: &mut Notes,
-        losses: &mut Losses,
-    ) -> Result<Option<Event>, BlktraceError> {
+        losses: &mut BlktraceLosses,
+    ) -> Result<Option<BlktraceEvent>, BlktraceError> {
         loop {
             let Some((mut event, len, payload)) = self.record(losses)? else {
                 return Ok(None);
@@ -90,9 +90,9 @@ impl<R: Read> EventFile<R> {
     /// used.
     pub(super) fn next_events(
         &mut self,
-        events: &mut Vec<Event>,
+        events: &mut Vec<BlktraceEvent>,
         notes: &mut Notes,
-        losses: &mut Losses,
+        losses: &mut BlktraceLosses,
     ) -> Result<(), BlktraceError> {
         events.clear();
         let Some(first) = self.next_event(notes, losses)? else {
@@ -117,10 +117,13 @@ impl<R: Read> EventFile<R> {
     ///
     /// The layout is known when this is compiled, so that an event goes straight to its place.
     /// Moving it there from elsewhere would take longer than decoding it.
-    fn plain_events<const VERSION_8: bool, const BIG: bool>(&mut self, events: &mut Vec<Event>) {
+    fn plain_events<const VERSION_8: bool, const BIG: bool>(
+        &mut self,
+        events: &mut Vec<BlktraceEvent>,
+    ) {
         /// Most events at once. A few dozen for each of some files stay in the core's first cache.
         const MOST: usize = 32;
-        let layout = Layout {
+        let layout = BlktraceLayout {
             version_8: VERSION_8,
             big_endian: BIG,
         };
@@ -130,7 +133,7 @@ impl<R: Read> EventFile<R> {
             if record[..4] != magic {
                 break;
             }
-            let (event, payload) = Layout::event_of::<VERSION_8, BIG>(record);
+            let (event, payload) = BlktraceLayout::event_of::<VERSION_8, BIG>(record);
             let noted = event.category & category::NOTIFY != 0;
             if payload > 0 || noted || event.time < self.last_time {
                 break;
@@ -147,8 +150,8 @@ impl<R: Read> EventFile<R> {
     #[inline]
     fn record(
         &mut self,
-        losses: &mut Losses,
-    ) -> Result<Option<(Event, usize, usize)>, BlktraceError> {
+        losses: &mut BlktraceLosses,
+    ) -> Result<Option<(BlktraceEvent, usize, usize)>, BlktraceError> {
         loop {
             let bytes = &self.buffer[self.from..self.to];
             if let Some(layout) = self.layout
@@ -170,7 +173,7 @@ impl<R: Read> EventFile<R> {
     /// Handles the end of the buffer, the beginning of the file, its end, and bytes that are no
     /// record. Returns false when no record follows.
     #[cold]
-    fn unusual(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+    fn unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
         if self.to - self.from < LONGEST && !self.ended {
             self.fill()?;
             return Ok(true);
@@ -179,33 +182,39 @@ impl<R: Read> EventFile<R> {
         if bytes.is_empty() {
             return Ok(false);
         }
-        let found = bytes.first_chunk().copied().and_then(Layout::of);
-        match (self.layout, found) {
-            (None, Some(found)) => {
-                self.layout = Some(found);
+        let next_layout = bytes
+            .first_chunk()
+            .copied()
+            .and_then(BlktraceLayout::from_magic);
+        match (self.layout, next_layout) {
+            (None, Some(next_layout)) => {
+                self.layout = Some(next_layout);
                 Ok(true)
             }
-            (Some(layout), Some(found)) if layout == found => self.cut_off(losses),
+            (Some(layout), Some(next_layout)) if layout == next_layout => self.cut_off(losses),
             _ if bytes.len() < 4 && self.layout.is_some() => self.cut_off(losses),
             _ if self.skip_bad => self.resume(losses),
-            _ => Err(self.no_record(found)),
+            _ => Err(self.no_record(next_layout)),
         }
     }
 
-    fn cut_off(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+    fn cut_off(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
         losses.count("record cut off by the file's end", 1);
         self.from = self.to;
         Ok(false)
     }
 
     /// Passes over bytes to the next magic number. Returns false when there is none before the end.
-    fn resume(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+    fn resume(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
         losses.count("no record", 1);
         loop {
             let bytes = &self.buffer[self.from..self.to];
             let same = |head: &[u8]| {
-                let found = head.first_chunk().copied().and_then(Layout::of);
-                found.is_some() && self.layout.is_none_or(|layout| found == Some(layout))
+                let layout = head
+                    .first_chunk()
+                    .copied()
+                    .and_then(BlktraceLayout::from_magic);
+                layout.is_some() && self.layout.is_none_or(|expected| layout == Some(expected))
             };
             let at = bytes.windows(4).skip(1).position(same).map(|at| at + 1);
             let step = at.unwrap_or(bytes.len().saturating_sub(3));
@@ -222,7 +231,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn no_record(&self, found: Option<Layout>) -> BlktraceError {
+    fn no_record(&self, found: Option<BlktraceLayout>) -> BlktraceError {
         let bytes = &self.buffer[self.from..self.to];
         let head: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
         let expected = match self.layout {
@@ -237,7 +246,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn payload(&self, event: &mut Event, start: usize, len: usize, notes: &mut Notes) {
+    fn payload(&self, event: &mut BlktraceEvent, start: usize, len: usize, notes: &mut Notes) {
         let Some(layout) = self.layout else { return };
         let mut payload = &self.buffer[start..start + len];
         if event.cgroup != 0 {

@@ -1,17 +1,17 @@
-use super::event::{Event, action, category};
+use super::event::{BlktraceEvent, action, category};
 use std::fmt;
 
 /// The magic number with its lowest byte, the version, set to 0.
 const MAGIC: u32 = 0x6561_7400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct BlktraceLayout {
     /// True for 64-byte records of version 8, false for 48-byte records of version 7.
     pub version_8: bool,
     pub big_endian: bool,
 }
 
-impl fmt::Display for Layout {
+impl fmt::Display for BlktraceLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = if self.big_endian { "big" } else { "little" };
         write!(f, "version {}, {order}-endian", self.magic() & 0xff)
@@ -46,10 +46,10 @@ impl<const BIG: bool> Fields<'_, BIG> {
     numbers!(u16 u32 u64);
 }
 
-impl Layout {
+impl BlktraceLayout {
     /// The layout of a record that begins with these bytes; `None` when they are not the magic
     /// number of a known version.
-    pub fn of(head: [u8; 4]) -> Option<Layout> {
+    pub(crate) fn from_magic(head: [u8; 4]) -> Option<BlktraceLayout> {
         let (little, big) = (u32::from_le_bytes(head), u32::from_be_bytes(head));
         let (magic, big_endian) = match (little & !0xff == MAGIC, big & !0xff == MAGIC) {
             (true, _) => (little, false),
@@ -61,7 +61,7 @@ impl Layout {
             8 => true,
             _ => return None,
         };
-        Some(Layout {
+        Some(BlktraceLayout {
             version_8,
             big_endian,
         })
@@ -77,16 +77,17 @@ impl Layout {
     }
 
     pub(super) fn magic_bytes(self) -> [u8; 4] {
-        match self.big_endian {
-            true => self.magic().to_be_bytes(),
-            false => self.magic().to_le_bytes(),
+        if self.big_endian {
+            self.magic().to_be_bytes()
+        } else {
+            self.magic().to_le_bytes()
         }
     }
 
-    /// The event of a record of at least [`Layout::record_len`] bytes, and the length of its
-    /// payload.
+    /// The event of a record of at least [`BlktraceLayout::record_len`] bytes, and the length of
+    /// its payload.
     #[inline]
-    pub(super) fn event(self, record: &[u8]) -> (Event, usize) {
+    pub(super) fn event(self, record: &[u8]) -> (BlktraceEvent, usize) {
         match (self.version_8, self.big_endian) {
             (false, false) => Self::event_of::<false, false>(record),
             (true, false) => Self::event_of::<true, false>(record),
@@ -95,11 +96,11 @@ impl Layout {
         }
     }
 
-    /// As [`Layout::event`], for the layout that is known when this is compiled.
+    /// As [`BlktraceLayout::event`], for the layout that is known when this is compiled.
     #[inline(always)]
     pub(super) fn event_of<const VERSION_8: bool, const BIG: bool>(
         record: &[u8],
-    ) -> (Event, usize) {
+    ) -> (BlktraceEvent, usize) {
         let record = Fields::<BIG>(&record[..if VERSION_8 { 64 } else { 48 }]);
         // Offsets of action (32 or 64 bits), pid, device, cpu, error, payload length.
         let at = if VERSION_8 {
@@ -114,7 +115,7 @@ impl Layout {
             let action = record.u32(at[0]);
             (action as u16, action >> 16)
         };
-        let event = Event {
+        let event = BlktraceEvent {
             time: record.u64(8),
             sector: record.u64(16),
             bytes: record.u32(24),
@@ -137,9 +138,10 @@ impl Layout {
             return 0;
         };
         let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        match self.big_endian {
-            true => part.iter().fold(0, add),
-            false => part.iter().rev().fold(0, add),
+        if self.big_endian {
+            part.iter().fold(0, add)
+        } else {
+            part.iter().rev().fold(0, add)
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Finds lost records by the sequence numbers of each device and CPU.
 
-use super::event::Event;
+use super::event::BlktraceEvent;
 use super::hash::IntMap;
 use std::collections::BTreeMap;
 
 /// Counts of what was lost or strange in the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct BlktraceLosses {
     /// Records that are missing by the sequence numbers.
     pub lost: u64,
     /// Whether numbers are missing in a source that may have been filtered, so that what was lost
@@ -18,7 +18,7 @@ pub struct Losses {
     pub gaps: u64,
 }
 
-impl Losses {
+impl BlktraceLosses {
     pub(crate) fn count(&mut self, reason: &'static str, n: u64) {
         *self.reasons.entry(reason).or_default() += n;
     }
@@ -31,7 +31,7 @@ impl Losses {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SequenceStep {
     Next,
     /// Records before it are missing.
     AfterGap,
@@ -54,7 +54,11 @@ impl Sequences {
 
     /// Compares an event's number with the one before of the same device and CPU.
     #[inline]
-    pub(crate) fn check(&mut self, event: &Event, losses: &mut Losses) -> Seen {
+    pub(crate) fn check(
+        &mut self,
+        event: &BlktraceEvent,
+        losses: &mut BlktraceLosses,
+    ) -> SequenceStep {
         let key = u64::from(event.device) << 32 | u64::from(event.cpu);
         if key != self.key {
             self.change(key);
@@ -62,7 +66,7 @@ impl Sequences {
         let step = event.sequence.wrapping_sub(self.current);
         if step == 1 {
             self.current = event.sequence;
-            return Seen::Next;
+            return SequenceStep::Next;
         }
         self.stepped(event.sequence, step, losses)
     }
@@ -75,24 +79,24 @@ impl Sequences {
         self.key = key;
     }
 
-    fn stepped(&mut self, sequence: u32, step: u32, losses: &mut Losses) -> Seen {
+    fn stepped(&mut self, sequence: u32, step: u32, losses: &mut BlktraceLosses) -> SequenceStep {
         if sequence == 0 {
             // The tracer does not number its records.
-            return Seen::Next;
+            return SequenceStep::Next;
         }
         if step == 0 {
             losses.count("duplicate record", 1);
-            return Seen::Again;
+            return SequenceStep::Again;
         }
         if step < 1 << 31 {
             losses.lost += u64::from(step - 1);
             losses.gaps += 1;
             self.current = sequence;
-            return Seen::AfterGap;
+            return SequenceStep::AfterGap;
         }
         // The record is out of order: it was counted as lost when a later one came.
         losses.count("record out of sequence", 1);
         losses.lost = losses.lost.saturating_sub(1);
-        Seen::Next
+        SequenceStep::Next
     }
 }

@@ -1,7 +1,7 @@
 use super::error::BlktraceError;
-use super::event::{Event, action};
+use super::event::{BlktraceEvent, action};
 use super::file::EventFile;
-use super::loss::{Losses, Seen, Sequences};
+use super::loss::{BlktraceLosses, SequenceStep, Sequences};
 use super::notes::Notes;
 use super::queue::Tournament;
 use super::set::EventSource;
@@ -10,12 +10,12 @@ use std::io::Read;
 /// Sort key of a file's next event: from the highest bits down the time, the place in a request's
 /// life, and the number of the file. Events of one instant on different CPUs come in the order of a
 /// request's life.
-type Key = u128;
+type MergeKey = u128;
 
 struct MergedFile<R> {
     file: EventFile<R>,
     /// Events that were read, and the place of the next one.
-    ahead: Vec<Event>,
+    ahead: Vec<BlktraceEvent>,
     next: usize,
     sequences: Sequences,
     after_gap: bool,
@@ -26,7 +26,7 @@ pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
     next: Tournament,
     notes: Notes,
-    losses: Losses,
+    losses: BlktraceLosses,
     gaps_passed: u64,
 }
 
@@ -43,7 +43,7 @@ const fn rank(action: u16) -> u8 {
     }
 }
 
-fn key(event: &Event, file: usize) -> Key {
+fn key(event: &BlktraceEvent, file: usize) -> MergeKey {
     u128::from(event.time) << 64 | u128::from(rank(event.action)) << 32 | file as u128
 }
 
@@ -55,14 +55,14 @@ impl<R: Read> Merge<R> {
             files: Vec::new(),
             next: Tournament::new(&[]),
             notes: Notes::default(),
-            losses: Losses::default(),
+            losses: BlktraceLosses::default(),
             gaps_passed: 0,
         };
         for file in files {
             merge.add(file)?;
         }
         let files = merge.files.iter().enumerate();
-        let keys: Vec<Key> = files.map(|(at, file)| key(file.event(), at)).collect();
+        let keys: Vec<MergeKey> = files.map(|(at, file)| key(file.event(), at)).collect();
         merge.next = Tournament::new(&keys);
         Ok(merge)
     }
@@ -98,7 +98,7 @@ impl<R: Read> Merge<R> {
     /// The next event in the order of time; `None` at the end. After an error, further calls leave
     /// that file out.
     #[inline]
-    pub fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
+    pub fn next_event(&mut self) -> Result<Option<BlktraceEvent>, BlktraceError> {
         let first = self.next.winner();
         if first == Tournament::GONE {
             return Ok(None);
@@ -126,7 +126,7 @@ impl<R: Read> EventSource for Merge<R> {
     type Error = BlktraceError;
 
     #[inline]
-    fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
+    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, BlktraceError> {
         Merge::next_event(self)
     }
 
@@ -134,7 +134,7 @@ impl<R: Read> EventSource for Merge<R> {
         &self.notes
     }
 
-    fn losses(&self) -> &Losses {
+    fn losses(&self) -> &BlktraceLosses {
         &self.losses
     }
 
@@ -147,13 +147,17 @@ impl<R: Read> EventSource for Merge<R> {
 impl<R: Read> MergedFile<R> {
     /// The next event. There is one after `advance` has returned true.
     #[inline]
-    fn event(&self) -> &Event {
+    fn event(&self) -> &BlktraceEvent {
         &self.ahead[self.next]
     }
 
     /// Goes to the next event and passes over duplicates. Returns false at the end.
     #[inline]
-    fn advance(&mut self, notes: &mut Notes, losses: &mut Losses) -> Result<bool, BlktraceError> {
+    fn advance(
+        &mut self,
+        notes: &mut Notes,
+        losses: &mut BlktraceLosses,
+    ) -> Result<bool, BlktraceError> {
         loop {
             self.next += 1;
             if self.next >= self.ahead.len() {
@@ -164,8 +168,8 @@ impl<R: Read> MergedFile<R> {
                 return Ok(false);
             };
             match self.sequences.check(event, losses) {
-                Seen::Again => continue,
-                seen => self.after_gap = seen == Seen::AfterGap,
+                SequenceStep::Again => continue,
+                seen => self.after_gap = seen == SequenceStep::AfterGap,
             }
             return Ok(true);
         }

@@ -22,13 +22,13 @@ mod rwbs;
 mod set;
 
 pub use error::BlktraceError;
-pub use event::{Event, action, category};
+pub use event::{BlktraceEvent, action, category};
 pub use file::EventFile;
 pub(crate) use hash::{GOLDEN, IntMap};
-pub(crate) use layout::Layout;
-pub use loss::Losses;
-pub(crate) use loss::{Seen, Sequences};
-pub use matching::{Counts, Matcher};
+pub(crate) use layout::BlktraceLayout;
+pub use loss::BlktraceLosses;
+pub(crate) use loss::{SequenceStep, Sequences};
+pub use matching::{Matcher, MatcherCounts};
 pub use merge::Merge;
 pub use notes::Notes;
 pub(crate) use rwbs::kind_of_rwbs;

@@ -1,7 +1,7 @@
 //! Notes among the events: names of processes, the start of the trace, and messages.
 
 use super::hash::IntMap;
-use super::layout::Layout;
+use super::layout::BlktraceLayout;
 use std::rc::Rc;
 
 /// Contents of the notes that were read so far.
@@ -72,7 +72,7 @@ impl Notes {
         pid: u32,
         time: u64,
         payload: &[u8],
-        layout: Layout,
+        layout: BlktraceLayout,
     ) {
         match number {
             PROCESS => {

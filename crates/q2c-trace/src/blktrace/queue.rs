@@ -74,16 +74,16 @@ mod tests {
             let mut left: Vec<_> = lists.iter().map(|list| list.iter().copied()).collect();
             let first = left.iter_mut().map(|keys| keys.next().unwrap_or(Tournament::GONE));
             let mut tournament = Tournament::new(&first.collect::<Vec<_>>());
-            let mut found = Vec::new();
+            let mut keys = Vec::new();
             while tournament.winner() != Tournament::GONE {
-                found.push(tournament.winner());
+                keys.push(tournament.winner());
                 let contestant = (tournament.winner() % number) as usize;
                 let next = left[contestant].next().unwrap_or(Tournament::GONE);
                 tournament.replace_winner(contestant, next);
             }
             let mut expected = lists.concat();
             expected.sort_unstable();
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(keys, expected);
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn category_of_rwbs(text: &[u8]) -> u32 {
         b'M' => category::META,
         _ => 0,
     });
-    flags.fold(before | kind, |all, flag| all | flag)
+    flags.fold(before | kind, |bits, flag| bits | flag)
 }
 
 pub(crate) fn kind_of_rwbs(text: &[u8], bytes: Bytes) -> (Op, OpFlags) {

@@ -1,10 +1,10 @@
 //! Finds the files of a trace, and turns them into I/Os in one call.
 
 use super::error::BlktraceError;
-use super::event::Event;
+use super::event::BlktraceEvent;
 use super::file::EventFile;
-use super::loss::Losses;
-use super::matching::{Counts, Matcher};
+use super::loss::BlktraceLosses;
+use super::matching::{Matcher, MatcherCounts};
 use super::merge::Merge;
 use super::notes::Notes;
 use crate::CountedFile;
@@ -55,21 +55,21 @@ impl FileSet {
     }
 
     fn of_cpus(base: &Path) -> Result<FileSet, BlktraceError> {
-        let mut found = of_cpus(base).map_err(|source| BlktraceError::Read {
+        let mut files = of_cpus(base).map_err(|source| BlktraceError::Read {
             path: base.to_owned(),
             source,
         })?;
-        found.sort_unstable();
-        let Some((last, _)) = found.last() else {
+        files.sort_unstable();
+        let Some((last, _)) = files.last() else {
             return Err(BlktraceError::Absent {
                 base: base.to_owned(),
             });
         };
         // A stray file with a huge number must not make a huge list.
         let end = (*last).min(1 << 16);
-        let has = |cpu: &u32| found.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
+        let has = |cpu: &u32| files.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
         let missing = (0..end).filter(|cpu| !has(cpu)).collect();
-        let paths = found.into_iter().map(|(_, path)| path).collect();
+        let paths = files.into_iter().map(|(_, path)| path).collect();
         Ok(FileSet {
             base: base.to_owned(),
             named: None,
@@ -102,25 +102,25 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
         return Ok(Vec::new());
     };
     let prefix = format!("{}.blktrace.", name.to_string_lossy());
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder(base))? {
         let entry = entry?;
         let name = entry.file_name();
         let cpu = name
             .to_str()
             .and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-        found.extend(cpu.map(|cpu| (cpu, entry.path())));
+        files.extend(cpu.map(|cpu| (cpu, entry.path())));
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// The result of reading a trace, beside its I/Os: counts, losses, notes and the range of time.
 #[derive(Clone, Debug, Default)]
 pub struct MatchSummary {
     /// Counts of the matcher.
-    pub counts: Counts,
+    pub counts: MatcherCounts,
     /// Records that reading found missing, damaged or out of order.
-    pub losses: Losses,
+    pub losses: BlktraceLosses,
     /// Process names and the start of the trace.
     pub notes: Notes,
     /// Time of the first event, ns on the traced machine's clock.
@@ -135,20 +135,20 @@ pub trait EventSource {
     type Error;
 
     /// The next event; `None` at the end.
-    fn next_event(&mut self) -> Result<Option<Event>, Self::Error>;
+    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Self::Error>;
     /// Notes read so far.
     fn notes(&self) -> &Notes;
     /// Losses found so far.
-    fn losses(&self) -> &Losses;
+    fn losses(&self) -> &BlktraceLosses;
     /// Gaps before the events handed out so far; [`Matcher::event`] takes this number.
     fn gaps_passed(&self) -> u64;
 }
 
 /// Spans on their way out, sorted by start. The rest of a split arrives after I/Os that start
 /// later.
-struct Batch(Vec<Span>);
+struct SpanBatch(Vec<Span>);
 
-impl Batch {
+impl SpanBatch {
     const LEN: usize = 4096;
     /// Number of spans kept back, so that late ones can still take their place.
     const KEPT: usize = 1024;
@@ -173,19 +173,19 @@ pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
 ) -> Result<MatchSummary, E> {
     let mut matcher = Matcher::with_limit(limit);
-    let mut batch = Batch(Vec::with_capacity(Batch::LEN + Batch::KEPT + 1));
+    let mut batch = SpanBatch(Vec::with_capacity(SpanBatch::LEN + SpanBatch::KEPT + 1));
     let mut ends: Option<(u64, u64)> = None;
     while let Some(event) = merge.next_event()? {
         ends = Some((ends.map_or(event.time, |(first, _)| first), event.time));
         matcher.event(&event, merge.gaps_passed(), &mut |span| batch.push(span));
-        if batch.0.len() >= Batch::LEN + Batch::KEPT {
-            let some = batch.0.len() - Batch::KEPT;
+        if batch.0.len() >= SpanBatch::LEN + SpanBatch::KEPT {
+            let some = batch.0.len() - SpanBatch::KEPT;
             out(&batch.0[..some], merge.notes())?;
             batch.0.drain(..some);
         }
     }
     let counts = matcher.finish(&mut |span| batch.push(span));
-    for some in batch.0.chunks(Batch::LEN) {
+    for some in batch.0.chunks(SpanBatch::LEN) {
         out(some, merge.notes())?;
     }
     let (first_ns, last_ns) = ends.unwrap_or_default();

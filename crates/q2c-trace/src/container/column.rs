@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     U64,
     U32,
     I32,
@@ -26,9 +26,9 @@ pub(super) enum Packing {
     Plain,
 }
 
-struct Spec {
+struct ColumnSpec {
     name: &'static str,
-    kind: Kind,
+    kind: ColumnKind,
     nullable: bool,
     packing: Packing,
     unit: &'static str,
@@ -53,11 +53,11 @@ macro_rules! columns {
             /// All columns, in the order of the file.
             pub const ALL: &'static [Column] = &[$(Column::$variant),*];
 
-            const fn spec(self) -> Spec {
+            const fn spec(self) -> ColumnSpec {
                 match self {
-                    $(Column::$variant => Spec {
+                    $(Column::$variant => ColumnSpec {
                         name: $name,
-                        kind: Kind::$kind,
+                        kind: ColumnKind::$kind,
                         nullable: columns!(@nullable $need),
                         packing: Packing::$packing,
                         unit: $unit,
@@ -164,15 +164,15 @@ impl Column {
     /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
     pub const fn type_name(self) -> &'static str {
         match self.kind() {
-            Kind::U64 => "uint64",
-            Kind::U32 => "uint32",
-            Kind::I32 => "int32",
-            Kind::Bool => "bool",
-            Kind::Text => "string",
+            ColumnKind::U64 => "uint64",
+            ColumnKind::U32 => "uint32",
+            ColumnKind::I32 => "int32",
+            ColumnKind::Bool => "bool",
+            ColumnKind::Text => "string",
         }
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> ColumnKind {
         self.spec().kind
     }
 
@@ -182,11 +182,13 @@ impl Column {
 
     pub(super) fn data_type(self) -> DataType {
         match self.kind() {
-            Kind::U64 => DataType::UInt64,
-            Kind::U32 => DataType::UInt32,
-            Kind::I32 => DataType::Int32,
-            Kind::Bool => DataType::Boolean,
-            Kind::Text => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+            ColumnKind::U64 => DataType::UInt64,
+            ColumnKind::U32 => DataType::UInt32,
+            ColumnKind::I32 => DataType::Int32,
+            ColumnKind::Bool => DataType::Boolean,
+            ColumnKind::Text => {
+                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+            }
         }
     }
 }
@@ -203,14 +205,17 @@ impl fmt::Display for Column {
 pub struct UnknownColumn(pub String);
 
 fn names() -> String {
-    let all: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-    all.join(", ")
+    let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
+    names.join(", ")
 }
 
 impl FromStr for Column {
     type Err = UnknownColumn;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Column::ALL.iter().find(|column| column.name() == text);
-        found.copied().ok_or_else(|| UnknownColumn(text.to_owned()))
+        Column::ALL
+            .iter()
+            .find(|column| column.name() == text)
+            .copied()
+            .ok_or_else(|| UnknownColumn(text.to_owned()))
     }
 }

@@ -34,8 +34,8 @@ fn refuse_none(column: Column, array: &dyn Array) -> Result<(), BadCell> {
         return Ok(());
     };
     // Cells without a value may hold anything: the second look is exact.
-    let found = cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE));
-    if !found {
+    let has_none = cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE));
+    if !has_none {
         return Ok(());
     }
     Err(BadCell {
@@ -120,11 +120,15 @@ fn words<T: Clone>(
         expected,
         found,
     };
-    let own = array.as_dictionary_opt::<Int32Type>();
-    let own = own.and_then(|own| Some((own, own.values().as_string_opt::<i32>()?)));
+    let dictionary = array.as_dictionary_opt::<Int32Type>();
+    let dictionary = dictionary
+        .and_then(|dictionary| Some((dictionary, dictionary.values().as_string_opt::<i32>()?)));
     // A slice of a long table can have a dictionary that is much longer than the slice.
-    let Some((array, texts)) = own.filter(|(own, texts)| texts.len() <= own.len()) else {
-        return other_words(array, records, parse, set).map_err(|(why, found)| bad(why, found));
+    let Some((array, texts)) =
+        dictionary.filter(|(dictionary, texts)| texts.len() <= dictionary.len())
+    else {
+        return other_words(array, records, parse, set)
+            .map_err(|(expected, found)| bad(expected, found));
     };
     let parsed: Vec<Result<T, &'static str>> =
         texts.iter().map(|text| parse(text.unwrap_or(""))).collect();
@@ -132,7 +136,7 @@ fn words<T: Clone>(
         let Some(key) = key else { continue };
         match usize::try_from(key).ok().and_then(|at| parsed.get(at)) {
             Some(Ok(value)) => set(record, value.clone()),
-            Some(Err(expected)) => return Err(bad(expected, told(texts.value(key as usize)))),
+            Some(Err(expected)) => return Err(bad(expected, shorten(texts.value(key as usize)))),
             None => return Err(bad("a key of the dictionary", key.to_string())),
         }
     }
@@ -152,7 +156,7 @@ fn other_words<T: Clone>(
         let Some(text) = text_at(row) else { continue };
         let value = match &last {
             Some((same, value)) if *same == text => value.clone(),
-            _ => parse(text).map_err(|expected| (expected, told(text)))?,
+            _ => parse(text).map_err(|expected| (expected, shorten(text)))?,
         };
         set(record, value.clone());
         last = Some((text, value));
@@ -164,13 +168,13 @@ type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
 
 /// The texts of a column; `None` when it does not hold text.
 fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
-    fn of<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
+    fn text_at<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
         Box::new(move |row| cells.is_valid(row).then(|| cells.value(row)))
     }
     Some(match array.data_type() {
-        DataType::Utf8 => of(array.as_string::<i32>()),
-        DataType::LargeUtf8 => of(array.as_string::<i64>()),
-        DataType::Utf8View => of(array.as_string_view()),
+        DataType::Utf8 => text_at(array.as_string::<i32>()),
+        DataType::LargeUtf8 => text_at(array.as_string::<i64>()),
+        DataType::Utf8View => text_at(array.as_string_view()),
         DataType::Dictionary(_, _) => {
             let cells = array.as_any_dictionary();
             if cells.values().is_empty() {
@@ -185,8 +189,10 @@ fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
 
 fn layer(text: &str) -> Result<Layer, &'static str> {
     let layers = [Layer::User, Layer::Block];
-    let found = layers.into_iter().find(|layer| layer.name() == text);
-    found.ok_or("`user` or `block`")
+    layers
+        .into_iter()
+        .find(|layer| layer.name() == text)
+        .ok_or("`user` or `block`")
 }
 
 fn op(text: &str) -> Result<Op, &'static str> {
@@ -198,7 +204,7 @@ fn comm(text: &str) -> Result<String, &'static str> {
     Ok(process_name::kept(text))
 }
 
-fn told(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const MOST: usize = 200;
     text.chars().take(MOST).collect()
 }

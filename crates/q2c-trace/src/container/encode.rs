@@ -54,7 +54,7 @@ impl Encoder {
             arrays.clear();
             *known = len;
         }
-        if let Some((_, array)) = arrays.iter().find(|(of, _)| of == kind) {
+        if let Some((_, array)) = arrays.iter().find(|(data_type, _)| data_type == kind) {
             return array.clone();
         }
         let array = new_null_array(kind, len);
@@ -157,16 +157,18 @@ fn whole_u32s(records: &[IoRecord], get: impl Fn(&IoRecord) -> u32) -> ArrayRef 
 }
 
 fn u64s(records: &[IoRecord], all: bool, get: impl Fn(&IoRecord) -> Option<u64>) -> ArrayRef {
-    match all {
-        true => whole_u64s(records, |r| get(r).unwrap_or_default()),
-        false => Arc::new(records.iter().map(get).collect::<UInt64Array>()),
+    if all {
+        whole_u64s(records, |r| get(r).unwrap_or_default())
+    } else {
+        Arc::new(records.iter().map(get).collect::<UInt64Array>())
     }
 }
 
 fn u32s(records: &[IoRecord], all: bool, get: impl Fn(&IoRecord) -> Option<u32>) -> ArrayRef {
-    match all {
-        true => whole_u32s(records, |r| get(r).unwrap_or_default()),
-        false => Arc::new(records.iter().map(get).collect::<UInt32Array>()),
+    if all {
+        whole_u32s(records, |r| get(r).unwrap_or_default())
+    } else {
+        Arc::new(records.iter().map(get).collect::<UInt32Array>())
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
     let ends = [0, file.len().saturating_sub(size)].map(|at| file.peek(at, size));
     let [first, last] = ends.map(|bytes| bytes.map_err(io_error("open trace", path)));
     let (first, last) = (first?, last?);
-    let (path, found) = (path.to_owned(), |bytes: &[u8]| {
+    let (path, quoted) = (path.to_owned(), |bytes: &[u8]| {
         if bytes.is_empty() {
             "an empty file".to_owned()
         } else {
@@ -27,12 +27,16 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
         }
     });
     if first != MAGIC {
-        let found = found(&first);
-        return Err(TraceError::NotParquet { path, found });
+        return Err(TraceError::NotParquet {
+            path,
+            found: quoted(&first),
+        });
     }
     if last != MAGIC || file.len() < 3 * size {
-        let found = found(&last);
-        return Err(TraceError::Truncated { path, found });
+        return Err(TraceError::Truncated {
+            path,
+            found: quoted(&last),
+        });
     }
     Ok(())
 }
@@ -70,8 +74,9 @@ pub(super) fn check_layout(
 pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
     described(path, |key| {
         let mut entries = file.key_value_metadata().into_iter().flatten();
-        let found = entries.find(|entry| entry.key == key);
-        found.and_then(|entry| entry.value.as_deref())
+        entries
+            .find(|entry| entry.key == key)
+            .and_then(|entry| entry.value.as_deref())
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reads records from Arrow batches that no trace file holds, such as a table of another program.
 
-use super::column::{Column, Kind};
+use super::column::{Column, ColumnKind};
 use super::decode;
 use super::error::TraceError;
 use super::footer;
@@ -94,17 +94,18 @@ fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> 
             column,
         });
     };
-    let found = field.data_type();
-    let text = column.kind() == Kind::Text;
-    if *found == column.data_type() || text && is_text(found) {
+    let data_type = field.data_type();
+    let text = column.kind() == ColumnKind::Text;
+    if *data_type == column.data_type() || text && is_text(data_type) {
         return Ok(());
     }
     Err(TraceError::ColumnType {
         path: path(),
         column,
-        expected: match text {
-            true => "text".to_owned(),
-            false => type_name(&schema::field(column)),
+        expected: if text {
+            "text".to_owned()
+        } else {
+            type_name(&schema::field(column))
         },
         found: type_name(field),
     })

@@ -16,19 +16,19 @@ use std::thread;
 /// Most threads that encode; the thread that makes the columns cannot feed more.
 const MOST_WORKERS: usize = 4;
 
-struct Group {
+struct RowGroupJob {
     number: usize,
     batches: Vec<RecordBatch>,
 }
 
-enum Chunk {
+enum EncodedChunk {
     New(Box<ArrowColumnChunk>),
     Known(Arc<Constant>),
 }
 
-struct Worker {
-    groups: SyncSender<Group>,
-    chunks: Receiver<Result<Vec<Chunk>>>,
+struct EncodingWorker {
+    groups: SyncSender<RowGroupJob>,
+    chunks: Receiver<Result<Vec<EncodedChunk>>>,
 }
 
 /// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes to the
@@ -37,16 +37,16 @@ struct Worker {
 /// The row group `n` goes to the worker `n` modulo their number, so that the results can be taken
 /// in order.
 /// Memory: the columns of a row group (about 15 MB) for each thread, and of two more row groups.
-pub(super) struct Groups<W: Write + Send> {
+pub(super) struct RowGroupWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    workers: Vec<Worker>,
+    workers: Vec<EncodingWorker>,
     batches: Vec<RecordBatch>,
     rows: usize,
     sent: usize,
     appended: usize,
 }
 
-impl<W: Write + Send> Groups<W> {
+impl<W: Write + Send> RowGroupWriter<W> {
     /// Takes over a writer that nothing was written to, and starts the threads: as many as the
     /// machine gives, but at least one. The inner error is that of the only thread.
     pub(super) fn new(parquet: ArrowWriter<W>) -> Result<io::Result<Self>> {
@@ -61,7 +61,7 @@ impl<W: Write + Send> Groups<W> {
                 Err(_) => break,
             }
         }
-        Ok(Ok(Groups {
+        Ok(Ok(RowGroupWriter {
             file,
             workers,
             batches: Vec::new(),
@@ -105,7 +105,7 @@ impl<W: Write + Send> Groups<W> {
         if self.sent - self.appended > self.workers.len() {
             self.append()?;
         }
-        let group = Group {
+        let group = RowGroupJob {
             number: self.sent,
             batches: std::mem::take(&mut self.batches),
         };
@@ -123,8 +123,8 @@ impl<W: Write + Send> Groups<W> {
         let mut group = self.file.next_row_group()?;
         for chunk in chunks {
             match chunk {
-                Chunk::New(chunk) => chunk.append_to_row_group(&mut group)?,
-                Chunk::Known(constant) => constant.append_to(&mut group)?,
+                EncodedChunk::New(chunk) => chunk.append_to_row_group(&mut group)?,
+                EncodedChunk::Known(constant) => constant.append_to(&mut group)?,
             }
         }
         group.close().map(|_| ())
@@ -135,8 +135,8 @@ fn gone() -> ParquetError {
     ParquetError::General("a thread that encodes ended".to_owned())
 }
 
-fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
-    let (groups, todo) = sync_channel::<Group>(1);
+fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<EncodingWorker> {
+    let (groups, todo) = sync_channel::<RowGroupJob>(1);
     let (done, chunks) = sync_channel(1);
     thread::Builder::new().spawn(move || {
         let mut constants = Constants::default();
@@ -146,7 +146,7 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
             }
         }
     })?;
-    Ok(Worker { groups, chunks })
+    Ok(EncodingWorker { groups, chunks })
 }
 
 /// Encodes a row group column by column, so that the cache holds the state of one encoder at a
@@ -154,14 +154,14 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<Worker> {
 fn encode(
     factory: &ArrowRowGroupWriterFactory,
     constants: &mut Constants,
-    group: &Group,
-) -> Result<Vec<Chunk>> {
+    group: &RowGroupJob,
+) -> Result<Vec<EncodedChunk>> {
     let schema = schema::schema();
     let writers = factory.create_column_writers(group.number)?;
     let mut chunks = Vec::with_capacity(writers.len());
     for (at, mut writer) in writers.into_iter().enumerate() {
         if let Some(constant) = constants.column(at, &group.batches)? {
-            chunks.push(Chunk::Known(constant));
+            chunks.push(EncodedChunk::Known(constant));
             continue;
         }
         for batch in &group.batches {
@@ -169,7 +169,7 @@ fn encode(
                 writer.write(&leaf)?;
             }
         }
-        chunks.push(Chunk::New(Box::new(writer.close()?)));
+        chunks.push(EncodedChunk::New(Box::new(writer.close()?)));
     }
     Ok(chunks)
 }

@@ -63,8 +63,8 @@ impl TraceReader {
 
     /// Number of row groups in the trace, and number of those that `scan` would read.
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
-        let all = self.parquet.metadata().num_row_groups();
-        (all, self.wanted_groups(scan).len())
+        let total = self.parquet.metadata().num_row_groups();
+        (total, self.wanted_groups(scan).len())
     }
 
     /// Streams records. The columns that are never null are always read; an optional column that

@@ -103,7 +103,7 @@ impl Scan {
             let column = column.as_dictionary::<Int32Type>();
             let text = device.to_string();
             let texts = column.values().as_string::<i32>().iter();
-            let same: Vec<bool> = texts.map(|found| found == Some(&text)).collect();
+            let same: Vec<bool> = texts.map(|value| value == Some(&text)).collect();
             for (key, wanted) in column.keys().iter().zip(&mut wanted) {
                 let key = key.and_then(|key| usize::try_from(key).ok());
                 *wanted &= key.is_some_and(|key| same.get(key) == Some(&true));
@@ -128,14 +128,14 @@ fn statistics(group: &RowGroupMetaData, column: Column) -> Option<&Statistics> {
 }
 
 fn may_start_in(group: &RowGroupMetaData, column: Column, range: &Range<Nanos>) -> bool {
-    let Some(found) = statistics(group, column) else {
+    let Some(recorded) = statistics(group, column) else {
         return true;
     };
-    if found.null_count_opt() == u64::try_from(group.num_rows()).ok() {
+    if recorded.null_count_opt() == u64::try_from(group.num_rows()).ok() {
         return false;
     }
     let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_le_bytes);
-    let ends = ordered(found).and_then(|(min, max)| number(min).zip(number(max)));
+    let ends = ordered(recorded).and_then(|(min, max)| number(min).zip(number(max)));
     ends.is_none_or(|(min, max)| min < range.end.0 && range.start.0 <= max)
 }
 

@@ -62,8 +62,8 @@ impl ChunkReader for SharedFile {
         if bytes.len() == length {
             return Ok(bytes.into());
         }
-        let found = bytes.len();
-        let text = format!("expected {length} bytes at offset {start}, found {found}");
+        let available = bytes.len();
+        let text = format!("expected {length} bytes at offset {start}, found {available}");
         Err(parquet::errors::ParquetError::EOF(text))
     }
 }

@@ -26,10 +26,10 @@ fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
 /// A file that is not whole yet: with a hidden name, which goes when the value is dropped, or
 /// without any. [`remove_unfinished`] knows its name.
 #[derive(Debug)]
-pub struct Temporary(Kind);
+pub struct Temporary(TemporaryFile);
 
 #[derive(Debug)]
-enum Kind {
+enum TemporaryFile {
     Named(Option<NamedTempFile>),
     Nameless(File),
 }
@@ -37,15 +37,15 @@ enum Kind {
 impl Temporary {
     /// Creates a hidden file in the folder of `path`, with the permissions of a normal file. It is
     /// refused when another file of this program is to have the name.
-    pub fn beside(path: &Path) -> io::Result<Temporary> {
+    pub fn create_for(path: &Path) -> io::Result<Temporary> {
         let name = path
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
         let mut names = names();
         let path = folder(path).join(name);
         if names.values().any(|other| *other == path) {
-            let found = "expected a name for each file, found one for two";
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, found));
+            let message = "expected a name for each file, found one for two";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
         // The library's own way to make the file would hide the system's error behind a text.
         let open = |path: &Path| File::create_new(path);
@@ -54,22 +54,24 @@ impl Temporary {
             .suffix(".tmp")
             .make_in(folder(&path), open)?;
         names.insert(file.path().to_owned(), path);
-        Ok(Temporary(Kind::Named(Some(file))))
+        Ok(Temporary(TemporaryFile::Named(Some(file))))
     }
 
     /// Creates a file without a name in `folder`. It is gone when no descriptor of it is left.
     pub(crate) fn nameless(folder: &Path) -> io::Result<Temporary> {
         tempfile::tempfile_in(folder)
-            .map(Kind::Nameless)
+            .map(TemporaryFile::Nameless)
             .map(Temporary)
     }
 
     /// The open file.
     pub fn as_file(&self) -> &File {
         match &self.0 {
-            Kind::Named(Some(file)) => file.as_file(),
-            Kind::Nameless(file) => file,
-            Kind::Named(None) => unreachable!("it is taken by the methods that consume it"),
+            TemporaryFile::Named(Some(file)) => file.as_file(),
+            TemporaryFile::Nameless(file) => file,
+            TemporaryFile::Named(None) => {
+                unreachable!("it is taken by the methods that consume it")
+            }
         }
     }
 
@@ -103,7 +105,7 @@ impl Temporary {
 
     /// The file with its hidden name, which is not removed by [`remove_unfinished`] any more.
     fn taken(&mut self) -> Option<NamedTempFile> {
-        let Kind::Named(file) = &mut self.0 else {
+        let TemporaryFile::Named(file) = &mut self.0 else {
             return None;
         };
         let file = file.take()?;
@@ -148,15 +150,15 @@ mod tests {
     fn what_is_not_whole_can_be_removed_and_what_is_whole_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("whole");
-        let mut whole = Temporary::beside(&path).unwrap();
+        let mut whole = Temporary::create_for(&path).unwrap();
         whole.write_all(b"whole").unwrap();
         whole.name_finished(&path).unwrap();
-        let half = Temporary::beside(&folder.path().join("half")).unwrap();
+        let half = Temporary::create_for(&folder.path().join("half")).unwrap();
         let nameless = Temporary::nameless(folder.path()).unwrap();
-        let twice = Temporary::beside(&folder.path().join("half")).unwrap_err();
+        let twice = Temporary::create_for(&folder.path().join("half")).unwrap_err();
         assert_eq!(twice.kind(), io::ErrorKind::AlreadyExists);
         // The reason is the system's, so that a limit can be told from a missing folder.
-        let nowhere = Temporary::beside(&folder.path().join("none/x")).unwrap_err();
+        let nowhere = Temporary::create_for(&folder.path().join("none/x")).unwrap_err();
         assert_eq!(nowhere.raw_os_error(), Some(2), "{nowhere}");
         let count = || std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(count(), 2);

@@ -1,6 +1,6 @@
 use super::encode::Encoder;
 use super::error::TraceError;
-use super::groups::Groups;
+use super::groups::RowGroupWriter;
 use super::schema;
 use super::temporary::{Temporary, sync_folder};
 use arrow_array::RecordBatch;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 enum Body {
     /// The caller's thread does all the work.
     Alone(Box<ArrowWriter<Temporary>>),
-    Threads(Box<Groups<Temporary>>),
+    Threads(Box<RowGroupWriter<Temporary>>),
 }
 
 impl Body {
@@ -63,7 +63,7 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path });
         }
-        let file = Temporary::beside(&path).map_err(not_made(&path))?;
+        let file = Temporary::create_for(&path).map_err(not_made(&path))?;
         Self::into(file, path, meta)
     }
 
@@ -95,7 +95,7 @@ impl TraceWriter {
     /// fast as possible while nothing is measured. Memory: up to six row groups.
     pub fn with_threads(mut self) -> Result<Self, TraceError> {
         if let Body::Alone(parquet) = self.body {
-            let groups = Groups::new(*parquet);
+            let groups = RowGroupWriter::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
             let groups = groups.map_err(|source| TraceError::Thread {
                 path: self.path.clone(),
@@ -180,16 +180,19 @@ pub(super) fn io_error(
     path: &Path,
 ) -> impl Fn(io::Error) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| match is_full(&source) {
-        true => TraceError::DiskFull {
-            doing,
-            path: path.clone(),
-        },
-        false => TraceError::Io {
-            doing,
-            path: path.clone(),
-            source,
-        },
+    move |source| {
+        if is_full(&source) {
+            TraceError::DiskFull {
+                doing,
+                path: path.clone(),
+            }
+        } else {
+            TraceError::Io {
+                doing,
+                path: path.clone(),
+                source,
+            }
+        }
     }
 }
 
@@ -198,16 +201,19 @@ pub(super) fn parquet_error(
     path: &Path,
 ) -> impl Fn(ParquetError) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| match says_full(&source) {
-        true => TraceError::DiskFull {
-            doing,
-            path: path.clone(),
-        },
-        false => TraceError::Parquet {
-            doing,
-            path: path.clone(),
-            source,
-        },
+    move |source| {
+        if says_full(&source) {
+            TraceError::DiskFull {
+                doing,
+                path: path.clone(),
+            }
+        } else {
+            TraceError::Parquet {
+                doing,
+                path: path.clone(),
+                source,
+            }
+        }
     }
 }
 
@@ -222,8 +228,8 @@ fn is_full(error: &io::Error) -> bool {
 fn says_full(error: &ParquetError) -> bool {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;
-    let words = error.to_string();
+    let message = error.to_string();
     [ENOSPC, EDQUOT]
         .iter()
-        .any(|&code| words.contains(&io::Error::from_raw_os_error(code).to_string()))
+        .any(|&code| message.contains(&io::Error::from_raw_os_error(code).to_string()))
 }

@@ -24,7 +24,7 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let failed = written(of.path);
     let zero = of.options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
-    let mut log = Log {
+    let mut log = IologWriter {
         meta: of.meta,
         zero,
         last: 0,
@@ -43,7 +43,7 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     Ok(log.exported)
 }
 
-struct Log<'a> {
+struct IologWriter<'a> {
     meta: &'a TraceMeta,
     zero: Nanos,
     /// Time of the last line, us.
@@ -52,7 +52,7 @@ struct Log<'a> {
     exported: Exported,
 }
 
-impl Log<'_> {
+impl IologWriter<'_> {
     fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
         let action = match record.op {
             Op::Read => "read",

@@ -87,7 +87,7 @@ pub fn file(
     if to.symlink_metadata().is_ok() {
         return Err(taken());
     }
-    let mut file = Temporary::beside(to).map_err(failed)?;
+    let mut file = Temporary::create_for(to).map_err(failed)?;
     let exported = trace(format, path, reader, options, go_on, &mut file)?;
     file.as_file().sync_all().map_err(failed)?;
     file.name_finished(to)

@@ -36,7 +36,7 @@ const SPEC: Spec = Spec {
 const LINE: &str = "5 cells: device_id,opcode,offset,length,timestamp";
 
 fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
-    let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
+    let cells = Cells::<5>::from_line(line, Separator::Comma, (5, 5), LINE)?;
     if cells.get(0) == b"device_id" {
         return Ok(None);
     }
@@ -45,5 +45,5 @@ fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
     let sector = address(cells.get(2), offsets, "offset")?;
     let bytes = length(cells.get(3), Bytes(1), "length")?;
     let start = time(cells.get(4), unit, "timestamp")?;
-    Ok(Some(Row::new(start, op, sector, bytes).on(number)))
+    Ok(Some(Row::new(start, op, sector, bytes).with_disk(number)))
 }

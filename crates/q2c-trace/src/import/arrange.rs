@@ -9,7 +9,7 @@ use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Origin, Position, RecordSink, Skipped};
+use super::run::{Intake, Origin, RecordSink, Skipped, SourcePosition};
 use crate::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) struct Spec {
     pub(super) hosts: bool,
     /// Turns the number of a row's position into the position that messages name: a line or an
     /// offset.
-    pub(super) position: fn(u64) -> Position,
+    pub(super) position: fn(u64) -> SourcePosition,
 }
 
 impl Spec {
@@ -43,7 +43,7 @@ impl Spec {
             ends: false,
             issued: false,
             hosts: false,
-            position: Position::Line,
+            position: SourcePosition::Line,
         }
     }
 }
@@ -176,9 +176,10 @@ impl<'a> Arranged<'a> {
             .last()
             .is_none_or(|last| last.start <= row.start);
         self.window.push(row);
-        match self.window.len() == 2 * WINDOW {
-            true => self.leave(WINDOW),
-            false => Ok(()),
+        if self.window.len() == 2 * WINDOW {
+            self.leave(WINDOW)
+        } else {
+            Ok(())
         }
     }
 
@@ -196,8 +197,8 @@ impl<'a> Arranged<'a> {
         }
         let expected =
             "a start not before the requests more than 65536 rows above (or import with --sort)";
-        let found = format!("{} ns", row.start.0);
-        let bad = BadLine::new("time goes back", "time", expected, &found);
+        let start = format!("{} ns", row.start.0);
+        let bad = BadLine::new("time goes back", "time", expected, &start);
         self.bad(row.position, bad)
     }
 
@@ -241,8 +242,9 @@ impl<'a> Arranged<'a> {
         meta.facts
             .insert("source_time_of_zero_ns".to_owned(), origin.to_string());
         if !spec.ends {
-            let why = "1 (the source has no ends)".to_owned();
-            meta.facts.insert("stated.depth_at_submit".to_owned(), why);
+            let depth = "1 (the source has no ends)".to_owned();
+            meta.facts
+                .insert("stated.depth_at_submit".to_owned(), depth);
         }
         Ok(meta)
     }
@@ -293,9 +295,10 @@ impl<'a> Arranged<'a> {
             .get()
             .map(|latency| end(start, latency))
             .transpose()?;
-        let depth = match self.spec.ends {
-            true => self.depths.submit(row.lane, start, end)?,
-            false => 1,
+        let depth = if self.spec.ends {
+            self.depths.submit(row.lane, start, end)?
+        } else {
+            1
         };
         Ok((end, depth))
     }
@@ -339,9 +342,9 @@ impl<'a> Arranged<'a> {
         let at = match self.hosts.iter().rposition(|host| *host == row.name) {
             Some(at) => at,
             None if self.hosts.len() == MOST_HOSTS => {
-                let found = row.name.text().unwrap_or_default();
+                let host_name = row.name.text().unwrap_or_default();
                 let expected = "at most 1024 hosts";
-                return Err(BadLine::new("too many hosts", "host", expected, &found));
+                return Err(BadLine::new("too many hosts", "host", expected, &host_name));
             }
             None => {
                 self.hosts.push(row.name);
@@ -357,7 +360,7 @@ impl<'a> Arranged<'a> {
 fn end(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
     let end = start.0.checked_add(latency.0).map(Nanos);
     end.ok_or_else(|| {
-        let found = format!("{} ns", latency.0);
-        BadLine::new("too large", "latency", "an end below 2^64 ns", &found)
+        let latency = format!("{} ns", latency.0);
+        BadLine::new("too large", "latency", "an end below 2^64 ns", &latency)
     })
 }

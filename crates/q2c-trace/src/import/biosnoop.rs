@@ -8,12 +8,12 @@
 //! Disks are numbered by appearance, from 0, and their names are among the trace's facts.
 
 use super::arrange::Spec;
-use super::csv::{Clock, midnights, on_day};
+use super::csv::{ClockOrigin, midnights, on_day};
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{KnownTime, Name, Names, Row};
 use super::run::{Import, needed, not_told_twice, read_error};
-use super::text::{self, Parse, bad, device, ranges, sectors, time, whole};
+use super::text::{self, Parse, bad, device, ranges, sectors, time, whole_number};
 use super::{ImportFormat, ImportOption};
 use crate::blktrace::kind_of_rwbs;
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
@@ -51,8 +51,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         not_told_twice(options.op, path, "biosnoop with a column T", "--op")?;
     }
     if lacks("BYTES") {
-        let (bytes, why) = (options.bytes_or_assumed(), "it has no column BYTES");
-        snoop.bytes = needed(bytes, path, "block size", why)?;
+        let (bytes, reason) = (options.bytes_or_assumed(), "it has no column BYTES");
+        snoop.bytes = needed(bytes, path, "block size", reason)?;
         facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
     } else {
         not_told_twice(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
@@ -81,25 +81,25 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 /// A column by its header, such as `PID` or `LAT(ms)`.
-struct Column {
+struct BiosnoopColumn {
     name: String,
     unit: Option<TimeUnit>,
 }
 
 /// The columns of a header; `None` for another line.
-fn header(line: &[u8]) -> Option<Vec<Column>> {
+fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
     if !line.first()?.is_ascii_uppercase() {
         return None;
     }
     let column = |at: Range<usize>| {
         let text = String::from_utf8_lossy(&line[at]);
         let (name, unit) = text.split_once('(').unwrap_or((&text, ""));
-        Column {
+        BiosnoopColumn {
             name: name.to_owned(),
             unit: unit.trim_end_matches(')').parse().ok(),
         }
     };
-    let columns: Vec<Column> = ranges(line).map(column).collect();
+    let columns: Vec<BiosnoopColumn> = ranges(line).map(column).collect();
     let has = |name, unit: bool| {
         let mut columns = columns.iter();
         columns.any(|column| column.name == name && column.unit.is_some() == unit)
@@ -110,7 +110,7 @@ fn header(line: &[u8]) -> Option<Vec<Column>> {
 
 #[derive(Default)]
 struct Snoop {
-    columns: Vec<Column>,
+    columns: Vec<BiosnoopColumn>,
     /// The operation and the length of requests where the text does not tell them.
     op: Option<Op>,
     bytes: Bytes,
@@ -140,35 +140,35 @@ impl Snoop {
             let expected = "a header, such as TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)";
             return Err(bad("header", expected, line));
         }
-        let cells = Cells::split(line, &self.columns)?;
+        let cells = BiosnoopCells::split(line, &self.columns)?;
         let row = cells.row(self.op, self.bytes, &mut self.last_of_day)?;
         let disk = match cells.get("ID") {
             b"" => cells.get("DISK").to_vec(),
             // A later biosnoop.bt prints the two parts of the number.
             minor => [cells.get("DISK"), b":", minor].concat(),
         };
-        Ok(Some(row.on(self.disks.number(&disk, "DISK")?)))
+        Ok(Some(row.with_disk(self.disks.number(&disk, "DISK")?)))
     }
 }
 
-struct Cells<'a> {
+struct BiosnoopCells<'a> {
     line: &'a [u8],
-    columns: &'a [Column],
+    columns: &'a [BiosnoopColumn],
     ranges: Vec<Range<usize>>,
     /// Cells of the process's name, which may have blanks.
     of_name: usize,
 }
 
-impl<'a> Cells<'a> {
-    fn split(line: &'a [u8], columns: &'a [Column]) -> Result<Self, BadLine> {
+impl<'a> BiosnoopCells<'a> {
+    fn split(line: &'a [u8], columns: &'a [BiosnoopColumn]) -> Result<Self, BadLine> {
         let ranges: Vec<_> = ranges(line).collect();
         let of_name = (ranges.len() + 1).checked_sub(columns.len());
         let of_name = of_name.ok_or_else(|| {
-            let found = String::from_utf8_lossy(line);
+            let line_text = String::from_utf8_lossy(line);
             let expected = "as many cells as the header has";
-            BadLine::new("wrong number of cells", "line", expected, &found)
+            BadLine::new("wrong number of cells", "line", expected, &line_text)
         })?;
-        Ok(Cells {
+        Ok(BiosnoopCells {
             line,
             columns,
             ranges,
@@ -197,12 +197,12 @@ impl<'a> Cells<'a> {
     fn row(&self, op: Option<Op>, bytes: Bytes, last_of_day: &mut Nanos) -> Result<Row, BadLine> {
         let bytes = match self.get("BYTES") {
             b"" => bytes,
-            cell => Bytes(whole(cell, "BYTES")?),
+            cell => Bytes(whole_number(cell, "BYTES")?),
         };
         let sector = match self.get("SECTOR") {
             // A request without a place.
             b"" | b"-1" | b"18446744073709551615" => Sectors(0),
-            cell => sectors(whole(cell, "SECTOR")?, Bytes(512))
+            cell => sectors(whole_number(cell, "SECTOR")?, Bytes(512))
                 .ok_or_else(|| bad("SECTOR", "a sector below 2^55, or -1", cell))?,
         };
         let (op, flags) = match op {
@@ -219,7 +219,7 @@ impl<'a> Cells<'a> {
             b"" => self.time("TIME")?,
             cell => {
                 let text = str::from_utf8(cell).ok();
-                let ns = text.and_then(|cell| Clock::Day.nanos(cell));
+                let ns = text.and_then(|cell| ClockOrigin::Day.nanos(cell));
                 let expected = "a time of day such as 14:23:45.123";
                 let ns = ns.ok_or_else(|| bad("TIMESTAMP", expected, cell))?;
                 *last_of_day = on_day(Nanos(ns), *last_of_day);

@@ -6,8 +6,8 @@ use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink};
 use crate::blktrace::{
-    BlktraceError, EventFile, EventSource, FileSet, Layout, MatchSummary, Matcher, Merge, Notes,
-    match_events,
+    BlktraceError, BlktraceLayout, EventFile, EventSource, FileSet, MatchSummary, Matcher, Merge,
+    Notes, match_events,
 };
 use crate::span::Span;
 use q2c_model::facts::LOST;
@@ -30,7 +30,10 @@ const CLOCK: &str = "CLOCK_MONOTONIC of the traced machine";
 const NOT_TOLD: &str = "not told: numbers of events are missing, which a filter may have left out";
 
 fn sniff(head: &[u8]) -> bool {
-    head.first_chunk().copied().and_then(Layout::of).is_some()
+    head.first_chunk()
+        .copied()
+        .and_then(BlktraceLayout::from_magic)
+        .is_some()
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -134,7 +137,8 @@ fn unix(notes: &Notes, time: u64) -> Option<u64> {
 fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
     let (notes, counts) = (&read.notes, &read.counts);
     let both = counts.unmatched.iter().chain(&read.losses.reasons);
-    let unmatched: BTreeMap<String, u64> = both.map(|(why, n)| ((*why).to_owned(), *n)).collect();
+    let unmatched: BTreeMap<String, u64> =
+        both.map(|(reason, n)| ((*reason).to_owned(), *n)).collect();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let facts = [
         ("imported_from", name.into_owned()),

@@ -44,9 +44,10 @@ impl FromStr for TimeUnit {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
-        let mut all = [Nanoseconds, Microseconds, Milliseconds, Seconds].into_iter();
-        let found = all.find(|unit| unit.name() == text);
-        found.ok_or("expected a time unit: ns, us, ms or s")
+        [Nanoseconds, Microseconds, Milliseconds, Seconds]
+            .into_iter()
+            .find(|unit| unit.name() == text)
+            .ok_or("expected a time unit: ns, us, ms or s")
     }
 }
 
@@ -134,7 +135,7 @@ pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
         Ok(0) => Err(bad("zero latency")),
         Ok(ns) if ns >= DAY.0 => Err(bad("latency of a day or more")),
         Ok(ns) => Ok(ns),
-        Err(why) => Err(bad(why.reason())),
+        Err(error) => Err(bad(error.reason())),
     }
 }
 
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_told_apart() {
-        for (text, why) in [
+        for (text, error) in [
             ("", NotATime::NotANumber),
             (".", NotATime::NotANumber),
             ("1,5", NotATime::NotANumber),
@@ -233,7 +234,7 @@ mod tests {
             ("18446744073709551616", NotATime::TooLarge),
             ("1e400", NotATime::TooLarge),
         ] {
-            assert_eq!(nanos(text, TimeUnit::Nanoseconds), Err(why), "{text}");
+            assert_eq!(nanos(text, TimeUnit::Nanoseconds), Err(error), "{text}");
         }
     }
 

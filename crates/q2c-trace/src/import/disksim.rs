@@ -49,9 +49,9 @@ const SNIFFED: Stated = Stated {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
-    let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
+    let reason = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
     let stated = Stated {
-        unit: needed(options.unit, path, "unit", why)?,
+        unit: needed(options.unit, path, "unit", reason)?,
         block: shape::stated_block(from, true, |line| row(line, &SNIFFED))?,
         read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
     };
@@ -64,12 +64,12 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 fn row(line: &[u8], stated: &Stated) -> Parse {
-    let cells = Cells::<5>::of(line, Separator::Blanks, (5, 5), LINE)?;
+    let cells = Cells::<5>::from_line(line, Separator::Blanks, (5, 5), LINE)?;
     let start = time(cells.get(0), stated.unit, "time")?;
     let number = device(cells.get(1), "device")?;
     let sector = address(cells.get(2), stated.block, "block")?;
     let bytes = length(cells.get(3), stated.block, "blocks")?;
-    let read = text::whole(cells.get(4), "flags")? & 1 == stated.read_flag;
+    let read = text::whole_number(cells.get(4), "flags")? & 1 == stated.read_flag;
     let op = if read { Op::Read } else { Op::Write };
-    Ok(Some(Row::new(start, op, sector, bytes).on(number)))
+    Ok(Some(Row::new(start, op, sector, bytes).with_disk(number)))
 }

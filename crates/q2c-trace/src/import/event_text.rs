@@ -2,9 +2,9 @@
 //! reason, and each time is judged by those on both sides.
 
 use super::error::{BadLine, ImportError};
-use super::run::{Import, Position, Skipped, read_error, refused};
+use super::run::{Import, Skipped, SourcePosition, read_error, refused};
 use super::text::{BOM, Blocks, LONGEST_LINE};
-use crate::blktrace::{Event, EventSource, Losses, Notes};
+use crate::blktrace::{BlktraceEvent, BlktraceLosses, EventSource, Notes};
 use q2c_model::{Nanos, TraceMeta};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -19,7 +19,7 @@ const FIRST: usize = 1 << 16;
 #[derive(Default)]
 pub(super) struct LineNotes {
     pub(super) notes: Notes,
-    pub(super) losses: Losses,
+    pub(super) losses: BlktraceLosses,
 }
 
 pub(super) trait EventLine {
@@ -30,7 +30,11 @@ pub(super) trait EventLine {
 
     /// The event of a line, which comes without its break; `None` when it has no event that can be
     /// matched.
-    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine>;
+    fn event(
+        &mut self,
+        line: &[u8],
+        told: &mut LineNotes,
+    ) -> Result<Option<BlktraceEvent>, BadLine>;
 }
 
 /// Imports a text of events. The description still lacks source and clock.
@@ -60,9 +64,9 @@ pub(super) fn import(
     let mut meta = meta.ok_or_else(|| ImportError::Empty {
         path: path.to_owned(),
         lines: events.line,
-        skipped: skipped.clone().map(|(_, of)| of.count).sum(),
+        skipped: skipped.clone().map(|(_, lines)| lines.count).sum(),
     })?;
-    let facts = skipped.map(|(reason, of)| of.fact(reason, "lines"));
+    let facts = skipped.map(|(reason, lines)| lines.fact(reason, "lines"));
     meta.facts.extend(facts);
     Ok(meta)
 }
@@ -80,13 +84,13 @@ struct EventText<'a, P> {
     told: LineNotes,
     skipped: BTreeMap<&'static str, Skipped>,
     /// An event far from those before it, and its line: the next event tells whether it is bad.
-    far: Option<(Event, u64)>,
+    far: Option<(BlktraceEvent, u64)>,
     /// An event that was read to judge the one before it.
-    read_ahead: Option<Event>,
+    read_ahead: Option<BlktraceEvent>,
     /// The latest time that was accepted; `None` before the first event.
     latest: Option<u64>,
     /// The first events in the order of time; `None` before they are read.
-    first: Option<VecDeque<Event>>,
+    first: Option<VecDeque<BlktraceEvent>>,
     last_time: u64,
 }
 
@@ -96,16 +100,17 @@ impl<P: EventLine> EventText<'_, P> {
         let memory = std::mem::take(&mut self.block);
         let next = self.blocks.next(memory).map_err(read_error(self.path))?;
         let Some(block) = next else { return Ok(false) };
-        self.at = match first && block.starts_with(BOM) {
-            true => BOM.len(),
-            false => 0,
+        self.at = if first && block.starts_with(BOM) {
+            BOM.len()
+        } else {
+            0
         };
         self.block = block;
         Ok(true)
     }
 
     /// The event of the next line; `None` when the line has no event that can be matched.
-    fn next_line(&mut self) -> Result<Option<Event>, BadLine> {
+    fn next_line(&mut self) -> Result<Option<BlktraceEvent>, BadLine> {
         let rest = &self.block[self.at..];
         let end = memchr::memchr(b'\n', rest);
         let line = &rest[..end.unwrap_or(rest.len())];
@@ -124,11 +129,11 @@ impl<P: EventLine> EventText<'_, P> {
             self.skipped.entry(bad.reason).or_default().add(line);
             return Ok(());
         }
-        Err(refused(self.path, Position::Line(line), bad))
+        Err(refused(self.path, SourcePosition::Line(line), bad))
     }
 
     /// The event of the next line that has one; `None` at the end.
-    fn read(&mut self) -> Result<Option<Event>, ImportError> {
+    fn read(&mut self) -> Result<Option<BlktraceEvent>, ImportError> {
         if let Some(event) = self.read_ahead.take() {
             return Ok(Some(event));
         }
@@ -147,7 +152,7 @@ impl<P: EventLine> EventText<'_, P> {
     /// The next event whose time can be. One line far from those on both sides is bad. Where the
     /// lines behind it go on from it, nothing happened for a while, or, if time fell, the text
     /// holds several recordings.
-    fn timely(&mut self) -> Result<Option<Event>, ImportError> {
+    fn timely(&mut self) -> Result<Option<BlktraceEvent>, ImportError> {
         loop {
             let next = self.read()?;
             let Some((far, line)) = self.far.take() else {
@@ -185,13 +190,15 @@ impl<P: EventLine> EventText<'_, P> {
     }
 
     /// Reads the first events, and puts them in the order of time if it must.
-    fn begin(&mut self) -> Result<VecDeque<Event>, ImportError> {
+    fn begin(&mut self) -> Result<VecDeque<BlktraceEvent>, ImportError> {
         let mut first = Vec::new();
         while P::ZERO > 0
             && first.len() < FIRST
             && let Some(event) = self.timely()?
         {
-            let start = first.first().map_or(event.time, |first: &Event| first.time);
+            let start = first
+                .first()
+                .map_or(event.time, |first: &BlktraceEvent| first.time);
             first.push(event);
             if event.time.saturating_sub(start) > SLIGHTLY {
                 break;
@@ -210,14 +217,14 @@ fn stands_alone(latest: u64, time: u64) -> BadLine {
     } else {
         ("a time not before those on both sides", "before")
     };
-    let found = format!("{} ns {way} the line above", time.abs_diff(latest));
-    BadLine::new("time stands alone", "time", expected, "").found(&found)
+    let distance = format!("{} ns {way} the line above", time.abs_diff(latest));
+    BadLine::new("time stands alone", "time", expected, "").found(&distance)
 }
 
 impl<P: EventLine> EventSource for &mut EventText<'_, P> {
     type Error = ImportError;
 
-    fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
+    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, ImportError> {
         let first = match &mut self.first {
             Some(first) => first,
             None => {
@@ -241,7 +248,7 @@ impl<P: EventLine> EventSource for &mut EventText<'_, P> {
         &self.told.notes
     }
 
-    fn losses(&self) -> &Losses {
+    fn losses(&self) -> &BlktraceLosses {
         &self.told.losses
     }
 

@@ -13,7 +13,7 @@ use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{Names, Row};
 use super::run::Import;
-use super::text::{self, BOM, Parse, bad, length, ranges, time, whole};
+use super::text::{self, BOM, Parse, bad, length, ranges, time, whole_number};
 use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
@@ -21,7 +21,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-iolog",
     help: "fio iolog versions 2 and 3, microseconds unless --unit says otherwise (not verified against a real file)",
     sniff: |head| {
-        let mut log = Log::new(TimeUnit::Microseconds);
+        let mut log = IologParser::new(TimeUnit::Microseconds);
         let head = head.strip_prefix(BOM).unwrap_or(head);
         head.starts_with(V2) || head.starts_with(V3) || text::sniff(head, |line| log.line(line))
     },
@@ -50,7 +50,7 @@ const ACTIONS: [&[u8]; 9] = [
 ];
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let mut log = Log::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
+    let mut log = IologParser::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
     let mut meta = text::import_in_order(from, &SPEC, |line| log.line(line))?;
     meta.facts.extend(log.files.facts());
     if let Some(version) = log.version {
@@ -70,7 +70,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 /// State of the parser: the meaning of a line depends on the lines before.
-struct Log {
+struct IologParser {
     unit: TimeUnit,
     version: Option<u8>,
     /// Whether the version was told by a line that is no header.
@@ -82,14 +82,14 @@ struct Log {
     rounded: u64,
 }
 
-struct Action<'a> {
+struct IologAction<'a> {
     name: &'a [u8],
     word: &'a [u8],
     /// The cells behind the word, empty where there are none.
     numbers: [&'a [u8]; 2],
 }
 
-impl<'a> Action<'a> {
+impl<'a> IologAction<'a> {
     /// Splits a line at the last word that is an action and has at most two cells behind it.
     fn split(line: &'a [u8]) -> Option<Self> {
         let cells: Vec<_> = ranges(line).collect();
@@ -98,7 +98,7 @@ impl<'a> Action<'a> {
         let at = (first..cells.len())
             .rev()
             .find(|at| ACTIONS.contains(&cell(*at)))?;
-        Some(Action {
+        Some(IologAction {
             name: line[..cells[at].start].trim_ascii(),
             word: cell(at),
             numbers: [cell(at + 1), cell(at + 2)],
@@ -106,9 +106,9 @@ impl<'a> Action<'a> {
     }
 }
 
-impl Log {
-    fn new(unit: TimeUnit) -> Log {
-        Log {
+impl IologParser {
+    fn new(unit: TimeUnit) -> IologParser {
+        IologParser {
             unit,
             version: None,
             headless: false,
@@ -135,7 +135,7 @@ impl Log {
     }
 
     fn two(&mut self, line: &[u8]) -> Parse {
-        let action = Action::split(line).ok_or_else(|| no_action(line))?;
+        let action = IologAction::split(line).ok_or_else(|| no_action(line))?;
         if action.word != b"wait" {
             return self.action(self.now, &action);
         }
@@ -149,11 +149,11 @@ impl Log {
     fn three(&mut self, line: &[u8]) -> Parse {
         let (at, rest) = timed(line);
         let at = time(at, self.unit, "time")?;
-        let action = Action::split(rest).ok_or_else(|| no_action(rest))?;
+        let action = IologAction::split(rest).ok_or_else(|| no_action(rest))?;
         self.action(at, &action)
     }
 
-    fn action(&mut self, at: Nanos, action: &Action<'_>) -> Parse {
+    fn action(&mut self, at: Nanos, action: &IologAction<'_>) -> Parse {
         let op = match action.word {
             b"add" | b"open" | b"close" => {
                 self.files.number(action.name, "name")?;
@@ -164,17 +164,19 @@ impl Log {
             b"trim" => Op::Discard,
             b"sync" | b"datasync" => {
                 let file = self.files.number(action.name, "name")?;
-                return Ok(Some(Row::new(at, Op::Flush, Sectors(0), Bytes(0)).on(file)));
+                return Ok(Some(
+                    Row::new(at, Op::Flush, Sectors(0), Bytes(0)).with_disk(file),
+                ));
             }
             other => return Err(bad("action", "no wait in version 3", other)),
         };
         let [offset, bytes] = action.numbers;
-        let offset = whole(offset, "offset")?;
+        let offset = whole_number(offset, "offset")?;
         let bytes = length(bytes, Bytes(1), "length")?;
         self.rounded += u64::from(!offset.is_multiple_of(512));
         let file = self.files.number(action.name, "name")?;
         Ok(Some(
-            Row::new(at, op, Sectors(offset / 512), bytes).on(file),
+            Row::new(at, op, Sectors(offset / 512), bytes).with_disk(file),
         ))
     }
 }
@@ -182,9 +184,9 @@ impl Log {
 /// The version of a log without a header, by one of its lines.
 fn version_of(line: &[u8]) -> Result<u8, BadLine> {
     let (at, rest) = timed(line);
-    match (at.iter().all(u8::is_ascii_digit), Action::split(rest)) {
+    match (at.iter().all(u8::is_ascii_digit), IologAction::split(rest)) {
         (true, Some(_)) => Ok(3),
-        _ if Action::split(line).is_some() => Ok(2),
+        _ if IologAction::split(line).is_some() => Ok(2),
         _ => {
             let expected = "fio version 2 iolog, or 3, or a line of one";
             Err(bad("header", expected, line))

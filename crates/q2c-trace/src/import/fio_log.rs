@@ -11,7 +11,7 @@ use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{KnownTime, Row};
 use super::run::{Import, needed, read_error};
-use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole};
+use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole_number};
 use super::unpack::head;
 use super::{ImportFormat, ImportOption, unread};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
@@ -39,7 +39,7 @@ const MILLISECOND: u64 = 1_000_000;
 const MOST_LANES: usize = 1024;
 
 fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
-    Cells::of(line, Separator::Comma, (4, 7), LINE)
+    Cells::from_line(line, Separator::Comma, (4, 7), LINE)
 }
 
 /// Times of fio's start are far below, and Unix times in milliseconds far above, the seconds since
@@ -47,12 +47,12 @@ fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
 fn sniff(head: &[u8]) -> bool {
     text::sniff(head, |line| {
         let cells = cells(line)?;
-        let at = whole(cells.get(0), "time")?;
+        let at = whole_number(cells.get(0), "time")?;
         if (1_000_000_000..1_000_000_000_000).contains(&at) {
             return Err(bad("time", "milliseconds", cells.get(0)));
         }
-        whole(cells.get(1), "value")?;
-        whole(cells.get(3), "block size")?;
+        whole_number(cells.get(1), "value")?;
+        whole_number(cells.get(3), "block size")?;
         let op = direction(cells.get(2))?;
         Ok(Some(Row::new(Nanos(at), op, Sectors(0), Bytes(0))))
     })
@@ -69,10 +69,10 @@ fn direction(cell: &[u8]) -> Result<Op, BadLine> {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let path = from.path;
-    let layout = Layout::of(head(from.input).map_err(read_error(path))?);
+    let layout = Layout::from_head(head(from.input).map_err(read_error(path))?);
     let values = layout.values(path, from.options)?;
     let unit = layout.unit(path, from.options)?;
-    let mut log = Log {
+    let mut log = FioLogParser {
         unit,
         offset: layout.offset,
         last: 0,
@@ -112,7 +112,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(head: &[u8]) -> Layout {
+    fn from_head(head: &[u8]) -> Layout {
         let mut layout = Layout::default();
         for cells in head
             .split(|byte| *byte == b'\n')
@@ -123,7 +123,7 @@ impl Layout {
             layout.averaged += usize::from(cells.get(3) == b"0");
             layout.ones += usize::from(cells.get(1) == b"1");
             // A priority is 0, 1 or hexadecimal.
-            let fifth = whole(cells.get(4), "offset");
+            let fifth = whole_number(cells.get(4), "offset");
             if cells.count > 5 || fifth.is_ok_and(|number| number > 1) {
                 layout.offset = Some(4);
             }
@@ -157,18 +157,18 @@ impl Layout {
             _ if counts => Err(unread::fio(path, format!("{FIO}IOPS (each value is 1)"))),
             Some(Ok(what)) => Ok(what),
             None => {
-                let why = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";
-                needed(options.unit, path, "unit", why)?;
+                let reason = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";
+                needed(options.unit, path, "unit", reason)?;
                 Ok("latencies, as stated by --unit")
             }
         }
     }
 
     fn unit(&self, path: &Path, options: &ImportOptions) -> Result<TimeUnit, ImportError> {
-        let own = self.has_priority() || self.rows == 0;
-        let given = options.unit.or(own.then_some(TimeUnit::Nanoseconds));
-        let why = "lines without a priority are of fio 2, which wrote us, or of an early fio 3, which wrote ns";
-        needed(given, path, "unit", why)
+        let has_ns = self.has_priority() || self.rows == 0;
+        let given = options.unit.or(has_ns.then_some(TimeUnit::Nanoseconds));
+        let reason = "lines without a priority are of fio 2, which wrote us, or of an early fio 3, which wrote ns";
+        needed(given, path, "unit", reason)
     }
 
     fn not_taken(&self) -> String {
@@ -179,14 +179,14 @@ impl Layout {
 }
 
 /// State of the parser: when an I/O begins depends on those before it.
-struct Log {
+struct FioLogParser {
     unit: TimeUnit,
     offset: Option<usize>,
     last: u64,
     lanes: Vec<u64>,
 }
 
-impl Log {
+impl FioLogParser {
     fn row(&mut self, line: &[u8]) -> Parse {
         const BACK: u64 = 1_000 * MILLISECOND;
         let cells = cells(line)?;

@@ -32,7 +32,7 @@ const SPEC: Spec = Spec::lines("fiu", "as in the source");
 const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
 
 fn row(line: &[u8], unit: TimeUnit, units: Units) -> Parse {
-    let cells = Cells::<9>::of(line, Separator::Blanks, (8, 9), LINE)?;
+    let cells = Cells::<9>::from_line(line, Separator::Blanks, (8, 9), LINE)?;
     let start = time(cells.get(0), unit, "ts")?;
     let pid = device(cells.get(1), "pid")?;
     let sector = address(cells.get(3), units.offsets, "lba")?;

@@ -10,8 +10,8 @@ use super::ImportFormat;
 use super::error::{BadLine, ImportError};
 use super::event_text::{EventLine, LineNotes};
 use super::run::Import;
-use super::text::{BOM, bad, whole};
-use crate::blktrace::{Event, TRACEPOINTS, action, category, category_of_rwbs};
+use super::text::{BOM, bad, whole_number};
+use crate::blktrace::{BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs};
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -25,9 +25,9 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 #[derive(Clone, Copy)]
-enum Line<'a> {
+enum FtraceLine<'a> {
     /// An event, and the name of its process (empty when it is not told).
-    Event(Event, &'a str),
+    Event(BlktraceEvent, &'a str),
     Other,
     /// So many events were lost before the next line.
     Lost(u64),
@@ -40,8 +40,9 @@ fn sniff(head: &[u8]) -> bool {
     const LINES: usize = 32;
     let head = String::from_utf8_lossy(head.strip_prefix(BOM).unwrap_or(head));
     let end = head.rfind('\n').unwrap_or(head.len());
-    let lines: Result<Vec<Line<'_>>, _> = head[..end].lines().take(LINES).map(parse).collect();
-    let is_event = |line: &Line<'_>| matches!(line, Line::Event(..));
+    let lines: Result<Vec<FtraceLine<'_>>, _> =
+        head[..end].lines().take(LINES).map(parse).collect();
+    let is_event = |line: &FtraceLine<'_>| matches!(line, FtraceLine::Event(..));
     lines.is_ok_and(|lines| lines.iter().any(is_event))
 }
 
@@ -64,63 +65,67 @@ impl EventLine for Ftrace {
     const ZERO: u64 = 0;
     const GAPS_COUNT: bool = true;
 
-    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine> {
+    fn event(
+        &mut self,
+        line: &[u8],
+        told: &mut LineNotes,
+    ) -> Result<Option<BlktraceEvent>, BadLine> {
         let text = std::str::from_utf8(line).map_err(|_| {
-            let found = String::from_utf8_lossy(line);
-            BadLine::new("not UTF-8", "line", "text in UTF-8", &found)
+            let line_text = String::from_utf8_lossy(line);
+            BadLine::new("not UTF-8", "line", "text in UTF-8", &line_text)
         })?;
         match parse(text)? {
-            Line::Event(event, comm) => {
+            FtraceLine::Event(event, comm) => {
                 if !comm.is_empty() && event.action != action::COMPLETE {
                     told.notes
                         .name_process(event.pid, event.time, comm.as_bytes());
                 }
                 return Ok(Some(event));
             }
-            Line::Lost(events) => {
+            FtraceLine::Lost(events) => {
                 told.losses.lost = told.losses.lost.saturating_add(events);
                 told.losses.gaps += 1;
             }
-            Line::Other => self.others += 1,
-            Line::Nothing => {}
+            FtraceLine::Other => self.others += 1,
+            FtraceLine::Nothing => {}
         }
         Ok(None)
     }
 }
 
-fn parse(line: &str) -> Result<Line<'_>, BadLine> {
+fn parse(line: &str) -> Result<FtraceLine<'_>, BadLine> {
     if let Some(lost) = lost(line) {
-        return Ok(Line::Lost(lost));
+        return Ok(FtraceLine::Lost(lost));
     }
     let text = line.trim_start();
     if text.is_empty() || text.starts_with('#') {
-        return Ok(Line::Nothing);
+        return Ok(FtraceLine::Nothing);
     }
     let wrong = || {
         let expected = "task, pid, [cpu], a time in seconds, and an event, such as \
                         `fio-12 [001] 5.000123: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]`";
         bad("line", expected, line.as_bytes())
     };
-    let head = match Head::split(line) {
-        None if is_passed_over(text) => return Ok(Line::Nothing),
+    let head = match FtraceHead::split(line) {
+        None if is_passed_over(text) => return Ok(FtraceLine::Nothing),
         head => head.ok_or_else(wrong)?,
     };
     let point = TRACEPOINTS.iter().find(|(name, _)| *name == head.point);
     let Some((_, action)) = point else {
-        return Ok(Line::Other);
+        return Ok(FtraceLine::Other);
     };
-    let mut event = Event {
+    let mut event = BlktraceEvent {
         time: time(head.time)?,
         action: *action,
         cpu: head.cpu.unwrap_or_default(),
         pid: head.pid().ok_or_else(wrong)?,
-        ..Event::default()
+        ..BlktraceEvent::default()
     };
     let comm = payload(head.payload, &mut event)?;
-    Ok(Line::Event(event, comm))
+    Ok(FtraceLine::Event(event, comm))
 }
 
-struct Head<'a> {
+struct FtraceHead<'a> {
     task: &'a str,
     cpu: Option<u32>,
     time: &'a str,
@@ -128,7 +133,7 @@ struct Head<'a> {
     payload: &'a str,
 }
 
-impl<'a> Head<'a> {
+impl<'a> FtraceHead<'a> {
     /// Splits a line at its first `TIME: EVENT:`, as a name may hold anything but seldom that.
     fn split(line: &'a str) -> Option<Self> {
         let mut from = 0;
@@ -152,7 +157,7 @@ impl<'a> Head<'a> {
                 }
                 None => (before, None),
             };
-            return Some(Head {
+            return Some(FtraceHead {
                 task: task.trim(),
                 cpu,
                 time,
@@ -194,7 +199,7 @@ fn time(text: &str) -> Result<u64, BadLine> {
 /// Takes the payload of an event, and returns the name of the process in it. It is `8,0 WS 4096 ()
 /// 2048 + 8 [fio]`: device, letters, of requests also bytes and command, then the place, of newer
 /// kernels the priority, and in brackets the process, or of a completion the error.
-fn payload<'a>(text: &'a str, event: &mut Event) -> Result<&'a str, BadLine> {
+fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
     let wrong = |field, expected| bad(field, expected, text.as_bytes());
     let parts = text.split_once(" [").and_then(|(front, last)| {
         let (device, rest) = front.split_once(' ')?;
@@ -220,14 +225,14 @@ fn payload<'a>(text: &'a str, event: &mut Event) -> Result<&'a str, BadLine> {
 }
 
 /// Takes the range of sectors from `4096 () 2048 + 8 none,0,0`.
-fn range(text: &str, event: &mut Event) -> Result<(), BadLine> {
+fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
     let behind = text.split_once('(').and_then(|(bytes, rest)| {
         let (_command, place) = rest.split_once(')')?;
         Some((bytes.trim(), place))
     });
     let (bytes, place) = behind.unwrap_or(("", text));
     let mut numbers = place.split_ascii_whitespace().step_by(2);
-    let mut next = |field| whole(numbers.next().unwrap_or_default().as_bytes(), field);
+    let mut next = |field| whole_number(numbers.next().unwrap_or_default().as_bytes(), field);
     let (sector, second) = (next("sector")?, next("sectors")?);
     // A request without a place has the sector -1.
     event.sector = if sector == u64::MAX { 0 } else { sector };
@@ -240,7 +245,7 @@ fn range(text: &str, event: &mut Event) -> Result<(), BadLine> {
         event.category = category::PC;
         if event.bytes == 0 && !bytes.is_empty() {
             // The issue of a passthrough request tells bytes, its completion sectors alone.
-            let bytes = whole(bytes.as_bytes(), "bytes")?;
+            let bytes = whole_number(bytes.as_bytes(), "bytes")?;
             event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX) & !511;
         }
     }

@@ -82,9 +82,9 @@ impl Input {
                 return Ok(Input::Own);
             }
             None if head.starts_with(PARQUET) => {
-                let found = "a Parquet file in a pipe or packed, which is read from its end";
+                let kind = "a Parquet file in a pipe or packed, which is read from its end";
                 let todo = "name the file itself, unpacked";
-                return Err(unread(path, found.to_owned(), todo));
+                return Err(unread(path, kind.to_owned(), todo));
             }
             None if named => text,
             None => recognise_text(path, head)?,
@@ -239,10 +239,11 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
     let mut ids = Ids::default();
     for records in trace.records(scan).map_err(ImportError::BadTrace)? {
         let mut records = records.map_err(ImportError::BadTrace)?;
-        let all = records.len();
+        let before = records.len();
         records.retain(|record| ids.insert(record.id));
-        if records.len() < all {
-            *meta.unmatched.entry(DOUBLED.to_owned()).or_default() += (all - records.len()) as u64;
+        if records.len() < before {
+            *meta.unmatched.entry(DOUBLED.to_owned()).or_default() +=
+                (before - records.len()) as u64;
         }
         sink.push(&records)?;
     }
@@ -293,10 +294,12 @@ fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     match FileSet::find(path) {
         Ok(files) => Ok(Input::Blktrace(files)),
         Err(BlktraceError::Absent { .. }) if format != Some(BLKTRACE) => {
-            let why = File::open(path).and_then(|file| (&file).read(&mut [0]));
-            Err(why.map_or_else(read_error(path), |_| ImportError::Unknown {
-                path: path.to_owned(),
-            }))
+            let probe = File::open(path).and_then(|file| (&file).read(&mut [0]));
+            Err(
+                probe.map_or_else(read_error(path), |_| ImportError::Unknown {
+                    path: path.to_owned(),
+                }),
+            )
         }
         Err(error) => Err(error.into()),
     }

@@ -8,7 +8,7 @@ use super::csv::unit_of;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
-use super::run::{Import, Intake, Position, needed, read_error};
+use super::run::{Import, Intake, SourcePosition, needed, read_error};
 use super::unpack::head;
 use super::{ImportFormat, ImportOption};
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
@@ -50,7 +50,7 @@ fn name(head: &[u8]) -> Option<String> {
     is_above.then(|| name.to_owned())
 }
 
-struct List {
+struct LatencyList {
     unit: TimeUnit,
     device: DevId,
     op: Op,
@@ -62,16 +62,16 @@ struct List {
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let mut name = name(head(from.input).map_err(read_error(path))?);
-    let own = name.as_deref().and_then(unit_of);
-    let given = match (own, options.unit) {
-        (Some(own), Some(given)) if own != given => {
-            let why = "the name above the numbers ends with another unit than --unit";
-            return needed(None, path, "unit", why);
+    let named_unit = name.as_deref().and_then(unit_of);
+    let given = match (named_unit, options.unit) {
+        (Some(named_unit), Some(given)) if named_unit != given => {
+            let reason = "the name above the numbers ends with another unit than --unit";
+            return needed(None, path, "unit", reason);
         }
-        (own, given) => given.or(own),
+        (named_unit, given) => given.or(named_unit),
     };
     let (op, bytes) = (options.op_or_assumed(), options.bytes_or_assumed());
-    let mut list = List {
+    let mut list = LatencyList {
         unit: needed(given, path, "unit", "the list has bare numbers")?,
         device: options.device,
         op: needed(op, path, "op", "the list names no operation")?,
@@ -90,7 +90,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         };
         match request {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(SourcePosition::Line(lines.number), bad)?,
         }
     }
     let clock = "closed loop: each submission at the reaping before it";
@@ -113,7 +113,7 @@ fn value(line: &str) -> &str {
     line[..end.unwrap_or(line.len())].trim()
 }
 
-impl List {
+impl LatencyList {
     fn request(&mut self, text: &str) -> Result<IoRecord, BadLine> {
         let latency = latency(text, self.unit)?;
         let submit = self.now;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 
 const LONGEST_LINE: usize = 64 * 1024;
 
-pub(super) type Line<'a> = Result<&'a str, BadLine>;
+pub(super) type TextLine<'a> = Result<&'a str, BadLine>;
 
 /// Reads lines without their ends (`\n` or `\r\n`). It keeps one line, at most 64 KiB.
 pub(super) struct Lines<'a> {
@@ -28,7 +28,7 @@ impl<'a> Lines<'a> {
 
     /// The next line; `None` at the end. A line that is too long is returned as `Err` at once. Its
     /// rest is passed over only when the next line is asked for.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<TextLine<'_>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;
         }
@@ -52,15 +52,15 @@ impl<'a> Lines<'a> {
         Ok(&ahead[..ahead.len().min(LONGEST_LINE)])
     }
 
-    fn text(&self) -> Line<'_> {
+    fn text(&self) -> TextLine<'_> {
         let expected = "at most 65536 bytes and a line break";
         if self.rest_ahead {
             return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
         }
         let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
         let line = std::str::from_utf8(line).map_err(|_| {
-            let found = String::from_utf8_lossy(line);
-            BadLine::new("not UTF-8", "line", "text in UTF-8", &found)
+            let line_text = String::from_utf8_lossy(line);
+            BadLine::new("not UTF-8", "line", "text in UTF-8", &line_text)
         })?;
         Ok(match self.number {
             1 => line.strip_prefix('\u{feff}').unwrap_or(line),

@@ -11,7 +11,7 @@ use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
 use super::row::{Name, Row};
 use super::run::Import;
-use super::text::{self, BOM, Cells, Parse, Separator, bad, device, sectors, time, whole};
+use super::text::{self, BOM, Cells, Parse, Separator, bad, device, sectors, time, whole_number};
 use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Op, Sectors, TraceMeta};
 
@@ -50,16 +50,16 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-struct Names(Vec<Vec<u8>>);
+struct EtwColumnNames(Vec<Vec<u8>>);
 
-impl Names {
+impl EtwColumnNames {
     const TRANSFER: &[u8] = b"DiskRead, TimeStamp, Process Name, ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum";
     const FLUSH: &[u8] =
         b"DiskFlush, TimeStamp, Process Name, ThreadID, IrpPtr, ElapsedTime, DiskNum";
 
-    fn of(line: &[u8]) -> Names {
+    fn from_line(line: &[u8]) -> EtwColumnNames {
         let names = line.split(|byte| *byte == b',').take(CELLS);
-        Names(names.map(|name| name.trim_ascii().to_owned()).collect())
+        EtwColumnNames(names.map(|name| name.trim_ascii().to_owned()).collect())
     }
 
     fn get<'a>(&self, cells: &Cells<'a, CELLS>, name: &str) -> &'a [u8] {
@@ -72,9 +72,9 @@ impl Names {
 struct Events {
     unit: TimeUnit,
     in_header: bool,
-    read: Names,
-    write: Names,
-    flush: Names,
+    read: EtwColumnNames,
+    write: EtwColumnNames,
+    flush: EtwColumnNames,
     lost: u64,
     others: u64,
 }
@@ -84,9 +84,9 @@ impl Events {
         Events {
             unit,
             in_header: false,
-            read: Names::of(Names::TRANSFER),
-            write: Names::of(Names::TRANSFER),
-            flush: Names::of(Names::FLUSH),
+            read: EtwColumnNames::from_line(EtwColumnNames::TRANSFER),
+            write: EtwColumnNames::from_line(EtwColumnNames::TRANSFER),
+            flush: EtwColumnNames::from_line(EtwColumnNames::FLUSH),
             lost: 0,
             others: 0,
         }
@@ -97,9 +97,9 @@ impl Events {
         match cells.get(0) {
             BEGIN => self.in_header = true,
             b"EndHeader" => self.in_header = false,
-            b"DiskRead" if self.in_header => self.read = Names::of(line),
-            b"DiskWrite" if self.in_header => self.write = Names::of(line),
-            b"DiskFlush" if self.in_header => self.flush = Names::of(line),
+            b"DiskRead" if self.in_header => self.read = EtwColumnNames::from_line(line),
+            b"DiskWrite" if self.in_header => self.write = EtwColumnNames::from_line(line),
+            b"DiskFlush" if self.in_header => self.flush = EtwColumnNames::from_line(line),
             _ if self.in_header => {}
             b"DiskRead" => return self.row(Op::Read, &self.read, &cells, line),
             b"DiskWrite" => return self.row(Op::Write, &self.write, &cells, line),
@@ -118,15 +118,15 @@ impl Events {
         Ok(None)
     }
 
-    fn row(&self, op: Op, names: &Names, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
+    fn row(&self, op: Op, names: &EtwColumnNames, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
         let cell = |name| names.get(cells, name);
         if cell("DiskNum").is_empty() {
-            let found = String::from_utf8_lossy(line);
+            let line_text = String::from_utf8_lossy(line);
             let (reason, expected) = (
                 "wrong number of cells",
                 "the cells from the event to DiskNum, as the header names them",
             );
-            return Err(BadLine::new(reason, "line", expected, &found));
+            return Err(BadLine::new(reason, "line", expected, &line_text));
         }
         let range = match op {
             Op::Flush => (Sectors(0), Bytes(0)),
@@ -135,7 +135,7 @@ impl Events {
         let end = time(cell("TimeStamp"), self.unit, "TimeStamp")?;
         let latency = time(cell("ElapsedTime"), self.unit, "ElapsedTime")?;
         let disk = device(cell("DiskNum"), "DiskNum")?;
-        let mut row = Row::ended(end, latency, op, range)?.on(disk);
+        let mut row = Row::ended(end, latency, op, range)?.with_disk(disk);
         (row.name, row.pid) = process(cell("Process Name"))?;
         Ok(Some(row))
     }
@@ -155,7 +155,9 @@ fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
 /// The number in `Events Lost: 12`, which xperf writes behind the header.
 fn lost(cells: &Cells<'_, CELLS>) -> Result<u64, BadLine> {
     let number = (0..CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
-    number.map_or(Ok(0), |number| whole(number.trim_ascii(), "Events Lost"))
+    number.map_or(Ok(0), |number| {
+        whole_number(number.trim_ascii(), "Events Lost")
+    })
 }
 
 /// Whether a line is an event: a name, which may have a slash or blanks, and a time.

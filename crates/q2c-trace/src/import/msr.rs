@@ -8,7 +8,9 @@ use super::arrange::Spec;
 use super::error::BadLine;
 use super::row::{KnownTime, Name, Row};
 use super::shape;
-use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
+use super::text::{
+    self, Cells, Parse, Separator, address, bad, device, length, letter, whole_number,
+};
 use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, Nanos};
 
@@ -33,13 +35,13 @@ const SPEC: Spec = Spec {
 const LINE: &str = "7 cells: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
 fn row(line: &[u8]) -> Parse {
-    let cells = Cells::<7>::of(line, Separator::Comma, (7, 7), LINE)?;
+    let cells = Cells::<7>::from_line(line, Separator::Comma, (7, 7), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
     let start = file_time(cells.get(0))?;
     let host = cells.get(1);
-    let name = Name::whole(host).filter(|_| !host.is_empty());
+    let name = Name::if_fits(host).filter(|_| !host.is_empty());
     let name = name.ok_or_else(|| bad("Hostname", "a name of 1 to 16 bytes", host))?;
     let disk = device(cells.get(2), "DiskNumber")?;
     let op = letter(cells.get(3), "Type")?;
@@ -53,7 +55,7 @@ fn row(line: &[u8]) -> Parse {
 }
 
 fn file_time(cell: &[u8]) -> Result<Nanos, BadLine> {
-    let since_1970 = whole(cell, "Timestamp")?.checked_sub(UNIX_EPOCH);
+    let since_1970 = whole_number(cell, "Timestamp")?.checked_sub(UNIX_EPOCH);
     let ns = since_1970.and_then(|ticks| ticks.checked_mul(100));
     let expected = "a Windows file time (100 ns since 1601) between 1970 and 2554";
     ns.map(Nanos)
@@ -61,6 +63,6 @@ fn file_time(cell: &[u8]) -> Result<Nanos, BadLine> {
 }
 
 fn ticks(cell: &[u8], field: &'static str) -> Result<Nanos, BadLine> {
-    let ns = whole(cell, field)?.checked_mul(100).map(Nanos);
+    let ns = whole_number(cell, field)?.checked_mul(100).map(Nanos);
     ns.ok_or_else(|| bad(field, "100 ns units, below 2^64 ns", cell))
 }

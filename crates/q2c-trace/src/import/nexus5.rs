@@ -11,7 +11,7 @@ use super::error::{BadLine, ImportError};
 use super::row::{KnownTime, Row};
 use super::run::{Import, needed};
 use super::shape;
-use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
+use super::text::{self, Cells, Parse, Separator, address, length, time, whole_number};
 use super::{ImportFormat, ImportOption as O};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
@@ -36,18 +36,18 @@ const LINE: &str =
     "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
-    let why = "addresses are sectors (512) or bytes (1), and readers of the set differ";
-    let offsets = needed(from.options.offset_unit, from.path, "offset unit", why)?;
+    let reason = "addresses are sectors (512) or bytes (1), and readers of the set differ";
+    let offsets = needed(from.options.offset_unit, from.path, "offset unit", reason)?;
     let unit = from.options.unit.unwrap_or(UNIT);
     text::import(from, &SPEC, |line| row(line, unit, offsets))
 }
 
 fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
-    let cells = Cells::<8>::of(line, Separator::Blanks, (7, 8), LINE)?;
+    let cells = Cells::<8>::from_line(line, Separator::Blanks, (7, 8), LINE)?;
     let sector = address(cells.get(0), offsets, "address")?;
-    whole(cells.get(1), "sectors")?;
+    whole_number(cells.get(1), "sectors")?;
     let bytes = length(cells.get(2), Bytes(1), "bytes")?;
-    let write = whole(cells.get(3), "type")? % 2 == 1;
+    let write = whole_number(cells.get(3), "type")? % 2 == 1;
     let op = if write { Op::Write } else { Op::Read };
     let at = |cell, field| time(cells.get(cell), unit, field);
     let start = at(4, "generated")?;
@@ -63,8 +63,8 @@ fn row(line: &[u8], unit: TimeUnit, offsets: Bytes) -> Parse {
 fn since(start: Nanos, end: Nanos) -> Result<Nanos, BadLine> {
     let latency = end.0.checked_sub(start.0).map(Nanos);
     latency.ok_or_else(|| {
-        let found = format!("{} ns before", start.0 - end.0);
+        let distance = format!("{} ns before", start.0 - end.0);
         let expected = "a time not before the generation";
-        BadLine::new("time goes back", "finished", expected, "").found(&found)
+        BadLine::new("time goes back", "finished", expected, "").found(&distance)
     })
 }

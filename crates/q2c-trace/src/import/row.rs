@@ -2,7 +2,7 @@
 
 use super::error::BadLine;
 use super::text::bad;
-use crate::sorter::Packed;
+use crate::sorter::SorterRow;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 
 /// No request takes as long.
@@ -21,7 +21,7 @@ impl Name {
         Name(name)
     }
 
-    pub(super) fn whole(text: &[u8]) -> Option<Name> {
+    pub(super) fn if_fits(text: &[u8]) -> Option<Name> {
         (text.len() <= NAME).then(|| Name::cut(text))
     }
 
@@ -96,14 +96,13 @@ impl Row {
         (sector, bytes): (Sectors, Bytes),
     ) -> Result<Row, BadLine> {
         if latency >= DAY {
-            let found = format!("{} ns", latency.0);
             let bad = BadLine::new("too large", "latency", "less than a day", "");
-            return Err(bad.found(&found));
+            return Err(bad.found(&format!("{} ns", latency.0)));
         }
         let start = (end.0).checked_add(DAY.0 - latency.0);
         let start = start.ok_or_else(|| {
-            let found = end.0.to_string();
-            BadLine::new("too large", "time", "below 2^64 ns less a day", &found)
+            let end = end.0.to_string();
+            BadLine::new("too large", "time", "below 2^64 ns less a day", &end)
         })?;
         let mut row = Row::new(Nanos(start), op, sector, bytes);
         row.latency = KnownTime::from(latency);
@@ -111,13 +110,13 @@ impl Row {
     }
 
     /// Puts the request on the disk that has this number in the source.
-    pub(super) fn on(mut self, number: u32) -> Row {
+    pub(super) fn with_disk(mut self, number: u32) -> Row {
         self.device = numbered(number);
         self
     }
 }
 
-impl Packed for Row {
+impl SorterRow for Row {
     type Key = Nanos;
     const SIZE: usize = 89;
 
@@ -148,7 +147,7 @@ impl Packed for Row {
     fn unpack(packed: &[u8]) -> Row {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
-        let told = |value: u64| (value != u64::MAX).then_some(value);
+        let known = |value: u64| (value != u64::MAX).then_some(value);
         Row {
             position: long(0),
             start: Nanos(long(8)),
@@ -156,7 +155,7 @@ impl Packed for Row {
             sector: Sectors(long(24)),
             bytes: Bytes(long(32)),
             // The value was a u32 when it was packed.
-            pid: told(long(40)).map(|pid| pid as u32),
+            pid: known(long(40)).map(|pid| pid as u32),
             waited: KnownTime(long(48)),
             device: DevId {
                 major: word(56),
@@ -210,7 +209,7 @@ mod tests {
     #[test]
     fn a_packed_row_comes_back() {
         for op in Op::ALL {
-            let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
+            let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).with_disk(7);
             for (latency, pid) in [
                 (KnownTime::UNKNOWN, None),
                 (KnownTime::from(Nanos(0)), Some(u32::MAX)),

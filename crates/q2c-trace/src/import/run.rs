@@ -79,33 +79,33 @@ pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError + use<
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Position {
+pub(super) enum SourcePosition {
     Line(u64),
     /// Offset of a record in bytes, from 0.
     Offset(u64),
 }
 
-impl std::fmt::Display for Position {
+impl std::fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Position::Line(line) => write!(f, "line {line}"),
-            Position::Offset(offset) => write!(f, "record at byte {offset}"),
+            SourcePosition::Line(line) => write!(f, "line {line}"),
+            SourcePosition::Offset(offset) => write!(f, "record at byte {offset}"),
         }
     }
 }
 
-pub(super) fn refused(path: &Path, position: Position, bad: BadLine) -> ImportError {
+pub(super) fn refused(path: &Path, position: SourcePosition, bad: BadLine) -> ImportError {
     let (path, field) = (path.to_owned(), bad.field.to_owned());
     let (expected, found) = (bad.expected.to_owned(), bad.found);
     match position {
-        Position::Line(line) => ImportError::Line {
+        SourcePosition::Line(line) => ImportError::Line {
             path,
             line,
             field,
             expected,
             found,
         },
-        Position::Offset(offset) => ImportError::Record {
+        SourcePosition::Offset(offset) => ImportError::Record {
             path,
             offset,
             field,
@@ -201,11 +201,15 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    pub(super) fn bad(&mut self, position: Position, bad: BadLine) -> Result<(), ImportError> {
+    pub(super) fn bad(
+        &mut self,
+        position: SourcePosition,
+        bad: BadLine,
+    ) -> Result<(), ImportError> {
         if self.skip_bad {
             let number = match position {
-                Position::Line(line) => line,
-                Position::Offset(offset) => {
+                SourcePosition::Line(line) => line,
+                SourcePosition::Offset(offset) => {
                     self.numbers = "bytes";
                     offset
                 }
@@ -222,7 +226,7 @@ impl<'a> Intake<'a> {
         skipped.append(part, before);
     }
 
-    pub(super) fn refused(&self, position: Position, bad: BadLine) -> ImportError {
+    pub(super) fn refused(&self, position: SourcePosition, bad: BadLine) -> ImportError {
         refused(self.path, position, bad)
     }
 
@@ -237,7 +241,7 @@ impl<'a> Intake<'a> {
             return Err(ImportError::Empty {
                 path: self.path.to_owned(),
                 lines,
-                skipped: self.skipped.values().map(|of| of.count).sum(),
+                skipped: self.skipped.values().map(|skipped| skipped.count).sum(),
             });
         }
         self.flush()?;
@@ -245,14 +249,14 @@ impl<'a> Intake<'a> {
         let skipped = self.skipped.iter();
         let mut facts: BTreeMap<String, String> = skipped
             .clone()
-            .map(|(reason, of)| of.fact(reason, self.numbers))
+            .map(|(reason, skipped)| skipped.fact(reason, self.numbers))
             .collect();
         facts.insert("imported_from".to_owned(), name.into_owned());
         Ok(TraceMeta {
             source: source.to_owned(),
             clock: clock.to_owned(),
             unmatched: skipped
-                .map(|(reason, of)| ((*reason).to_owned(), of.count))
+                .map(|(reason, skipped)| ((*reason).to_owned(), skipped.count))
                 .collect(),
             facts,
             ..TraceMeta::default()

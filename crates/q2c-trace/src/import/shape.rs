@@ -75,7 +75,7 @@ pub(super) fn stated_unit(
     if let Some(unit) = from.options.unit {
         return Ok(unit);
     }
-    let why = match unix_unit(head(from)?, spec, own, parse) {
+    let reason = match unix_unit(head(from)?, spec, own, parse) {
         None => return Ok(own),
         Some(unit) if unit == own => return Ok(own),
         Some(TimeUnit::Seconds) => "its times are of this age in seconds (--unit s) alone",
@@ -83,7 +83,7 @@ pub(super) fn stated_unit(
         Some(TimeUnit::Microseconds) => "its times are of this age in microseconds (--unit us)",
         Some(TimeUnit::Nanoseconds) => "its times are of this age in nanoseconds (--unit ns)",
     };
-    needed(None, from.path, "unit", why)
+    needed(None, from.path, "unit", reason)
 }
 
 /// The unit of offsets that is stated, or blocks of 512 bytes. It must be stated where the first

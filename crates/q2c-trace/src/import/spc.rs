@@ -31,11 +31,11 @@ const SPEC: Spec = Spec::lines("spc", "from the recording's start");
 const LINE: &str = "5 cells or more: ASU,LBA,size,opcode,timestamp";
 
 fn row(line: &[u8], unit: TimeUnit, block: Bytes) -> Parse {
-    let cells = Cells::<5>::of(line, Separator::Comma, (5, usize::MAX), LINE)?;
+    let cells = Cells::<5>::from_line(line, Separator::Comma, (5, usize::MAX), LINE)?;
     let number = device(cells.get(0), "ASU")?;
     let sector = address(cells.get(1), block, "LBA")?;
     let bytes = length(cells.get(2), Bytes(1), "size")?;
     let op = letter(cells.get(3), "opcode")?;
     let start = time(cells.get(4), unit, "timestamp")?;
-    Ok(Some(Row::new(start, op, sector, bytes).on(number)))
+    Ok(Some(Row::new(start, op, sector, bytes).with_disk(number)))
 }

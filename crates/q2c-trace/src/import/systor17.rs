@@ -38,7 +38,7 @@ const SPEC: Spec = Spec {
 const LINE: &str = "6 cells: Timestamp,Response,IOType,LUN,Offset,Size";
 
 fn row(line: &[u8], time_unit: TimeUnit) -> Parse {
-    let cells = Cells::<6>::of(line, Separator::Comma, (6, 6), LINE)?;
+    let cells = Cells::<6>::from_line(line, Separator::Comma, (6, 6), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
@@ -54,7 +54,7 @@ fn row(line: &[u8], time_unit: TimeUnit) -> Parse {
     let unit = device(cells.get(3), "LUN")?;
     let sector = address(cells.get(4), Bytes(1), "Offset")?;
     let bytes = length(cells.get(5), Bytes(1), "Size")?;
-    let mut row = Row::new(start, op, sector, bytes).on(unit);
+    let mut row = Row::new(start, op, sector, bytes).with_disk(unit);
     row.latency = latency;
     Ok(Some(row))
 }

@@ -39,7 +39,7 @@ const SPEC: Spec = Spec {
 const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
 
 fn row(line: &[u8], unit: TimeUnit, units: Units) -> Parse {
-    let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
+    let cells = Cells::<5>::from_line(line, Separator::Comma, (5, 5), LINE)?;
     if cells.get(0) == b"Timestamp" {
         return Ok(None);
     }
@@ -52,5 +52,5 @@ fn row(line: &[u8], unit: TimeUnit, units: Units) -> Parse {
         other => return Err(bad("IOType", "0 (read) or 1 (write)", other)),
     };
     let volume = device(cells.get(4), "VolumeID")?;
-    Ok(Some(Row::new(start, op, sector, bytes).on(volume)))
+    Ok(Some(Row::new(start, op, sector, bytes).with_disk(volume)))
 }

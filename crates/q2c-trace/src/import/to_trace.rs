@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Counts imported records and writes them into the trace. Refuses them once `stop` is set.
-struct UntilStopped<'a> {
+struct TraceImportSink<'a> {
     writer: TraceWriter,
     counting: Counting,
     out: &'a Path,
     stop: &'a AtomicBool,
 }
 
-impl RecordSink for UntilStopped<'_> {
+impl RecordSink for TraceImportSink<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped {
@@ -40,7 +40,7 @@ pub fn to_trace(
         [path] => Some((path, Input::with_options(path, format, options)?)),
         _ => None,
     };
-    let mut sink = UntilStopped {
+    let mut sink = TraceImportSink {
         writer: TraceWriter::create(out, TraceMeta::default())?.with_threads()?,
         counting: Counting::default(),
         out,

@@ -34,7 +34,7 @@ struct Packer {
     name: &'static str,
     /// Whether a source that begins so is packed this way.
     is: fn(&[u8]) -> bool,
-    open: fn(Counted) -> io::Result<Box<dyn Read>>,
+    open: fn(CountedInput) -> io::Result<Box<dyn Read>>,
 }
 
 const PACKERS: &[Packer] = &[
@@ -115,7 +115,7 @@ fn open_file(file: File) -> io::Result<(bool, Box<dyn BufRead>)> {
     }
     let at = Rc::<Cell<u64>>::default();
     let reader = zip::open(input.into_inner().0, &at);
-    let reader = reader.map_err(|error| told("zip", at.get(), error))?;
+    let reader = reader.map_err(|error| damage_error("zip", at.get(), error))?;
     let (_, source) = unpacked(buffered("zip", reader, at))?;
     Ok((true, source))
 }
@@ -127,15 +127,15 @@ fn unpacked(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>
             return Ok((layer > 0, source));
         };
         let at = Rc::<Cell<u64>>::default();
-        let counted = Counted {
+        let counted = CountedInput {
             input: source,
             at: Rc::clone(&at),
         };
         let reader = (packer.open)(counted);
-        let reader = reader.map_err(|error| told(packer.name, at.get(), error))?;
+        let reader = reader.map_err(|error| damage_error(packer.name, at.get(), error))?;
         (head, source) = with_head(buffered(packer.name, reader, at))?;
     }
-    Err(Told::error(
+    Err(UnpackError::error(
         "expected at most 4 packings inside each other, found more; unpack it, and import the file in it",
     ))
 }
@@ -145,7 +145,7 @@ fn with_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn 
     let mut head = Vec::new();
     input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     if zip::MAGIC.iter().any(|magic| head.starts_with(magic)) {
-        return Err(Told::error(
+        return Err(UnpackError::error(
             "expected one file in the packed data, found a zip archive; unpack it, and import the file in it",
         ));
     }
@@ -171,7 +171,7 @@ fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
         ""
     };
     let names = shown.join(", ");
-    Err(Told::error(format!(
+    Err(UnpackError::error(format!(
         "expected one file in the {archive} archive, found {names}{more}; unpack it, and import the file that is the recording"
     )))
 }
@@ -182,12 +182,12 @@ fn is_own(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && !file.starts_with("._")
 }
 
-struct Counted {
+struct CountedInput {
     input: Box<dyn BufRead>,
     at: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.at.set(self.at.get() + read as u64);
@@ -195,7 +195,7 @@ impl Read for Counted {
     }
 }
 
-impl BufRead for Counted {
+impl BufRead for CountedInput {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.input.fill_buf()
     }
@@ -207,7 +207,7 @@ impl BufRead for Counted {
 }
 
 /// LZ4 frames that follow each other. The decoder ends with each.
-struct Frames(FrameDecoder<Counted>);
+struct Frames(FrameDecoder<CountedInput>);
 
 impl Read for Frames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -232,24 +232,26 @@ struct Unpacked {
 impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer);
-        read.map_err(|error| told(self.name, self.at.get(), error))
+        read.map_err(|error| damage_error(self.name, self.at.get(), error))
     }
 }
 
 /// An error that says what was expected and found. It passes through the layers as it is.
 #[derive(Debug, Error)]
 #[error("{0}")]
-struct Told(String);
+struct UnpackError(String);
 
-impl Told {
+impl UnpackError {
     fn error(words: impl Into<String>) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidData, Told(words.into()))
+        io::Error::new(io::ErrorKind::InvalidData, UnpackError(words.into()))
     }
 }
 
-fn told(name: &str, at: u64, error: io::Error) -> io::Error {
-    let is_told = error.get_ref().is_some_and(|inner| inner.is::<Told>());
-    let words = match error.kind() {
+fn damage_error(name: &str, at: u64, error: io::Error) -> io::Error {
+    let is_told = error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<UnpackError>());
+    let message = match error.kind() {
         _ if is_told => return error,
         io::ErrorKind::Interrupted => return error,
         io::ErrorKind::UnexpectedEof => format!(
@@ -257,5 +259,5 @@ fn told(name: &str, at: u64, error: io::Error) -> io::Error {
         ),
         _ => format!("expected {name} data, found damage at byte {at} of the file: {error}"),
     };
-    io::Error::new(error.kind(), Told(words))
+    io::Error::new(error.kind(), UnpackError(message))
 }

@@ -4,7 +4,7 @@
 use super::ImportError;
 use std::path::Path;
 
-struct Kind {
+struct UnreadFormat {
     what: &'static str,
     /// Whether a file that begins so is of this kind.
     is: fn(&[u8]) -> bool,
@@ -21,7 +21,7 @@ const EVENTS: &str = "run blkparse without -q, or import the files of blktrace t
 const NAMES: &str = "put a line with a name for each column above them, such as time_us,latency_us,op,size,offset, and import it with --format csv (and --delimiter); a single column of latencies is a --format latency-list";
 
 /// A file is of the first kind that recognises it.
-const KINDS: &[Kind] = &[
+const KINDS: &[UnreadFormat] = &[
     kind(
         "a recording of perf",
         |head| begins(head, &[b"PERFILE2", b"2ELIFREP"]),
@@ -91,8 +91,8 @@ const KINDS: &[Kind] = &[
     ),
 ];
 
-const fn kind(what: &'static str, is: fn(&[u8]) -> bool, todo: &'static str) -> Kind {
-    Kind { what, is, todo }
+const fn kind(what: &'static str, is: fn(&[u8]) -> bool, todo: &'static str) -> UnreadFormat {
+    UnreadFormat { what, is, todo }
 }
 
 /// The error for a file that begins with `head`; `None` when it is of no kind.

@@ -12,7 +12,7 @@ use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{KnownTime, Row};
-use super::run::{Import, Position, RecordSink, read_error};
+use super::run::{Import, RecordSink, SourcePosition, read_error};
 use super::text::sectors;
 use super::{ImportFormat, ImportOption};
 use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
@@ -30,7 +30,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 };
 
 const V1: Spec = Spec {
-    position: Position::Offset,
+    position: SourcePosition::Offset,
     ..Spec::lines("vscsi", "microseconds, as in the source")
 };
 const V2: Spec = Spec { ends: true, ..V1 };
@@ -45,7 +45,7 @@ enum Version {
 
 impl Version {
     /// The version of a record by its version field, whose offset differs between the two.
-    fn of(record: &[u8]) -> Option<Version> {
+    fn from_record(record: &[u8]) -> Option<Version> {
         let high = |at: usize| record.get(at + 1).copied();
         match (high(14), high(2)) {
             (Some(1), second) if second != Some(2) => Some(Version::One),
@@ -72,14 +72,15 @@ impl Version {
 
 /// Whether the first records are all of one version and have known commands.
 fn sniff(head: &[u8]) -> bool {
-    let Some(version) = Version::of(head) else {
+    let Some(version) = Version::from_record(head) else {
         return false;
     };
     let whole = head.chunks_exact(version.size()).take(8);
     whole.len() > 0
         && whole.clone().all(|record| {
             let row = row(record, version, DevId::default());
-            Version::of(record) == Some(version) && row.is_ok_and(|row| row.op != Op::Other)
+            Version::from_record(record) == Some(version)
+                && row.is_ok_and(|row| row.op != Op::Other)
         })
 }
 
@@ -91,7 +92,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     // The first record tells the size of all records.
     read(from.input, &mut block, Version::One.size())?;
-    let version = match Version::of(&block) {
+    let version = match Version::from_record(&block) {
         None if !block.is_empty() => return Err(no_version(path, options, from.sink)),
         version => version.unwrap_or(Version::One),
     };
@@ -139,15 +140,15 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
             Version::One => "32 bytes",
             Version::Two => "40 bytes",
         };
-        let found = format!("the end after {} bytes", record.len());
-        return Err(BadLine::new("truncated record", "record", expected, "").found(&found));
+        let end = format!("the end after {} bytes", record.len());
+        return Err(BadLine::new("truncated record", "record", expected, "").found(&end));
     }
     let [kind, command, length, block, time] = version.places();
     let (kind, number) = (bytes(record, kind), version as u16 + 1);
     if u16::from_le_bytes(kind) >> 8 != number {
         let expected = "the version of the first record";
-        let found = format!("{:#06x}", u16::from_le_bytes(kind));
-        return Err(BadLine::new("mixed versions", "version", expected, "").found(&found));
+        let version_field = format!("{:#06x}", u16::from_le_bytes(kind));
+        return Err(BadLine::new("mixed versions", "version", expected, "").found(&version_field));
     }
     let op = operation(u16::from_le_bytes(bytes(record, command)));
     let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length))));

@@ -12,7 +12,7 @@ fn io(tid: u32, begin_ns: u64, end_ns: u64, flags: OpFlags) -> Recorded {
             begin_ns,
             end_ns,
             flags,
-            ..Span::of(&bare)
+            ..Span::from_record(&bare)
         },
         key: 1,
         lead: 0,
@@ -28,13 +28,13 @@ fn part(tid: u32, begin_ns: u64, end_ns: u64) -> Recorded {
 
 /// The latencies of the whole I/Os in the order in which they are told, and the parts taken.
 fn wholes(ios: &[Recorded]) -> (Vec<u64>, u64) {
-    let mut told = Vec::new();
-    let mut tell = |whole: WholeIo| told.push(whole.q2c_ns);
+    let mut latencies = Vec::new();
+    let mut tell = |whole: WholeIo| latencies.push(whole.q2c_ns);
     let mut wholes = Wholes::default();
     ios.iter().for_each(|io| wholes.take(io, &mut tell));
     let parts = wholes.parts();
     wholes.finish(&mut tell);
-    (told, parts)
+    (latencies, parts)
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_flush_and_a_discard_transfer_nothing() {
         let wanted = [Op::Read, Op::Write].contains(&op);
         let mut one = io(1, 1, 2, OpFlags::default());
         one.span.op = op;
-        let mut told = Vec::new();
-        Wholes::default().take(&one, &mut |whole| told.push(whole.transfers));
-        assert_eq!(told, [wanted], "{op}");
+        let mut transfers = Vec::new();
+        Wholes::default().take(&one, &mut |whole| transfers.push(whole.transfers));
+        assert_eq!(transfers, [wanted], "{op}");
     }
 }
 
@@ -92,13 +92,13 @@ fn a_flush_and_a_discard_transfer_nothing() {
 fn memory_is_bounded_and_every_split_is_still_told_once() {
     let more = OPEN as u64 + 5;
     let came: Vec<Recorded> = (0..more).map(|n| part(1, 10 * n, 10 * n + 3)).collect();
-    let mut told = 0;
-    let mut tell = |_: WholeIo| told += 1;
+    let mut count = 0;
+    let mut tell = |_: WholeIo| count += 1;
     let mut wholes = Wholes::default();
     came.iter().for_each(|io| wholes.take(io, &mut tell));
     assert_eq!((wholes.open.len(), wholes.order.len()), (OPEN, OPEN));
     wholes.finish(&mut tell);
-    assert_eq!(told, more);
+    assert_eq!(count, more);
 }
 
 proptest! {
@@ -126,9 +126,9 @@ proptest! {
             chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             came.swap(at, (chance >> 33) as usize % (at + 1));
         }
-        let (told, parts) = wholes(&came);
-        prop_assert_eq!(told.len(), requests.len());
-        prop_assert_eq!(told.iter().sum::<u64>(), sum);
+        let (latencies, parts) = wholes(&came);
+        prop_assert_eq!(latencies.len(), requests.len());
+        prop_assert_eq!(latencies.iter().sum::<u64>(), sum);
         prop_assert_eq!(parts, came.len() as u64);
     }
 }

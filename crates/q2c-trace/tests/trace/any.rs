@@ -18,7 +18,7 @@ fn ns() -> impl Strategy<Value = Option<Nanos>> {
 }
 
 /// Any record: each optional column is empty or not, and extreme values occur.
-pub fn any_record() -> impl Strategy<Value = IoRecord> {
+pub(crate) fn any_record() -> impl Strategy<Value = IoRecord> {
     let head = (
         number(),
         prop_oneof![Just(Layer::User), Just(Layer::Block)],

@@ -1,6 +1,6 @@
 //! CSV import: a golden file, and every way in which a source can be wrong.
 
-use crate::support::{self, Imported, parts, tells};
+use crate::support::{self, ImportedRecords, parts, tells};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
@@ -19,7 +19,7 @@ fn options(map: &str, unit: TimeUnit) -> ImportOptions {
     }
 }
 
-pub fn import(text: &[u8], options: &ImportOptions) -> Imported {
+pub(crate) fn import(text: &[u8], options: &ImportOptions) -> ImportedRecords {
     support::import("csv", "some.csv", text, options).map_err(|error| error.to_string())
 }
 
@@ -100,15 +100,19 @@ fn a_bad_row_is_told_or_skipped_and_counted() {
         let [rows, message, reason] = parts(case);
         let text = format!("s,e,n\n{rows}\n7,9,512\n");
         let mut options = options(map, TimeUnit::Microseconds);
-        let told = import(text.as_bytes(), &options).unwrap_err();
-        assert!(told.starts_with("import some.csv, "), "{told}");
-        tells(&told, message);
+        let error = import(text.as_bytes(), &options).unwrap_err();
+        assert!(error.starts_with("import some.csv, "), "{error}");
+        tells(&error, message);
         options.skip_bad = true;
         let (records, meta) = import(text.as_bytes(), &options).unwrap();
         assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into(), "{rows}");
         let last = records.last().unwrap();
-        let found = (last.bytes, last.u2c());
-        assert_eq!(found, (Bytes(512), Some(Nanos(2_000))), "{rows}");
+        let length_and_latency = (last.bytes, last.u2c());
+        assert_eq!(
+            length_and_latency,
+            (Bytes(512), Some(Nanos(2_000))),
+            "{rows}"
+        );
     }
 }
 
@@ -116,8 +120,8 @@ fn a_bad_row_is_told_or_skipped_and_counted() {
 fn bytes_that_are_no_text_are_told_or_skipped() {
     let text = b"s,e\n1,\xff\n1,2\n";
     let mut options = options("submit_ns=s,reap_ns=e", TimeUnit::Nanoseconds);
-    let told = import(text, &options).unwrap_err();
-    tells(&told, "line 2, line: expected text in UTF-8");
+    let error = import(text, &options).unwrap_err();
+    tells(&error, "line 2, line: expected text in UTF-8");
     options.skip_bad = true;
     let (records, meta) = import(text, &options).unwrap();
     assert_eq!((records.len(), meta.unmatched["not UTF-8"]), (1, 1));
@@ -138,8 +142,8 @@ fn a_map_that_makes_no_sense_is_refused() {
     ] {
         let [map, message] = parts(case);
         let text = b"s,e,n,m,m\n1,2,3,4,5\n";
-        let told = import(text, &options(map, TimeUnit::Nanoseconds)).unwrap_err();
-        tells(&told, message);
+        let error = import(text, &options(map, TimeUnit::Nanoseconds)).unwrap_err();
+        tells(&error, message);
     }
 }
 
@@ -162,9 +166,9 @@ fn what_the_source_lacks_must_be_stated() {
 fn no_rows_is_an_error() {
     let options = options("submit_ns=s", TimeUnit::Nanoseconds);
     for (text, lines) in [(&b""[..], 0), (b"s\n", 1), (b"s\n\n\n", 3)] {
-        let told = import(text, &options).unwrap_err();
+        let error = import(text, &options).unwrap_err();
         let message = format!("expected at least one request, found none in {lines} lines");
-        assert!(told.contains(&message), "{told}");
+        assert!(error.contains(&message), "{error}");
     }
 }
 
@@ -191,7 +195,7 @@ fn a_header_row_is_recognised() {
 
 /// What the command line reads with this map (none if empty) and unit: `start op bytes sector
 /// latency` of each request, and the description.
-pub fn rows(
+pub(crate) fn rows(
     text: impl AsRef<[u8]>,
     map: &str,
     unit: Option<TimeUnit>,
@@ -217,8 +221,11 @@ fn case(name: &str) -> String {
 }
 
 /// The map that an error suggests.
-pub fn suggested(told: &str) -> &str {
-    told.split('\'').nth(1).unwrap_or_else(|| panic!("{told}"))
+pub(crate) fn suggested(error: &str) -> &str {
+    error
+        .split('\'')
+        .nth(1)
+        .unwrap_or_else(|| panic!("{error}"))
 }
 
 /// The ends are 0 and 554 us, the latencies 740 and 530 us: the starts are -740 and 24 us.
@@ -234,10 +241,10 @@ fn a_start_is_the_end_less_the_latency() {
     assert!(meta.clock.ends_with("from 740000 ns before its zero"));
     // Without a map, the first row tells which column holds the operation. What is advised, typed
     // as it stands, has the same starts.
-    let told = rows(&text, "", None).unwrap_err();
-    assert_eq!(suggested(&told), map.replace("reap_ns", "complete_ns"));
+    let error = rows(&text, "", None).unwrap_err();
+    assert_eq!(suggested(&error), map.replace("reap_ns", "complete_ns"));
     let advised = ImportOptions {
-        columns: ColumnMap::parse_list(suggested(&told)).unwrap(),
+        columns: ColumnMap::parse_list(suggested(&error)).unwrap(),
         ..ImportOptions::default()
     };
     let (advised, _) = import(text.as_bytes(), &advised).unwrap();
@@ -250,10 +257,10 @@ fn a_start_is_the_end_less_the_latency() {
     let row = |n: u64| format!("{},{},R,512\n", n + 9, n * 7 % 9 * 1_000_000 + 1);
     let many: String = (0..140_000).map(row).collect();
     let text = format!("{head}{many}");
-    let (all, _) = import(text.as_bytes(), &ImportOptions::default()).unwrap();
-    assert!(all.len() == 140_000 && all.is_sorted_by_key(|r| r.submit_ns));
-    let told = rows(format!("{head}3,2,R,512\n1,2,R,512\n"), "", None).unwrap_err();
-    assert!(told.contains("line 3, reap_ns: expected an end at most a second"));
+    let (records, _) = import(text.as_bytes(), &ImportOptions::default()).unwrap();
+    assert!(records.len() == 140_000 && records.is_sorted_by_key(|r| r.submit_ns));
+    let error = rows(format!("{head}3,2,R,512\n1,2,R,512\n"), "", None).unwrap_err();
+    assert!(error.contains("line 3, reap_ns: expected an end at most a second"));
 }
 
 /// Of the case, the second and third start are 110,445 - (-0.667) and 222,222 - 1.111 us behind.
@@ -285,8 +292,8 @@ fn dates_and_times_of_day_need_no_unit() {
     assert_eq!(read[1], "211000000 write 512 16 2000000");
     assert_eq!((&*meta.clock, meta.start_unix_ns), ("time of day", None));
     for second in ["12:00:00", "2024-01-15 00:00:00", "1"] {
-        let told = at("23:59:59.9", second).unwrap_err();
-        assert!(told.contains("line 3, submit_ns"), "{told}");
+        let error = at("23:59:59.9", second).unwrap_err();
+        assert!(error.contains("line 3, submit_ns"), "{error}");
     }
 }
 
@@ -351,9 +358,9 @@ fn lengths_and_latencies_are_possible_and_in_a_unit_that_is_told() {
         tells(&rows(self::case(name), "", None).unwrap_err(), expected);
     }
     let text = case("11-csv-lengths/units3.csv");
-    let told = rows(&text, "", None).unwrap_err();
+    let error = rows(&text, "", None).unwrap_err();
     let map = "submit_ns=time_us,latency=lat_us,op=op,bytes=length:512B,sector=sector";
-    assert_eq!(suggested(&told), map);
+    assert_eq!(suggested(&error), map);
     let (read, meta) = rows(&text, map, None).unwrap();
     assert_eq!(read, ["0 read 4096 8 31000", "10000 write 8192 16 30000"]);
     assert_eq!(meta.facts["unit.bytes"], "512 B (by the map)");
@@ -369,7 +376,7 @@ fn lengths_and_latencies_are_possible_and_in_a_unit_that_is_told() {
     ] {
         let map = format!("submit_ns=time_us,op=op,bytes={header}{unit}");
         let read = rows(format!("time_us,op,{header}\n1,R,8\n"), &map, None);
-        let read = read.map_or_else(|told| told, |(read, _)| read[0].clone());
+        let read = read.map_or_else(|error| error, |(read, _)| read[0].clone());
         assert!(read.contains(first), "{map}: {read}");
     }
 }
@@ -394,8 +401,8 @@ fn files_of_the_kind_are_recognised_and_others_are_not() {
     let (_, meta) = rows(case("tab.csv").replace('\t', "  "), "", None).unwrap();
     assert_eq!(meta.facts["delimiter"], "' ' (detected)");
     let numbers = case("rwnum.csv");
-    let told = rows(&numbers, "", None).unwrap_err();
-    assert!(told.contains("give it with --read-flag"), "{told}");
+    let error = rows(&numbers, "", None).unwrap_err();
+    assert!(error.contains("give it with --read-flag"), "{error}");
     for (read_flag, first) in [(0, Op::Write), (1, Op::Read)] {
         let options = ImportOptions {
             read_flag: Some(read_flag),
@@ -422,9 +429,9 @@ fn the_suggested_map_reads_the_file() {
     let text = case("13-missing-column-advice/thesios.csv");
     let map = "offset=file_offset,op=op_type,bytes=request_io_size_bytes,submit_ns=start_time,latency=simulated_latency";
     for unit in [None, Some(TimeUnit::Seconds)] {
-        let told = rows(&text, "", unit).unwrap_err();
-        assert_eq!(suggested(&told), map);
-        assert!(told.contains("' --unit s (") && !told.contains("--bs"));
+        let error = rows(&text, "", unit).unwrap_err();
+        assert_eq!(suggested(&error), map);
+        assert!(error.contains("' --unit s (") && !error.contains("--bs"));
     }
     let (read, _) = rows(&text, map, Some(TimeUnit::Seconds)).unwrap();
     let second = "100000000 write 4096 8192 22500000";
@@ -468,9 +475,9 @@ fn a_unit_against_that_of_a_header_is_refused() {
         };
         import(format!("{header}\n1,2\n").as_bytes(), &options)
     };
-    let told = read("start_ms,latency_us").unwrap_err();
-    tells(&told, "--unit as the headers of times say");
-    tells(&told, "start_ms");
+    let error = read("start_ms,latency_us").unwrap_err();
+    tells(&error, "--unit as the headers of times say");
+    tells(&error, "start_ms");
     for fits in ["start_us,latency_us", "start,latency", "submit_ns,reap_ns"] {
         read(fits).unwrap();
     }
@@ -493,8 +500,8 @@ fn a_header_that_is_there_twice_is_refused() {
         columns: Vec::new(),
         ..options(USER_MAP, TimeUnit::Microseconds)
     };
-    let told = import(rows.as_bytes(), &by_names).unwrap_err();
-    assert!(told.contains("`latency_us` twice"), "{told}");
+    let error = import(rows.as_bytes(), &by_names).unwrap_err();
+    assert!(error.contains("`latency_us` twice"), "{error}");
     assert!(read("submit_ns=start_us,latency=latency_us").is_err());
     // A column that nothing is read of may be there as often as it likes.
     read("submit_ns=start_us").unwrap();

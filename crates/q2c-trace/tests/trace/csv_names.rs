@@ -10,7 +10,7 @@ use q2c_trace::import::{ColumnMap, ImportOptions};
 fn usual_names_need_no_map() {
     let text = b"Timestamp_us,Response Time (us),Op,Offset,Size,Host\n10,5,R,4096,4096,a\n12,7,W,0,8192,b\n";
     let (records, meta) = import(text, &ImportOptions::default()).unwrap();
-    let told = records.iter().map(|r| {
+    let requests = records.iter().map(|r| {
         let (start, latency) = (r.submit_ns.unwrap().0, r.u2c().unwrap().0);
         (r.op, r.sector.0, r.bytes.0, start, latency)
     });
@@ -18,7 +18,7 @@ fn usual_names_need_no_map() {
         (Op::Read, 8, 4096, 0, 5_000),
         (Op::Write, 0, 8192, 2_000, 7_000),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(requests.collect::<Vec<_>>(), expected);
     let columns =
         "submit_ns=Timestamp_us,latency=Response Time (us),op=Op,offset=Offset,bytes=Size";
     assert_eq!(meta.facts["columns_by_name"], columns);
@@ -46,8 +46,8 @@ fn names_of_ends_and_places_with_any_unit() {
     }
     let text = b"complete_us,latency_us,op,size\n9,5,R,512\n";
     let (records, _) = import(text, &ImportOptions::default()).unwrap();
-    let found = (records[0].layer, records[0].q2c());
-    assert_eq!(found, (Layer::Block, Some(Nanos(5_000))));
+    let layer_and_latency = (records[0].layer, records[0].q2c());
+    assert_eq!(layer_and_latency, (Layer::Block, Some(Nanos(5_000))));
 }
 
 /// A unit that is part of the header's own name counts, and another one contradicts it.
@@ -120,19 +120,19 @@ fn usual_names_fill_up_a_map() {
         assert_eq!(meta.facts["columns_by_name"], by_name, "{map}");
         assert_eq!(meta.facts["columns_not_taken"], not_taken, "{map}");
     }
-    let told = rows(text, "submit_ns=when_us", None).unwrap_err();
-    tells(&told, "bytes=size:B in --columns");
+    let error = rows(text, "submit_ns=when_us", None).unwrap_err();
+    tells(&error, "bytes=size:B in --columns");
 }
 
 #[test]
 fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
-    let told = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
+    let error = import(b"when,took\n1,2\n", &ImportOptions::default()).unwrap_err();
     tells(
-        &told,
+        &error,
         "--columns 'submit_ns=when,latency=took' --unit UNIT --op read --bs 4k \
          (guessed by `when`, `took` in the headers; fields: device, op,",
     );
-    tells(&told, "found the headers `when, took`");
+    tells(&error, "found the headers `when, took`");
     // All that the words say is suggested; a size in pages is not read as bytes.
     for case in [
         "when_us,kind,where_bytes,how_long_bytes,took_us => \
@@ -144,13 +144,16 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
     ] {
         let [headers, options] = parts(case);
         let rows = format!("{headers}\n1,2,3,4,5\n");
-        let told = import(rows.as_bytes(), &ImportOptions::default()).unwrap_err();
-        tells(&told, options);
+        let error = import(rows.as_bytes(), &ImportOptions::default()).unwrap_err();
+        tells(&error, options);
     }
-    let told = import(b"time,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
-    tells(&told, "expected a unit at the end of every header of times");
-    tells(&told, "found `time`");
-    let told = import(b"time,lat\n1,2\n", &ImportOptions::default()).unwrap_err();
-    let words = "expected the option unit: the times are bare numbers";
-    tells(&told, words);
+    let error = import(b"time,lat_us\n1,2\n", &ImportOptions::default()).unwrap_err();
+    tells(
+        &error,
+        "expected a unit at the end of every header of times",
+    );
+    tells(&error, "found `time`");
+    let error = import(b"time,lat\n1,2\n", &ImportOptions::default()).unwrap_err();
+    let expected = "expected the option unit: the times are bare numbers";
+    tells(&error, expected);
 }

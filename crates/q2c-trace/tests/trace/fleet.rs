@@ -109,9 +109,9 @@ fn recordings_of_a_public_format_become_a_fleet() {
         ..FleetMeta::default()
     };
     assert_eq!(made, expected);
-    let told = fs::read(out.join("_fleet.json")).unwrap();
-    let told: FleetMeta = serde_json::from_slice(&told).unwrap();
-    assert_eq!(told, expected);
+    let json = fs::read(out.join("_fleet.json")).unwrap();
+    let written: FleetMeta = serde_json::from_slice(&json).unwrap();
+    assert_eq!(written, expected);
     let second = traces(&out, DevId { major: 1, minor: 3 }).remove(1);
     let meta = TraceReader::open(second).unwrap().meta().clone();
     assert_eq!(meta.start_unix_ns, Some(1_577_808_000_000_000_000));

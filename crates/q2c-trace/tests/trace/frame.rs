@@ -80,11 +80,11 @@ proptest! {
 
     #[test]
     fn every_encoding_of_text_is_read(records in prop::collection::vec(any_record(), 1..90)) {
-        let own = one_batch(&records, &TraceMeta::default());
-        prop_assert_eq!(&read(&own).unwrap(), &records);
+        let original = one_batch(&records, &TraceMeta::default());
+        prop_assert_eq!(&read(&original).unwrap(), &records);
         let dictionary = DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8));
         for as_type in [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View, dictionary] {
-            let mut batch = own.clone();
+            let mut batch = original.clone();
             for name in TEXTS {
                 let column = encoded(batch.column_by_name(name).unwrap(), &as_type);
                 batch = with(&batch, name, Some(&column));
@@ -108,12 +108,12 @@ fn the_description_comes_along() {
         ..TraceMeta::default()
     };
     let batch = one_batch(&some(), &meta);
-    let of = |batch: &RecordBatch| Frame::new(Path::new("f"), batch.schema_ref());
-    assert_eq!(of(&batch).unwrap().meta(), &meta);
+    let frame_of = |batch: &RecordBatch| Frame::new(Path::new("f"), batch.schema_ref());
+    assert_eq!(frame_of(&batch).unwrap().meta(), &meta);
     let bare = Schema::new(batch.schema_ref().fields().clone());
     let bare = RecordBatch::try_new(Arc::new(bare), batch.columns().to_vec()).unwrap();
-    let told = of(&bare).unwrap().meta().clone();
-    assert_eq!((told.source.as_str(), told.lost), ("arrow", 0));
+    let bare_meta = frame_of(&bare).unwrap().meta().clone();
+    assert_eq!((bare_meta.source.as_str(), bare_meta.lost), ("arrow", 0));
     let mut later = batch.schema_ref().as_ref().clone();
     later.metadata.insert("q2c.trace.version", "999");
     let refused = Frame::new(Path::new("f"), &later).unwrap_err().to_string();
@@ -130,24 +130,24 @@ fn a_frame_that_is_no_trace_names_the_column() {
     let missing = "open trace frame: expected column `complete_ns`, found no such column";
     refused("complete_ns", None, missing);
     let signed = Arc::new(Int64Array::from(vec![1; 40_000]));
-    let words =
+    let expected =
         "open trace frame: column `queue_ns`: expected UInt64 (nullable), found Int64 (nullable)";
-    refused("queue_ns", Some(signed), words);
+    refused("queue_ns", Some(signed), expected);
     let number = Arc::new(UInt64Array::from(vec![1; 40_000]));
-    let words = "open trace frame: column `op`: expected text, found UInt64 (nullable)";
-    refused("op", Some(number), words);
+    let expected = "open trace frame: column `op`: expected text, found UInt64 (nullable)";
+    refused("op", Some(number), expected);
     let mut ids: Vec<Option<u64>> = vec![Some(1); 40_000];
     ids[39_999] = None;
-    let words = "read trace frame: column `id`: expected a value in every row, found `null in row 39999 of a batch`";
-    refused("id", Some(Arc::new(UInt64Array::from(ids))), words);
+    let expected = "read trace frame: column `id`: expected a value in every row, found `null in row 39999 of a batch`";
+    refused("id", Some(Arc::new(UInt64Array::from(ids))), expected);
     let ends = (0..40_000).map(|row| (row != 3).then_some(u64::MAX - u64::from(row == 9)));
-    let words = "read trace frame: column `complete_ns`: expected a number below 2^64-1, found `18446744073709551615`";
+    let expected = "read trace frame: column `complete_ns`: expected a number below 2^64-1, found `18446744073709551615`";
     let ends = Arc::new(ends.collect::<UInt64Array>());
-    refused("complete_ns", Some(ends), words);
+    refused("complete_ns", Some(ends), expected);
     let mut ops = vec!["read"; 40_000];
     ops[30_000] = "reed";
-    let words = "read trace frame: column `op`: expected one of read, write, flush, discard, other, found `reed`";
-    refused("op", Some(Arc::new(StringArray::from(ops))), words);
+    let expected = "read trace frame: column `op`: expected one of read, write, flush, discard, other, found `reed`";
+    refused("op", Some(Arc::new(StringArray::from(ops))), expected);
 }
 
 /// A dictionary without any text, whose keys are all null.

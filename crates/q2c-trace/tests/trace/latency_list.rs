@@ -1,4 +1,4 @@
-use crate::support::{self, Imported, import_to_file, place, read, tells};
+use crate::support::{self, ImportedRecords, import_to_file, place, read, tells};
 use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 use q2c_trace::{Scan, TraceReader};
@@ -14,7 +14,7 @@ fn options() -> ImportOptions {
     }
 }
 
-fn import(input: impl BufRead, options: &ImportOptions) -> Imported {
+fn import(input: impl BufRead, options: &ImportOptions) -> ImportedRecords {
     support::import("latency-list", "list.txt", input, options).map_err(|error| error.to_string())
 }
 
@@ -54,10 +54,13 @@ fn a_bad_line_is_told_or_skipped_and_counted() {
     ] {
         let text = format!("1\n{bad}\n2\n");
         let mut options = options();
-        let told = import(text.as_bytes(), &options).unwrap_err();
+        let error = import(text.as_bytes(), &options).unwrap_err();
         let place = "import list.txt, line 2, latency: ";
-        let found = format!("found `{bad}`");
-        assert!(told.starts_with(place) && told.contains(&found), "{told}");
+        let quoted = format!("found `{bad}`");
+        assert!(
+            error.starts_with(place) && error.contains(&quoted),
+            "{error}"
+        );
         options.skip_bad = true;
         let (records, meta) = import(text.as_bytes(), &options).unwrap();
         assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into(), "{bad}");
@@ -68,13 +71,13 @@ fn a_bad_line_is_told_or_skipped_and_counted() {
 #[test]
 fn an_empty_list_is_an_error() {
     for text in ["", "\n\n", "# nothing\n"] {
-        let told = import(text.as_bytes(), &options()).unwrap_err();
-        tells(&told, "expected at least one request, found none");
+        let error = import(text.as_bytes(), &options()).unwrap_err();
+        tells(&error, "expected at least one request, found none");
     }
     let mut skipping = options();
     skipping.skip_bad = true;
-    let told = import(&b"x\ny\n"[..], &skipping).unwrap_err();
-    tells(&told, "none in 2 lines (2 skipped as bad)");
+    let error = import(&b"x\ny\n"[..], &skipping).unwrap_err();
+    tells(&error, "none in 2 lines (2 skipped as bad)");
 }
 
 #[test]
@@ -86,8 +89,8 @@ fn unit_operation_and_size_must_be_stated() {
     ] {
         let mut options = options();
         forget(&mut options);
-        let told = import(&b"1\n"[..], &options).unwrap_err();
-        tells(&told, &format!("expected the option {option}: "));
+        let error = import(&b"1\n"[..], &options).unwrap_err();
+        tells(&error, &format!("expected the option {option}: "));
     }
 }
 
@@ -116,9 +119,9 @@ fn an_endless_line_is_refused_after_64_kib() {
             read: std::rc::Rc::clone(&read),
         };
         let input = BufReader::new(endless);
-        let told = support::import(format, "endless", input, &options()).unwrap_err();
-        let words = "expected at most 65536 bytes and a line break";
-        tells(&told.to_string(), words);
+        let error = support::import(format, "endless", input, &options()).unwrap_err();
+        let expected = "expected at most 65536 bytes and a line break";
+        tells(&error.to_string(), expected);
         assert!(read.get() < 128 * 1024, "{format}: {}", read.get());
     }
 }

@@ -1,4 +1,4 @@
-use crate::support::{Imported, block_read, place, tells, write};
+use crate::support::{ImportedRecords, block_read, place, tells, write};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_trace::import::{self, ImportError, ImportOptions};
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Imports files with these texts together.
-fn together(texts: &[&str]) -> Imported {
+fn together(texts: &[&str]) -> ImportedRecords {
     let folder = tempfile::tempdir().unwrap();
     let path = |at| folder.path().join(format!("part-{at}"));
     let paths: Vec<PathBuf> = (0..texts.len()).map(path).collect();
@@ -28,9 +28,9 @@ fn parts_of_a_trace_are_the_trace() {
         format!("{},{op},{},4096,{us}\n", n % 7, n * 4096)
     };
     let whole: String = (0..50_000).map(line).collect();
-    let part = |of: u64| -> String {
-        let own = (0..50_000).filter(|n| n % 3 == (of + 1) % 3);
-        own.map(line).collect()
+    let part = |part: u64| -> String {
+        let numbers = (0..50_000).filter(|n| n % 3 == (part + 1) % 3);
+        numbers.map(line).collect()
     };
     let parts = [0, 1, 2].map(part);
     let (mut records, meta) = together(&[&parts[0], &parts[1], &parts[2]]).unwrap();
@@ -66,22 +66,22 @@ fn devices_that_a_source_numbers_itself_are_kept_apart() {
 
 #[test]
 fn clocks_must_be_the_same() {
-    let told = together(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
-    tells(&told, "merge ");
-    tells(&told, "part-1: expected times of one clock: Unix time in ");
-    tells(&told, "found `");
+    let error = together(&["1,R,512,512,1577808000000000\n", "0,8,512,R,0.5\n"]).unwrap_err();
+    tells(&error, "merge ");
+    tells(&error, "part-1: expected times of one clock: Unix time in ");
+    tells(&error, "found `");
 }
 
 /// One log of fio counts from its start and the other from 1970, by the same words.
 #[test]
 fn starts_ten_years_apart_are_of_two_clocks() {
     let csv = |at: &str| format!("time_ms,op,size\n{at},R,512\n");
-    let told = together(&[&csv("0"), &csv("1705314645123")]).unwrap_err();
+    let error = together(&[&csv("0"), &csv("1705314645123")]).unwrap_err();
     tells(
-        &told,
+        &error,
         "part-1: expected times within ten years of those in ",
     );
-    tells(&told, "found a start 54 years away");
+    tells(&error, "found a start 54 years away");
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn the_error_of_one_is_told() {
     let line = |n: u64| format!("1,R,512,512,{}\n", 1_577_808_000_000_000 + n);
     let good: String = (0..100_000).map(line).collect();
     let bad = format!("{good}1,R,512,oops,1577808000100001\n");
-    let told = together(&[&good, &bad, &good]).unwrap_err();
-    tells(&told, "part-1, line 100001, length: expected");
+    let error = together(&[&good, &bad, &good]).unwrap_err();
+    tells(&error, "part-1, line 100001, length: expected");
     let folder = tempfile::tempdir().unwrap();
     let paths = ["absent", "absent too"].map(|name| folder.path().join(name));
     let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
@@ -100,8 +100,8 @@ fn the_error_of_one_is_told() {
 /// A q2c trace that is cut off is a bad input. It is not a trace that cannot be written.
 #[test]
 fn a_part_that_is_a_cut_trace_is_told() {
-    let told = together(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
-    assert!(told.starts_with("open trace "), "{told}");
+    let error = together(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
+    assert!(error.starts_with("open trace "), "{error}");
     let (_folder, cut) = place();
     fs::write(&cut, "PAR1 and no more").unwrap();
     let paths = [cut.clone(), cut];

@@ -31,9 +31,9 @@ fn generate(path: &Path) {
 }
 
 #[derive(Default)]
-struct Counted(u64);
+struct RecordCounter(u64);
 
-impl RecordSink for Counted {
+impl RecordSink for RecordCounter {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.0 += records.len() as u64;
         Ok(())
@@ -48,7 +48,7 @@ fn alibaba_rows_become_a_trace() {
     generate(&path);
     let options = ImportOptions::default();
     let began = Instant::now();
-    let mut counted = Counted::default();
+    let mut counted = RecordCounter::default();
     let input = Input::recognise(&path, Some("alibaba")).unwrap();
     input.import(&path, &options, &mut counted).unwrap();
     let parsed = began.elapsed();

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Writes `records` to a new trace, `push` records at a time.
-pub fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
+pub(crate) fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
     let mut writer = TraceWriter::create(path, meta.clone()).unwrap();
     for some in records.chunks(push) {
         writer.push(some).unwrap();
@@ -14,21 +14,21 @@ pub fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
 }
 
 /// All records that a scan yields.
-pub fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
+pub(crate) fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
     let parts: Result<Vec<Vec<IoRecord>>, TraceError> =
         TraceReader::open(path)?.records(scan)?.collect();
     Ok(parts?.concat())
 }
 
-pub type Imported<E = String> = Result<(Vec<IoRecord>, TraceMeta), E>;
+pub(crate) type ImportedRecords<E = String> = Result<(Vec<IoRecord>, TraceMeta), E>;
 
 /// Imports a source that is called `path`.
-pub fn import(
+pub(crate) fn import(
     format: &str,
     path: &str,
     mut input: impl BufRead,
     options: &ImportOptions,
-) -> Imported<ImportError> {
+) -> ImportedRecords<ImportError> {
     let mut records = Vec::new();
     let meta = (by_name(format).unwrap().import)(&mut Import {
         path: Path::new(path),
@@ -40,7 +40,7 @@ pub fn import(
 }
 
 /// Imports the file at `path` into the new file `trace`.
-pub fn import_to_file(
+pub(crate) fn import_to_file(
     format: &str,
     path: &Path,
     options: &ImportOptions,
@@ -52,25 +52,25 @@ pub fn import_to_file(
 
 /// Asserts that a message holds these words.
 #[track_caller]
-pub fn tells(message: &str, words: &str) {
+pub(crate) fn tells(message: &str, words: &str) {
     assert!(message.contains(words), "{message}\nlacks: {words}");
 }
 
 /// The parts of a case that is written in a line, with ` => ` between them.
-pub fn parts<const N: usize>(case: &str) -> [&str; N] {
+pub(crate) fn parts<const N: usize>(case: &str) -> [&str; N] {
     let parts: Vec<&str> = case.split(" => ").collect();
     parts.try_into().unwrap_or_else(|_| panic!("{case}"))
 }
 
 /// A temporary folder, and a file name in it.
-pub fn place() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");
     (folder, path)
 }
 
 /// A block read of 4 KiB on 259:0, queued at `at` and completed 10 us later.
-pub fn block_read(id: u64, at: u64) -> IoRecord {
+pub(crate) fn block_read(id: u64, at: u64) -> IoRecord {
     let device = DevId {
         major: 259,
         minor: 0,

@@ -4,6 +4,7 @@ use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, SimMachine, World};
 use q2c_host::Roots;
 use q2c_host::machine::simulated;
+use q2c_model::stats::{Rng, percentile, sorted};
 use q2c_model::{Bytes, CpuId, Curve, Nanos};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{Calibration, TuneResult, Verdict};
@@ -12,7 +13,6 @@ use q2c_run::arguments::from_words;
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::{Identity, RunDir};
 use q2c_sim::Grid;
-use q2c_stats::{Rng, percentile, sorted};
 use q2c_tune::{Tune, TuneSettings};
 use q2c_workbench::calibrate::{calibrate, identity};
 use q2c_workbench::workload::{Site, Stages, Step, Workload};
@@ -73,14 +73,14 @@ fn workload(machine: SimMachine, engine: EngineSpec) -> Workload {
 
 fn spec(workload: &Workload, seed: u64) -> TuneSettings {
     let engine = &workload.engine;
-    let words = format!(
+    let options = format!(
         "sim --engine {engine} --bs 4k --cpus {} --seed {seed}",
         CPU.0
     );
     TuneSettings {
         part_seconds: 0.061,
         slice_seconds: 0.042,
-        ..from_words(&words).unwrap()
+        ..from_words(&options).unwrap()
     }
 }
 
@@ -117,10 +117,10 @@ fn tune(workload: &Workload, seed: u64) -> TuneResult {
 fn wrong_calibration(workload: &Workload, seed: u64) -> Vec<Calibration> {
     let mut rng = Rng::new(seed ^ 0x0ff5_0ff5);
     let stop = AtomicBool::new(false);
-    let mut all = calibrate(workload, &[BS], seed, &mut SilentProgress, &stop).unwrap();
+    let mut calibrations = calibrate(workload, &[BS], seed, &mut SilentProgress, &stop).unwrap();
     let [wake, cpu] = [0.12, 0.1].map(|most| between(&mut rng, 1.0 - most, 1.0 + most));
     let scale = |curve: &mut Curve, by: f64| curve.y.iter_mut().for_each(|y| *y *= by);
-    for Calibration { cost, .. } in &mut all {
+    for Calibration { cost, .. } in &mut calibrations {
         for delay in [&mut cost.wake_clear, &mut cost.wake_hit] {
             scale(&mut delay.base_ns, wake);
             scale(&mut delay.least_ns, wake);
@@ -129,7 +129,7 @@ fn wrong_calibration(workload: &Workload, seed: u64) -> Vec<Calibration> {
         scale(&mut cost.sleep_cpu_clear_ns, cpu);
         scale(&mut cost.sleep_cpu_hit_ns, cpu);
     }
-    all
+    calibrations
 }
 
 /// IOPS, and per busy CPU, on a machine of its own; the same I/Os count for every method.

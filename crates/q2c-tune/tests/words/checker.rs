@@ -3,7 +3,7 @@
 
 /// A method's trials over polling beside them.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub(crate) struct MethodFigures {
     pub name: String,
     pub sleeps: bool,
     pub iops: Vec<f64>,
@@ -31,7 +31,7 @@ fn least(values: &[f64]) -> f64 {
 const WORTH: f64 = 1.1;
 const WHOLE_CPU: f64 = 97.0;
 
-fn pays(of: &Figures) -> bool {
+fn pays(of: &MethodFigures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
@@ -41,28 +41,31 @@ const ENOUGH: usize = 5;
 const PRINTED: f64 = 0.006;
 
 /// Every claim of `text` that the figures contradict; `floor` is a share of polling's IOPS.
-pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
-    let mut found = Vec::new();
-    no_room(text, figures, &mut found);
-    used(text, figures, floor, &mut found);
-    gained(text, figures, &mut found);
-    kept(text, figures, &mut found);
-    by_interrupts(text, figures, &mut found);
-    by_sleeping(text, figures, floor, &mut found);
-    found
+pub(crate) fn contradictions(text: &str, figures: &[MethodFigures], floor: f64) -> Vec<String> {
+    let mut contradictions = Vec::new();
+    no_room(text, figures, &mut contradictions);
+    used(text, figures, floor, &mut contradictions);
+    gained(text, figures, &mut contradictions);
+    kept(text, figures, &mut contradictions);
+    by_interrupts(text, figures, &mut contradictions);
+    by_sleeping(text, figures, floor, &mut contradictions);
+    contradictions
 }
 
 /// "Sleeping does not pay" is false where a rule beat polling; kept texts say it otherwise.
-fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+fn no_room(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let said = ["Sleeping does not pay", "no room to sleep"];
-    if !said.iter().any(|words| text.contains(words)) {
+    if !said.iter().any(|phrase| text.contains(phrase)) {
         return;
     }
-    for of in figures.iter().filter(|of| of.sleeps && pays(of)) {
-        let gain = median(&of.per_core);
+    for method in figures
+        .iter()
+        .filter(|method| method.sleeps && pays(method))
+    {
+        let gain = median(&method.per_core);
         found.push(format!(
             "no room to sleep, but {} had {gain:.3} times polling's KIOPS/core",
-            of.name
+            method.name
         ));
     }
 }
@@ -86,7 +89,7 @@ fn first_number(text: &str) -> Option<f64> {
 }
 
 /// "Ax the IOPS per core of polling at B % of its IOPS": figures of the method to be used.
-fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let verdict = text.split(';').next().unwrap_or_default();
     let Some((before, after)) = verdict.split_once(" of polling at ") else {
         return;
@@ -94,46 +97,50 @@ fn gained(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let times = before.split_once("x the IOPS per core");
     let times = times.and_then(|(before, _)| last_number(before));
     let named = recommended(text);
-    let own = figures.iter().find(|of| Some(of.name.as_str()) == named);
-    let (Some(own), Some(times), Some(kept)) = (own, times, first_number(after)) else {
+    let method = figures
+        .iter()
+        .find(|method| Some(method.name.as_str()) == named);
+    let (Some(method), Some(times), Some(kept)) = (method, times, first_number(after)) else {
         found.push(format!("a gain that cannot be read: {verdict}"));
         return;
     };
-    let [gain, share] = [median(&own.per_core), median(&own.iops)];
+    let [gain, share] = [median(&method.per_core), median(&method.iops)];
     for (said, is) in [(times, gain), (kept / 100.0, share)] {
         if (said - is).abs() > PRINTED * is.max(1.0) {
-            found.push(format!("{}: gains {said}, measured {is:.4}", own.name));
+            found.push(format!("{}: gains {said}, measured {is:.4}", method.name));
         }
     }
 }
 
 /// "Use X": a trial of X reached the floor, X pays, and no method that kept the floor was better in
 /// every trial.
-fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
+fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(name) = recommended(text) else {
         return;
     };
-    let Some(own) = figures.iter().find(|of| of.name == name) else {
+    let Some(chosen) = figures.iter().find(|method| method.name == name) else {
         found.push(format!("{name} is to be used and was not tried"));
         return;
     };
-    if most(&own.iops) < floor {
+    if most(&chosen.iops) < floor {
         found.push(format!(
             "{name} is to be used and no trial of it kept the floor"
         ));
     }
-    if median(&own.per_core) < WORTH {
+    if median(&chosen.per_core) < WORTH {
         found.push(format!("{name} is to be used and does not pay"));
     }
     // Polling over polling is 1 but for noise; all methods are compared with polling.
-    let other = |of: &&Figures| of.name != name && of.name != "poll";
-    let enough = |of: &&Figures| other(of) && of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
-    for of in figures.iter().filter(enough) {
-        let ahead = least(&of.per_core) > most(&own.per_core) * ALIKE;
-        if ahead && least(&of.iops) >= floor {
+    let other = |method: &&MethodFigures| method.name != name && method.name != "poll";
+    let enough = |method: &&MethodFigures| {
+        other(method) && method.iops.len() >= ENOUGH && chosen.iops.len() >= ENOUGH
+    };
+    for rival in figures.iter().filter(enough) {
+        let ahead = least(&rival.per_core) > most(&chosen.per_core) * ALIKE;
+        if ahead && least(&rival.iops) >= floor {
             found.push(format!(
                 "{name} is to be used and {} beat it in every trial",
-                of.name
+                rival.name
             ));
         }
     }
@@ -141,7 +148,7 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
 
 /// "X kept A [..] % of polling's IOPS at B [..] times", X being a policy, "It", "Linux's rule" or
 /// "Interrupts".
-fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     for (at, _) in text.match_indices(" kept ") {
         let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
         let Some((share, rest)) = rest.split_once(" % of polling's IOPS at ") else {
@@ -160,14 +167,14 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
             "Interrupts" => "interrupt",
             other => other,
         };
-        let Some(of) = figures.iter().find(|of| of.name == name) else {
+        let Some(method) = figures.iter().find(|method| method.name == name) else {
             found.push(format!("nobody is called `{name}`"));
             continue;
         };
         let number = |text| first_number(text).unwrap_or(f64::NAN);
         let pairs = [
-            (number(share) / 100.0, median(&of.iops)),
-            (number(rest), median(&of.per_core)),
+            (number(share) / 100.0, median(&method.iops)),
+            (number(rest), median(&method.per_core)),
         ];
         for (said, is) in pairs {
             if (said - is).abs() > PRINTED * is.max(1.0) {
@@ -203,8 +210,8 @@ fn trade(text: &str) -> Option<Trade<'_>> {
 }
 
 impl Trade<'_> {
-    fn check(&self, own: &Figures, figures: &[Figures], found: &mut Vec<String>) {
-        let polling = figures.iter().find(|of| of.name == "poll");
+    fn check(&self, own: &MethodFigures, figures: &[MethodFigures], found: &mut Vec<String>) {
+        let polling = figures.iter().find(|method| method.name == "poll");
         let lost = 100.0 - median(&own.iops) * 100.0;
         let mut pairs = vec![
             ("loses", self.lost, lost.max(0.0)),
@@ -230,52 +237,54 @@ impl Trade<'_> {
 }
 
 /// The figures are theirs, and no rule that pays loses less and gains more.
-fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
     };
-    let Some(own) = figures.iter().find(|of| of.name == "interrupt") else {
+    let Some(interrupts) = figures.iter().find(|method| method.name == "interrupt") else {
         return found.push("interrupts were not tried".to_owned());
     };
-    trade.check(own, figures, found);
+    trade.check(interrupts, figures, found);
     // In every one of as many trials as an answer needs: simulation may outweigh fewer.
-    let ahead = |of: &&Figures| {
-        let always = |own: &[f64], other: &[f64]| least(other) > most(own) * ALIKE;
-        let enough = of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
-        of.sleeps
-            && pays(of)
+    let ahead = |method: &&MethodFigures| {
+        let always = |lower: &[f64], higher: &[f64]| least(higher) > most(lower) * ALIKE;
+        let enough = method.iops.len() >= ENOUGH && interrupts.iops.len() >= ENOUGH;
+        method.sleeps
+            && pays(method)
             && enough
-            && always(&own.iops, &of.iops)
-            && always(&own.per_core, &of.per_core)
+            && always(&interrupts.iops, &method.iops)
+            && always(&interrupts.per_core, &method.per_core)
     };
-    for of in figures.iter().filter(ahead) {
+    for method in figures.iter().filter(ahead) {
         found.push(format!(
             "a trade-off by interrupts, but {} is ahead",
-            of.name
+            method.name
         ));
     }
 }
 
 /// The figures are the rule's, the rule pays, and none that pays kept the floor.
-fn by_sleeping(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
+fn by_sleeping(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(trade) = trade(text) else {
         return;
     };
     let Some(name) = trade.who.strip_prefix("Sleeping by ") else {
         return;
     };
-    let Some(own) = figures.iter().find(|of| of.name == name) else {
+    let Some(sleeping) = figures.iter().find(|method| method.name == name) else {
         return found.push(format!("a trade-off by {name}, which was not tried"));
     };
-    trade.check(own, figures, found);
-    if !pays(own) {
+    trade.check(sleeping, figures, found);
+    if !pays(sleeping) {
         found.push(format!("a trade-off by {name}, which does not pay"));
     }
-    let paying = figures.iter().filter(|of| of.sleeps && pays(of));
-    for of in paying.filter(|of| median(&of.iops) >= floor) {
+    let paying = figures
+        .iter()
+        .filter(|method| method.sleeps && pays(method));
+    for method in paying.filter(|method| median(&method.iops) >= floor) {
         found.push(format!(
             "a trade-off, but {} kept the floor and pays",
-            of.name
+            method.name
         ));
     }
 }

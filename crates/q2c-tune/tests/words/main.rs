@@ -2,25 +2,28 @@
 
 mod checker;
 
-use checker::{Figures, contradictions};
+use checker::{MethodFigures, contradictions};
 use proptest::prelude::*;
-use q2c_advice::{Beside, Contender, Estimate, Goal, Noise, Trial, cores_of, decide, relative};
+use q2c_advice::{
+    Estimate, Goal, MethodContender, Noise, PollingBaseline, TrialFigures, cores_of, decide,
+    relative,
+};
+use q2c_model::stats::Interval;
 use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
 use q2c_report::advice::words;
-use q2c_result::mode::{EffectiveMode, Mode};
+use q2c_result::mode::{EffectiveMode, WaitMode};
 use q2c_result::role::Role;
 use q2c_result::tune::{
     Calibration, Cell, Fidelity, Job, Measured, PerCore, Recommendation, SCHEMA, Series, TuneResult,
 };
 use q2c_result::{DoctorReport, Machine, Provenance, Target};
-use q2c_stats::Interval;
 use serde_json::Value;
 
 const BS: Bytes = Bytes(4096);
 const WANTED: u32 = 5;
 
-fn cell(contender: &Contender, cores: PerCore) -> Cell {
+fn cell(contender: &MethodContender, cores: PerCore) -> Cell {
     let method = Method::from(contender.method.clone());
     let rates: Rates<Vec<f64>> = contender.trials.iter().map(|t| t.rates).collect();
     let linux = method.detail().starts_with("mean:ratio=50%,period=100ms");
@@ -32,13 +35,13 @@ fn cell(contender: &Contender, cores: PerCore) -> Cell {
         predicted: None,
         predicted_first: None,
         measured: Measured {
-            rates: rates.map(|values| Interval::of(&values)),
+            rates: rates.map(|values| Interval::from_samples(&values)),
             ..Measured::default()
         },
         relative: relative(&contender.trials, cores),
         effective_mode: EffectiveMode {
             asked: contender.method.clone().into(),
-            was: Mode::default(),
+            was: WaitMode::default(),
             proof: Default::default(),
         },
         series: Series::default(),
@@ -74,49 +77,49 @@ fn result(cells: Vec<Cell>, recommendation: Recommendation) -> TuneResult {
     }
 }
 
-fn figures(contenders: &[Contender], cores: PerCore) -> Vec<Figures> {
+fn figures(contenders: &[MethodContender], cores: PerCore) -> Vec<MethodFigures> {
     let tried = contenders.iter().filter(|c| !c.trials.is_empty());
-    let of = |c: &Contender| Figures {
+    let to_figures = |c: &MethodContender| MethodFigures {
         name: c
             .method
             .policy()
             .map_or_else(|| c.method.to_string(), ToString::to_string),
         sleeps: c.method.policy().is_some(),
-        iops: c.trials.iter().map(Trial::relative_iops).collect(),
+        iops: c.trials.iter().map(TrialFigures::relative_iops).collect(),
         cpu: c.trials.iter().map(|t| t.rates.cpu_pct).collect(),
         per_core: match cores {
             PerCore::Machine => c
                 .trials
                 .iter()
-                .filter_map(Trial::relative_per_core)
+                .filter_map(TrialFigures::relative_per_core)
                 .collect(),
             PerCore::Threads => c
                 .trials
                 .iter()
-                .map(Trial::relative_per_thread_cpu)
+                .map(TrialFigures::relative_per_thread_cpu)
                 .collect(),
         },
     };
-    tried.map(of).collect()
+    tried.map(to_figures).collect()
 }
 
-fn told(contenders: &[Contender], goal: &Goal, asked: &str) -> (String, Vec<String>) {
-    let noise = Noise::of(contenders.iter().map(|c| c.trials.as_slice()));
+fn checked_text(contenders: &[MethodContender], goal: &Goal, asked: &str) -> (String, Vec<String>) {
+    let noise = Noise::from_cells(contenders.iter().map(|c| c.trials.as_slice()));
     let cores = cores_of(contenders.iter().map(|c| c.trials.as_slice()));
     let decision = decide(contenders, goal, &noise, WANTED);
     let recommendation = decision.recommendation(BS, contenders, &noise, asked);
     let tried = contenders.iter().filter(|c| !c.trials.is_empty());
     let cells = tried.map(|contender| cell(contender, cores));
     let result = result(cells.collect(), recommendation);
-    let words = words(&result, &result.recommendation[0]);
-    let all = [vec![words.verdict], words.caveats, words.evidence].concat();
-    let text = all.join("; ");
+    let answer = words(&result, &result.recommendation[0]);
+    let sentences = [vec![answer.verdict], answer.caveats, answer.evidence].concat();
+    let text = sentences.join("; ");
     let wrong = contradictions(&text, &figures(contenders, cores), decision.floor);
     (text, wrong)
 }
 
-fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> Trial {
-    Trial {
+fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> TrialFigures {
+    TrialFigures {
         rates: Rates {
             iops: 10_000.0 * iops,
             cpu_pct: 100.0 * iops / per_core,
@@ -125,14 +128,14 @@ fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> Trial {
         },
         busy_cpus: (!blind).then_some(1.1 * iops / per_core),
         p99_ns: 100_000.0,
-        beside: Beside {
+        beside: PollingBaseline {
             iops: 10_000.0,
             cpu_pct: 100.0,
             busy_cpus: (!blind).then_some(1.1),
             thinks: false,
-            ..Beside::default()
+            ..PollingBaseline::default()
         },
-        ..Trial::default()
+        ..TrialFigures::default()
     }
 }
 
@@ -155,11 +158,11 @@ prop_compose! {
         noise in prop::collection::vec((0.95..1.05f64, 0.95..1.05f64), 0..7),
         blind in prop::bool::weighted(0.1),
         belief in prop::option::of((0.9..1.02f64, 0.9..2.0f64, 0.003..0.05f64)),
-    ) -> Contender {
-        let of = |(a, b): &(f64, f64)| trial(iops * a, per_core * b, miss, blind);
-        Contender {
+    ) -> MethodContender {
+        let to_trial = |(a, b): &(f64, f64)| trial(iops * a, per_core * b, miss, blind);
+        MethodContender {
             method: method.parse().expect(method),
-            trials: noise.iter().map(of).collect(),
+            trials: noise.iter().map(to_trial).collect(),
             carries: Vec::new(),
             belief: belief.map(|(iops, per_core, se)| {
                 let known = |ratio: f64| Estimate { log: ratio.ln(), se };
@@ -178,16 +181,16 @@ proptest! {
     ) {
         let mut goal = Goal::default();
         goal.limits.min_iops = asked.parse().ok();
-        let (text, wrong) = told(&contenders, &goal, asked);
+        let (text, wrong) = checked_text(&contenders, &goal, asked);
         prop_assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
     }
 }
 
 /// A kept run by block size: the text that was made of it then, and its trials.
-fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
+fn kept(text: &str) -> Vec<(String, Vec<MethodContender>)> {
     let run: Value = serde_json::from_str(text).expect("a kept run");
     let number = |value: &Value| value.as_f64().expect("a number");
-    let trial = |t: &Value| Trial {
+    let trial = |t: &Value| TrialFigures {
         rates: Rates {
             iops: number(&t[0]),
             cpu_pct: number(&t[1]),
@@ -195,21 +198,21 @@ fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
             effective_sleep_ns: number(&t[3]),
         },
         p99_ns: number(&t[4]),
-        beside: Beside {
+        beside: PollingBaseline {
             iops: number(&t[5]),
             cpu_pct: number(&t[6]),
             busy_cpus: None,
             thinks: false,
-            ..Beside::default()
+            ..PollingBaseline::default()
         },
-        ..Trial::default()
+        ..TrialFigures::default()
     };
     let array = |value: &Value| value.as_array().expect("an array").clone();
     let of_size = |said: &Value| {
         let cells = array(&run["cells"])
             .into_iter()
             .filter(|c| c["bs"] == said["bs"]);
-        let contender = |c: Value| Contender {
+        let contender = |c: Value| MethodContender {
             method: c["method"]
                 .as_str()
                 .expect("a name")
@@ -232,7 +235,7 @@ const RUNS: [&str; 2] = [include_str!("run-1.json"), include_str!("run-2.json")]
 fn what_was_said_then_is_contradicted() {
     let wrong = |run: &str| -> Vec<bool> {
         let sizes = kept(run).into_iter();
-        let check = |(text, contenders): (String, Vec<Contender>)| {
+        let check = |(text, contenders): (String, Vec<MethodContender>)| {
             !contradictions(&text, &figures(&contenders, PerCore::Threads), 0.97).is_empty()
         };
         sizes.map(check).collect()
@@ -244,7 +247,7 @@ fn what_was_said_then_is_contradicted() {
 /// With one trial of each method nothing was seen of how trials scatter: 4 % is what is assumed.
 #[test]
 fn a_scatter_that_nobody_saw_is_called_an_assumption() {
-    let tried = |method: &str, iops, per_core, trials| Contender {
+    let tried = |method: &str, iops, per_core, trials| MethodContender {
         method: method.parse().unwrap(),
         trials: vec![trial(iops, per_core, 0.0, false); trials],
         carries: Vec::new(),
@@ -252,7 +255,7 @@ fn a_scatter_that_nobody_saw_is_called_an_assumption() {
     };
     let text = |trials| {
         let rule = tried("hybrid:min:70%,10ms", 0.99, 1.5, trials);
-        told(&[tried("poll", 1.0, 1.0, 1), rule], &Goal::default(), "").0
+        checked_text(&[tried("poll", 1.0, 1.0, 1), rule], &Goal::default(), "").0
     };
     let assumed = "scatter by 4.00 % (assumed, as no method has two)";
     assert!(text(1).contains(assumed), "{}", text(1));
@@ -264,7 +267,7 @@ fn a_scatter_that_nobody_saw_is_called_an_assumption() {
 fn what_is_said_of_the_same_trials_now_is_not() {
     let mut verdicts = Vec::new();
     for (_, contenders) in RUNS.iter().flat_map(|run| kept(run)) {
-        let (text, wrong) = told(&contenders, &Goal::default(), "");
+        let (text, wrong) = checked_text(&contenders, &Goal::default(), "");
         assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
         verdicts.push(text.split(';').next().unwrap_or_default().to_owned());
     }

@@ -7,7 +7,7 @@ use q2c_model::Nanos;
 use std::collections::BTreeMap;
 
 #[derive(Clone)]
-pub struct Cpu {
+pub(crate) struct CpuReading {
     /// By thread id: the counters of the thread's polls, and the CPU that it has used.
     threads: BTreeMap<u32, (Polling, Nanos)>,
     /// Counters of all CPUs; `None` when they cannot be read.
@@ -15,7 +15,7 @@ pub struct Cpu {
     own: Nanos,
 }
 
-pub struct Used {
+pub(crate) struct CpuUsage {
     /// Number of threads that exist in both readings and polled between them.
     pub threads: u64,
     /// CPU of those threads, percent of one CPU each; `None` when there are none.
@@ -24,15 +24,15 @@ pub struct Used {
     pub own_pct: f64,
 }
 
-impl Cpu {
+impl CpuReading {
     /// Reads the counters now. Threads that have ended are left out.
-    pub fn read(roots: &Roots, threads: &BTreeMap<u32, Polling>) -> Cpu {
+    pub(crate) fn read(roots: &Roots, threads: &BTreeMap<u32, Polling>) -> CpuReading {
         let used = |(&tid, &polling): (&u32, &Polling)| {
             // `/proc/TID` will not do: some of its files are about the whole process.
             let task = TaskTimes::read(&roots.proc(&format!("{tid}/task/{tid}")))?;
             Some((tid, (polling, task.cpu)))
         };
-        Cpu {
+        CpuReading {
             threads: threads.iter().filter_map(used).collect(),
             machine: CpuTimes::read(roots).ok(),
             own: own(roots),
@@ -40,27 +40,27 @@ impl Cpu {
     }
 
     /// The CPU used since `earlier`, which was read `length_s` seconds before.
-    pub fn since(&self, earlier: &Cpu, length_s: f64) -> Used {
-        let of = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
+    pub(crate) fn since(&self, earlier: &CpuReading, length_s: f64) -> CpuUsage {
+        let percent = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
         let both = self.threads.iter().filter_map(|(tid, (polling, now))| {
             let (polled, before) = earlier.threads.get(tid)?;
             (polled != polling).then(|| (*now - *before).0)
         });
         let both: Vec<u64> = both.collect();
         let busy = self.machine.as_ref().zip(earlier.machine.as_ref());
-        Used {
+        CpuUsage {
             threads: both.len() as u64,
-            pct: (!both.is_empty()).then(|| of(both.iter().sum()) / both.len() as f64),
+            pct: (!both.is_empty()).then(|| percent(both.iter().sum()) / both.len() as f64),
             busy: busy.and_then(|(now, before)| now.busy_since(before).cpus_busy()),
-            own_pct: of((self.own - earlier.own).0),
+            own_pct: percent((self.own - earlier.own).0),
         }
     }
 }
 
 /// The CPU that all threads of this process have used together; 0 when it cannot be read.
 pub fn own(roots: &Roots) -> Nanos {
-    let all = tasks(roots).unwrap_or_default();
-    all.iter().map(|task| task.cpu).sum()
+    let tasks = tasks(roots).unwrap_or_default();
+    tasks.iter().map(|task| task.cpu).sum()
 }
 
 #[cfg(test)]
@@ -69,13 +69,13 @@ mod tests {
 
     #[test]
     fn only_threads_at_both_ends_that_polled_between_count() {
-        let at = |threads: &[(u32, u64, u64)], own: u64| Cpu {
+        let at = |threads: &[(u32, u64, u64)], own_ms: u64| CpuReading {
             threads: threads
                 .iter()
                 .map(|&(tid, polls, ms)| (tid, ([polls, 1, 2, 0], Nanos::from_millis(ms))))
                 .collect(),
             machine: None,
-            own: Nanos::from_millis(own),
+            own: Nanos::from_millis(own_ms),
         };
         // Thread 6 polled before the first reading and only computes since.
         let before = at(&[(6, 3, 20), (7, 5, 100), (8, 9, 50)], 10);
@@ -97,7 +97,7 @@ mod tests {
             let tid = name.parse().expect("a number");
             let one = BTreeMap::from([(tid, [0; 4])]);
             (std::process::id() != tid)
-                .then(|| Cpu::read(&roots, &one).threads[&tid].1)
+                .then(|| CpuReading::read(&roots, &one).threads[&tid].1)
                 .expect("tests run in threads of their own")
         });
         let used = idle.join().expect("it reads");

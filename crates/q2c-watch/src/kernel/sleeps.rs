@@ -2,7 +2,7 @@
 //! counts them takes CPU time at each turn of the driver's poll: it belongs in a run of its own.
 
 use super::KernelWatch;
-use crate::Beside;
+use crate::SideThread;
 use q2c_capture::ProbeError;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
@@ -48,7 +48,7 @@ pub struct SleepFigures {
 }
 
 impl KernelSleeps {
-    fn of(total: &KernelInterval, mut series: Vec<KernelInterval>) -> KernelSleeps {
+    fn from_intervals(total: &KernelInterval, mut series: Vec<KernelInterval>) -> KernelSleeps {
         let first = series.iter().position(|interval| interval.polled > 0);
         series.drain(..first.unwrap_or(series.len()));
         match (total.rates.miss_rate, total.rates.effective_sleep_ns) {
@@ -98,7 +98,7 @@ pub fn seen_beside<T, E>(
     run: impl FnOnce() -> Result<T, E>,
 ) -> Result<(KernelSleeps, Option<T>), E> {
     let (roots, disk) = (roots.clone(), disk.clone());
-    let begun = Beside::begin(
+    let begun = SideThread::begin(
         move || KernelWatch::begin(&roots, &disk),
         move |watch, stop| follow(watch, interval, stop),
         |source| ProbeError::Thread { source },
@@ -124,7 +124,7 @@ fn follow(
         sleep(edge.saturating_duration_since(Instant::now()));
         series.push(watch.interval()?);
     }
-    Ok(KernelSleeps::of(&watch.total(), series))
+    Ok(KernelSleeps::from_intervals(&watch.total(), series))
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
     use q2c_model::Rates;
 
     fn interval(polled: u64, missed: u64, asked_ns: f64) -> KernelInterval {
-        let share = |of: f64| (polled > 0).then(|| of / polled as f64);
+        let share = |sum: f64| (polled > 0).then(|| sum / polled as f64);
         KernelInterval {
             polled,
             slept: polled / 4,
@@ -156,7 +156,7 @@ mod tests {
             interval(200, 20, 2_000.0),
             interval(0, 0, 0.0),
         ];
-        let seen = KernelSleeps::of(&interval(200, 20, 2_000.0), series);
+        let seen = KernelSleeps::from_intervals(&interval(200, 20, 2_000.0), series);
         let figures = seen.figures().expect("counted");
         let sleep = (figures.effective_sleep_ns, figures.slept_ns);
         assert_eq!((figures.miss_rate, sleep), (0.1, (10.0, Some(60.0))));
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(seen.series().len(), 2);
         let text = serde_json::to_string(&seen).unwrap();
         assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);
-        let nothing = KernelSleeps::of(&interval(0, 0, 0.0), Vec::new());
+        let nothing = KernelSleeps::from_intervals(&interval(0, 0, 0.0), Vec::new());
         assert_eq!(nothing.figures(), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Fits the cost model to the points of a calibration.
 
-use super::point::{Interrupted, Point};
+use super::point::{FixedSleepPoint, Interrupted};
+use q2c_model::stats::{Shape, mean, median, sorted};
 use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
-use q2c_stats::{Shape, mean, median, sorted};
 
 /// The fewest I/Os on which a statistic is based.
 const ENOUGH: usize = 30;
@@ -19,77 +19,84 @@ const CUTS: [f64; 2] = [0.005, 0.995];
 /// a clear sleep where this block size has no room for one.
 pub(super) fn fit(
     bs: Bytes,
-    points: &[Point],
-    shared: &[Point],
+    points: &[FixedSleepPoint],
+    shared: &[FixedSleepPoint],
     interrupt: &Interrupted,
 ) -> CostModel {
-    let all: Vec<&Point> = points.iter().collect();
+    let all_points: Vec<&FixedSleepPoint> = points.iter().collect();
     let clear = clear_points(points, shared);
-    let own_clear: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
-    let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
+    let own_clear: Vec<&FixedSleepPoint> = points.iter().filter(|p| is_clear(p)).collect();
+    let hit: Vec<&FixedSleepPoint> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
     // The few hit I/Os of a clear point count too: they are the tail of its delays.
     let wake_clear = wake(&clear, |p| p.asked, |_| true);
     // One value, because the device's drift between slices moves points more than the sleep.
     let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
-    let submit_ns = middle(&all, |p| Some(p.poll.submit));
-    let hit_lead_ns = hit_lead(&all, &wake_clear, &added_latency_ns);
+    let submit_ns = middle(&all_points, |p| Some(p.poll.submit));
+    let hit_lead_ns = hit_lead(&all_points, &wake_clear, &added_latency_ns);
     CostModel {
         bs,
         submit_ns,
-        turnaround_ns: middle(&all, |p| Some(p.poll.gap)),
+        turnaround_ns: middle(&all_points, |p| Some(p.poll.gap)),
         wake_hit: wake_hit(&hit, &wake_clear, hit_lead_ns),
         hit_lead_ns,
         reap_hit_ns: middle(&hit, |p| Some(p.reap_hit)),
         sleep_cpu_clear_ns: curve(clear.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0)))),
         sleep_cpu_hit_ns: sleep_cpu_hit(points, &clear),
         added_latency_ns,
-        added_submit_ns: straight(&all, |p| p.submit_p50 - p.poll.submit),
+        added_submit_ns: straight(&all_points, |p| p.submit_p50 - p.poll.submit),
         interrupt_cpu_ns: interrupt.cpu,
         // No cost can be negative: a value below 0 is the device's drift, or a load that ended.
         interrupt_latency_ns: interrupt.latency.max(0.0),
-        other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll).max(0.0),
-        other_cpu_sleep_ns: middle(&all, |p| p.other_cpu).max(0.0),
+        other_cpu_poll_ns: middle(&all_points, |p| p.other_cpu_poll).max(0.0),
+        other_cpu_sleep_ns: middle(&all_points, |p| p.other_cpu).max(0.0),
         other_cpu_interrupt_ns: interrupt.other_cpu.unwrap_or(0.0).max(0.0),
         wake_clear,
     }
 }
 
-fn is_clear(point: &Point) -> bool {
+fn is_clear(point: &FixedSleepPoint) -> bool {
     point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
 }
 
 /// The clear points of this block size and `shared`; without any, all with enough I/Os.
-fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> {
-    let own: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
-    let clear: Vec<&Point> = shared.iter().filter(|p| is_clear(p)).chain(own).collect();
+fn clear_points<'a>(
+    points: &'a [FixedSleepPoint],
+    shared: &'a [FixedSleepPoint],
+) -> Vec<&'a FixedSleepPoint> {
+    let own_clear: Vec<&FixedSleepPoint> = points.iter().filter(|p| is_clear(p)).collect();
+    let clear: Vec<&FixedSleepPoint> = shared
+        .iter()
+        .filter(|p| is_clear(p))
+        .chain(own_clear)
+        .collect();
     if !clear.is_empty() {
         return clear;
     }
-    let all = shared.iter().chain(points);
-    all.filter(|p| p.ios as usize >= ENOUGH).collect()
+    let points = shared.iter().chain(points);
+    points.filter(|p| p.ios as usize >= ENOUGH).collect()
 }
 
 /// Wake delays of one point, ns. `counts` says whether an I/O counts that was a hit, or not.
-fn delays(point: &Point, counts: impl Fn(bool) -> bool) -> Shape {
+fn delays(point: &FixedSleepPoint, counts: impl Fn(bool) -> bool) -> Shape {
     let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
     let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
-    Shape::of(&ordered, CUTS, KEPT)
+    Shape::from_values(&ordered, CUTS, KEPT)
 }
 
 /// Curves of a wake delay over `x`; `counts` as in [`delays`].
 fn wake(
-    points: &[&Point],
-    x: impl Fn(&Point) -> f64,
+    points: &[&FixedSleepPoint],
+    x: impl Fn(&FixedSleepPoint) -> f64,
     counts: impl Fn(bool) -> bool + Copy,
 ) -> WakeDelay {
-    let each: Vec<(f64, Shape)> = points.iter().map(|p| (x(p), delays(p, counts))).collect();
-    let over = |value: fn(&Shape) -> f64| curve(each.iter().map(|(x, d)| (*x, value(d))));
+    let shapes: Vec<(f64, Shape)> = points.iter().map(|p| (x(p), delays(p, counts))).collect();
+    let over = |value: fn(&Shape) -> f64| curve(shapes.iter().map(|(x, d)| (*x, value(d))));
     WakeDelay {
         base_ns: over(|d| d.middle),
         spread_ns: over(|d| d.spread),
         least_ns: over(|d| d.least),
         most_ns: over(|d| d.most),
-        z: each.iter().flat_map(|(_, d)| d.z.clone()).collect(),
+        z: shapes.iter().flat_map(|(_, d)| d.z.clone()).collect(),
     }
 }
 
@@ -98,9 +105,9 @@ const LEADS: std::ops::RangeInclusive<i32> = 0..=80;
 const LEAD_STEP_NS: f64 = 1_000.0;
 
 /// The lead that explains the measured miss rates best, by least squares over all points.
-fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
-    let predicted = |p: &Point, lead: f64| {
-        let end = |z: f64| p.asked + clear.at(p.asked, z) + lead - added.at(p.asked);
+fn hit_lead(points: &[&FixedSleepPoint], clear: &WakeDelay, added: &Curve) -> f64 {
+    let predicted = |p: &FixedSleepPoint, lead: f64| {
+        let end = |z: f64| p.asked + clear.value_at(p.asked, z) + lead - added.delay_at(p.asked);
         let met = clear.z.iter().map(|&z| p.poll.share_below(end(z)));
         mean(&met.collect::<Vec<_>>())
     };
@@ -116,22 +123,22 @@ fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
 
 /// The delay of a hit wake-up, over the sleep asked less the latency: the mean of the latencies in
 /// the polling beside it that this sleep would have hit, since its own is unknown.
-fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
+fn wake_hit(points: &[&FixedSleepPoint], clear: &WakeDelay, lead: f64) -> WakeDelay {
     if points.is_empty() {
         return clear.clone();
     }
-    let met = |p: &Point| {
+    let met = |p: &FixedSleepPoint| {
         let below = p
             .poll
-            .mean_wait_below(p.asked + clear.base_ns.at(p.asked) + lead);
+            .mean_wait_below(p.asked + clear.base_ns.delay_at(p.asked) + lead);
         below.unwrap_or_else(|| p.poll.wait(0.05))
     };
     wake(points, |p| p.asked - met(p), |hit| hit)
 }
 
 /// Thread CPU of a hit sleep; that of a clear one when no point was hit nearly throughout.
-fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
-    let cost = |p: &Point| (p.asked, p.sleep_cpu.max(0.0));
+fn sleep_cpu_hit(points: &[FixedSleepPoint], clear: &[&FixedSleepPoint]) -> Curve {
+    let cost = |p: &FixedSleepPoint| (p.asked, p.sleep_cpu.max(0.0));
     let mut hit = points.iter().filter(|p| p.miss_rate >= HIT).peekable();
     if hit.peek().is_none() {
         return curve(clear.iter().map(|p| cost(p)));
@@ -155,7 +162,7 @@ fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
 /// The straight line through a value over the sleep, by Theil (1950) and Sen (1968): the slope is
 /// the median of those between pairs, the offset that of the remainders. The device's drift hides
 /// any other shape.
-fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
+fn straight(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> f64) -> Curve {
     let at: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
     let mut slopes = Vec::new();
     for (i, a) in at.iter().enumerate() {
@@ -168,7 +175,7 @@ fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
 }
 
 /// The median over the points that have the value; 0 when none has it.
-fn middle(points: &[&Point], value: impl Fn(&Point) -> Option<f64>) -> f64 {
+fn middle(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> Option<f64>) -> f64 {
     let values: Vec<f64> = points.iter().filter_map(|p| value(p)).collect();
     median(&sorted(&values))
 }
@@ -187,15 +194,15 @@ mod tests {
     /// The value is 1 us and a tenth of the sleep, but for one of eight points, off by 30 us.
     #[test]
     fn a_line_stands_against_one_bad_point() {
-        let point = |n: u32| Point {
+        let point = |n: u32| FixedSleepPoint {
             asked: f64::from(n) * 10_000.0,
             submit_p50: 1_000.0 + f64::from(n) * 1_000.0 + if n == 5 { 30_000.0 } else { 0.0 },
-            ..Point::default()
+            ..FixedSleepPoint::default()
         };
-        let points: Vec<Point> = (1..=8).map(point).collect();
+        let points: Vec<FixedSleepPoint> = (1..=8).map(point).collect();
         let line = straight(&points.iter().collect::<Vec<_>>(), |p| p.submit_p50);
-        assert!((line.at(40_000.0) - 5_000.0).abs() < 1e-6, "{line:?}");
-        assert!((line.at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
+        assert!((line.delay_at(40_000.0) - 5_000.0).abs() < 1e-6, "{line:?}");
+        assert!((line.delay_at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
     }
 
     /// Wake-ups come 10 us after the sleep asked, completions 15 us before they are seen.
@@ -209,20 +216,21 @@ mod tests {
                 waits: waits.clone(),
                 ..Levels::default()
             };
-            Point {
+            FixedSleepPoint {
                 asked,
                 miss_rate: missed as f64 / waits.len() as f64,
                 poll,
-                ..Point::default()
+                ..FixedSleepPoint::default()
             }
         };
-        let points: Vec<Point> = [15_000.0, 20_000.0, 25_000.0, 30_000.0].map(point).to_vec();
+        let points: Vec<FixedSleepPoint> =
+            [15_000.0, 20_000.0, 25_000.0, 30_000.0].map(point).to_vec();
         let clear = WakeDelay {
             base_ns: Curve::constant(10_000.0),
             z: vec![0.0],
             ..WakeDelay::default()
         };
-        let points: Vec<&Point> = points.iter().collect();
+        let points: Vec<&FixedSleepPoint> = points.iter().collect();
         assert_eq!(hit_lead(&points, &clear, &Curve::default()), 15_000.0);
     }
 
@@ -230,9 +238,9 @@ mod tests {
     #[test]
     fn deviations_keep_their_order() {
         let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));
-        let point = Point {
+        let point = FixedSleepPoint {
             ordered: ordered.collect(),
-            ..Point::default()
+            ..FixedSleepPoint::default()
         };
         let every_other = |hit| hit;
         for z in [delays(&point, |_| true).z, delays(&point, every_other).z] {
@@ -246,19 +254,22 @@ mod tests {
     fn known_costs_are_found_again() {
         let point = |asked: f64| {
             let delay = 10_000.0 + asked / 10.0;
-            Point {
+            FixedSleepPoint {
                 asked,
                 ios: 64,
                 clear: vec![delay; 64],
                 ordered: vec![(delay, false); 64],
                 sleep_cpu: 5_000.0,
-                ..Point::default()
+                ..FixedSleepPoint::default()
             }
         };
-        let points: Vec<Point> = [1_000.0, 20_000.0, 50_000.0].map(point).to_vec();
+        let points: Vec<FixedSleepPoint> = [1_000.0, 20_000.0, 50_000.0].map(point).to_vec();
         let cost = fit(Bytes(4096), &points, &[], &Interrupted::default());
-        assert_eq!(cost.wake_clear.base_ns.at(35_000.0), 13_500.0);
-        assert_eq!(cost.sleep_cpu_clear_ns.at(30_000.0), 5_000.0);
-        assert_eq!(cost.wake_clear.at(20_000.0, cost.wake_clear.z[0]), 12_000.0);
+        assert_eq!(cost.wake_clear.base_ns.delay_at(35_000.0), 13_500.0);
+        assert_eq!(cost.sleep_cpu_clear_ns.delay_at(30_000.0), 5_000.0);
+        assert_eq!(
+            cost.wake_clear.value_at(20_000.0, cost.wake_clear.z[0]),
+            12_000.0
+        );
     }
 }

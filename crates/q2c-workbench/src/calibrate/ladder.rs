@@ -15,7 +15,7 @@ const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
 
 impl Ladder {
     /// Sleeps of at most half a latency of `p10` ns; the shortest sleep is always taken.
-    pub fn clear(p10: f64) -> Self {
+    pub(crate) fn clear(p10: f64) -> Self {
         let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
         let sleeps = CLEAR_US.into_iter().filter(fits).map(|us| us * 1000);
         Ladder {
@@ -24,7 +24,7 @@ impl Ladder {
     }
 
     /// Sleeps below, around and above a latency of `p50` ns, but at least 1 us.
-    pub fn around(p50: f64) -> Self {
+    pub(crate) fn around(p50: f64) -> Self {
         let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
         let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
         sleeps.dedup();

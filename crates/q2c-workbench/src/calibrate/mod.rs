@@ -13,12 +13,12 @@ mod point;
 mod store;
 mod unfit;
 
-pub use store::{Kept, NoCalibration, Store, StoreError, identity};
+pub use store::{NoCalibration, Store, StoreError, StoredCalibration, identity};
 pub use unfit::Unfit;
 
 use crate::workload::{Stages, Step, Watched, Workload};
 use ladder::Ladder;
-use point::{BesidePolling, Interrupted, Levels, Point};
+use point::{BesidePolling, FixedSleepPoint, Interrupted, Levels};
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::LaneMethod;
 use q2c_result::tune::Calibration;
@@ -56,7 +56,7 @@ pub fn calibrate(
         think: None,
         ..workload.clone()
     };
-    let bench = Bench {
+    let bench = CalibrationBench {
         workload,
         seed,
         stop,
@@ -77,7 +77,7 @@ pub fn calibrate(
     let one = |(nth, &bs): (usize, &Bytes)| {
         let left = spoken((sizes.len() - nth) as f64 * of_size_s());
         tell(format!("calibrating {bs}, {left} left in all"));
-        bench.one(bs, &shared)
+        bench.calibrate_size(bs, &shared)
     };
     sizes.iter().enumerate().map(one).collect()
 }
@@ -136,7 +136,7 @@ impl Ladder {
     }
 }
 
-struct Bench<'a> {
+struct CalibrationBench<'a> {
     workload: &'a Workload,
     seed: u64,
     stop: &'a AtomicBool,
@@ -161,7 +161,7 @@ fn unsplit(workload: &Workload) -> Option<u64> {
     Some(q2c_host::block::unsplit(&disk.disk.dir)?.0)
 }
 
-impl Bench<'_> {
+impl CalibrationBench<'_> {
     /// The first block size slow enough for clear sleeps, else the largest that fits; the sleeps.
     fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, Fault> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
@@ -176,7 +176,7 @@ impl Bench<'_> {
         Ok(chosen.map(|(block, p10)| (block, Ladder::clear(p10))))
     }
 
-    fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, Fault> {
+    fn calibrate_size(&self, bs: Bytes, shared: &[FixedSleepPoint]) -> Result<Calibration, Fault> {
         let time = &self.workload.site.time;
         let begun_ns = time.now();
         let ladder = Ladder::around(self.look(bs)?.wait(0.5));
@@ -190,7 +190,7 @@ impl Bench<'_> {
             seconds: Nanos(time.now() - begun_ns).as_secs_f64(),
             cost: fit::fit(bs, &points, shared, &interrupt),
             points: std::iter::once(point::polled(&points))
-                .chain(points.iter().map(Point::summary))
+                .chain(points.iter().map(FixedSleepPoint::summary))
                 .collect(),
         })
     }
@@ -199,17 +199,19 @@ impl Bench<'_> {
         let mut stages = Stages::default();
         let polled = stages.then(Step::POLL, LOOK);
         let watched = self.run(bs, &stages)?;
-        Ok(Levels::of(&watched, polled))
+        Ok(Levels::from_stage(&watched, polled))
     }
 
-    fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, Fault> {
+    fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<FixedSleepPoint>, Fault> {
         let (stages, passes) = ladder.stages();
         let watched = self.run(bs, &stages)?;
         let others = self.workload.others();
         let of_sleep = |asked: u64| {
-            let of_it = passes.iter().filter(|(each, _)| *each == asked);
-            let of = |(_, beside): &(_, _)| Point::of(&watched, *beside, asked as f64, others);
-            Point::joined(of_it.map(of).collect())
+            let of_it = passes.iter().filter(|(sleep, _)| *sleep == asked);
+            let point = |(_, beside): &(_, _)| {
+                FixedSleepPoint::from_stage(&watched, *beside, asked as f64, others)
+            };
+            FixedSleepPoint::joined(of_it.map(point).collect())
         };
         Ok(ladder.sleeps.iter().copied().map(of_sleep).collect())
     }
@@ -218,7 +220,7 @@ impl Bench<'_> {
         let (stages, beside) = interrupt_stages();
         let watched = self.run(bs, &stages)?;
         let others = self.workload.others();
-        Ok(Interrupted::of(&watched, beside, others))
+        Ok(Interrupted::from_stage(&watched, beside, others))
     }
 
     fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, Fault> {

@@ -5,8 +5,8 @@ use crate::workload::{StageId, Watched};
 use q2c_engine::Sample;
 use q2c_engine::measure::PhaseStats;
 use q2c_model::CpuId;
+use q2c_model::stats::{mean, median, percentile, sorted};
 use q2c_result::tune::CalibrationPoint;
-use q2c_stats::{mean, median, percentile, sorted};
 use std::borrow::Borrow;
 
 /// A stage and the polled stages just before and after it.
@@ -36,7 +36,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub fn of(watched: &Watched, stage: StageId) -> Self {
+    pub(crate) fn from_stage(watched: &Watched, stage: StageId) -> Self {
         Levels::with_stats(watched, stage, &watched.stats(stage))
     }
 
@@ -64,17 +64,17 @@ impl Levels {
     }
 
     /// The quantile `q` of the latency, with `q` from 0 to 1.
-    pub fn wait(&self, q: f64) -> f64 {
+    pub(crate) fn wait(&self, q: f64) -> f64 {
         percentile(&self.waits, q)
     }
 
     /// Share of the latencies that are at most `limit`, from 0 to 1.
-    pub fn share_below(&self, limit: f64) -> f64 {
+    pub(crate) fn share_below(&self, limit: f64) -> f64 {
         self.waits.partition_point(|&w| w <= limit) as f64 / self.waits.len().max(1) as f64
     }
 
     /// Mean of the latencies that are at most `limit`; `None` when there are none.
-    pub fn mean_wait_below(&self, limit: f64) -> Option<f64> {
+    pub(crate) fn mean_wait_below(&self, limit: f64) -> Option<f64> {
         let below = &self.waits[..self.waits.partition_point(|&w| w <= limit)];
         (!below.is_empty()).then(|| mean(below))
     }
@@ -82,7 +82,7 @@ impl Levels {
 
 /// Many I/Os with the same fixed sleep, and the polling around them. All times are in ns.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Point {
+pub(super) struct FixedSleepPoint {
     pub asked: f64,
     pub ios: u64,
     pub miss_rate: f64,
@@ -110,17 +110,22 @@ pub(super) struct Point {
     pub other_cpu_poll: Option<f64>,
 }
 
-impl Point {
+impl FixedSleepPoint {
     /// The point of a stage with a fixed sleep.
-    pub fn of(watched: &Watched, beside: BesidePolling, asked: f64, others: Others) -> Self {
+    pub(crate) fn from_stage(
+        watched: &Watched,
+        beside: BesidePolling,
+        asked: f64,
+        others: Others,
+    ) -> Self {
         let BesidePolling {
             before,
             stage,
             after,
         } = beside;
-        let all = samples(watched, stage);
+        let samples = samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
-            all.iter().partition(|s| s.is(Sample::MISSED));
+            samples.iter().partition(|s| s.is(Sample::MISSED));
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
         let polled = |s: &Sample| s.wait() as f64 - f64::from(s.woke_ns);
         let (stats, polled_after) = (watched.stats(stage), watched.stats(after));
@@ -128,21 +133,21 @@ impl Point {
         let other = |stage: StageId, stats: &PhaseStats| {
             other_cpu(watched.span(stage).busy_cpus, stats, others)
         };
-        let poll = Levels::of(watched, before);
-        let submit = trimmed(&all, |s| s.submit_len_ns.into());
-        let polling = trimmed(&clear, polled) * clear.len() as f64 / all.len().max(1) as f64;
-        Point {
+        let poll = Levels::from_stage(watched, before);
+        let submit = trimmed(&samples, |s| s.submit_len_ns.into());
+        let polling = trimmed(&clear, polled) * clear.len() as f64 / samples.len().max(1) as f64;
+        FixedSleepPoint {
             asked,
             ios: stats.ios,
             miss_rate: stats.miss_rate(),
             clear: sorted_by(&clear, delay),
             hit: sorted_by(&hit, delay),
-            ordered: all
+            ordered: samples
                 .iter()
                 .map(|s| (delay(s), s.is(Sample::MISSED)))
                 .collect(),
-            wait_p50: median_of(&all, |s| s.wait() as f64),
-            submit_p50: median_of(&all, |s| s.submit_len_ns.into()),
+            wait_p50: median_of(&samples, |s| s.wait() as f64),
+            submit_p50: median_of(&samples, |s| s.submit_len_ns.into()),
             cpu,
             sleep_cpu: cpu - submit - polling - gap(watched, stage),
             reap_hit: median_of(&hit, polled),
@@ -156,9 +161,9 @@ impl Point {
 
     /// Joins the passes of one sleep, at least one: distributions are pooled, other figures become
     /// medians, and busy CPU, read in steps of 10 ms, its mean.
-    pub fn joined(passes: Vec<Point>) -> Self {
-        let over = |value: fn(&Point) -> f64| middle(passes.iter().map(value));
-        let told = |value: fn(&Point) -> Option<f64>| {
+    pub(crate) fn joined(passes: Vec<FixedSleepPoint>) -> Self {
+        let over = |value: fn(&FixedSleepPoint) -> f64| middle(passes.iter().map(value));
+        let known_mean = |value: fn(&FixedSleepPoint) -> Option<f64>| {
             let values: Option<Vec<f64>> = passes.iter().map(value).collect();
             values.map(|values| mean(&values))
         };
@@ -166,7 +171,7 @@ impl Point {
         let misses: f64 = passes.iter().map(|p| p.miss_rate * p.ios as f64).sum();
         // A pass without hits has no time of reaping a hit.
         let with_hits = passes.iter().filter(|p| !p.hit.is_empty());
-        Point {
+        FixedSleepPoint {
             asked: passes[0].asked,
             ios,
             miss_rate: misses / (ios as f64).max(1.0),
@@ -177,8 +182,8 @@ impl Point {
             cpu: over(|p| p.cpu),
             sleep_cpu: over(|p| p.sleep_cpu),
             reap_hit: middle(with_hits.map(|p| p.reap_hit)),
-            other_cpu: told(|p| p.other_cpu),
-            other_cpu_poll: told(|p| p.other_cpu_poll),
+            other_cpu: known_mean(|p| p.other_cpu),
+            other_cpu_poll: known_mean(|p| p.other_cpu_poll),
             poll: Levels {
                 waits: pooled(&passes, |p| &p.poll.waits),
                 submit: over(|p| p.poll.submit),
@@ -191,7 +196,7 @@ impl Point {
         }
     }
 
-    pub fn summary(&self) -> CalibrationPoint {
+    pub(crate) fn summary(&self) -> CalibrationPoint {
         let delays = sorted(&[&self.clear[..], &self.hit[..]].concat());
         CalibrationPoint {
             asked_ns: self.asked,
@@ -205,8 +210,8 @@ impl Point {
     }
 }
 
-pub(super) fn polled(points: &[Point]) -> CalibrationPoint {
-    let over = |value: fn(&Point) -> f64| middle(points.iter().map(value));
+pub(super) fn polled(points: &[FixedSleepPoint]) -> CalibrationPoint {
+    let over = |value: fn(&FixedSleepPoint) -> f64| middle(points.iter().map(value));
     CalibrationPoint {
         ios: points.iter().map(|p| p.poll.waits.len() as u64).sum(),
         cpu_ns: over(|p| p.poll.cpu),
@@ -228,9 +233,9 @@ pub(super) struct Interrupted {
 
 impl Interrupted {
     /// Compares the stage with the polled stages beside it.
-    pub fn of(watched: &Watched, beside: BesidePolling, others: Others) -> Self {
+    pub(crate) fn from_stage(watched: &Watched, beside: BesidePolling, others: Others) -> Self {
         let stats = watched.stats(beside.stage);
-        let [before, after] = [beside.before, beside.after].map(|s| Levels::of(watched, s));
+        let [before, after] = [beside.before, beside.after].map(|s| Levels::from_stage(watched, s));
         let busy = watched.span(beside.stage).busy_cpus;
         let at = beside.stage.index();
         let irqs = |n: usize| watched.boundaries.get(n)?.interrupts.as_ref();
@@ -246,7 +251,7 @@ impl Interrupted {
     }
 }
 
-fn pooled(passes: &[Point], values: impl Fn(&Point) -> &Vec<f64>) -> Vec<f64> {
+fn pooled(passes: &[FixedSleepPoint], values: impl Fn(&FixedSleepPoint) -> &Vec<f64>) -> Vec<f64> {
     sorted(&passes.iter().flat_map(&values).copied().collect::<Vec<_>>())
 }
 

@@ -44,7 +44,7 @@ pub struct NoCalibration {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct CalibrationFile {
     identity: Identity,
     calibration: Calibration,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,18 +53,18 @@ struct Stored {
 
 /// A stored calibration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct StoredCalibration {
     /// The calibration, marked as reused.
     pub calibration: Calibration,
     /// Why it must not be used; `None` where it may be.
     pub unfit: Option<Unfit>,
 }
 
-impl Stored {
+impl CalibrationFile {
     /// A file of the store; absent if unreadable, or with costs that no machine has.
     fn read(path: &Path) -> Option<Self> {
         let text = whole_file::read_text(path, whole_file::SMALL).ok()?;
-        let stored: Stored = serde_json::from_str(&text).ok()?;
+        let stored: CalibrationFile = serde_json::from_str(&text).ok()?;
         stored.calibration.cost.check().is_ok().then_some(stored)
     }
 }
@@ -112,11 +112,11 @@ impl Store {
     }
 
     /// The calibration for exactly this; absent if unreadable, or others may have written it.
-    pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Kept> {
+    pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<StoredCalibration> {
         own_folder::check(&self.folder).ok()?;
-        let stored = Stored::read(&self.path(identity, bs))?;
+        let stored = CalibrationFile::read(&self.path(identity, bs))?;
         let is_same = stored.identity == *identity && stored.calibration.bs == bs;
-        is_same.then_some(Kept {
+        is_same.then_some(StoredCalibration {
             calibration: Calibration {
                 reused: true,
                 ..stored.calibration
@@ -130,15 +130,15 @@ impl Store {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let read = |file: fs::DirEntry| {
             let changed = file.metadata().ok()?.modified().ok()?;
-            Some((changed, Stored::read(&file.path())?))
+            Some((changed, CalibrationFile::read(&file.path())?))
         };
-        let stored: Vec<(SystemTime, Stored)> = files.filter_map(read).collect();
+        let stored: Vec<(SystemTime, CalibrationFile)> = files.filter_map(read).collect();
         let none = || NoCalibration {
             folder: self.folder.display().to_string(),
             found: stored.len(),
         };
         let Identity(facts) = machine_facts(machine);
-        let is_usable = |(_, stored): &&(SystemTime, Stored)| {
+        let is_usable = |(_, stored): &&(SystemTime, CalibrationFile)| {
             let other = &stored.identity.0;
             stored.unfit.is_none()
                 && facts
@@ -162,7 +162,7 @@ impl Store {
         unfit: Option<Unfit>,
     ) -> Result<(), StoreError> {
         let path = self.path(identity, calibration.bs);
-        let stored = Stored {
+        let stored = CalibrationFile {
             identity: identity.clone(),
             calibration: calibration.clone(),
             unfit,
@@ -183,8 +183,8 @@ impl Store {
 
     /// The name has a hash of the identity only; loading compares the whole identity.
     fn path(&self, identity: &Identity, bs: Bytes) -> PathBuf {
-        let words: Vec<_> = identity.0.iter().collect();
-        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(words);
+        let entries: Vec<_> = identity.0.iter().collect();
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(entries);
         self.folder.join(format!("{hash:016x}-{}.json", bs.0))
     }
 }
@@ -209,10 +209,13 @@ mod tests {
 
     #[test]
     fn links_are_not_followed_and_folders_of_everybody_are_not_used() {
-        let own = tempfile::tempdir().unwrap();
-        let precious = own.path().join("precious");
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
         fs::write(&precious, "precious").unwrap();
-        let (store, id) = (Store::new(&own.path().join("store")), Identity::default());
+        let (store, id) = (
+            Store::new(&folder.path().join("store")),
+            Identity::default(),
+        );
         fs::create_dir(&store.folder).unwrap();
         let path = store.path(&id, Bytes(4096));
         for name in [path.clone(), path.with_extension("tmp")] {
@@ -232,8 +235,8 @@ mod tests {
 
     #[test]
     fn a_calibration_is_stored_with_the_reason_not_to_use_it() {
-        let own = tempfile::tempdir().unwrap();
-        let (store, id) = (Store::new(own.path()), Identity::default());
+        let folder = tempfile::tempdir().unwrap();
+        let (store, id) = (Store::new(folder.path()), Identity::default());
         let busy = Unfit::Busy { cpus: 1.4 };
         for unfit in [Some(busy), Some(Unfit::Contradicted), None] {
             store.save(&id, &calibration(), unfit).unwrap();
@@ -244,8 +247,8 @@ mod tests {
 
     #[test]
     fn the_newest_calibration_of_this_machine_is_found() {
-        let own = tempfile::tempdir().unwrap();
-        let store = Store::new(own.path());
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
         let here = Machine {
             kernel: "6.1.0".to_owned(),
             ..Machine::default()
@@ -269,8 +272,8 @@ mod tests {
 
     #[test]
     fn costs_that_no_machine_has_are_not_used() {
-        let own = tempfile::tempdir().unwrap();
-        let (store, id) = (Store::new(own.path()), Identity::default());
+        let folder = tempfile::tempdir().unwrap();
+        let (store, id) = (Store::new(folder.path()), Identity::default());
         for submit_ns in [-1e6, 1e300] {
             let mut bad = calibration();
             bad.cost.submit_ns = submit_ns;

@@ -21,10 +21,10 @@ pub enum Unfit {
 impl Unfit {
     /// Why one measured now is unfit. Background jobs keep CPUs busy on purpose.
     pub fn now(workload: &Workload) -> Option<Self> {
-        Self::beside(workload.others())
+        Self::from_others(workload.others())
     }
 
-    fn beside(others: Others) -> Option<Self> {
+    fn from_others(others: Others) -> Option<Self> {
         let cpus = others.known;
         others.at_rest.then_some(Unfit::Busy { cpus })
     }
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn a_calibration_of_a_busy_machine_is_unfit() {
-        assert_eq!(Unfit::beside(Others::on(0.1)), None);
-        let busy = Unfit::beside(Others::on(1.4));
+        assert_eq!(Unfit::from_others(Others::from_idle_cpus(0.1)), None);
+        let busy = Unfit::from_others(Others::from_idle_cpus(1.4));
         assert_eq!(busy, Some(Unfit::Busy { cpus: 1.4 }));
     }
 }

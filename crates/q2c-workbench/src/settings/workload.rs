@@ -49,8 +49,11 @@ pub struct WorkloadArgs {
 impl WorkloadArgs {
     /// All background jobs: those of one value run beside those of the others.
     pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
-        let all = self.background.iter().flat_map(|some| &some.0);
-        all.cloned().collect()
+        self.background
+            .iter()
+            .flat_map(|jobs| &jobs.0)
+            .cloned()
+            .collect()
     }
 
     /// The workload with `jobs` foreground jobs on `target`.
@@ -90,8 +93,8 @@ mod tests {
 
     #[test]
     fn arguments_become_the_workload() {
-        let words = "--rw randwrite --bs 4k,32k --cpu 3,1 --seed 9 --allow-write d d";
-        let args: WorkloadArgs = from_words(words).unwrap();
+        let options = "--rw randwrite --bs 4k,32k --cpu 3,1 --seed 9 --allow-write d d";
+        let args: WorkloadArgs = from_words(options).unwrap();
         let request = args.request(2, "d".to_owned());
         assert!(request.pattern.write && request.engine.is_none());
         assert_eq!(request.sizes, [Bytes(4096), Bytes(32768)]);

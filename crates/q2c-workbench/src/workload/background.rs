@@ -50,14 +50,14 @@ impl BackgroundSpec {
     /// the foreground's, or io_uring where that polls within its calls.
     pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
         match &self.engine {
-            Some(own) => own.clone().settled(foreground.needs_poll_queues()),
+            Some(engine) => engine.clone().settled(foreground.needs_poll_queues()),
             None if foreground.polls_in_call() => EngineSpec::RING,
             None => foreground.clone(),
         }
     }
 
     /// As in the published tuning run: random 32 KiB reads at depth 1 by interrupts.
-    pub fn on(cpu: CpuId) -> Self {
+    pub(crate) fn published_on_cpu(cpu: CpuId) -> Self {
         BackgroundSpec {
             engine: None,
             pattern: Pattern {
@@ -151,7 +151,7 @@ impl FromStr for BackgroundSpec {
             text: text.to_owned(),
             problem,
         };
-        let mut spec = BackgroundSpec::on(CpuId(0));
+        let mut spec = BackgroundSpec::published_on_cpu(CpuId(0));
         spec.cpus.clear();
         for part in parts(text) {
             let pair = part.split_once('=');
@@ -216,7 +216,7 @@ pub struct BackgroundPlace<'a> {
 
 impl Background {
     /// The same jobs; those that name no CPU get `cpu`.
-    pub fn placed_on(&self, cpu: CpuId) -> Self {
+    pub(crate) fn placed_on(&self, cpu: CpuId) -> Self {
         let placed = self.0.iter().cloned().map(|mut job| {
             if job.cpus.is_empty() {
                 job.cpus = vec![cpu];
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn jobs_without_an_engine_take_one_that_can_wait_for_interrupts() {
-        let beside = |own: &str, foreground: &str| {
-            let job: BackgroundSpec = own.parse().unwrap();
+        let beside = |job: &str, foreground: &str| {
+            let job: BackgroundSpec = job.parse().unwrap();
             let engine = job.engine_beside(&foreground.parse().unwrap());
             engine.to_string()
         };

@@ -9,8 +9,8 @@ mod stages;
 mod watch;
 
 pub use background::{Background, BackgroundPlace, BackgroundSpec, ParseBackgroundError};
-pub use stages::{Stage, StageId, Stages, Step};
-pub use watch::{Boundary, Site, Span, Watched, first_fault};
+pub use stages::{StageId, Stages, Step};
+pub use watch::{Boundary, Site, StageActivity, Watched, first_fault};
 
 use crate::busy::Others;
 use q2c_engine::engines::SimDevices;
@@ -85,7 +85,7 @@ impl Workload {
     }
 
     /// Busy CPUs while only the background runs; `None` when they cannot be read.
-    pub fn busy_at_rest(
+    pub(crate) fn busy_at_rest(
         &self,
         length: Nanos,
         seed: u64,
@@ -100,7 +100,7 @@ impl Workload {
 
     /// What else keeps CPUs busy, as it was seen at rest. Background jobs do on purpose.
     pub fn others(&self) -> Others {
-        let others = Others::on(self.site.idle_busy_cpus);
+        let others = Others::from_idle_cpus(self.site.idle_busy_cpus);
         Others {
             at_rest: others.at_rest && self.background.is_empty(),
             ..others
@@ -149,7 +149,7 @@ impl Workload {
     pub fn background_jobs(&self, stages: &Stages, seed: u64) -> Vec<JobPlan> {
         let place = BackgroundPlace {
             engine: &self.engine,
-            medium: &|engine| self.simulated.beside(&self.medium, engine),
+            medium: &|engine| self.simulated.background_medium(&self.medium, engine),
             span: self.span,
             seed,
         };

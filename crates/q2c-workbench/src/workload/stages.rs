@@ -23,11 +23,11 @@ impl Step {
 
     /// One per lane. Rules of a device are shared by all, rules of a CPU by those on it.
     pub fn activities(&self, cpus: &[CpuId]) -> Vec<Activity> {
-        let each = |activity: fn() -> Activity| cpus.iter().map(|_| activity()).collect();
+        let on_each_cpu = |activity: fn() -> Activity| cpus.iter().map(|_| activity()).collect();
         match self {
-            Step::Rest => each(|| Activity::Idle),
-            Step::Same => each(|| Activity::Continue),
-            Step::Resume => each(|| Activity::Resume),
+            Step::Rest => on_each_cpu(|| Activity::Idle),
+            Step::Same => on_each_cpu(|| Activity::Continue),
+            Step::Resume => on_each_cpu(|| Activity::Resume),
             Step::By(method) => {
                 let waits = method.build_on(cpus).into_iter();
                 waits.map(Activity::Start).collect()
@@ -38,7 +38,7 @@ impl Step {
 
 /// A period of time with one way of waiting.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub(crate) struct WorkloadStage {
     /// How the foreground lanes wait.
     pub step: Step,
     /// Length of the stage.
@@ -59,18 +59,18 @@ impl StageId {
 /// The stages of a run in order of time; figures are asked for by the stages' ids.
 #[derive(Clone, Debug, Default)]
 pub struct Stages {
-    all: Vec<Stage>,
+    all: Vec<WorkloadStage>,
 }
 
 impl Stages {
     /// Adds a stage at the end.
     pub fn then(&mut self, step: Step, length: Nanos) -> StageId {
-        self.all.push(Stage { step, length });
+        self.all.push(WorkloadStage { step, length });
         StageId(self.all.len() - 1)
     }
 
     /// The stages with their ids.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (StageId, &Stage)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (StageId, &WorkloadStage)> {
         let numbered = self.all.iter().enumerate();
         numbered.map(|(n, stage)| (StageId(n), stage))
     }

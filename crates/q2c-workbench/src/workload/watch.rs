@@ -7,7 +7,7 @@ use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
 use q2c_model::Nanos;
-use q2c_stats::mean;
+use q2c_model::stats::mean;
 
 /// A machine: its clock, where its counters are read, and its idle baseline.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub(super) struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    pub fn new(site: &'a Site, stages: usize) -> Self {
+    pub(crate) fn new(site: &'a Site, stages: usize) -> Self {
         Watcher {
             site,
             boundaries: Vec::with_capacity(stages + 1),
@@ -114,7 +114,7 @@ pub struct Watched {
 
 /// The machine's activity in one stage. A figure is `None` when its counter cannot be read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Span {
+pub struct StageActivity {
     /// Busy CPUs of the whole machine; the idle baseline is not taken off.
     pub busy_cpus: Option<f64>,
     /// CPUs on which other programs ran in user mode.
@@ -147,25 +147,26 @@ impl Watched {
     /// As [`Watched::stats`], of several stages joined over time within each lane.
     pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
         let of_lane = |lane| {
-            let each = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
-            in_turn(&each.collect::<Vec<_>>())
+            let stats = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
+            in_turn(&stats.collect::<Vec<_>>())
         };
         combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
     }
 
     /// Several stages together: the mean of busy CPUs by length, and sums of counts, if all known.
-    pub fn span_over(&self, stages: &[StageId]) -> Span {
+    pub fn span_over(&self, stages: &[StageId]) -> StageActivity {
         let spans = stages
             .iter()
             .map(|&stage| (self.span(stage), self.wall_ns(stage)));
-        let spans: Vec<(Span, f64)> = spans.collect();
+        let spans: Vec<(StageActivity, f64)> = spans.collect();
         let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
-        let sum = |count: fn(&Span) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
-        let average = |cpus: fn(&Span) -> Option<f64>| {
-            let each = spans.iter().map(|(s, w)| Some(cpus(s)? * w));
-            each.sum::<Option<f64>>().map(|sum| sum / wall)
+        let sum =
+            |count: fn(&StageActivity) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
+        let average = |cpus: fn(&StageActivity) -> Option<f64>| {
+            let weighted = spans.iter().map(|(s, w)| Some(cpus(s)? * w));
+            weighted.sum::<Option<f64>>().map(|sum| sum / wall)
         };
-        Span {
+        StageActivity {
             busy_cpus: average(|s| s.busy_cpus),
             other_programs: average(|s| s.other_programs),
             interrupts: sum(|s| s.interrupts),
@@ -181,18 +182,18 @@ impl Watched {
     }
 
     /// The machine's activity in one stage; nothing is known if the run did not end it.
-    pub fn span(&self, stage: StageId) -> Span {
+    pub fn span(&self, stage: StageId) -> StageActivity {
         let boundary = |n: usize| self.boundaries.get(n);
         let (Some(begin), Some(end)) = (boundary(stage.index()), boundary(stage.index() + 1))
         else {
-            return Span::default();
+            return StageActivity::default();
         };
         let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
         let busy = cpus.map(|(b, e)| e.busy_since(b));
         let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
         let disk = begin.disk.as_ref().zip(end.disk.as_ref());
         let disk = disk.map(|(b, e)| e.since(b));
-        Span {
+        StageActivity {
             busy_cpus: busy.as_ref().and_then(Busy::cpus_busy),
             other_programs: busy.as_ref().and_then(Busy::other_programs),
             interrupts: irqs.map(|(b, e)| e.since(b).total()),

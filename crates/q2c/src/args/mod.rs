@@ -5,9 +5,9 @@ mod replay;
 mod short;
 mod watch;
 
-pub use recording::{RecordingArgs, temporary};
-pub use replay::{CompareArgs, HowArgs, ReplayArgs};
-pub use watch::{WatchArgs, seconds};
+pub(crate) use recording::{RecordingArgs, temporary};
+pub(crate) use replay::{CompareArgs, HowArgs, ReplayArgs};
+pub(crate) use watch::{WatchArgs, seconds};
 
 use crate::commands;
 use crate::config::ConfigArgs;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 /// A laboratory for the life of a block I/O, from Q (queued) to C (complete).
 #[derive(Debug, Parser)]
 #[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(short::shortened))]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -40,7 +40,7 @@ pub struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Find the best way to wait for I/O on a device: calibrate, record, simulate, verify live,
     /// report
     Tune(TuneSettings),
@@ -89,15 +89,15 @@ pub enum Command {
 /// Ends a command line that clap did not take. Help and version are results. Anything else is wrong
 /// usage, and is told in one line as every failure. For a mistake in a sleep rule, a line above
 /// shows its place.
-pub fn refused(error: &clap::Error) -> ExitCode {
+pub(crate) fn refused(error: &clap::Error) -> ExitCode {
     let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !help_instead {
         let given = std::env::args_os().skip(1);
         let given = given.map(|word| word.to_string_lossy().into_owned());
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
-        let told = one_line(&error.to_string(), given);
-        return say_fault(&Fault::new(Exit::Usage, told));
+        let message = one_line(&error.to_string(), given);
+        return say_fault(&Fault::new(Exit::Usage, message));
     }
     if let Err(failure) = arrived(error.print()) {
         return say_fault(&failure);
@@ -112,7 +112,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
 
 /// The parser's message in one line, without its usage lines, and the help that tells more.
 fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
-    let own = message.lines().map(str::trim).take_while(|line| {
+    let lines = message.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
     // The parser's idea to pass an unknown option as a value is of no use in any command here.
@@ -120,19 +120,19 @@ fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
     let useless =
         |line: &str| line.starts_with("tip: to pass '") || scratch && line.starts_with("tip:");
     let of_use = |line: &&str| !line.is_empty() && !useless(line);
-    let words: Vec<&str> = own.filter(of_use).collect();
-    let told = words.join(" ");
-    let told = told.strip_prefix("error: ").unwrap_or(&told);
-    let more = more_of(told);
+    let useful_lines: Vec<&str> = lines.filter(of_use).collect();
+    let sentence = useful_lines.join(" ");
+    let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
+    let more = more_of(sentence);
     let command = command_of(given);
-    format!("understand the command line: {told}{more}; see {command} --help")
+    format!("understand the command line: {sentence}{more}; see {command} --help")
 }
 
 /// What the parser does not know about its own message.
-fn more_of(told: &str) -> &'static str {
-    if told.contains("--resume") && told.contains("cannot be used with") {
+fn more_of(sentence: &str) -> &'static str {
+    if sentence.contains("--resume") && sentence.contains("cannot be used with") {
         "; a resumed run keeps its own settings"
-    } else if told.starts_with("unexpected argument '--scratch'") {
+    } else if sentence.starts_with("unexpected argument '--scratch'") {
         "; this command makes no scratch file: name a file, a block device or a simulated device such as sim:50us"
     } else {
         ""
@@ -140,10 +140,10 @@ fn more_of(told: &str) -> &'static str {
 }
 
 /// The command that these words of a command line begin with: `q2c trace import`.
-fn command_of(words: impl Iterator<Item = String>) -> String {
+fn command_of(arguments: impl Iterator<Item = String>) -> String {
     let mut command = Cli::command();
     let mut name = "q2c".to_owned();
-    for word in words {
+    for word in arguments {
         match command.find_subcommand(&word) {
             Some(below) => {
                 name = format!("{name} {word}");
@@ -167,31 +167,31 @@ pub mod tests {
     use super::*;
     use crate::commands::poll::PollCommand;
 
-    fn command(words: &str) -> Command {
-        let words = std::iter::once("q2c").chain(words.split_whitespace());
-        let cli = Cli::try_parse_from(words);
+    fn command(line: &str) -> Command {
+        let arguments = std::iter::once("q2c").chain(line.split_whitespace());
+        let cli = Cli::try_parse_from(arguments);
         cli.unwrap_or_else(|error| panic!("{error}")).command
     }
 
     /// The arguments of `q2c compare`, split at blanks.
-    pub fn compare(words: &str) -> CompareArgs {
-        match command(&format!("compare {words}")) {
+    pub(crate) fn compare(arguments: &str) -> CompareArgs {
+        match command(&format!("compare {arguments}")) {
             Command::Compare(args) => args,
             other => panic!("{other:?}"),
         }
     }
 
     /// The arguments of `q2c replay`, split at blanks.
-    pub fn replay(words: &str) -> ReplayArgs {
-        match command(&format!("replay {words}")) {
+    pub(crate) fn replay(arguments: &str) -> ReplayArgs {
+        match command(&format!("replay {arguments}")) {
             Command::Replay(args) => args,
             other => panic!("{other:?}"),
         }
     }
 
     /// The arguments of a command of `q2c poll`, split at blanks.
-    pub fn poll(words: &str) -> PollCommand {
-        match command(&format!("poll {words}")) {
+    pub(crate) fn poll(arguments: &str) -> PollCommand {
+        match command(&format!("poll {arguments}")) {
             Command::Poll(args) => args.command,
             other => panic!("{other:?}"),
         }
@@ -199,28 +199,28 @@ pub mod tests {
 
     #[test]
     fn a_message_of_the_parser_names_its_help() {
-        let told = |words: &str| {
-            let given = words.split_whitespace();
+        let message_of = |line: &str| {
+            let given = line.split_whitespace();
             let refused = Cli::try_parse_from(std::iter::once("q2c").chain(given.clone()));
             let message = refused.unwrap_err().to_string();
             one_line(&message, given.map(str::to_owned))
         };
-        let import = told("trace import a.csv --sratch 1g");
+        let import = message_of("trace import a.csv --sratch 1g");
         assert!(import.contains("'--sratch'"), "{import}");
         assert!(
             import.ends_with("; see q2c trace import --help"),
             "{import}"
         );
         assert!(!import.contains("as a value"), "{import}");
-        let jobs = told("tune --jobs none sim:50us");
+        let jobs = message_of("tune --jobs none sim:50us");
         assert!(jobs.ends_with("; see q2c tune --help"), "{jobs}");
-        let replay = told("replay a.parquet --scratch 1g");
+        let replay = message_of("replay a.parquet --scratch 1g");
         assert!(replay.contains("no scratch file: name a file"), "{replay}");
         assert!(replay.ends_with("; see q2c replay --help"), "{replay}");
         assert!(
-            told("tunes").ends_with("; see q2c --help"),
+            message_of("tunes").ends_with("; see q2c --help"),
             "{}",
-            told("tunes")
+            message_of("tunes")
         );
     }
 

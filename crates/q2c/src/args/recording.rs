@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The format of a recording, and what the recording does not say itself.
 #[derive(Clone, Debug, Args)]
-pub struct RecordingArgs {
+pub(crate) struct RecordingArgs {
     /// Format of an input that is no q2c trace [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
     pub format: Option<String>,
@@ -30,7 +30,7 @@ pub struct RecordingArgs {
     /// csv: which header holds which field, such as submit_ns=start,latency=took, with a unit where
     /// needed (bytes=length:KB)
     #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
-    columns: Option<Columns>,
+    columns: Option<ColumnMapList>,
     /// csv: the character between cells [default: detected]
     #[arg(long, hide_short_help = true, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -51,7 +51,7 @@ pub struct RecordingArgs {
 
 impl RecordingArgs {
     /// The options as `q2c_trace` takes them.
-    pub fn options(&self) -> ImportOptions {
+    pub(crate) fn options(&self) -> ImportOptions {
         ImportOptions {
             unit: self.unit,
             op: self.op,
@@ -69,16 +69,16 @@ impl RecordingArgs {
 }
 
 /// The folder for what memory has no room for: `$TMPDIR`, else `/var/tmp`.
-pub fn temporary() -> PathBuf {
+pub(crate) fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
 /// The value of `--columns`: which header of a CSV file holds which field.
 #[derive(Clone, Debug)]
-struct Columns(Vec<ColumnMap>);
+struct ColumnMapList(Vec<ColumnMap>);
 
-fn columns(text: &str) -> Result<Columns, String> {
-    let map = ColumnMap::parse_list(text).map(Columns);
+fn columns(text: &str) -> Result<ColumnMapList, String> {
+    let map = ColumnMap::parse_list(text).map(ColumnMapList);
     map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
 }
 

@@ -1,11 +1,11 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
 use super::RecordingArgs;
-use crate::commands::analyze::{Window, window};
+use crate::commands::analyze::{AnalyzeWindow, window};
 use clap::Args;
 use q2c_compare::{CaptureWish, DeviceMap, ModeName, ReplayRequest};
 use q2c_model::DevId;
-use q2c_replay::Wanted;
+use q2c_replay::ReplaySelection;
 use q2c_run::arguments::{LimitArgs, RunArgs};
 use q2c_trace::import::Input;
 use q2c_trace::process::Process;
@@ -17,7 +17,7 @@ const TARGETS: usize = 2;
 
 /// Replay a trace on one target, or on one for each of its devices.
 #[derive(Clone, Debug, Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// A q2c trace, or a recording that can be imported
     pub trace: PathBuf,
     /// File or block device, or a simulated device such as sim:50us,servers=8 or null; none with
@@ -26,7 +26,7 @@ pub struct ReplayArgs {
     /// Send a device of the trace there, such as 8:16=/dev/sdb; for each of its devices, others are
     /// left out
     #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
-    pub map: Vec<Map>,
+    pub map: Vec<DeviceMapArg>,
     /// What is kept of the trace: its times, its depth or its lanes
     ///
     /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
@@ -49,7 +49,7 @@ pub struct ReplayArgs {
 
 /// Replay traces on several devices in turns, and say which serves them better.
 #[derive(Clone, Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// A q2c trace, or a recording that can be imported
     pub trace: PathBuf,
     /// Two or more files, block devices or simulated devices; files in front of them that are
@@ -80,7 +80,7 @@ pub struct CompareArgs {
 
 /// How a trace is replayed.
 #[derive(Clone, Debug, Args)]
-pub struct HowArgs {
+pub(crate) struct HowArgs {
     /// The replay itself.
     #[command(flatten)]
     pub replay: ReplayRequest,
@@ -89,7 +89,7 @@ pub struct HowArgs {
     pub all_trials: bool,
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    pub part: Option<Window>,
+    pub part: Option<AnalyzeWindow>,
     /// Only requests of this process, by its name or number
     #[arg(long, value_name = "NAME|PID")]
     pub process: Option<Process>,
@@ -103,7 +103,7 @@ pub struct HowArgs {
 
 impl HowArgs {
     /// The replay in this mode.
-    pub fn request(&self, mode: ModeName) -> ReplayRequest {
+    pub(crate) fn request(&self, mode: ModeName) -> ReplayRequest {
         ReplayRequest {
             wanted: self.wanted(),
             allow_write: self.run.allow_write.clone(),
@@ -113,8 +113,8 @@ impl HowArgs {
     }
 
     /// The requests of the trace that are replayed.
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self) -> ReplaySelection {
+        ReplaySelection {
             range: self.part.map(|part| (part.from, part.to)),
             process: self.process.clone(),
         }
@@ -123,7 +123,7 @@ impl HowArgs {
 
 impl CompareArgs {
     /// The replays of a comparison, one for each mode. A mode that is named twice counts once.
-    pub fn requests(&self) -> Vec<ReplayRequest> {
+    pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
         let mut modes: Vec<ModeName> = Vec::new();
         for mode in &self.mode {
             if !modes.contains(mode) {
@@ -142,14 +142,15 @@ impl CompareArgs {
     /// The traces and the targets of a comparison. The words begin with the first trace; words
     /// behind it are traces as long as they name files that are recognised as traces, and two
     /// targets are left.
-    pub fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
+    pub(crate) fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
         let room = self.targets.len().saturating_sub(TARGETS);
         let leading = self.targets.iter().take(room);
-        let traces = leading.take_while(|word| is_trace(Path::new(word))).count();
-        let (more, targets) = self.targets.split_at(traces);
-        let first = std::iter::once(self.trace.clone());
-        let all = first.chain(more.iter().map(PathBuf::from));
-        (all.chain(self.more.iter().cloned()).collect(), targets)
+        let trace_count = leading.take_while(|word| is_trace(Path::new(word))).count();
+        let (more, targets) = self.targets.split_at(trace_count);
+        let traces = std::iter::once(self.trace.clone())
+            .chain(more.iter().map(PathBuf::from))
+            .chain(self.more.iter().cloned());
+        (traces.collect(), targets)
     }
 }
 
@@ -159,9 +160,9 @@ fn is_trace(path: &Path) -> bool {
 
 /// The value of `--map`, such as `8:16=/dev/sdb`.
 #[derive(Clone, Debug)]
-pub struct Map(pub DeviceMap);
+pub(crate) struct DeviceMapArg(pub DeviceMap);
 
-impl FromStr for Map {
+impl FromStr for DeviceMapArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -173,7 +174,7 @@ impl FromStr for Map {
                 minor: minor.parse().ok()?,
             };
             let target = target.to_owned();
-            Some(Map(DeviceMap { device, target }))
+            Some(DeviceMapArg(DeviceMap { device, target }))
         };
         parsed().ok_or_else(|| {
             format!("expected MAJOR:MINOR=TARGET, such as 8:16=/dev/sdb, found `{text}`")
@@ -193,13 +194,13 @@ mod tests {
     use q2c_replay::ReplayFacts;
     use q2c_result::replay::ReplayJob;
 
-    fn asked(words: &str) -> ReplayRequest {
-        let args = replay(words);
+    fn asked(arguments: &str) -> ReplayRequest {
+        let args = replay(arguments);
         args.how.request(args.mode)
     }
 
-    fn job(words: &str) -> ReplayJob {
-        let request = asked(&format!("trace null {words}"));
+    fn job(options: &str) -> ReplayJob {
+        let request = asked(&format!("trace null {options}"));
         let facts = ReplayFacts::default();
         let site = OpenSite::of_one(&Roots::live(), &request, "null", &facts, 0).unwrap();
         PreparedReplay::new(&Roots::live(), &request, &facts, &[site], 1)
@@ -209,16 +210,16 @@ mod tests {
 
     #[test]
     fn options_of_other_modes_mean_nothing() {
-        let of = |words: &str| asked(&format!("t d {words}")).mode;
-        assert_eq!(of("--speed 2x --lane pid"), Mode::Timed { speed: 2.0 });
+        let mode_of = |arguments: &str| asked(&format!("t d {arguments}")).mode;
+        assert_eq!(mode_of("--speed 2x --lane pid"), Mode::Timed { speed: 2.0 });
         let outstanding = Mode::Outstanding {
             count: Count::Blocks,
             idle: Idle::Keep,
         };
-        let words = "--mode outstanding --count blocks --idle keep --speed 3";
-        assert_eq!(of(words), outstanding);
+        let options = "--mode outstanding --count blocks --idle keep --speed 3";
+        assert_eq!(mode_of(options), outstanding);
         let closed = Mode::Closed { lane: LaneBy::Cpu };
-        assert_eq!(of("--mode closed --lane cpu"), closed);
+        assert_eq!(mode_of("--mode closed --lane cpu"), closed);
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn outstanding_counts_blocks_unless_other_units_are_asked_for() {
-        let count = |words: &str| match asked(&format!("t d --mode outstanding {words}")).mode {
+        let count = |options: &str| match asked(&format!("t d --mode outstanding {options}")).mode {
             Mode::Outstanding { count, .. } => count,
             other => panic!("{other:?}"),
         };
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_comparison_captures_where_permitted_unless_it_is_told_otherwise() {
-        let wish = |words: &str| compare(&format!("t a b {words}")).requests()[0].wish;
+        let wish = |options: &str| compare(&format!("t a b {options}")).requests()[0].wish;
         assert_eq!(wish(""), CaptureWish::WherePermitted);
         assert_eq!(wish("--capture"), CaptureWish::By(None));
         assert_eq!(wish("--no-capture"), CaptureWish::Off);
@@ -252,9 +253,9 @@ mod tests {
 
     #[test]
     fn each_mode_is_a_request() {
-        let modes = |words: &str| -> Vec<Mode> {
-            let all = compare(&format!("t a b {words}")).requests();
-            all.into_iter().map(|request| request.mode).collect()
+        let modes = |options: &str| -> Vec<Mode> {
+            let requests = compare(&format!("t a b {options}")).requests();
+            requests.into_iter().map(|request| request.mode).collect()
         };
         let outstanding = Mode::Outstanding {
             count: Count::Blocks,
@@ -281,8 +282,8 @@ mod tests {
         let trace = place("one.parquet", b"PAR1 and more");
         let other = place("two.parquet", b"PAR1 and more");
         let file = place("file.bin", &[0x9d; 4096]);
-        let split = |words: &str| {
-            let args = compare(words);
+        let split = |arguments: &str| {
+            let args = compare(arguments);
             let (traces, targets) = args.traces_and_targets();
             let traces = traces.iter().map(|path| path.display().to_string());
             (traces.collect::<Vec<String>>(), targets.to_vec())
@@ -303,8 +304,8 @@ mod tests {
     fn typed_and_told(option: &str, names: &[&str], field: &str) {
         for name in names {
             let job = job(&format!("{option} {name}"));
-            let told = serde_json::to_value(job).unwrap();
-            assert_eq!(told[field], *name);
+            let job_json = serde_json::to_value(job).unwrap();
+            assert_eq!(job_json[field], *name);
         }
     }
 

@@ -8,7 +8,7 @@ const LINE: usize = 64;
 
 /// The command and its commands with short texts for `-h`. Options that are seldom needed have
 /// `hide_short_help` where they are declared.
-pub fn shortened(command: Command) -> Command {
+pub(crate) fn shortened(command: Command) -> Command {
     command.mut_args(with_line).mut_subcommands(shortened)
 }
 
@@ -25,13 +25,15 @@ fn with_line(arg: Arg) -> Arg {
 
 /// The first clause of a text, with the default that is told at its end where both fit.
 fn first_of(text: &str) -> String {
-    let (told, default) = match text.rfind(" [default: ") {
+    let (description, default) = match text.rfind(" [default: ") {
         Some(at) if text.ends_with(']') => text.split_at(at),
         _ => (text, ""),
     };
     let ends = ["; ", ", such as ", ": ", ". ", ", "];
-    let clauses = ends.iter().filter_map(|end| Some(&told[..told.find(end)?]));
-    let whole = std::iter::once(told);
+    let clauses = ends
+        .iter()
+        .filter_map(|end| Some(&description[..description.find(end)?]));
+    let whole = std::iter::once(description);
     let fits = |clause: &&str| {
         let whole = clause.matches('(').count() == clause.matches(')').count();
         whole && (SHORTEST..=LINE).contains(&clause.chars().count())
@@ -39,9 +41,10 @@ fn first_of(text: &str) -> String {
     let Some(first) = whole.chain(clauses).find(fits) else {
         return text.to_owned();
     };
-    match first.chars().count() + default.chars().count() <= LINE {
-        true => format!("{first}{default}"),
-        false => first.to_owned(),
+    if first.chars().count() + default.chars().count() <= LINE {
+        format!("{first}{default}")
+    } else {
+        first.to_owned()
     }
 }
 

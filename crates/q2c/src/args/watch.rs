@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 /// Watch a workload while it runs.
 #[derive(Clone, Debug, Args)]
-pub struct WatchArgs {
+pub(crate) struct WatchArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
@@ -51,12 +51,12 @@ pub struct WatchArgs {
 
 impl WatchArgs {
     /// The block size of the workload. The error says what is wrong with sizes and times.
-    pub fn block_size(&self) -> Result<Bytes, String> {
+    pub(crate) fn block_size(&self) -> Result<Bytes, String> {
         let [bs] = self.workload.bs[..] else {
-            let all: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
-            let all = all.join(", ");
+            let sizes: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
+            let sizes = sizes.join(", ");
             return Err(format!(
-                "watch one block size: expected one for --bs, found {all}"
+                "watch one block size: expected one for --bs, found {sizes}"
             ));
         };
         let interval = self.interval;
@@ -69,11 +69,15 @@ impl WatchArgs {
     }
 
     /// The methods to choose among, the first of which runs at the start; at least one.
-    pub fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
-        let own = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
+    pub(crate) fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
+        let own_rules = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
         let named = self.policy.iter().map(|method| method.0.clone());
-        let all: Vec<LaneMethod> = named.chain(own).collect();
-        Ok(if all.is_empty() { standard() } else { all })
+        let methods: Vec<LaneMethod> = named.chain(own_rules).collect();
+        Ok(if methods.is_empty() {
+            standard()
+        } else {
+            methods
+        })
     }
 }
 
@@ -82,14 +86,14 @@ impl WatchArgs {
 fn standard() -> Vec<LaneMethod> {
     let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
     let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
-    let mut all = vec![LaneMethod::Poll, LaneMethod::Interrupt];
-    all.extend(rules.map(LaneMethod::Hybrid));
-    all
+    let mut methods = vec![LaneMethod::Poll, LaneMethod::Interrupt];
+    methods.extend(rules.map(LaneMethod::Hybrid));
+    methods
 }
 
 /// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
 #[derive(Clone, Debug)]
-pub struct MethodArg(pub LaneMethod);
+pub(crate) struct MethodArg(pub LaneMethod);
 
 impl FromStr for MethodArg {
     type Err = SpecError;
@@ -114,7 +118,7 @@ fn each(text: &str) -> Result<Nanos, String> {
 }
 
 /// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
-pub fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, 0.1..=86_400.0)
 }
 
@@ -124,8 +128,8 @@ mod tests {
     use crate::args::tests::poll;
     use crate::commands::poll::PollCommand;
 
-    fn watch(words: &str) -> WatchArgs {
-        match poll(&format!("watch null {words}")) {
+    fn watch(options: &str) -> WatchArgs {
+        match poll(&format!("watch null {options}")) {
             PollCommand::Watch(args) => args,
             other => panic!("{other:?}"),
         }
@@ -144,11 +148,16 @@ mod tests {
     fn own_rules_come_after_named_methods() {
         let args = watch("--rule 0.7*min --policy interrupt --policy hybrid:pas");
         let methods = args.methods().unwrap();
-        let [interrupt, LaneMethod::Hybrid(pas), LaneMethod::Hybrid(own)] = &methods[..] else {
+        let [
+            interrupt,
+            LaneMethod::Hybrid(pas),
+            LaneMethod::Hybrid(own_rule),
+        ] = &methods[..]
+        else {
             panic!("{methods:?}");
         };
         assert!(matches!(interrupt, LaneMethod::Interrupt));
-        assert!(pas.to_string().starts_with("pas") && own.to_string().contains("0.7"));
+        assert!(pas.to_string().starts_with("pas") && own_rule.to_string().contains("0.7"));
     }
 
     #[test]

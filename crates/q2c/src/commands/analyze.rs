@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Say where the I/Os of a trace spend their time.
 #[derive(Clone, Debug, Args)]
-pub struct AnalyzeArgs {
+pub(crate) struct AnalyzeArgs {
     /// A q2c trace, a recording that can be imported, or the base name of blktrace files
     /// (BASE.blktrace.N); with --live a block device, its kernel name or a file
     pub trace: PathBuf,
@@ -31,7 +31,7 @@ pub struct AnalyzeArgs {
     /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json,
     /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    window: Option<Window>,
+    window: Option<AnalyzeWindow>,
     /// Only I/Os of this process, by its name or number; with --live there is --pid
     #[arg(long, value_name = "NAME|PID", conflicts_with = "live")]
     pub process: Option<Process>,
@@ -65,12 +65,12 @@ pub struct AnalyzeArgs {
 
 impl AnalyzeArgs {
     /// The part of the trace whose I/Os the result keeps one by one.
-    pub fn window(&self) -> Option<Range<Nanos>> {
-        self.window.map(|Window { from, to }| from..to)
+    pub(crate) fn window(&self) -> Option<Range<Nanos>> {
+        self.window.map(|AnalyzeWindow { from, to }| from..to)
     }
 
     /// Refuses options of a capture where `--live` is not given.
-    pub fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
             (false, _) => Some("--interval"),
             (_, false) => Some("a command behind --"),
@@ -79,9 +79,9 @@ impl AnalyzeArgs {
         let Some(option) = other.or(self.capture.given()).filter(|_| !self.live) else {
             return Ok(());
         };
-        let why =
+        let message =
             format!("analyze a trace: {option} is for a capture; add --live, or leave it out");
-        Err(Fault::new(Exit::Usage, why))
+        Err(Fault::new(Exit::Usage, message))
     }
 }
 
@@ -95,26 +95,26 @@ fn interval(text: &str) -> Result<Nanos, String> {
 
 /// A part of a trace, in times from the start of its first I/O.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub(crate) struct AnalyzeWindow {
     /// Start, which is in the part.
     pub from: Nanos,
     /// End, which is not in the part.
     pub to: Nanos,
 }
 
-pub fn window(text: &str) -> Result<Window, String> {
+pub(crate) fn window(text: &str) -> Result<AnalyzeWindow, String> {
     let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let (from, to) = (time(from)?, time(to)?);
     if from < to {
-        Ok(Window { from, to })
+        Ok(AnalyzeWindow { from, to })
     } else {
         Err(expected())
     }
 }
 
-pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.check()?;
     let page = NewFile::if_named(args.html.as_ref())?;
     if args.live {

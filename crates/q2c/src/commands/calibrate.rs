@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Measure what sleeping, waking, polling and interrupts cost here.
 #[derive(Clone, Debug, Args)]
-pub struct CalibrateArgs {
+pub(crate) struct CalibrateArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
@@ -30,7 +30,7 @@ pub struct CalibrateArgs {
     pub jobs: JobsArg,
 }
 
-pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let CalibrateArgs {
         workload,
         machine,
@@ -50,16 +50,16 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     if workload.run.json {
         print_json(&calibrations)?;
     } else {
-        let words: Vec<String> = calibrations.iter().map(in_words).collect();
-        print(&words.join("\n\n"))?;
+        let summaries: Vec<String> = calibrations.iter().map(in_words).collect();
+        print(&summaries.join("\n\n"))?;
     }
     Ok(Exit::Done)
 }
 
 fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
     let unfit = Unfit::now(&bench.workload);
-    if let Some(why) = unfit {
-        say(&format!("q2c: the next run calibrates anew: {why}"));
+    if let Some(reason) = unfit {
+        say(&format!("q2c: the next run calibrates anew: {reason}"));
     }
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     let Some(store) = store() else {

@@ -5,9 +5,9 @@ use crate::output::{print, print_json, screen, unread};
 use crate::progress::Line;
 use clap::{Args, ValueEnum};
 use q2c_analyze::Options;
-use q2c_diff::{Limit, Measured};
 use q2c_model::{Fault, OrFault};
 use q2c_report::Reported;
+use q2c_report::difference::{ComparableResult, Limit};
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use q2c_run::kept_text;
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Compare two results of one kind, figure by figure.
 #[derive(Clone, Debug, Args)]
-pub struct DiffArgs {
+pub(crate) struct DiffArgs {
     /// The result to compare with: a run folder or result.json of q2c tune, bench, replay or
     /// analyze, or a trace, which is analysed
     pub a: PathBuf,
@@ -48,7 +48,7 @@ pub struct DiffArgs {
 
 /// The form of what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DiffForm {
+pub(crate) enum DiffForm {
     /// A table
     Table,
     /// Markdown
@@ -57,10 +57,10 @@ pub enum DiffForm {
     Json,
 }
 
-pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let (a, b) = (side(&args.a, stop)?, side(&args.b, stop)?);
     if a.schema != b.schema {
-        let why = format!(
+        let message = format!(
             "compare {} with {}: expected two results of one kind, found {} and {}; name two of one kind, q2c runs lists the \
              runs that are here",
             args.b.display(),
@@ -68,9 +68,9 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
             a.schema,
             b.schema
         );
-        return Err(Fault::new(Exit::Input, why));
+        return Err(Fault::new(Exit::Input, message));
     }
-    let result = q2c_diff::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
+    let result = q2c_report::difference::diff(&a, &b, &args.fail_if, env!("CARGO_PKG_VERSION"));
     let result = result.or_exit(Exit::Usage)?;
     let form = if args.json {
         DiffForm::Json
@@ -90,16 +90,16 @@ pub fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 }
 
 /// A side: a result that was kept, or a trace, which is analysed.
-fn side(path: &Path, stop: &AtomicBool) -> Result<Measured, Fault> {
-    let text = match is_trace(path) {
-        true => {
-            let _line = Line::reading([path]);
-            let analysed = q2c_analyze::recording(path, &Options::default(), stop);
-            serde_json::to_string(&analysed?).or_exit(Exit::Internal)?
-        }
-        false => kept_text(path)?.1,
+fn side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> {
+    let text = if is_trace(path) {
+        let _line = Line::reading([path]);
+        let analysed = q2c_analyze::recording(path, &Options::default(), stop);
+        serde_json::to_string(&analysed?).or_exit(Exit::Internal)?
+    } else {
+        kept_text(path)?.1
     };
-    q2c_diff::read(&path.display().to_string(), &text).map_err(|why| unread(path, why))
+    q2c_report::difference::read(&path.display().to_string(), &text)
+        .map_err(|error| unread(path, error))
 }
 
 /// Whether a file is a trace: a result is JSON.

@@ -4,10 +4,9 @@ mod abilities;
 mod fix;
 
 use crate::commands::restore;
-use crate::config::{self, ConfigArgs, Found};
+use crate::config::{self, ConfigArgs, ConfigLookup};
 use crate::output::show;
 use clap::Args;
-use q2c_config::Config;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::doctor::{self, DoctorFacts};
@@ -15,7 +14,8 @@ use q2c_host::signals::Signals;
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, Fault};
 use q2c_result::doctor::Use;
-use q2c_result::{Check, Exit, Target, Verdict};
+use q2c_result::{Check, CheckVerdict, Exit, Target};
+use q2c_run::config::Config;
 use q2c_sys::Clock;
 use q2c_workbench::doctor_facts;
 use q2c_workbench::workbench::try_cpus;
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// List what this machine can and cannot do, by use; or change the settings that stand in the way.
 #[derive(Clone, Debug, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Also look at this file or block device
     pub target: Option<PathBuf>,
     /// Change the settings of the machine that were found wanting, with TARGET those of its disk,
@@ -65,7 +65,7 @@ const REST: Duration = Duration::from_millis(500);
 
 /// Examines the machine, and the target when one is named; or changes its settings. Returns the
 /// exit code, which may be that of the command that was run.
-pub fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Fault> {
+pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Fault> {
     let roots = Roots::live();
     let named = args.target.as_deref();
     if args.fix {
@@ -98,18 +98,21 @@ fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) ->
 
 /// The check of the configuration file: which one holds, and what it sets.
 fn configuration(args: &ConfigArgs) -> Check {
-    let (verdict, found) = match config::look(args) {
-        Ok(Found::None) => (Verdict::Pass, "no q2c.toml".to_owned()),
-        Ok(Found::Sound(config)) => (Verdict::Pass, in_force(&config)),
-        Ok(Found::Faulty(path, faults)) => {
+    let (verdict, finding) = match config::look(args) {
+        Ok(ConfigLookup::None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
+        Ok(ConfigLookup::Sound(config)) => (CheckVerdict::Pass, in_force(&config)),
+        Ok(ConfigLookup::Faulty(path, faults)) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            let found = format!("{}: {}", path.display(), faults.join("; "));
-            (Verdict::Warn, found)
+            let finding = format!("{}: {}", path.display(), faults.join("; "));
+            (CheckVerdict::Warn, finding)
         }
-        Err(failure) => (Verdict::Warn, format!("failed to {}", failure.message())),
+        Err(failure) => (
+            CheckVerdict::Warn,
+            format!("failed to {}", failure.message()),
+        ),
     };
     let means = match verdict {
-        Verdict::Pass => "names of targets and defaults of options; the command line wins",
+        CheckVerdict::Pass => "names of targets and defaults of options; the command line wins",
         _ => "commands that it has settings for refuse it; mend it, or leave it out by --no-config",
     };
     Check {
@@ -118,16 +121,20 @@ fn configuration(args: &ConfigArgs) -> Check {
         uses: vec![Use::Measuring],
         verdict,
         columns: Vec::new(),
-        found,
+        found: finding,
         means: means.to_owned(),
         fix: None,
     }
 }
 
 fn in_force(config: &Config) -> String {
-    let told = config::what_it_sets(&config.targets, config.settings.iter());
-    let told = if told.is_empty() { "nothing" } else { &told };
-    format!("{}: {told}", config.path.display())
+    let settings = config::what_it_sets(&config.targets, config.settings.iter());
+    let settings = if settings.is_empty() {
+        "nothing"
+    } else {
+        &settings
+    };
+    format!("{}: {settings}", config.path.display())
 }
 
 /// The facts of the target, which is read for a moment from several CPUs.

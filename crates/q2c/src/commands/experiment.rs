@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Experiment files.
 #[derive(Clone, Debug, Args)]
-pub struct ExperimentArgs {
+pub(crate) struct ExperimentArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: ExperimentCommand,
@@ -19,7 +19,7 @@ pub struct ExperimentArgs {
 
 /// The commands of `q2c experiment`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum ExperimentCommand {
+pub(crate) enum ExperimentCommand {
     /// Check a file, and name what is wrong in it by line
     Check {
         /// The file
@@ -27,7 +27,7 @@ pub enum ExperimentCommand {
     },
 }
 
-pub fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
     let ExperimentCommand::Check { file } = &args.command;
     let experiment = read(file)?;
     let points = experiment.points().len();
@@ -44,13 +44,13 @@ pub fn run(args: &ExperimentArgs) -> Result<Exit, Fault> {
 }
 
 /// Reads an experiment from a file. What is wrong in it is told line by line.
-pub fn read(file: &Path) -> Result<Experiment, Fault> {
+pub(crate) fn read(file: &Path) -> Result<Experiment, Fault> {
     let name = file.display();
     let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
-        let why = format!(
+        let message = format!(
             "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
         );
-        Fault::new(Exit::Input, why)
+        Fault::new(Exit::Input, message)
     })?;
     Experiment::parse(&text).map_err(|error| {
         let ExperimentError::Wrong(problems) = &error else {
@@ -60,7 +60,7 @@ pub fn read(file: &Path) -> Result<Experiment, Fault> {
             say(&format!("{name}: {problem}"));
         }
         let lines = if problems.len() == 1 { "line" } else { "lines" };
-        let why = format!("understand the experiment {name}: see the {lines} above");
-        Fault::new(Exit::Input, why)
+        let message = format!("understand the experiment {name}: see the {lines} above");
+        Fault::new(Exit::Input, message)
     })
 }

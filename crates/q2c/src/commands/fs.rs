@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 /// File systems under jobs that share their files.
 #[derive(Clone, Debug, Args)]
-pub struct FsArgs {
+pub(crate) struct FsArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: FsCommand,
@@ -25,12 +25,12 @@ pub struct FsArgs {
 
 /// The commands of `q2c fs`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum FsCommand {
+pub(crate) enum FsCommand {
     /// Make file systems, and measure jobs that share their files or have files of their own
     Bench(FsSettings),
 }
 
-pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let FsCommand::Bench(args) = &args.command;
     let roots = Roots::live();
     let mut spec = args.clone();
@@ -48,11 +48,11 @@ pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {
-        let why = format!(
+        let message = format!(
             "make the folder of --out, {}: {error}",
             args.run.out.display()
         );
-        Fault::new(Exit::Environment, why)
+        Fault::new(Exit::Environment, message)
     })?;
     let mut progress = of_trials();
     let made = bench.make(&args.run.out, progress.as_mut())?;
@@ -64,9 +64,9 @@ pub fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let Done { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
     drop(made);
     run_folder::publish(folder, state, &result)?;
-    if let Some(why) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
+    if let Some(reason) = nothing_measured(&result).filter(|_| state == RunState::Complete) {
         run_folder::tell_report(&path);
-        return Err(Fault::new(Exit::Device, why));
+        return Err(Fault::new(Exit::Device, reason));
     }
     show(&result, args.run.json)?;
     run_folder::tell_report(&path);
@@ -85,8 +85,10 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
     let cells = result.cells.iter().map(|cell| (&cell.iops, &cell.failures));
     let program = result.program.iter().flat_map(|program| &program.cells);
     let program = program.map(|cell| (&cell.value, &cell.failures));
-    let all: Vec<_> = cells.chain(program).collect();
-    let reason = all.iter().find_map(|(_, failures)| failures.first())?;
-    let none = all.iter().all(|(figure, _)| figure.trials == 0);
+    let measurements: Vec<_> = cells.chain(program).collect();
+    let reason = measurements
+        .iter()
+        .find_map(|(_, failures)| failures.first())?;
+    let none = measurements.iter().all(|(figure, _)| figure.trials == 0);
     none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }

@@ -2,17 +2,17 @@
 
 mod compare;
 
-pub use compare::compare;
+pub(crate) use compare::compare;
 
-use super::limits::Limits;
+use super::limits::RunLimits;
 use super::run_folder;
 use crate::args::{HowArgs, ReplayArgs, temporary};
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Begin, Capturing, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, Replaying,
-    RunStart, SourceRequest, TraceSource, Variant, capturing,
+    self, Begin, Capturing, DeviceMap, OpenSite, PreparedReplay, ReplayRequest, ReplayTrials,
+    Replaying, RunStart, SourceRequest, TraceSource, Variant, capturing,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
@@ -32,12 +32,12 @@ use std::time::Instant;
 /// Memory for the rows of `--record`; the rest is held in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
-pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     if let Some(record) = &args.record {
         can_record(record, args.trials)?;
     }
-    let limits = Limits::new(&args.limits, SCHEMA)?;
+    let limits = RunLimits::new(&args.limits, SCHEMA)?;
     let request = args.how.request(args.mode);
     let source = source(&args.trace, &[&args.trace], &args.how, stop)?;
     source.fits(&request)?;
@@ -59,7 +59,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         sites: vec![open.site.clone()],
     };
     let variants = [variant];
-    let run = Run {
+    let run = ReplayRun {
         request: &request,
         trials: args.trials,
         all_trials: args.how.all_trials,
@@ -85,7 +85,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 }
 
 fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
-    let why = if trials > 1 {
+    let message = if trials > 1 {
         format!("record the replay: expected one trial, found {trials}; a trace holds one")
     } else if path.symlink_metadata().is_ok() {
         let path = path.display();
@@ -95,25 +95,27 @@ fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
     } else {
         return Ok(());
     };
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }
 
 /// The reason why there is no number at all, as a failure.
-fn nothing(ran: &Ran, variants: &[Variant<'_>]) -> Fault {
-    if let Some(why) = ran.aborted() {
-        return Fault::new(Exit::Device, format!("replay on {why}"));
+fn nothing(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
+    if let Some(reason) = ran.aborted() {
+        return Fault::new(Exit::Device, format!("replay on {reason}"));
     }
-    let Some(why) = keys(variants).find_map(|key| ran.of(&key).1.into_iter().next()) else {
+    let Some(reason) = keys(variants).find_map(|key| ran.cell_outcomes(&key).1.into_iter().next())
+    else {
         return Fault::stopped("replay: stopped by a signal before the first request");
     };
     let exit = ran.failed.as_ref().map_or(Exit::Environment, Fault::exit);
     // The reason begins with "failed to" itself.
-    Fault::new(exit, why.strip_prefix("failed to ").unwrap_or(&why))
+    Fault::new(exit, reason.strip_prefix("failed to ").unwrap_or(&reason))
 }
 
 fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
-    let of = |variant: &'a Variant<'_>| variant.sites.iter().map(move |site| variant.key(site));
-    variants.iter().flat_map(of)
+    let variant_keys =
+        |variant: &'a Variant<'_>| variant.sites.iter().map(move |site| variant.key(site));
+    variants.iter().flat_map(variant_keys)
 }
 
 /// The exit code: a device that failed counts before a replayer that was late. A run that is not
@@ -159,9 +161,9 @@ fn site(
     let open = match &args.target {
         Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
         None if maps.is_empty() => {
-            let why = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
+            let message = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
-            return Err(Fault::new(Exit::Usage, why));
+            return Err(Fault::new(Exit::Usage, message));
         }
         None => OpenSite::of_maps(&roots, request, &maps, facts),
     };
@@ -185,7 +187,7 @@ fn say_simulated(open: &OpenSite) {
     }
 }
 
-struct Run<'a> {
+struct ReplayRun<'a> {
     request: &'a ReplayRequest,
     trials: u32,
     all_trials: bool,
@@ -196,14 +198,14 @@ struct Run<'a> {
     record: Option<&'a Path>,
 }
 
-impl Run<'_> {
+impl ReplayRun<'_> {
     /// Runs all trials. The targets' sites must be open until it returns.
     fn go(
         &self,
         variants: &[Variant<'_>],
         folder: &mut RunDir,
         stop: &AtomicBool,
-    ) -> Result<Ran, Fault> {
+    ) -> Result<ReplayTrials, Fault> {
         run_folder::announce(folder);
         let replaying = self.replaying(variants, stop);
         replaying

@@ -4,14 +4,14 @@ use crate::commands::runs::latest;
 use crate::output::{escaped, print, print_csv, say, screen, unread, write_new};
 use clap::Args;
 use q2c_model::Fault;
-use q2c_report::kept::{self, Kept};
+use q2c_report::kept::{self, StoredResult};
 use q2c_result::Exit;
 use q2c_run::kept_text;
 use std::path::{Path, PathBuf};
 
 /// Draw the reports of a run again from its result.
 #[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Run folder, or a result.json [default: the latest run in the folder of --out]
     pub run: Option<PathBuf>,
     /// Folder of the runs, of which the latest is drawn
@@ -37,7 +37,7 @@ pub struct ReportArgs {
 }
 
 /// Draws what is asked for: the table when no option is given.
-pub fn run(args: &ReportArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Fault> {
     let run = match &args.run {
         Some(run) => run.clone(),
         None => latest(&args.out)?,
@@ -58,7 +58,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-fn result(run: &Path) -> Result<Box<dyn Kept>, Fault> {
+fn result(run: &Path) -> Result<Box<dyn StoredResult>, Fault> {
     let (path, text) = kept_text(run)?;
-    kept::read(&text).map_err(|why| unread(&path, why))
+    kept::read(&text).map_err(|error| unread(&path, error))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Put back settings that `doctor --fix` or a killed run left changed.
 #[derive(Clone, Debug, Args)]
-pub struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// Only list them
     #[arg(long)]
     pub dry_run: bool,
@@ -21,31 +21,35 @@ pub struct RestoreArgs {
 }
 
 /// Puts back the settings that killed runs left changed, or lists them with `--dry-run`.
-pub fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let folder = folder(args.journal.as_deref())?;
     if args.dry_run {
         let left = pending(&roots, &folder).or_exit(Exit::Environment)?;
         let changes = left.changes.iter();
-        told(changes.map(|(change, _)| change.to_string()), &left.faults)?;
+        print_changes(changes.map(|(change, _)| change.to_string()), &left.faults)?;
         return Ok(done(left.faults.is_empty()));
     }
     let report = restore_all(&roots, &folder).or_exit(Exit::Environment)?;
     let items = report.items.iter();
     let items = items.map(|item| format!("{}: {}", item.change, item.outcome));
-    told(items, &report.faults)?;
+    print_changes(items, &report.faults)?;
     Ok(done(report.is_complete()))
 }
 
 /// Prints what there is to restore or was restored, and the lines of journals that were no use.
-fn told(changes: impl Iterator<Item = String>, faults: &[DamagedLine]) -> Result<(), Fault> {
+fn print_changes(
+    changes: impl Iterator<Item = String>,
+    faults: &[DamagedLine],
+) -> Result<(), Fault> {
     let faults = faults
         .iter()
         .map(|fault| format!("damaged journal: {fault}"));
     let lines: Vec<String> = changes.chain(faults).collect();
-    print(&match lines.is_empty() {
-        true => "nothing to restore".to_owned(),
-        false => lines.join("\n"),
+    print(&if lines.is_empty() {
+        "nothing to restore".to_owned()
+    } else {
+        lines.join("\n")
     })
 }
 
@@ -58,7 +62,7 @@ fn done(complete: bool) -> Exit {
 }
 
 /// The folder of the restore journals: as named, else the usual one.
-pub fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
+pub(crate) fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -66,8 +70,8 @@ pub fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
     let [state, home] =
         ["XDG_STATE_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
     default_folder(root, state.as_deref(), home.as_deref()).ok_or_else(|| {
-        let why =
+        let message =
             "find the journals: neither XDG_STATE_HOME nor HOME is set; name them with --journal";
-        Fault::new(Exit::Usage, why)
+        Fault::new(Exit::Usage, message)
     })
 }

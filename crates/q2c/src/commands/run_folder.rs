@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// q2c's version, and a checksum of the program where it can be read: it tells one build from
 /// another in the identity of a run.
-pub fn program() -> String {
+pub(crate) fn program() -> String {
     let mut checksum = crc32fast::Hasher::new();
     let mut piece = vec![0; 1 << 20];
     if let Ok(mut program) = std::env::current_exe().and_then(File::open) {
@@ -32,43 +32,48 @@ pub fn program() -> String {
 }
 
 /// The result of a command in a run folder or a file, if it has this schema.
-pub fn result<T: DeserializeOwned>(run: &Path, command: &str, schema: &str) -> Result<T, Fault> {
+pub(crate) fn result<T: DeserializeOwned>(
+    run: &Path,
+    command: &str,
+    schema: &str,
+) -> Result<T, Fault> {
     #[derive(Deserialize)]
-    struct Head {
+    struct SchemaHead {
         schema: String,
     }
-    let path = match run.is_dir() {
-        true => run.join("result.json"),
-        false => run.to_owned(),
+    let path = if run.is_dir() {
+        run.join("result.json")
+    } else {
+        run.to_owned()
     };
     let text = whole_file::read_named_text(&path, whole_file::RESULT);
     let text = text.map_err(|error| unread(&path, error))?;
     let no_result = |e| unread(&path, format!("expected a result of {command}, found {e}"));
-    let head: Head = serde_json::from_str(&text).map_err(no_result)?;
+    let head: SchemaHead = serde_json::from_str(&text).map_err(no_result)?;
     if head.schema != schema {
-        let found = head.schema.escape_debug();
-        let why = format!("expected schema {schema}, found `{found}`");
-        return Err(unread(&path, why));
+        let actual = head.schema.escape_debug();
+        let reason = format!("expected schema {schema}, found `{actual}`");
+        return Err(unread(&path, reason));
     }
     serde_json::from_str(&text).map_err(no_result)
 }
 
 /// Says on stderr which folder a run has, and returns its path.
-pub fn announce(folder: &RunDir) -> PathBuf {
+pub(crate) fn announce(folder: &RunDir) -> PathBuf {
     say(&format!("run folder {}", folder.path().display()));
     folder.path().to_owned()
 }
 
 /// The words of a command, as plans and results have them.
-pub fn in_words(command: &[OsString]) -> Vec<String> {
-    let words = command
+pub(crate) fn in_words(command: &[OsString]) -> Vec<String> {
+    command
         .iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    words.collect()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
-pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
+pub(crate) fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
     let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
@@ -76,7 +81,7 @@ pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
 
 /// Writes result and page into the folder, beside them what the command took from the configuration
 /// file, and closes it with `state`.
-pub fn publish(
+pub(crate) fn publish(
     folder: RunDir,
     state: RunState,
     result: &(impl Serialize + Reported),
@@ -90,13 +95,13 @@ pub fn publish(
     folder.finish(state).map_err(Fault::from)
 }
 
-pub fn tell_report(folder: &Path) {
+pub(crate) fn tell_report(folder: &Path) {
     say(&format!("report: {}", folder.join("report.html").display()));
 }
 
 /// Ends a run that gave a result, and returns its exit code. A run that is not complete keeps its
 /// scratch file, and the user is told how to go on.
-pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
+pub(crate) fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
         if let Some(scratch) = &bench.kept_scratch {
             tell_no_longer_needed(scratch);
@@ -109,7 +114,7 @@ pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
 }
 
 /// Says that a run was stopped after some of its trials, and how to go on.
-pub fn tell_stopped(folder: &Path) {
+pub(crate) fn tell_stopped(folder: &Path) {
     let resume = resume(folder);
     say(&format!(
         "stopped: the finished trials are in the report; {resume} goes on"
@@ -117,29 +122,30 @@ pub fn tell_stopped(folder: &Path) {
 }
 
 /// The command line that goes on with the run in `folder`.
-pub fn resume(folder: &Path) -> String {
+pub(crate) fn resume(folder: &Path) -> String {
     let name = RunDir::inspect(folder).map_or("COMMAND".to_owned(), |(record, _)| record.name);
     format!("q2c {name} --resume {}", quoted(folder))
 }
 
 /// A path as one word of a shell.
-pub fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
 /// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
-pub fn keep_for_resume(bench: Workbench, folder: &Path) {
+pub(crate) fn keep_for_resume(bench: Workbench, folder: &Path) {
     tell_kept(bench.keep_scratch(), folder);
 }
 
 /// Names the scratch file that an earlier session left for a run that is complete now. It is not
 /// removed: a later run may have it as its target.
-pub fn tell_no_longer_needed(scratch: &Path) {
+pub(crate) fn tell_no_longer_needed(scratch: &Path) {
     let scratch = scratch.display();
     say(&format!(
         "the run is complete and does not need {scratch} any more: remove it when it is not wanted"
@@ -147,7 +153,7 @@ pub fn tell_no_longer_needed(scratch: &Path) {
 }
 
 /// Names the scratch file that was kept for the run in `folder`, if there is one.
-pub fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
+pub(crate) fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
     if let Some(scratch) = scratch {
         let (scratch, resume) = (scratch.display(), resume(folder));
         say(&format!(
@@ -157,7 +163,7 @@ pub fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
 }
 
 /// CPU time that q2c itself takes per I/O.
-pub struct Floor {
+pub(crate) struct Floor {
     /// With every I/O recorded, ns.
     pub recorded_ns: f64,
     /// With nothing kept, ns.
@@ -165,7 +171,7 @@ pub struct Floor {
 }
 
 /// Measures the floor on `cpu`, with an engine that does nothing.
-pub fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Fault> {
+pub(crate) fn floor(time: &TimeSource, cpu: CpuId) -> Result<Floor, Fault> {
     Ok(Floor {
         recorded_ns: floor::measure(time, cpu).or_exit(Exit::Environment)?,
         bare_ns: floor::measure_bare(time, cpu).or_exit(Exit::Environment)?,
@@ -192,8 +198,8 @@ mod tests {
         let runs = tempfile::tempdir().unwrap();
         let plan = std::collections::BTreeMap::from([("seed", 1)]);
         let folder = RunDir::create(runs.path(), "bench", &plan, &Identity::default()).unwrap();
-        let told = resume(folder.path());
+        let resume_command = resume(folder.path());
         let path = folder.path().display();
-        assert_eq!(told, format!("q2c bench --resume {path}"));
+        assert_eq!(resume_command, format!("q2c bench --resume {path}"));
     }
 }

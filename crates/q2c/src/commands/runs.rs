@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// List runs, the latest first.
 #[derive(Clone, Debug, Args)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// Folder of the runs
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
     pub out: PathBuf,
@@ -22,7 +22,7 @@ pub struct RunsArgs {
     pub json: bool,
 }
 
-pub fn run(args: &RunsArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &RunsArgs) -> Result<Exit, Fault> {
     let result = RunsResult {
         schema: SCHEMA.to_owned(),
         folder: args.out.display().to_string(),
@@ -31,15 +31,15 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Fault> {
     show_as(&result, args.json, |screen| terminal::runs(&result, screen))
 }
 
-pub fn latest(folder: &Path) -> Result<PathBuf, Fault> {
+pub(crate) fn latest(folder: &Path) -> Result<PathBuf, Fault> {
     let mut runs = found(folder)?.into_iter().map(|run| run.path);
     let run = runs.find(|run| run.join("result.json").is_file());
     run.ok_or_else(|| {
-        let why = format!(
+        let message = format!(
             "find the latest run: no run with a result lies in {}; name one, or make one with q2c tune or q2c bench",
             folder.display()
         );
-        Fault::new(Exit::Input, why)
+        Fault::new(Exit::Input, message)
     })
 }
 
@@ -47,7 +47,7 @@ pub fn latest(folder: &Path) -> Result<PathBuf, Fault> {
 fn found(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
     match runs(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        found => found.map_err(|error| unread(folder, error)),
+        runs => runs.map_err(|error| unread(folder, error)),
     }
 }
 

@@ -12,12 +12,12 @@ use q2c_result::bench::{self, BenchResult};
 use q2c_result::scale::{Parameters, ScaleResult};
 use q2c_scale::predict::Range;
 use q2c_scale::run::Pick;
-use q2c_scale::{Request, parameters};
+use q2c_scale::{ScaleRequest, parameters};
 use std::path::{Path, PathBuf};
 
 /// A model beyond this machine.
 #[derive(Clone, Debug, Args)]
-pub struct ScaleArgs {
+pub(crate) struct ScaleArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: ScaleCommand,
@@ -25,14 +25,14 @@ pub struct ScaleArgs {
 
 /// The commands of `q2c scale`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum ScaleCommand {
+pub(crate) enum ScaleCommand {
     /// Predict throughput at more cores than were measured: where scaling ends, and by what
     Predict(PredictArgs),
 }
 
 /// From what, and how far.
 #[derive(Clone, Debug, Args)]
-pub struct PredictArgs {
+pub(crate) struct PredictArgs {
     /// Run folder of q2c bench --stages over jobs, or its result.json
     #[arg(required_unless_present = "parameters")]
     pub run: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub struct PredictArgs {
     pub json: bool,
 }
 
-pub fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
     let ScaleCommand::Predict(args) = &args.command;
     let page = NewFile::if_named(args.html.as_ref())?;
     let result = predicted(args)?;
@@ -89,7 +89,7 @@ fn predicted(args: &PredictArgs) -> Result<ScaleResult, Fault> {
     let run_name = args.run.as_deref().map(named).unwrap_or_default();
     let file_name = args.parameters.as_deref().map(named).unwrap_or_default();
     let given = args.parameters.as_deref().map(given).transpose()?;
-    let request = Request {
+    let request = ScaleRequest {
         run: run.as_ref().map(|run| (run, run_name.as_str())),
         parameters: given.map(|given| (given, file_name.as_str())),
         pick: Pick {

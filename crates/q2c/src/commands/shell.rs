@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 
 /// Print a shell's completions.
 #[derive(Clone, Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// Shell
     pub shell: Shell,
 }
 
 /// Write the man pages.
 #[derive(Clone, Debug, Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Folder for the pages, such as /usr/local/share/man/man1
     pub folder: PathBuf,
 }
 
-pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "q2c", &mut script);
     print(&String::from_utf8(script).or_exit(Exit::Internal)?)?;
@@ -34,7 +34,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
 
 /// Writes a man page for the program and for each command: `q2c.1`, `q2c-poll-sim.1`. Pages that
 /// are there are replaced.
-pub fn man(args: &ManArgs) -> Result<Exit, Fault> {
+pub(crate) fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let folder = &args.folder;
     // Building gives commands of commands their whole names.
     let mut program = Cli::command();
@@ -42,8 +42,8 @@ pub fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let written = fs::create_dir_all(folder).and_then(|()| pages(&program, folder));
     written.map_err(|error| {
         let folder = folder.display();
-        let why = format!("write the man pages into {folder}: {error}; name a folder");
-        Fault::new(Exit::Usage, why)
+        let message = format!("write the man pages into {folder}: {error}; name a folder");
+        Fault::new(Exit::Usage, message)
     })?;
     Ok(Exit::Done)
 }
@@ -64,6 +64,6 @@ fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
     }
     let mut below = command
         .get_subcommands()
-        .filter(|of| !of.is_hide_set() && of.get_name() != "help");
-    below.try_for_each(|of| pages(of, folder))
+        .filter(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help");
+    below.try_for_each(|subcommand| pages(subcommand, folder))
 }

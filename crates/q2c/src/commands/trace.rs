@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Record, bring recordings in, look into them, and hand them to other tools.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "A trace is a Parquet file; q2c trace columns lists its columns")]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: TraceCommand,
@@ -37,7 +37,7 @@ const WHERE: &str = "q2c trace import --help describes the formats";
 
 /// The commands of `q2c trace`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum TraceCommand {
+pub(crate) enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
     #[command(after_help = WHERE, after_long_help = formats())]
     Import(ImportArgs),
@@ -56,7 +56,7 @@ pub enum TraceCommand {
 
 /// Which trace.
 #[derive(Clone, Debug, Args)]
-pub struct InfoArgs {
+pub(crate) struct InfoArgs {
     /// The trace
     pub trace: PathBuf,
     /// Print the result as JSON
@@ -81,7 +81,7 @@ fn formats() -> String {
     )
 }
 
-pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
@@ -98,13 +98,13 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
-            let why = format!("read trace {}: stopped by a signal", path.display());
-            return Err(Fault::new(Exit::Interrupted, why));
+            let message = format!("read trace {}: stopped by a signal", path.display());
+            return Err(Fault::new(Exit::Interrupted, message));
         }
         let mut records = records.or_exit(Exit::Input)?;
-        let all = records.len();
+        let total = records.len();
         records.retain(|record| ids.insert(record.id));
-        doubled += (all - records.len()) as u64;
+        doubled += (total - records.len()) as u64;
         counting.add(&records);
     }
     drop(line);

@@ -4,12 +4,12 @@ mod one;
 mod over_jobs;
 mod program;
 
-use super::limits::Limits;
+use super::limits::RunLimits;
 use super::run_folder;
 use crate::output::show;
 use crate::workbench::{machine, scratch, target};
-use one::{Job, Place, Ran};
-use program::Recorded;
+use one::{TuneFolder, TuneJob, TuneOutcome};
+use program::RecordedProgram;
 use q2c_engine::EngineSpec;
 use q2c_model::{Fault, Nanos, OrFault};
 use q2c_result::Exit;
@@ -23,7 +23,7 @@ use q2c_workbench::calibrate::Store;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.program.check().or_exit(Exit::Usage)?;
     start_threads().or_exit(Exit::Environment)?;
     if let Some(folder) = &args.resume {
@@ -33,7 +33,7 @@ pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
         if plan.jobs.len() > 1 {
             return over_jobs::resume(folder, plan, &limits, stop);
         }
-        return tuned(one::tune(Job::resumed(plan, folder), stop)?, &limits);
+        return tuned(one::tune(TuneJob::resumed(plan, folder), stop)?, &limits);
     }
     let program = program::recorded(args, stop)?;
     let settings = match &program {
@@ -43,18 +43,18 @@ pub fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     begin(settings, program, stop)
 }
 
-fn limits(args: &TuneSettings, numbers: usize) -> Result<Limits<'_>, Fault> {
+fn limits(args: &TuneSettings, numbers: usize) -> Result<RunLimits<'_>, Fault> {
     let schema = match numbers {
         0 | 1 => SCHEMA,
         _ => tune_jobs::SCHEMA,
     };
-    Limits::new(&args.limits, schema)
+    RunLimits::new(&args.limits, schema)
 }
 
 /// Begins a new run. The workload of `program`, if there is one, is in the settings already.
 fn begin(
     mut spec: TuneSettings,
-    program: Option<Recorded>,
+    program: Option<RecordedProgram>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     let judged = spec.clone();
@@ -76,10 +76,10 @@ fn begin(
         return over_jobs::begin(spec, scratch, &limits, stop);
     }
     let out = spec.workload.run.out.clone();
-    let job = Job {
+    let job = TuneJob {
         spec,
         scratch,
-        place: Place::New(&out),
+        place: TuneFolder::New(&out),
         program,
     };
     tuned(one::tune(job, stop)?, &limits)
@@ -92,7 +92,7 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
     if spec.yes || own_s <= LONG_S.max(others_s) {
         return Ok(());
     }
-    let why = format!(
+    let message = format!(
         "tune with {} of --policy and --rule: their trials would take about {}, all others at most {}; name \
          fewer, give them shorter periods (a trial waits for two of them), or say --yes",
         match spec.policy.len() {
@@ -102,16 +102,16 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
         Nanos::from_secs_f64(own_s),
         Nanos::from_secs_f64(others_s)
     );
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }
 
-fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Fault> {
-    let told = ran.outcome.and_then(|(result, state)| {
+fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
+    let outcome = ran.outcome.and_then(|(result, state)| {
         show(&result, ran.json)?;
         run_folder::tell_report(&ran.folder);
         Ok((result, state))
     });
-    match told {
+    match outcome {
         Ok((result, state)) => {
             let exit = run_folder::end(state, ran.bench, &ran.folder);
             limits.end(exit, &ran.folder, &result)
@@ -125,7 +125,7 @@ fn tuned(ran: Ran, limits: &Limits<'_>) -> Result<Exit, Fault> {
 
 /// The store of calibrations: `$XDG_CACHE_HOME/q2c/calibration`, else the same below
 /// `$HOME/.cache`. `None` without both; only absolute paths count.
-pub fn store() -> Option<Store> {
+pub(crate) fn store() -> Option<Store> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)

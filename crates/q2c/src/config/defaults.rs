@@ -1,11 +1,11 @@
 //! Settings of the file as defaults of the options, so that an option that was typed wins. Also
 //! checks whether their values fit the options.
 
-use super::keys::{COMMANDS, Known};
+use super::keys::{COMMANDS, CommandKeys};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
-use q2c_config::{Config, Setting, WrongSetting};
+use q2c_run::config::{Config, Setting, WrongSetting};
 use std::error::Error as _;
 
 /// The id of an option's argument: it is the field that holds it.
@@ -14,9 +14,11 @@ pub(super) fn id(key: &str) -> String {
 }
 
 /// The command line in which a command has these settings as the defaults of its options.
-pub(super) fn with(command: Command, words: &[&str], settings: &[&Setting]) -> Command {
-    match words.split_first() {
-        Some((word, rest)) => command.mut_subcommand(word, |of| with(of, rest, settings)),
+pub(super) fn with(command: Command, path: &[&str], settings: &[&Setting]) -> Command {
+    match path.split_first() {
+        Some((name, rest)) => {
+            command.mut_subcommand(name, |subcommand| with(subcommand, rest, settings))
+        }
         None => settings.iter().fold(command, |command, setting| {
             command.mut_arg(id(&setting.key), |arg| with_default(arg, setting))
         }),
@@ -50,25 +52,26 @@ pub(super) fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
     config.settings.iter().filter_map(fault).collect()
 }
 
-fn fault(setting: &Setting, known: &Known, program: &Command) -> Option<WrongSetting> {
+fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<WrongSetting> {
     if !known.takes(&setting.table, &setting.key) {
         return None;
     }
     let arg = option(program, known.command, &setting.key)?;
     let texts = typed(arg, setting);
     let mut texts = texts.iter().enumerate();
-    let (nth, why) = texts.find_map(|(nth, text)| Some((nth, refused(arg, text)?)))?;
+    let (nth, reason) = texts.find_map(|(nth, text)| Some((nth, refused(arg, text)?)))?;
     Some(WrongSetting {
         place: setting.values.get(nth)?.place,
-        words: format!("{}: {why}", setting.name()),
+        words: format!("{}: {reason}", setting.name()),
     })
 }
 
 /// The option of a command, which has the name of a key.
 pub(super) fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg> {
-    let mut words = command.split(' ');
-    let found = words.try_fold(program, |of, word| of.find_subcommand(word))?;
-    let mut arguments = found.get_arguments();
+    let subcommand = command
+        .split(' ')
+        .try_fold(program, |parent, name| parent.find_subcommand(name))?;
+    let mut arguments = subcommand.get_arguments();
     arguments.find(|arg| arg.get_long() == Some(key))
 }
 

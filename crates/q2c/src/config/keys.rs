@@ -1,7 +1,7 @@
 //! The options that the file may set, by command. Left out are those that belong to one run alone
 //! (what is tried, recorded or resumed), those that a target must fit, and leave to write.
 
-use q2c_config::{DEFAULTS, Key, Table};
+use q2c_run::config::{ConfigTable, DEFAULTS, Key};
 
 const fn key(name: &'static str) -> Key {
     let is_path = false;
@@ -63,18 +63,18 @@ const REPLAY: [Key; 8] = joined(&[REPLAYED, LIMITS]);
 
 /// The keys of several lists in one. A number `N` that is not theirs does not compile.
 const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
-    let mut all = [OUT; N];
+    let mut keys = [OUT; N];
     let (mut list, mut taken) = (0, 0);
     while list < lists.len() {
         let mut at = 0;
         while at < lists[list].len() {
-            all[taken] = lists[list][at];
+            keys[taken] = lists[list][at];
             (at, taken) = (at + 1, taken + 1);
         }
         list += 1;
     }
     assert!(taken == N, "N is the number of all keys");
-    all
+    keys
 }
 
 /// The keys that count when a run goes on: it keeps its own settings.
@@ -84,18 +84,18 @@ pub(super) const IN_JOB_FILES: [&str; 7] = [
     "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
 ];
 
-pub(super) struct Known {
+pub(super) struct CommandKeys {
     /// Its words: `poll tune-kernel`.
     pub command: &'static str,
     pub keys: &'static [Key],
 }
 
-const fn known(command: &'static str, keys: &'static [Key]) -> Known {
-    Known { command, keys }
+const fn known(command: &'static str, keys: &'static [Key]) -> CommandKeys {
+    CommandKeys { command, keys }
 }
 
 /// The commands. Those of one word have a table of that name.
-pub(super) const COMMANDS: &[Known] = &[
+pub(super) const COMMANDS: &[CommandKeys] = &[
     known("tune", &TUNE),
     known("bench", &BENCH),
     known("calibrate", &[OUT, CPUS, SEED, BS, JOBS]),
@@ -110,22 +110,21 @@ pub(super) const COMMANDS: &[Known] = &[
     known("report", &[OUT]),
 ];
 
-pub(super) fn tables() -> Vec<Table<'static>> {
-    let shared = Table {
+pub(super) fn tables() -> Vec<ConfigTable<'static>> {
+    let shared = ConfigTable {
         name: DEFAULTS,
         keys: SHARED,
     };
-    let own = COMMANDS.iter().filter(|known| known.has_table());
-    let own = own.map(
-        |&Known {
+    let command_tables = COMMANDS.iter().filter(|known| known.has_table()).map(
+        |&CommandKeys {
              command: name,
              keys,
-         }| Table { name, keys },
+         }| ConfigTable { name, keys },
     );
-    std::iter::once(shared).chain(own).collect()
+    std::iter::once(shared).chain(command_tables).collect()
 }
 
-impl Known {
+impl CommandKeys {
     /// Whether it has a table of its own: what has settings that other commands do not share.
     pub(super) fn has_table(&self) -> bool {
         self.keys
@@ -135,11 +134,12 @@ impl Known {
 
     /// Whether a setting of this table and key can hold for it.
     pub(super) fn takes(&self, table: &str, key: &str) -> bool {
-        let own = table == self.command && self.has_table();
-        (own || table == DEFAULTS) && self.keys.iter().any(|of| of.name == key)
+        let in_own_table = table == self.command && self.has_table();
+        (in_own_table || table == DEFAULTS)
+            && self.keys.iter().any(|known_key| known_key.name == key)
     }
 }
 
 pub(super) fn is_shared(key: &str) -> bool {
-    SHARED.iter().any(|of| of.name == key)
+    SHARED.iter().any(|shared_key| shared_key.name == key)
 }

@@ -8,11 +8,11 @@ use crate::args::Cli;
 use crate::output::{say, unread};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
-use keys::{COMMANDS, IN_JOB_FILES, Known, WHEN_RESUMED, is_shared};
-use q2c_config::{Config, FILE, Setting, WrongSetting, named};
+use keys::{COMMANDS, CommandKeys, IN_JOB_FILES, WHEN_RESUMED, is_shared};
 use q2c_host::own_folder;
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
+use q2c_run::config::{Config, FILE, Setting, WrongSetting, target_name};
 use q2c_run::whole_file;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 /// Which configuration file holds.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration file")]
-pub struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
     /// folder or of the nearest one above that has one
     #[arg(
@@ -47,79 +47,84 @@ static TAKEN: OnceLock<String> = OnceLock::new();
 
 /// What the command took from the file; `None` where it took nothing, or where a run goes on, which
 /// has its settings from its plan.
-pub fn taken() -> Option<&'static str> {
+pub(crate) fn taken() -> Option<&'static str> {
     TAKEN.get().map(String::as_str)
 }
 
 #[derive(Debug)]
-pub enum Refused {
+pub(crate) enum CliError {
     /// The words themselves are wrong, or ask for help.
     Words(clap::Error),
     /// The file is wrong, or does not have a name.
     File(Fault),
 }
 
-impl From<clap::Error> for Refused {
+impl From<clap::Error> for CliError {
     fn from(error: clap::Error) -> Self {
-        Refused::Words(error)
+        CliError::Words(error)
     }
 }
 
-impl From<Fault> for Refused {
+impl From<Fault> for CliError {
     fn from(failure: Fault) -> Self {
-        Refused::File(failure)
+        CliError::File(failure)
     }
 }
 
-pub enum Found {
+pub(crate) enum ConfigLookup {
     None,
     Sound(Config),
     Faulty(PathBuf, Vec<WrongSetting>),
 }
 
-pub fn read(mut words: Vec<OsString>) -> Result<Cli, Refused> {
-    let typed = Cli::command().try_get_matches_from(&words)?;
+pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
+    let typed = Cli::command().try_get_matches_from(&arguments)?;
     let cli = Cli::from_arg_matches(&typed)?;
     let (command, options) = innermost(&typed);
     let known = COMMANDS.iter().find(|known| known.command == command);
-    let mut before_own = words.iter().take_while(|word| *word != "--");
-    let names = before_own.any(|word| word.to_str().is_some_and(|word| named(word).is_some()));
+    let mut before_own = arguments.iter().take_while(|word| *word != "--");
+    let names = before_own.any(|word| {
+        word.to_str()
+            .is_some_and(|word| target_name(word).is_some())
+    });
     if known.is_none() && !names {
         return Ok(cli);
     }
     let Some(config) = sound(&cli.config)? else {
-        return match names {
-            true => Err(no_names(&cli.config, &words).into()),
-            false => Ok(cli),
+        return if names {
+            Err(no_names(&cli.config, &arguments).into())
+        } else {
+            Ok(cli)
         };
     };
     let file = config.path.display().to_string();
-    let targets = q2c_config::replace(&mut words, &config.targets, &file).or_exit(Exit::Usage)?;
+    let targets =
+        q2c_run::config::replace(&mut arguments, &config.targets, &file).or_exit(Exit::Usage)?;
     let settings = known.map_or(Vec::new(), |known| held(&config, known, options));
     let typed: Vec<&str> = command.split(' ').collect();
     let program = defaults::with(Cli::command(), &typed, &settings);
-    let cli = Cli::from_arg_matches(&program.try_get_matches_from(&words)?)?;
+    let cli = Cli::from_arg_matches(&program.try_get_matches_from(&arguments)?)?;
     tell(&config, &targets, &settings);
     let sets_something = !(targets.is_empty() && settings.is_empty());
     if sets_something && !goes_on(options) {
-        TAKEN.get_or_init(|| q2c_config::taken(&config.path, &targets, &settings));
+        TAKEN.get_or_init(|| q2c_run::config::taken(&config.path, &targets, &settings));
     }
     Ok(cli)
 }
 
 /// The words of the command that was given, and its own options.
 fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
-    let mut words = Vec::new();
+    let mut path = Vec::new();
     let mut options = matches;
-    while let Some((word, of)) = options.subcommand() {
-        words.push(word);
-        options = of;
+    while let Some((name, subcommand)) = options.subcommand() {
+        path.push(name);
+        options = subcommand;
     }
-    (words.join(" "), options)
+    (path.join(" "), options)
 }
 
 /// The settings that hold for a command: those of its options that were not typed.
-fn held<'a>(config: &'a Config, known: &Known, options: &ArgMatches) -> Vec<&'a Setting> {
+fn held<'a>(config: &'a Config, known: &CommandKeys, options: &ArgMatches) -> Vec<&'a Setting> {
     let holds = |key: &str| {
         let typed = options.value_source(&defaults::id(key)) == Some(ValueSource::CommandLine);
         let resumed = goes_on(options) && !WHEN_RESUMED.contains(&key);
@@ -142,22 +147,24 @@ fn is_given(options: &ArgMatches, id: &str) -> bool {
 
 /// Says what holds by the file, so that nothing in a run is a surprise.
 fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Setting]) {
-    let told = what_it_sets(targets, settings.iter().copied());
-    if !told.is_empty() {
-        say(&format!("from {}: {told}", config.path.display()));
+    let summary = what_it_sets(targets, settings.iter().copied());
+    if !summary.is_empty() {
+        say(&format!("from {}: {summary}", config.path.display()));
     }
 }
 
 /// Targets and settings in words: `@disk = sim:50us, tune.seconds = 2s`.
-pub fn what_it_sets<'a>(
+pub(crate) fn what_it_sets<'a>(
     targets: &BTreeMap<String, String>,
     settings: impl Iterator<Item = &'a Setting>,
 ) -> String {
     let targets = targets
         .iter()
         .map(|(name, target)| format!("@{name} = {target}"));
-    let all: Vec<String> = targets.chain(settings.map(in_words)).collect();
-    all.join(", ")
+    targets
+        .chain(settings.map(in_words))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn in_words(setting: &Setting) -> String {
@@ -167,15 +174,15 @@ fn in_words(setting: &Setting) -> String {
 
 fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     match look(args)? {
-        Found::None => Ok(None),
-        Found::Sound(config) => Ok(Some(config)),
-        Found::Faulty(path, faults) => Err(faulty(&path, &faults)),
+        ConfigLookup::None => Ok(None),
+        ConfigLookup::Sound(config) => Ok(Some(config)),
+        ConfigLookup::Faulty(path, faults) => Err(faulty(&path, &faults)),
     }
 }
 
-pub fn look(args: &ConfigArgs) -> Result<Found, Fault> {
+pub(crate) fn look(args: &ConfigArgs) -> Result<ConfigLookup, Fault> {
     match located(args)? {
-        None => Ok(Found::None),
+        None => Ok(ConfigLookup::None),
         Some(path) => {
             let text = whole_file::read_text(&path, whole_file::BY_HAND);
             let text = text.map_err(|error| unread(&path, error))?;
@@ -184,28 +191,29 @@ pub fn look(args: &ConfigArgs) -> Result<Found, Fault> {
     }
 }
 
-fn parsed(path: PathBuf, text: &str) -> Found {
-    let config = match q2c_config::parse(&path, text, &keys::tables()) {
+fn parsed(path: PathBuf, text: &str) -> ConfigLookup {
+    let config = match q2c_run::config::parse(&path, text, &keys::tables()) {
         Ok(config) => config,
-        Err(faults) => return Found::Faulty(path, faults),
+        Err(faults) => return ConfigLookup::Faulty(path, faults),
     };
     let mut faults = defaults::faults(&config, &Cli::command());
     faults.sort_by_key(|fault| fault.place);
-    match faults.is_empty() {
-        true => Found::Sound(config),
-        false => Found::Faulty(path, faults),
+    if faults.is_empty() {
+        ConfigLookup::Sound(config)
+    } else {
+        ConfigLookup::Faulty(path, faults)
     }
 }
 
 /// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
 fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
     let variable = std::env::var_os("Q2C_CONFIG").filter(|path| !path.is_empty());
-    let named = args.config.clone().or(variable.map(PathBuf::from));
+    let given = args.config.clone().or(variable.map(PathBuf::from));
     let bad = |error| Fault::new(Exit::Environment, format!("find {FILE}: {error}"));
-    match named {
+    match given {
         _ if args.no_config => Ok(None),
         Some(path) => std::path::absolute(path).map(Some).map_err(bad),
-        None => q2c_config::find(&std::env::current_dir().map_err(bad)?)
+        None => q2c_run::config::find(&std::env::current_dir().map_err(bad)?)
             .map(trusted)
             .transpose(),
     }
@@ -234,18 +242,18 @@ fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
     unread(path, first.unwrap_or_default() + &more)
 }
 
-fn no_names(args: &ConfigArgs, words: &[OsString]) -> Fault {
-    let mut words = words.iter().filter_map(|word| word.to_str());
-    let name = words.find_map(|word| named(word).map(|(_, name)| name));
+fn no_names(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
+    let mut arguments = arguments.iter().filter_map(|word| word.to_str());
+    let name = arguments.find_map(|word| target_name(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
-    let found = if args.no_config {
+    let given_instead = if args.no_config {
         "--no-config"
     } else {
         "none"
     };
-    let why = format!(
-        "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {found}; a file of \
+    let message = format!(
+        "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {given_instead}; a file of \
          that name is written ./@{name}"
     );
-    Fault::new(Exit::Usage, why)
+    Fault::new(Exit::Usage, message)
 }

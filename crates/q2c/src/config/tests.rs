@@ -8,31 +8,31 @@ use q2c_tune::TuneSettings;
 use std::fs;
 
 /// A folder with a file of this text, and the command line that names it.
-fn cli(text: &str, words: &str) -> Result<Cli, Refused> {
+fn cli(text: &str, arguments: &str) -> Result<Cli, CliError> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(FILE);
     fs::write(&file, text).unwrap();
-    let words = format!("q2c --config {} {words}", file.display());
-    read(words.split_whitespace().map(OsString::from).collect())
+    let line = format!("q2c --config {} {arguments}", file.display());
+    read(line.split_whitespace().map(OsString::from).collect())
 }
 
-fn tune(text: &str, words: &str) -> TuneSettings {
-    match cli(text, &format!("tune {words}")).unwrap().command {
+fn tune(text: &str, arguments: &str) -> TuneSettings {
+    match cli(text, &format!("tune {arguments}")).unwrap().command {
         Command::Tune(args) => args,
         other => panic!("{other:?}"),
     }
 }
 
-fn bench(text: &str, words: &str) -> BenchSettings {
-    match cli(text, &format!("bench {words}")).unwrap().command {
+fn bench(text: &str, arguments: &str) -> BenchSettings {
+    match cli(text, &format!("bench {arguments}")).unwrap().command {
         Command::Bench(args) => args,
         other => panic!("{other:?}"),
     }
 }
 
-fn failure(text: &str, words: &str) -> String {
-    match cli(text, words) {
-        Err(Refused::File(failure)) => failure.message().to_owned(),
+fn failure(text: &str, arguments: &str) -> String {
+    match cli(text, arguments) {
+        Err(CliError::File(failure)) => failure.message().to_owned(),
         other => panic!("{other:?}"),
     }
 }
@@ -89,14 +89,14 @@ fn names_of_targets_are_replaced() {
     let text = "[targets]\ndisk = \"sim:1ms\"\n";
     let args = tune(text, "@disk");
     assert_eq!(args.workload.target.as_deref(), Some("sim:1ms"));
-    let told = failure(text, "calibrate @disc");
+    let message = failure(text, "calibrate @disc");
     assert!(
-        told.starts_with("find the target @disc: expected a name in [targets]"),
-        "{told}"
+        message.starts_with("find the target @disc: expected a name in [targets]"),
+        "{message}"
     );
-    let words = "q2c --no-config tune @disk".split(' ').map(OsString::from);
-    match read(words.collect()) {
-        Err(Refused::File(failure)) => {
+    let line = "q2c --no-config tune @disk".split(' ').map(OsString::from);
+    match read(line.collect()) {
+        Err(CliError::File(failure)) => {
             assert!(
                 failure.message().contains("found --no-config"),
                 "{failure:?}"
@@ -109,7 +109,7 @@ fn names_of_targets_are_replaced() {
 /// A fault is told by the place and the key in the file, and by no option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
-    for (text, told) in [
+    for (text, expected) in [
         (
             "[tune]\nseconds = \"2 parsecs\"\n",
             "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s",
@@ -128,7 +128,7 @@ fn faults_are_told_by_key_and_place() {
         ),
     ] {
         let message = failure(text, "tune sim:1ms");
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(expected), "{message}");
         assert!(!message.contains("--seconds"), "{message}");
     }
     let many = failure("[x]\n[y]\n[z]\n", "runs");

@@ -1,6 +1,6 @@
 //! Tests of `q2c analyze`.
 
-use crate::blktrace::Event;
+use crate::blktrace::BlktraceRecord;
 use crate::program::{has_words, number, q2c, run_q2c, split};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The record of an event of a 4 KiB read on the device 259:0.
 fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
-    let event = Event {
+    let event = BlktraceRecord {
         ns: us * 1000,
         cpu,
         action,
@@ -46,11 +46,11 @@ fn two_files(folder: &Path) {
 }
 
 fn check(result: &Value) {
-    let of = |pointer: &str| number(result, pointer);
+    let figure = |pointer: &str| number(result, pointer);
     assert_eq!(result["schema"], "q2c.analyze/1");
-    assert_eq!(of("/requests"), 10.0);
-    assert_eq!(of("/completed"), 10.0);
-    assert_eq!(of("/issued"), 10.0);
+    assert_eq!(figure("/requests"), 10.0);
+    assert_eq!(figure("/completed"), 10.0);
+    assert_eq!(figure("/issued"), 10.0);
     for (stage, ns) in [
         ("Q2G", 10_000.0),
         ("G2D", 20_000.0),
@@ -59,22 +59,22 @@ fn check(result: &Value) {
     ] {
         for field in ["min_ns", "mean_ns", "max_ns", "p50_ns", "p9999_ns"] {
             assert_eq!(
-                of(&format!("/stages/{stage}/{field}")),
+                figure(&format!("/stages/{stage}/{field}")),
                 ns,
                 "{stage} {field}"
             );
         }
-        assert_eq!(of(&format!("/stages/{stage}/n")), 10.0);
+        assert_eq!(figure(&format!("/stages/{stage}/n")), 10.0);
     }
-    assert_eq!(of("/stages/Q2Q/mean_ns"), 50_000.0);
+    assert_eq!(figure("/stages/Q2Q/mean_ns"), 50_000.0);
     // The reads last from 0 to 550 us: ten of 100 us each, at most two in flight at a time.
-    assert_eq!(of("/span_ns"), 550_000.0);
-    assert_eq!(of("/in_flight/sum_q2c_ns"), 1_000_000.0);
-    assert_eq!(of("/in_flight/integral_ns"), 1_000_000.0);
-    assert_eq!(of("/in_flight/most"), 2.0);
+    assert_eq!(figure("/span_ns"), 550_000.0);
+    assert_eq!(figure("/in_flight/sum_q2c_ns"), 1_000_000.0);
+    assert_eq!(figure("/in_flight/integral_ns"), 1_000_000.0);
+    assert_eq!(figure("/in_flight/most"), 2.0);
     assert_eq!(result["groups"]["process"][0]["key"], "db (42)");
     // Each read starts 56 sectors behind the end of the one before.
-    assert_eq!(of("/seeks/0/mean_sectors"), 56.0);
+    assert_eq!(figure("/seeks/0/mean_sectors"), 56.0);
     // The bottleneck is the largest stage before the driver, if it has at least 20 % of the time;
     // G2D has just that.
     assert_eq!(result["bottleneck"]["stage"], "G2D");
@@ -124,28 +124,28 @@ fn one_process_is_analysed_alone() {
     let head = "queue_ns,complete_ns,op,bytes,comm,pid\n";
     fs::write(folder.path().join("in.csv"), format!("{head}{rows}")).unwrap();
     let format = ["--format", "csv", "--unit", "us"];
-    let of = |process: &[&str]| {
-        let words = [&["analyze", "in.csv"][..], &format, process].concat();
-        q2c(folder.path(), &words)
+    let analyze = |process: &[&str]| {
+        let arguments = [&["analyze", "in.csv"][..], &format, process].concat();
+        q2c(folder.path(), &arguments)
     };
     for process in ["db", "7"] {
-        let result = of(&["--process", process, "--json"]).json();
+        let result = analyze(&["--process", process, "--json"]).json();
         assert_eq!(number(&result, "/requests"), 10.0);
         assert_eq!(number(&result, "/stages/Q2C/max_ns"), 27_000.0);
         assert_eq!(result["input"]["facts"]["analyzed.process"], process);
     }
-    let said = of(&["--process", "db"]).done();
+    let said = analyze(&["--process", "db"]).done();
     assert!(said.contains("10 I/Os of process db in 3.63 ms"), "{said}");
     let others = [
         "find process fio in in.csv",
         "backup (9), db (7)",
         "q2c analyze",
     ];
-    of(&["--process", "fio"]).refused(3, &others);
+    analyze(&["--process", "fio"]).refused(3, &others);
     let nobody = "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n";
     fs::write(folder.path().join("in.csv"), nobody).unwrap();
-    of(&["--process", "fio"]).refused(3, &["found none", "q2c trace record DISK"]);
-    assert!(of(&[]).code == 0);
+    analyze(&["--process", "fio"]).refused(3, &["found none", "q2c trace record DISK"]);
+    assert!(analyze(&[]).code == 0);
 }
 
 #[test]
@@ -292,13 +292,13 @@ fn queues_by_device_and_direction() {
     queued(&folder.path().join("t.parquet"));
     let result = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
     let devices = result["queues"].as_array().unwrap();
-    let of = |name: &str| {
+    let queues_of = |name: &str| {
         devices
             .iter()
             .find(|device| device["device"] == name)
             .unwrap()
     };
-    let (known, unknown) = (of("259:0"), of("8:0"));
+    let (known, unknown) = (queues_of("259:0"), queues_of("8:0"));
     assert_eq!(known["queues"], json!(4));
     assert_eq!(unknown["queues"], Value::Null);
     let (reads, writes) = (&known["reads"], &known["writes"]);
@@ -348,9 +348,9 @@ fn a_start_and_a_latency_are_no_stages() {
     assert_eq!(result["seeks"], json!([]));
     assert_eq!(result["warnings"][0]["id"], "start-and-latency");
     let tenants = result["groups"]["process"].as_array().unwrap();
-    let told = |one: &Value| (one["key"].clone(), number(one, "/requests"));
+    let key_and_requests = |tenant: &Value| (tenant["key"].clone(), number(tenant, "/requests"));
     assert_eq!(
-        tenants.iter().map(told).collect::<Vec<_>>(),
+        tenants.iter().map(key_and_requests).collect::<Vec<_>>(),
         [(json!("t0"), 75.0), (json!("t1"), 25.0)]
     );
     let said = q2c(folder.path(), &["analyze", "t"]).done();
@@ -386,13 +386,13 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     writer.push(&records).unwrap();
     writer.finish().unwrap();
     let html = ["analyze", "t.parquet", "--json", "--html", "page.html"];
-    let told = q2c(folder.path(), &html).json();
-    let groups = told["groups"]["process"].as_array().unwrap();
+    let result = q2c(folder.path(), &html).json();
+    let groups = result["groups"]["process"].as_array().unwrap();
     assert!(groups.len() <= 513, "{}", groups.len());
     assert_eq!(groups.last().unwrap()["key"], "others");
     let longest = groups.iter().map(|g| g["key"].as_str().unwrap().len());
     assert!(longest.max().unwrap() < 100);
-    let warnings = told["warnings"].as_array().unwrap();
+    let warnings = result["warnings"].as_array().unwrap();
     let said = warnings.iter().find(|w| w["id"] == "names-left-out");
     let said = said.unwrap()["found"].as_str().unwrap();
     assert!(said.contains("1 names of processes were cut"), "{said}");

@@ -82,8 +82,8 @@ fn a_device_has_the_times_of_a_recording() {
     let long = ["--seconds", "20", "--warm-up", "0.25", "--trials", "1"];
     let how = ["bench", device, "--method", "interrupt", "--json"];
     let ended = q2c(folder.path(), &[&how[..], &long].concat());
-    let told = "service times: U2C of 500 recorded I/Os";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let message = "service times: U2C of 500 recorded I/Os";
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
     let result = ended.json();
     let times = &result["target"]["service_times"];
     assert_eq!(times["measure"], "u2c");
@@ -100,9 +100,9 @@ fn a_device_has_the_times_of_a_recording() {
     q2c(folder.path(), &again).done();
     let page = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
     assert!(page.contains("U2C of 500 recorded I/Os"));
-    let refused = |device: &str, code, words: &[&str]| {
+    let refused = |device: &str, code, phrases: &[&str]| {
         let ended = q2c(folder.path(), &["bench", device, "--method", "interrupt"]);
-        ended.refused(code, words);
+        ended.refused(code, phrases);
     };
     refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
     refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
@@ -165,19 +165,19 @@ fn with_a_cpu(
     least: f64,
     share: impl Fn(&Value) -> f64,
 ) -> Option<Value> {
-    let mut found = Vec::new();
+    let mut shares = Vec::new();
     for _ in 0..4 {
         let result = bench(args).json();
         let got = share(&result);
         if got > least {
             return Some(result);
         }
-        found.push(got);
+        shares.push(got);
     }
     // Others take a share of a CPU, and never all of it four times.
-    assert!(found.iter().any(|got| *got > 0.02), "{found:?} of a CPU");
-    let why = format!("others are at work: {found:.2?} of a CPU were had, {least} are needed");
-    skip(test, &why);
+    assert!(shares.iter().any(|got| *got > 0.02), "{shares:?} of a CPU");
+    let reason = format!("others are at work: {shares:.2?} of a CPU were had, {least} are needed");
+    skip(test, &reason);
     None
 }
 
@@ -205,11 +205,11 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
         // The thread never rests, but it shares the machine with everything else that runs here.
         let helper = number(sqpoll, "/cpu/helper_s/median");
         assert!(helper < 1.1, "{helper} CPUs");
-        let (busy, own) = (
+        let (busy, job) = (
             number(sqpoll, "/cpu/busy_s/median"),
             number(sqpoll, "/cpu/job_s/median"),
         );
-        assert!(busy > 0.8 * (helper + own), "{busy} {helper} {own}");
+        assert!(busy > 0.8 * (helper + job), "{busy} {helper} {job}");
         let proof = sqpoll["effective_mode"]["proof"].as_array().unwrap();
         assert!(
             proof.contains(&serde_json::json!({ "sqpoll-threads": 1 })),
@@ -285,15 +285,15 @@ fn of_very_many_points_not_all_are_measured() {
     let said = finished.stderr.contains("a coarse grid is measured first");
     assert!(said, "{}", finished.stderr);
     let result = finished.json();
-    let jobs = |of: &str| -> Vec<u64> {
-        let points = result[of].as_array().unwrap().iter();
+    let jobs = |list: &str| -> Vec<u64> {
+        let points = result[list].as_array().unwrap().iter();
         points.map(|p| p["jobs"].as_u64().unwrap()).collect()
     };
     let (cells, others) = (jobs("cells"), jobs("not_measured"));
     assert_eq!(cells, [1, 29, 58, 86, 115, 143, 172, 201]);
-    let mut all = [cells, others].concat();
-    all.sort_unstable();
-    assert_eq!(all, (1..=201).collect::<Vec<u64>>());
+    let mut job_counts = [cells, others].concat();
+    job_counts.sort_unstable();
+    assert_eq!(job_counts, (1..=201).collect::<Vec<u64>>());
     let warnings = result["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|w| w["id"] == "search-cut"));
     let run = run_in(folder.path());

@@ -11,10 +11,10 @@ fn cells(result: &Value) -> &[Value] {
     result["cells"].as_array().expect("the cells of a result")
 }
 
-fn result(words: &[&str]) -> Value {
+fn result(options: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
-    let words = [&DEVICE, words, &SHORT, &["--json"]].concat();
-    q2c(folder.path(), &words).json()
+    let arguments = [&DEVICE, options, &SHORT, &["--json"]].concat();
+    q2c(folder.path(), &arguments).json()
 }
 
 /// Checks a figure up to the I/Os at the edges of a trial.
@@ -36,8 +36,8 @@ fn a_background_takes_its_share_of_the_device() {
     assert_eq!(cells(&result)[0]["background_jobs"], Value::Null);
     assert_eq!(cells(&result)[1]["background"], text);
     let shares = [(200.0, 0.0), (100.0, 100.0), (50.0, 150.0)];
-    for (cell, (own, others)) in cells(&result).iter().zip(shares) {
-        about(number(cell, "/iops/median"), own);
+    for (cell, (job_iops, others)) in cells(&result).iter().zip(shares) {
+        about(number(cell, "/iops/median"), job_iops);
         if others == 0.0 {
             continue;
         }
@@ -46,8 +46,8 @@ fn a_background_takes_its_share_of_the_device() {
         assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
         // Of eight CPUs the job has one, and its background another one.
         assert_eq!(cell["background_jobs"]["shares_cpus"], false);
-        let (cpus, own) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
-        assert!(!cpus.as_array().unwrap().contains(own), "{cell:#}");
+        let (cpus, job_cpu) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
+        assert!(!cpus.as_array().unwrap().contains(job_cpu), "{cell:#}");
     }
 }
 
@@ -55,8 +55,8 @@ fn a_background_takes_its_share_of_the_device() {
 /// first phase and 100 in its second.
 #[test]
 fn phases_are_parts_of_one_trial() {
-    let words = ["--phases", "--background", "none", "--background", "bs=4k"];
-    let result = result(&words);
+    let options = ["--phases", "--background", "none", "--background", "bs=4k"];
+    let result = result(&options);
     assert_eq!(result["job"]["phases"], true);
     assert_eq!(cells(&result).len(), 2);
     // A phase has one slice of warm-up and four that count, and the second follows the first.
@@ -86,9 +86,8 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
     let device = ["bench", "sim:5ms,servers=2", "--method", methods];
     let printed = q2c(folder, &[&device[..], &["--jobs", "1,2"], &SHORT].concat()).done();
-    let words: Vec<&str> = printed.split_whitespace().collect();
-    let words = words.join(" ");
-    has_words(&words, &["effective sleep 2.00 ms, slept"]);
+    let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    has_words(&one_line, &["effective sleep 2.00 ms, slept"]);
     assert!(printed.contains("lead:"), "{printed}");
     let run = run_in(folder);
     let run = run.to_str().unwrap();
@@ -127,8 +126,8 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
 #[test]
 fn a_background_that_cannot_run_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |words: &[&str], code, wanted: &[&str]| {
-        let ended = q2c(folder.path(), &[&["bench"], words, &SHORT].concat());
+    let refused = |arguments: &[&str], code, wanted: &[&str]| {
+        let ended = q2c(folder.path(), &[&["bench"], arguments, &SHORT].concat());
         ended.refused(code, wanted);
     };
     refused(
@@ -148,9 +147,9 @@ fn a_background_that_cannot_run_is_told() {
 fn a_tuned_method_is_measured_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-4.json");
-    let words = format!("bench sim:5ms --method interrupt --tuned {run} --json");
-    let words = split(&words);
-    let result = q2c(folder.path(), &[&words[..], &SHORT].concat()).json();
+    let command_line = format!("bench sim:5ms --method interrupt --tuned {run} --json");
+    let arguments = split(&command_line);
+    let result = q2c(folder.path(), &[&arguments[..], &SHORT].concat()).json();
     assert_eq!(
         texts(&result, "cells", "method"),
         ["interrupt", "hybrid:uring"]
@@ -160,6 +159,6 @@ fn a_tuned_method_is_measured_beside_the_others() {
         "hybrid:uring"
     );
     assert_eq!(result["job"]["tuned"]["target"], "sim:200us");
-    let ended = q2c(folder.path(), &[&words[..], &["--bs", "8k"]].concat());
+    let ended = q2c(folder.path(), &[&arguments[..], &["--bs", "8k"]].concat());
     ended.refused(3, &["no answer for 8 KiB", "--bs"]);
 }

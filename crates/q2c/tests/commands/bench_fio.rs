@@ -65,7 +65,7 @@ fn what_cannot_be_run_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let plain = "[global]\nioengine=libaio\nrw=randread\ndirect=1\n[a]\n";
-    for (more, words) in [
+    for (more, phrases) in [
         (
             "verify=crc32c\nfsync=1\n",
             &["job.fio", "line 6: verify", "line 7: fsync"][..],
@@ -78,7 +78,7 @@ fn what_cannot_be_run_is_named_with_its_line() {
         ),
         ("[b\n", &["line 6", "expected a name"]),
     ] {
-        with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, words);
+        with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, phrases);
     }
     q2c(folder, &["bench", "--fio", "nowhere.fio"]).refused(3, &["nowhere.fio", "No such file"]);
     with(folder, plain, &[]).refused(2, &["name a file or a block device"]);

@@ -13,27 +13,27 @@ const POINTS: &str =
     "--engine io_uring,null --method interrupt --jobs 1,2 --trials 1 --seconds 0.5 --warm-up 0.25";
 
 /// Another program that reads a file of the disk all the time; it ends with this value.
-struct Reader(Child);
+struct DiskReader(Child);
 
-impl Reader {
-    fn start(folder: &Path) -> Reader {
+impl DiskReader {
+    fn start(folder: &Path) -> DiskReader {
         fs::write(folder.join("other"), vec![7; 4 << 20]).unwrap();
         let file = fs::File::open(folder.join("other")).unwrap();
         file.sync_all().unwrap();
         // A few reads at a time: other tests that run meanwhile need the CPUs.
-        let words = split("if=other of=/dev/null bs=4k iflag=direct count=20");
+        let dd_arguments = split("if=other of=/dev/null bs=4k iflag=direct count=20");
         let again = "while :; do dd \"$@\" 2>/dev/null || exit; sleep 0.05; done";
         let child = Command::new("timeout")
             .args(["60", "sh", "-c", again, "sh"])
-            .args(words)
+            .args(dd_arguments)
             .current_dir(folder)
             .stdin(Stdio::null())
             .spawn();
-        Reader(child.unwrap())
+        DiskReader(child.unwrap())
     }
 }
 
-impl Drop for Reader {
+impl Drop for DiskReader {
     /// `timeout` hands its signal on to the shell and to dd.
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.0);
@@ -44,8 +44,8 @@ impl Drop for Reader {
 
 fn stages<'a>(result: &'a Value, engine: &str, jobs: u64) -> &'a Value {
     let mut cells = result["cells"].as_array().unwrap().iter();
-    let found = cells.find(|cell| cell["engine"] == engine && cell["jobs"] == jobs);
-    &found.unwrap_or_else(|| panic!("no {engine} {jobs}: {result:#}"))["stages"]
+    let cell = cells.find(|cell| cell["engine"] == engine && cell["jobs"] == jobs);
+    &cell.unwrap_or_else(|| panic!("no {engine} {jobs}: {result:#}"))["stages"]
 }
 
 /// The hardware queues that the kernel shows for a device, `major:minor`.
@@ -57,14 +57,14 @@ fn queues_in_sysfs(device: &str) -> usize {
 /// The parts of Q2C add up to it, and their shares to 1.
 fn adds_up(run: &Value) {
     let sum = |stage: &str| match run["stages"].get(stage) {
-        Some(of) => number(of, "/n") * number(of, "/mean_ns"),
+        Some(figures) => number(figures, "/n") * number(figures, "/mean_ns"),
         None => 0.0,
     };
     let parts = ["Q2G", "G2I", "I2D", "G2D", "Q2M", "M2D", "D2C"].map(sum);
-    let (all, whole) = (parts.iter().sum::<f64>(), sum("Q2C"));
+    let (parts_sum, whole) = (parts.iter().sum::<f64>(), sum("Q2C"));
     assert!(
-        (all / whole - 1.0).abs() < 0.01,
-        "{all} of {whole}: {run:#}"
+        (parts_sum / whole - 1.0).abs() < 0.01,
+        "{parts_sum} of {whole}: {run:#}"
     );
     let shares = run["bottleneck"]["shares"].as_object().unwrap().values();
     let shares: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
@@ -100,7 +100,9 @@ fn has_the_kernels_queues(run: &Value) {
     assert_eq!(reads.len(), queues);
     let sum: f64 = reads.iter().map(|queue| number(queue, "/requests")).sum();
     // An I/O that was merged into another one's request has none of its own.
-    let merged = run["stages"].get("Q2M").map_or(0.0, |of| number(of, "/n"));
+    let merged = run["stages"]
+        .get("Q2M")
+        .map_or(0.0, |stage| number(stage, "/n"));
     assert_eq!(sum + merged, number(run, "/captured"));
     assert_eq!(
         number(device, "/reads/map/misplaced"),
@@ -114,7 +116,7 @@ fn each_number_of_jobs_has_its_stages() {
     let test = "bench_stages::each_number_of_jobs_has_its_stages";
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = folder.path();
-    let reader = Reader::start(folder);
+    let reader = DiskReader::start(folder);
     let ended = run_q2c(
         folder,
         &format!("bench --scratch 16m --stages --json {POINTS}"),
@@ -127,16 +129,16 @@ fn each_number_of_jobs_has_its_stages() {
         assert_eq!(stages(&result, "null", jobs)["unseen"], "past-block-layer");
     }
     for jobs in [1, 2] {
-        let own = stages(&result, "io_uring", jobs);
-        if let Some(why) = own["unseen"].as_object() {
+        let job_stages = stages(&result, "io_uring", jobs);
+        if let Some(reason) = job_stages["unseen"].as_object() {
             assert_eq!(
-                why.keys().next().map(String::as_str),
+                reason.keys().next().map(String::as_str),
                 Some("refused"),
-                "{own}"
+                "{job_stages}"
             );
-            return skip(test, &own.to_string());
+            return skip(test, &job_stages.to_string());
         }
-        let run = &own["seen"];
+        let run = &job_stages["seen"];
         adds_up(run);
         has_the_jobs_ios(run);
         let others = number(run, "/others");
@@ -174,17 +176,17 @@ fn is_read_back(folder: &Path) {
 fn a_background_is_not_in_the_stages() {
     let test = "bench_stages::a_background_is_not_in_the_stages";
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let words = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
+    let command_line = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
                  --trials 1 --seconds 0.5 --warm-up 0.25 --phases --background none \
                  --background rw=randread,bs=16k,depth=2";
-    let result = run_q2c(folder.path(), words).json();
+    let result = run_q2c(folder.path(), command_line).json();
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2);
-    if let Some(why) = cells[0]["stages"]["unseen"].as_object() {
+    if let Some(reason) = cells[0]["stages"]["unseen"].as_object() {
         assert_eq!(
-            why.keys().next().map(String::as_str),
+            reason.keys().next().map(String::as_str),
             Some("refused"),
-            "{why:?}"
+            "{reason:?}"
         );
         return skip(test, &cells[0]["stages"].to_string());
     }
@@ -204,8 +206,8 @@ fn a_target_without_a_block_layer_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for target in ["sim:50us", "sim:lognormal(50us,0.3)"] {
         let line = format!("bench {target} --stages --seconds 0.5");
-        let words = [target, "--stages", "does not go through the block layer"];
-        run_q2c(folder.path(), &line).refused(5, &words);
+        let phrases = [target, "--stages", "does not go through the block layer"];
+        run_q2c(folder.path(), &line).refused(5, &phrases);
     }
     assert!(!folder.path().join("runs").exists());
 }

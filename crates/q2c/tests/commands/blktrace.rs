@@ -1,7 +1,7 @@
 //! Makes blktrace records of version 7, little-endian, as its format is documented.
 
 #[derive(Clone, Copy)]
-pub struct Event {
+pub(crate) struct BlktraceRecord {
     pub ns: u64,
     pub cpu: u32,
     /// Number of the action: 1 Q, 2 M, 4 G, 7 D, 8 C, 12 I.
@@ -13,9 +13,9 @@ pub struct Event {
     pub device: (u32, u32),
 }
 
-impl Event {
+impl BlktraceRecord {
     /// The record of the event, with this sequence number and no payload.
-    pub fn record(&self, sequence: u32) -> Vec<u8> {
+    pub(crate) fn record(&self, sequence: u32) -> Vec<u8> {
         let mut record = Vec::new();
         record.extend(0x6561_7407_u32.to_le_bytes());
         record.extend(sequence.to_le_bytes());
@@ -31,9 +31,10 @@ impl Event {
 }
 
 /// The file of one CPU: its events in the order of time, numbered from 1.
-pub fn file(events: &[Event], cpu: u32) -> Vec<u8> {
-    let mut own: Vec<&Event> = events.iter().filter(|event| event.cpu == cpu).collect();
-    own.sort_by_key(|event| event.ns);
-    let numbered = (1u32..).zip(own);
+pub(crate) fn file(events: &[BlktraceRecord], cpu: u32) -> Vec<u8> {
+    let mut cpu_events: Vec<&BlktraceRecord> =
+        events.iter().filter(|event| event.cpu == cpu).collect();
+    cpu_events.sort_by_key(|event| event.ns);
+    let numbered = (1u32..).zip(cpu_events);
     numbered.flat_map(|(n, event)| event.record(n)).collect()
 }

@@ -1,7 +1,7 @@
 //! Compares q2c with btt where btt is right: requests that were inserted, on a SCSI disk, none of
 //! which overlaps another.
 
-use crate::blktrace::{Event, file};
+use crate::blktrace::{BlktraceRecord, file};
 use crate::program::{number, put, q2c};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// Reads and writes on two CPUs, each on sectors of its own. Every fifth request carries a second,
 /// merged bio.
-fn trace() -> Vec<Event> {
+fn trace() -> Vec<BlktraceRecord> {
     let mut events = Vec::new();
     let mut state = 1u64;
     let mut random = |below: u64| {
@@ -22,7 +22,7 @@ fn trace() -> Vec<Event> {
     let mut at = 1000;
     for n in 0..5000u64 {
         at += 10_000 + random(90_000);
-        let first = Event {
+        let first = BlktraceRecord {
             ns: at,
             cpu: random(2) as u32,
             action: 1,
@@ -36,7 +36,7 @@ fn trace() -> Vec<Event> {
         let mut then = at;
         let mut step = |action: u32, bytes: u32, most: u64| {
             then += 1 + random(most);
-            Event {
+            BlktraceRecord {
                 ns: then,
                 action,
                 bytes,
@@ -45,13 +45,13 @@ fn trace() -> Vec<Event> {
         };
         events.extend([first, step(4, 4096, 3000), step(12, 4096, 2000)]);
         if carried {
-            let second = Event {
+            let second = BlktraceRecord {
                 sector: first.sector + 8,
                 ..step(1, 4096, 1000)
             };
             events.extend([
                 second,
-                Event {
+                BlktraceRecord {
                     sector: second.sector,
                     ..step(2, 4096, 1000)
                 },
@@ -79,18 +79,18 @@ fn by_btt(folder: &Path) -> BTreeMap<String, [f64; 4]> {
     };
     run("blkparse", &["-i", "sda", "-d", "sda.bin", "-O"]);
     let said = run("btt", &["-i", "sda.bin"]);
-    let (_, all) = said.split_once("= All Devices =").unwrap();
-    let (all, _) = all.split_once("= Device Overhead =").unwrap();
+    let (_, stage_table) = said.split_once("= All Devices =").unwrap();
+    let (stage_table, _) = stage_table.split_once("= Device Overhead =").unwrap();
     let row = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let numbers: Vec<f64> = words
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let numbers: Vec<f64> = fields
             .get(1..)?
             .iter()
             .filter_map(|w| w.parse().ok())
             .collect();
-        Some((words[0].to_owned(), numbers.try_into().ok()?))
+        Some((fields[0].to_owned(), numbers.try_into().ok()?))
     };
-    all.lines().filter_map(row).collect()
+    stage_table.lines().filter_map(row).collect()
 }
 
 #[test]
@@ -114,14 +114,14 @@ fn means_extremes_and_counts_agree_with_btt() {
     assert_eq!(ours["unmatched"], serde_json::json!({}));
     for stage in ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C"] {
         let [min, mean, max, n] = theirs[stage];
-        let of = |field: &str| number(&ours, &format!("/stages/{stage}/{field}"));
-        assert_eq!(of("n"), n, "{stage}");
+        let figure = |field: &str| number(&ours, &format!("/stages/{stage}/{field}"));
+        assert_eq!(figure("n"), n, "{stage}");
         for (field, seconds) in [("min_ns", min), ("mean_ns", mean), ("max_ns", max)] {
             // btt prints seconds with nine digits, so whole ns.
             assert!(
-                (of(field) - seconds * 1e9).abs() < 1.0,
+                (figure(field) - seconds * 1e9).abs() < 1.0,
                 "{stage} {field}: {} and btt's {seconds} s",
-                of(field)
+                figure(field)
             );
         }
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// checked. Lists are in the order of starts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct KeptCase {
     file: String,
     args: Vec<String>,
     /// Words of the error; `None` where the file is read.
@@ -44,18 +44,18 @@ fn latency(io: &IoRecord) -> i64 {
 }
 
 fn check<T: PartialEq + std::fmt::Debug>(
-    case: &Case,
+    case: &KeptCase,
     wanted: &Option<Vec<T>>,
     ios: &[IoRecord],
-    of: impl Fn(&IoRecord) -> T,
+    read_field: impl Fn(&IoRecord) -> T,
 ) {
     if let Some(wanted) = wanted {
-        let found: Vec<T> = ios.iter().map(of).collect();
-        assert_eq!(found, *wanted, "{case:?}");
+        let values: Vec<T> = ios.iter().map(read_field).collect();
+        assert_eq!(values, *wanted, "{case:?}");
     }
 }
 
-fn read(case: &Case, trace: &Path) {
+fn read(case: &KeptCase, trace: &Path) {
     let reader = TraceReader::open(trace).unwrap();
     let meta = reader.meta().clone();
     let ios: Result<Vec<_>, _> = reader.records(&Scan::new()).unwrap().collect();
@@ -78,7 +78,7 @@ fn read(case: &Case, trace: &Path) {
 
 #[test]
 fn what_was_read_wrongly_once_is_read_right() {
-    let cases: Vec<Case> = serde_json::from_str(include_str!("cases.json")).unwrap();
+    let cases: Vec<KeptCase> = serde_json::from_str(include_str!("cases.json")).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../q2c-trace/tests/trace/cases");
     let out = tempfile::tempdir().unwrap();
     for (at, case) in cases.iter().enumerate() {
@@ -91,9 +91,9 @@ fn what_was_read_wrongly_once_is_read_right() {
                 assert_eq!(ran.code, 0, "{case:?}: {}", ran.stderr);
                 read(case, &out.path().join(&trace));
             }
-            Some(words) => {
+            Some(phrases) => {
                 assert_ne!(ran.code, 0, "{case:?}");
-                for word in words {
+                for word in phrases {
                     assert!(ran.stderr.contains(word), "{case:?}: {}", ran.stderr);
                 }
             }

@@ -28,7 +28,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
             let said = q2c(&below, &["bench", "@slow", "--trials", "2"]);
             assert_eq!(said.code, 7, "{}", said.stderr);
             has_words(&said.stderr, &["limit iops>1: broken by"]);
-            let told = said
+            let from_line = said
                 .stderr
                 .lines()
                 .find(|line| line.starts_with("from "))
@@ -39,7 +39,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
                 ("bench.method = poll", true),
                 ("trials", false),
             ] {
-                assert_eq!(told.contains(word), there, "{word}: {told}");
+                assert_eq!(from_line.contains(word), there, "{word}: {from_line}");
             }
             let run = only_in(&folder.path().join("kept"));
             let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
@@ -66,8 +66,9 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
 
             let elsewhere = tempfile::tempdir().unwrap();
             let kept = kept.to_str().unwrap();
-            let words = format!("bench @slow --trials 2 --config {kept} --fail-if iops>2000");
-            let again = run_q2c(elsewhere.path(), &words);
+            let command_line =
+                format!("bench @slow --trials 2 --config {kept} --fail-if iops>2000");
+            let again = run_q2c(elsewhere.path(), &command_line);
             assert_eq!(again.code, 0, "{}", again.stderr);
             assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
         },
@@ -77,8 +78,12 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
 #[test]
 fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let check = |words: &[&str]| {
-        let report = q2c(folder.path(), &[&["doctor", "--json"][..], words].concat()).json();
+    let check = |options: &[&str]| {
+        let report = q2c(
+            folder.path(),
+            &[&["doctor", "--json"][..], options].concat(),
+        )
+        .json();
         let mut checks = report["checks"].as_array().unwrap().iter();
         let check = checks.find(|check| check["id"] == "config").unwrap();
         (
@@ -91,22 +96,22 @@ fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
         folder.path(),
         "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n",
     );
-    let (verdict, found) = check(&[]);
+    let (verdict, finding) = check(&[]);
     assert_eq!(verdict, "pass");
     assert!(
-        found.ends_with("q2c.toml: @x = sim:1ms, tune.trials = 3"),
-        "{found}"
+        finding.ends_with("q2c.toml: @x = sim:1ms, tune.trials = 3"),
+        "{finding}"
     );
     assert_eq!(check(&["--no-config"]).1, "no q2c.toml");
     write(folder.path(), "[tune]\ntrals = 3\nseconds = \"0\"\n");
-    let (verdict, found) = check(&[]);
+    let (verdict, finding) = check(&[]);
     assert_eq!(verdict, "warn");
-    has_words(&found, &["line 2, column 1: expected a key of [tune]"]);
-    assert!(found.contains("did you mean `trials`?"), "{found}");
+    has_words(&finding, &["line 2, column 1: expected a key of [tune]"]);
+    assert!(finding.contains("did you mean `trials`?"), "{finding}");
     write(folder.path(), "[tune]\ntrials = 0\nseconds = \"0\"\n");
-    let (_, found) = check(&[]);
+    let (_, finding) = check(&[]);
     has_words(
-        &found,
+        &finding,
         &[
             "line 2, column 10: tune.trials: ",
             "line 3, column 11: tune.seconds: ",
@@ -144,8 +149,8 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
 fn no_file_allows_writing() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "[targets]\nx = \"data\"\n");
-    let words = ["bench", "@x", "--rw", "randwrite", "--allow-write", "@x"];
-    q2c(folder.path(), &words).refused(2, &["--allow-write takes no name of q2c.toml"]);
+    let arguments = ["bench", "@x", "--rw", "randwrite", "--allow-write", "@x"];
+    q2c(folder.path(), &arguments).refused(2, &["--allow-write takes no name of q2c.toml"]);
     write(folder.path(), "[bench]\nallow-write = \"data\"\n");
     q2c(folder.path(), &["bench", "data"]).refused(3, &["found `allow-write`"]);
 }

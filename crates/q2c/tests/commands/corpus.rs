@@ -44,9 +44,9 @@ fn what_is_made_of_the_corpus() {
     }
     let mut diff = Command::new("diff");
     diff.current_dir(folder.path());
-    let told = diff.args(["-ruN", "-U1", "kept", "now"]).output().unwrap();
-    let told = String::from_utf8_lossy(&told.stdout);
-    let some: Vec<&str> = told.lines().take(400).collect();
+    let output = diff.args(["-ruN", "-U1", "kept", "now"]).output().unwrap();
+    let differences = String::from_utf8_lossy(&output.stdout);
+    let some: Vec<&str> = differences.lines().take(400).collect();
     panic!(
         "the corpus changed; Q2C_ACCEPT=1 accepts it:\n{}",
         some.join("\n")
@@ -81,8 +81,8 @@ fn of_results(inputs: &Packed) -> Packed {
             }
         };
         let json = result.json().unwrap();
-        let of: serde_json::Value = serde_json::from_str(&json).unwrap();
-        schemas.insert(of["schema"].as_str().unwrap().to_owned());
+        let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+        schemas.insert(parsed["schema"].as_str().unwrap().to_owned());
         keep("facts", "json", json);
         match result.csv() {
             Ok(csv) => keep("facts", "csv", csv),
@@ -119,8 +119,8 @@ fn all_schemas() -> usize {
 fn text_of(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
-    while let Some((words, behind)) = rest.split_once('<') {
-        text += words;
+    while let Some((piece, behind)) = rest.split_once('<') {
+        text += piece;
         text += "\n";
         let hidden = ["script", "style", "svg"];
         let hidden = hidden.iter().find(|tag| behind.starts_with(**tag));
@@ -139,13 +139,13 @@ fn of_lines(folder: &Path) -> Packed {
     for line in lines.lines() {
         let args: Vec<String> = serde_json::from_str(line).unwrap();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let told = q2c(folder, &args);
-        facts += &format!("{line}: {}\n", told.code);
-        looks += &format!("{line}\n{}", told.stderr);
+        let ended = q2c(folder, &args);
+        facts += &format!("{line}: {}\n", ended.code);
+        looks += &format!("{line}\n{}", ended.stderr);
         let is_data = ["--json", "csv", "fio-iolog", "blkparse"]
             .iter()
             .any(|data| args.contains(data));
-        *(if is_data { &mut facts } else { &mut looks }) += &told.stdout;
+        *(if is_data { &mut facts } else { &mut looks }) += &ended.stdout;
     }
     let files = [("facts/lines.txt", facts), ("looks/lines.txt", looks)];
     files

@@ -9,28 +9,28 @@ const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt"
 fn bench(cpus: &str) -> (Value, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let words = format!("bench --scratch 8m --json {SHORT} {cpus}");
-    let result = run_q2c(folder, &words).json();
+    let command_line = format!("bench --scratch 8m --json {SHORT} {cpus}");
+    let result = run_q2c(folder, &command_line).json();
     let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
     let run = runs
         .flatten()
         .map(|run| run.path())
         .find(|run| run.is_dir());
     let run = run.expect("the folder of the run");
-    let told = q2c(folder, &["report", run.to_str().expect("UTF-8")]).done();
-    (result, told)
+    let report = q2c(folder, &["report", run.to_str().expect("UTF-8")]).done();
+    (result, report)
 }
 
 #[test]
 fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
     let several = std::thread::available_parallelism().unwrap().get() > 1;
     for auto in ["", "--cpus auto"] {
-        let (result, told) = bench(auto);
+        let (result, report) = bench(auto);
         if !several || result["target"]["device"].is_null() {
-            let why = "it needs two CPUs and a target whose device is known";
+            let reason = "it needs two CPUs and a target whose device is known";
             return skip(
                 "the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named",
-                why,
+                reason,
             );
         }
         let trials = result["target"]["cpu_trials"].as_array().unwrap();
@@ -40,15 +40,15 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         let chosen: Vec<_> = trials.iter().filter(|t| t["chosen"] == true).collect();
         assert_eq!(chosen.len(), 1, "{trials:?}");
         assert_eq!(chosen[0]["cpu"], result["job"]["cpus"][0]);
-        assert!(told.contains("tried from: CPU "), "{told}");
+        assert!(report.contains("tried from: CPU "), "{report}");
         let checks = result["doctor"]["checks"].as_array().unwrap();
         let line = checks.iter().find(|check| check["id"] == "irq-cpus");
-        let found = line.map_or("", |line| line["found"].as_str().unwrap());
+        let finding = line.map_or("", |line| line["found"].as_str().unwrap());
         // A device without interrupt lines of its own, such as a RAM disk, has no figure there.
-        let shown = found.is_empty() || found.contains("no interrupt line");
-        assert!(shown || found.contains("a job at depth 1"), "{found}");
+        let shown = finding.is_empty() || finding.contains("no interrupt line");
+        assert!(shown || finding.contains("a job at depth 1"), "{finding}");
     }
-    let (named, told) = bench("--cpus 0");
+    let (named, report) = bench("--cpus 0");
     assert!(named["target"].get("cpu_trials").is_none(), "{named:#}");
-    assert!(!told.contains("tried from"), "{told}");
+    assert!(!report.contains("tried from"), "{report}");
 }

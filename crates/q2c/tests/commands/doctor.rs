@@ -29,8 +29,8 @@ fn checks_are_sorted_by_use() {
     let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
     let first = |check: &Value| {
-        let of = check["uses"][0].as_str().unwrap().to_owned();
-        uses.iter().position(|word| *word == of).unwrap()
+        let first_use = check["uses"][0].as_str().unwrap().to_owned();
+        uses.iter().position(|word| *word == first_use).unwrap()
     };
     let checks = report["checks"].as_array().unwrap();
     assert!(checks.is_sorted_by_key(first));
@@ -81,9 +81,9 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     let checks = report["checks"].as_array().unwrap();
     let busy = checks.iter().find(|check| check["id"] == "busy-at-rest");
     assert_eq!(busy.unwrap()["verdict"], "invalidates", "{busy:?}");
-    for of in ["tune", "bench"] {
+    for name in ["tune", "bench"] {
         let mut uses = report["uses"].as_array().unwrap().iter();
-        let state = uses.find(|state| state["use"] == of).unwrap();
+        let state = uses.find(|state| state["use"] == name).unwrap();
         assert_eq!(state["ready"], "not-ready", "{state}");
         let by = state["by"].as_array().unwrap();
         assert!(by.contains(&Value::from("busy-at-rest")), "{state}");
@@ -107,8 +107,8 @@ fn hints_are_those_of_the_user() {
             continue;
         };
         assert!(!(root && fix.contains("sudo ")), "{fix}");
-        let found = check["found"].as_str().unwrap();
-        assert!(!(root && found.contains("run as root")), "{check}");
+        let finding = check["found"].as_str().unwrap();
+        assert!(!(root && finding.contains("run as root")), "{check}");
     }
 }
 
@@ -128,7 +128,7 @@ fn wrong_use_is_refused() {
 }
 
 /// A loop device whose settings are not as they should be; it is taken down on drop.
-struct Loop {
+struct DoctorLoop {
     folder: tempfile::TempDir,
     name: String,
     /// Settings that outlive the device's file, with their values before the test.
@@ -137,9 +137,9 @@ struct Loop {
 
 const ONLY: &str = "scheduler,nomerges,wbt";
 
-impl Loop {
+impl DoctorLoop {
     /// `None` where there is none, or its settings cannot be written.
-    fn new(test: &str) -> Option<Loop> {
+    fn new(test: &str) -> Option<DoctorLoop> {
         let folder = tempfile::tempdir().unwrap();
         let backing = folder.path().join("backing");
         fs::write(&backing, random_mib()).unwrap();
@@ -164,7 +164,7 @@ impl Loop {
             let value = chosen.map_or(text.trim(), |(word, _)| word).to_owned();
             (file, value)
         });
-        let made = Loop {
+        let made = DoctorLoop {
             folder,
             name,
             before: kept.to_vec(),
@@ -199,8 +199,8 @@ impl Loop {
             "nomerges",
             "wbt_lat_usec",
         ];
-        let of = |name: &str| fs::read_to_string(self.setting(name)).unwrap_or_default();
-        names.map(of).concat()
+        let value = |name: &str| fs::read_to_string(self.setting(name)).unwrap_or_default();
+        names.map(value).concat()
     }
 
     fn journal(&self) -> PathBuf {
@@ -210,14 +210,14 @@ impl Loop {
     fn words(&self) -> Vec<String> {
         let journal = self.journal().display().to_string();
         let device = format!("/dev/{}", self.name);
-        let words = format!("doctor --fix --only {ONLY} {device} --journal {journal}");
-        words.split(' ').map(str::to_owned).collect()
+        let command_line = format!("doctor --fix --only {ONLY} {device} --journal {journal}");
+        command_line.split(' ').map(str::to_owned).collect()
     }
 
     fn fix(&self, more: &[&str]) -> Finished {
-        let words = self.words();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        q2c(self.folder.path(), &[&words, more].concat())
+        let arguments = self.words();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        q2c(self.folder.path(), &[&arguments, more].concat())
     }
 
     fn restore(&self) -> String {
@@ -227,11 +227,11 @@ impl Loop {
 
     /// Starts the fix with a shell's command, and returns it once that has printed its process id.
     fn start(&self, script: &str) -> (Child, i32) {
-        let words = self.words();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let arguments = self.words();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut command = q2c_command(
             self.folder.path(),
-            &[&words[..], &["--", "sh", "-c", script]].concat(),
+            &[&arguments[..], &["--", "sh", "-c", script]].concat(),
         );
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -248,7 +248,7 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
+impl Drop for DoctorLoop {
     fn drop(&mut self) {
         for (file, value) in &self.before {
             // A kernel without the setting has no file for it.
@@ -265,7 +265,7 @@ impl Drop for Loop {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let Some(device) = Loop::new("a_dry_run_changes_nothing") else {
+    let Some(device) = DoctorLoop::new("a_dry_run_changes_nothing") else {
         return;
     };
     let before = device.state();
@@ -274,8 +274,8 @@ fn a_dry_run_changes_nothing() {
     assert_eq!(fix["dry_run"], true);
     let changes = fix["changes"].as_array().unwrap();
     let scheduler = &changes[0];
-    let told = ["check", "old", "new", "state"].map(|key| scheduler[key].as_str().unwrap());
-    assert_eq!(told, ["scheduler", "mq-deadline", "none", "planned"]);
+    let planned = ["check", "old", "new", "state"].map(|key| scheduler[key].as_str().unwrap());
+    assert_eq!(planned, ["scheduler", "mq-deadline", "none", "planned"]);
     let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
     assert!(changes.iter().all(of_device), "{changes:?}");
     fs::write(device.folder.path().join("fix.json"), fix.to_string()).unwrap();
@@ -291,7 +291,7 @@ fn a_dry_run_changes_nothing() {
 #[test]
 fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     let test = "settings_are_changed_for_a_command_and_its_exit_code_is_passed_on";
-    let Some(device) = Loop::new(test) else {
+    let Some(device) = DoctorLoop::new(test) else {
         return;
     };
     let before = device.state();
@@ -317,7 +317,7 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
 
 #[test]
 fn settings_stay_until_they_are_restored() {
-    let Some(device) = Loop::new("settings_stay_until_they_are_restored") else {
+    let Some(device) = DoctorLoop::new("settings_stay_until_they_are_restored") else {
         return;
     };
     let before = device.state();
@@ -337,7 +337,7 @@ fn settings_stay_until_they_are_restored() {
 #[test]
 fn a_signal_is_passed_on_and_settings_are_put_back() {
     let test = "a_signal_is_passed_on_and_settings_are_put_back";
-    let Some(device) = Loop::new(test) else {
+    let Some(device) = DoctorLoop::new(test) else {
         return;
     };
     let before = device.state();
@@ -355,7 +355,7 @@ fn a_signal_is_passed_on_and_settings_are_put_back() {
 
 #[test]
 fn what_a_killed_fix_left_is_restored() {
-    let Some(device) = Loop::new("what_a_killed_fix_left_is_restored") else {
+    let Some(device) = DoctorLoop::new("what_a_killed_fix_left_is_restored") else {
         return;
     };
     let before = device.state();

@@ -51,13 +51,13 @@ fn every_error_says_what_to_do_next() {
     for case in ALL {
         let (code, line, says) = refusal(case);
         let ended = run_q2c(folder.path(), line);
-        let told = &ended.stderr;
-        assert_eq!(ended.code, code, "{line}: {told}");
+        let stderr = &ended.stderr;
+        assert_eq!(ended.code, code, "{line}: {stderr}");
         for said in says {
-            assert!(told.contains(said), "{line}: `{said}` in {told}");
+            assert!(stderr.contains(said), "{line}: `{said}` in {stderr}");
         }
-        assert!(told.starts_with("q2c: failed to ") || told.contains("\nq2c: failed to "));
-        assert!(!told.contains("failed to failed"), "{told}");
+        assert!(stderr.starts_with("q2c: failed to ") || stderr.contains("\nq2c: failed to "));
+        assert!(!stderr.contains("failed to failed"), "{stderr}");
     }
 }
 
@@ -70,7 +70,7 @@ fn the_commands_that_errors_name_are_there() {
         let mut line = split(named);
         line.push("--help");
         let output = q2c_command(folder.path(), &line[1..]).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{named}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{named}: {stderr}");
     }
 }

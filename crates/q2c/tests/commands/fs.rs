@@ -40,8 +40,8 @@ fn loops_on(folder: &Path) -> usize {
 
 #[test]
 fn points_ratios_and_all_reports() {
-    if let Some(why) = unable() {
-        return skip("points_ratios_and_all_reports", why);
+    if let Some(reason) = unable() {
+        return skip("points_ratios_and_all_reports", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let axes = "--rw read,append --io direct,buffered --jobs 1,2 --trials 2 --json";
@@ -54,15 +54,19 @@ fn points_ratios_and_all_reports() {
         assert_eq!(cell["iops"]["trials"], 2, "{cell}");
         assert!(cell["iops"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
-    let of = |caching: &str| -> Vec<f64> {
-        let own = cells
+    let in_flight = |caching: &str| -> Vec<f64> {
+        cells
             .iter()
-            .filter(|cell| cell["caching"] == caching && cell["access"] == "read");
-        own.map(|cell| cell["in_flight"]["max"].as_f64().unwrap())
+            .filter(|cell| cell["caching"] == caching && cell["access"] == "read")
+            .map(|cell| cell["in_flight"]["max"].as_f64().unwrap())
             .collect()
     };
     // Reads from the page cache make no requests; those past it do.
-    assert!(of("direct").iter().all(|&n| n > 0.01), "{:?}", of("direct"));
+    assert!(
+        in_flight("direct").iter().all(|&n| n > 0.01),
+        "{:?}",
+        in_flight("direct")
+    );
     let ratios = result["ratios"].as_array().unwrap();
     assert_eq!(ratios.len(), (2 + 1) * 2 * 2);
     assert_eq!(result["left_out"][0]["what"], "append blocks");
@@ -90,8 +94,8 @@ fn read_back(folder: &Path, result: &Value) {
 
 #[test]
 fn a_program_has_its_figures() {
-    if let Some(why) = unable() {
-        return skip("a_program_has_its_figures", why);
+    if let Some(reason) = unable() {
+        return skip("a_program_has_its_figures", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let command = "touch here && echo made $Q2C_CPUS files";
@@ -130,8 +134,8 @@ fn a_program_has_its_figures() {
 /// Readahead is put back, and decides how many requests bring the same bytes.
 #[test]
 fn scans_read_from_the_device_as_far_ahead_as_asked() {
-    if let Some(why) = unable() {
-        return skip("scans_read_from_the_device_as_far_ahead_as_asked", why);
+    if let Some(reason) = unable() {
+        return skip("scans_read_from_the_device_as_far_ahead_as_asked", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let axes = "--rw scan --io buffered --readahead 0,1m --jobs 1 --sharing private --trials 2";
@@ -155,8 +159,8 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
 
 #[test]
 fn the_built_in_mix_has_jobs_per_minute() {
-    if let Some(why) = unable() {
-        return skip("the_built_in_mix_has_jobs_per_minute", why);
+    if let Some(reason) = unable() {
+        return skip("the_built_in_mix_has_jobs_per_minute", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let mix = format!("{SMALL} --mix --jobs 1,2 --trials 2 --json");
@@ -191,8 +195,8 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn a_device_must_be_named_twice() {
-    if let Some(why) = unable() {
-        return skip("a_device_must_be_named_twice", why);
+    if let Some(reason) = unable() {
+        return skip("a_device_must_be_named_twice", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let backing = folder.path().join("backing");
@@ -224,8 +228,8 @@ fn a_device_must_be_named_twice() {
 /// The kernel takes everything away from a run that is killed, but for the folder of the mount.
 #[test]
 fn a_killed_run_leaves_no_device_and_no_mount() {
-    if let Some(why) = unable() {
-        return skip("a_killed_run_leaves_no_device_and_no_mount", why);
+    if let Some(reason) = unable() {
+        return skip("a_killed_run_leaves_no_device_and_no_mount", reason);
     }
     let folder = tempfile::tempdir().unwrap();
     let long = format!("{SMALL} --jobs 1 --trials 500");
@@ -253,15 +257,17 @@ fn a_killed_run_leaves_no_device_and_no_mount() {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("q2c-ext4"), "{mounts}");
     let points = || {
-        let all = fs::read_dir(folder.path()).unwrap();
-        all.filter(|one| {
-            one.as_ref()
-                .unwrap()
-                .file_name()
-                .to_string_lossy()
-                .starts_with("q2c-ext4-")
-        })
-        .count()
+        fs::read_dir(folder.path())
+            .unwrap()
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_string_lossy()
+                    .starts_with("q2c-ext4-")
+            })
+            .count()
     };
     q2c(folder.path(), &["restore"]);
     assert_eq!(points(), 0, "the folder of the mount");

@@ -7,8 +7,8 @@ use std::path::Path;
 
 const SHORT: &str = "--method poll --jobs 1 --depth 1 --seconds 200ms --warm-up 200ms --trials 3";
 
-fn bench(folder: &Path, words: &str) -> Finished {
-    run_q2c(folder, &format!("bench {words} {SHORT}"))
+fn bench(folder: &Path, arguments: &str) -> Finished {
+    run_q2c(folder, &format!("bench {arguments} {SHORT}"))
 }
 
 /// A device of 1 ms serves at most 1000 I/Os per second at a depth of 1, and one of 4 ms a quarter.
@@ -24,49 +24,53 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     let early = run_in(folder.path());
 
     let limits = "--fail-if p50>2ms --fail-if p50>+100% --fail-if iops<-50% --fail-if iops<100";
-    let words = format!(
+    let arguments = format!(
         "sim:4ms --json --out late {limits} --junit limits.xml --baseline {}",
         early.display()
     );
-    let broken = bench(folder.path(), &words);
+    let broken = bench(folder.path(), &arguments);
     assert_eq!(broken.code, 7, "{}", broken.stderr);
     let xml = fs::read_to_string(folder.path().join("limits.xml")).unwrap();
     assert!(xml.contains("tests=\"4\" failures=\"3\""), "{xml}");
     let printed = q2c_testkit::strict_json(&broken.stdout);
     assert_eq!(printed["complete"], true, "{}", broken.stderr);
-    let told = |limit: &str| {
+    let limit_line = |limit: &str| {
         let mut lines = broken.stderr.lines();
         let line = lines.find(|line| line.starts_with(&format!("limit {limit}: ")));
         line.unwrap_or_else(|| panic!("{limit}: {}", broken.stderr))
             .to_owned()
     };
     // The value, the ratio and the baseline's value.
-    let change = told("p50>+100%");
+    let change = limit_line("p50>+100%");
     has_words(
         &change,
         &[": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms"],
     );
     assert!(change.ends_with(" times 1.00 ms)"), "{change}");
-    assert!(told("p50>2ms").contains("broken by"), "{}", told("p50>2ms"));
     assert!(
-        told("iops<-50%").contains("broken by"),
+        limit_line("p50>2ms").contains("broken by"),
         "{}",
-        told("iops<-50%")
+        limit_line("p50>2ms")
     );
     assert!(
-        told("iops<100").contains("kept by 1"),
+        limit_line("iops<-50%").contains("broken by"),
         "{}",
-        told("iops<100")
+        limit_line("iops<-50%")
+    );
+    assert!(
+        limit_line("iops<100").contains("kept by 1"),
+        "{}",
+        limit_line("iops<100")
     );
 
     // The folder has the result, and diff says the same of it in the same words.
     let late = only_in(&folder.path().join("late"));
-    let words = format!("diff {} {} {limits}", early.display(), late.display());
-    let diff = run_q2c(folder.path(), &words);
+    let command_line = format!("diff {} {} {limits}", early.display(), late.display());
+    let diff = run_q2c(folder.path(), &command_line);
     assert_eq!(diff.code, 7, "{}", diff.stderr);
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words(&diff.stdout).contains(words(&change).trim_start_matches("limit ")),
+        one_line(&diff.stdout).contains(one_line(&change).trim_start_matches("limit ")),
         "{}",
         diff.stdout
     );
@@ -105,9 +109,10 @@ fn a_replay_is_judged_by_its_valid_trials() {
             &folder.path().join("t.csv"),
             format!("submit,took,offset,size,op\n{rows}"),
         );
-        let words = "replay t.csv sim:2ms --format csv --unit us --columns \
+        let command_line = "replay t.csv sim:2ms --format csv --unit us --columns \
             submit_ns=submit,latency=took,offset=offset,bytes=size,op=op --max-lateness 1s --trials 2";
-        let limited = |limit: &str| run_q2c(folder.path(), &format!("{words} --fail-if {limit}"));
+        let limited =
+            |limit: &str| run_q2c(folder.path(), &format!("{command_line} --fail-if {limit}"));
         let broken = limited("p50>1ms");
         assert_eq!(broken.code, 7, "{}", broken.stderr);
         assert!(

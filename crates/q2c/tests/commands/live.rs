@@ -40,9 +40,9 @@ fn a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
     for by in ["bpf", "tracefs"] {
-        let words = format!("analyze --live file --by {by} --op read --interval 500ms --");
-        let words = [&split(&words), &["sh", "-c", READER][..]].concat();
-        let ended = q2c(folder.path(), &words);
+        let command_line = format!("analyze --live file --by {by} --op read --interval 500ms --");
+        let arguments = [&split(&command_line), &["sh", "-c", READER][..]].concat();
+        let ended = q2c(folder.path(), &arguments);
         if ended.code == 4 || ended.code == 5 {
             q2c_testkit::skip(
                 "live::a_line_for_each_interval_and_the_whole",
@@ -66,9 +66,9 @@ fn a_line_for_each_interval_and_the_whole() {
 fn json_is_a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = split("analyze --live file --op read --max-size 16k --interval 300ms --json --");
-    let words = [&words, &["sh", "-c", READER][..]].concat();
-    let ended = q2c(folder.path(), &words);
+    let capture = split("analyze --live file --op read --max-size 16k --interval 300ms --json --");
+    let arguments = [&capture, &["sh", "-c", READER][..]].concat();
+    let ended = q2c(folder.path(), &arguments);
     if ended.code == 4 || ended.code == 5 {
         let test = "live::json_is_a_line_for_each_interval_and_the_whole";
         return q2c_testkit::skip(test, ended.stderr.trim());
@@ -96,8 +96,8 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
         let processes = line["processes"].as_array().unwrap().iter();
         let named = processes.clone().filter(|process| process["comm"] == "dd");
         readers += named.map(|process| number(process, "/ios")).sum::<f64>();
-        let all: f64 = processes.map(|process| number(process, "/ios")).sum();
-        assert!(all <= ios, "{line}");
+        let total: f64 = processes.map(|process| number(process, "/ios")).sum();
+        assert!(total <= ios, "{line}");
     }
     // The last interval may not have ended, and what is lost is in none.
     let lost = number(&result, "/lost");
@@ -108,8 +108,9 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
 fn metrics_are_served_while_it_runs() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
-    let mut child = q2c_command(folder.path(), &split(words))
+    let command_line =
+        "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
+    let mut child = q2c_command(folder.path(), &split(command_line))
         .args(["--", "sh", "-c", READER])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -124,8 +125,8 @@ fn metrics_are_served_while_it_runs() {
         return q2c_testkit::skip("live::metrics_are_served_while_it_runs", "no capture here");
     }
     let ios = |lines: &[String]| -> f64 {
-        let of = |line: &String| number(&strict_json(line), "/ios");
-        lines.iter().map(of).sum()
+        let line_ios = |line: &String| number(&strict_json(line), "/ios");
+        lines.iter().map(line_ios).sum()
     };
     let served = strict_metrics(&get(&address, "/metrics").1);
     // Intervals may have ended since, but what was told is served.
@@ -144,9 +145,9 @@ fn metrics_are_served_while_it_runs() {
 fn a_view_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = "analyze --live file --op read --interval 200ms -- sh -c";
-    let words: Vec<&str> = words.split(' ').chain([READER]).collect();
-    let (code, text) = Terminal::with_in(folder.path(), &words).end();
+    let command_line = "analyze --live file --op read --interval 200ms -- sh -c";
+    let arguments: Vec<&str> = command_line.split(' ').chain([READER]).collect();
+    let (code, text) = Terminal::with_in(folder.path(), &arguments).end();
     if code == Some(4) || code == Some(5) {
         let test = "live::a_view_takes_the_place_of_the_one_before";
         return q2c_testkit::skip(test, text.trim());
@@ -187,8 +188,8 @@ fn a_view_takes_the_place_of_the_one_before() {
 fn a_signal_ends_it() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = ["analyze", "--live", "file", "--interval", "200ms"];
-    let mut child = q2c_command(folder.path(), &words)
+    let arguments = ["analyze", "--live", "file", "--interval", "200ms"];
+    let mut child = q2c_command(folder.path(), &arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -89,7 +89,7 @@ fn speeds_come_from_a_file() {
 struct Spinner(std::process::Child);
 
 impl Spinner {
-    fn named(at: &std::path::Path, name: &str) -> Self {
+    fn start_named(at: &std::path::Path, name: &str) -> Self {
         let program = at.join(name);
         fs::copy("/bin/sh", &program).expect("copy the shell");
         let spins = std::process::Command::new(program)
@@ -112,8 +112,8 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let (_polls, _computes) = (
-        Spinner::named(at, "q2c-polls"),
-        Spinner::named(at, "q2c-computes"),
+        Spinner::start_named(at, "q2c-polls"),
+        Spinner::start_named(at, "q2c-computes"),
     );
     fs::write(at.join("hints.toml"), "polling = ['q2c-pol*']\n").unwrap();
     let watch = split("place watch --json --hints hints.toml --window 300ms");
@@ -171,8 +171,8 @@ fn without_smt_nothing_is_calibrated_or_placed() {
     q2c(at, &["place", "run"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
     assert!(!at.join("runs").exists(), "no run was begun");
     let start = ["place", "start", "--journal", "journal"];
-    let words = ["expected cores with two logical CPUs", "--without-smt"];
-    q2c(at, &start).refused(4, &words);
+    let phrases = ["expected cores with two logical CPUs", "--without-smt"];
+    q2c(at, &start).refused(4, &phrases);
     assert!(!at.join("journal").exists(), "nothing was begun");
 }
 

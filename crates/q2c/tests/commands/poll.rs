@@ -22,10 +22,10 @@ fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Percentiles are the middles of classes 1.6 % wide.
-fn in_its_class(found: f64, wanted: f64) {
+fn in_its_class(actual: f64, wanted: f64) {
     assert!(
-        (found / wanted - 1.0).abs() <= 0.008,
-        "{found}, not {wanted}"
+        (actual / wanted - 1.0).abs() <= 0.008,
+        "{actual}, not {wanted}"
     );
 }
 
@@ -142,7 +142,7 @@ fn a_public_list_by_a_second_replay() {
 fn own_rules_stand_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     three_reads(folder.path());
-    let own = [
+    let rules = [
         "--rule",
         "0.5 * min",
         "--rule",
@@ -156,7 +156,7 @@ fn own_rules_stand_beside_the_others() {
     ];
     let run = |how: &[&str]| {
         let sim = ["poll", "sim", "three.trace", "--wake-delay", "2us"];
-        q2c(folder.path(), &[&sim, &own[..], how].concat())
+        q2c(folder.path(), &[&sim, &rules[..], how].concat())
     };
     let result = run(&["--period", "20ms", "--json"]).json();
     let asked = |name: &str| number(method(&result, name), "/effective_sleep_ns");
@@ -184,13 +184,16 @@ fn own_rules_stand_beside_the_others() {
 
     let said = run(&[]).done();
     let whole = said.replace("\n  ", " ");
-    let told: Vec<&str> = whole
+    let caveats: Vec<&str> = whole
         .lines()
         .filter(|l| l.starts_with("no time: no sleep"))
         .collect();
-    assert_eq!(told.len(), 2, "{said}");
-    assert!(told[0].contains("no number (division by zero)"), "{said}");
-    assert!(told[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
+    assert_eq!(caveats.len(), 2, "{said}");
+    assert!(
+        caveats[0].contains("no number (division by zero)"),
+        "{said}"
+    );
+    assert!(caveats[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
 }
 
 /// Half of the smallest of the last three times of a device that takes 30, 50, 70 and 90 us in
@@ -203,26 +206,26 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
         &folder.path().join("turns.txt"),
         "30\n50\n70\n90\n".repeat(100),
     );
-    let run = |own: &[&str]| {
+    let run = |options: &[&str]| {
         let sim = split("poll sim turns.txt --unit us --policy mean");
-        q2c(folder.path(), &[&sim[..], own].concat())
+        q2c(folder.path(), &[&sim[..], options].concat())
     };
-    let own = ["--rule", "0.5 * min", "--ios", "3"];
+    let rule = ["--rule", "0.5 * min", "--ios", "3"];
     let result = run(&[
-        &own[..],
+        &rule[..],
         &["--warm-up", "24ms", "--measure", "24ms", "--json"],
     ]
     .concat())
     .json();
     let named = "hybrid:recent:ios=3,sleep=0.5 * min";
-    let found = method(&result, named);
+    let recent = method(&result, named);
     close(
-        number(found, "/effective_sleep_ns"),
+        number(recent, "/effective_sleep_ns"),
         (25e3 + 15e3 + 15e3 + 15e3) / 4.0,
     );
-    assert_eq!(number(found, "/miss_rate"), 0.0);
+    assert_eq!(number(recent, "/miss_rate"), 0.0);
     assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
-    let said = run(&own).done();
+    let said = run(&rule).done();
     assert!(said.contains("recent:ios=3"), "{said}");
     run(&["--rule", "min", "--ios", "0"]).refused(2, &["ios must be from 1 to 1000"]);
     run(&["--rule", "min", "--ios", "3", "--period", "1ms"]).refused(2, &["--period"]);

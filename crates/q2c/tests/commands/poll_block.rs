@@ -1,6 +1,6 @@
 //! Tests of `q2c poll sim` and `q2c poll sweep` on traces of the block layer.
 
-use crate::blktrace::{Event, file};
+use crate::blktrace::{BlktraceRecord, file};
 use crate::program::{
     close, close_iops, entry, has_words, number, q2c, run_q2c, shared_data, split,
 };
@@ -20,8 +20,8 @@ const ROUND: u64 = 40;
 const FLUSHING: u64 = 25;
 
 /// An action of blktrace at this time, us.
-fn event(us: u64, action: u32, sector: u64) -> Event {
-    Event {
+fn event(us: u64, action: u32, sector: u64) -> BlktraceRecord {
+    BlktraceRecord {
         ns: us * 1000,
         cpu: 0,
         action,
@@ -41,7 +41,7 @@ fn rounds(folder: &Path) {
         let actions = [(1, 0), (4, 0), (12, 1), (7, 2), (8, 32)];
         events.extend(actions.map(|(action, after)| event(now + after, action, 64 * round)));
         if round % FLUSH == 0 {
-            let flush = |us, action| Event {
+            let flush = |us, action| BlktraceRecord {
                 category: 4,
                 bytes: 0,
                 ..event(us, action, 0)
@@ -60,8 +60,8 @@ fn rounds(folder: &Path) {
 const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
 
 fn run(folder: &Path, command: &str, more: &str) -> Value {
-    let words = format!("poll {command} block.parquet --json {more}");
-    q2c(folder, &words.split(' ').collect::<Vec<_>>()).json()
+    let command_line = format!("poll {command} block.parquet --json {more}");
+    q2c(folder, &command_line.split(' ').collect::<Vec<_>>()).json()
 }
 
 /// A sleep ends 2 us late. A sleep of 20 us ends in time for D2C (30 us): nothing changes. One of
@@ -185,15 +185,17 @@ fn the_requests_of_a_mapped_device_count_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut events = Vec::new();
     for n in 0..20_u64 {
-        let of = |device, actions: &[(u32, u64)]| {
-            let each = actions.iter().map(|(action, us)| Event {
-                device,
-                ..event(100 * n + us, *action, 64 * n)
-            });
-            each.collect::<Vec<_>>()
+        let events_of = |device, actions: &[(u32, u64)]| {
+            actions
+                .iter()
+                .map(|(action, us)| BlktraceRecord {
+                    device,
+                    ..event(100 * n + us, *action, 64 * n)
+                })
+                .collect::<Vec<_>>()
         };
-        events.extend(of((253, 0), &[(1, 0), (8, 40)]));
-        events.extend(of((8, 0), &[(1, 1), (4, 2), (7, 3), (8, 38)]));
+        events.extend(events_of((253, 0), &[(1, 0), (8, 40)]));
+        events.extend(events_of((8, 0), &[(1, 1), (4, 2), (7, 3), (8, 38)]));
     }
     fs::write(folder.path().join("all.blktrace.0"), file(&events, 0)).unwrap();
     let sim = ["poll", "sim", "all", "--json", "--policy", "fixed:20us"];
@@ -239,8 +241,8 @@ fn an_import_with_responses_has_q2c() {
         &["Q2C of the block layer as device time, since no request has a D"],
     );
     let asked = [&sweep[..], &["--latency", "d2c"]].concat();
-    let words = ["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"];
-    q2c(folder.path(), &asked).refused(3, &words);
+    let phrases = ["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"];
+    q2c(folder.path(), &asked).refused(3, &phrases);
 }
 
 #[test]
@@ -260,8 +262,8 @@ fn traces_without_completions_are_refused_with_what_to_do() {
         q2c(folder.path(), &[&import[..], more].concat()).done();
         for command in ["sim", "sweep"] {
             let sim = ["poll", command, name, "--policy", "pas"];
-            let words = [name, records, "has a completion", "q2c trace record"];
-            q2c(folder.path(), &sim).refused(3, &words);
+            let phrases = [name, records, "has a completion", "q2c trace record"];
+            q2c(folder.path(), &sim).refused(3, &phrases);
         }
     }
 }

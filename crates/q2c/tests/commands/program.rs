@@ -1,6 +1,6 @@
 //! Runs q2c and reads its output.
 
-pub use q2c_testkit::shared_data;
+pub(crate) use q2c_testkit::shared_data;
 use q2c_testkit::strict_json;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-pub struct Finished {
+pub(crate) struct Finished {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -18,29 +18,29 @@ pub struct Finished {
 
 impl Finished {
     #[track_caller]
-    pub fn done(self) -> String {
+    pub(crate) fn done(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout
     }
 
     #[track_caller]
-    pub fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         strict_json(&self.done())
     }
 
     /// Checks that the command succeeded, and returns the lines of its stdout: those of intervals,
     /// and the summary.
     #[track_caller]
-    pub fn lines(self) -> (Vec<Value>, Value) {
+    pub(crate) fn lines(self) -> (Vec<Value>, Value) {
         lines(&self.done())
     }
 
     /// Checks that the command failed with this exit code, printed nothing on stdout, and named
-    /// each of `words` on stderr.
+    /// each of `phrases` on stderr.
     #[track_caller]
-    pub fn refused(self, code: i32, words: &[&str]) {
+    pub(crate) fn refused(self, code: i32, phrases: &[&str]) {
         assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
-        for word in words {
+        for word in phrases {
             assert!(self.stderr.contains(word), "{word}: {}", self.stderr);
         }
         assert_eq!(self.stdout, "");
@@ -49,7 +49,7 @@ impl Finished {
 
 /// The lines of a live view: those of intervals, and the summary, which is the last line.
 #[track_caller]
-pub fn lines(text: &str) -> (Vec<Value>, Value) {
+pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
     let mut lines: Vec<Value> = text.lines().map(strict_json).collect();
     let summary = lines.pop().expect("a last line");
     assert_eq!(summary["kind"], "summary");
@@ -60,16 +60,16 @@ pub fn lines(text: &str) -> (Vec<Value>, Value) {
 }
 
 /// The words of a line, which are split at blanks.
-pub fn split(line: &str) -> Vec<&str> {
+pub(crate) fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-pub fn run_q2c(folder: &Path, line: &str) -> Finished {
+pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
     q2c(folder, &split(line))
 }
 
 /// Runs q2c in `folder`, which also stands for the user's home.
-pub fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
+pub(crate) fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
     let output = q2c_command(folder, arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Finished {
@@ -80,7 +80,7 @@ pub fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
 }
 
 /// q2c in `folder`, ready to be started.
-pub fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
     command
         .args(arguments)
@@ -93,42 +93,45 @@ pub fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 #[track_caller]
-pub fn has_words(text: &(impl AsRef<str> + ?Sized), words: &[&str]) {
+pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &[&str]) {
     let text = text.as_ref();
-    for word in words {
+    for word in phrases {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
 
 #[track_caller]
-pub fn number(value: &Value, pointer: &str) -> f64 {
-    let found = value.pointer(pointer).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("{pointer} in {value}"))
+pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
+    let figure = value.pointer(pointer).and_then(Value::as_f64);
+    figure.unwrap_or_else(|| panic!("{pointer} in {value}"))
 }
 
 /// Checks simulated IOPS: a simulation of 2 s counts whole I/Os, so they come in steps of 0.5.
 #[track_caller]
-pub fn close_iops(found: f64, wanted: f64) {
-    assert!((found - wanted).abs() <= 0.5, "{found}, expected {wanted}");
+pub(crate) fn close_iops(actual: f64, wanted: f64) {
+    assert!(
+        (actual - wanted).abs() <= 0.5,
+        "{actual}, expected {wanted}"
+    );
 }
 
 /// Checks that two numbers are equal up to the rounding of sums of floats.
 #[track_caller]
-pub fn close(got: f64, wanted: f64) {
+pub(crate) fn close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
 }
 
 /// As [`refuses_in`], in an empty folder.
 #[track_caller]
-pub fn refuses(cases: &[&str]) {
+pub(crate) fn refuses(cases: &[&str]) {
     refuses_in(tempfile::tempdir().unwrap().path(), cases);
 }
 
 /// Checks that q2c refuses commands. A case has the exit code, the command line, and what the
 /// message says, with ` | ` between them.
 #[track_caller]
-pub fn refuses_in(folder: &Path, cases: &[&str]) {
+pub(crate) fn refuses_in(folder: &Path, cases: &[&str]) {
     for case in cases {
         let (code, line, said) = refusal(case);
         run_q2c(folder, line).refused(code, &said);
@@ -136,7 +139,7 @@ pub fn refuses_in(folder: &Path, cases: &[&str]) {
 }
 
 /// The exit code, the command line and the words of the message.
-pub fn refusal(case: &str) -> (i32, &str, Vec<&str>) {
+pub(crate) fn refusal(case: &str) -> (i32, &str, Vec<&str>) {
     let mut parts = case.split(" | ");
     let mut part = || parts.next().unwrap_or_else(|| panic!("{case}"));
     let (code, line) = (part(), part());
@@ -145,17 +148,17 @@ pub fn refusal(case: &str) -> (i32, &str, Vec<&str>) {
 
 /// The object of the array `list` whose `key` is `name`.
 #[track_caller]
-pub fn entry<'a>(result: &'a Value, list: &str, key: &str, name: &str) -> &'a Value {
+pub(crate) fn entry<'a>(result: &'a Value, list: &str, key: &str, name: &str) -> &'a Value {
     let entries = result[list].as_array().expect("an array");
-    let found = entries.iter().find(|entry| entry[key] == name);
-    found.unwrap_or_else(|| panic!("no {name} in {result}"))
+    let matching = entries.iter().find(|entry| entry[key] == name);
+    matching.unwrap_or_else(|| panic!("no {name} in {result}"))
 }
 
-pub fn run_in(folder: &Path) -> PathBuf {
+pub(crate) fn run_in(folder: &Path) -> PathBuf {
     only_in(&folder.join("runs"))
 }
 
-pub fn only_in(folder: &Path) -> PathBuf {
+pub(crate) fn only_in(folder: &Path) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
@@ -164,7 +167,7 @@ pub fn only_in(folder: &Path) -> PathBuf {
 
 /// The texts of `key` in the objects of the array `list`.
 #[track_caller]
-pub fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
+pub(crate) fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
     let entries = value[list].as_array().expect("an array").iter();
     let texts = entries.map(|entry| entry[key].as_str().expect("a text"));
     texts.collect()
@@ -172,17 +175,17 @@ pub fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
 
 /// Checks that a number is the expected one, but for a share of it.
 #[track_caller]
-pub fn within(found: f64, expected: f64, share: f64) {
-    let off = (found / expected - 1.0).abs();
-    assert!(off <= share, "{found}, expected {expected}");
+pub(crate) fn within(actual: f64, expected: f64, share: f64) {
+    let off = (actual / expected - 1.0).abs();
+    assert!(off <= share, "{actual}, expected {expected}");
 }
 
-pub fn put(path: &Path, content: impl AsRef<[u8]>) {
+pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
 /// Waits until a line of stderr has this text, and sends SIGINT.
-pub fn interrupt_at(text: &str, child: &Child, stderr: &mut impl BufRead) {
+pub(crate) fn interrupt_at(text: &str, child: &Child, stderr: &mut impl BufRead) {
     let mut lines = stderr.lines().map(Result::unwrap);
     if lines.any(|line| line.contains(text)) {
         kill_process(Pid::from_child(child), Signal::INT).unwrap();
@@ -191,7 +194,7 @@ pub fn interrupt_at(text: &str, child: &Child, stderr: &mut impl BufRead) {
 
 /// The address at which a command serves its metrics, by what it says on stderr.
 #[track_caller]
-pub fn served_at(stderr: &mut impl BufRead) -> String {
+pub(crate) fn served_at(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
     while !said.contains("/metrics") {
         said.clear();
@@ -206,7 +209,7 @@ pub fn served_at(stderr: &mut impl BufRead) -> String {
 
 /// Asks a server of HTTP for a path: the head of the answer, and its body.
 #[track_caller]
-pub fn get(address: &str, path: &str) -> (String, String) {
+pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();

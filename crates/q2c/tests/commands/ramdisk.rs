@@ -29,9 +29,10 @@ fn a_machine_without_ublk_and_module_says_what_it_lacks() {
     }
     let ublk = "CONFIG_BLK_DEV_UBLK";
     // What cannot be loaded need not be built.
-    let module = match Path::new("/proc/modules").exists() {
-        true => "kmod/ramdisk_mq/README.md",
-        false => "this kernel loads no modules",
+    let module = if Path::new("/proc/modules").exists() {
+        "kmod/ramdisk_mq/README.md"
+    } else {
+        "this kernel loads no modules"
     };
     for case in [
         "5 | ramdisk delete ublkb63 | ublkb63 | q2c ramdisk list",
@@ -50,6 +51,6 @@ fn a_machine_without_ublk_and_module_says_what_it_lacks() {
     let list = q2c(folder.path(), &["ramdisk", "list", "--json"]).json();
     assert_eq!(list["schema"], "q2c.ramdisk/1");
     assert_eq!(list["devices"].as_array().unwrap().len(), 0);
-    let told = q2c(folder.path(), &["ramdisk", "list"]).done();
-    assert_eq!(told.trim(), "RAM devices · none");
+    let listing = q2c(folder.path(), &["ramdisk", "list"]).done();
+    assert_eq!(listing.trim(), "RAM devices · none");
 }

@@ -41,8 +41,8 @@ fn a_recording_fits_80_columns() {
     file(folder.path());
     let record = ["trace", "record", "file", "--op", "read", "--"];
     let dd = split("dd if=file of=/dev/null bs=64k iflag=direct count=20 status=none");
-    let words = [&record[..], &dd].concat();
-    let (code, text) = Terminal::of_columns(80, folder.path(), &words).end();
+    let arguments = [&record[..], &dd].concat();
+    let (code, text) = Terminal::of_columns(80, folder.path(), &arguments).end();
     fits(80, &text);
     if code == Some(4) || code == Some(5) {
         return q2c_testkit::skip("record::a_recording_fits_80_columns", text.trim());
@@ -65,7 +65,7 @@ fn a_command_is_recorded() {
         q2c_testkit::skip(test, ended.stderr.trim());
         return;
     }
-    let told = ended.stderr.clone();
+    let stderr = ended.stderr.clone();
     let info = ended.json();
     let of_dd: u64 = info["meta"]["facts"]["command_ios"]
         .as_str()
@@ -74,10 +74,10 @@ fn a_command_is_recorded() {
         .unwrap();
     let lost = number(&info, "/meta/lost");
     assert!(of_dd as f64 + lost >= 390.0, "{info}");
-    let words = format!("{of_dd} of ");
+    let own_share = format!("{of_dd} of ");
     assert!(
-        told.contains(&words) && told.contains("--process dd takes them alone"),
-        "{told}"
+        stderr.contains(&own_share) && stderr.contains("--process dd takes them alone"),
+        "{stderr}"
     );
     // A read that crosses a border between extents of the file is split in two. Other programs may
     // read as much at once.
@@ -114,30 +114,33 @@ fn without_capabilities_it_is_tracefs() {
     let test = "record::without_capabilities_it_is_tracefs";
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let words = "--bounding-set=-sys_admin,-bpf,-perfmon -- Q trace record file --op read --json --out t -- \
+    let command_line = "--bounding-set=-sys_admin,-bpf,-perfmon -- Q trace record file --op read --json --out t -- \
         dd if=file of=/dev/null bs=32k iflag=direct count=300";
-    let words = words.split_whitespace().map(|word| match word {
+    let arguments = command_line.split_whitespace().map(|word| match word {
         "Q" => env!("CARGO_BIN_EXE_q2c"),
         word => word,
     });
     let run = Command::new("setpriv")
-        .args(words)
+        .args(arguments)
         .current_dir(folder.path())
         .output();
     let Ok(output) = run else {
         return q2c_testkit::skip(test, "no setpriv");
     };
-    let told = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         // Without root, or where there is no tracefs, the message names both ways of capturing.
-        let why = "record by BPF: load a BPF program: this process lacks";
-        assert!(!told.contains("q2c: ") || told.contains(why), "{told}");
-        return q2c_testkit::skip(test, told.trim());
+        let reason = "record by BPF: load a BPF program: this process lacks";
+        assert!(
+            !stderr.contains("q2c: ") || stderr.contains(reason),
+            "{stderr}"
+        );
+        return q2c_testkit::skip(test, stderr.trim());
     }
     let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
     assert!(
-        told.contains(lacking) && told.contains("recording by tracefs"),
-        "{told}"
+        stderr.contains(lacking) && stderr.contains("recording by tracefs"),
+        "{stderr}"
     );
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let whole = number(&info, "/summary/sizes/32768");
@@ -171,6 +174,9 @@ fn a_recording_in_a_time_namespace_has_the_kernels_times() {
     let info = q2c(folder.path(), &["trace", "info", "t.parquet", "--json"]).json();
     let start = number(&info, "/meta/start_unix_ns") / 1e9;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert!((now.as_secs_f64() - start).abs() < 600.0, "{start}: {told}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        (now.as_secs_f64() - start).abs() < 600.0,
+        "{start}: {stderr}"
+    );
 }

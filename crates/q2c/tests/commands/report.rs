@@ -144,8 +144,8 @@ fn a_result_of_another_version_is_refused_by_name() {
     ] {
         q2c(at, command).refused(3, &["q2c.replay/1"]);
     }
-    let words = ["q2c.replay/3", "`q2c.replay/1`; use the q2c that wrote it"];
-    q2c(at, &["report", "."]).refused(3, &words);
+    let phrases = ["q2c.replay/3", "`q2c.replay/1`; use the q2c that wrote it"];
+    q2c(at, &["report", "."]).refused(3, &phrases);
 }
 
 /// Latencies that two rules treat differently.
@@ -187,12 +187,11 @@ fn simulations_are_drawn_again() {
             &["report", "r.json", "--html", &format!("{command}.html")],
         );
         let csv = q2c(at, &["report", "r.json", "--csv"]);
-        match forms {
-            true => assert_eq!((page.code, csv.code), (0, 0), "{command}"),
-            false => {
-                assert_eq!(page.code, 0, "{command}");
-                csv.refused(2, &["draw CSV", "q2c.poll-sim/1"]);
-            }
+        if forms {
+            assert_eq!((page.code, csv.code), (0, 0), "{command}")
+        } else {
+            assert_eq!(page.code, 0, "{command}");
+            csv.refused(2, &["draw CSV", "q2c.poll-sim/1"]);
         }
     }
 }

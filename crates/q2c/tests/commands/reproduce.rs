@@ -342,8 +342,8 @@ fn a_result_of_compare_is_judged() {
         let without = strict_json(&q2c(folder.path(), &args).done());
         let claim = &without["claims"][0];
         assert_eq!(claim["verdict"], "cannot-judge");
-        let why = claim["reasons"][0]["why"].as_str().unwrap();
-        has_words(&why, &["q2c compare light.parquet", "--from"]);
+        let reason = claim["reasons"][0]["why"].as_str().unwrap();
+        has_words(&reason, &["q2c compare light.parquet", "--from"]);
         let row = |n: u64| format!("0,{},4096,R,0.{:02}\n", n * 8, n * 5);
         let rows: String = (0..20).map(row).collect();
         fs::write(folder.path().join("light.spc"), rows).unwrap();

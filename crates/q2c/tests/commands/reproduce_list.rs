@@ -45,27 +45,31 @@ fn list(folder: &Path, more: &[&str]) -> serde_json::Value {
 #[test]
 fn the_list_counts_the_claims_that_can_be_judged() {
     let folder = tempfile::tempdir().unwrap();
-    let found = list(folder.path(), &[]);
-    for of in found["experiments"].as_array().unwrap() {
-        let counts = ["claims", "judgeable", "depend_on_target"].map(|name| of[name].as_u64());
+    let listing = list(folder.path(), &[]);
+    for experiment in listing["experiments"].as_array().unwrap() {
+        let counts =
+            ["claims", "judgeable", "depend_on_target"].map(|name| experiment[name].as_u64());
         let [claims, judgeable, open] = counts.map(Option::unwrap);
-        assert!(claims > 0 && judgeable + open <= claims, "{of}");
-        for need in of["needs"].as_array().unwrap() {
+        assert!(claims > 0 && judgeable + open <= claims, "{experiment}");
+        for need in experiment["needs"].as_array().unwrap() {
             assert!(
                 need["what"].is_string() && need["needed"].is_string(),
-                "{of}"
+                "{experiment}"
             );
-            assert!(need["met"].is_boolean() || need["met"].is_null(), "{of}");
+            assert!(
+                need["met"].is_boolean() || need["met"].is_null(),
+                "{experiment}"
+            );
         }
     }
     // Nothing here has a device with hardware queues until a target is named.
-    let queues = entry(&found, "experiments", "name", "queue-balance-2cpu");
+    let queues = entry(&listing, "experiments", "name", "queue-balance-2cpu");
     let need = entry(queues, "needs", "what", "hw-queues");
     assert!(need["met"].is_null(), "{need}");
     assert_eq!(need["present"], "depends on the target");
     // A claim on 120 CPUs is judged nowhere below that.
     let cpus = std::thread::available_parallelism().unwrap().get();
-    let scaling = entry(&found, "experiments", "name", "hwqueue-scaling");
+    let scaling = entry(&listing, "experiments", "name", "hwqueue-scaling");
     let need = entry(scaling, "needs", "what", "cpus");
     assert_eq!(need["needed"], "120");
     assert_eq!(need["met"], cpus >= 120);
@@ -78,13 +82,13 @@ fn the_list_counts_the_claims_that_can_be_judged() {
 #[test]
 fn a_comparison_needs_the_result_of_a_command() {
     let folder = tempfile::tempdir().unwrap();
-    let found = list(folder.path(), &[]);
-    let compare = entry(&found, "experiments", "name", "replay-ssd-comparison");
+    let listing = list(folder.path(), &[]);
+    let compare = entry(&listing, "experiments", "name", "replay-ssd-comparison");
     assert!(compare["seconds"].is_null(), "{compare}");
     assert_eq!(compare["judgeable"], 0);
     let need = &compare["needs"][0];
-    let words = need["needed"].as_str().unwrap();
-    has_words(&words, &["--from", "q2c compare"]);
+    let needed = need["needed"].as_str().unwrap();
+    has_words(&needed, &["--from", "q2c compare"]);
     let table = q2c(folder.path(), &["reproduce", "--list"]).done();
     assert!(table.contains("none: --from"), "{table}");
 }
@@ -93,17 +97,19 @@ fn a_comparison_needs_the_result_of_a_command() {
 #[test]
 fn lengths_follow_scale_and_trials() {
     let folder = tempfile::tempdir().unwrap();
-    let of = |more: &[&str]| {
-        let found = list(folder.path(), more);
-        let all = found["experiments"].as_array().unwrap().iter();
-        let sum: f64 = all.filter_map(|of| of["seconds"].as_f64()).sum();
-        assert!((sum - number(&found, "/seconds")).abs() < 1e-6 * sum);
-        let one = entry(&found, "experiments", "name", "miss-rate-interference");
+    let total_seconds = |more: &[&str]| {
+        let listing = list(folder.path(), more);
+        let experiments = listing["experiments"].as_array().unwrap().iter();
+        let sum: f64 = experiments
+            .filter_map(|experiment| experiment["seconds"].as_f64())
+            .sum();
+        assert!((sum - number(&listing, "/seconds")).abs() < 1e-6 * sum);
+        let one = entry(&listing, "experiments", "name", "miss-rate-interference");
         number(one, "/seconds")
     };
-    let whole = of(&["--trials", "4"]);
-    let half = of(&["--trials", "2"]);
-    let tenth = of(&["--trials", "4", "--scale", "0.1"]);
+    let whole = total_seconds(&["--trials", "4"]);
+    let half = total_seconds(&["--trials", "2"]);
+    let tenth = total_seconds(&["--trials", "4", "--scale", "0.1"]);
     assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
     assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
     let table = q2c(folder.path(), &["reproduce", "--list", "--scale", "0.1"]).done();
@@ -117,9 +123,9 @@ fn names_are_whole_at_80_columns() {
     let mut command = q2c_command(folder.path(), &["reproduce", "--list"]);
     let output = command.env("COLUMNS", "80").output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
-    let found = list(folder.path(), &[]);
-    for of in found["experiments"].as_array().unwrap() {
-        let name = of["name"].as_str().unwrap();
+    let listing = list(folder.path(), &[]);
+    for experiment in listing["experiments"].as_array().unwrap() {
+        let name = experiment["name"].as_str().unwrap();
         assert!(table.lines().any(|line| line == name), "{name}: {table}");
     }
     let widest = table.lines().map(|line| line.chars().count()).max();
@@ -151,15 +157,15 @@ fn a_reason_for_many_points_is_told_once() {
     fs::write(folder.path().join("failing.toml"), FAILING).unwrap();
     let run = run_q2c(folder.path(), "reproduce failing.toml --trials 3");
     let reason = "libaio needs a file or device, and the device is simulated";
-    let told: Vec<&str> = run
+    let reason_lines: Vec<&str> = run
         .stderr
         .lines()
         .filter(|line| line.contains(reason))
         .collect();
-    assert_eq!(told.len(), 2, "{}", run.stderr);
-    assert!(told[0].contains("jobs="), "{}", run.stderr);
+    assert_eq!(reason_lines.len(), 2, "{}", run.stderr);
+    assert!(reason_lines[0].contains("jobs="), "{}", run.stderr);
     let more = "2 more points failed for the same reason";
-    assert!(told[1].starts_with(more), "{}", run.stderr);
+    assert!(reason_lines[1].starts_with(more), "{}", run.stderr);
 }
 
 /// A simulation that takes no time tells none, neither in the list nor in the run.

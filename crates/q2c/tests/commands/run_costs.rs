@@ -57,8 +57,11 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert!(!warned(&named));
     let larger = swept(&["--bs", "64k"]);
     assert!(warned(&larger));
-    let found = larger["warnings"][0]["found"].as_str().unwrap();
-    has_words(&found, &["expected a calibration for 64 KiB, found 4 KiB"]);
+    let warning = larger["warnings"][0]["found"].as_str().unwrap();
+    has_words(
+        &warning,
+        &["expected a calibration for 64 KiB, found 4 KiB"],
+    );
     let of_run = q2c(folder.path(), &[&SIMULATED[..], &["--json"]].concat()).json();
     close(
         number(&of_run["methods"][2], "/cpu_ns_per_io"),
@@ -75,7 +78,7 @@ fn costs_of_a_disturbed_run_are_told() {
     fs::write(folder.path().join("plan.toml"), "").unwrap();
     let swept =
         |more: &[&str]| q2c(folder.path(), &[&SWEPT[..], &["--json"], more].concat()).json();
-    let warning = |id: &str, found: &str| Warning::new(id, found.to_owned(), "", "");
+    let warning = |id: &str, finding: &str| Warning::new(id, finding.to_owned(), "", "");
     let result = serde_json::json!({ "schema": "any", "warnings": [
         warning("busy-at-rest", "other work kept 0.68 CPUs busy"),
         warning("two-paths", "polling differs"),
@@ -84,17 +87,18 @@ fn costs_of_a_disturbed_run_are_told() {
     fs::write(&result_file, result.to_string()).unwrap();
     let disturbed = swept(&[]);
     assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
-    let found = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
-    assert_eq!(disturbed["warnings"][0]["found"], found);
-    let told = q2c(folder.path(), &SWEPT).done();
-    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    let at = |words: &str| {
-        told.find(words)
-            .unwrap_or_else(|| panic!("{words}: {told}"))
+    let caveat = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
+    assert_eq!(disturbed["warnings"][0]["found"], caveat);
+    let table = q2c(folder.path(), &SWEPT).done();
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    let at = |phrase: &str| {
+        table
+            .find(phrase)
+            .unwrap_or_else(|| panic!("{phrase}: {table}"))
     };
     assert!(
-        at(&format!("caveat: {found}")) < at("limits: a floor"),
-        "{told}"
+        at(&format!("caveat: {caveat}")) < at("limits: a floor"),
+        "{table}"
     );
     let simulated = q2c(folder.path(), &SIMULATED).done();
     has_words(&simulated, &["warning costs-disturbed:"]);

@@ -13,12 +13,15 @@ fn bench(folder: &Path, target: &str) {
 /// The folders of the two runs, the latest first, which is the one that is drawn without a name.
 fn listed(folder: &Path) -> [String; 2] {
     let list = q2c(folder, &["runs", "--json"]).json();
-    let of = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
+    let field = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
     for (at, target) in ["sim:4ms", "sim:1ms"].into_iter().enumerate() {
-        let told = (of(at, "target"), of(at, "end"));
-        assert_eq!(told, (Some(target.to_owned()), Some("complete".to_owned())));
+        let target_and_end = (field(at, "target"), field(at, "end"));
+        assert_eq!(
+            target_and_end,
+            (Some(target.to_owned()), Some("complete".to_owned()))
+        );
     }
-    let paths = [0, 1].map(|at| of(at, "path").unwrap_or_default());
+    let paths = [0, 1].map(|at| field(at, "path").unwrap_or_default());
     let drawn = q2c(folder, &["report"]).done();
     assert_eq!(drawn, q2c(folder, &["report", &paths[0]]).done());
     paths
@@ -43,13 +46,16 @@ fn runs_are_listed_and_compared() {
     let said = q2c(folder.path(), &[&diff[..], &limits].concat());
     assert_eq!(said.code, 7, "{}", said.stderr);
     let result = q2c_testkit::strict_json(&said.stdout);
-    let of = |figure: &str| {
+    let change = |figure: &str| {
         let mut figures = result["figures"].as_array().unwrap().iter();
-        figures.find(|of| of["figure"] == figure).unwrap().clone()
+        figures
+            .find(|change| change["figure"] == figure)
+            .unwrap()
+            .clone()
     };
-    let ratio = of("p50")["ratio"].as_f64().unwrap();
+    let ratio = change("p50")["ratio"].as_f64().unwrap();
     assert_eq!(ratio, 4_000_500.0 / 1_000_500.0);
-    assert_eq!(of("iops")["says"], "worse");
+    assert_eq!(change("iops")["says"], "worse");
     let broken: Vec<bool> = result["limits"]
         .as_array()
         .unwrap()

@@ -15,15 +15,15 @@ const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 300000
     interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
 
 /// Runs q2c in a folder of its own.
-fn result(words: &str) -> Value {
+fn result(arguments: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), words).json()
+    run(folder.path(), arguments).json()
 }
 
 /// The text of a run's `result.json`, without its one object that tells of the run itself.
-fn result_file(words: &str) -> String {
+fn result_file(arguments: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), words).done();
+    run(folder.path(), arguments).done();
     let text = fs::read_to_string(run_in(folder.path()).join("result.json")).unwrap();
     assert!(strict_json(&text).is_object());
     let begin = text.find("\"provenance\": {").unwrap();
@@ -33,14 +33,14 @@ fn result_file(words: &str) -> String {
 
 #[test]
 fn a_result_is_a_function_of_its_seed() {
-    for words in [
+    for arguments in [
         "tune sim:lognormal(80us,0.4) --bs 4k --seconds 0.2 --trials 2 --seed",
         "bench sim:lognormal(80us,0.4),servers=2 --jobs 1,3 --depth 1,4 --seconds 0.5 --trials 2 --seed",
     ] {
         let [first, second, third, other] =
-            [7, 7, 7, 8].map(|seed| result_file(&format!("{words} {seed}")));
-        assert!(first == second && second == third, "{words} 7");
-        assert_ne!(first, other, "{words} 8");
+            [7, 7, 7, 8].map(|seed| result_file(&format!("{arguments} {seed}")));
+        assert!(first == second && second == third, "{arguments} 7");
+        assert_ne!(first, other, "{arguments} 8");
     }
 }
 
@@ -64,8 +64,8 @@ fn polling_takes_the_service_time_and_the_steps_around_it() {
 /// One job leaves the server idle during its steps; four jobs keep it busy.
 #[test]
 fn one_server_is_the_limit_of_many_jobs() {
-    let found = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
-    for ((jobs, iops), (expected_jobs, expected)) in iops(&found)
+    let result = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
+    for ((jobs, iops), (expected_jobs, expected)) in iops(&result)
         .into_iter()
         .zip([(1, 1.0 / 80.6e-6), (4, 1.0 / 80e-6)])
     {
@@ -77,8 +77,8 @@ fn one_server_is_the_limit_of_many_jobs() {
 /// An I/O of five seconds takes more than 32 bits of nanoseconds.
 #[test]
 fn a_device_may_take_as_long_as_it_likes() {
-    let found = result("bench sim:5s --method interrupt --seconds 60 --trials 1 --json");
-    let cell = &found["cells"][0];
+    let result = result("bench sim:5s --method interrupt --seconds 60 --trials 1 --json");
+    let cell = &result["cells"][0];
     for figure in ["/lat_ns/mean/median", "/lat_ns/p50/median"] {
         within(number(cell, figure), 5e9, 1e-3);
     }
@@ -87,11 +87,11 @@ fn a_device_may_take_as_long_as_it_likes() {
 /// A background of the documentation, whose text is read back from the plan.
 #[test]
 fn a_background_may_be_a_device_of_its_own() {
-    let found = result(
+    let result = result(
         "bench sim:1ms --background engine=sim:2ms --method poll --seconds 0.5 --trials 1 --json",
     );
     within(
-        number(&found["cells"][0], "/background_jobs/iops/median"),
+        number(&result["cells"][0], "/background_jobs/iops/median"),
         500.0,
         0.1,
     );
@@ -122,11 +122,11 @@ fn mean_value_analysis(service_s: f64, servers: usize, think_s: f64, customers: 
 #[test]
 fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
     let expected = mean_value_analysis(80e-6, 4, STEPS_S, 16);
-    let found =
+    let result =
         result("bench sim:exp(80us),servers=4 --jobs 1,2,4,8,16 --method poll --seconds 2 --json");
-    let found = iops(&found);
-    assert_eq!(found.len(), 5);
-    for (jobs, iops) in found {
+    let points = iops(&result);
+    assert_eq!(points.len(), 5);
+    for (jobs, iops) in points {
         within(iops, expected[jobs as usize - 1], 0.02);
     }
 }
@@ -135,17 +135,17 @@ fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
 /// most one for each turn of 3 ms comes on top of what a job does alone.
 #[test]
 fn two_jobs_pinned_to_one_cpu_share_it() {
-    let found =
+    let result =
         result("bench sim:80us,servers=2 --jobs 1,2 --cpus 0 --method poll --seconds 1 --json");
-    let [(1, single), (2, shared)] = iops(&found)[..] else {
-        panic!("{found:#}");
+    let [(1, single), (2, shared)] = iops(&result)[..] else {
+        panic!("{result:#}");
     };
     within(single, 1.0 / 80.6e-6, 0.01);
     assert!(
         (single..single + 1.0 / 3e-3).contains(&shared),
         "{single} {shared}"
     );
-    for cell in found["cells"].as_array().unwrap() {
+    for cell in result["cells"].as_array().unwrap() {
         within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
     }
 }
@@ -213,31 +213,32 @@ fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
     let free = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
         timer_ns = 0\nwake_delay_ns = 0\ninterrupt_ns = 0\ninterrupt_delay_ns = 0\n";
     fs::write(folder.path().join("free.toml"), free).unwrap();
-    for words in [
+    for command in [
         "tune sim:0us",
         "calibrate sim:0us",
         "bench sim:0us --method poll",
     ] {
-        let ended = run(folder.path(), &format!("{words} --machine free.toml"));
+        let ended = run(folder.path(), &format!("{command} --machine free.toml"));
         assert_eq!(ended.code, 4, "{}", ended.stderr);
         assert!(ended.stderr.contains("stuck at"), "{}", ended.stderr);
     }
-    let words = "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
-    let found = run(folder.path(), words).json();
-    assert_eq!(iops(&found), [(1, 12_500.0)]);
+    let command_line =
+        "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
+    let result = run(folder.path(), command_line).json();
+    assert_eq!(iops(&result), [(1, 12_500.0)]);
 }
 
 /// A round of trials takes longer than 10 s, so the run ends after its first one, and that is soon.
 #[test]
 fn a_budget_is_one_of_simulated_time() {
     let folder = tempfile::tempdir().unwrap();
-    let words =
+    let command_line =
         "bench sim:80us --jobs 1..8 --method poll --seconds 10 --trials 5 --budget 10s --json";
     let begun = Instant::now();
-    let ended = run(folder.path(), words);
+    let ended = run(folder.path(), command_line);
     let took = begun.elapsed();
-    let found = ended.json();
-    let cells = found["cells"].as_array().unwrap().iter();
+    let result = ended.json();
+    let cells = result["cells"].as_array().unwrap().iter();
     let trials: Vec<f64> = cells.map(|cell| number(cell, "/iops/trials")).collect();
     assert_eq!(trials, [1.0; 8]);
     let simulated_s = 8.0 * 10.0;
@@ -247,15 +248,19 @@ fn a_budget_is_one_of_simulated_time() {
 /// What needs this machine's kernel is there in real time alone.
 #[test]
 fn real_time_is_that_of_this_machine() {
-    let words = "bench sim:5ms --method interrupt --seconds 0.2 --warm-up 0.2 --trials 1 --json";
-    let (simulated, real) = (result(words), result(&format!("{words} --real-time")));
+    let arguments =
+        "bench sim:5ms --method interrupt --seconds 0.2 --warm-up 0.2 --trials 1 --json";
+    let (simulated, real) = (
+        result(arguments),
+        result(&format!("{arguments} --real-time")),
+    );
     assert_eq!(simulated["machine"]["kernel"], "simulated");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(real["machine"]["kernel"], kernel.trim());
     assert_eq!(simulated["doctor"]["checks"], serde_json::json!([]));
     let proved = entry(&real["doctor"], "checks", "id", "target-proved");
-    let found = proved["found"].as_str().unwrap();
-    assert_eq!(found.matches("no device").count(), 1, "{found}");
+    let finding = proved["found"].as_str().unwrap();
+    assert_eq!(finding.matches("no device").count(), 1, "{finding}");
     assert!(number(&real["cells"][0], "/iops/median") < 1.0 / 5e-3);
 }
 
@@ -263,7 +268,7 @@ fn real_time_is_that_of_this_machine() {
 #[test]
 fn a_recording_without_an_io_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let found = [
+    let phrases = [
         "record classic polling at 4 KiB",
         "expected I/Os in 0.5 s, found none",
         "--think",
@@ -272,5 +277,5 @@ fn a_recording_without_an_io_is_named() {
         folder.path(),
         "tune sim:80us --think 1s --seconds 1 --trials 1",
     )
-    .refused(5, &found);
+    .refused(5, &phrases);
 }

@@ -8,12 +8,12 @@ use std::fs;
 
 /// Writes two lists of latencies: of a device that always takes 30 us, and of one that always takes
 /// 50 us.
-pub fn two_lists(folder: &std::path::Path) {
+pub(crate) fn two_lists(folder: &std::path::Path) {
     fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
     fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
 }
 
-pub fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
+pub(crate) fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
     entry(result, "cells", "policy", policy)
 }
 
@@ -83,8 +83,8 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
     let slept = cell(&result, "fixed:sleep=20us");
     close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
     close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
-    let words = result["cost"].as_str().unwrap();
-    assert!(words.contains("wake-ups 2 us late, 2.56 us"), "{words}");
+    let cost = result["cost"].as_str().unwrap();
+    assert!(cost.contains("wake-ups 2 us late, 2.56 us"), "{cost}");
 }
 
 /// A sleep of 25 us ends at 27 us: right for the device of 30 us, and 23 us too early for the one
@@ -113,9 +113,9 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
         (4, Some(8.0 / 23.0)),
         (5, Some(1.0)),
     ] {
-        let found = cells[at]["share"].as_f64();
-        assert_eq!(found.is_some(), share.is_some(), "{}", cells[at]);
-        close(found.unwrap_or(0.0), share.unwrap_or(0.0));
+        let actual = cells[at]["share"].as_f64();
+        assert_eq!(actual.is_some(), share.is_some(), "{}", cells[at]);
+        close(actual.unwrap_or(0.0), share.unwrap_or(0.0));
     }
 }
 
@@ -175,9 +175,9 @@ fn no_file_is_written_over() {
 fn names_that_are_taken_are_told_before_the_work() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("taken"), "kept").unwrap();
-    let refused = |args: &[&str], code: i32, words: &[&str]| {
+    let refused = |args: &[&str], code: i32, phrases: &[&str]| {
         let result = q2c(folder.path(), args);
-        result.refused(code, words);
+        result.refused(code, phrases);
     };
     let sweep = ["poll", "sweep", "missing.txt", "--unit", "us"];
     for option in ["--html", "--csv", "--parquet"] {
@@ -188,8 +188,8 @@ fn names_that_are_taken_are_told_before_the_work() {
     }
     let twice = [&sweep[..], &["--html", "new", "--csv", "new"]].concat();
     refused(&twice, 2, &["new", "a name for each file"]);
-    for words in [&["missing.txt"][..], &["--live", "nvme9n9"]] {
-        let taken = [&["analyze", "--html", "taken"], words].concat();
+    for input in [&["missing.txt"][..], &["--live", "nvme9n9"]] {
+        let taken = [&["analyze", "--html", "taken"], input].concat();
         refused(&taken, 2, &["taken", "found an existing file"]);
     }
     refused(&[&sweep[..], &["--html", "new"]].concat(), 3, &["missing"]);
@@ -262,9 +262,9 @@ fn bad_input_is_refused_with_what_to_do() {
 fn a_sweep_that_takes_too_long_or_too_much_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     two_lists(folder.path());
-    let refused = |args: &[&str], words: &[&str]| {
+    let refused = |args: &[&str], phrases: &[&str]| {
         let always = ["poll", "sweep", "a.txt", "--unit", "us"];
-        q2c(folder.path(), &[&always, args].concat()).refused(2, words);
+        q2c(folder.path(), &[&always, args].concat()).refused(2, phrases);
     };
     let many = "min:0.1%..100%/0.1%,1ms..3000ms/1ms";
     refused(&["--policy", many], &["3000000", "--yes"]);
@@ -291,8 +291,8 @@ fn shapes() -> [(&'static str, String); 4] {
         x ^= x << 17;
         (x % 1_000) as f64 / 1_000.0
     };
-    let mut list = |of: &dyn Fn(u32, f64) -> f64| {
-        let lines = (0..1_500).map(|n| format!("{:.3}\n", of(n, noise())));
+    let mut list = |latency_us: &dyn Fn(u32, f64) -> f64| {
+        let lines = (0..1_500).map(|n| format!("{:.3}\n", latency_us(n, noise())));
         lines.collect::<String>()
     };
     [
@@ -357,12 +357,12 @@ fn a_sweep_and_a_simulation_agree() {
             }
         }
         let best = sweep["best"]["policy"].as_str().unwrap();
-        let of = |policy: &str| {
+        let kiops_per_core = |policy: &str| {
             let method = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
             number(method, "/kiops_per_core")
         };
         assert!(
-            of(best) > number(&sim["methods"][0], "/kiops_per_core"),
+            kiops_per_core(best) > number(&sim["methods"][0], "/kiops_per_core"),
             "{name}: {best}"
         );
     }
@@ -378,11 +378,11 @@ fn a_rule_that_never_slept_is_no_baseline() {
         "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure \
          20ms",
     );
-    let told = q2c(folder.path(), &args).done().replace("\n  ", " ");
+    let report = q2c(folder.path(), &args).done().replace("\n  ", " ");
     let phrases = ["Linux's rule never slept, so it is not compared with"];
-    has_words(&told, &phrases);
+    has_words(&report, &phrases);
     has_words(
-        &told,
+        &report,
         &["min:ratio=70%,period=50ms never slept: 30.0 ms were simulated"],
     );
     let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();

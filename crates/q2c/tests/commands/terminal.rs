@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A terminal of 24 lines, with q2c in it.
-pub struct Terminal {
+pub(crate) struct Terminal {
     master: File,
     pub slave: OwnedFd,
     before: Termios,
@@ -25,17 +25,17 @@ pub struct Terminal {
 
 impl Terminal {
     /// q2c with these arguments, where tests run, in 100 columns.
-    pub fn with(args: &[&str]) -> Self {
+    pub(crate) fn with(args: &[&str]) -> Self {
         Self::with_in(Path::new("."), args)
     }
 
     /// q2c with these arguments, in `folder`, in 100 columns.
-    pub fn with_in(folder: &Path, args: &[&str]) -> Self {
+    pub(crate) fn with_in(folder: &Path, args: &[&str]) -> Self {
         Self::of_columns(100, folder, args)
     }
 
     /// q2c with these arguments, in `folder`, in so many columns.
-    pub fn of_columns(columns: u16, folder: &Path, args: &[&str]) -> Self {
+    pub(crate) fn of_columns(columns: u16, folder: &Path, args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -101,7 +101,7 @@ impl Terminal {
 
     /// Waits until `text` is written after the text that was waited for before.
     #[track_caller]
-    pub fn shows(&mut self, text: &str) {
+    pub(crate) fn shows(&mut self, text: &str) {
         let begun = Instant::now();
         while !self.seen.contains(text) {
             assert!(
@@ -120,14 +120,14 @@ impl Terminal {
         self.seen.drain(..from);
     }
 
-    pub fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits for the end. Returns the exit code and what was written meanwhile, and checks that the
     /// modes of the terminal are as before.
     #[track_caller]
-    pub fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let begun = Instant::now();
         let status = loop {
             self.read(Duration::from_millis(20));
@@ -151,7 +151,7 @@ impl Terminal {
 /// Checks that what was written to a terminal of so many columns never runs over its edge. Where a
 /// bar of progress is drawn, a line above it is filled with blanks up to the edge instead of ended.
 #[track_caller]
-pub fn fits(columns: usize, text: &str) {
+pub(crate) fn fits(columns: usize, text: &str) {
     let drawn = text.replace("\u{1b}[2K", "\n");
     for line in seen(&drawn).split(['\n', '\r']) {
         let line: Vec<char> = line.trim_end().chars().collect();

@@ -9,7 +9,7 @@ use std::process::Command;
 const LIST: [&str; 4] = ["--format=latency-list", "--unit=us", "--out", "list.trace"];
 
 /// Three reads of one thread and a write of another.
-pub const CSV: &str = "\
+pub(crate) const CSV: &str = "\
 start,took,kind,len,thread
 1000,30,read,4096,11
 1040,30,read,4096,11
@@ -17,7 +17,7 @@ start,took,kind,len,thread
 1080,30,read,4096,11
 ";
 
-pub const COLUMNS: &str = "submit_ns=start,latency=took,op=kind,bytes=len,lane=thread";
+pub(crate) const COLUMNS: &str = "submit_ns=start,latency=took,op=kind,bytes=len,lane=thread";
 
 #[test]
 fn a_public_list_is_imported_whole() {
@@ -59,7 +59,7 @@ fn nothing_runs_over_the_edge_of_80_columns() {
     let fact = format!("job=a workload {}", "of many words ".repeat(12));
     let replay = split("replay copy.trace sim:50us --max-lateness 1s --trials 2");
     let copy = ["trace", "copy", "csv.trace", "-o", "copy.trace"];
-    for (words, told) in [
+    for (arguments, phrase) in [
         (&import[..], "reads and writes"),
         (&[&copy[..], &["--fact", &fact]].concat(), "of many words"),
         (&["trace", "info", "copy.trace"], "I/Os and"),
@@ -67,8 +67,8 @@ fn nothing_runs_over_the_edge_of_80_columns() {
         (&["trace", "info", "in.csv"], "failed to"),
         (&replay, "report"),
     ] {
-        let (_, text) = Terminal::of_columns(80, folder.path(), words).end();
-        assert!(text.contains(told), "{words:?}: {text}");
+        let (_, text) = Terminal::of_columns(80, folder.path(), arguments).end();
+        assert!(text.contains(phrase), "{arguments:?}: {text}");
         fits(80, &text);
     }
 }
@@ -85,17 +85,17 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
     assert_eq!(unit("bytes"), json!("bytes"));
     let documented = include_str!("../../../../docs/sql.md");
     for column in columns {
-        let of = |field: &str| column[field].as_str().unwrap();
-        let unit = if of("unit").is_empty() {
+        let text_of = |field: &str| column[field].as_str().unwrap();
+        let unit = if text_of("unit").is_empty() {
             "-"
         } else {
-            of("unit")
+            text_of("unit")
         };
         let row = format!(
             "| `{}` | {} | {unit} | {} |",
-            of("name"),
-            of("type"),
-            of("meaning")
+            text_of("name"),
+            text_of("type"),
+            text_of("meaning")
         );
         assert!(documented.contains(&row), "docs/sql.md has no line {row}");
     }
@@ -265,17 +265,17 @@ fn standard_input_is_a_recording() {
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(info["meta"]["source"], "alibaba");
     assert_eq!(info["meta"]["facts"]["imported_from"], "stdin");
-    for (input, found) in [
+    for (input, phrase) in [
         ("PK\\003\\004", "found a pipe"),
         ("PAR1", "a Parquet file in a pipe"),
     ] {
         let output = shell(&format!(
             "printf '{input}' | \"$Q2C\" trace import - --out b.trace"
         ));
-        let told = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.code() == Some(3) && told.contains(found),
-            "{told}"
+            output.status.code() == Some(3) && stderr.contains(phrase),
+            "{stderr}"
         );
     }
     let both = ["trace", "import", "-", "-", "--out", "b.trace"];
@@ -383,9 +383,9 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         )
     };
     let one = |n: &u64| n % 3 == 1;
-    let all: String = (0..900).map(line).collect();
+    let rows: String = (0..900).map(line).collect();
     let alone: String = (0..900).filter(one).map(line).collect();
-    fs::write(path("all.csv"), format!("{header}{all}")).unwrap();
+    fs::write(path("all.csv"), format!("{header}{rows}")).unwrap();
     fs::write(path("alone.csv"), format!("{header}{alone}")).unwrap();
     let map =
         "queue_ns=queue_ns,complete_ns=complete_ns,device=device,op=op,bytes=bytes,sector=sector";
@@ -404,10 +404,10 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let merged = format!("trace import {first} {second} --out joined.parquet");
     run_q2c(folder.path(), &merged).done();
     let analysis = |trace: &str| q2c(folder.path(), &["analyze", trace, "--json"]).json();
-    let (found, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
+    let (actual, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
     for figure in ["requests", "stages", "in_flight", "activity", "seeks"] {
         assert!(!expected[figure].is_null(), "{figure}");
-        assert_eq!(found[figure], expected[figure], "{figure}");
+        assert_eq!(actual[figure], expected[figure], "{figure}");
     }
     let said = import("all.csv", &["--out", "again", "--partition-by", "device"]).done();
     has_words(&said, &["900 records of 3 devices in 3 traces"]);
@@ -421,10 +421,10 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
 #[test]
 fn options_that_an_error_suggests_work_as_pasted() {
     let folder = tempfile::tempdir().unwrap();
-    let own = "when_us,kind,where_bytes,how_long_bytes,took_us\n67.9,W,560160768,8192,122.3\n\
+    let csv = "when_us,kind,where_bytes,how_long_bytes,took_us\n67.9,W,560160768,8192,122.3\n\
                70.1,R,4096,65536,80\n";
     let path = |name: &str| folder.path().join(name);
-    fs::write(path("own.csv"), own).unwrap();
+    fs::write(path("own.csv"), csv).unwrap();
     fs::write(path("bare.csv"), "id,when,took\n1,1,2\n2,3,4\n").unwrap();
     let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
     let import = ["trace", "import", "own.csv", "-o", "own.trace", "--json"];
@@ -440,9 +440,9 @@ fn options_that_an_error_suggests_work_as_pasted() {
         let out = format!("{name}.trace");
         let import = ["trace", "import", name, "-o", &out];
         let ended = q2c(folder.path(), &import);
-        let told = ended.stderr.clone();
+        let stderr = ended.stderr.clone();
         ended.refused(2, &["say with --columns", start]);
-        let (_, suggested) = told.split_once("such as ").unwrap();
+        let (_, suggested) = stderr.split_once("such as ").unwrap();
         let (suggested, _) = suggested.split_once(" (").unwrap();
         let pasted: Vec<String> = suggested
             .split_whitespace()
@@ -450,8 +450,8 @@ fn options_that_an_error_suggests_work_as_pasted() {
             .map(|word| word.trim_matches('\'').replace("UNIT", "us"))
             .collect();
         let pasted = pasted.iter().map(String::as_str);
-        let words: Vec<&str> = import.into_iter().chain(pasted).chain(["--json"]).collect();
-        let info = q2c(folder.path(), &words).json();
+        let arguments: Vec<&str> = import.into_iter().chain(pasted).chain(["--json"]).collect();
+        let info = q2c(folder.path(), &arguments).json();
         assert_eq!(number(&info, "/summary/records"), 2.0, "{suggested}");
     }
 }

@@ -45,8 +45,8 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
     let folder = folder();
     let at = folder.path();
     reads_and_writes(at);
-    let words = ["tune", "--from", "mixed.parquet", "--scratch", "8m"];
-    let ended = q2c(at, &[&words[..], &SHORT].concat());
+    let arguments = ["tune", "--from", "mixed.parquet", "--scratch", "8m"];
+    let ended = q2c(at, &[&arguments[..], &SHORT].concat());
     let said = "mixed.parquet: 630 reads and writes";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     let result = ended.json();
@@ -114,8 +114,8 @@ fn a_recording_of_another_tool_is_tuned_for() {
         format!("{time},host,0,Read,{offset},8192,1000\n")
     });
     fs::write(at.join("msr.csv"), rows.collect::<String>()).unwrap();
-    let words = ["tune", "sim:100us", "--from", "msr.csv"];
-    let result = q2c(at, &[&words[..], &SHORT].concat()).json();
+    let arguments = ["tune", "sim:100us", "--from", "msr.csv"];
+    let result = q2c(at, &[&arguments[..], &SHORT].concat()).json();
     assert_eq!(result["program"]["recording"]["source"], "msr");
     assert_eq!(number(&result, "/program/copied/sizes/0"), 8192.0);
     let kept = run_in(at).join("program.parquet");
@@ -130,8 +130,8 @@ fn think_times_are_copied() {
     let folder = folder();
     let at = folder.path();
     trace(at, "thinks", (0..300).map(|n| (n * 300, 100, 4096, "read")));
-    let words = ["tune", "sim:100us", "--from", "thinks.parquet"];
-    let result = q2c(at, &[&words[..], &SHORT].concat()).json();
+    let arguments = ["tune", "sim:100us", "--from", "thinks.parquet"];
+    let result = q2c(at, &[&arguments[..], &SHORT].concat()).json();
     let program = &result["program"];
     let think_ns = number(program, "/copied/think_ns");
     assert!((think_ns / 200e3 - 1.0).abs() < 0.01, "{think_ns}");
@@ -154,8 +154,8 @@ fn think_times_are_copied() {
         (workload / expected - 1.0).abs() < 0.005,
         "{workload}, expected {expected}"
     );
-    let told = program["copied"]["not_copied"].to_string();
-    assert!(!told.contains("think"), "{told}");
+    let not_copied = program["copied"]["not_copied"].to_string();
+    assert!(!not_copied.contains("think"), "{not_copied}");
     let run_folder = run_in(at);
     let drawn = run(at, &format!("report {}", run_folder.display())).done();
     for text in ["between its I/Os", "4 KiB: IOPS ", "think times included"] {
@@ -169,8 +169,8 @@ fn think_times_are_copied() {
 fn jobs_on_a_scratch_file_think() {
     let folder = folder();
     let at = folder.path();
-    let words = ["tune", "--scratch", "8m", "--think", "2ms"];
-    let ended = q2c(at, &[&words[..], &SHORT].concat());
+    let arguments = ["tune", "--scratch", "8m", "--think", "2ms"];
+    let ended = q2c(at, &[&arguments[..], &SHORT].concat());
     let result = ended.json();
     assert_eq!(number(&result, "/job/think_ns"), 2e6);
     let cells = result["cells"].as_array().unwrap();
@@ -226,8 +226,8 @@ fn a_command_is_recorded_and_tuned_for() {
     fs::write(at.join("file"), data).unwrap();
     fs::File::open(at.join("file")).unwrap().sync_all().unwrap();
     let dd = "dd if=file of=/dev/null bs=32k iflag=direct count=400";
-    let words = format!("tune --scratch 8m --process dd {} -- {dd}", SHORT.join(" "));
-    let ended = run(at, &words);
+    let command_line = format!("tune --scratch 8m --process dd {} -- {dd}", SHORT.join(" "));
+    let ended = run(at, &command_line);
     if ended.code == 4 || ended.code == 5 {
         skip(test, ended.stderr.trim());
         return;

@@ -31,12 +31,16 @@ fn methods_in_turns_as_json() {
         let rules = split("--policy poll --policy fixed:200us --policy fixed:1500us");
         let how = ["--seconds", "2", "--every", "500ms", "--json"];
         let ended = watch(&[&rules[..], &how].concat());
-        let told = ended.stderr.lines().count();
+        let stderr_lines = ended.stderr.lines().count();
         let (lines, result) = ended.lines();
         assert_eq!(result["schema"], "q2c.watch/2");
         assert_eq!(result["ended"], "asked");
         let intervals = result["intervals"].as_array().unwrap();
-        assert_eq!(told, 1 + intervals.len(), "a head, and a line for each");
+        assert_eq!(
+            stderr_lines,
+            1 + intervals.len(),
+            "a head, and a line for each"
+        );
         assert_eq!(lines.len(), intervals.len());
         for (line, interval) in lines.iter().zip(intervals) {
             agrees(line, interval, &result);
@@ -105,8 +109,8 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
         ios - number(interval, "/unrecorded")
     );
     let buckets = latency["buckets"].as_array().unwrap();
-    let all: f64 = buckets.iter().map(|bucket| number(bucket, "/ios")).sum();
-    assert_eq!(all, number(latency, "/ios"));
+    let total_ios: f64 = buckets.iter().map(|bucket| number(bucket, "/ios")).sum();
+    assert_eq!(total_ios, number(latency, "/ios"));
     let Some(p50) = interval["p50_ns"].as_f64() else {
         return assert_eq!(ios, 0.0, "{line}");
     };
@@ -117,8 +121,8 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
         .filter(below)
         .map(|bucket| number(bucket, "/ios"))
         .sum();
-    assert!(below * 2.0 >= all, "{p50} in {latency}");
-    assert!(number(latency, "/sum_ns") >= all * number(&buckets[0], "/from_ns"));
+    assert!(below * 2.0 >= total_ios, "{p50} in {latency}");
+    assert!(number(latency, "/sum_ns") >= total_ios * number(&buckets[0], "/from_ns"));
 }
 
 fn random_file(folder: &std::path::Path) -> String {
@@ -140,8 +144,8 @@ fn parts_of_the_latency_on_a_disk() {
         let below = ended.stderr.matches("oversleep").count();
         let (_, result) = ended.lines();
         if !result["late"]["unseen"].is_null() {
-            let why = result["late"]["unseen"].to_string();
-            return q2c_testkit::skip("parts_of_the_latency_on_a_disk", &why);
+            let reason = result["late"]["unseen"].to_string();
+            return q2c_testkit::skip("parts_of_the_latency_on_a_disk", &reason);
         }
         let lost = number(&result, "/late/seen/lost");
         let intervals = result["intervals"].as_array().unwrap();
@@ -170,9 +174,12 @@ fn parts_of_the_latency_on_a_disk() {
         assert!(number(late, "/unmatched/no_request") <= lost, "{late}");
         let part = |name: &str| number(late, &format!("/parts/{name}_ns"));
         let parts = split("submission device return oversleep wakeup reap");
-        let all: Vec<f64> = parts.into_iter().map(part).collect();
-        let sum: f64 = all.iter().sum();
-        assert!(all.iter().all(|part| *part >= 0.0) && sum >= 5e6, "{late}");
+        let lengths_ns: Vec<f64> = parts.into_iter().map(part).collect();
+        let sum: f64 = lengths_ns.iter().sum();
+        assert!(
+            lengths_ns.iter().all(|part| *part >= 0.0) && sum >= 5e6,
+            "{late}"
+        );
         // Reads of a busy disk may take milliseconds, and then less is left of the sleep.
         assert!(part("device") + part("oversleep") > 0.8 * 5e6, "{late}");
         assert!(part("oversleep") <= 5e6, "{late}");
@@ -258,8 +265,8 @@ fn jobs_and_a_background() {
 #[test]
 fn own_rules_are_methods_too() {
     alone("own_rules_are_methods_too", || {
-        let own = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
-        let (_, result) = watch(&own).lines();
+        let options = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
+        let (_, result) = watch(&options).lines();
         let method = result["methods"][0]["method"].as_str().unwrap();
         assert!(method.starts_with("hybrid:rule:"), "{method}");
     });
@@ -383,14 +390,24 @@ fn metrics_are_those_of_the_lines() {
         assert!(get(&address, "/").0.contains("404 Not Found"));
         let watched = served.value("q2c_watched_seconds_total", &[("device", "sim:1ms")]);
         // Intervals may have ended since.
-        let mut all = first;
-        let covered = |all: &[Value]| all.iter().map(|l| number(l, "/length_s")).sum::<f64>();
-        while covered(&all) < watched - 1e-6 {
-            all.push(strict_json(
+        let mut intervals = first;
+        let covered = |intervals: &[Value]| {
+            intervals
+                .iter()
+                .map(|l| number(l, "/length_s"))
+                .sum::<f64>()
+        };
+        while covered(&intervals) < watched - 1e-6 {
+            intervals.push(strict_json(
                 &lines.next().expect("a line for each interval"),
             ));
         }
-        let sum = |pointer: &str| all.iter().map(|line| number(line, pointer)).sum::<f64>();
+        let sum = |pointer: &str| {
+            intervals
+                .iter()
+                .map(|line| number(line, pointer))
+                .sum::<f64>()
+        };
         assert!((sum("/length_s") - watched).abs() < 1e-6, "{watched}");
         for (name, pointer) in [
             ("q2c_ios_total", "/counts/ios"),

@@ -13,30 +13,30 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub const Q2C: &str = env!("CARGO_BIN_EXE_q2c");
+pub(crate) const Q2C: &str = env!("CARGO_BIN_EXE_q2c");
 /// A simulated device slow enough for short recordings.
-pub const SIM: &str = "sim:400us";
+pub(crate) const SIM: &str = "sim:400us";
 const PATIENCE: Duration = Duration::from_secs(55);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A temporary folder on a disk, with the home folder, the runs and the targets of a test.
-pub struct Bench {
+pub(crate) struct FaultBench {
     dir: TempDir,
 }
 
-impl Bench {
-    pub fn new() -> Self {
+impl FaultBench {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         // Some tests run as another user, who must be able to enter the folder.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Bench { dir }
+        FaultBench { dir }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn file(&self, name: &str, content: &[u8]) -> String {
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> String {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
         File::open(&path).unwrap().sync_all().unwrap();
@@ -44,11 +44,11 @@ impl Bench {
     }
 
     /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         self.file("target", &random_mib())
     }
 
-    pub fn command(&self, program: &str, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(args)
@@ -59,21 +59,21 @@ impl Bench {
         command
     }
 
-    pub fn q2c(&self, args: &[&str]) -> Outcome {
+    pub(crate) fn q2c(&self, args: &[&str]) -> CommandOutcome {
         self.start(self.command(Q2C, args)).end()
     }
 
-    pub fn run(&self, line: &str) -> Outcome {
+    pub(crate) fn run(&self, line: &str) -> CommandOutcome {
         self.q2c(&split(line))
     }
 
     /// Runs a short tune of `target` to its end.
-    pub fn tune(&self, target: &str, more: &[&str]) -> Outcome {
+    pub(crate) fn tune(&self, target: &str, more: &[&str]) -> CommandOutcome {
         self.q2c(&tune(target, more))
     }
 
     /// Starts `command` in a process group of its own. Its output goes to files.
-    pub fn start(&self, mut command: Command) -> Running {
+    pub(crate) fn start(&self, mut command: Command) -> RunningCommand {
         let folder = tempfile::tempdir_in(self.dir.path()).unwrap();
         let (out, err) = (folder.path().join("stdout"), folder.path().join("stderr"));
         command
@@ -81,13 +81,13 @@ impl Bench {
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())
             .process_group(0);
-        Running {
+        RunningCommand {
             child: command.spawn().unwrap(),
             folder,
         }
     }
 
-    pub fn runs(&self) -> Vec<PathBuf> {
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("runs")) else {
             return Vec::new();
         };
@@ -97,7 +97,7 @@ impl Bench {
 
     /// Checks that there is one run folder, that it is whole, and that it has this state. Returns
     /// it.
-    pub fn run_is(&self, state: &str) -> PathBuf {
+    pub(crate) fn run_is(&self, state: &str) -> PathBuf {
         let runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
         assert_whole(&runs[0]);
@@ -105,38 +105,38 @@ impl Bench {
         runs[0].clone()
     }
 
-    pub fn left_nothing(&self) {
+    pub(crate) fn left_nothing(&self) {
         let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
         assert_eq!(left, 0);
     }
 }
 
 #[track_caller]
-pub fn has_words(text: &(impl AsRef<str> + ?Sized), words: &[&str]) {
+pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &[&str]) {
     let text = text.as_ref();
-    for word in words {
+    for word in phrases {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
 
 /// The words of a line, which are split at blanks.
-pub fn split(line: &str) -> Vec<&str> {
+pub(crate) fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-pub fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["tune", target, "--seconds", "0.1", "--trials", "1"];
     args.extend(more);
     args
 }
 
 /// As [`tune`], for a test that does something while it runs: it lasts as long as its trials.
-pub fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&tune(target, more)[..], &["--real-time"]].concat()
 }
 
 /// Changes a run's plan, and its checksum in the run's state, so that the run goes on with it.
-pub fn change_plan(run: &Path, plan: &str) {
+pub(crate) fn change_plan(run: &Path, plan: &str) {
     fs::write(run.join("plan.toml"), plan).unwrap();
     let path = run.join("state.json");
     let text = fs::read_to_string(&path).unwrap();
@@ -149,14 +149,14 @@ pub fn change_plan(run: &Path, plan: &str) {
     fs::write(&path, state.to_string()).unwrap();
 }
 
-pub fn state_of(run: &Path) -> String {
+pub(crate) fn state_of(run: &Path) -> String {
     let state: serde_json::Value =
         serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();
     state["state"].as_str().unwrap().to_owned()
 }
 
 /// Checks that a run folder has no temporary file, and that every JSON file in it can be read.
-pub fn assert_whole(run: &Path) {
+pub(crate) fn assert_whole(run: &Path) {
     for entry in fs::read_dir(run).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -173,24 +173,24 @@ pub fn assert_whole(run: &Path) {
 }
 
 /// Number of lines that are whole JSON.
-pub fn lines(path: &Path) -> usize {
+pub(crate) fn lines(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
     let whole = |line: &&str| serde_json::from_str::<serde_json::Value>(line).is_ok();
     text.lines().filter(whole).count()
 }
 
-pub struct Running {
+pub(crate) struct RunningCommand {
     child: Child,
     folder: TempDir,
 }
 
-impl Running {
+impl RunningCommand {
     fn text(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    pub fn says(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn says(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();
         while !self.text("stderr").contains(text) {
             self.still_patient(begun);
@@ -199,7 +199,7 @@ impl Running {
         self
     }
 
-    pub fn signal(&mut self, signal: Signal) -> &mut Self {
+    pub(crate) fn signal(&mut self, signal: Signal) -> &mut Self {
         let pid = Pid::from_raw(self.child.id() as i32).unwrap();
         kill_process(pid, signal).unwrap();
         self
@@ -207,7 +207,7 @@ impl Running {
 
     /// Looks again in a moment, while the command runs. What is awaited stands in the message if it
     /// ended.
-    pub fn still_runs(&mut self, awaited: &str) {
+    pub(crate) fn still_runs(&mut self, awaited: &str) {
         let ended = self.child.try_wait().unwrap();
         let stderr = self.text("stderr");
         assert!(ended.is_none(), "ended before `{awaited}`: {stderr}");
@@ -215,7 +215,7 @@ impl Running {
     }
 
     /// Waits for the end of the command. No process of its group may be left.
-    pub fn end(self) -> Outcome {
+    pub(crate) fn end(self) -> CommandOutcome {
         let group = Pid::from_raw(self.child.id() as i32).unwrap();
         let outcome = self.end_with_others();
         assert!(
@@ -225,8 +225,8 @@ impl Running {
         outcome
     }
 
-    /// As [`Running::end`], where other processes of the group may be left for a moment.
-    pub fn end_with_others(mut self) -> Outcome {
+    /// As [`RunningCommand::end`], where other processes of the group may be left for a moment.
+    pub(crate) fn end_with_others(mut self) -> CommandOutcome {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -235,7 +235,7 @@ impl Running {
             self.still_patient(begun);
             std::thread::sleep(LOOK);
         };
-        Outcome {
+        CommandOutcome {
             status,
             stdout: self.text("stdout"),
             stderr: self.text("stderr"),
@@ -252,44 +252,44 @@ impl Running {
 }
 
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct CommandOutcome {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Checks that the command failed: with this exit code, nothing on stdout, and a last line on
-    /// stderr that says what failed and contains each of `words`.
-    pub fn fails(&self, exit: Exit, words: &[&str]) {
+    /// stderr that says what failed and contains each of `phrases`.
+    pub(crate) fn fails(&self, exit: Exit, phrases: &[&str]) {
         self.exits(exit);
         assert_eq!(self.stdout, "", "{self:#?}");
         let failed = |line: &&str| line.starts_with("q2c: failed to ");
         assert_eq!(self.stderr.lines().filter(failed).count(), 1, "{self:#?}");
         let last = self.stderr.lines().last().unwrap();
         assert!(failed(&last), "{self:#?}");
-        for word in words {
+        for word in phrases {
             assert!(last.contains(word), "no `{word}` in: {last}");
         }
     }
 
-    /// As [`Outcome::fails`], with nothing else on stderr.
-    pub fn refuses(&self, exit: Exit, words: &[&str]) {
-        self.fails(exit, words);
+    /// As [`CommandOutcome::fails`], with nothing else on stderr.
+    pub(crate) fn refuses(&self, exit: Exit, phrases: &[&str]) {
+        self.fails(exit, phrases);
         assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
     }
 
-    pub fn exits(&self, exit: Exit) {
+    pub(crate) fn exits(&self, exit: Exit) {
         let code = i32::from(exit.code());
         assert_eq!(self.status.code(), Some(code), "{self:#?}");
     }
 
-    pub fn killed_by(&self, signal: Signal) {
+    pub(crate) fn killed_by(&self, signal: Signal) {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self:#?}");
     }
 }
 
-pub fn works(program: &str, args: &[&str]) -> bool {
+pub(crate) fn works(program: &str, args: &[&str]) -> bool {
     let tried = Command::new(program)
         .args(args)
         .stdout(Stdio::null())
@@ -299,16 +299,16 @@ pub fn works(program: &str, args: &[&str]) -> bool {
 }
 
 /// Whether mounts can be made that nobody else sees.
-pub fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| works("unshare", &["-m", "mount", "-t", "tmpfs", "none", "/mnt"]))
 }
 
 /// Whether programs can be run as another user who may read the built program.
-pub fn can_be_nobody() -> bool {
+pub(crate) fn can_be_nobody() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| works("setpriv", &[NOBODY[0], NOBODY[1], Q2C, "--version"]))
 }
 
 /// Arguments of setpriv for a user without rights.
-pub const NOBODY: [&str; 2] = ["--reuid=65534", "--clear-groups"];
+pub(crate) const NOBODY: [&str; 2] = ["--reuid=65534", "--clear-groups"];

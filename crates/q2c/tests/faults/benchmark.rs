@@ -1,6 +1,8 @@
 //! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
-use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, has_words, lines, split, state_of, works};
+use crate::bench::{
+    FaultBench, NOBODY, Q2C, can_be_nobody, has_words, lines, split, state_of, works,
+};
 use crate::skip;
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
@@ -45,7 +47,7 @@ fn cells(result: &Value) -> Vec<(String, String, u64, u64)> {
 
 #[test]
 fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let more = split("--engine libaio,pvsync2 --method interrupt --trials 3");
     let mut running = bench.start(bench.command(Q2C, &args(&target, &more)));
@@ -54,13 +56,13 @@ fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
     let file = fs::OpenOptions::new().write(true).open(&target).unwrap();
     file.set_len(64 << 10).unwrap();
     let outcome = running.end();
-    let words = ["shorter", "65536", "1048576", "--resume", "of 4096 bytes"];
-    outcome.fails(Exit::Device, &words);
+    let phrases = ["shorter", "65536", "1048576", "--resume", "of 4096 bytes"];
+    outcome.fails(Exit::Device, &phrases);
     assert!(outcome.stderr.contains("report: "), "{outcome:#?}");
     let run = bench.run_is("interrupted");
-    let told = result(&run);
-    assert_eq!(told["complete"], false);
-    let warnings = told["warnings"].as_array().unwrap();
+    let kept_result = result(&run);
+    assert_eq!(kept_result["complete"], false);
+    let warnings = kept_result["warnings"].as_array().unwrap();
     assert!(
         warnings.iter().any(|w| w["id"] == "aborted"),
         "{warnings:#?}"
@@ -77,12 +79,12 @@ fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
 
 #[test]
 fn a_device_that_fails_every_request_is_no_result() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let bad = "fault:eio@20:sim:2ms";
     let more = ["--engine", bad, "--method", "interrupt", "--trials", "2"];
     let outcome = bench.q2c(&args("sim:2ms", &more));
-    let words = ["every trial failed", "Input/output error", "dmesg"];
-    outcome.fails(Exit::Device, &words);
+    let phrases = ["every trial failed", "Input/output error", "dmesg"];
+    outcome.fails(Exit::Device, &phrases);
     let run = bench.run_is("complete");
     assert_eq!(cells(&result(&run))[0].3, 0);
 }
@@ -91,7 +93,7 @@ fn a_device_that_fails_every_request_is_no_result() {
 /// the trials of the first session stay as they were.
 #[test]
 fn an_interrupted_benchmark_goes_on() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let more = split("--jobs 1,2 --method interrupt,poll --trials 2");
     let more = [&more[..], &["--real-time"]].concat();
     let mut running = bench.start(bench.command(Q2C, &args("sim:2ms", &more)));
@@ -100,8 +102,8 @@ fn an_interrupted_benchmark_goes_on() {
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
-    let own = run.file_name().unwrap().to_str().unwrap();
-    let hint = format!("--resume runs/{own} goes on");
+    let folder_name = run.file_name().unwrap().to_str().unwrap();
+    let hint = format!("--resume runs/{folder_name} goes on");
     assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
     assert_eq!(result(&run)["complete"], false);
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
@@ -114,13 +116,13 @@ fn an_interrupted_benchmark_goes_on() {
 
     let outcome = bench.q2c(&["bench", "--resume", &name, "--json"]);
     outcome.exits(Exit::Done);
-    let told: Value = strict_json(&outcome.stdout);
-    assert_eq!(told, result(&run));
-    assert_eq!(told["complete"], true);
+    let printed: Value = strict_json(&outcome.stdout);
+    assert_eq!(printed, result(&run));
+    assert_eq!(printed["complete"], true);
     let point = |method: &str, jobs| ("sim:2ms".to_owned(), method.to_owned(), jobs, 2);
     let interrupt = [point("interrupt", 1), point("interrupt", 2)];
     let expected = [interrupt, [point("poll", 1), point("poll", 2)]].concat();
-    assert_eq!(cells(&told), expected);
+    assert_eq!(cells(&printed), expected);
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept));
     assert_eq!(
@@ -136,12 +138,12 @@ fn an_interrupted_benchmark_goes_on() {
 /// a run that nobody stopped.
 #[test]
 fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let device = "sim:lognormal(80us,0.4)";
-    let words = ["bench", device, "--seconds=20", "--trials=20", "--out"];
-    let words = |out| [&words[..], &[out, "--method=poll"]].concat();
-    bench.q2c(&words("whole")).exits(Exit::Done);
-    let mut running = bench.start(bench.command(Q2C, &words("runs")));
+    let base = ["bench", device, "--seconds=20", "--trials=20", "--out"];
+    let arguments = |out| [&base[..], &[out, "--method=poll"]].concat();
+    bench.q2c(&arguments("whole")).exits(Exit::Done);
+    let mut running = bench.start(bench.command(Q2C, &arguments("runs")));
     running.says(TRIAL_DONE).signal(Signal::INT);
     running.end().exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
@@ -157,7 +159,7 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
 /// for every file that was not made just now.
 #[test]
 fn an_interrupted_benchmark_keeps_its_scratch_file() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let start = split("bench --scratch 4m --rw randwrite --engine libaio");
     let short = split("--method interrupt --seconds 1 --warm-up 0.25 --trials 3");
     let mut running = bench.start(bench.command(Q2C, &[&start[..], &short[..]].concat()));
@@ -183,7 +185,7 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
 /// gives, and it is marked.
 #[test]
 fn sqpoll_without_a_cpu_left_is_marked() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let more = split("--engine io_uring --method interrupt,sqpoll --trials 1 --cpus 0 --json");
     let outcome = bench.q2c(&args(&target, &more));
@@ -192,9 +194,9 @@ fn sqpoll_without_a_cpu_left_is_marked() {
         return skip(test, "io_uring cannot be used");
     }
     outcome.exits(Exit::Done);
-    let told: Value = strict_json(&outcome.stdout);
-    let [interrupt, sqpoll] = &told["cells"].as_array().unwrap()[..] else {
-        panic!("{told:#}");
+    let printed: Value = strict_json(&outcome.stdout);
+    let [interrupt, sqpoll] = &printed["cells"].as_array().unwrap()[..] else {
+        panic!("{printed:#}");
     };
     assert_eq!(interrupt["oversubscribed"], false);
     assert_eq!(sqpoll["oversubscribed"], true);
@@ -202,7 +204,7 @@ fn sqpoll_without_a_cpu_left_is_marked() {
         sqpoll["iops"]["median"].as_f64().unwrap() > 0.0,
         "{sqpoll:#}"
     );
-    let warnings = told["warnings"].as_array().unwrap().iter();
+    let warnings = printed["warnings"].as_array().unwrap().iter();
     let marked: Vec<&str> = warnings
         .filter(|w| w["id"] == "oversubscribed")
         .map(|w| w["found"].as_str().unwrap())
@@ -219,7 +221,7 @@ fn sqpoll_without_a_cpu_left_is_marked() {
 
 #[test]
 fn cpus_that_are_not_there() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,4095"]));
     refused.fails(Exit::Usage, &["CPU 4095", "may run on CPUs"]);
     let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,0"]));
@@ -250,25 +252,27 @@ fn stages_without_the_right_to_capture_say_why() {
     if !can_be_nobody() {
         return skip(test, "setpriv: not root, or the program is out of reach");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let out = bench.path("out");
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
     let out = out.display().to_string();
-    let mut words = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
-    words.extend(args(&target, &split(STAGES)));
-    words.extend(["--out", &out, "--json"]);
-    let outcome = bench.start(bench.command("setpriv", &words)).end();
+    let mut arguments = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
+    arguments.extend(args(&target, &split(STAGES)));
+    arguments.extend(["--out", &out, "--json"]);
+    let outcome = bench.start(bench.command("setpriv", &arguments)).end();
     outcome.exits(Exit::Done);
     let (before, _) = outcome.stderr.split_once(TRIAL_DONE).expect("a trial");
     has_words(&before, &["there will be no stages: failed to"]);
-    let told: Value = strict_json(&outcome.stdout);
-    assert_eq!(told["complete"], true);
-    for (cell, why) in cells(&told).iter().zip(stages(&told)) {
-        assert_eq!(cell.3, 1, "the trial stands: {told:#}");
-        let why = why["unseen"]["refused"].as_str().expect("a reason");
-        has_words(&why, &["record by BPF", "tracefs"]);
+    let printed: Value = strict_json(&outcome.stdout);
+    assert_eq!(printed["complete"], true);
+    for (cell, point_stages) in cells(&printed).iter().zip(stages(&printed)) {
+        assert_eq!(cell.3, 1, "the trial stands: {printed:#}");
+        let reason = point_stages["unseen"]["refused"]
+            .as_str()
+            .expect("a reason");
+        has_words(&reason, &["record by BPF", "tracefs"]);
     }
 }
 
@@ -277,7 +281,7 @@ fn stages_without_the_right_to_capture_say_why() {
 #[test]
 fn an_interrupted_benchmark_goes_on_with_its_stages() {
     let test = "an_interrupted_benchmark_goes_on_with_its_stages";
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let mut running = bench.start(bench.command(Q2C, &args(&target, &split(STAGES))));
     running
@@ -289,22 +293,27 @@ fn an_interrupted_benchmark_goes_on_with_its_stages() {
     }
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
-    let told = result(&run);
-    assert!(cells(&told).iter().all(|cell| cell.3 == 1), "{told:#}");
-    let stopped = stages(&told)
+    let interrupted = result(&run);
+    assert!(
+        cells(&interrupted).iter().all(|cell| cell.3 == 1),
+        "{interrupted:#}"
+    );
+    let stopped = stages(&interrupted)
         .iter()
-        .filter(|of| of["unseen"] == "stopped")
+        .filter(|point_stages| point_stages["unseen"] == "stopped")
         .count();
-    assert!(stopped >= 1, "{told:#}");
+    assert!(stopped >= 1, "{interrupted:#}");
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
 
     let name = run.display().to_string();
     bench.q2c(&["bench", "--resume", &name]).exits(Exit::Done);
-    let told = result(&run);
-    assert_eq!(told["complete"], true);
+    let resumed = result(&run);
+    assert_eq!(resumed["complete"], true);
     assert!(
-        stages(&told).iter().all(|of| of["unseen"] != "stopped"),
-        "{told:#}"
+        stages(&resumed)
+            .iter()
+            .all(|point_stages| point_stages["unseen"] != "stopped"),
+        "{resumed:#}"
     );
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept), "{journal}");

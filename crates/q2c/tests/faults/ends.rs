@@ -1,7 +1,7 @@
 //! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
 //! none, and outputs whose writer is killed.
 
-use crate::bench::{Bench, Q2C, SIM, change_plan, real_tune, split, works};
+use crate::bench::{FaultBench, Q2C, SIM, change_plan, real_tune, split, works};
 use crate::skip;
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 
 /// A list of latencies, as `poll sweep` and `analyze` take it.
-fn list(bench: &Bench) -> String {
+fn list(bench: &FaultBench) -> String {
     bench.file("list.csv", &b"31\n30\n40\n".repeat(50))
 }
 
 /// The names in the test's folder, hidden ones included.
-fn names(bench: &Bench) -> Vec<String> {
+fn names(bench: &FaultBench) -> Vec<String> {
     let entries = fs::read_dir(bench.path("")).unwrap();
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -27,7 +27,7 @@ fn names(bench: &Bench) -> Vec<String> {
 /// the command.
 #[test]
 fn an_output_in_a_folder_that_is_not_there() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let list = list(&bench);
     let of_list = ["--unit=us", "--op=read", "--bs=4k"];
     let import = ["trace", "import", &list, "--out", "t.parquet"];
@@ -63,7 +63,7 @@ fn an_output_in_a_folder_that_is_not_there() {
 /// A simulated device is refused like a real one where it has too few blocks.
 #[test]
 fn blocks_above_the_size_of_a_simulated_device() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     for args in [
         &["tune", SIM, "--bs=2g"][..],
         &["tune", SIM, "--bs=2g", "--jobs=1,2"],
@@ -80,7 +80,7 @@ fn blocks_above_the_size_of_a_simulated_device() {
 
 #[test]
 fn a_cpu_named_twice() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     for args in [
         &["tune", SIM][..],
         &["calibrate", SIM],
@@ -90,10 +90,10 @@ fn a_cpu_named_twice() {
         &["replay", "trace.parquet", SIM],
         &["compare", "trace.parquet", SIM, SIM],
     ] {
-        let words = ["--cpus", "expected each CPU once, found CPU 0 twice"];
+        let phrases = ["--cpus", "expected each CPU once, found CPU 0 twice"];
         bench
             .q2c(&[args, &["--cpus", "0,1,0"]].concat())
-            .refuses(Exit::Usage, &words);
+            .refuses(Exit::Usage, &phrases);
     }
     bench.left_nothing();
 }
@@ -102,7 +102,7 @@ fn a_cpu_named_twice() {
 /// in the command line would be a wrong command line.
 #[test]
 fn files_of_a_run_that_was_changed() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let run = interrupted(&bench, &real_tune(SIM, &[]), "recording");
     let name = run.display().to_string();
     let resume = ["tune", "--resume", &name];
@@ -112,7 +112,7 @@ fn files_of_a_run_that_was_changed() {
     let tried = bench.q2c(&resume);
     tried.fails(Exit::Input, &["trace-4096.parquet", "start a new run"]);
 
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = [
         "bench",
         SIM,
@@ -136,7 +136,7 @@ fn files_of_a_run_that_was_changed() {
 }
 
 /// Starts a run, interrupts it at a word, and returns its folder.
-fn interrupted(bench: &Bench, args: &[&str], at: &str) -> std::path::PathBuf {
+fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
     let mut running = bench.start(bench.command(Q2C, args));
     running.says(at).signal(Signal::INT);
     running.end().exits(Exit::Interrupted);
@@ -147,7 +147,7 @@ fn interrupted(bench: &Bench, args: &[&str], at: &str) -> std::path::PathBuf {
 /// reads when it goes on.
 #[test]
 fn files_of_a_run_that_are_no_files() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = ["tune", SIM, "--seconds=0.3", "--trials=1000"];
     let run = interrupted(&bench, &args, "took");
     let name = run.display().to_string();
@@ -162,11 +162,11 @@ fn files_of_a_run_that_are_no_files() {
         let kept = run.join("kept");
         fs::rename(&path, &kept).unwrap();
         assert!(works("mkfifo", &[path.to_str().unwrap()]));
-        let refused = |found: &str| {
+        let refused = |kind: &str| {
             let outcome = bench.q2c(&["tune", "--resume", &name]);
             outcome.fails(Exit::Input, &[file, "expected a regular file"]);
             assert!(
-                file.ends_with(".parquet") || outcome.stderr.contains(found),
+                file.ends_with(".parquet") || outcome.stderr.contains(kind),
                 "{outcome:#?}"
             );
         };
@@ -193,7 +193,7 @@ fn too_few_open_files_for_a_run() {
     if !works("prlimit", &["--version"]) {
         return skip("too_few_open_files_for_a_run", "no prlimit");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let list = list(&bench);
     let import = format!("trace import {list} --unit=us --op=read --bs=4k --out t.parquet");
     bench.run(&import).exits(Exit::Done);
@@ -221,7 +221,7 @@ fn too_few_open_files_for_a_run() {
 /// A killed command leaves no file under the name of its output, neither an empty nor a half one.
 #[test]
 fn a_killed_command_leaves_no_output() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let list = list(&bench);
     // 10^7 s of I/Os of 31 us would take hours.
     let sweep = format!("poll sweep {list} --policy=pas --yes --unit=us --measure=10000000s");
@@ -236,9 +236,9 @@ fn a_killed_command_leaves_no_output() {
 }
 
 /// Kills a command once it has made its outputs, which have hidden names then.
-fn killed(bench: &Bench, args: &[&str], outputs: usize) {
+fn killed(bench: &FaultBench, args: &[&str], outputs: usize) {
     let mut running = bench.start(bench.command(Q2C, args));
-    let hidden = |bench: &Bench| {
+    let hidden = |bench: &FaultBench| {
         let mut names = names(bench);
         names.retain(|name| name.starts_with(".x.") && name.ends_with(".tmp"));
         names

@@ -1,7 +1,8 @@
 //! Tests on machines that forbid what is needed, and on full disks.
 
 use crate::bench::{
-    Bench, NOBODY, Outcome, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
+    CommandOutcome, FaultBench, NOBODY, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune,
+    works,
 };
 use crate::skip;
 use q2c_result::Exit;
@@ -29,23 +30,23 @@ fn io_uring_forbidden() {
     if !works("python3", &["-c", "import ctypes"]) {
         return skip("io_uring_forbidden", "no python3 with ctypes");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let script = bench.file("forbid.py", FORBID.as_bytes());
-    let words = ["set up io_uring", "kernel.io_uring_disabled", "seccomp"];
+    let phrases = ["set up io_uring", "kernel.io_uring_disabled", "seccomp"];
     for command in [&tune(&target, &[])[..], &["calibrate", &target]] {
         let args = [&[script.as_str(), Q2C][..], command].concat();
         let outcome = bench.start(bench.command("python3", &args)).end();
         if outcome.status.code() == Some(99) {
             return skip("io_uring_forbidden", "no seccomp filters");
         }
-        outcome.refuses(Exit::Environment, &words);
+        outcome.refuses(Exit::Environment, &phrases);
     }
     let run = |args: &[&str]| {
         let args = [&[script.as_str(), Q2C][..], args].concat();
         bench.start(bench.command("python3", &args)).end()
     };
-    run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, &words);
+    run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, &phrases);
     bench.left_nothing();
     let outcome = run(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
@@ -59,7 +60,7 @@ fn short_bench<'a>(target: &'a str, engine: &'a str) -> Vec<&'a str> {
 }
 
 /// Where io_uring is forbidden, interfaces that do not need it are measured, alone and beside it.
-fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> Outcome) {
+fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> CommandOutcome) {
     for (engine, measured) in [
         ("libaio", &["libaio"][..]),
         ("pvsync2", &["pvsync2"]),
@@ -86,7 +87,7 @@ fn no_locked_memory() {
         let test = "no_locked_memory";
         return skip(test, "setpriv, prlimit: not root, or not there");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let args = [
         "--inh-caps=-all",
@@ -100,12 +101,13 @@ fn no_locked_memory() {
     let outcome = bench.start(bench.command("setpriv", &args)).end();
     // Before 5.12 the memory of rings counts as locked. Since then it may be charged elsewhere, and
     // q2c takes plain buffers where it cannot register them.
-    match outcome.status.success() {
-        true => skip("no_locked_memory", "the kernel needs none"),
-        false => outcome.refuses(
+    if outcome.status.success() {
+        skip("no_locked_memory", "the kernel needs none")
+    } else {
+        outcome.refuses(
             Exit::Environment,
             &["io_uring", "memlock limit", "ulimit -l"],
-        ),
+        )
     }
 }
 
@@ -115,8 +117,8 @@ fn a_full_disk() {
     if !can_mount() {
         return skip("a_full_disk", "unshare -m: no root");
     }
-    let bench = Bench::new();
-    let words = ["runs", "no space left", "free some space"];
+    let bench = FaultBench::new();
+    let phrases = ["runs", "no space left", "free some space"];
     for (pages, stage) in [(4, "calibration"), (19, ""), (26, "")] {
         let script = format!(
             "mkdir -p runs && mount -t tmpfs -o size={}k none runs || exit 99; \
@@ -126,15 +128,15 @@ fn a_full_disk() {
         );
         let args = ["-m", "sh", "-c", &script];
         let outcome = bench.start(bench.command("unshare", &args)).end();
-        outcome.fails(Exit::Device, &words);
+        outcome.fails(Exit::Device, &phrases);
         assert!(outcome.stderr.contains(stage), "{outcome:#?}");
-        whole(&bench, &format!("kept-{pages}"));
+        check_cut_off_runs(&bench, &format!("kept-{pages}"));
     }
 }
 
 /// Checks that the run that was cut off has no file that is half written, and that its state does
 /// not say that it is complete.
-fn whole(bench: &Bench, kept: &str) {
+fn check_cut_off_runs(bench: &FaultBench, kept: &str) {
     for run in std::fs::read_dir(bench.path(kept)).unwrap() {
         let run = run.unwrap().path();
         crate::bench::assert_whole(&run);
@@ -147,7 +149,7 @@ fn whole(bench: &Bench, kept: &str) {
 
 #[test]
 fn a_folder_for_runs_that_cannot_be_made() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let file = bench.file("file", b"");
     let out = format!("{file}/runs");
     let tried = bench.tune(SIM, &["--out", &out]);
@@ -165,7 +167,7 @@ fn too_few_threads() {
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
         return skip("too_few_threads", WHY);
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let lines: String = (0..20_000).map(|n| format!("{}\n", 40 + n % 7)).collect();
     let list = bench.file("list.txt", lines.as_bytes());
     let sweep = ["poll", "sweep", &list, "--unit", "us", "--rule", "20us"];
@@ -200,7 +202,7 @@ fn too_few_open_files() {
     if !works("prlimit", &["--version"]) {
         return skip("too_few_open_files", "no prlimit");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let short = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
     let mut refused = 0;
@@ -227,18 +229,18 @@ fn folders_that_cannot_be_written() {
         let test = "folders_that_cannot_be_written";
         return skip(test, "setpriv: not root, or not there");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let list = bench.file("list.txt", b"40\n50\n60\n");
     for (name, mode) in [("closed", 0o555), ("open", 0o777)] {
         let folder = bench.path(name);
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
     }
-    let refused = |umask: &str, command: &str, words: &[&str]| {
+    let refused = |umask: &str, command: &str, phrases: &[&str]| {
         let script = format!("umask {umask}; exec {Q2C} {command}");
         let args = [&NOBODY[..], &["--inh-caps=-all", "sh", "-c", &script]].concat();
         let outcome = bench.start(bench.command("setpriv", &args)).end();
-        outcome.fails(Exit::Environment, words);
+        outcome.fails(Exit::Environment, phrases);
     };
     let sim = "sim:50us --seconds 0.2 --trials 1 --out";
     let out = ["Permission denied", "--out"];

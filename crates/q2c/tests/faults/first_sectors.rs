@@ -1,7 +1,7 @@
 //! Tests a device whose first sectors cannot be read. That is reported as the device's fault, and
 //! not as a lack of direct I/O.
 
-use crate::bench::{Bench, Outcome, works};
+use crate::bench::{CommandOutcome, FaultBench, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 struct Cut(String);
 
 impl Cut {
-    fn new(bench: &Bench, left: u64) -> Option<Cut> {
+    fn new(bench: &FaultBench, left: u64) -> Option<Cut> {
         let image = bench.file("image", &vec![7; 8 * MIB as usize]);
         let made = Command::new("losetup")
             .args(["--find", "--show", &image])
@@ -33,21 +33,21 @@ impl Drop for Cut {
     }
 }
 
-fn is_the_devices_fault(outcome: &Outcome, device: &str) {
-    let words = [
+fn is_the_devices_fault(outcome: &CommandOutcome, device: &str) {
+    let phrases = [
         "failed to read the first",
         device,
         "Input/output error",
         "the device failed this read",
         "dmesg",
     ];
-    outcome.refuses(Exit::Device, &words);
+    outcome.refuses(Exit::Device, &phrases);
     assert!(!outcome.stderr.contains("O_DIRECT"), "{outcome:#?}");
 }
 
 #[test]
 fn first_sectors_that_cannot_be_read() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, 0) else {
         return skip("first_sectors_that_cannot_be_read", "no loop device");
     };
@@ -61,7 +61,7 @@ fn first_sectors_that_cannot_be_read() {
 /// The first megabyte can be read, so the target is accepted. The rest fails during the run.
 #[test]
 fn later_sectors_that_cannot_be_read() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, MIB) else {
         return skip("later_sectors_that_cannot_be_read", "no loop device");
     };

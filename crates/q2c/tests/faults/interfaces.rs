@@ -1,7 +1,7 @@
 //! Tests of interfaces that a target or a machine does not have. They are left out with the reason,
 //! and nothing is touched.
 
-use crate::bench::{Bench, Outcome, Q2C};
+use crate::bench::{CommandOutcome, FaultBench, Q2C};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A PCI address that no device has: the highest one.
 const NOWHERE: &str = "ffff:ff:1f.7";
 
-fn short(bench: &Bench, args: &[&str]) -> Outcome {
+fn short(bench: &FaultBench, args: &[&str]) -> CommandOutcome {
     let times = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
     let mut command = bench.command(Q2C, &[&["bench"], args, &times[..]].concat());
     command
@@ -18,7 +18,7 @@ fn short(bench: &Bench, args: &[&str]) -> Outcome {
     bench.start(command).end()
 }
 
-fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
+fn left_out(outcome: &CommandOutcome) -> Vec<(String, String)> {
     outcome.exits(Exit::Done);
     let result: Value = strict_json(&outcome.stdout);
     let left = result["left_out"].as_array().unwrap().iter();
@@ -29,7 +29,7 @@ fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
 
 #[test]
 fn a_file_takes_no_commands_and_is_no_controller() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let engines = "pvsync2,io_uring_cmd,spdk";
     let args = [
@@ -43,7 +43,7 @@ fn a_file_takes_no_commands_and_is_no_controller() {
     let left = left_out(&short(&bench, &args));
     let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["io_uring_cmd", "spdk"]);
-    for (n, words) in [
+    for (n, phrase) in [
         (0, "io_uring_cmd is absent here"),
         (0, "address a whole namespace"),
         (0, "/dev/ng0n1"),
@@ -51,28 +51,28 @@ fn a_file_takes_no_commands_and_is_no_controller() {
         (1, "spdk_nvme_perf is not on PATH"),
         (1, "Q2C_SPDK_PERF"),
     ] {
-        assert!(left[n].1.contains(words), "no `{words}` in {left:?}");
+        assert!(left[n].1.contains(phrase), "no `{phrase}` in {left:?}");
     }
 }
 
 #[test]
 fn a_controller_that_is_not_there() {
-    let bench = Bench::new();
-    let words = [
+    let bench = FaultBench::new();
+    let phrases = [
         "spdk is absent here",
         "spdk_nvme_perf",
         "no such PCI device",
     ];
-    short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, &words);
+    short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, &phrases);
     let kernel = short(&bench, &[NOWHERE, "--engine", "io_uring,io_uring_cmd"]);
-    let words = ["PCI address", "name a device of the kernel's"];
-    kernel.fails(Exit::Usage, &words);
+    let phrases = ["PCI address", "name a device of the kernel's"];
+    kernel.fails(Exit::Usage, &phrases);
 }
 
 /// Writing by SPDK overwrites the device, so its address has to be named again by `--allow-write`.
 #[test]
 fn a_controller_is_written_with_leave_alone() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let write = ["--rw", "randwrite", "--method", "poll"];
     let refused = short(&bench, &[&[NOWHERE][..], &write].concat());
     refused.refuses(Exit::Target, &[NOWHERE, "--allow-write"]);
@@ -84,7 +84,7 @@ fn a_controller_is_written_with_leave_alone() {
 
 #[test]
 fn other_commands_refuse_what_they_cannot_use() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let tried = bench.tune(&target, &["--engine", "io_uring_cmd"]);
     tried.refuses(Exit::Target, &["NVMe commands", "/dev/nvme0n1"]);

@@ -1,6 +1,6 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{Bench, Q2C, SIM, assert_whole, change_plan, has_words, split, state_of};
+use crate::bench::{FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, split, state_of};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -29,7 +29,7 @@ fn result(run: &Path) -> Value {
 /// folder, and `q2c bench` takes the method of each number from it.
 #[test]
 fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = ["tune", SIM, "--seconds=5", "--trials=1", "--jobs=2,1"];
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("number 1 of 2: --jobs 1");
@@ -46,8 +46,8 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
             "incomplete: nothing was measured with 2 jobs",
         ],
     );
-    let told = format!("--resume {name} goes on");
-    assert!(outcome.stderr.contains(&told), "{outcome:#?}");
+    let hint = format!("--resume {name} goes on");
+    assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
     let (first, second) = (run.join("jobs-1"), run.join("jobs-2"));
     assert_eq!(state_of(&first), "complete");
     assert_eq!(state_of(&second), "interrupted");
@@ -76,18 +76,18 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
 
 /// The device of the second number fails from the next session on: the run ends, names the number,
 /// and keeps the first one in its report.
-fn fails_in_the_second_number(bench: &Bench, run: &Path, resume: &[&str]) {
+fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let number = run.join("jobs-2");
     let good = fs::read_to_string(number.join("plan.toml")).unwrap();
     let bad = good.replace("engine = \"sim:", "engine = \"fault:eio@20:sim:");
     assert_ne!(good, bad);
     change_plan(&number, &bad);
-    let words = [
+    let phrases = [
         "tune with --jobs 2",
         "Input/output error",
         "go on with q2c tune --resume",
     ];
-    bench.q2c(resume).fails(Exit::Device, &words);
+    bench.q2c(resume).fails(Exit::Device, &phrases);
     assert_eq!(state_of(run), "interrupted");
     assert_whole(run);
     let failed = result(run);
@@ -135,7 +135,7 @@ fn is_whole(run: &Path, whole: &Value) {
     }
 }
 
-fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
+fn is_drawn_again(bench: &FaultBench, name: &str, whole: &Value) {
     let report = |more: &[&str]| {
         let outcome = bench.q2c(&[&["report", name], more].concat());
         outcome.exits(Exit::Done);
@@ -167,13 +167,13 @@ fn is_drawn_again(bench: &Bench, name: &str, whole: &Value) {
     assert!(page.contains("Over the number of jobs") && page.contains("</html>"));
 }
 
-fn gives_methods_to_bench(bench: &Bench, name: &str, whole: &Value) {
+fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
     let short = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
     let asked = |jobs| {
-        let words = [
+        let arguments = [
             "bench", SIM, "--method", "poll", "--tuned", name, "--jobs", jobs,
         ];
-        bench.q2c(&[&words[..], &short, &["--json"]].concat())
+        bench.q2c(&[&arguments[..], &short, &["--json"]].concat())
     };
     asked("1,4").fails(Exit::Input, &["no answer for --jobs 4, but for --jobs 1,2"]);
     let measured = asked("1,2");
@@ -196,7 +196,7 @@ fn gives_methods_to_bench(bench: &Bench, name: &str, whole: &Value) {
 /// later session goes on with it, and takes the calibration that was made on it.
 #[test]
 fn the_numbers_of_jobs_share_a_scratch_file() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
     let args = [&args[..], &["--jobs", "1,2"]].concat();
     let stopped = |args: &[&str]| {

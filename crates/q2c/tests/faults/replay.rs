@@ -1,6 +1,6 @@
 //! Tests of replays and comparisons that are stopped.
 
-use crate::bench::{Bench, Q2C, assert_whole, split};
+use crate::bench::{FaultBench, Q2C, assert_whole, split};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A CSV file with a request every 10 ms for a minute.
-fn minute(bench: &Bench) -> String {
+fn minute(bench: &FaultBench) -> String {
     let path: PathBuf = bench.path("minute.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
     (0..6000).for_each(|n| text += &format!("{},100,{},4096,read\n", n * 10_000, n * 4096));
@@ -23,24 +23,24 @@ const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
 /// A trace that cannot be read is a bad input for every command.
 #[test]
 fn an_unreadable_trace_is_a_bad_input() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let cut = bench.file("cut.parquet", b"PAR1 and no more");
-    for words in [
+    for arguments in [
         &["trace", "info", &cut][..],
         &["replay", &cut, "null"],
         &["compare", &cut, "null", "null"],
     ] {
-        bench.q2c(words).exits(Exit::Input);
+        bench.q2c(arguments).exits(Exit::Input);
     }
     bench.left_nothing();
 }
 
 #[test]
 fn a_stopped_replay_keeps_what_was_done() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let trace = minute(&bench);
-    let words = format!("replay {trace} sim:1ms {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&words)));
+    let command_line = format!("replay {trace} sim:1ms {HOW}");
+    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
     running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);
@@ -60,10 +60,10 @@ fn a_stopped_replay_keeps_what_was_done() {
 
 #[test]
 fn a_stopped_comparison_keeps_finished_trials() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let trace = minute(&bench);
-    let words = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&words)));
+    let command_line = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
+    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
     running.says("trial 1: took").signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);

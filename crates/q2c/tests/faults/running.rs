@@ -1,7 +1,7 @@
 //! Tests of devices that fail during a run, of closed streams, and of settings that a killed run
 //! left changed.
 
-use crate::bench::{Bench, Q2C, SIM, has_words, works};
+use crate::bench::{FaultBench, Q2C, SIM, has_words, works};
 use crate::skip;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn an_io_error_in_the_middle() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let engine = format!("fault:eio@500:{SIM}");
     let outcome = bench.tune(SIM, &["--engine", &engine]);
     outcome.fails(
@@ -33,7 +33,7 @@ fn an_io_error_in_a_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return skip("an_io_error_in_a_reproduction", "one CPU only");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let engine = format!("fault:eio@300:{SIM}");
     let args = format!("--target {SIM} --engine {engine} --scale 0.01 --trials 1");
     let outcome = bench.run(&format!("reproduce miss-rate-interference {args}"));
@@ -43,7 +43,7 @@ fn an_io_error_in_a_reproduction() {
 
 #[test]
 fn faults_of_a_real_file() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let eio = bench.tune(&target, &["--engine", "fault:eio@500:io_uring"]);
     if eio.stderr.contains("set up io_uring") {
@@ -58,7 +58,7 @@ fn faults_of_a_real_file() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let mut command = bench.command(Q2C, &["doctor", "--json"]);
     let mut child = command
         .stdout(Stdio::piped())
@@ -73,7 +73,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn json_is_one_document_and_nothing_else() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let outcome = bench.q2c(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
     let report: serde_json::Value = strict_json(&outcome.stdout);
@@ -95,7 +95,7 @@ fn settings_left_by_a_killed_run() {
     if let Some(what) = std::env::var_os(OWNER) {
         return own(Path::new(&what));
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let journal = bench.path("journal").display().to_string();
     let nothing = bench.q2c(&["restore", "--journal", &journal]);
     nothing.exits(Exit::Done);
@@ -121,7 +121,7 @@ fn settings_left_by_a_killed_run() {
 
 /// Kills an owner, lists the setting by a dry run and restores it. A second restore has nothing to
 /// do.
-fn restored(bench: &Bench, journal: &str, setting: &Path, value: &str) {
+fn restored(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
     let old = read(setting);
     kill_an_owner(bench, journal, setting, value);
     let args = ["restore", "--journal", journal];
@@ -144,7 +144,7 @@ fn restored(bench: &Bench, journal: &str, setting: &Path, value: &str) {
 }
 
 /// A value that somebody else has set since is left alone.
-fn left_alone(bench: &Bench, journal: &str, setting: &Path) {
+fn left_alone(bench: &FaultBench, journal: &str, setting: &Path) {
     kill_an_owner(bench, journal, setting, "256");
     fs::write(setting, "512").unwrap();
     let done = bench.q2c(&["restore", "--journal", journal]);
@@ -153,11 +153,11 @@ fn left_alone(bench: &Bench, journal: &str, setting: &Path) {
     assert_eq!(read(setting), "512");
 }
 
-fn kill_an_owner(bench: &Bench, journal: &str, setting: &Path, value: &str) {
-    let own = format!("{journal}|{}|{value}", setting.display());
+fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
+    let owner = format!("{journal}|{}|{value}", setting.display());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "running::settings_left_by_a_killed_run"])
-        .env(OWNER, own)
+        .env(OWNER, owner)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();

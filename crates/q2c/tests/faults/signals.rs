@@ -1,8 +1,8 @@
 //! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{
-    Bench, Outcome, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune, split,
-    state_of,
+    CommandOutcome, FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune,
+    split, state_of,
 };
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A word that q2c prints when a trial has been run.
 const TRIAL_DONE: &str = "took";
 
-fn stopped(bench: &Bench, args: &[&str], at: &str, signal: Signal) -> Outcome {
+fn stopped(bench: &FaultBench, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
     let mut running = bench.start(bench.command(Q2C, args));
     running.says(at).signal(signal);
     running.end()
@@ -23,7 +23,7 @@ fn stopped(bench: &Bench, args: &[&str], at: &str, signal: Signal) -> Outcome {
 /// cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let outcome = stopped(&bench, &real_tune(SIM, &[]), "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, &["calibrate", "stopped by a signal"]);
     let run = bench.run_is("interrupted");
@@ -48,10 +48,10 @@ fn a_run_stopped_in_each_stage_goes_on() {
         "{outcome:#?}"
     );
     // One of the first round's trials was run: the answer names the methods that have none.
-    let told = outcome.stdout.replace("\n ", "");
-    has_words(&told, &["Not in this answer, for want of a trial"]);
+    let answer = outcome.stdout.replace("\n ", "");
+    has_words(&answer, &["Not in this answer, for want of a trial"]);
     for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {
-        assert!(!told.contains(unmeasured), "{unmeasured}: {outcome:#?}");
+        assert!(!answer.contains(unmeasured), "{unmeasured}: {outcome:#?}");
     }
     interrupted(&run);
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
@@ -76,21 +76,21 @@ fn a_run_stopped_in_each_stage_goes_on() {
 /// that keeps it the run does not go on.
 #[test]
 fn a_stopped_run_for_a_program_keeps_the_program() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let rows = (0..200u64).map(|n| {
         let (time, offset) = (128_166_372_000_000_000 + n * 2_000, n * 7919 % 1000 * 4096);
         format!("{time},host,0,Read,{offset},4096,1000\n")
     });
     fs::write(bench.path("msr.csv"), rows.collect::<String>()).unwrap();
-    let words = real_tune(SIM, &["--from", "msr.csv"]);
-    let outcome = stopped(&bench, &words, "calibrating", Signal::INT);
+    let arguments = real_tune(SIM, &["--from", "msr.csv"]);
+    let outcome = stopped(&bench, &arguments, "calibrating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let resume = ["tune", "--resume", &run.display().to_string(), "--json"];
     let (file, aside) = (run.join("program.json"), run.join("aside"));
     fs::rename(&file, &aside).unwrap();
-    let words = ["program.json", "found no file"];
-    bench.q2c(&resume).fails(Exit::Input, &words);
+    let phrases = ["program.json", "found no file"];
+    bench.q2c(&resume).fails(Exit::Input, &phrases);
     fs::rename(&aside, &file).unwrap();
     let outcome = bench.q2c(&resume);
     outcome.exits(Exit::Done);
@@ -102,7 +102,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
 
 /// The device fails from the next session on: the run ends and keeps its trials. A plan that
 /// differs from the calibration is refused first.
-fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
+fn fails_in_a_trial(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let spoil = |name: &str| {
         let path = run.join(name);
         let good = fs::read_to_string(&path).unwrap();
@@ -167,7 +167,7 @@ fn stopped_while_filling_the_scratch_file() {
     let of_timers = [Signal::ALARM, Signal::VTALARM, Signal::PROF, Signal::XCPU];
     let others = [Signal::IO, Signal::SYS, Signal::POWER];
     for signal in [&of_people[..], &of_timers, &others].concat() {
-        let bench = Bench::new();
+        let bench = FaultBench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
         let outcome = stopped(&bench, &args, "filling the scratch file", signal);
         outcome.fails(Exit::Interrupted, &["fill the scratch file", "removed"]);
@@ -178,7 +178,7 @@ fn stopped_while_filling_the_scratch_file() {
 /// A write beyond the limit of a file's size is an error with a message, and leaves nothing.
 #[test]
 fn a_limit_of_file_sizes_is_told() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let line = r#"ulimit -f 64; exec "$0" "$@""#;
     let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
     let outcome = bench.start(bench.command("sh", &args)).end();
@@ -190,7 +190,7 @@ fn a_limit_of_file_sizes_is_told() {
 /// cannot be resumed.
 #[test]
 fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
     let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
@@ -212,10 +212,10 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     done.exits(Exit::Done);
     let left = format!("runs/{}", scratch.file_name().unwrap().display());
     assert!(scratch.exists());
-    let told = format!("does not need {left} any more: remove it");
-    assert!(done.stderr.contains(&told), "{done:#?}");
+    let hint = format!("does not need {left} any more: remove it");
+    assert!(done.stderr.contains(&hint), "{done:#?}");
 
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = ["calibrate", "--scratch", "4m"];
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("filling");
@@ -232,7 +232,7 @@ fn a_stopped_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return crate::skip("a_stopped_reproduction", "one CPU only");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = format!("reproduce miss-rate-interference --target {SIM} --scale=0.1");
     let outcome = stopped(&bench, &split(&args), "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
@@ -243,7 +243,7 @@ fn a_stopped_reproduction() {
 /// simulation, and a read from a pipe that nobody writes to.
 #[test]
 fn a_command_that_does_not_look_ends_all_the_same() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let list = bench.file("latencies.csv", &b"31\n30\n40\n".repeat(50));
     assert!(crate::bench::works("mkfifo", &[&pipe(&bench)]));
     // 10^7 s of I/Os of 31 us would take hours.
@@ -282,14 +282,14 @@ fn a_command_that_does_not_look_ends_all_the_same() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
-fn pipe(bench: &Bench) -> String {
+fn pipe(bench: &FaultBench) -> String {
     bench.path("pipe").display().to_string()
 }
 
 /// A run waits for its requests in flight, which take ten minutes here. The second signal does not.
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split("bench sim:600s --method=interrupt --trials=1 --seconds=1 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
@@ -307,7 +307,7 @@ fn a_second_signal_ends_a_run_at_once() {
 /// As timeout(1) sends them: one to the program, and one to its group right after.
 #[test]
 fn two_signals_that_come_together_are_one() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=60 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
@@ -323,7 +323,7 @@ fn two_signals_that_come_together_are_one() {
 /// and not when what was due in it has been worked off, which would take a quarter of an hour.
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split(
         "bench sim:1ms --method=poll --rate=1000000 --trials=1 --seconds=1 \
          --warm-up=0.25 --json",
@@ -340,7 +340,7 @@ fn a_rate_above_what_the_device_can_do_ends_in_time() {
 /// in which it could do none.
 #[test]
 fn a_trial_in_which_the_program_was_stopped_does_not_count() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=5 --real-time");
     let mut running = bench.start(bench.command(Q2C, &args));
     running.says("1 cell");
@@ -356,7 +356,7 @@ fn a_trial_in_which_the_program_was_stopped_does_not_count() {
 /// A command that ignores signals is killed, and what was recorded is kept.
 #[test]
 fn a_recorded_command_that_ignores_signals() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
     let record = ["trace", "record", &target, "--out", "t.parquet"];
@@ -376,7 +376,7 @@ fn a_recorded_command_that_ignores_signals() {
 /// A second signal does not wait for the recorded command, and does not leave it behind.
 #[test]
 fn a_recorded_command_does_not_outlive_a_second_signal() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let deaf = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done";
     let args = ["trace", "record", &target, "--", "sh", "-c", deaf];
@@ -395,7 +395,7 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     let begun = std::time::Instant::now();
     // A process that was killed may need a moment to go, and longer as a zombie without a
     // parent.
-    while fs::read(&left).is_ok_and(|words| !words.is_empty()) {
+    while fs::read(&left).is_ok_and(|cmdline| !cmdline.is_empty()) {
         assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -403,7 +403,7 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
 
 #[test]
 fn a_refused_recording_leaves_no_run_folder() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let refused = bench.q2c(&["trace", "record", &target, "--", "/nowhere/command"]);
     assert!(!refused.status.success(), "{refused:#?}");
@@ -414,7 +414,7 @@ fn a_refused_recording_leaves_no_run_folder() {
 /// result. More points than any run can measure are refused.
 #[test]
 fn a_run_of_very_many_points_ends_all_the_same() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let args = ["bench", SIM, "--method=interrupt", "--trials=1"];
     let stopped = |axes: &[&str], says: &str| {
         let mut running = bench.start(bench.command(Q2C, &[&args[..], axes].concat()));

@@ -1,6 +1,6 @@
 //! Tests of targets that cannot be used as asked.
 
-use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, has_words, tune, works};
+use crate::bench::{FaultBench, NOBODY, Q2C, can_be_nobody, can_mount, has_words, tune, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
@@ -10,7 +10,7 @@ const SIZE: u64 = 1 << 20;
 
 #[test]
 fn a_missing_target() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     bench.tune("nowhere", &[]).refuses(
         Exit::Target,
         &[
@@ -31,14 +31,14 @@ fn a_missing_target() {
 
 #[test]
 fn empty_and_small_targets() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let empty = bench.file("empty", b"");
-    let words = [
+    let phrases = [
         "/empty as a target",
         "64 blocks of 4 KiB",
         "name a larger one",
     ];
-    bench.tune(&empty, &[]).refuses(Exit::Target, &words);
+    bench.tune(&empty, &[]).refuses(Exit::Target, &phrases);
     let small = bench.file("small", &[7; 64 * 4096 - 1]);
     let tried = bench.tune(&small, &[]);
     tried.refuses(Exit::Target, &["/small", "256 KiB", "name a larger one"]);
@@ -50,13 +50,13 @@ fn empty_and_small_targets() {
 
 #[test]
 fn things_that_are_no_files() {
-    let bench = Bench::new();
-    let words = [
+    let bench = FaultBench::new();
+    let phrases = [
         "/dev/null",
         "character device",
         "regular file or a block device",
     ];
-    bench.tune("/dev/null", &[]).refuses(Exit::Target, &words);
+    bench.tune("/dev/null", &[]).refuses(Exit::Target, &phrases);
     bench.tune(".", &[]).refuses(
         Exit::Target,
         &[
@@ -72,23 +72,23 @@ fn things_that_are_no_files() {
 
 #[test]
 fn files_never_written() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let sparse = bench.file("sparse", b"");
     let file = File::options().write(true).open(&sparse).unwrap();
     file.set_len(SIZE).unwrap();
-    let words = ["/sparse", "hole", "write the file fully first"];
-    bench.tune(&sparse, &[]).refuses(Exit::Target, &words);
+    let phrases = ["/sparse", "hole", "write the file fully first"];
+    bench.tune(&sparse, &[]).refuses(Exit::Target, &phrases);
     let name = bench.file("allocated", b"");
     let file = File::options().write(true).open(&name).unwrap();
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, SIZE).unwrap();
-    let words = ["/allocated", "unwritten", "write the file fully first"];
-    bench.tune(&name, &[]).refuses(Exit::Target, &words);
+    let phrases = ["/allocated", "unwritten", "write the file fully first"];
+    bench.tune(&name, &[]).refuses(Exit::Target, &phrases);
     bench.left_nothing();
 }
 
 #[test]
 fn blocks_that_do_not_fit() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let tried = bench.tune(&target, &["--bs", "1000"]);
     tried.refuses(Exit::Target, &["/target", "blocks must be multiples of"]);
@@ -97,7 +97,7 @@ fn blocks_that_do_not_fit() {
 /// Neither procfs nor sysfs has O_DIRECT.
 #[test]
 fn a_file_system_without_direct_io() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     for file in ["/proc/version", "/sys/kernel/notes"] {
         if !std::path::Path::new(file).exists() {
             skip("a_file_system_without_direct_io", &format!("no {file}"));
@@ -114,14 +114,14 @@ fn an_unreadable_target() {
         let test = "an_unreadable_target";
         return skip(test, "setpriv: not root, or the program is out of reach");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o600)).unwrap();
     let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
     args.extend(tune(&target, &["--out", "/nowhere"]));
     let outcome = bench.start(bench.command("setpriv", &args)).end();
-    let words = ["/target", "Permission denied", "change its permissions"];
-    outcome.refuses(Exit::Target, &words);
+    let phrases = ["/target", "Permission denied", "change its permissions"];
+    outcome.refuses(Exit::Target, &phrases);
 }
 
 /// A file on overlay has no disk of its own. q2c says what it cannot prove and does not guess.
@@ -131,7 +131,7 @@ fn what_cannot_be_proved_on_overlay_is_said() {
         let test = "what_cannot_be_proved_on_overlay_is_said";
         return skip(test, "unshare -m: no root");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     bench.target();
     let script = format!(
         "mkdir -p low up m && mount -t tmpfs none up && mkdir up/u up/w && \
@@ -155,7 +155,7 @@ fn what_cannot_be_proved_on_btrfs_is_said() {
     if !can_mount() || !works("mkfs.btrfs", &["--version"]) {
         return skip(test, "unshare -m or mkfs.btrfs: not to be had");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     bench.target();
     let script = format!(
         "truncate -s 256M image && mkfs.btrfs -q image && mkdir -p m && mount -o loop image m || exit 99; \
@@ -168,6 +168,6 @@ fn what_cannot_be_proved_on_btrfs_is_said() {
         return skip(test, "the kernel has no btrfs");
     }
     outcome.exits(Exit::Done);
-    let told = "no device: that I/O reaches a device";
-    assert!(outcome.stdout.contains(told), "{outcome:#?}");
+    let finding = "no device: that I/O reaches a device";
+    assert!(outcome.stdout.contains(finding), "{outcome:#?}");
 }

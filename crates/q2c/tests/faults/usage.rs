@@ -1,11 +1,11 @@
 //! Tests of wrong command lines.
 
-use crate::bench::{Bench, Q2C, SIM, split};
+use crate::bench::{FaultBench, Q2C, SIM, split};
 use q2c_result::Exit;
 
-fn refused(args: &[&str], words: &[&str]) {
-    let bench = Bench::new();
-    bench.q2c(args).refuses(Exit::Usage, words);
+fn refused(args: &[&str], phrases: &[&str]) {
+    let bench = FaultBench::new();
+    bench.q2c(args).refuses(Exit::Usage, phrases);
     bench.left_nothing();
 }
 
@@ -48,10 +48,10 @@ fn unknown_units_are_refused() {
 }
 
 /// The rule is refused in one line, and the lines above show the place of the mistake.
-fn bad_rule(args: &[&str], words: &[&str], place: &str) {
-    let bench = Bench::new();
+fn bad_rule(args: &[&str], phrases: &[&str], place: &str) {
+    let bench = FaultBench::new();
     let outcome = bench.q2c(args);
-    outcome.fails(Exit::Usage, words);
+    outcome.fails(Exit::Usage, phrases);
     let (shown, _) = outcome.stderr.trim_end().rsplit_once('\n').unwrap();
     assert_eq!(shown, place);
     bench.left_nothing();
@@ -138,10 +138,10 @@ fn rules_whose_trials_take_too_long_are_refused() {
 #[test]
 fn help_that_cannot_be_written_is_a_failure() {
     for args in [&["help"][..], &["tune", "--help"], &["--version"]] {
-        let bench = Bench::new();
+        let bench = FaultBench::new();
         let line = r#"exec "$0" "$@" >/dev/full"#;
-        let words = [&["-c", line, Q2C], args].concat();
-        let outcome = bench.start(bench.command("sh", &words)).end();
+        let arguments = [&["-c", line, Q2C], args].concat();
+        let outcome = bench.start(bench.command("sh", &arguments)).end();
         outcome.refuses(Exit::Device, &["write the result", "No space left"]);
     }
 }
@@ -158,7 +158,7 @@ fn missing_and_contradicting_arguments_are_refused() {
 
 #[test]
 fn what_is_no_run_cannot_be_resumed() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let tried = bench.q2c(&["tune", "--resume", "runs/none"]);
     tried.refuses(Exit::Input, &["runs/none"]);
     std::fs::create_dir(bench.path("not-a-run")).unwrap();
@@ -177,7 +177,7 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
         bs = [4096]\ncpus = [0]\njobs = [1]\nbackground = []\npolicy = []\nseconds = 1.0\n\
         part_seconds = 0.0613\nslice_seconds = 0.0417\ntrials = 5\nall_trials = false\n\
         program = false\nobjective = \"iops\"\nseed = 1\n";
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     std::fs::create_dir(bench.path("run")).unwrap();
     let resumed = |from: &str, to: &str| {
         let text = PLAN.replace(from, to);
@@ -204,7 +204,7 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
 #[test]
 fn an_engine_for_files_on_a_simulated_device_is_refused() {
     for engine in ["io_uring", "null,libaio", "spdk"] {
-        let words = ["its own engine", "drop --engine"];
-        refused(&["bench", SIM, "--engine", engine], &words);
+        let phrases = ["its own engine", "drop --engine"];
+        refused(&["bench", SIM, "--engine", engine], &phrases);
     }
 }

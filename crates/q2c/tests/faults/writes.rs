@@ -1,6 +1,6 @@
 //! Tests that q2c never writes to a target by accident.
 
-use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, tune};
+use crate::bench::{FaultBench, NOBODY, Q2C, can_be_nobody, can_mount, tune};
 use crate::skip;
 use q2c_result::Exit;
 
@@ -8,18 +8,18 @@ const WRITE: [&str; 2] = ["--rw", "randwrite"];
 
 #[test]
 fn a_file_that_q2c_did_not_make() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let other = bench.file("other", b"x");
     let before = std::fs::read(&target).unwrap();
-    let words = ["write to", "destroys", "--allow-write", &target];
-    bench.tune(&target, &WRITE).refuses(Exit::Target, &words);
+    let phrases = ["write to", "destroys", "--allow-write", &target];
+    bench.tune(&target, &WRITE).refuses(Exit::Target, &phrases);
     let elsewhere = [&WRITE[..], &["--allow-write", &other]].concat();
     let tried = bench.tune(&target, &elsewhere);
-    tried.refuses(Exit::Target, &words);
+    tried.refuses(Exit::Target, &phrases);
     let background = ["--background", "rw=randwrite,bs=4k"];
     let tried = bench.tune(&target, &background);
-    tried.refuses(Exit::Target, &words);
+    tried.refuses(Exit::Target, &phrases);
     let nowhere = [&WRITE[..], &["--allow-write", "nowhere"]].concat();
     let tried = bench.tune(&target, &nowhere);
     tried.refuses(Exit::Target, &["--allow-write nowhere"]);
@@ -33,7 +33,7 @@ fn somebody_else_s_file() {
         let test = "somebody_else_s_file";
         return skip(test, "setpriv: not root, or the program is out of reach");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let before = std::fs::read(&target).unwrap();
     let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
@@ -57,7 +57,7 @@ fn a_mounted_device() {
     if !can_mount() {
         return skip("a_mounted_device", "unshare -m: no root");
     }
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let script = format!(
         "truncate -s 16M image && mkfs.ext4 -q image && dev=$(losetup --find --show image) || exit 99; \
          mkdir m && mount $dev m || {{ losetup -d $dev; exit 99; }}; \
@@ -70,24 +70,24 @@ fn a_mounted_device() {
     if outcome.status.code() == Some(99) {
         return skip("a_mounted_device", "no loop device, or no mkfs.ext4");
     }
-    let words = ["write to /dev/loop", "mounted", "free it first"];
-    outcome.fails(Exit::Target, &words);
+    let phrases = ["write to /dev/loop", "mounted", "free it first"];
+    outcome.fails(Exit::Target, &phrases);
     bench.left_nothing();
 }
 
 #[test]
 fn a_scratch_file_without_room_for_it() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let outcome = bench.q2c(&["tune", "--scratch", "4096g", "--seconds", "0.1"]);
-    let words = ["scratch", "4096 GiB", "ask for a smaller file"];
-    outcome.fails(Exit::Target, &words);
+    let phrases = ["scratch", "4096 GiB", "ask for a smaller file"];
+    outcome.fails(Exit::Target, &phrases);
     bench.left_nothing();
 }
 
 /// The second of two runs that would write one file is refused while the first one runs.
 #[test]
 fn a_file_that_another_run_writes() {
-    let bench = Bench::new();
+    let bench = FaultBench::new();
     let target = bench.target();
     let other = bench.file("other", &std::fs::read(&target).unwrap());
     let write = |target: &'static str| -> Vec<&'static str> {

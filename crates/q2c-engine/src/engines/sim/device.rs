@@ -40,7 +40,7 @@ pub struct SimDevice {
 
 impl SimDevice {
     /// The recorded times that the device draws from; `None` for a device with another model.
-    pub fn recorded(&self) -> Option<&Empirical> {
+    pub(crate) fn recorded(&self) -> Option<&Empirical> {
         match &self.times {
             ServiceTimes::Empirical(recorded) => Some(recorded),
             _ => None,
@@ -53,7 +53,7 @@ impl SimDevice {
 pub(super) struct OpenDevice(Arc<SimDevice>);
 
 impl OpenDevice {
-    pub fn new(device: Arc<SimDevice>) -> Self {
+    pub(crate) fn new(device: Arc<SimDevice>) -> Self {
         *locked(&device.open) += 1;
         OpenDevice(device)
     }
@@ -83,12 +83,12 @@ impl Drop for OpenDevice {
 /// under the same name.
 #[derive(Clone)]
 pub struct SimDevices {
-    made: Arc<Mutex<Vec<Made>>>,
+    made: Arc<Mutex<Vec<SimDeviceEntry>>>,
     read: ReadTimes,
 }
 
 /// A device that was made, and what it was asked for as.
-type Made = (SimSpec, Arc<SimDevice>);
+type SimDeviceEntry = (SimSpec, Arc<SimDevice>);
 
 impl SimDevices {
     /// No devices yet. `read` reads the recordings that some of them have their times from.
@@ -100,7 +100,7 @@ impl SimDevices {
     }
 
     /// The device of this kind, which is made when it is not there yet.
-    pub fn of(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
+    pub fn device_for(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
         let mut made = locked(&self.made);
         if let Some((_, device)) = made.iter().find(|(known, _)| known == spec) {
             return Ok(Arc::clone(device));
@@ -133,7 +133,10 @@ impl SimDevices {
         &self,
         engine: &EngineSpec,
     ) -> Result<Option<RecordedFacts>, EngineError> {
-        let device = engine.simulates().map(|spec| self.of(spec)).transpose()?;
+        let device = engine
+            .simulates()
+            .map(|spec| self.device_for(spec))
+            .transpose()?;
         let recorded = device.as_ref().and_then(|device| device.recorded());
         Ok(recorded.map(Empirical::facts))
     }
@@ -144,13 +147,13 @@ impl SimDevices {
         let Some(spec) = engine.simulates() else {
             return Ok(Medium::None);
         };
-        self.of(spec)?;
+        self.device_for(spec)?;
         Ok(Medium::Simulated(self.clone()))
     }
 
     /// The medium of an engine's jobs on a target whose own medium is `target`: these devices for
     /// an engine that simulates, else the target's.
-    pub fn beside(&self, target: &Medium, engine: &EngineSpec) -> Medium {
+    pub fn background_medium(&self, target: &Medium, engine: &EngineSpec) -> Medium {
         match engine.simulates() {
             Some(_) => Medium::Simulated(self.clone()),
             None => target.clone(),

@@ -14,8 +14,8 @@ mod tests;
 
 pub use device::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
 
-use crate::engine::{Completion, Engine, EngineError, EngineFacts, Operation, Request};
-use crate::time::{Step, Time};
+use crate::engine::{Engine, EngineError, EngineFacts, Operation, Request, RingCompletion};
+use crate::time::{LaneStep, Time};
 use device::OpenDevice;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
@@ -29,12 +29,12 @@ pub(crate) struct Sim<T> {
     device: OpenDevice,
     draws: Draws,
     /// The submitter's own requests, each with its completion time.
-    in_flight: Vec<(u64, Completion)>,
+    in_flight: Vec<(u64, RingCompletion)>,
 }
 
 impl<T: Time> Sim<T> {
     /// Opens the device with room for `slots` requests in flight. `seed` draws the service times.
-    pub fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
+    pub(crate) fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
         Sim {
             time,
             draws: Draws::new(device.times.clone(), seed),
@@ -46,7 +46,7 @@ impl<T: Time> Sim<T> {
     fn start(&mut self, request: &Request, now: u64) {
         let service = self.draws.next(io(request));
         let end = self.device.servers.arrive(Nanos(now), service);
-        let done = Completion {
+        let done = RingCompletion {
             slot: request.slot,
             result: request.length as i32,
         };
@@ -79,21 +79,21 @@ impl<T: Time> Engine for Sim<T> {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         requests
             .iter()
-            .for_each(|_| self.time.spend(Step::Submission));
+            .for_each(|_| self.time.spend(LaneStep::Submission));
         let now = self.time.now();
         requests.iter().for_each(|request| self.start(request, now));
         Ok(())
     }
 
-    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
-        self.time.spend(Step::Look);
+    fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
+        self.time.spend(LaneStep::Look);
         Ok(match self.first_due() {
             Some((i, due)) if due <= self.time.now() => Some(self.in_flight.swap_remove(i).1),
             _ => None,
         })
     }
 
-    fn wait(&mut self) -> Result<Completion, EngineError> {
+    fn wait(&mut self) -> Result<RingCompletion, EngineError> {
         let (i, due) = self
             .first_due()
             .expect("a request is in flight, as the contract says");
@@ -105,7 +105,7 @@ impl<T: Time> Engine for Sim<T> {
         self.first_due().map(|(_, due)| due)
     }
 
-    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         let due = self.next_due().unwrap_or(u64::MAX);
         self.time.wait_for_completion(due.min(deadline_ns));
         self.poll()

@@ -24,7 +24,12 @@ fn spec(text: &str) -> SimSpec {
 
 /// A submitter with one request at the device, and the time at which that is complete.
 fn busy(devices: &SimDevices, text: &str) -> (Sim<Real>, u64) {
-    let mut sim = Sim::open(Real(Clock::BOOT), devices.of(&spec(text)).unwrap(), 4, 1);
+    let mut sim = Sim::open(
+        Real(Clock::BOOT),
+        devices.device_for(&spec(text)).unwrap(),
+        4,
+        1,
+    );
     sim.submit(&[request(0)]).unwrap();
     let due = sim.next_due().unwrap();
     (sim, due)
@@ -37,7 +42,7 @@ fn one_server_serves_one_after_the_other() {
     let devices = SimDevices::default();
     let mut sim = Sim::open(
         Real(Clock::BOOT),
-        devices.of(&spec("sim:200us")).unwrap(),
+        devices.device_for(&spec("sim:200us")).unwrap(),
         2,
         1,
     );
@@ -111,19 +116,23 @@ fn recorded_times_are_read_once_and_drawn() {
         Ok(builder.finish()?)
     }
     let devices = SimDevices::new(read);
-    let device = devices.of(&spec("sim:trace=x,servers=9")).unwrap();
+    let device = devices.device_for(&spec("sim:trace=x,servers=9")).unwrap();
     assert!(Arc::ptr_eq(
         &device,
-        &devices.of(&spec("sim:trace=x,servers=9")).unwrap()
+        &devices.device_for(&spec("sim:trace=x,servers=9")).unwrap()
     ));
     assert_eq!(device.recorded().unwrap().facts().measure, Measure::U2c);
     let before = monotonic_ns();
     let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
     assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
-    let none = devices.of(&spec("sim:trace=x,time=d2c")).unwrap_err();
+    let none = devices
+        .device_for(&spec("sim:trace=x,time=d2c"))
+        .unwrap_err();
     let none = none.to_string();
     assert!(none.contains("x: find D2C: there is none"), "{none}");
-    let none = SimDevices::default().of(&spec("sim:trace=x")).unwrap_err();
+    let none = SimDevices::default()
+        .device_for(&spec("sim:trace=x"))
+        .unwrap_err();
     assert!(none.to_string().contains("can read recordings"), "{none}");
 }
 
@@ -134,7 +143,12 @@ fn a_seed_tells_a_submitters_times() {
         let devices = SimDevices::default();
         let open = |seed| {
             let spec = spec("sim:lognormal(10s,0.5),servers=100");
-            Sim::open(Real(Clock::BOOT), devices.of(&spec).unwrap(), 50, seed)
+            Sim::open(
+                Real(Clock::BOOT),
+                devices.device_for(&spec).unwrap(),
+                50,
+                seed,
+            )
         };
         let (mut sim, mut other) = (open(seed), open(99));
         let submit_both = |n| {

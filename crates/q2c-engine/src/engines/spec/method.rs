@@ -106,13 +106,13 @@ mod tests {
             ("libaio", "sqpoll", None),
             ("fault:eio@5:io_uring", "sqpoll", None),
         ] {
-            let found = spec(on).for_method(&method.parse().unwrap());
-            let found = found.map(|(engine, _)| engine.to_string());
-            assert_eq!(found.as_deref(), wanted, "{method} on {on}");
+            let choice = spec(on).for_method(&method.parse().unwrap());
+            let engine = choice.map(|(engine, _)| engine.to_string());
+            assert_eq!(engine.as_deref(), wanted, "{method} on {on}");
         }
         let waits = |on: &str, method: &str| {
-            let found = spec(on).for_method(&method.parse().unwrap());
-            found.expect("it has the method").1
+            let choice = spec(on).for_method(&method.parse().unwrap());
+            choice.expect("it has the method").1
         };
         assert_eq!(waits("io_uring", "hybrid-uring"), LaneMethod::Poll);
         assert_eq!(waits("pvsync2", "interrupt"), LaneMethod::Interrupt);

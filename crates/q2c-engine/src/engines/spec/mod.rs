@@ -12,14 +12,14 @@ mod text;
 
 pub use registry::{ENGINES, EngineKind, ParseEngineError};
 
-use super::command::Command;
+use super::command::NvmeEngine;
 use super::fault::{FaultEngine, FaultKind};
 use super::libaio::Libaio;
 use super::memory::Memory;
 use super::null::Null;
 use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimDevices, SimSpec};
-use super::uring::Uring;
+use super::uring::UringEngine;
 use crate::engine::{Engine, EngineError};
 use crate::time::{Real, Time};
 use q2c_sys::aio::ReapFrom;
@@ -138,10 +138,12 @@ impl EngineSpec {
         };
         Ok(match self {
             EngineSpec::ByDevice(kind) => kind.by_ring().open_at(time, medium, memory, seed)?,
-            EngineSpec::IoUring(options) => {
-                Box::new(Uring::open(file("io_uring")?, memory.buffers()?, *options)?)
-            }
-            EngineSpec::IoUringCmd { iopoll } => Box::new(Command::open(
+            EngineSpec::IoUring(options) => Box::new(UringEngine::open(
+                file("io_uring")?,
+                memory.buffers()?,
+                *options,
+            )?),
+            EngineSpec::IoUringCmd { iopoll } => Box::new(NvmeEngine::open(
                 file("io_uring_cmd")?,
                 memory.buffers()?,
                 *iopoll,
@@ -155,7 +157,7 @@ impl EngineSpec {
             EngineSpec::Null => Box::new(Null::open(slots)),
             EngineSpec::Sim(spec) => match medium {
                 Medium::Simulated(devices) => {
-                    Box::new(Sim::open(time, devices.of(spec)?, slots, seed))
+                    Box::new(Sim::open(time, devices.device_for(spec)?, slots, seed))
                 }
                 Medium::File(_) | Medium::None => {
                     return Err(EngineError::NoDevices(self.to_string()));

@@ -4,7 +4,7 @@ use q2c_model::{Nanos, parse_duration};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};
 
-type Parsed = Result<EngineSpec, String>;
+type EngineSpecResult = Result<EngineSpec, String>;
 
 const BOTH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
 
@@ -17,7 +17,7 @@ fn unknown<T>(option: &str, known: &str) -> Result<T, String> {
     Err(format!("`{option}` is none of its options: {known}"))
 }
 
-pub(super) fn io_uring(text: &str) -> Parsed {
+pub(super) fn io_uring(text: &str) -> EngineSpecResult {
     const KNOWN: &str = "ring, iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none";
     if options(text).next().is_none() {
         return Ok(EngineSpec::ByDevice(RingKind::File));
@@ -53,7 +53,7 @@ pub(super) fn io_uring(text: &str) -> Parsed {
     Ok(EngineSpec::IoUring(ring))
 }
 
-pub(super) fn io_uring_cmd(text: &str) -> Parsed {
+pub(super) fn io_uring_cmd(text: &str) -> EngineSpecResult {
     let mut path = None;
     for option in options(text) {
         let iopoll = match option {
@@ -69,7 +69,7 @@ pub(super) fn io_uring_cmd(text: &str) -> Parsed {
     Ok(path.map_or(by_device, |iopoll| EngineSpec::IoUringCmd { iopoll }))
 }
 
-pub(super) fn libaio(text: &str) -> Parsed {
+pub(super) fn libaio(text: &str) -> EngineSpecResult {
     let mut reap = ReapFrom::Ring;
     for option in options(text) {
         reap = match option {
@@ -81,7 +81,7 @@ pub(super) fn libaio(text: &str) -> Parsed {
     Ok(EngineSpec::Libaio(reap))
 }
 
-pub(super) fn pvsync2(text: &str) -> Parsed {
+pub(super) fn pvsync2(text: &str) -> EngineSpecResult {
     let mut flags = VectoredFlags::default();
     for option in options(text) {
         let flag = match option {
@@ -97,7 +97,7 @@ pub(super) fn pvsync2(text: &str) -> Parsed {
     Ok(EngineSpec::Pvsync2(flags))
 }
 
-pub(super) fn null(text: &str) -> Parsed {
+pub(super) fn null(text: &str) -> EngineSpecResult {
     match text {
         "" => Ok(EngineSpec::Null),
         _ => Err(format!("it takes no arguments, found `{text}`")),
@@ -108,7 +108,7 @@ fn time(text: &str) -> Result<Nanos, String> {
     parse_duration(text).map_err(|e| e.to_string())
 }
 
-pub(super) fn fault(args: &str) -> Parsed {
+pub(super) fn fault(args: &str) -> EngineSpecResult {
     const SHAPE: &str = "expected KIND@N:ENGINE with KIND eio, short or late=DURATION";
     let (fault, inner) = args.split_once(':').ok_or(SHAPE)?;
     let (kind, nth) = fault.split_once('@').ok_or(SHAPE)?;

@@ -46,15 +46,6 @@ impl EngineSpec {
         }
     }
 
-    /// Whether the device decides on the path: [`EngineSpec::settled`] would change the engine.
-    pub fn leaves_path_to_device(&self) -> bool {
-        match self {
-            EngineSpec::ByDevice(_) => true,
-            EngineSpec::Fault { inner, .. } => inner.leaves_path_to_device(),
-            _ => false,
-        }
-    }
-
     /// Whether the engine needs a device that can be polled (IOPOLL), in its calls or by a helper.
     pub fn needs_poll_queues(&self) -> bool {
         match self.plain() {
@@ -84,7 +75,6 @@ mod tests {
                 "fault:eio@9:io_uring:ring",
             ),
         ] {
-            assert!(spec(text).leaves_path_to_device(), "{text}");
             assert_eq!(spec(text).settled(true).to_string(), with_queues);
             assert_eq!(spec(text).settled(false).to_string(), without);
         }
@@ -97,7 +87,6 @@ mod tests {
             "libaio",
             "fault:eio@9:null",
         ] {
-            assert!(!spec(text).leaves_path_to_device(), "{text}");
             assert_eq!(spec(text).settled(true).to_string(), text);
             assert_eq!(spec(text).settled(false).to_string(), text);
         }

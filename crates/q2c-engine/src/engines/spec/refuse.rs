@@ -9,12 +9,12 @@ impl EngineSpec {
     /// is opened, or in the results.
     #[must_use]
     pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
-        let why = match self.plain() {
+        let reason = match self.plain() {
             EngineSpec::Pvsync2(flags) => pvsync2(flags.hipri, depth, wait),
             EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => polled_asleep(wait),
             _ => None,
         };
-        why.map(str::to_owned)
+        reason.map(str::to_owned)
     }
 }
 

@@ -89,7 +89,8 @@ impl FromStr for EngineSpec {
 impl EngineSpec {
     /// Parses several engines from one text, separated by commas. As options are separated by
     /// commas too, a part that begins with no engine's name belongs to the engine before it.
-    pub fn parse_list(text: &str) -> Result<Vec<EngineSpec>, ParseEngineError> {
+    #[cfg(test)]
+    pub(crate) fn parse_list(text: &str) -> Result<Vec<EngineSpec>, ParseEngineError> {
         let mut texts: Vec<String> = Vec::new();
         for part in text.split(',') {
             match texts.last_mut().filter(|_| kind(part).0.is_none()) {

@@ -58,14 +58,14 @@ fn service(text: &str) -> Result<Service, String> {
 }
 
 fn constant(text: &str) -> Result<ServiceTimes, String> {
-    let words = |e: &dyn fmt::Display| match text.split_once(['=', '(']) {
+    let message = |e: &dyn fmt::Display| match text.split_once(['=', '(']) {
         None => format!("{e}; service times are {FORMS}"),
         Some((name, _)) => {
             let near = nearest(name, &["constant", "exp", "lognormal", "trace"]);
             format!("there is no model `{name}`, the nearest is {near}; service times are {FORMS}")
         }
     };
-    let time = parse_duration(text).map_err(|e| words(&e))?;
+    let time = parse_duration(text).map_err(|e| message(&e))?;
     Ok(ServiceTimes::Constant(time))
 }
 
@@ -119,9 +119,9 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
                 Service::Recorded(_) => &RECORDED,
                 Service::Model(_) => &OPTIONS,
             };
-            let (all, nearest) = (known.join(", "), nearest(name, known));
+            let (options, nearest) = (known.join(", "), nearest(name, known));
             return Err(format!(
-                "`{option}` is none of its options: {all}; the nearest is {nearest}"
+                "`{option}` is none of its options: {options}; the nearest is {nearest}"
             ));
         }
     }

@@ -31,18 +31,18 @@ mod tests {
 
     #[test]
     fn the_asked_engine_comes_first_then_the_named_one_then_io_uring() {
-        let of = |asked: Option<&str>, target: &str| {
+        let engine_for = |asked: Option<&str>, target: &str| {
             let asked = asked.map(|text| text.parse().unwrap());
             EngineSpec::for_target(asked.as_ref(), target).map(|engine| engine.to_string())
         };
-        assert_eq!(of(Some("libaio"), "sim:50us").unwrap(), "libaio");
-        assert_eq!(of(None, "null").unwrap(), "null");
-        assert!(of(None, "sim:50us").unwrap().starts_with("sim:"));
+        assert_eq!(engine_for(Some("libaio"), "sim:50us").unwrap(), "libaio");
+        assert_eq!(engine_for(None, "null").unwrap(), "null");
+        assert!(engine_for(None, "sim:50us").unwrap().starts_with("sim:"));
         // The text of an engine that needs a file is a path.
         for path in ["/dev/null", "io_uring", "a:b"] {
-            assert_eq!(of(None, path).unwrap(), "io_uring", "{path}");
+            assert_eq!(engine_for(None, path).unwrap(), "io_uring", "{path}");
         }
-        let mistake = of(None, "sim:50parsecs").unwrap_err();
+        let mistake = engine_for(None, "sim:50parsecs").unwrap_err();
         assert!(mistake.to_string().contains("sim:50parsecs"), "{mistake}");
     }
 }

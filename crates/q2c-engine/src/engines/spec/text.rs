@@ -9,16 +9,16 @@ impl Display for EngineSpec {
         match self {
             EngineSpec::ByDevice(RingKind::File) => f.write_str("io_uring"),
             EngineSpec::ByDevice(RingKind::Commands) => f.write_str("io_uring_cmd"),
-            EngineSpec::IoUring(options) => named(f, "io_uring", &ring(options)),
+            EngineSpec::IoUring(options) => write_engine(f, "io_uring", &ring(options)),
             EngineSpec::IoUringCmd { iopoll } => {
                 let path = [(*iopoll, "iopoll"), (!*iopoll, "ring")];
-                named(f, "io_uring_cmd", &switches(&path))
+                write_engine(f, "io_uring_cmd", &switches(&path))
             }
             EngineSpec::Libaio(reap) => {
                 let kernel = *reap == ReapFrom::Kernel;
-                named(f, "libaio", &switches(&[(kernel, "reap=kernel")]))
+                write_engine(f, "libaio", &switches(&[(kernel, "reap=kernel")]))
             }
-            EngineSpec::Pvsync2(flags) => named(f, "pvsync2", &call(*flags)),
+            EngineSpec::Pvsync2(flags) => write_engine(f, "pvsync2", &call(*flags)),
             EngineSpec::Null => f.write_str("null"),
             EngineSpec::Sim(spec) => sim::write(f, spec),
             EngineSpec::Fault { kind, nth, inner } => match kind {
@@ -30,7 +30,7 @@ impl Display for EngineSpec {
     }
 }
 
-fn named(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::Result {
+fn write_engine(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::Result {
     f.write_str(name)?;
     match options {
         [] => Ok(()),
@@ -45,21 +45,21 @@ fn switches(all: &[(bool, &str)]) -> Vec<String> {
 
 fn ring(options: &RingOptions) -> Vec<String> {
     let chosen = *options != RingOptions::default();
-    let mut words = switches(&[
+    let mut flags = switches(&[
         (!chosen, "ring"),
         (options.iopoll, "iopoll"),
         (options.hybrid, "hybrid"),
         (options.sqpoll.is_some(), "sqpoll"),
     ]);
     let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
-    words.extend(cpu.map(|cpu| format!("cpu={cpu}")));
+    flags.extend(cpu.map(|cpu| format!("cpu={cpu}")));
     let taskrun = options.taskrun.map(|taskrun| match taskrun {
         TaskRun::Deferred => "taskrun=defer",
         TaskRun::Cooperative => "taskrun=coop",
         TaskRun::Default => "taskrun=none",
     });
-    words.extend(taskrun.map(str::to_owned));
-    words
+    flags.extend(taskrun.map(str::to_owned));
+    flags
 }
 
 fn call(flags: VectoredFlags) -> Vec<String> {

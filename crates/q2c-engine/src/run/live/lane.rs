@@ -1,8 +1,8 @@
 use super::order::Board;
 use crate::engine::EngineFacts;
-use crate::lane::Lane;
+use crate::lane::EngineLane;
 use crate::rest::rest_until;
-use crate::run::crew::Work;
+use crate::run::crew::LaneWork;
 use crate::run::data::{Mark, PhaseData};
 use crate::run::plan::{Activity, JobPlan};
 use crate::run::thread::{PhasesResult, WaitState, mark};
@@ -30,8 +30,13 @@ pub(super) struct LaneChannels<'a> {
     pub board: &'a Board,
 }
 
-impl Work for LaneChannels<'_> {
-    fn go<T: Time>(self, lane: &mut Lane<'_, T>, job: JobPlan, begin_ns: u64) -> PhasesResult {
+impl LaneWork for LaneChannels<'_> {
+    fn go<T: Time>(
+        self,
+        lane: &mut EngineLane<'_, T>,
+        job: JobPlan,
+        begin_ns: u64,
+    ) -> PhasesResult {
         in_slices(lane, job, begin_ns, &self)
     }
 }
@@ -46,7 +51,7 @@ struct SliceBegin {
 /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is broken
 /// off then is not handed over.
 fn in_slices<T: Time>(
-    lane: &mut Lane<'_, T>,
+    lane: &mut EngineLane<'_, T>,
     job: JobPlan,
     begin: u64,
     channels: &LaneChannels<'_>,
@@ -93,7 +98,7 @@ fn in_slices<T: Time>(
 
 impl LaneChannels<'_> {
     /// Number of the slice that contains the present time.
-    fn number<T: Time>(&self, lane: &Lane<'_, T>, begin: u64) -> u64 {
+    fn number<T: Time>(&self, lane: &EngineLane<'_, T>, begin: u64) -> u64 {
         lane.time.now().saturating_sub(begin) / self.slice_ns
     }
 

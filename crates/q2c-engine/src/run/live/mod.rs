@@ -11,7 +11,7 @@
 mod lane;
 mod order;
 
-use super::crew::{Beside, crew};
+use super::crew::{SideWork, crew};
 use super::plan::{Activity, JobPlan, check_activity, check_jobs};
 use super::{RunData, RunError};
 use crate::engine::EngineFacts;
@@ -62,7 +62,7 @@ pub struct LiveSlice {
 
 /// The answer of [`Live::hear`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum LiveAnswer {
     /// A slice of some lane. The slices of each lane come in order.
     Slice(Box<LiveSlice>),
     /// No slice came within the time given.
@@ -75,7 +75,7 @@ pub enum Heard {
 ///
 /// The listener's thread has it while the lanes run. It calls [`Live::hear`] again and again, which
 /// also returns the buffers to the lanes and passes a raised `stop` on to them, and gives orders
-/// with [`Live::order`] in between. After [`Heard::End`] no more slices come.
+/// with [`Live::order`] in between. After [`LiveAnswer::End`] no more slices come.
 pub struct Live<'a> {
     time: &'a dyn ListenerTime,
     start_ns: u64,
@@ -117,7 +117,7 @@ struct Listener<'a, F> {
     listen: F,
 }
 
-impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> Beside for Listener<'_, F> {
+impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F> {
     type Out = R;
 
     fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> R {
@@ -252,7 +252,7 @@ impl Live<'_> {
     }
 
     /// Waits for the next slice, at most for `patience`.
-    pub fn hear(&mut self, patience: Duration) -> Heard {
+    pub fn hear(&mut self, patience: Duration) -> LiveAnswer {
         let wires = &self.wires;
         let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         let until = self.time.now().saturating_add(patience_ns);
@@ -262,9 +262,9 @@ impl Live<'_> {
             }
             let left = until.saturating_sub(self.time.now());
             match self.time.receive(&wires.full, left.min(NAP_NS)) {
-                Ok(raw) => return Heard::Slice(Box::new(self.digest(raw))),
-                Err(RecvTimeoutError::Disconnected) => return Heard::End,
-                Err(RecvTimeoutError::Timeout) if left == 0 => return Heard::Nothing,
+                Ok(raw) => return LiveAnswer::Slice(Box::new(self.digest(raw))),
+                Err(RecvTimeoutError::Disconnected) => return LiveAnswer::End,
+                Err(RecvTimeoutError::Timeout) if left == 0 => return LiveAnswer::Nothing,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -278,9 +278,10 @@ impl Live<'_> {
             span: (raw.data.begin.t_ns, raw.data.end.t_ns),
             stats: stats_of(&raw.data, &raw.samples),
             facts: raw.facts,
-            samples: match self.wires.samples {
-                true => raw.samples.clone(),
-                false => Vec::new(),
+            samples: if self.wires.samples {
+                raw.samples.clone()
+            } else {
+                Vec::new()
             },
         };
         // A lane that has ended takes no buffer back.

@@ -16,7 +16,7 @@ struct Orders {
 }
 
 impl Board {
-    pub fn new(lanes: usize) -> Self {
+    pub(crate) fn new(lanes: usize) -> Self {
         Board {
             latest: AtomicU64::new(0),
             orders: Mutex::new(Orders {
@@ -29,7 +29,7 @@ impl Board {
     /// Posts one activity for each lane, to hold from slice number `from`. Returns the order's
     /// number, from 1. An activity that a lane has not taken yet is replaced, unless the new one is
     /// [`Activity::Continue`].
-    pub fn post(&self, from: u64, activities: Vec<Activity>) -> u64 {
+    pub(crate) fn post(&self, from: u64, activities: Vec<Activity>) -> u64 {
         let mut orders = self.lock();
         orders.from = from;
         for (slot, new) in orders.activities.iter_mut().zip(activities) {
@@ -43,7 +43,7 @@ impl Board {
 
     /// The latest order for `lane`, with its number, if it holds for slice number `next`. `known`
     /// is the number of the last order that the lane took.
-    pub fn take(&self, lane: usize, known: u64, next: u64) -> Option<(u64, Activity)> {
+    pub(crate) fn take(&self, lane: usize, known: u64, next: u64) -> Option<(u64, Activity)> {
         if self.latest.load(Ordering::Acquire) == known {
             return None;
         }

@@ -27,7 +27,11 @@ fn target() -> Option<File> {
 }
 
 /// The results of one lane on a file in 200 ms, or the reason why they cannot be had here.
-pub fn on_disk(engine: &str, depth: u16, wait: Wait) -> Result<(LaneData, PhaseStats), String> {
+pub(crate) fn on_disk(
+    engine: &str,
+    depth: u16,
+    wait: Wait,
+) -> Result<(LaneData, PhaseStats), String> {
     static TARGET: OnceLock<Option<Arc<File>>> = OnceLock::new();
     let Some(file) = TARGET.get_or_init(|| target().map(Arc::new)) else {
         return Err("the file system of the target folder has no O_DIRECT".to_owned());
@@ -46,7 +50,7 @@ pub fn on_disk(engine: &str, depth: u16, wait: Wait) -> Result<(LaneData, PhaseS
 /// Checks that every I/O slept to the end of its sleep of 150 us, by one context switch. `woke_ns`
 /// counts from the submission's return: a lane that lost its CPU before the call of the sleep slept
 /// less by that time.
-pub fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
+pub(crate) fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
     assert!(lane.facts.sleeps_undisturbed);
     assert!(stats.ios > 0, "{stats:?}");
     assert_eq!(stats.sleeps.slept, stats.ios, "{stats:?}");
@@ -59,7 +63,7 @@ pub fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
 /// I/O, because an I/O can be complete before the thread has given up its CPU; this happens more
 /// often where the hypervisor or another task takes the CPU meanwhile. A thread that polls has
 /// hardly any.
-pub fn assert_switched(stats: &PhaseStats) {
+pub(crate) fn assert_switched(stats: &PhaseStats) {
     let wanted = stats.ios / 5..=stats.ios * 3 / 2 + 3;
     assert!(wanted.contains(&stats.voluntary), "{stats:?}");
 }

@@ -9,15 +9,15 @@ use q2c_policy::method::Means;
 
 /// All interfaces that have requests in flight. One with a helper that spins needs a second CPU.
 fn asynchronous() -> Vec<String> {
-    let mut all = ["io_uring", "libaio", "libaio:reap=kernel"]
+    let mut engines = ["io_uring", "libaio", "libaio:reap=kernel"]
         .map(str::to_owned)
         .to_vec();
     if cpu(0) == cpu(1) {
         skip("one CPU alone: no room for a helper thread");
     } else {
-        all.push(helped());
+        engines.push(helped());
     }
-    all
+    engines
 }
 
 fn helped() -> String {
@@ -85,7 +85,7 @@ fn depth_is_kept_by_every_interface() {
                 Err(reason) => return skip(&reason),
             };
             assert_eq!((lane.faults, lane.first_fault), (0, None), "{engine}");
-            let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
+            let in_flight = stats.iops() * q2c_model::stats::mean(&stats.latencies) / 1e9;
             assert!((13.0..16.2).contains(&in_flight), "{engine}: {in_flight}");
         }
     }

@@ -1,8 +1,8 @@
-use super::super::entry::{Change, Line};
+use super::super::entry::{RestoreChange, RestoreLine};
 use super::super::journal::Journal;
 use super::super::lock::SettingLock;
 use super::super::task_affinity::{self, TaskId};
-use super::super::{ChangeKind, Outcome, RestoreError, sweep};
+use super::super::{ChangeKind, RestoreError, UndoOutcome, sweep};
 use super::{Applied, Guard};
 use crate::cpu_list;
 use q2c_model::CpuId;
@@ -36,7 +36,7 @@ impl Guard {
                 let old = cpu_list::show(old);
                 let started = Some(task.start_time);
                 let kind = ChangeKind::TaskAffinity;
-                let change = Change {
+                let change = RestoreChange {
                     started,
                     ..self.change(kind, &folder, &old, &value)
                 };
@@ -59,7 +59,7 @@ impl Guard {
     }
 
     /// Gives a task its old CPUs back now. `None` for one that this guard did not change.
-    pub fn give_back(&mut self, task: TaskId) -> Result<Option<Outcome>, RestoreError> {
+    pub fn give_back(&mut self, task: TaskId) -> Result<Option<UndoOutcome>, RestoreError> {
         let Some(at) = self.place_of(task) else {
             return Ok(None);
         };
@@ -78,7 +78,7 @@ impl Guard {
             return Ok(());
         };
         let gone = self.applied.remove(at);
-        self.log(&Line::Undone {
+        self.log(&RestoreLine::Undone {
             seq: gone.change.seq,
         })?;
         self.compact()
@@ -103,9 +103,9 @@ impl Guard {
         for at in 0..self.applied.len() {
             let Applied { change, others, .. } = &self.applied[at];
             let seq = change.seq;
-            let mut lines = vec![Line::Change(change.clone())];
+            let mut lines = vec![RestoreLine::Change(change.clone())];
             for value in others.iter().cloned() {
-                lines.push(Line::Settled { seq, value });
+                lines.push(RestoreLine::Settled { seq, value });
             }
             lines.iter().try_for_each(|line| self.log(line))?;
         }

@@ -9,7 +9,7 @@ fn chosen(allowed: &[u32], named: Option<&[u32]>, interrupted: &[u32]) -> Vec<Cp
     let named = named.map(cpus);
     let interrupted = cpus(interrupted);
     let order = UnnamedCpus::AwayFrom(&interrupted);
-    let allowed = AllowedCpus::of(cpus(allowed));
+    let allowed = AllowedCpus::from_sorted(cpus(allowed));
     allowed.choose(named.as_deref(), order).unwrap().cpus
 }
 
@@ -26,10 +26,10 @@ fn unnamed_cpus_are_the_last_ones_without_interrupts() {
 #[test]
 fn named_cpus_keep_their_order_and_must_be_allowed() {
     assert_eq!(chosen(&[0, 1, 2], Some(&[2, 0, 2]), &[0]), cpus(&[2, 0, 2]));
-    let allowed = AllowedCpus::of(cpus(&[0, 1]));
+    let allowed = AllowedCpus::from_sorted(cpus(&[0, 1]));
     let refused = allowed.choose(Some(&cpus(&[1, 7])), UnnamedCpus::AwayFrom(&[]));
-    let told = "use CPU 7: q2c may run on CPUs 0, 1 here; name some of them with --cpus";
-    assert_eq!(refused.unwrap_err().to_string(), told);
+    let expected = "use CPU 7: q2c may run on CPUs 0, 1 here; name some of them with --cpus";
+    assert_eq!(refused.unwrap_err().to_string(), expected);
 }
 
 #[test]
@@ -40,10 +40,10 @@ fn a_curve_over_jobs_names_each_cpu_once() {
         node: None,
         first: None,
     };
-    let allowed = AllowedCpus::of(cpus(&[0, 1]));
+    let allowed = AllowedCpus::from_sorted(cpus(&[0, 1]));
     let twice = allowed.choose(Some(&cpus(&[1, 0, 1])), order);
-    let told = "use CPU 1 twice: name each CPU once";
-    assert_eq!(twice.unwrap_err().to_string(), told);
+    let expected = "use CPU 1 twice: name each CPU once";
+    assert_eq!(twice.unwrap_err().to_string(), expected);
     let once = allowed.choose(Some(&cpus(&[1, 0])), order).unwrap();
     assert_eq!(once.cpus, cpus(&[1, 0]));
     assert_eq!(once.words, "as asked");
@@ -73,13 +73,16 @@ fn a_helper_has_the_second_cpu() {
     assert_eq!(helped(&[2, 0, 1], 2).cpus, cpus(&[0, 2, 1]));
     assert_eq!(helped(&[0, 1], 7).cpus, cpus(&[0, 7, 1]));
     assert_eq!(helped(&[0], 0).cpus, cpus(&[0]));
-    let words = helped(&[0, 1], 1).words;
-    assert_eq!(words, "as asked, the submitting thread's CPU 1 second");
+    let description = helped(&[0, 1], 1).words;
+    assert_eq!(
+        description,
+        "as asked, the submitting thread's CPU 1 second"
+    );
 }
 
 #[test]
 fn a_spare_cpu_has_no_job_and_rather_no_background() {
-    let allowed = AllowedCpus::of(cpus(&[0, 1, 2, 3]));
+    let allowed = AllowedCpus::from_sorted(cpus(&[0, 1, 2, 3]));
     let spare = |busy: &[u32], avoided: &[u32]| allowed.spare(&cpus(busy), &cpus(avoided));
     assert_eq!(spare(&[3], &[]), Some(CpuId(2)));
     assert_eq!(spare(&[3], &[2]), Some(CpuId(1)));
@@ -97,7 +100,7 @@ fn cpus_of_which_sysfs_does_not_tell_are_used() {
         node: None,
         first: None,
     };
-    let allowed = AllowedCpus::of([2, 3, 5].map(CpuId).to_vec());
+    let allowed = AllowedCpus::from_sorted([2, 3, 5].map(CpuId).to_vec());
     let chosen = allowed.choose(None, order).unwrap();
     assert_eq!(chosen.cpus, [2, 3, 5].map(CpuId));
     assert_eq!(chosen.words, "2-3,5 by number, as sysfs tells no topology");
@@ -123,10 +126,10 @@ fn two_sockets() -> Topology {
 #[test]
 fn candidates_differ_in_their_place_beside_the_interrupts() {
     let topology = two_sockets();
-    let allowed = AllowedCpus::of((0..8).map(CpuId).collect());
+    let allowed = AllowedCpus::from_sorted((0..8).map(CpuId).collect());
     let candidates = |preferred, interrupted: &[u32], most| {
-        let of = (CpuId(preferred), cpus(interrupted));
-        allowed.candidates(&topology, of.0, &of.1, most)
+        let interrupted = cpus(interrupted);
+        allowed.candidates(&topology, CpuId(preferred), &interrupted, most)
     };
     // The preferred CPU, that of the interrupts, its sibling, its neighbour. 7 is in the other
     // socket.
@@ -136,7 +139,7 @@ fn candidates_differ_in_their_place_beside_the_interrupts() {
     assert_eq!(candidates(7, &[], 2), cpus(&[7, 0]));
     assert_eq!(candidates(7, &[1], 99).len(), 8);
     // A CPU that takes interrupts, on which this process may not run, is none.
-    let few = AllowedCpus::of(cpus(&[0, 2]));
+    let few = AllowedCpus::from_sorted(cpus(&[0, 2]));
     let candidates = few.candidates(&topology, CpuId(2), &cpus(&[5]), 4);
     assert_eq!(candidates, cpus(&[2, 0]));
 }
@@ -144,7 +147,7 @@ fn candidates_differ_in_their_place_beside_the_interrupts() {
 #[test]
 fn the_cpu_that_trials_have_shown_comes_first_and_its_sibling_last() {
     let topology = two_sockets();
-    let allowed = AllowedCpus::of((0..8).map(CpuId).collect());
+    let allowed = AllowedCpus::from_sorted((0..8).map(CpuId).collect());
     let chosen = |first| {
         let order = UnnamedCpus::ByTopology {
             topology: &topology,

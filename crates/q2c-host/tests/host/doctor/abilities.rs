@@ -1,9 +1,9 @@
 use super::{GOOD, find};
-use crate::tree::Tree;
-use Verdict::{Invalidates, Pass, Warn};
-use q2c_host::doctor::{Abilities, Ability, DoctorFacts, MakerAbility, by_use, run};
+use crate::tree::SysProcTree;
+use CheckVerdict::{Invalidates, Pass, Warn};
+use q2c_host::doctor::{Ability, DoctorFacts, MachineAbilities, MakerAbility, by_use, run};
 use q2c_result::doctor::{Ready, Use};
-use q2c_result::{Check, DoctorReport, Verdict};
+use q2c_result::{Check, CheckVerdict, DoctorReport};
 
 /// What a root process of a machine that can do everything sees.
 const ABLE: &str = "
@@ -20,13 +20,13 @@ fn lacks(why: &str) -> Ability {
     Err(why.to_owned())
 }
 
-fn able() -> Abilities {
+fn able() -> MachineAbilities {
     let maker = |fs: &str| MakerAbility {
         fs: fs.to_owned(),
         package: format!("{fs}-tools"),
         found: Ok(()),
     };
-    Abilities {
+    MachineAbilities {
         bpf: Ok(()),
         scx: Ok(()),
         ramdisk_module: Ok(()),
@@ -36,14 +36,14 @@ fn able() -> Abilities {
     }
 }
 
-fn sorted(tree: &Tree, abilities: Abilities) -> DoctorReport {
+fn sorted(tree: &SysProcTree, abilities: MachineAbilities) -> DoctorReport {
     let roots = tree.roots();
     let facts = DoctorFacts::new(&roots, None).with_abilities(abilities);
     by_use(run(&facts))
 }
 
-fn machine(changes: &str) -> Tree {
-    let tree = Tree::new(GOOD);
+fn machine(changes: &str) -> SysProcTree {
+    let tree = SysProcTree::new(GOOD);
     tree.add(ABLE);
     tree.add(changes);
     tree
@@ -54,7 +54,7 @@ fn state(report: &DoctorReport, of: Use) -> (Ready, String) {
     (state.ready, state.by.join(" "))
 }
 
-fn outcome<'a>(report: &'a DoctorReport, id: &str) -> (Verdict, Option<&'a str>, &'a Check) {
+fn outcome<'a>(report: &'a DoctorReport, id: &str) -> (CheckVerdict, Option<&'a str>, &'a Check) {
     let check = find(&report.checks, id);
     (check.verdict, check.fix.as_deref(), check)
 }
@@ -85,13 +85,18 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
 fn every_check_has_a_use_and_stands_under_it() {
     let report = sorted(&machine(""), able());
     let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
-    let place = |check: &Check| order.iter().position(|of| *of == check.uses[0]).unwrap();
+    let place = |check: &Check| {
+        order
+            .iter()
+            .position(|used_for| *used_for == check.uses[0])
+            .unwrap()
+    };
     assert!(report.checks.iter().map(place).is_sorted());
 }
 
 #[test]
 fn a_recording_needs_bpf_or_tracefs() {
-    let without = || Abilities {
+    let without = || MachineAbilities {
         bpf: lacks("failed to load a BPF program: forbidden"),
         ..able()
     };
@@ -128,7 +133,7 @@ fn a_recording_needs_bpf_or_tracefs() {
 
 #[test]
 fn a_ram_device_is_made_by_the_module_or_by_ublk() {
-    let without = |module: bool| Abilities {
+    let without = |module: bool| MachineAbilities {
         ublk: lacks("expected /dev/ublk-control, found none"),
         ramdisk_module: module.then_some(()).ok_or("no module".to_owned()),
         ..able()
@@ -164,7 +169,7 @@ fn a_file_system_needs_its_program_and_a_mount() {
 
 #[test]
 fn spdk_and_placement() {
-    let abilities = Abilities {
+    let abilities = MachineAbilities {
         spdk: lacks("spdk_nvme_perf is not on PATH"),
         scx: lacks("this kernel has no sched_ext"),
         ..able()
@@ -181,16 +186,17 @@ fn spdk_and_placement() {
 
 #[test]
 fn who_may_change_settings() {
-    let of = |changes: &str| {
+    let outcome_after = |changes: &str| {
         let report = sorted(&machine(changes), able());
         let (verdict, fix, check) = outcome(&report, "settings");
         (verdict, fix.map(str::to_owned), check.found.clone())
     };
-    assert_eq!(of(""), (Pass, None, "root".into()));
-    let (verdict, fix, _) = of(USER);
+    assert_eq!(outcome_after(""), (Pass, None, "root".into()));
+    let (verdict, fix, _) = outcome_after(USER);
     assert_eq!(verdict, Warn);
     assert_eq!(fix.as_deref(), Some("sudo q2c doctor --fix"));
-    let read_only = of("proc/self/mountinfo = 22 1 0:20 / /sys ro,nosuid - sysfs sysfs ro");
-    let found = "root, and /sys is mounted read-only".to_owned();
-    assert_eq!(read_only, (Warn, None, found));
+    let read_only =
+        outcome_after("proc/self/mountinfo = 22 1 0:20 / /sys ro,nosuid - sysfs sysfs ro");
+    let expected = "root, and /sys is mounted read-only".to_owned();
+    assert_eq!(read_only, (Warn, None, expected));
 }

@@ -1,11 +1,11 @@
 //! Tests every check with every verdict that it can give, on changes to the good machine.
 
 use super::{GOOD, cpu, find, good_target, kernel, queues, remove, report, target, tool};
-use crate::tree::Tree;
-use q2c_result::{Target, Verdict};
+use crate::tree::SysProcTree;
+use q2c_result::{CheckVerdict, Target};
 
 const PREFERENCE: &str = "sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference";
-pub const NVME: &str = "sys/devices/pci0/nvme0";
+pub(crate) const NVME: &str = "sys/devices/pci0/nvme0";
 
 /// A case's change with its abbreviations expanded.
 fn spelled(change: &str) -> String {
@@ -16,13 +16,13 @@ fn spelled(change: &str) -> String {
 }
 
 /// The good machine with a change.
-pub fn changed(lines: &str) -> Tree {
-    let tree = Tree::new(GOOD);
+pub(crate) fn changed(lines: &str) -> SysProcTree {
+    let tree = SysProcTree::new(GOOD);
     tree.add(lines);
     tree
 }
 
-pub fn verdict(tree: &Tree, target: &Target, id: &str) -> Verdict {
+pub(crate) fn verdict(tree: &SysProcTree, target: &Target, id: &str) -> CheckVerdict {
     find(&report(tree, target, None), id).verdict
 }
 
@@ -44,7 +44,7 @@ fn every_verdict() {
         let [change, id, verdict, found, fix] = fields[..] else {
             panic!("{line}");
         };
-        let tree = Tree::new(GOOD);
+        let tree = SysProcTree::new(GOOD);
         let change = spelled(change);
         match change.strip_prefix("- ") {
             Some(path) => remove(&tree.path(path)),
@@ -54,11 +54,11 @@ fn every_verdict() {
         let check = find(&checks, id);
         assert_eq!(format!("{:?}", check.verdict), verdict, "{line}: {check:?}");
         let named = !check.columns.is_empty();
-        let invalidates = check.verdict == Verdict::Invalidates;
+        let invalidates = check.verdict == CheckVerdict::Invalidates;
         assert_eq!(named, invalidates, "{line}: {check:?}");
         assert!(check.found.contains(found), "{line}: {check:?}");
-        let told = check.fix.as_deref().unwrap_or("-");
-        assert_eq!(told == "-", fix == "-", "{line}: {check:?}");
-        assert!(told.contains(fix), "{line}: {check:?}");
+        let fix_line = check.fix.as_deref().unwrap_or("-");
+        assert_eq!(fix_line == "-", fix == "-", "{line}: {check:?}");
+        assert!(fix_line.contains(fix), "{line}: {check:?}");
     }
 }

@@ -1,9 +1,9 @@
 use super::cases::{changed, verdict};
 use super::good_target;
-use Verdict::{Pass, Warn};
-use q2c_result::Verdict;
+use CheckVerdict::{Pass, Warn};
+use q2c_result::CheckVerdict;
 
-pub const CASES: &str = "
+pub(crate) const CASES: &str = "
     sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = powersave ; governor ; Warn ; powersave ; echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
     - sys/devices/system/cpu/cpu0/cpufreq ; governor ; Unknown ; no cpufreq driver ; -
     sys/devices/system/cpu/intel_pstate/no_turbo = 0 ; boost ; Warn ; boost is on ; echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo

@@ -1,10 +1,10 @@
 use super::{GOOD, QUEUE, find, good_target, report};
-use crate::tree::Tree;
+use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, FixPlan, plan};
-use q2c_host::restore::{Guard, Outcome, Owner, restore_all};
+use q2c_host::restore::{Guard, Owner, UndoOutcome, restore_all};
 use q2c_result::doctor::{ChangeState, NotChanged, SettingChange, WhyLeft};
-use q2c_result::{Target, Verdict};
+use q2c_result::{CheckVerdict, Target};
 use std::fs;
 use std::path::PathBuf;
 
@@ -21,23 +21,23 @@ const BAD: &str = "
     sys/devices/pci0/nvme0/nvme0n1/queue/io_poll = 0
 ";
 
-fn bad() -> (Tree, Target) {
-    let tree = Tree::new(GOOD);
+fn bad() -> (SysProcTree, Target) {
+    let tree = SysProcTree::new(GOOD);
     tree.add(BAD);
     let mut target = good_target();
     target.device.as_mut().unwrap().scheduler = Some("mq-deadline".to_owned());
     (tree, target)
 }
 
-fn planned(tree: &Tree, target: Option<&Target>) -> FixPlan {
+fn planned(tree: &SysProcTree, target: Option<&Target>) -> FixPlan {
     plan(&DoctorFacts::new(&tree.roots(), target))
 }
 
-fn guard(tree: &Tree) -> Guard {
+fn guard(tree: &SysProcTree) -> Guard {
     Guard::new(&Roots::live(), &tree.path("journal")).unwrap()
 }
 
-fn value(tree: &Tree, path: &str) -> String {
+fn value(tree: &SysProcTree, path: &str) -> String {
     let text = fs::read_to_string(tree.path(path)).unwrap();
     text.trim().to_owned()
 }
@@ -53,7 +53,7 @@ fn shown(changes: &[SettingChange]) -> Vec<String> {
 
 #[test]
 fn nothing_is_changed_on_a_good_machine() {
-    let plan = planned(&Tree::new(GOOD), Some(&good_target()));
+    let plan = planned(&SysProcTree::new(GOOD), Some(&good_target()));
     assert_eq!(plan.foreseen(), []);
     assert_eq!(plan.left, []);
 }
@@ -109,12 +109,12 @@ fn what_no_setting_mends_is_told_with_the_reason() {
 
 /// With another scheduler the kernel has other numbers of requests, and forgets the settings of
 /// the scheduler.
-fn as_the_kernel_does(tree: &Tree, requests: &str, expire: Option<&str>) {
+fn as_the_kernel_does(tree: &SysProcTree, requests: &str, expire: Option<&str>) {
     fs::write(tree.path(&format!("{QUEUE}/nr_requests")), requests).unwrap();
-    let own = tree.path(&format!("{QUEUE}/iosched/read_expire"));
+    let read_expire = tree.path(&format!("{QUEUE}/iosched/read_expire"));
     match expire {
-        Some(expire) => fs::write(own, expire).unwrap(),
-        None => fs::remove_file(own).unwrap(),
+        Some(expire) => fs::write(read_expire, expire).unwrap(),
+        None => fs::remove_file(read_expire).unwrap(),
     }
 }
 
@@ -130,7 +130,7 @@ fn everything_is_put_back_with_what_follows_it() {
     // the scheduler back before it looks at what follows.
     as_the_kernel_does(&tree, "256", Some("500"));
     let ends = guard.undo();
-    let good = |end: &Outcome| matches!(end, Outcome::Restored | Outcome::AlreadyOld);
+    let good = |end: &UndoOutcome| matches!(end, UndoOutcome::Restored | UndoOutcome::AlreadyOld);
     assert!(ends.iter().all(|(_, end)| good(end)), "{ends:?}");
     for line in BAD.lines().filter(|line| line.contains(" = ")) {
         let (path, old) = line.trim().split_once(" = ").unwrap();
@@ -140,19 +140,21 @@ fn everything_is_put_back_with_what_follows_it() {
     assert_eq!(journals(&tree).len(), 0);
 }
 
-fn journals(tree: &Tree) -> Vec<PathBuf> {
-    let all = fs::read_dir(tree.path("journal")).unwrap();
-    let all = all.map(|entry| entry.unwrap().path());
-    all.filter(|path| path.is_file()).collect()
+fn journals(tree: &SysProcTree) -> Vec<PathBuf> {
+    fs::read_dir(tree.path("journal"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect()
 }
 
 /// The journal of a guard that left its changes, as if its process had ended.
-fn ended(tree: &Tree) {
+fn ended(tree: &SysProcTree) {
     let live = Owner::current(&Roots::live()).unwrap().start_time;
     let path = &journals(tree)[0];
     let text = fs::read_to_string(path).unwrap();
-    let of = |start: u64| format!("\"start_time\":{start}");
-    fs::write(path, text.replace(&of(live), &of(u64::MAX))).unwrap();
+    let field = |start: u64| format!("\"start_time\":{start}");
+    fs::write(path, text.replace(&field(live), &field(u64::MAX))).unwrap();
 }
 
 #[test]
@@ -170,11 +172,11 @@ fn changes_that_were_left_are_restored_later() {
     fs::write(tree.path(&format!("{QUEUE}/nomerges")), "1").unwrap();
     let mut second = self::guard(&tree);
     let again = planned(&tree, Some(&target)).apply(&mut second).unwrap();
-    let why = |change: &SettingChange| match &change.state {
+    let reason = |change: &SettingChange| match &change.state {
         ChangeState::Refused { why, .. } => Some(*why),
         _ => None,
     };
-    let reasons: Vec<_> = again.iter().map(why).collect();
+    let reasons: Vec<_> = again.iter().map(reason).collect();
     assert_eq!(reasons, [Some(NotChanged::Pending)]);
     drop(second);
     fs::write(tree.path(&format!("{QUEUE}/nomerges")), "2").unwrap();
@@ -195,11 +197,11 @@ fn what_follows_a_setting_of_somebody_else_is_left() {
     fs::write(tree.path(&format!("{QUEUE}/scheduler")), "kyber").unwrap();
     as_the_kernel_does(&tree, "512", None);
     let ends = guard.undo();
-    let of = |name: &str| ends.iter().find(|(file, _)| file.ends_with(name)).unwrap();
+    let end_of = |name: &str| ends.iter().find(|(file, _)| file.ends_with(name)).unwrap();
     for name in ["scheduler", "nr_requests"] {
-        assert!(matches!(&of(name).1, Outcome::Foreign { present } if present == "kyber"));
+        assert!(matches!(&end_of(name).1, UndoOutcome::Foreign { present } if present == "kyber"));
     }
-    assert_eq!(of("read_expire").1, Outcome::Gone);
+    assert_eq!(end_of("read_expire").1, UndoOutcome::Gone);
     assert_eq!(value(&tree, &format!("{QUEUE}/nr_requests")), "512");
     assert_eq!(value(&tree, &format!("{QUEUE}/nomerges")), "0");
 }
@@ -225,7 +227,7 @@ fn a_refused_setting_does_not_keep_the_others() {
 
 #[test]
 fn interrupts_of_one_cpu_are_spread() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     tree.add(
         "proc/interrupts =  CPU0 CPU1\\n 36: 0 9 MSI 0-edge nvme0q1\\n 37: 0 6 MSI 1-edge nvme0q2
          sys/devices/pci0/nvme0/msi_irqs/36 = msix
@@ -253,13 +255,13 @@ fn interrupts_of_one_cpu_are_spread() {
     let checks = report(&tree, &target, None);
     let check = find(&checks, "irq-cpus");
     let line = "echo 0 > /proc/irq/36/smp_affinity_list; echo 1 > /proc/irq/37/smp_affinity_list";
-    assert_eq!(check.verdict, Verdict::Warn);
+    assert_eq!(check.verdict, CheckVerdict::Warn);
     assert_eq!(check.fix.as_deref(), Some(line));
 }
 
 #[test]
 fn deep_idle_states_are_switched_off_on_every_cpu() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     for cpu in 0..2 {
         for (state, latency) in [(1, 2), (2, 133)] {
             let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");

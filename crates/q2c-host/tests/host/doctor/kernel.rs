@@ -1,9 +1,9 @@
 use super::cases::changed;
 use super::{find, good_target, report};
-use Verdict::{Pass, Unknown, Warn};
-use q2c_result::Verdict;
+use CheckVerdict::{Pass, Unknown, Warn};
+use q2c_result::CheckVerdict;
 
-pub const CASES: &str = "
+pub(crate) const CASES: &str = "
     proc/sys/kernel/io_uring_disabled = 2 ; io-uring ; Invalidates ; io_uring_disabled=2 ; echo 0 > /proc/sys/kernel/io_uring_disabled
     proc/sys/kernel/io_uring_disabled = 1 ; io-uring ; Unknown ; io_uring_group ; echo 0 >
     proc/self/limits = Max locked memory         65536            65536            bytes ; memlock ; Warn ; 65536 bytes ; ulimit -l unlimited
@@ -41,14 +41,14 @@ pub const CASES: &str = "
 fn a_model_that_can_change_is_the_one_booted_or_built() {
     let tree = changed("proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Fri");
     std::fs::remove_dir_all(tree.path("sys/kernel/debug/sched")).unwrap();
-    let found = || {
+    let preempt_check = || {
         let checks = report(&tree, &good_target(), None);
         let check = find(&checks, "preempt");
         (check.verdict, check.found.clone())
     };
-    assert_eq!(found(), (Unknown, "PREEMPT_DYNAMIC".into()));
+    assert_eq!(preempt_check(), (Unknown, "PREEMPT_DYNAMIC".into()));
     tree.add("boot/config-6.13.0 = CONFIG_PREEMPT_VOLUNTARY=y");
-    assert_eq!(found(), (Pass, "voluntary".into()));
+    assert_eq!(preempt_check(), (Pass, "voluntary".into()));
     tree.add("proc/cmdline = preempt=full quiet");
-    assert_eq!(found(), (Warn, "full".into()));
+    assert_eq!(preempt_check(), (Warn, "full".into()));
 }

@@ -1,14 +1,14 @@
 use super::cases::changed;
 use super::{find, good_target};
-use crate::tree::Tree;
-use Verdict::{Pass, Unknown, Warn};
+use crate::tree::SysProcTree;
+use CheckVerdict::{Pass, Unknown, Warn};
 use q2c_host::doctor::{DoctorFacts, run};
 use q2c_model::CpuId;
-use q2c_result::Verdict;
+use q2c_result::CheckVerdict;
 
 /// Two sockets with four threads: 0 and 2 are one core on node 0, 1 and 3 one core on node 1. The
 /// device is on node 0.
-fn two_nodes() -> Tree {
+fn two_nodes() -> SysProcTree {
     let mut lines = String::from(
         "sys/devices/system/cpu/online = 0-3
          sys/devices/system/node/node0/cpulist = 0,2
@@ -40,7 +40,7 @@ fn jobs_far_from_the_device_and_on_one_core() {
     let far = with(&[0, 1, 3], "device-node");
     assert_eq!(far.0, Warn);
     assert!(far.1.ends_with("jobs on CPUs 1,3"), "{far:?}");
-    let cases: [(&[u32], Verdict); 3] = [(&[], Warn), (&[0, 2], Warn), (&[0, 1], Pass)];
+    let cases: [(&[u32], CheckVerdict); 3] = [(&[], Warn), (&[0, 2], Warn), (&[0, 1], Pass)];
     for (jobs, verdict) in cases {
         assert_eq!(with(jobs, "smt").0, verdict);
     }

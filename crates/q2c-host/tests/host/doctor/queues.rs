@@ -1,10 +1,10 @@
 use super::cases::{NVME, changed};
 use super::{GOOD, find, good_target, report};
-use crate::tree::Tree;
-use Verdict::{Invalidates, Warn};
-use q2c_result::Verdict;
+use crate::tree::SysProcTree;
+use CheckVerdict::{Invalidates, Warn};
+use q2c_result::CheckVerdict;
 
-pub const CASES: &str = "
+pub(crate) const CASES: &str = "
     proc/interrupts =  CPU0 CPU1\\n 37: 0 6 MSI 1-edge nvme0q1 ; irq-cpus ; Warn ; 37 of nvme0n1 went so far to CPU 1 ; -
     proc/irq/37/effective_affinity_list = 0 ; irq-cpus ; Warn ; 37 of nvme0n1 goes to CPU 0 ; -
     proc/interrupts =  CPU0 CPU1\\n 99: 0 6 MSI 1-edge other ; irq-cpus ; Unknown ; no interrupt line of nvme0n1 ; -
@@ -43,7 +43,7 @@ fn polled_columns_need_queues_of_their_own() {
     let fix = queues.fix.as_deref().unwrap();
     assert!(fix.starts_with("nvme.poll_queues=2"));
     // A disk of another driver has no NVMe checks.
-    let tree = Tree::new(&GOOD.replace("nvme0n1", "vdb"));
+    let tree = SysProcTree::new(&GOOD.replace("nvme0n1", "vdb"));
     let mut target = good_target();
     target.device.as_mut().unwrap().name = "vdb".into();
     let others = report(&tree, &target, None);
@@ -52,7 +52,7 @@ fn polled_columns_need_queues_of_their_own() {
 
 #[test]
 fn one_queue_for_all_cpus() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     for queue in ["0", "1"] {
         std::fs::remove_dir_all(tree.path(&format!("{NVME}/nvme0n1/mq/{queue}"))).unwrap();
     }

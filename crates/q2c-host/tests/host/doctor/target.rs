@@ -1,11 +1,11 @@
 use super::cases::{NVME, changed, verdict};
 use super::{GOOD, good_target, report};
-use crate::tree::Tree;
-use Verdict::{Pass, Unknown, Warn};
+use crate::tree::SysProcTree;
+use CheckVerdict::{Pass, Unknown, Warn};
 use q2c_model::Bytes;
-use q2c_result::{Target, TargetKind, Verdict};
+use q2c_result::{CheckVerdict, Target, TargetKind};
 
-pub const CASES: &str = "
+pub(crate) const CASES: &str = "
     NVME/hwmon1/temp1_input = 77850 ; device-temperature ; Warn ; 77 C, limit 81 C ; -
     NVME/hwmon1/temp1_input = 76000 ; device-temperature ; Pass ; 76 C, limit 81 C ; -
     - NVME/hwmon1/temp1_max ; device-temperature ; Unknown ; limit not told ; -
@@ -41,12 +41,12 @@ fn files_were_checked_when_they_were_opened() {
         size: Bytes(100 << 30),
         ..good_target()
     };
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     assert_eq!(verdict(&tree, &file(&[]), "target-written"), Pass);
     let doubt = "whether the file is fully written: its file system does not tell where it lies (EOPNOTSUPP)";
     assert_eq!(verdict(&tree, &file(&[doubt]), "target-written"), Unknown);
     assert_eq!(verdict(&tree, &good_target(), "target-written"), Unknown);
-    let all = report(&tree, &file(&[]), None);
+    let checks = report(&tree, &file(&[]), None);
     // A file's system is mounted, of course.
-    assert!(all.iter().all(|c| c.id != "mounted"));
+    assert!(checks.iter().all(|c| c.id != "mounted"));
 }

@@ -1,10 +1,10 @@
 use super::{CHEAP, GOOD, find};
-use crate::tree::Tree;
-use Verdict::{Pass, Warn};
+use crate::tree::SysProcTree;
+use CheckVerdict::{Pass, Warn};
 use q2c_host::doctor::{DoctorFacts, ToolCosts, run};
-use q2c_result::{Check, Verdict};
+use q2c_result::{Check, CheckVerdict};
 
-pub const CASES: &str = "
+pub(crate) const CASES: &str = "
     sys/devices/system/clocksource/clocksource0/current_clocksource = hpet ; clock ; Warn ; hpet ; echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource
     - sys/devices/system/clocksource ; clock ; Unknown ; does not tell ; -
     proc/cpuinfo = flags : tsc constant_tsc ; tsc ; Warn ; not invariant ; -
@@ -12,7 +12,7 @@ pub const CASES: &str = "
 
 #[test]
 fn the_tools_own_costs() {
-    let tree = Tree::new(GOOD);
+    let tree = SysProcTree::new(GOOD);
     let roots = tree.roots();
     let with = |costs: ToolCosts, id: &str| {
         let report = run(&DoctorFacts::new(&roots, None).with_costs(costs));
@@ -20,8 +20,8 @@ fn the_tools_own_costs() {
         (check.verdict, check.found.clone())
     };
     // 31 ns per I/O are 32.3 million I/Os per second.
-    let told = "31 ns of CPU per empty I/O, 32.3 M/s per core";
-    assert_eq!(with(CHEAP, "empty-loop"), (Pass, told.into()));
+    let loop_cost = "31 ns of CPU per empty I/O, 32.3 M/s per core";
+    assert_eq!(with(CHEAP, "empty-loop"), (Pass, loop_cost.into()));
     assert_eq!(with(CHEAP, "clock-cost").0, Pass);
     let dear = ToolCosts {
         clock_ns: 400.0,

@@ -29,7 +29,7 @@ pub(super) struct ModeFigures {
 const ALONE: u64 = 10;
 
 impl ModeLengths {
-    pub(super) fn of(&self, mode: DpasMode) -> u64 {
+    pub(super) fn length_of(&self, mode: DpasMode) -> u64 {
         match mode {
             DpasMode::Pas => self.pas,
             DpasMode::Poll => self.poll,

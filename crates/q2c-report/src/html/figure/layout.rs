@@ -1,7 +1,7 @@
 //! The layout of a view: its axes, colours, lines and words.
 
 use super::{filled, number, numbers, text, texts};
-use crate::plot::{Arrangement, Axis, Colours, Draw, Mark, Scale, View};
+use crate::plot::{Arrangement, Colours, PlotAxis, PlotMark, Scale, SeriesShape, View};
 use serde_json::{Map, Value, json};
 
 /// The upper and the lower panel of a view, as shares of its height.
@@ -31,17 +31,23 @@ pub(super) fn layout(view: &View) -> Value {
         let is_half = view.colours.len() > 1;
         layout.insert(colours_id(n), colour_scale(colours, is_half.then_some(n)));
     }
-    let is_stacked = view.series.iter().any(|of| of.draw == Draw::StackedBars);
+    let is_stacked = view
+        .series
+        .iter()
+        .any(|series| series.draw == SeriesShape::StackedBars);
     let shapes: Vec<Value> = view.marks.iter().filter_map(shape).collect();
-    let words = view.marks.iter().filter_map(|mark| words(view, mark));
-    let words: Vec<Value> = words.collect();
+    let annotations: Vec<Value> = view
+        .marks
+        .iter()
+        .filter_map(|mark| words(view, mark))
+        .collect();
     let mut of_all = filled(json!({
         "barmode": is_stacked.then_some("stack"),
         "bargap": view.bar_gap,
         "hovermode": view.hover_together.then_some("x unified"),
         "showlegend": view.legend,
-        "shapes": Some(shapes).filter(|all| !all.is_empty()),
-        "annotations": Some(words).filter(|all| !all.is_empty()),
+        "shapes": Some(shapes).filter(|shapes| !shapes.is_empty()),
+        "annotations": Some(annotations).filter(|annotations| !annotations.is_empty()),
     }));
     layout.append(of_all.as_object_mut().unwrap_or(&mut Map::new()));
     layout.into()
@@ -81,53 +87,56 @@ fn room(view: &View, panel: usize) -> [f64; 2] {
     [left, left + share * if is_last { 1.0 } else { BESIDE }]
 }
 
-fn axis(of: &Axis) -> Value {
-    let (kind, names) = match &of.scale {
+fn axis(axis: &PlotAxis) -> Value {
+    let (kind, names) = match &axis.scale {
         Scale::Linear => (None, None),
         Scale::Log => (Some("log"), None),
-        Scale::Names(names) => (Some("category"), Some(names).filter(|all| !all.is_empty())),
+        Scale::Names(names) => (
+            Some("category"),
+            Some(names).filter(|names| !names.is_empty()),
+        ),
     };
-    let no_grid = of.without_grid.then_some(false);
+    let no_grid = axis.without_grid.then_some(false);
     filled(json!({
-        "title": {"text": text(&of.title)},
+        "title": {"text": text(&axis.title)},
         "type": kind,
         "categoryorder": names.map(|_| "array"),
         "categoryarray": names.map(|names| texts(names)),
-        "rangemode": of.from_zero.then_some("tozero"),
+        "rangemode": axis.from_zero.then_some("tozero"),
         // A key of the page's script: plots with it follow each other.
-        "linked": of.linked.then_some(true),
-        "autorange": of.reversed.then_some("reversed"),
-        "range": of.range.map(|(from, to)| [number(from), number(to)]),
-        "tickvals": Some(numbers(&of.ticks, true)).filter(|_| !of.ticks.is_empty()),
-        "ticktext": Some(texts(&of.tick_names)).filter(|_| !of.tick_names.is_empty()),
-        "showticklabels": of.is_bare.then_some(false),
+        "linked": axis.linked.then_some(true),
+        "autorange": axis.reversed.then_some("reversed"),
+        "range": axis.range.map(|(from, to)| [number(from), number(to)]),
+        "tickvals": Some(numbers(&axis.ticks, true)).filter(|_| !axis.ticks.is_empty()),
+        "ticktext": Some(texts(&axis.tick_names)).filter(|_| !axis.tick_names.is_empty()),
+        "showticklabels": axis.is_bare.then_some(false),
         "showgrid": no_grid,
         "zeroline": no_grid,
     }))
 }
 
 /// The scale of colours of all panels, or of a half.
-fn colour_scale(of: &Colours, half: Option<usize>) -> Value {
-    let ticks = Some(&of.ticks).filter(|ticks| !ticks.is_empty());
+fn colour_scale(colours: &Colours, half: Option<usize>) -> Value {
+    let ticks = Some(&colours.ticks).filter(|ticks| !ticks.is_empty());
     let bar = json!({
-        "title": {"text": text(&of.title)},
+        "title": {"text": text(&colours.title)},
         "thickness": 12,
         "outlinewidth": 0,
-        "tickvals": ticks.map(|all| all.iter().map(|(at, _)| *at).collect::<Vec<f64>>()),
-        "ticktext": ticks.map(|all| all.iter().map(|(_, name)| *name).collect::<Vec<&str>>()),
-        "nticks": of.most_ticks,
+        "tickvals": ticks.map(|ticks| ticks.iter().map(|(at, _)| *at).collect::<Vec<f64>>()),
+        "ticktext": ticks.map(|ticks| ticks.iter().map(|(_, name)| *name).collect::<Vec<&str>>()),
+        "nticks": colours.most_ticks,
         "len": half.map(|_| 0.5),
         "y": half.map(|n| MIDDLES[n.min(1)]),
     });
     filled(json!({
-        "colorscale": of.scale,
+        "colorscale": colours.scale,
         "colorbar": filled(bar),
-        "cmin": of.range.map(|(from, _)| from),
-        "cmax": of.range.map(|(_, to)| to),
+        "cmin": colours.range.map(|(from, _)| from),
+        "cmax": colours.range.map(|(_, to)| to),
     }))
 }
 
-fn shape(mark: &Mark) -> Option<Value> {
+fn shape(mark: &PlotMark) -> Option<Value> {
     let stroke = |width: f64, dash: &str| json!({"color": "@muted", "width": width, "dash": dash});
     let vertical = |x: f64, width: f64| {
         json!({
@@ -136,7 +145,7 @@ fn shape(mark: &Mark) -> Option<Value> {
         })
     };
     match mark {
-        Mark::Height { y, name } => Some(json!({
+        PlotMark::Height { y, name } => Some(json!({
             "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(*y), "y1": number(*y),
             "line": stroke(1.0, "dash"),
             "label": {
@@ -144,13 +153,13 @@ fn shape(mark: &Mark) -> Option<Value> {
                 "font": {"size": 11, "color": "@muted"},
             },
         })),
-        Mark::Limit { x, name } => {
+        PlotMark::Limit { x, name } => {
             let mut line = vertical(*x, 1.0);
             line["label"] = json!({"text": text(name), "textposition": "start"});
             Some(line)
         }
-        Mark::Begin { is_first: true, .. } | Mark::Heading { .. } => None,
-        Mark::Begin { x, is_upright, .. } => {
+        PlotMark::Begin { is_first: true, .. } | PlotMark::Heading { .. } => None,
+        PlotMark::Begin { x, is_upright, .. } => {
             let mut line = vertical(*x, if *is_upright { 1.0 } else { 1.5 });
             line["layer"] = json!(if *is_upright { "above" } else { "below" });
             Some(line)
@@ -159,10 +168,10 @@ fn shape(mark: &Mark) -> Option<Value> {
 }
 
 /// The words of a mark that stand beside its line.
-fn words(view: &View, mark: &Mark) -> Option<Value> {
+fn words(view: &View, mark: &PlotMark) -> Option<Value> {
     match mark {
-        Mark::Height { .. } | Mark::Limit { .. } => None,
-        Mark::Begin {
+        PlotMark::Height { .. } | PlotMark::Limit { .. } => None,
+        PlotMark::Begin {
             x,
             name,
             is_upright,
@@ -173,7 +182,7 @@ fn words(view: &View, mark: &Mark) -> Option<Value> {
             "textangle": if *is_upright { -90 } else { 0 },
             "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
         })),
-        Mark::Heading { panel, kind, name } => {
+        PlotMark::Heading { panel, kind, name } => {
             let [left, right] = room(view, *panel);
             Some(json!({
                 "text": format!("{} <b>{}</b>", text(kind), text(name)),

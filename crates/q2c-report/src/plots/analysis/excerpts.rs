@@ -1,7 +1,7 @@
 //! Single I/Os: lanes by CPU or hardware queue, with stages in colours.
 
 use super::STAGES;
-use crate::plot::{Axis, Plot, Series, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 use crate::quantity::{count, duration};
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo};
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 const DRAWN: usize = 512;
 
 /// A way to sort I/Os into lanes: the word for a lane, and the lane of an I/O.
-type Lanes = (&'static str, fn(&ExcerptIo) -> Option<u32>);
+type ExcerptLanes = (&'static str, fn(&ExcerptIo) -> Option<u32>);
 
-const CPUS: Lanes = ("CPU", |io| io.cpu);
-const QUEUES: Lanes = ("queue", |io| io.hctx);
+const CPUS: ExcerptLanes = ("CPU", |io| io.cpu);
+const QUEUES: ExcerptLanes = ("queue", |io| io.hctx);
 
 /// The excerpts with the labels of their views, by CPU and by queue.
 const EXCERPTS: [(&str, &str, &str); 3] = [
@@ -38,7 +38,7 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     for excerpt in &result.excerpts {
         let ios = &excerpt.ios[..excerpt.ios.len().min(DRAWN)];
         left_out += excerpt.left_out + (excerpt.ios.len() - ios.len()) as u64;
-        let &(_, by_cpu, by_queue) = EXCERPTS.iter().find(|of| of.0 == excerpt.what)?;
+        let &(_, by_cpu, by_queue) = EXCERPTS.iter().find(|row| row.0 == excerpt.what)?;
         views.push(view(ios, by_cpu, CPUS));
         if ios.iter().any(|io| io.hctx.is_some()) {
             views.push(view(ios, by_queue, QUEUES));
@@ -57,16 +57,16 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     Some(plot)
 }
 
-fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): Lanes) -> View {
+fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -> View {
     let (rows, lowest) = rows(ios, lane_of);
     let ticks = lowest.iter().map(|(lane, row)| {
         let lane = lane.map_or_else(|| "unknown".to_owned(), |lane| lane.to_string());
         (*row as f64, format!("{kind} {lane}"))
     });
-    let y = Axis::new("").named_ticks(ticks);
+    let y = PlotAxis::new("").named_ticks(ticks);
     let stages = STAGES.iter();
     let stages = stages.filter_map(|(name, colour)| stage_lines(ios, &rows, name, colour));
-    View::new(label, Axis::new("time, us"), y)
+    View::new(label, PlotAxis::new("time, us"), y)
         .series(stages)
         .series([ends(ios, &rows)])
 }
@@ -75,12 +75,12 @@ fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): Lanes) -> View 
 /// that is free when it begins.
 fn rows(
     ios: &[ExcerptIo],
-    of: fn(&ExcerptIo) -> Option<u32>,
+    get: fn(&ExcerptIo) -> Option<u32>,
 ) -> (Vec<usize>, Vec<(Option<u32>, usize)>) {
     let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
     let mut within = Vec::new();
     for io in ios {
-        let rows = lanes.entry(of(io)).or_default();
+        let rows = lanes.entry(get(io)).or_default();
         let (from, to) = ends_of(io);
         let free = rows.iter().position(|busy_until| *busy_until <= from);
         let row = free.unwrap_or_else(|| {
@@ -98,7 +98,7 @@ fn rows(
     });
     let lowest: BTreeMap<Option<u32>, usize> = lowest.collect();
     let rows = ios.iter().zip(within);
-    let rows = rows.map(|(io, row)| lowest[&of(io)] + row).collect();
+    let rows = rows.map(|(io, row)| lowest[&get(io)] + row).collect();
     (rows, lowest.into_iter().collect())
 }
 
@@ -129,7 +129,7 @@ fn stage_lines(
     rows: &[usize],
     name: &'static str,
     colour: &'static str,
-) -> Option<Series> {
+) -> Option<PlotSeries> {
     let (mut points, mut texts) = (Vec::new(), Vec::new());
     for (io, row) in ios.iter().zip(rows) {
         if let Some((from, to)) = stage(io, name) {
@@ -141,18 +141,18 @@ fn stage_lines(
             texts.extend([text.clone(), text, String::new()]);
         }
     }
-    let line = Series::line(name, points).exact().texts(texts);
+    let line = PlotSeries::line(name, points).exact().texts(texts);
     line.pen(colour, 7.0).hover_alone("{text}").if_any()
 }
 
 /// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
-fn ends(ios: &[ExcerptIo], rows: &[usize]) -> Series {
+fn ends(ios: &[ExcerptIo], rows: &[usize]) -> PlotSeries {
     let complete = ios.iter().zip(rows).filter_map(|(io, row)| {
         let place = (us(io.complete_ns?), *row as f64);
         Some((place, about(io)))
     });
     let (points, texts): (Vec<_>, Vec<_>) = complete.unzip();
-    let dots = Series::dots("complete", points).exact().texts(texts);
+    let dots = PlotSeries::dots("complete", points).exact().texts(texts);
     dots.colour("@ink").size(4.0).hover_alone("{text}")
 }
 

@@ -1,7 +1,7 @@
 //! Latency, throughput and I/Os in flight over time.
 
 use super::{READS, WRITES, middle_s};
-use crate::plot::{Axis, Colours, Plot, Series, View, grid};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View, grid};
 use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ const POWERS: [(f64, &str); 8] = [
 ];
 
 /// A figure at the middle of each window.
-fn over_time(loads: &[Load], of: fn(&Load) -> f64) -> impl Iterator<Item = (f64, f64)> {
+fn over_time(loads: &[Load], get: fn(&Load) -> f64) -> impl Iterator<Item = (f64, f64)> {
     let loads = loads.iter();
-    loads.map(move |load| (middle_s(load.start_ns, load.length_ns), of(load)))
+    loads.map(move |load| (middle_s(load.start_ns, load.length_ns), get(load)))
 }
 
 pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
@@ -33,7 +33,10 @@ pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
         ticks: POWERS.to_vec(),
         ..Colours::new("I/Os\nper s")
     };
-    let (x, y) = (Axis::over_time("time, s"), Axis::logarithmic_us("latency"));
+    let (x, y) = (
+        PlotAxis::over_time("time, s"),
+        PlotAxis::logarithmic_us("latency"),
+    );
     Plot::new("latency", "How long do I/Os take, and when does that change?", 420)
         .note(
             "Colour: I/Os per second (logarithmic) of a latency, by the time at which they were queued. A band is a usual way; a second band \
@@ -53,12 +56,13 @@ fn classes(first: u64, last: u64) -> Vec<u64> {
     std::iter::successors(Some(first), next).collect()
 }
 
-fn heat_map(loads: &[Load], classes: &[u64]) -> Series {
+fn heat_map(loads: &[Load], classes: &[u64]) -> PlotSeries {
     let times = over_time(loads, |_| 0.0).map(|(middle, _)| middle);
     // A row is drawn around its value, so the middle of the class is given.
     let middles = classes.iter().map(|end| *end as f64 * 1.09 * 1e-3);
     let rows = grid(loads, classes, |load, class| rate(load, *class));
-    Series::heat_map(times.collect(), middles.collect(), rows).hover_alone("{y:.3g} us at {x} s")
+    PlotSeries::heat_map(times.collect(), middles.collect(), rows)
+        .hover_alone("{y:.3g} us at {x} s")
 }
 
 /// log10 of the I/Os per second of a class; a gap where there are none.
@@ -69,14 +73,20 @@ fn rate(load: &Load, class: u64) -> Option<f64> {
 
 pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
     let loads = &result.over_time;
-    let line = |name: &str, colour: &'static str, of: fn(&Load) -> f64| {
-        let line = Series::line(name, over_time(loads, of));
+    let line = |name: &str, colour: &'static str, get: fn(&Load) -> f64| {
+        let line = PlotSeries::line(name, over_time(loads, get));
         line.pen(colour, 1.5).hover("{y}")
     };
     let queued = line("KIOPS", "@accent", |load| {
         load.requests as f64 / load.length_ns as f64 * 1e6
     });
-    let view = |y| View::new("load", Axis::over_time("time, s"), Axis::from_zero(y));
+    let view = |y| {
+        View::new(
+            "load",
+            PlotAxis::over_time("time, s"),
+            PlotAxis::from_zero(y),
+        )
+    };
     let has_no_ends = loads.iter().all(|load| load.latencies.is_empty());
     let (note, view) = if has_no_ends {
         (
@@ -88,7 +98,7 @@ pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
         (
             "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",
             view("in flight")
-                .above(Axis::from_zero("KIOPS"))
+                .above(PlotAxis::from_zero("KIOPS"))
                 .series([in_flight, queued.below()]),
         )
     };
@@ -105,20 +115,24 @@ pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
 }
 
 /// What reads and writes are per second, in a unit.
-fn rates(windows: &[Throughput], unit: &'static str, of: fn(&Moved) -> f64) -> View {
+fn rates(windows: &[Throughput], unit: &'static str, get: fn(&Moved) -> f64) -> View {
     let line = |name: &str, colour: &'static str, moved: fn(&Throughput) -> &Moved| {
-        let rate = |w: &Throughput| of(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
+        let rate = |w: &Throughput| get(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
         let points = windows.iter();
         let points = points.map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
-        let line = Series::line(name, points).pen(colour, 1.5).unit(unit);
+        let line = PlotSeries::line(name, points).pen(colour, 1.5).unit(unit);
         let has_any = windows.iter().any(|window| moved(window).ios > 0);
         has_any.then_some(line)
     };
-    View::new(unit, Axis::over_time("time, s"), Axis::from_zero(unit))
-        .hover_together()
-        .legend(true)
-        .series(line("reads", READS, |window| &window.reads))
-        .series(line("writes", WRITES, |window| &window.writes))
+    View::new(
+        unit,
+        PlotAxis::over_time("time, s"),
+        PlotAxis::from_zero(unit),
+    )
+    .hover_together()
+    .legend(true)
+    .series(line("reads", READS, |window| &window.reads))
+    .series(line("writes", WRITES, |window| &window.writes))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod offsets;
 pub(crate) mod stages;
 
 use crate::phrase::counted;
-use crate::plot::{Axis, Colours, Plot, Series, View, grid, with_data};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View, grid, with_data};
 use q2c_result::analyze::{AnalyzeResult, Hctx};
 use std::collections::BTreeSet;
 
@@ -65,9 +65,9 @@ fn queues(result: &AnalyzeResult) -> Plot {
             b.p
         )
     });
-    let names = || Axis::names("hardware queue");
-    let mut requests = View::new("requests", names(), Axis::from_zero("requests"));
-    let mut from_cpus = View::new("from CPUs", Axis::names("submitting CPU"), names());
+    let names = || PlotAxis::names("hardware queue");
+    let mut requests = View::new("requests", names(), PlotAxis::from_zero("requests"));
+    let mut from_cpus = View::new("from CPUs", PlotAxis::names("submitting CPU"), names());
     if queues.len() > 1 {
         requests = requests.series(bars(queues));
         from_cpus = from_cpus.series([cpus(queues)]);
@@ -82,18 +82,20 @@ fn name(queue: &Hctx) -> String {
     queue.hctx.to_string()
 }
 
-fn bars(queues: &[Hctx]) -> [Series; 2] {
-    let requests = queues.iter().map(|of| (name(of), of.requests as f64));
+fn bars(queues: &[Hctx]) -> [PlotSeries; 2] {
+    let requests = queues
+        .iter()
+        .map(|queue| (name(queue), queue.requests as f64));
     let mean = queues.iter().map(|queue| queue.requests).sum::<u64>() as f64 / queues.len() as f64;
-    let bars = Series::bars("requests", requests).exact().colour("@a");
-    let line = Series::line("mean", queues.iter().map(|queue| (name(queue), mean)));
+    let bars = PlotSeries::bars("requests", requests).exact().colour("@a");
+    let line = PlotSeries::line("mean", queues.iter().map(|queue| (name(queue), mean)));
     [
         bars.hover_alone("{y} requests of queue {x}"),
         line.pen("@ink", 1.5).dash("dot").without_hover(),
     ]
 }
 
-fn cpus(queues: &[Hctx]) -> Series {
+fn cpus(queues: &[Hctx]) -> PlotSeries {
     let cpus = queues.iter().flat_map(|queue| queue.cpus.keys().copied());
     let cpus: BTreeSet<u32> = cpus.collect();
     let cpus: Vec<u32> = cpus.into_iter().collect();
@@ -101,7 +103,7 @@ fn cpus(queues: &[Hctx]) -> Series {
         Some(*queue.cpus.get(cpu)? as f64)
     });
     let names = cpus.iter().map(u32::to_string).collect();
-    Series::heat_map(names, queues.iter().map(name).collect(), rows)
+    PlotSeries::heat_map(names, queues.iter().map(name).collect(), rows)
         .exact()
         .spaced()
         .hover_alone("{z} requests from CPU {x} to queue {y}")

@@ -3,9 +3,9 @@
 
 use super::excerpts::ends_of;
 use super::{READS, WRITES};
-use crate::offset_grid::{Counts, Grid};
+use crate::offset_grid::{OffsetCounts, OffsetGrid};
 use crate::phrase::{grouped, some_listed};
-use crate::plot::{Axis, Colours, Plot, Series, Values, View};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, Values, View};
 use crate::quantity::{count, duration, size};
 use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
@@ -31,12 +31,14 @@ fn complete_excerpt(result: &AnalyzeResult) -> Option<&[ExcerptIo]> {
 
 /// The devices in the order of their numbers of I/Os, most first, and the names of those that have
 /// no plot.
-fn choose<T>(mut all: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let rest = all.split_off(all.len().min(MOST));
+fn choose<T>(mut devices: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
+    devices.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let rest = devices.split_off(devices.len().min(MOST));
     let names = some_listed(rest.into_iter().map(|(device, ..)| device));
     let left_out = names.map(|names| format!(" Without a chart: {names}."));
-    let chosen = all.into_iter().map(|(device, _, of)| (device, of));
+    let chosen = devices
+        .into_iter()
+        .map(|(device, _, content)| (device, content));
     (chosen.collect(), left_out.unwrap_or_default())
 }
 
@@ -46,10 +48,10 @@ fn plot(n: usize, device: &str, note: String, view: View) -> Plot {
     plot.note(note).view(view)
 }
 
-type Unit = (&'static str, f64);
+type ByteUnit = (&'static str, f64);
 
 /// A unit in which offsets up to `most` bytes are short numbers.
-fn unit(most: f64) -> Unit {
+fn unit(most: f64) -> ByteUnit {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let short = units
         .into_iter()
@@ -58,9 +60,9 @@ fn unit(most: f64) -> Unit {
     (name, (1u64 << bits) as f64)
 }
 
-fn offsets_over_time(label: &'static str, unit: Unit) -> View {
-    let offset = Axis::new(format!("offset, {}", unit.0));
-    View::new(label, Axis::over_time("time, s"), offset)
+fn offsets_over_time(label: &'static str, unit: ByteUnit) -> View {
+    let offset = PlotAxis::new(format!("offset, {}", unit.0));
+    View::new(label, PlotAxis::over_time("time, s"), offset)
 }
 
 fn plots_of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
@@ -88,7 +90,7 @@ fn dots(ios: &[&ExcerptIo]) -> View {
         let moved = ios.iter().filter(|io| io.op == op);
         let places = moved.clone();
         let places = places.map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
-        Series::dots(name, places)
+        PlotSeries::dots(name, places)
             .exact()
             .texts(moved.map(|io| about(io)))
             .colour(colour)
@@ -122,7 +124,7 @@ fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
         _ => (128, 64),
     };
     let plot_of = |(n, (device, map)): (usize, (String, &OffsetMap))| {
-        let grid = Grid::from_map(map, most);
+        let grid = OffsetGrid::from_map(map, most);
         let note = format!(
             "Colour: how many {} begin in {} of the device and {}. Level bands: one place again and \
              again; slopes: one place behind the other; clouds: anywhere. Of {} I/Os with \
@@ -142,7 +144,7 @@ fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
 }
 
 /// Reads above writes on the same axes, or one of the two alone.
-fn grid_view(grid: &Grid) -> View {
+fn grid_view(grid: &OffsetGrid) -> View {
     let unit = unit(grid.end());
     let kinds = [
         ("reads", &grid.reads, "@ramp-a"),
@@ -169,7 +171,7 @@ fn grid_view(grid: &Grid) -> View {
     view
 }
 
-fn counts_map(grid: &Grid, counts: &Counts, unit: Unit) -> Series {
+fn counts_map(grid: &OffsetGrid, counts: &OffsetCounts, unit: ByteUnit) -> PlotSeries {
     let times = Values::Even {
         first: grid.first_s,
         step: grid.window_ns * 1e-9,
@@ -179,7 +181,7 @@ fn counts_map(grid: &Grid, counts: &Counts, unit: Unit) -> Series {
         step: grid.range_bytes / unit.1,
     };
     let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
-    Series::heat_map(times, offsets, counts.iter().map(row)).exact()
+    PlotSeries::heat_map(times, offsets, counts.iter().map(row)).exact()
 }
 
 #[cfg(test)]

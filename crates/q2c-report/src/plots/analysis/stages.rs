@@ -2,67 +2,69 @@
 
 use super::{STAGES, middle_s};
 use crate::analysis::{latency_name, load_range};
-use crate::plot::{Axis, Place, Plot, Series, View};
+use crate::plot::{MixedCoordinate, Plot, PlotAxis, PlotSeries, View};
 use crate::plots::NS_TO_US;
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
 use std::collections::BTreeMap;
 
 /// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
-pub(crate) struct Slice<'a> {
-    pub place: Place,
+pub(crate) struct StageStack<'a> {
+    pub place: MixedCoordinate,
     pub mean_ns: f64,
     pub shares: &'a BTreeMap<String, f64>,
 }
 
 /// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
 pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Plot {
-    let views = result.bottleneck.iter().flat_map(|found| {
-        let load = over_load(found, result.in_flight.most);
-        [over_time(found), load].map(|view| view.bar_gap(0.0))
+    let views = result.bottleneck.iter().flat_map(|bottleneck| {
+        let load = over_load(bottleneck, result.in_flight.most);
+        [over_time(bottleneck), load].map(|view| view.bar_gap(0.0))
     });
     Plot::new("stages", "Where does the time between Q and C go?", 420)
         .note("Mean time of an I/O in each stage, stacked to the mean Q2C of the I/Os queued in a window of time, or at a number in flight.")
         .views(views)
 }
 
-fn over_time(found: &Bottleneck) -> View {
-    let slices = found.over_time.iter().map(|window| Slice {
-        place: Place::Number(middle_s(window.start_ns, window.length_ns)),
+fn over_time(bottleneck: &Bottleneck) -> View {
+    let slices = bottleneck.over_time.iter().map(|window| StageStack {
+        place: MixedCoordinate::Number(middle_s(window.start_ns, window.length_ns)),
         mean_ns: window.mean_q2c_ns,
         shares: &window.shares,
     });
-    stacked("over time", Axis::over_time("time, s"), slices)
+    stacked("over time", PlotAxis::over_time("time, s"), slices)
 }
 
-fn over_load(found: &Bottleneck, most: Option<u64>) -> View {
-    let slices = found.over_load.iter().map(|load| Slice {
-        place: Place::Name(match load_range(load, most) {
+fn over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
+    let slices = bottleneck.over_load.iter().map(|load| StageStack {
+        place: MixedCoordinate::Name(match load_range(load, most) {
             (from, to) if from == to => from.to_string(),
             (from, to) => format!("{from} to {to}"),
         }),
         mean_ns: load.mean_q2c_ns,
         shares: &load.shares,
     });
-    let axis = Axis::names("I/Os in flight when queued, itself included");
+    let axis = PlotAxis::names("I/Os in flight when queued, itself included");
     stacked("over load", axis, slices)
 }
 
 /// Bars of the mean time in each stage, which stand upon each other.
 pub(crate) fn stacked<'a>(
     label: &'static str,
-    axis: Axis,
-    slices: impl Iterator<Item = Slice<'a>>,
+    axis: PlotAxis,
+    slices: impl Iterator<Item = StageStack<'a>>,
 ) -> View {
-    let slices: Vec<Slice<'_>> = slices.collect();
+    let slices: Vec<StageStack<'_>> = slices.collect();
     let bars = |(stage, colour): &(&str, &'static str)| {
-        let time = |slice: &Slice<'_>| slice.shares.get(*stage).map(|of| of * slice.mean_ns);
+        let time =
+            |slice: &StageStack<'_>| slice.shares.get(*stage).map(|share| share * slice.mean_ns);
         let points = slices.iter();
-        let points = points.map(|of| (of.place.clone(), time(of).unwrap_or(0.0) * NS_TO_US));
-        let bars = Series::stacked_bars(*stage, points).colour(*colour);
-        let has_stage = slices.iter().any(|of| time(of).is_some());
+        let points =
+            points.map(|slice| (slice.place.clone(), time(slice).unwrap_or(0.0) * NS_TO_US));
+        let bars = PlotSeries::stacked_bars(*stage, points).colour(*colour);
+        let has_stage = slices.iter().any(|slice| time(slice).is_some());
         has_stage.then(|| bars.unit("us"))
     };
-    View::new(label, axis, Axis::from_zero("mean time, us"))
+    View::new(label, axis, PlotAxis::from_zero("mean time, us"))
         .hover_together()
         .series(STAGES.iter().filter_map(bars))
 }
@@ -93,8 +95,8 @@ pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
         Some(line(&group.key, colour, stats))
     });
     let view = |label| {
-        let x = Axis::names("share of I/Os that are at most so long");
-        View::new(label, x, Axis::logarithmic_us("time"))
+        let x = PlotAxis::names("share of I/Os that are at most so long");
+        View::new(label, x, PlotAxis::logarithmic_us("time"))
     };
     let by_operation = view("by operation").series(operations);
     Plot::new("percentiles", "How long are the slowest I/Os, and in which stage?", 420)
@@ -105,8 +107,8 @@ pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
         .views((by_operation.series.len() > 1).then_some(by_operation))
 }
 
-fn line(name: &str, colour: &'static str, stats: &StageStats) -> Series {
-    let times = PERCENTILES.map(|(name, of)| (name, of(stats).max(1.0) * NS_TO_US));
-    let line = Series::dotted_line(name, times);
+fn line(name: &str, colour: &'static str, stats: &StageStats) -> PlotSeries {
+    let times = PERCENTILES.map(|(name, get)| (name, get(stats).max(1.0) * NS_TO_US));
+    let line = PlotSeries::dotted_line(name, times);
     line.colour(colour).hover("{y} us at {x}")
 }

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::{Value, json};
 
 /// The sentence on a finding of the devices `b` and `a`, given as JSON without them.
-fn told(mut finding: Value) -> String {
+fn sentence_on(mut finding: Value) -> String {
     finding["device"] = json!("b");
     let other = if finding["kind"] == "better" {
         "than"
@@ -16,8 +16,8 @@ fn told(mut finding: Value) -> String {
 #[track_caller]
 fn assert_told<const N: usize>(findings: [(Value, &str); N]) {
     for (finding, words) in findings {
-        let told = told(finding);
-        assert!(told.contains(words), "{words}: {told}");
+        let sentence = sentence_on(finding);
+        assert!(sentence.contains(words), "{words}: {sentence}");
     }
 }
 
@@ -110,7 +110,7 @@ fn what_the_figures_do_not_show_is_told() {
 
 #[test]
 fn sums_of_u2c_say_why_nothing_was_captured() {
-    for (why, words) in [
+    for (reason, words) in [
         (json!(null), "needs --capture"),
         (json!("not-asked"), "was switched off"),
         (
@@ -122,14 +122,15 @@ fn sums_of_u2c_say_why_nothing_was_captured() {
             "cannot be captured here, the error",
         ),
     ] {
-        let of = |some| json!({"kind": "sums-of-u2c", "some_have_q2c": some, "not_captured": why});
-        let told = [true, false].map(|some| told(of(some)));
+        let finding =
+            |some| json!({"kind": "sums-of-u2c", "some_have_q2c": some, "not_captured": reason});
+        let sentences = [true, false].map(|some| sentence_on(finding(some)));
         assert!(
-            told[0].contains("not every device") && told[1].contains(words),
-            "{told:?}"
+            sentences[0].contains("not every device") && sentences[1].contains(words),
+            "{sentences:?}"
         );
-        if let Some(why) = serde_json::from_value::<Option<NotCaptured>>(why).unwrap() {
-            assert_eq!(not_captured(&why), told[1]);
+        if let Some(reason) = serde_json::from_value::<Option<NotCaptured>>(reason).unwrap() {
+            assert_eq!(not_captured(&reason), sentences[1]);
         }
     }
 }

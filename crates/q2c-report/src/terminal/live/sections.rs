@@ -17,11 +17,17 @@ pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
         let [name, ios, mean, p50, p99, max] = fields;
         format!("{name:<5}{ios:>9}{mean:>8}{p50:>8}{p99:>8}{max:>8}")
     };
-    let whole = interval.stages.get(WHOLE).map(|of| (WHOLE, of));
-    let row = |(name, of): (&str, &StageStats)| {
-        let times = [of.mean_ns, of.p50_ns, of.p99_ns, of.max_ns as f64].map(time);
+    let whole = interval.stages.get(WHOLE).map(|stats| (WHOLE, stats));
+    let row = |(name, stats): (&str, &StageStats)| {
+        let times = [
+            stats.mean_ns,
+            stats.p50_ns,
+            stats.p99_ns,
+            stats.max_ns as f64,
+        ]
+        .map(time);
         let [mean, p50, p99, max] = &times;
-        line([name, &count(of.n), mean, p50, p99, max])
+        line([name, &count(stats.n), mean, p50, p99, max])
     };
     let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
     lines.extend(parts(interval).chain(whole).map(row));
@@ -35,10 +41,16 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
     let seen = interval.processes_seen as usize;
     let room = height.saturating_sub(1);
     let listed = match seen.min(interval.processes.len()) {
-        all if all == seen && all <= room => all,
+        total if total == seen && total <= room => total,
         some => some.min(room.saturating_sub(1)),
     };
-    let row = |of: &ProcessIos| line(&pid(of), &quantity::iops(of.ios as f64), &of.comm);
+    let row = |process: &ProcessIos| {
+        line(
+            &pid(process),
+            &quantity::iops(process.ios as f64),
+            &process.comm,
+        )
+    };
     let mut lines = vec![line("pid", "I/Os", "process")];
     lines.extend(interval.processes.iter().take(listed).map(row));
     if seen > listed {
@@ -49,8 +61,9 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
 }
 
 pub(super) fn processes_in_a_line(interval: &LiveInterval) -> String {
-    let ios = |of: &ProcessIos| quantity::iops(of.ios as f64);
-    let name = |of: &ProcessIos| format!("{} ({}) {}", of.comm, pid(of), ios(of));
+    let ios = |process: &ProcessIos| quantity::iops(process.ios as f64);
+    let name =
+        |process: &ProcessIos| format!("{} ({}) {}", process.comm, pid(process), ios(process));
     listed(interval.processes.iter().map(name))
 }
 
@@ -59,14 +72,14 @@ fn pid(process: &ProcessIos) -> String {
 }
 
 /// A number of each interval: its name, how to read it and how to show it.
-type Row = (
+type HistoryRow = (
     &'static str,
     fn(&LiveInterval) -> Option<f64>,
     fn(f64) -> String,
 );
 
 /// The rows of the history, the most important ones first.
-const HISTORY: [Row; 5] = [
+const HISTORY: [HistoryRow; 5] = [
     ("IOPS", |i| Some(i.iops), quantity::iops),
     ("p50", |i| Some(i.stages.get(WHOLE)?.p50_ns), time),
     ("p99", |i| Some(i.stages.get(WHOLE)?.p99_ns), time),
@@ -85,14 +98,14 @@ pub(super) fn history(intervals: &[LiveInterval], width: usize, height: usize) -
         let line = format!("{name:<10}{now:>8}  {course}{scale:>SCALE$}");
         cut(line.trim_end(), width)
     };
-    let row = |(name, value, text): &Row| {
+    let row = |(name, value, text): &HistoryRow| {
         let values: Vec<Option<f64>> = shown.iter().map(value).collect();
         let now = or_nothing(values.last().copied().flatten().map(text));
         let scale = least_most(&values, *text);
         line(name, &now, &course(&values, room), &scale)
     };
-    let told = format!("the last {} intervals", shown.len());
-    let mut lines = vec![line("history", "now", &told, "least..most")];
+    let title = format!("the last {} intervals", shown.len());
+    let mut lines = vec![line("history", "now", &title, "least..most")];
     lines.extend(HISTORY.iter().map(row));
     lines.truncate(height);
     lines

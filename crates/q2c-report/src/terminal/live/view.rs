@@ -87,8 +87,8 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
     if width < BESIDE {
         let mut lines: Vec<String> = stages.iter().map(|line| cut(line, width)).collect();
         if !last.processes.is_empty() {
-            let told = format!("processes: {}", processes_in_a_line(last));
-            lines.push(cut(&told, width));
+            let summary = format!("processes: {}", processes_in_a_line(last));
+            lines.push(cut(&summary, width));
         }
         lines.truncate(most);
         return lines;
@@ -97,8 +97,8 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
     let height = height.max(4).min(most);
     let processes = sections::processes(last, width - STAGES - GAP, height);
     let lines = stages.len().max(processes.len()).min(most);
-    let of = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
-    let line = |at| padded(&of(&stages, at), STAGES + GAP) + &of(&processes, at);
+    let line_at = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
+    let line = |at| padded(&line_at(&stages, at), STAGES + GAP) + &line_at(&processes, at);
     (0..lines)
         .map(|at| line(at).trim_end().to_owned())
         .collect()
@@ -109,12 +109,12 @@ fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
     let spent = last
         .bottleneck
         .as_ref()
-        .map_or_else(nothing, most_time::told);
+        .map_or_else(nothing, most_time::findings);
     let one =
         |(head, words): &(&str, String)| line(screen, Tone::Strong, &format!("{head}:"), words);
     let mut lines = match spent.as_slice() {
         [(head, words)] => in_two_lines(&format!("{head}:"), words, screen),
-        all => all.iter().map(one).collect(),
+        several => several.iter().map(one).collect(),
     };
     let is_complete = last.lost + last.unqueued == 0;
     let tone = if is_complete {
@@ -138,9 +138,9 @@ fn in_two_lines(head: &str, words: &str, screen: Screen) -> Vec<String> {
     let first = lines.next().unwrap_or_default();
     let first = first.strip_prefix(head).unwrap_or(&first).trim_start();
     let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
-    let mut all = vec![line(screen, Tone::Strong, head, first)];
+    let mut shown = vec![line(screen, Tone::Strong, head, first)];
     if !rest.is_empty() {
-        all.push(cut(&format!("  {}", rest.join(" ")), width));
+        shown.push(cut(&format!("  {}", rest.join(" ")), width));
     }
-    all
+    shown
 }

@@ -5,7 +5,7 @@
 //! numbers. Then optional columns go, the last one first, with the last two layouts again. If that
 //! is not enough, the numbers are dealt into several tables with all names in each.
 
-use super::{Table, widest};
+use super::{TerminalTable, widest};
 use crate::terminal::pieces;
 
 /// Words are broken into lines of at least this width, unless they are shorter.
@@ -14,7 +14,7 @@ const COMFORTABLE: usize = 22;
 pub(super) const INDENT: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fit {
+pub(super) struct TableFit {
     /// Blanks between columns.
     pub gap: usize,
     /// Whether names stand on lines of their own.
@@ -34,21 +34,21 @@ struct Width {
 }
 
 /// Lays a table out for a screen of `room` columns.
-pub(super) fn fit(table: &Table, room: usize) -> Fit {
+pub(super) fn fit(table: &TerminalTable, room: usize) -> TableFit {
     fit_widths(table, &widths(table), room)
 }
 
-fn fit_widths(table: &Table, widths: &[Width], room: usize) -> Fit {
+fn fit_widths(table: &TerminalTable, widths: &[Width], room: usize) -> TableFit {
     let mut shown: Vec<usize> = (0..widths.len()).collect();
     let mut left_out = Vec::new();
     loop {
-        let wide = || beside(widths, &shown, room, 2, true).filter(|_| left_out.is_empty());
-        let found = wide()
-            .or_else(|| beside(widths, &shown, room, 1, true))
-            .or_else(|| beside(widths, &shown, room, 1, false))
+        let wide = || side_by_side(widths, &shown, room, 2, true).filter(|_| left_out.is_empty());
+        let fit = wide()
+            .or_else(|| side_by_side(widths, &shown, room, 1, true))
+            .or_else(|| side_by_side(widths, &shown, room, 1, false))
             .or_else(|| stacked(widths, &shown, room));
-        if let Some(found) = found {
-            return Fit { left_out, ..found };
+        if let Some(fit) = fit {
+            return TableFit { left_out, ..fit };
         }
         let optional = |at: &&usize| table.columns[**at].optional;
         let Some(&last) = shown.iter().rev().find(optional) else {
@@ -57,25 +57,25 @@ fn fit_widths(table: &Table, widths: &[Width], room: usize) -> Fit {
         shown.retain(|&at| at != last);
         left_out.insert(0, last);
     }
-    Fit {
+    TableFit {
         left_out,
         ..dealt(widths, &shown, room)
     }
 }
 
 /// The least width of a screen on which no column is left out.
-pub(super) fn width_of_all(table: &Table, from: usize) -> usize {
+pub(super) fn width_of_all(table: &TerminalTable, from: usize) -> usize {
     let widths = widths(table);
     let whole = |room: &usize| fit_widths(table, &widths, *room).left_out.is_empty();
     (from..).find(whole).unwrap_or(from)
 }
 
-fn widths(table: &Table) -> Vec<Width> {
+fn widths(table: &TerminalTable) -> Vec<Width> {
     let columns = 0..table.columns.len();
     columns.map(|at| width(table, at)).collect()
 }
 
-fn width(table: &Table, at: usize) -> Width {
+fn width(table: &TerminalTable, at: usize) -> Width {
     let column = &table.columns[at];
     let fields = table.rows.iter().map(|row| &row[at]);
     let natural = fields.clone().map(|field| field.width()).max().unwrap_or(0);
@@ -86,7 +86,7 @@ fn width(table: &Table, at: usize) -> Width {
             least: natural,
         };
     }
-    let piece = |field: &super::Field| {
+    let piece = |field: &super::TerminalField| {
         pieces::widest_piece(&field.text) + field.mark.chars().count().max(field.hang.len())
     };
     let longest = fields.map(piece).max().unwrap_or(0);
@@ -98,17 +98,17 @@ fn width(table: &Table, at: usize) -> Width {
 }
 
 /// All columns beside each other, as wide as they are, or with words broken.
-fn beside(
+fn side_by_side(
     widths: &[Width],
     shown: &[usize],
     room: usize,
     gap: usize,
     natural: bool,
-) -> Option<Fit> {
+) -> Option<TableFit> {
     let given = share(widths, shown, room, gap, natural)?;
     let mut columns = shown.iter().copied().zip(given);
     let names = columns.next().map_or(0, |(_, width)| width);
-    Some(Fit {
+    Some(TableFit {
         gap,
         stacked: false,
         parts: vec![columns.collect()],
@@ -118,14 +118,14 @@ fn beside(
 }
 
 /// Each name on a line of its own, the other columns below it.
-fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<Fit> {
+fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     let behind = shown.get(1..)?;
     let inner = room.saturating_sub(INDENT);
     let given = share(widths, behind, inner, 2, true)
         .map(|given| (2, given))
         .or_else(|| Some((1, share(widths, behind, inner, 1, false)?)));
     let (gap, given) = given?;
-    Some(Fit {
+    Some(TableFit {
         gap,
         stacked: true,
         parts: vec![behind.iter().copied().zip(given).collect()],
@@ -135,7 +135,7 @@ fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<Fit> {
 }
 
 /// Several tables, each of the names and as many columns as fit.
-fn dealt(widths: &[Width], shown: &[usize], room: usize) -> Fit {
+fn dealt(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
     let names = shown
         .first()
         .map_or(0, |&at| widths[at].least.min(room / 2));
@@ -152,7 +152,7 @@ fn dealt(widths: &[Width], shown: &[usize], room: usize) -> Fit {
             part.push((at, least));
         }
     }
-    Fit {
+    TableFit {
         gap: 1,
         stacked: false,
         parts,
@@ -172,11 +172,11 @@ fn share(
 ) -> Option<Vec<usize>> {
     let gaps = gap * shown.len().saturating_sub(1);
     let columns = || shown.iter().map(move |&at| widths[at]);
-    let wanted: usize = columns().map(|of| of.natural).sum();
+    let wanted: usize = columns().map(|width| width.natural).sum();
     if wanted + gaps <= room {
-        return Some(columns().map(|of| of.natural).collect());
+        return Some(columns().map(|width| width.natural).collect());
     }
-    let total_least: usize = columns().map(|of| of.least).sum();
+    let total_least: usize = columns().map(|width| width.least).sum();
     if natural || total_least + gaps > room {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::phrase::joined;
 use textwrap::core::display_width;
 
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(super) struct TerminalColumn {
     head: String,
     /// Whether its fields may be broken between words. Numbers stay whole.
     wraps: bool,
@@ -17,10 +17,10 @@ pub(super) struct Column {
     optional: bool,
 }
 
-impl Column {
+impl TerminalColumn {
     /// A column of words, which may be broken between them.
-    pub fn words(head: &str) -> Self {
-        Column {
+    pub(crate) fn words(head: &str) -> Self {
+        TerminalColumn {
             head: lines(head),
             wraps: true,
             right: false,
@@ -29,8 +29,8 @@ impl Column {
     }
 
     /// A column of numbers or short names.
-    pub fn numbers(head: &str) -> Self {
-        Column {
+    pub(crate) fn numbers(head: &str) -> Self {
+        TerminalColumn {
             wraps: false,
             right: true,
             ..Self::words(head)
@@ -38,8 +38,8 @@ impl Column {
     }
 
     /// Aligned to the left, and never broken.
-    pub fn left(self) -> Self {
-        Column {
+    pub(crate) fn left(self) -> Self {
+        TerminalColumn {
             right: false,
             wraps: false,
             ..self
@@ -47,8 +47,8 @@ impl Column {
     }
 
     /// To be left out where the screen is too narrow for all columns; the last one goes first.
-    pub fn optional(self) -> Self {
-        Column {
+    pub(crate) fn optional(self) -> Self {
+        TerminalColumn {
             optional: true,
             ..self
         }
@@ -57,7 +57,7 @@ impl Column {
 
 /// A field: its text, which may have several lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct TerminalField {
     text: String,
     tone: Tone,
     /// Stands before the first line.
@@ -66,18 +66,18 @@ pub(super) struct Field {
     hang: &'static str,
 }
 
-impl Field {
-    pub fn new(tone: Tone, text: &str) -> Self {
-        Field {
+impl TerminalField {
+    pub(crate) fn new(tone: Tone, text: &str) -> Self {
+        TerminalField {
             text: lines(text),
             tone,
-            ..Field::default()
+            ..TerminalField::default()
         }
     }
 
     /// With `mark` before the first line and `hang` before further ones.
-    pub fn marked(self, mark: &'static str, hang: &'static str) -> Self {
-        Field { mark, hang, ..self }
+    pub(crate) fn marked(self, mark: &'static str, hang: &'static str) -> Self {
+        TerminalField { mark, hang, ..self }
     }
 
     fn width(&self) -> usize {
@@ -85,30 +85,30 @@ impl Field {
     }
 }
 
-impl<T: AsRef<str>> From<T> for Field {
+impl<T: AsRef<str>> From<T> for TerminalField {
     fn from(text: T) -> Self {
-        Field::new(Tone::Plain, text.as_ref())
+        TerminalField::new(Tone::Plain, text.as_ref())
     }
 }
 
 /// A table. The first column has the names of the rows.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Field>>,
+pub(super) struct TerminalTable {
+    columns: Vec<TerminalColumn>,
+    rows: Vec<Vec<TerminalField>>,
 }
 
-impl Table {
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Table {
+impl TerminalTable {
+    pub(crate) fn new(columns: impl IntoIterator<Item = TerminalColumn>) -> Self {
+        TerminalTable {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
         }
     }
 
-    pub fn add<F: Into<Field>>(&mut self, row: impl IntoIterator<Item = F>) {
-        let mut fields: Vec<Field> = row.into_iter().map(Into::into).collect();
-        fields.resize_with(self.columns.len(), Field::default);
+    pub(crate) fn add<F: Into<TerminalField>>(&mut self, row: impl IntoIterator<Item = F>) {
+        let mut fields: Vec<TerminalField> = row.into_iter().map(Into::into).collect();
+        fields.resize_with(self.columns.len(), TerminalField::default);
         self.rows.push(fields);
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::jobs::lanes::{self, Placed, strands};
+use crate::jobs::lanes::{self, PlacedJob, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;
@@ -7,7 +7,7 @@ use q2c_sys::Clock;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
-fn placed(method: &str, cpus: &[u32]) -> Option<Placed> {
+fn placed(method: &str, cpus: &[u32]) -> Option<PlacedJob> {
     lanes::tests::placed(method, 1, cpus)
 }
 
@@ -54,7 +54,7 @@ fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
 }
 
 /// The ends of a job's intervals, in slices since the phase's begin, with their I/Os.
-fn told(job: &JobSeries) -> Vec<(u64, u64)> {
+fn interval_ends(job: &JobSeries) -> Vec<(u64, u64)> {
     let slice_s = SLICE.as_secs_f64();
     let tick = |tick: &Tick| {
         (
@@ -68,21 +68,24 @@ fn told(job: &JobSeries) -> Vec<(u64, u64)> {
 /// Both threads end every slice in time, and take the order at slice 5.
 #[test]
 fn phases_are_cut_at_the_order() {
-    let mut all = Vec::new();
+    let mut slices = Vec::new();
     for number in 0..10 {
         let order = u64::from(number >= 5);
-        all.extend([0, 1].map(|lane| slice(lane, order, number, number)));
+        slices.extend([0, 1].map(|lane| slice(lane, order, number, number)));
     }
-    let found = phases(&all);
-    for (phase, begin_s) in found.iter().zip([0.0, 0.05]) {
+    let phases = phases(&slices);
+    for (phase, begin_s) in phases.iter().zip([0.0, 0.05]) {
         assert!((phase.begin_s - begin_s).abs() < 1e-9);
         assert!((phase.seconds - 0.05).abs() < 1e-9);
         for job in &phase.jobs {
-            assert_eq!(told(job), [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)]);
+            assert_eq!(
+                interval_ends(job),
+                [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)]
+            );
         }
     }
     let periods = |phase: &PhaseTrial| phase.jobs[0].rule_period_s;
-    let periods: Vec<_> = found.iter().map(periods).collect();
+    let periods: Vec<_> = phases.iter().map(periods).collect();
     assert_eq!(periods, [None, Some(0.02)]);
 }
 
@@ -90,23 +93,23 @@ fn phases_are_cut_at_the_order() {
 /// with 6, and takes it at 7.
 #[test]
 fn a_thread_that_is_late_at_the_border_makes_no_phase_longer_and_no_interval_empty() {
-    let mut all: Vec<LiveSlice> = (0..10)
+    let mut slices: Vec<LiveSlice> = (0..10)
         .map(|number| slice(0, u64::from(number >= 5), number, number))
         .collect();
-    all.extend((0..3).map(|number| slice(1, 0, number, number)));
-    all.push(slice(1, 0, 3, 6));
-    all.extend((7..10).map(|number| slice(1, 1, number, number)));
-    let found = phases(&all);
-    let [first, second] = &found[..] else {
-        panic!("{found:?}");
+    slices.extend((0..3).map(|number| slice(1, 0, number, number)));
+    slices.push(slice(1, 0, 3, 6));
+    slices.extend((7..10).map(|number| slice(1, 1, number, number)));
+    let phases = phases(&slices);
+    let [first, second] = &phases[..] else {
+        panic!("{phases:?}");
     };
     assert!((first.seconds - 0.05).abs() < 1e-9, "{}", first.seconds);
     assert!((second.begin_s - 0.05).abs() < 1e-9, "{}", second.begin_s);
     let whole = [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)];
-    assert_eq!(told(&first.jobs[0]), whole);
+    assert_eq!(interval_ends(&first.jobs[0]), whole);
     // The long slice gives each interval of its phase its rate.
-    assert_eq!(told(&first.jobs[1]), whole);
-    assert_eq!(told(&second.jobs[0]), whole);
+    assert_eq!(interval_ends(&first.jobs[1]), whole);
+    assert_eq!(interval_ends(&second.jobs[0]), whole);
     // Of the first two intervals of the second phase nothing is known of the late thread.
-    assert_eq!(told(&second.jobs[1]), [(3, 10), (4, 10), (5, 10)]);
+    assert_eq!(interval_ends(&second.jobs[1]), [(3, 10), (4, 10), (5, 10)]);
 }

@@ -18,10 +18,10 @@ fn asked(method: &str) -> Method {
 
 #[test]
 fn hybrid_kernel_is_told_by_interrupts_and_switches() {
-    let by_call = |kind| Mode::by(kind, Some(Means::Call));
+    let by_call = |kind| WaitMode::by(kind, Some(Means::Call));
     let never = by_call(ModeKind::Poll).noted(ModeNote::NeverSlept);
-    let ignored = Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
-    let unread = Mode::of(ModeKind::NotProved).noted(ModeNote::InterruptsUnread);
+    let ignored = WaitMode::from_kind(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
+    let unread = WaitMode::from_kind(ModeKind::NotProved).noted(ModeNote::InterruptsUnread);
     for (interrupts, switches, wanted) in [
         (Some(0), 0.95, by_call(ModeKind::HybridKernel)),
         (Some(300), 0.95, by_call(ModeKind::HybridKernel)),
@@ -38,7 +38,7 @@ fn hybrid_kernel_is_told_by_interrupts_and_switches() {
 #[test]
 fn sleeps_of_io_uring_are_told_by_switches() {
     let slept = counts(Means::IoPollHybrid, Some(0), 0.9);
-    let by_ring = |kind| Mode::by(kind, Some(Means::IoPollHybrid));
+    let by_ring = |kind| WaitMode::by(kind, Some(Means::IoPollHybrid));
     let uring = asked("hybrid-uring");
     assert_eq!(slept.mode(&uring), by_ring(ModeKind::HybridUring));
     // By an option of the engine.
@@ -49,8 +49,8 @@ fn sleeps_of_io_uring_are_told_by_switches() {
 }
 
 /// Of a polling `kind` on a device that was to be polled, and raised interrupts.
-fn interrupted(kind: ModeKind) -> Mode {
-    Mode::by(kind, Some(Means::Memory)).noted(ModeNote::Interrupted(Means::IoPoll))
+fn interrupted(kind: ModeKind) -> WaitMode {
+    WaitMode::by(kind, Some(Means::Memory)).noted(ModeNote::Interrupted(Means::IoPoll))
 }
 
 /// The engine says that it polls the device, and the device raised an interrupt for each I/O.
@@ -62,7 +62,7 @@ fn an_engine_is_believed_where_the_kernel_is_not_checked() {
         checks_kernel: false,
         ..checked
     };
-    let polled = Mode::by(ModeKind::Poll, Some(Means::IoPoll));
+    let polled = WaitMode::by(ModeKind::Poll, Some(Means::IoPoll));
     assert_eq!(believed.mode(&Method::POLL), polled);
 }
 
@@ -77,12 +77,12 @@ fn sleeps_by_a_rule_are_told_by_switches_per_wait() {
         };
         seen.mode(&rule)
     };
-    let hybrid = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
+    let hybrid = WaitMode::by(ModeKind::Hybrid, Some(Means::Ring));
     assert_eq!(with(100, Switches::PerWait(1.0)), hybrid);
     let stayed = hybrid.clone().noted(ModeNote::StayedOnCpu);
     assert_eq!(with(100, Switches::PerWait(0.1)), stayed);
     assert_eq!(with(100, Switches::PerIo(0.1)), hybrid, "not by waits");
-    let never = Mode::by(ModeKind::Poll, Some(Means::Ring)).noted(ModeNote::NeverSlept);
+    let never = WaitMode::by(ModeKind::Poll, Some(Means::Ring)).noted(ModeNote::NeverSlept);
     assert_eq!(with(0, Switches::PerWait(0.0)), never);
 }
 
@@ -98,14 +98,14 @@ fn ruled(interrupts: u64) -> WaitCounts {
 #[test]
 fn a_rule_that_polls_the_device_has_no_interrupts() {
     let rule = asked("hybrid:min:70%,10ms");
-    let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
+    let by_iopoll = WaitMode::by(ModeKind::Hybrid, Some(Means::IoPoll));
     assert_eq!(ruled(3).mode(&rule), by_iopoll);
     assert_eq!(ruled(990).mode(&rule), interrupted(ModeKind::Hybrid));
     let on_the_ring = WaitCounts {
         polls_by: Some(Means::Ring),
         ..ruled(990)
     };
-    let by_ring = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
+    let by_ring = WaitMode::by(ModeKind::Hybrid, Some(Means::Ring));
     assert_eq!(on_the_ring.mode(&rule), by_ring, "a ring is interrupted");
 }
 
@@ -118,7 +118,7 @@ fn interrupts_that_the_rule_asked_for_are_its_own() {
         slept,
         ..ruled(interrupts)
     };
-    let by_iopoll = Mode::by(ModeKind::Hybrid, Some(Means::IoPoll));
+    let by_iopoll = WaitMode::by(ModeKind::Hybrid, Some(Means::IoPoll));
     assert_eq!(with(602, 400).mode(&rule), by_iopoll);
     assert_eq!(with(990, 400).mode(&rule), interrupted(ModeKind::Hybrid));
     let never = by_iopoll.noted(ModeNote::LeftToInterrupt(0.6));
@@ -139,7 +139,7 @@ fn interrupts_of_others_are_not_held_against_a_method() {
         };
         seen.mode(method)
     };
-    let polled = Mode::by(ModeKind::Poll, Some(Means::IoPoll));
+    let polled = WaitMode::by(ModeKind::Poll, Some(Means::IoPoll));
     assert_eq!(beside(500, &Method::POLL), polled);
     assert_eq!(beside(1_490, &Method::POLL), interrupted(ModeKind::Poll));
     assert_eq!(beside(0, &Method::INTERRUPT).kind, ModeKind::Interrupt);
@@ -153,7 +153,7 @@ fn a_thread_that_should_submit_has_to_be_seen() {
         ..counts(Means::Ring, Some(990), 0.0)
     };
     let sqpoll = asked("sqpoll");
-    let by_ring = |kind| Mode::by(kind, Some(Means::Ring));
+    let by_ring = |kind| WaitMode::by(kind, Some(Means::Ring));
     assert_eq!(seen(1).mode(&sqpoll), by_ring(ModeKind::Sqpoll));
     let alone = by_ring(ModeKind::Poll).noted(ModeNote::NoHelper);
     assert_eq!(seen(0).mode(&sqpoll), alone);
@@ -162,7 +162,7 @@ fn a_thread_that_should_submit_has_to_be_seen() {
 #[test]
 fn a_program_polls_when_it_takes_its_cpus() {
     let was = |cpus| EffectiveMode::of_program(Method::POLL, cpus, None).was;
-    let polled = Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver));
+    let polled = WaitMode::by(ModeKind::Poll, Some(Means::UserSpaceDriver));
     assert_eq!(was(0.99), polled);
     assert_eq!(was(0.45).kind, ModeKind::NotProved);
 }
@@ -178,7 +178,7 @@ fn interrupts_beside_a_background_are_those_that_are_sure() {
         (Some(1_400), Some(1_000)),
         (None, None),
     ] {
-        let seen = counts(Means::IoPoll, all, 0.0).beside(400);
+        let seen = counts(Means::IoPoll, all, 0.0).with_other_jobs(400);
         assert_eq!((seen.interrupts, seen.requests), (wanted, None), "{all:?}");
     }
 }

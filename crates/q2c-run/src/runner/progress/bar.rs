@@ -1,4 +1,4 @@
-use super::{Event, Fit, Progress};
+use super::{Event, LineFitter, Progress};
 use crate::runner::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -8,18 +8,18 @@ const TRIALS: &str = "{bar:24} {pos} of {len} trials, {wide_msg}";
 const ALONE: &str = "{wide_msg}";
 
 /// A progress bar. It is drawn between trials only, because a ticking thread would disturb them.
-pub struct BarProgress {
+pub(crate) struct BarProgress {
     bar: ProgressBar,
-    fit: Fit,
+    fit: LineFitter,
 }
 
 impl BarProgress {
     /// A bar on stderr, with lines above it that `fit` breaks to the width of the terminal.
-    pub fn on_stderr(fit: Fit) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), fit)
+    pub(crate) fn on_stderr(fit: LineFitter) -> Self {
+        Self::with_target(ProgressDrawTarget::stderr(), fit)
     }
 
-    fn on(target: ProgressDrawTarget, fit: Fit) -> Self {
+    fn with_target(target: ProgressDrawTarget, fit: LineFitter) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(ALONE));
         BarProgress { bar, fit }
@@ -93,7 +93,7 @@ mod tests {
         for template in [TRIALS, ALONE] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
-        let mut progress = BarProgress::on(ProgressDrawTarget::hidden(), |line| line);
+        let mut progress = BarProgress::with_target(ProgressDrawTarget::hidden(), |line| line);
         let position = Position {
             finished: 3,
             total: 8,
@@ -110,7 +110,7 @@ mod tests {
     /// A run of several plans, as that of tune: the bar of the second one is seen, too.
     #[test]
     fn a_further_plan_and_what_is_done_between_are_shown() {
-        let mut progress = BarProgress::on(ProgressDrawTarget::hidden(), |line| line);
+        let mut progress = BarProgress::with_target(ProgressDrawTarget::hidden(), |line| line);
         let position = Position {
             finished: 1,
             total: 8,

@@ -3,7 +3,7 @@ use std::io::Write;
 
 /// Writes one line per event, except for the starts of trials. Of trials that went well, those that
 /// end too soon after the last written line are only counted, and the next line tells their number.
-pub struct LineProgress<W> {
+pub(crate) struct LineProgress<W> {
     out: W,
     gap_s: f64,
     last_s: Option<f64>,
@@ -12,7 +12,7 @@ pub struct LineProgress<W> {
 
 impl<W: Write> LineProgress<W> {
     /// Writes to `out`; trials that went well get at most one line per `gap_s` seconds.
-    pub fn new(out: W, gap_s: f64) -> Self {
+    pub(crate) fn new(out: W, gap_s: f64) -> Self {
         LineProgress {
             out,
             gap_s,

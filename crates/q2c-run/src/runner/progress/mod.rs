@@ -4,10 +4,9 @@ mod bar;
 mod lines;
 
 use super::event::Event;
+pub(crate) use bar::BarProgress;
+pub(crate) use lines::LineProgress;
 use std::io::{IsTerminal, stderr};
-
-pub use bar::BarProgress;
-pub use lines::LineProgress;
 
 /// A display of a run's progress.
 pub trait Progress {
@@ -25,14 +24,15 @@ impl Progress for SilentProgress {
 }
 
 /// Breaks a text into lines that fit the terminal.
-pub type Fit = fn(String) -> String;
+pub type LineFitter = fn(String) -> String;
 
 /// A bar when stderr is a terminal, with lines that `fit` makes of events, else plain lines on
 /// stderr, at most one per second for trials that went well.
-pub fn on_stderr(fit: Fit) -> Box<dyn Progress> {
-    match stderr().is_terminal() {
-        true => Box::new(BarProgress::on_stderr(fit)),
-        false => Box::new(LineProgress::new(stderr(), 1.0)),
+pub fn on_stderr(fit: LineFitter) -> Box<dyn Progress> {
+    if stderr().is_terminal() {
+        Box::new(BarProgress::on_stderr(fit))
+    } else {
+        Box::new(LineProgress::new(stderr(), 1.0))
     }
 }
 

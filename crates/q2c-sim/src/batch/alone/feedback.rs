@@ -1,17 +1,17 @@
 //! Rules that may change their sleep with every I/O, by their own code; lanes share no state here.
 
 use super::priced::PricedSleep;
-use super::trace::Position;
-use super::{Counted, Machine};
+use super::trace::LanePosition;
+use super::{AloneCounts, AloneSimulator};
 use crate::batch::LONGEST;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Lane, Outcome};
 
 pub(super) fn run(
     rule: &mut dyn Lane,
-    lane: &mut Position,
-    counted: &mut Counted,
-    machine: &Machine<'_>,
+    lane: &mut LanePosition,
+    counted: &mut AloneCounts,
+    machine: &AloneSimulator<'_>,
     horizon: i64,
 ) -> bool {
     let trace = &machine.traces[lane.lane];
@@ -42,7 +42,7 @@ pub(super) fn run(
                     if sleep.asked as u64 != asked.0 {
                         sleep = machine.price(asked);
                     }
-                    let end = sleep.end(wait, machine.draws.at(lane.draw), charges);
+                    let end = sleep.end(wait, machine.draws.draws_at(lane.draw), charges);
                     (end, sleep.asked, sleep.submission(recorded))
                 }
             },

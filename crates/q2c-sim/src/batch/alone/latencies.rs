@@ -3,17 +3,17 @@
 use crate::batch::histogram::{CLASSES, CountingLimit, class, middle};
 
 #[derive(Clone, Debug)]
-pub(super) struct LatencyCounts(Box<[u32; CLASSES]>);
+pub(super) struct LatencyHistogram(Box<[u32; CLASSES]>);
 
-impl Default for LatencyCounts {
+impl Default for LatencyHistogram {
     fn default() -> Self {
-        LatencyCounts(Box::new([0; CLASSES]))
+        LatencyHistogram(Box::new([0; CLASSES]))
     }
 }
 
-impl LatencyCounts {
+impl LatencyHistogram {
     #[inline]
-    pub fn count(&mut self, latency: i32, io: u64, counting: CountingLimit) {
+    pub(crate) fn count(&mut self, latency: i32, io: u64, counting: CountingLimit) {
         let weight = if latency >= counting.limit() {
             1
         } else {
@@ -25,11 +25,11 @@ impl LatencyCounts {
     }
 
     #[inline]
-    pub fn add(&mut self, latency: i32, weight: u32) {
+    pub(crate) fn add(&mut self, latency: i32, weight: u32) {
         self.0[class(latency) & (CLASSES - 1)] += weight;
     }
 
-    pub fn ranks(&self, ios: u64) -> [f64; 3] {
+    pub(crate) fn ranks(&self, ios: u64) -> [f64; 3] {
         ranks(
             ios,
             &(0..CLASSES)
@@ -39,19 +39,21 @@ impl LatencyCounts {
     }
 
     /// The counts that are not 0, each with its class.
-    pub fn counts(&self) -> Vec<(u16, u32)> {
-        let each = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
-        each.map(|(class, count)| (class as u16, *count)).collect()
+    pub(crate) fn counts(&self) -> Vec<(u16, u32)> {
+        let nonzero = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
+        nonzero
+            .map(|(class, count)| (class as u16, *count))
+            .collect()
     }
 
-    /// From [`LatencyCounts::counts`]; `None` without room to go on counting.
-    pub fn of(counts: &[(u16, u32)]) -> Option<Self> {
-        let mut all = LatencyCounts::default();
+    /// From [`LatencyHistogram::counts`]; `None` without room to go on counting.
+    pub(crate) fn from_counts(counts: &[(u16, u32)]) -> Option<Self> {
+        let mut latencies = LatencyHistogram::default();
         for (class, count) in counts {
-            let place = all.0.get_mut(usize::from(*class))?;
+            let place = latencies.0.get_mut(usize::from(*class))?;
             *place = Some(*count).filter(|count| *count <= 1 << 31)?;
         }
-        Some(all)
+        Some(latencies)
     }
 }
 
@@ -62,10 +64,10 @@ pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clo
         let rank = ((q * ios as f64).ceil() as u64).max(1);
         let from_top = (ios + 1).saturating_sub(rank);
         let mut seen = 0_u64;
-        let found = counts.clone().find(|&(_, here)| {
+        let at_rank = counts.clone().find(|&(_, here)| {
             seen += here;
             here > 0 && seen >= from_top
         });
-        found.map_or(0.0, |(class, _)| middle(class))
+        at_rank.map_or(0.0, |(class, _)| middle(class))
     })
 }

@@ -22,24 +22,24 @@ mod windows;
 
 use super::histogram::CountingLimit;
 use super::{LONGEST, check};
-use crate::closed::{Draws, Drive};
-use crate::outcome::Outcome;
-use crate::recording::Recording;
+use crate::closed::{Drive, WakeDraws};
+use crate::outcome::SimOutcome;
+use crate::recording::LaneRecording;
 use fearless_simd::Level;
-use latencies::LatencyCounts;
-use priced::{IoEnd, PricedSleep};
+use latencies::LatencyHistogram;
+use priced::{PricedIoEnd, PricedSleep};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
 use rayon::prelude::*;
 use stretch::OpenSums;
 use sums::IoTimes;
-use trace::{LaneTrace, Position};
+use trace::{LanePosition, LaneTrace};
 use windows::Windows;
 
 pub(crate) use latencies::ranks;
 pub(crate) use priced::Charges;
-pub(crate) use stopped::{Rule, Stopped};
+pub(crate) use stopped::{PolicyOrPolling, Stopped};
 pub(crate) use sums::Sums;
 
 /// I/Os that each lane has in a part of the trace, about.
@@ -48,10 +48,10 @@ const PART: f64 = 16_384.0;
 /// Think times of a lane, ns, all together, above which moments might not fit into 64 bits.
 const FAR_AHEAD: f64 = (1_u64 << 60) as f64;
 
-pub(crate) struct Machine<'a> {
+pub(crate) struct AloneSimulator<'a> {
     traces: Vec<LaneTrace<'a>>,
     charges: Charges,
-    draws: Draws,
+    draws: WakeDraws,
     counting: CountingLimit,
     warm_up: i64,
     stop: i64,
@@ -61,21 +61,21 @@ pub(crate) struct Machine<'a> {
 }
 
 struct Alone {
-    runs: Vec<Run>,
-    counted: Counted,
+    runs: Vec<AloneRun>,
+    counted: AloneCounts,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct AloneCounts {
     sums: Sums,
     open: OpenSums,
-    latencies: LatencyCounts,
+    latencies: LatencyHistogram,
     last: i64,
     too_long: bool,
 }
 
-struct Run {
-    lanes: Vec<Position>,
+struct AloneRun {
+    lanes: Vec<LanePosition>,
     rule: RunningRule,
 }
 
@@ -84,12 +84,12 @@ enum RunningRule {
     Feedback(Box<dyn Lane>),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> AloneSimulator<'a> {
     /// Returns `None` where the lanes have times, or the cost model corners, that do not fit.
-    pub fn new(lanes: &'a [Recording], cost: &CostModel, drive: Drive) -> Option<Self> {
+    pub(crate) fn new(lanes: &'a [LaneRecording], cost: &CostModel, drive: Drive) -> Option<Self> {
         let charges = Charges::new(cost)?;
         lanes.iter().try_for_each(|lane| check(lane, 0)).ok()?;
-        let idle = |lane: &Recording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
+        let idle = |lane: &LaneRecording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
         if lanes.iter().any(|lane| idle(lane) > FAR_AHEAD) {
             return None;
         }
@@ -101,10 +101,10 @@ impl<'a> Machine<'a> {
             .iter()
             .map(LaneTrace::pace)
             .fold(f64::INFINITY, f64::min);
-        Some(Machine {
+        Some(AloneSimulator {
             counting: CountingLimit::new(first),
             charges,
-            draws: Draws::new(cost, drive.seed),
+            draws: WakeDraws::new(cost, drive.seed),
             warm_up,
             stop: warm_up.saturating_add(time(drive.measure)),
             once: drive.measure == Drive::ONE_PASS,
@@ -115,38 +115,38 @@ impl<'a> Machine<'a> {
     }
 
     /// `None` for a policy whose sleeps are too long for the registers, also on the way.
-    pub fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<Outcome>> {
-        let mut all: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
-        self.go_on_from(0, &mut all);
+    pub(crate) fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<SimOutcome>> {
+        let mut simulations: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
+        self.go_on_from(0, &mut simulations);
         let outcome = |alone: Option<Alone>| {
             let counted = alone?.counted;
             (!counted.too_long).then(|| counted.outcome(self))
         };
-        all.into_iter().map(outcome).collect()
+        simulations.into_iter().map(outcome).collect()
     }
 
     /// After other parts: it is replayed once, and `limit` says which latencies count.
-    pub fn of_part(
-        part: &'a [Recording; 1],
+    pub(crate) fn of_part(
+        part: &'a [LaneRecording; 1],
         cost: &CostModel,
         drive: Drive,
         limit: CountingLimit,
     ) -> Option<Self> {
-        let machine = Machine::new(part, cost, drive)?;
-        Some(Machine {
+        let machine = AloneSimulator::new(part, cost, drive)?;
+        Some(AloneSimulator {
             once: true,
             counting: limit,
             ..machine
         })
     }
 
-    fn go_on_from(&self, start: i64, all: &mut [Option<Alone>]) {
+    fn go_on_from(&self, start: i64, simulations: &mut [Option<Alone>]) {
         let mut horizon = start;
         let mut going = true;
         while going {
             horizon = horizon.saturating_add(self.part);
-            let each = all.par_iter_mut().flatten();
-            going = each
+            let running = simulations.par_iter_mut().flatten();
+            going = running
                 .map(|alone| alone.go_on(self, horizon))
                 .reduce(|| false, |a, b| a | b);
         }
@@ -155,28 +155,28 @@ impl<'a> Machine<'a> {
     fn polling(&self) -> Alone {
         Alone {
             runs: vec![self.still(PricedSleep::POLLING)],
-            counted: Counted::default(),
+            counted: AloneCounts::default(),
         }
     }
 
-    pub fn poll(&self) -> Outcome {
+    pub(crate) fn poll(&self) -> SimOutcome {
         let mut alone = self.polling();
         alone.go_on(self, i64::MAX);
         alone.counted.outcome(self)
     }
 
-    fn lanes(&self) -> impl Iterator<Item = Position> {
-        (0..self.traces.len()).map(|lane| Position::new(lane, &self.traces[lane]))
+    fn lanes(&self) -> impl Iterator<Item = LanePosition> {
+        (0..self.traces.len()).map(|lane| LanePosition::new(lane, &self.traces[lane]))
     }
 
-    fn together(&self, windows: Windows) -> Run {
-        Run {
+    fn together(&self, windows: Windows) -> AloneRun {
+        AloneRun {
             lanes: self.lanes().collect(),
             rule: RunningRule::Windows(Box::new(windows)),
         }
     }
 
-    fn still(&self, sleep: PricedSleep) -> Run {
+    fn still(&self, sleep: PricedSleep) -> AloneRun {
         self.together(Windows::still(sleep))
     }
 
@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
                 (Some(rule), Scope::PerDevice) => vec![self.together(Windows::new(rule))],
                 (Some(rule), _) => self
                     .lanes()
-                    .map(|lane| Run {
+                    .map(|lane| AloneRun {
                         lanes: vec![lane],
                         rule: RunningRule::Windows(Box::new(Windows::new(rule.clone()))),
                     })
@@ -196,7 +196,7 @@ impl<'a> Machine<'a> {
                 (None, Scope::PerDevice) if self.traces.len() > 1 => return None,
                 (None, _) => {
                     let rules = policy.build(self.traces.len()).into_iter();
-                    let run = |(lane, rule)| Run {
+                    let run = |(lane, rule)| AloneRun {
                         lanes: vec![lane],
                         rule: RunningRule::Feedback(rule),
                     };
@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
                 }
             },
         };
-        let counted = Counted::default();
+        let counted = AloneCounts::default();
         Some(Alone { runs, counted })
     }
 
@@ -212,16 +212,16 @@ impl<'a> Machine<'a> {
         PricedSleep::new(sleep, &self.charges.costs)
     }
 
-    fn is_over(&self, lane: &Position) -> bool {
+    fn is_over(&self, lane: &LanePosition) -> bool {
         lane.start >= self.stop || (self.once && lane.rounds > 0)
     }
 }
 
 impl Alone {
-    fn go_on(&mut self, machine: &Machine<'_>, horizon: i64) -> bool {
+    fn go_on(&mut self, machine: &AloneSimulator<'_>, horizon: i64) -> bool {
         let Alone { runs, counted } = self;
         let mut going = false;
-        for Run { lanes, rule } in runs {
+        for AloneRun { lanes, rule } in runs {
             going |= match rule {
                 RunningRule::Windows(windows) => {
                     windows::run(windows, lanes, counted, machine, horizon)
@@ -235,14 +235,14 @@ impl Alone {
     }
 }
 
-impl Counted {
+impl AloneCounts {
     /// Unless the I/O begins in the warm-up; `submit` is as the sleep made it.
     #[inline]
     fn add(
         &mut self,
-        lane: &Position,
-        machine: &Machine<'_>,
-        end: &IoEnd,
+        lane: &LanePosition,
+        machine: &AloneSimulator<'_>,
+        end: &PricedIoEnd,
         asked: i32,
         submit: i32,
     ) {
@@ -260,7 +260,7 @@ impl Counted {
         self.latencies.count(latency, lane.ios, machine.counting);
     }
 
-    fn outcome(mut self, machine: &Machine<'_>) -> Outcome {
+    fn outcome(mut self, machine: &AloneSimulator<'_>) -> SimOutcome {
         self.sums += self.open.close();
         let end = if machine.once {
             self.last

@@ -1,13 +1,13 @@
 //! One sleep with its costs and one I/O: the arithmetic of the registers, one number at a time.
 
 use crate::batch::LONGEST;
-use crate::batch::costs::{Costs, PlainCosts, whole};
+use crate::batch::costs::{CostTables, PlainCosts, round_ns};
 use crate::batch::hit::HitLines;
 use crate::batch::row::{LATEST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
 use q2c_model::{CostModel, Nanos};
 
 pub(crate) struct Charges {
-    pub(super) costs: Costs,
+    pub(super) costs: CostTables,
     pub(super) hit: HitLines,
     pub(super) interrupt_latency: i32,
     /// CPU of an interrupt-driven I/O with its submission, ns.
@@ -31,7 +31,7 @@ pub(super) struct PricedSleep {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IoEnd {
+pub(super) struct PricedIoEnd {
     pub observed: i32,
     pub polled: i32,
     pub cpu: i32,
@@ -40,7 +40,7 @@ pub(super) struct IoEnd {
 }
 
 impl PricedSleep {
-    pub const POLLING: PricedSleep = PricedSleep {
+    pub(crate) const POLLING: PricedSleep = PricedSleep {
         asked: 0,
         wake: 0.0,
         spread: 0.0,
@@ -54,7 +54,7 @@ impl PricedSleep {
     };
 
     #[inline]
-    pub fn new(sleep: Nanos, costs: &Costs) -> Self {
+    pub(crate) fn new(sleep: Nanos, costs: &CostTables) -> Self {
         let ns = sleep.0.min(LONGEST) as i32;
         if ns == 0 {
             return Self::POLLING;
@@ -81,7 +81,7 @@ impl PricedSleep {
 
     /// The end of an I/O of device time `wait` that waits by this sleep; `z` are its draws.
     #[inline]
-    pub fn end(&self, wait: i32, z: (f32, f32), charges: &Charges) -> IoEnd {
+    pub(crate) fn end(&self, wait: i32, z: (f32, f32), charges: &Charges) -> PricedIoEnd {
         let costs = &charges.costs;
         let drawn = self.wake + self.spread * z.0;
         let wake = drawn.min(self.latest).max(self.earliest) as i32;
@@ -91,7 +91,7 @@ impl PricedSleep {
         }
         if wait > wake + self.ahead {
             let polled = latency - wake;
-            return IoEnd {
+            return PricedIoEnd {
                 observed: latency,
                 polled,
                 cpu: (self.cpu_clear + polled).min(latency),
@@ -102,7 +102,7 @@ impl PricedSleep {
         let x = (self.asked - latency) as f32;
         let late = (charges.hit.delay(x, z.1) + 0.5) as i32;
         let observed = (self.asked + late).max(latency) + costs.reap;
-        IoEnd {
+        PricedIoEnd {
             observed,
             polled: 0,
             cpu: self.cpu_hit.min(observed),
@@ -112,32 +112,32 @@ impl PricedSleep {
     }
 
     #[inline]
-    pub fn submission(&self, recorded: i32) -> i32 {
+    pub(crate) fn submission(&self, recorded: i32) -> i32 {
         (recorded + self.submit).max(0)
     }
 }
 
 impl Charges {
     /// Returns `None` where the cost model has too many corners.
-    pub fn new(cost: &CostModel) -> Option<Self> {
-        let costs = Costs::new(cost)?;
+    pub(crate) fn new(cost: &CostModel) -> Option<Self> {
+        let costs = CostTables::new(cost)?;
         let hit = HitLines::new(&costs.hit)?;
         Some(Charges {
             costs,
             hit,
-            interrupt_latency: whole(cost.interrupt_latency_ns),
-            interrupt_cpu: whole(cost.interrupt_cpu_ns),
+            interrupt_latency: round_ns(cost.interrupt_latency_ns),
+            interrupt_cpu: round_ns(cost.interrupt_cpu_ns),
             other_interrupt: cost.other_cpu_interrupt_ns,
         })
     }
 
     /// [`PricedSleep::end`] of a sleep of `asked` where delays are known beforehand.
     #[inline]
-    pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> IoEnd {
+    pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> PricedIoEnd {
         let wake = asked + plain.wake;
         if wait > wake + self.costs.lead {
             let polled = wait - wake;
-            return IoEnd {
+            return PricedIoEnd {
                 observed: wait,
                 polled,
                 cpu: (plain.cpu_clear + polled).min(wait),
@@ -146,7 +146,7 @@ impl Charges {
             };
         }
         let observed = (asked + plain.hit).max(wait + self.costs.reap);
-        IoEnd {
+        PricedIoEnd {
             observed,
             polled: 0,
             cpu: plain.cpu_hit.min(observed),
@@ -156,9 +156,9 @@ impl Charges {
     }
 
     #[inline]
-    pub(super) fn interrupted(&self, wait: i32, submit: i32) -> IoEnd {
+    pub(super) fn interrupted(&self, wait: i32, submit: i32) -> PricedIoEnd {
         let observed = wait + self.interrupt_latency;
-        IoEnd {
+        PricedIoEnd {
             observed,
             polled: 0,
             cpu: (self.interrupt_cpu - submit).min(observed),

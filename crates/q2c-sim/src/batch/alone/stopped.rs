@@ -1,12 +1,12 @@
 //! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
 
-use super::latencies::LatencyCounts;
+use super::latencies::LatencyHistogram;
 use super::sums::Sums;
-use super::trace::Position;
+use super::trace::LanePosition;
 use super::windows::{IDLE, NEVER, Windows};
-use super::{Alone, Counted, FAR_AHEAD, Machine, Run, RunningRule};
+use super::{Alone, AloneCounts, AloneRun, AloneSimulator, FAR_AHEAD, RunningRule};
 use crate::batch::LONGEST;
-use crate::closed::Draws;
+use crate::closed::WakeDraws;
 use q2c_model::Nanos;
 use q2c_policy::windowed::Gathered;
 use q2c_policy::{BUCKETS, PolicySpec};
@@ -41,21 +41,28 @@ enum StoppedRule {
     Learned(Vec<u64>),
 }
 
-/// A configuration of a [`Machine`]: a policy, or classic polling.
-pub(crate) type Rule<'a> = Option<&'a PolicySpec>;
+/// A configuration of a [`AloneSimulator`]: a policy, or classic polling.
+pub(crate) type PolicyOrPolling<'a> = Option<&'a PolicySpec>;
 
-impl Machine<'_> {
+impl AloneSimulator<'_> {
     /// `None` where sleeps are too long, or the state cannot be handed over.
-    pub fn stopped(&self, rule: Rule<'_>) -> Option<Stopped> {
+    pub(crate) fn stopped(&self, rule: PolicyOrPolling<'_>) -> Option<Stopped> {
         self.begun(rule)?.stopped(self)
     }
 
     /// Through all I/Os of the one lane, unless done; `None`: not stopped by this rule.
-    pub fn go_through(&self, rules: &[Rule<'_>], all: &mut [Stopped]) -> Option<()> {
+    pub(crate) fn go_through(
+        &self,
+        rules: &[PolicyOrPolling<'_>],
+        all: &mut [Stopped],
+    ) -> Option<()> {
         let resumed = rules.iter().zip(all.iter());
-        let resumed = resumed.map(|(rule, stopped)| match stopped.is_done(self.stop) {
-            true => Some(None),
-            false => self.resumed(*rule, stopped).map(Some),
+        let resumed = resumed.map(|(rule, stopped)| {
+            if stopped.is_done(self.stop) {
+                Some(None)
+            } else {
+                self.resumed(*rule, stopped).map(Some)
+            }
         });
         let mut alone = resumed.collect::<Option<Vec<_>>>()?;
         let first = all.iter().map(|stopped| stopped.start).min().unwrap_or(0);
@@ -68,7 +75,7 @@ impl Machine<'_> {
         Some(())
     }
 
-    pub fn resumes(&self, rules: &[Rule<'_>], all: &[Stopped]) -> bool {
+    pub(crate) fn resumes(&self, rules: &[PolicyOrPolling<'_>], all: &[Stopped]) -> bool {
         rules.len() == all.len()
             && rules
                 .iter()
@@ -76,14 +83,14 @@ impl Machine<'_> {
                 .all(|(rule, of)| self.resumed(*rule, of).is_some())
     }
 
-    fn begun(&self, rule: Rule<'_>) -> Option<Alone> {
+    fn begun(&self, rule: PolicyOrPolling<'_>) -> Option<Alone> {
         match rule {
             Some(policy) => self.begin(policy),
             None => Some(self.polling()),
         }
     }
 
-    fn resumed(&self, rule: Rule<'_>, stopped: &Stopped) -> Option<Alone> {
+    fn resumed(&self, rule: PolicyOrPolling<'_>, stopped: &Stopped) -> Option<Alone> {
         let mut alone = self.begun(rule)?;
         let [run] = alone.runs.as_mut_slice() else {
             return None;
@@ -92,7 +99,7 @@ impl Machine<'_> {
         // It has the time before the part's first I/O already.
         lane.start = lane.start.checked_add(stopped.start)?;
         lane.ios = stopped.ios;
-        lane.draw = Draws::of_io(stopped.ios);
+        lane.draw = WakeDraws::of_io(stopped.ios);
         match (&mut run.rule, &stopped.rule) {
             (RunningRule::Windows(windows), StoppedRule::Windows { .. }) => {
                 windows.resume(&stopped.rule, self)?;
@@ -102,21 +109,21 @@ impl Machine<'_> {
             }
             _ => return None,
         }
-        alone.counted = Counted {
+        alone.counted = AloneCounts {
             sums: stopped.sums,
-            latencies: LatencyCounts::of(&stopped.latencies)?,
+            latencies: LatencyHistogram::from_counts(&stopped.latencies)?,
             last: stopped.last,
             too_long: stopped.too_long,
-            ..Counted::default()
+            ..AloneCounts::default()
         };
         Some(alone)
     }
 }
 
 impl Alone {
-    fn stopped(mut self, machine: &Machine<'_>) -> Option<Stopped> {
-        let Run { lanes, rule } = self.runs.pop()?;
-        let Position {
+    fn stopped(mut self, machine: &AloneSimulator<'_>) -> Option<Stopped> {
+        let AloneRun { lanes, rule } = self.runs.pop()?;
+        let LanePosition {
             ios, start, rounds, ..
         } = *lanes.first()?;
         // Behind the last I/O the lane waits for another round, which does not come.
@@ -153,7 +160,7 @@ impl Windows {
         }
     }
 
-    fn resume(&mut self, stopped: &StoppedRule, machine: &Machine<'_>) -> Option<()> {
+    fn resume(&mut self, stopped: &StoppedRule, machine: &AloneSimulator<'_>) -> Option<()> {
         let StoppedRule::Windows {
             end,
             asked,
@@ -191,17 +198,17 @@ impl Windows {
 
 impl Stopped {
     /// Whether its numbers are such as I/Os give and leave room to go on.
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let times = 0..=FAR_AHEAD as i64;
         self.ios <= MOST as u64
             && times.contains(&self.start)
             && times.contains(&self.last)
             && self.sums.is_below(MOST)
-            && LatencyCounts::of(&self.latencies).is_some()
+            && LatencyHistogram::from_counts(&self.latencies).is_some()
     }
 
     /// Whether it begins no more I/Os before `stop`, ns.
-    pub fn is_done(&self, stop: i64) -> bool {
+    pub(crate) fn is_done(&self, stop: i64) -> bool {
         self.start >= stop
     }
 }

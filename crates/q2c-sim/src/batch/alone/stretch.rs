@@ -2,9 +2,9 @@
 
 use super::priced::PricedSleep;
 use super::sums::Sums;
-use super::trace::{LaneTrace, Position, Rows};
+use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
-use super::{Counted, Machine};
+use super::{AloneCounts, AloneSimulator};
 use crate::batch::histogram::CountingLimit;
 use crate::batch::hit::Loaded;
 use crate::batch::priced_sleeps::PricedSleeps;
@@ -21,7 +21,7 @@ const STRETCH: i64 = 1 << 29;
 
 impl<S: Simd> PricedSleeps<S> {
     #[inline(always)]
-    fn one(simd: S, sleep: &PricedSleep) -> Self {
+    fn splat(simd: S, sleep: &PricedSleep) -> Self {
         PricedSleeps {
             asked: i32x16::splat(simd, sleep.asked),
             wake: f32x16::splat(simd, sleep.wake),
@@ -38,18 +38,19 @@ impl<S: Simd> PricedSleeps<S> {
 
     #[inline(always)]
     fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8]) -> Self {
-        let of: [&PricedSleep; SIMD_LANES] = std::array::from_fn(|j| &sleeps[usize::from(rows[j])]);
+        let lane_sleeps: [&PricedSleep; SIMD_LANES] =
+            std::array::from_fn(|j| &sleeps[usize::from(rows[j])]);
         PricedSleeps {
-            asked: i32x16::load_array(simd, of.map(|sleep| sleep.asked)),
-            wake: f32x16::load_array(simd, of.map(|sleep| sleep.wake)),
-            spread: f32x16::load_array(simd, of.map(|sleep| sleep.spread)),
-            earliest: f32x16::load_array(simd, of.map(|sleep| sleep.earliest)),
-            latest: f32x16::load_array(simd, of.map(|sleep| sleep.latest)),
-            ahead: i32x16::load_array(simd, of.map(|sleep| sleep.ahead)),
-            added: i32x16::load_array(simd, of.map(|sleep| sleep.added)),
-            submit: i32x16::load_array(simd, of.map(|sleep| sleep.submit)),
-            cpu_clear: i32x16::load_array(simd, of.map(|sleep| sleep.cpu_clear)),
-            cpu_hit: i32x16::load_array(simd, of.map(|sleep| sleep.cpu_hit)),
+            asked: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.asked)),
+            wake: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.wake)),
+            spread: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.spread)),
+            earliest: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.earliest)),
+            latest: f32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.latest)),
+            ahead: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.ahead)),
+            added: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.added)),
+            submit: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.submit)),
+            cpu_clear: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.cpu_clear)),
+            cpu_hit: i32x16::load_array(simd, lane_sleeps.map(|sleep| sleep.cpu_hit)),
         }
     }
 }
@@ -69,11 +70,11 @@ impl<S: Simd> Chunk<S> {
     #[inline(always)]
     fn new(
         simd: S,
-        lane: &Position,
+        lane: &LanePosition,
         trace: &LaneTrace<'_>,
         sleeps: &PricedSleeps<S>,
         hit: &Loaded<'_, S>,
-        machine: &Machine<'_>,
+        machine: &AloneSimulator<'_>,
     ) -> Self {
         let costs = &machine.charges.costs;
         let load = |times: &[f32]| -> i32x16<S> {
@@ -89,15 +90,14 @@ impl<S: Simd> Chunk<S> {
         if costs.gains {
             latency = latency.max(0);
         }
-        let observed = match clear.all_true() {
-            true => latency,
-            false => {
-                let x: f32x16<S> = (sleeps.asked - latency).to_float();
-                let z = f32x16::from_slice(simd, z.1);
-                let late: i32x16<S> = (hit.delay(x, z) + 0.5).to_int();
-                let reaped = (sleeps.asked + late).max(latency) + costs.reap;
-                clear.select(latency, reaped)
-            }
+        let observed = if clear.all_true() {
+            latency
+        } else {
+            let x: f32x16<S> = (sleeps.asked - latency).to_float();
+            let z = f32x16::from_slice(simd, z.1);
+            let late: i32x16<S> = (hit.delay(x, z) + 0.5).to_int();
+            let reaped = (sleeps.asked + late).max(latency) + costs.reap;
+            clear.select(latency, reaped)
         };
         let zero = i32x16::splat(simd, 0);
         let polled = latency - wake;
@@ -124,7 +124,7 @@ pub(super) struct OpenSums {
 }
 
 impl OpenSums {
-    pub fn close(&mut self) -> Sums {
+    pub(crate) fn close(&mut self) -> Sums {
         let OpenSums { ios, columns, .. } = std::mem::take(self);
         let sum = |column: SimdLanes<i32>| column.0.iter().map(|&n| i64::from(n)).sum();
         let [misses, asked, slept, polled, cpu, rest @ ..] = columns.map(sum);
@@ -168,18 +168,18 @@ fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
 impl<S: Simd> StretchSums<S> {
     #[inline(always)]
     fn load(simd: S, open: &OpenSums) -> Self {
-        let of = |column: usize| open.columns[column].load(simd);
+        let column_sum = |column: usize| open.columns[column].load(simd);
         StretchSums {
-            misses: of(0),
-            asked: of(1),
-            slept: of(2),
-            polled: of(3),
-            cpu: of(4),
-            late: of(5),
-            observed: of(6),
-            waited: of(7),
-            submitted: of(8),
-            thought: of(9),
+            misses: column_sum(0),
+            asked: column_sum(1),
+            slept: column_sum(2),
+            polled: column_sum(3),
+            cpu: column_sum(4),
+            late: column_sum(5),
+            observed: column_sum(6),
+            waited: column_sum(7),
+            submitted: column_sum(8),
+            thought: column_sum(9),
         }
     }
 
@@ -288,9 +288,9 @@ fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize
         return (0, 0);
     }
     let step = chunk.submit + chunk.observed + chunk.gap;
-    let all = start + i64::from(step.reduce_sum());
-    if all < end.min(mark) {
-        return (SIMD_LANES, all - start);
+    let after_all = start + i64::from(step.reduce_sum());
+    if after_all < end.min(mark) {
+        return (SIMD_LANES, after_all - start);
     }
     let (steps, gaps) = (step.to_array(), chunk.gap.to_array());
     let mut at = start;
@@ -315,18 +315,18 @@ fn count<S: Simd>(
     chunk: &Chunk<S>,
     n: usize,
     io: u64,
-    counted: &mut Counted,
+    counted: &mut AloneCounts,
     counting: CountingLimit,
 ) {
     let latency = chunk.submit + chunk.observed;
     let above = latency.simd_ge(counting.limit()).to_bitmask();
     let weights = CountingLimit::weights(io);
-    let all = (above | u64::from(weights.bits)) & ((1 << n) - 1);
-    if all == 0 {
+    let counted_lanes = (above | u64::from(weights.bits)) & ((1 << n) - 1);
+    if counted_lanes == 0 {
         return;
     }
     let latency = latency.to_array();
-    for j in crate::batch::simd_lanes::each(all) {
+    for j in crate::batch::simd_lanes::each(counted_lanes) {
         let weight = if above >> j & 1 == 1 {
             1
         } else {
@@ -340,10 +340,10 @@ fn count<S: Simd>(
 pub(super) fn run<S: Simd>(
     simd: S,
     windows: &mut Windows,
-    lane: &mut Position,
+    lane: &mut LanePosition,
     end: i64,
-    counted: &mut Counted,
-    machine: &Machine<'_>,
+    counted: &mut AloneCounts,
+    machine: &AloneSimulator<'_>,
 ) {
     while part(simd, windows, lane, end, counted, machine) {}
 }
@@ -353,10 +353,10 @@ pub(super) fn run<S: Simd>(
 fn part<S: Simd>(
     simd: S,
     windows: &mut Windows,
-    lane: &mut Position,
+    lane: &mut LanePosition,
     end: i64,
-    counted: &mut Counted,
-    machine: &Machine<'_>,
+    counted: &mut AloneCounts,
+    machine: &AloneSimulator<'_>,
 ) -> bool {
     let trace = &machine.traces[lane.lane];
     let counts = lane.start >= machine.warm_up;
@@ -369,7 +369,7 @@ fn part<S: Simd>(
     let hit = machine.charges.hit.load(simd);
     let only = trace.rows.only();
     let most_thought = i32::try_from(trace.columns.most_thought()).unwrap_or(i32::MAX);
-    let mut sleeps = PricedSleeps::one(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
+    let mut sleeps = PricedSleeps::splat(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
     if counts {
         counted.make_room();
     }
@@ -388,7 +388,7 @@ fn part<S: Simd>(
             goes_on = true;
             break;
         }
-        if let Rows::Each(rows) = &trace.rows {
+        if let IoBuckets::Each(rows) = &trace.rows {
             sleeps = PricedSleeps::each(simd, &windows.sleeps, &rows[lane.at..]);
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
@@ -439,7 +439,7 @@ fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
     ((end - gap) as u64, chunk.observed.to_array()[last] as u64)
 }
 
-impl Counted {
+impl AloneCounts {
     fn make_room(&mut self) {
         if self.open.time >= STRETCH {
             self.sums += self.open.close();
@@ -453,15 +453,15 @@ fn gather<S: Simd>(
     windows: &mut Windows,
     chunk: &Chunk<S>,
     n: usize,
-    lane: &Position,
+    lane: &LanePosition,
     trace: &LaneTrace<'_>,
     only: Option<usize>,
 ) {
     let observed = chunk.observed.to_array();
     if let Some(row) = only {
         let gathered = &mut windows.gathered[row];
-        let each = observed.iter().take(n);
-        each.for_each(|&ns| gathered.add_to_bins(Nanos(ns as u64)));
+        let latencies = observed.iter().take(n);
+        latencies.for_each(|&ns| gathered.add_to_bins(Nanos(ns as u64)));
         return;
     }
     let clear = chunk.clear.to_bitmask();
@@ -469,7 +469,7 @@ fn gather<S: Simd>(
     let mut now = lane.start;
     for j in 0..n.min(SIMD_LANES) {
         now += i64::from(submit[j] + observed[j]);
-        let row = trace.rows.of(lane.at + j);
+        let row = trace.rows.row_of(lane.at + j);
         let outcome = Outcome {
             observed: Nanos(observed[j] as u64),
             missed: clear >> j & 1 == 0,

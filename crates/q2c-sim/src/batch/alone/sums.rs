@@ -1,8 +1,8 @@
 //! Sums over a configuration's counted I/Os, and the outcome that follows from them.
 
-use super::priced::{Charges, IoEnd};
-use crate::outcome::Outcome;
-use q2c_model::{Latencies, Rates, Simulated};
+use super::priced::{Charges, PricedIoEnd};
+use crate::outcome::SimOutcome;
+use q2c_model::{Latencies, Rates, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -33,7 +33,7 @@ pub(super) struct IoTimes {
 impl Sums {
     /// Adds an I/O that slept `asked`, 0 for polling.
     #[inline]
-    pub(super) fn add(&mut self, end: &IoEnd, asked: i32, times: IoTimes) {
+    pub(super) fn add(&mut self, end: &PricedIoEnd, asked: i32, times: IoTimes) {
         self.ios += 1;
         self.misses += i64::from(end.missed);
         self.asked += i64::from(asked);
@@ -49,8 +49,8 @@ impl Sums {
     }
 
     /// Whether every sum lies between -`most` and `most`.
-    pub fn is_below(&self, most: i64) -> bool {
-        let all = [
+    pub(crate) fn is_below(&self, most: i64) -> bool {
+        let sums = [
             self.ios,
             self.misses,
             self.asked,
@@ -64,13 +64,19 @@ impl Sums {
             self.submitted,
             self.thought,
         ];
-        self.ios >= 0 && all.iter().all(|sum| (-most..=most).contains(sum))
+        self.ios >= 0 && sums.iter().all(|sum| (-most..=most).contains(sum))
     }
 
     /// Over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
-    pub fn outcome(&self, wall: f64, lanes: usize, charges: &Charges, ranks: [f64; 3]) -> Outcome {
+    pub(crate) fn outcome(
+        &self,
+        wall: f64,
+        lanes: usize,
+        charges: &Charges,
+        ranks: [f64; 3],
+    ) -> SimOutcome {
         if self.ios == 0 || wall <= 0.0 {
-            return Outcome::default();
+            return SimOutcome::default();
         }
         let costs = &charges.costs;
         let n = self.ios as f64;
@@ -80,9 +86,9 @@ impl Sums {
             + self.interrupts as f64 * charges.other_interrupt
             + polling as f64 * costs.other_poll;
         let iops = n / wall * 1e9;
-        Outcome {
+        SimOutcome {
             ios: self.ios as u64,
-            gives: Simulated {
+            gives: SimulatedFigures {
                 rates: Rates {
                     iops,
                     cpu_pct: cpu / wall / lanes as f64 * 100.0,

@@ -1,22 +1,22 @@
 //! The recorded lanes as all configurations read them, and the place of one configuration.
 
 use crate::batch::histogram::FIRST_LATENCIES;
-use crate::closed::Draws;
-use crate::recording::{Recording, RecordingColumns, unpack};
+use crate::closed::WakeDraws;
+use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, Io, bucket_of};
 
 pub(super) struct LaneTrace<'a> {
     pub columns: RecordingColumns<'a>,
-    pub rows: Rows,
+    pub rows: IoBuckets,
     pub largest: u64,
 }
 
-pub(super) enum Rows {
+pub(super) enum IoBuckets {
     One(u8),
     Each(Vec<u8>),
 }
 
-impl Rows {
+impl IoBuckets {
     fn new(columns: &RecordingColumns<'_>) -> Self {
         let row = |&word| bucket_of(unpack(word)).unwrap_or(BUCKETS) as u8;
         let first = columns.ios.first().map_or(0, row);
@@ -28,58 +28,58 @@ impl Rows {
             last.1
         });
         if alike {
-            Rows::One(first)
+            IoBuckets::One(first)
         } else {
-            Rows::Each(columns.ios.iter().map(row).collect())
+            IoBuckets::Each(columns.ios.iter().map(row).collect())
         }
     }
 
     #[inline]
-    pub fn only(&self) -> Option<usize> {
+    pub(crate) fn only(&self) -> Option<usize> {
         match self {
-            Rows::One(row) => Some(usize::from(*row)),
-            Rows::Each(_) => None,
+            IoBuckets::One(row) => Some(usize::from(*row)),
+            IoBuckets::Each(_) => None,
         }
     }
 
     #[inline]
-    pub fn of(&self, i: usize) -> usize {
+    pub(crate) fn row_of(&self, i: usize) -> usize {
         usize::from(match self {
-            Rows::One(row) => *row,
-            Rows::Each(rows) => rows[i],
+            IoBuckets::One(row) => *row,
+            IoBuckets::Each(rows) => rows[i],
         })
     }
 }
 
 impl<'a> LaneTrace<'a> {
-    pub fn new(lane: &'a Recording) -> Self {
+    pub(crate) fn new(lane: &'a LaneRecording) -> Self {
         let columns = lane.columns();
         let bytes = columns.ios.iter().map(|&word| word & !(1 << 31));
         LaneTrace {
-            rows: Rows::new(&columns),
+            rows: IoBuckets::new(&columns),
             largest: bytes.max().unwrap_or(0).into(),
             columns,
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.columns.wait.len()
     }
 
     #[inline]
-    pub fn io(&self, i: usize) -> Io {
+    pub(crate) fn io(&self, i: usize) -> Io {
         unpack(self.columns.ios[i])
     }
 
     /// The first latencies as they were recorded, from submission to reaping, ns.
-    pub fn first_latencies(&self) -> impl Iterator<Item = i32> {
+    pub(crate) fn first_latencies(&self) -> impl Iterator<Item = i32> {
         let RecordingColumns { submit, wait, .. } = self.columns;
-        let each = submit.iter().zip(wait).take(FIRST_LATENCIES);
-        each.map(|(&submit, &wait)| submit as i32 + wait as i32)
+        let recorded = submit.iter().zip(wait).take(FIRST_LATENCIES);
+        recorded.map(|(&submit, &wait)| submit as i32 + wait as i32)
     }
 
     /// Time from one submission to the next, on average, ns.
-    pub fn pace(&self) -> f64 {
+    pub(crate) fn pace(&self) -> f64 {
         let RecordingColumns {
             submit, wait, gap, ..
         } = self.columns;
@@ -90,7 +90,7 @@ impl<'a> LaneTrace<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Position {
+pub(super) struct LanePosition {
     pub lane: usize,
     /// The next I/O in the recording, or the one in flight.
     pub at: usize,
@@ -98,24 +98,24 @@ pub(super) struct Position {
     pub ios: u64,
     pub draw: usize,
     pub start: i64,
-    pub flight: Option<InFlight>,
+    pub flight: Option<LaneInFlight>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InFlight {
+pub(super) struct LaneInFlight {
     pub done: i64,
     pub observed: i32,
     pub missed: bool,
 }
 
-impl Position {
-    pub fn new(lane: usize, trace: &LaneTrace<'_>) -> Self {
-        Position {
+impl LanePosition {
+    pub(crate) fn new(lane: usize, trace: &LaneTrace<'_>) -> Self {
+        LanePosition {
             lane,
             at: 0,
             rounds: 0,
             ios: 0,
-            draw: Draws::first_of(lane),
+            draw: WakeDraws::first_of(lane),
             start: trace.columns.first_at as i64,
             flight: None,
         }
@@ -123,13 +123,13 @@ impl Position {
 
     /// When the submission of the next I/O returns if no sleep adds to it, ns.
     #[inline]
-    pub fn returns(&self, trace: &LaneTrace<'_>) -> i64 {
+    pub(crate) fn returns(&self, trace: &LaneTrace<'_>) -> i64 {
         self.start + trace.columns.submit[self.at] as i64
     }
 
     /// The present I/O was complete at `done`; returns when its think time ended, ns.
     #[inline]
-    pub fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
+    pub(crate) fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
         let end = done + trace.columns.gap[self.at] as i64;
         self.start = end;
         self.skip(1, trace);
@@ -141,10 +141,10 @@ impl Position {
 
     /// Moves on by `n` I/Os, not beyond the first of the next round.
     #[inline]
-    pub fn skip(&mut self, n: usize, trace: &LaneTrace<'_>) {
+    pub(crate) fn skip(&mut self, n: usize, trace: &LaneTrace<'_>) {
         self.at += n;
         self.ios += n as u64;
-        self.draw = Draws::later(self.draw, n);
+        self.draw = WakeDraws::later(self.draw, n);
         if self.at == trace.len() {
             self.at = 0;
             self.rounds += 1;

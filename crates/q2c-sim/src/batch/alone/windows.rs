@@ -1,9 +1,9 @@
 //! Rules whose sleeps change at the ends of windows, over lanes that share the windows.
 
-use super::priced::{IoEnd, PricedSleep};
+use super::priced::{PricedIoEnd, PricedSleep};
 use super::stretch;
-use super::trace::{InFlight, LaneTrace, Position, Rows};
-use super::{Counted, Machine};
+use super::trace::{IoBuckets, LaneInFlight, LanePosition, LaneTrace};
+use super::{AloneCounts, AloneSimulator};
 use crate::batch::LONGEST;
 use crate::turns::Turns;
 use fearless_simd::dispatch;
@@ -29,7 +29,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub fn still(sleep: PricedSleep) -> Self {
+    pub(crate) fn still(sleep: PricedSleep) -> Self {
         Windows {
             rule: None,
             end: NEVER,
@@ -40,7 +40,7 @@ impl Windows {
         }
     }
 
-    pub fn new(rule: WindowRule) -> Self {
+    pub(crate) fn new(rule: WindowRule) -> Self {
         Windows {
             gathered: (0..=BUCKETS).map(|_| Gathered::new(rule.gather)).collect(),
             end: IDLE,
@@ -53,8 +53,8 @@ impl Windows {
     fn is_regular(&self, trace: &LaneTrace<'_>) -> bool {
         let from = self.rule.as_ref().and_then(|rule| rule.interrupts_from);
         let interrupts = match trace.rows {
-            Rows::One(row) => self.interrupts >> row & 1 == 1,
-            Rows::Each(_) => self.interrupts != 0,
+            IoBuckets::One(row) => self.interrupts >> row & 1 == 1,
+            IoBuckets::Each(_) => self.interrupts != 0,
         };
         !interrupts && from.is_none_or(|from| trace.largest < from)
     }
@@ -64,7 +64,7 @@ impl Windows {
         self.rule.as_ref().is_some_and(large)
     }
 
-    fn close(&mut self, counted: &mut Counted, machine: &Machine<'_>) {
+    fn close(&mut self, counted: &mut AloneCounts, machine: &AloneSimulator<'_>) {
         self.end = IDLE;
         let Some(rule) = &self.rule else {
             return;
@@ -92,25 +92,29 @@ impl Windows {
         }
     }
 
-    fn submit(&self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
+    fn submit(
+        &self,
+        lane: &mut LanePosition,
+        counted: &mut AloneCounts,
+        machine: &AloneSimulator<'_>,
+    ) {
         let trace = &machine.traces[lane.lane];
         let (i, columns) = (lane.at, &trace.columns);
         let (wait, recorded) = (columns.wait[i] as i32, columns.submit[i] as i32);
-        let row = trace.rows.of(i);
+        let row = trace.rows.row_of(i);
         let interrupt = self.interrupts >> row & 1 == 1 || self.is_large(trace, i);
         let sleep = &self.sleeps[row];
-        let (end, asked, submit) = match interrupt {
-            true => (machine.charges.interrupted(wait, recorded), 0, recorded),
-            false => {
-                let end = sleep.end(wait, machine.draws.at(lane.draw), &machine.charges);
-                (end, sleep.asked, sleep.submission(recorded))
-            }
+        let (end, asked, submit) = if interrupt {
+            (machine.charges.interrupted(wait, recorded), 0, recorded)
+        } else {
+            let end = sleep.end(wait, machine.draws.draws_at(lane.draw), &machine.charges);
+            (end, sleep.asked, sleep.submission(recorded))
         };
         counted.add(lane, machine, &end, asked, submit);
-        let IoEnd {
+        let PricedIoEnd {
             observed, missed, ..
         } = end;
-        lane.flight = Some(InFlight {
+        lane.flight = Some(LaneInFlight {
             done: lane.start + i64::from(submit) + i64::from(observed),
             observed,
             missed,
@@ -119,13 +123,13 @@ impl Windows {
 
     fn complete(
         &mut self,
-        lane: &mut Position,
-        flight: InFlight,
-        counted: &mut Counted,
-        machine: &Machine<'_>,
+        lane: &mut LanePosition,
+        flight: LaneInFlight,
+        counted: &mut AloneCounts,
+        machine: &AloneSimulator<'_>,
     ) {
         let trace = &machine.traces[lane.lane];
-        let row = trace.rows.of(lane.at);
+        let row = trace.rows.row_of(lane.at);
         if self.rule.is_some() && !self.is_large(trace, lane.at) {
             let outcome = Outcome {
                 observed: Nanos(flight.observed.max(0) as u64),
@@ -140,10 +144,10 @@ impl Windows {
 
     fn advance(
         &mut self,
-        lane: &mut Position,
+        lane: &mut LanePosition,
         end: i64,
-        counted: &mut Counted,
-        machine: &Machine<'_>,
+        counted: &mut AloneCounts,
+        machine: &AloneSimulator<'_>,
     ) {
         let trace = &machine.traces[lane.lane];
         let regular = self.is_regular(trace);
@@ -165,7 +169,12 @@ impl Windows {
         }
     }
 
-    fn event(&mut self, lane: &mut Position, counted: &mut Counted, machine: &Machine<'_>) {
+    fn event(
+        &mut self,
+        lane: &mut LanePosition,
+        counted: &mut AloneCounts,
+        machine: &AloneSimulator<'_>,
+    ) {
         let trace = &machine.traces[lane.lane];
         let learns = !self.is_large(trace, lane.at);
         match lane.flight {
@@ -193,7 +202,7 @@ impl Windows {
     }
 }
 
-fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
+fn next_event(lane: &LanePosition, machine: &AloneSimulator<'_>) -> Option<i64> {
     match lane.flight {
         Some(flight) => Some(flight.done),
         None if machine.is_over(lane) => None,
@@ -205,12 +214,12 @@ fn next_event(lane: &Position, machine: &Machine<'_>) -> Option<i64> {
 /// event by event in turns until a completion opens the next.
 pub(super) fn run(
     windows: &mut Windows,
-    lanes: &mut [Position],
-    counted: &mut Counted,
-    machine: &Machine<'_>,
+    lanes: &mut [LanePosition],
+    counted: &mut AloneCounts,
+    machine: &AloneSimulator<'_>,
     horizon: i64,
 ) -> bool {
-    let event = |lane: &Position| next_event(lane, machine).unwrap_or(OVER);
+    let event = |lane: &LanePosition| next_event(lane, machine).unwrap_or(OVER);
     let mut turns = Turns::new(lanes.len(), OVER);
     loop {
         if windows.end != IDLE {
@@ -221,7 +230,7 @@ pub(super) fn run(
         }
         turns.fill(lanes.iter().map(event));
         loop {
-            let (next, at) = (turns.next(), turns.at());
+            let (next, at) = (turns.next(), turns.next_time());
             if at >= horizon {
                 return at != OVER;
             }

@@ -10,7 +10,7 @@
 //! one, which mostly has no length and may name the sector behind the data. The I/O is over with
 //! the last.
 
-use super::super::event::{Event, category};
+use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
 use super::slot::{FLUSHING, ISSUED, NIL, QUEUED, Slot, WAITING, kind};
 
@@ -21,14 +21,14 @@ pub(super) struct UnderWay {
     issue_ns: u64,
 }
 
-const fn is_internal(event: &Event) -> bool {
+const fn is_internal(event: &BlktraceEvent) -> bool {
     event.bytes == 0
         && event.category & category::FLUSH != 0
         && event.category & (category::WRITE | category::PC) == 0
 }
 
 /// Whether the slot is a flush without data on the device of the event, which carries it out.
-const fn is_carried_out_by(event: &Event, slot: &Slot) -> bool {
+const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
     slot.device == event.device
         && slot.from == event.sector
         && slot.bytes == 0
@@ -38,7 +38,7 @@ const fn is_carried_out_by(event: &Event, slot: &Slot) -> bool {
 impl Matcher {
     /// Takes the D of a kernel's own flush for all flushes that wait for it. Returns false for any
     /// other event.
-    pub(super) fn internal_flush_issued(&mut self, event: &Event) -> bool {
+    pub(super) fn internal_flush_issued(&mut self, event: &BlktraceEvent) -> bool {
         if !is_internal(event) || !self.expects_queue(event) {
             return false;
         }
@@ -60,7 +60,7 @@ impl Matcher {
 
     /// Takes the R of a kernel's own flush: the flushes that it carries out wait again. Returns
     /// false for any other event.
-    pub(super) fn internal_flush_requeued(&mut self, event: &Event) -> bool {
+    pub(super) fn internal_flush_requeued(&mut self, event: &BlktraceEvent) -> bool {
         let Some(UnderWay { issue_ns, .. }) = self.internal_flush_left(event) else {
             return false;
         };
@@ -74,19 +74,19 @@ impl Matcher {
     }
 
     /// Takes the C of a kernel's own flush, which ends no I/O. Returns false for any other event.
-    pub(super) fn internal_flush_completed(&mut self, event: &Event) -> bool {
+    pub(super) fn internal_flush_completed(&mut self, event: &BlktraceEvent) -> bool {
         self.internal_flush_left(event).is_some()
     }
 
     /// The driver has one of the kernel's own flushes less.
-    fn internal_flush_left(&mut self, event: &Event) -> Option<UnderWay> {
+    fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
         let under_way = self.flushing.get_mut(&event.device);
         let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
         under_way.count -= 1;
         Some(*under_way)
     }
 
-    fn each_without_data(&mut self, event: &Event, with: impl Fn(&mut Matcher, u32)) {
+    fn each_without_data(&mut self, event: &BlktraceEvent, with: impl Fn(&mut Matcher, u32)) {
         let mut id = self.starts.first(event.device, event.sector);
         for _ in 0..Self::REACH {
             if id == NIL {
@@ -103,14 +103,14 @@ impl Matcher {
 
     /// Whether the completion is that of a sequence's data. The kernel takes the flags that it
     /// carries out itself off the request. A bio without a request of its own has no sequence here.
-    pub(super) fn is_data_of_sequence(&self, id: u32, event: &Event) -> bool {
+    pub(super) fn is_data_of_sequence(&self, id: u32, event: &BlktraceEvent) -> bool {
         let slot = self.window.get(id);
         let taken_off = slot.category & !event.category & (category::FLUSH | category::FUA);
         taken_off != 0 && event.bytes > 0 && slot.state & (QUEUED | FLUSHING) == 0
     }
 
     /// Keeps the I/O until the last completion of its sequence.
-    pub(super) fn await_last_flush(&mut self, id: u32, event: &Event) {
+    pub(super) fn await_last_flush(&mut self, id: u32, event: &BlktraceEvent) {
         self.remove_from_indexes(id);
         let slot = self.window.get_mut(id);
         slot.category |= event.category & category::UNTIMED;
@@ -122,7 +122,7 @@ impl Matcher {
 
     /// Finds the oldest I/O whose sequence this completion ends: at the data's first sector, with
     /// its length or none, or, as newer kernels tell it, without length behind its last.
-    pub(super) fn sequence_ended(&self, event: &Event) -> Option<u32> {
+    pub(super) fn sequence_ended(&self, event: &BlktraceEvent) -> Option<u32> {
         let awaits = |slot: &Slot| {
             slot.state == FLUSHING
                 && slot.device == event.device

@@ -2,7 +2,7 @@
 //! order of arrival.
 
 use super::super::hash::GOLDEN;
-use super::slot::{Links, NIL, Slot, Window};
+use super::slot::{Links, NIL, Slot, SlotRing};
 
 /// Says which sector of a slot is the key, and where the slot keeps its links.
 pub(super) trait Edge {
@@ -11,11 +11,11 @@ pub(super) trait Edge {
 }
 
 /// Key: the first sector of the request.
-pub(super) struct Start;
+pub(super) struct StartEdge;
 /// Key: the first sector behind the request.
-pub(super) struct End;
+pub(super) struct EndEdge;
 
-impl Edge for Start {
+impl Edge for StartEdge {
     fn sector(slot: &Slot) -> u64 {
         slot.from
     }
@@ -24,7 +24,7 @@ impl Edge for Start {
     }
 }
 
-impl Edge for End {
+impl Edge for EndEdge {
     fn sector(slot: &Slot) -> u64 {
         slot.to
     }
@@ -71,7 +71,7 @@ impl<E: Edge> Index<E> {
     }
 
     /// Appends a slot to its bucket, behind all others of its key.
-    pub(super) fn insert(&mut self, window: &mut Window, id: u32) {
+    pub(super) fn insert(&mut self, window: &mut SlotRing, id: u32) {
         if self.listed >= self.buckets.len() {
             self.grow(window);
         }
@@ -79,7 +79,7 @@ impl<E: Edge> Index<E> {
         self.append(window, id);
     }
 
-    fn append(&mut self, window: &mut Window, id: u32) {
+    fn append(&mut self, window: &mut SlotRing, id: u32) {
         let slot = window.get(id);
         let bucket = self.bucket(slot.device, E::sector(slot));
         let last = self.buckets[bucket].1;
@@ -96,7 +96,7 @@ impl<E: Edge> Index<E> {
     }
 
     /// Takes a slot out, if it is listed. The key must be the one it was inserted by.
-    pub(super) fn remove(&mut self, window: &mut Window, id: u32) {
+    pub(super) fn remove(&mut self, window: &mut SlotRing, id: u32) {
         let slot = window.get_mut(id);
         let links = std::mem::take(E::links(slot));
         if !links.listed {
@@ -116,7 +116,7 @@ impl<E: Edge> Index<E> {
     }
 
     /// Doubles the number of buckets. Slots are listed again in the order of arrival.
-    fn grow(&mut self, window: &mut Window) {
+    fn grow(&mut self, window: &mut SlotRing) {
         self.buckets = vec![(NIL, NIL); self.buckets.len() * 2];
         self.shift -= 1;
         for number in window.first..window.end {

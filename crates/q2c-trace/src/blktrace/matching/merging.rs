@@ -1,21 +1,21 @@
 //! I/Os that share a request, and bios that are cut into several I/Os.
 
-use super::super::event::{Event, category};
+use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
 use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 
 impl Matcher {
     /// Finds what the event merges: a bio, or a request with all its members.
-    fn merging(&mut self, event: &Event) -> Option<u32> {
+    fn merging(&mut self, event: &BlktraceEvent) -> Option<u32> {
         let bio = self.find_exact(event, QUEUED);
-        let found = bio.or_else(|| self.find_exact(event, WAITING));
-        if found.is_none() {
+        let target = bio.or_else(|| self.find_exact(event, WAITING));
+        if target.is_none() {
             self.unmatched("merge without queue");
         }
-        found
+        target
     }
 
-    pub(super) fn back_merge(&mut self, event: &Event) {
+    pub(super) fn back_merge(&mut self, event: &BlktraceEvent) {
         let Some(member) = self.merging(event) else {
             return;
         };
@@ -25,11 +25,11 @@ impl Matcher {
         }
     }
 
-    pub(super) fn front_merge(&mut self, event: &Event) {
+    pub(super) fn front_merge(&mut self, event: &BlktraceEvent) {
         let Some(member) = self.merging(event) else {
             return;
         };
-        let behind = Event {
+        let behind = BlktraceEvent {
             sector: event.end(),
             ..*event
         };
@@ -41,8 +41,8 @@ impl Matcher {
 
     /// Finds the youngest request that ends where the event begins: the kernel merges into the one
     /// on top of the plug list.
-    fn ending_at(&self, event: &Event, member: u32) -> Option<u32> {
-        let mut found = None;
+    fn ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
+        let mut youngest = None;
         let mut id = self.ends.first(event.device, event.sector);
         for _ in 0..Self::REACH {
             if id == NIL {
@@ -52,15 +52,15 @@ impl Matcher {
             let same = slot.device == event.device && slot.to == event.sector;
             let open = id != member && slot.state & WAITING != 0;
             if same && open && kind(slot.category) == kind(event.category) {
-                found = Some(id);
+                youngest = Some(id);
             }
             id = slot.by_end.after;
         }
-        found
+        youngest
     }
 
     /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
-    fn attach(&mut self, carrier: u32, member: u32, event: &Event) {
+    fn attach(&mut self, carrier: u32, member: u32, event: &BlktraceEvent) {
         self.counts.merged += 1;
         let slot = self.window.get_mut(member);
         slot.getrq_ns = event.time;
@@ -110,7 +110,7 @@ impl Matcher {
 
     /// Makes the I/O end where the event does. A longer I/O was split and a shorter one merged, and
     /// the record of that was lost. Where the event's time is not its own, the I/O is marked.
-    pub(super) fn fit(&mut self, id: u32, event: &Event) {
+    pub(super) fn fit(&mut self, id: u32, event: &BlktraceEvent) {
         if event.category & category::UNTIMED != 0 {
             self.window.get_mut(id).category |= category::UNTIMED;
         }
@@ -133,20 +133,20 @@ impl Matcher {
 
     /// Merges the I/O that begins where the request ends. Returns false when there is none or when
     /// it ends behind the event.
-    fn absorb(&mut self, id: u32, event: &Event) -> bool {
-        let behind = Event {
+    fn absorb(&mut self, id: u32, event: &BlktraceEvent) -> bool {
+        let behind = BlktraceEvent {
             sector: self.window.get(id).to,
             bytes: 512,
             ..*event
         };
-        let found = self
+        let next = self
             .find(&behind, QUEUED | WAITING)
-            .filter(|next| *next != id);
-        let within = |next: &u32| {
-            let next = self.window.get(*next);
-            next.to > next.from && next.to <= event.end()
+            .filter(|other| *other != id);
+        let within = |id: &u32| {
+            let slot = self.window.get(*id);
+            slot.to > slot.from && slot.to <= event.end()
         };
-        let Some(next) = found.filter(within) else {
+        let Some(next) = next.filter(within) else {
             return false;
         };
         self.unmatched("merge lost");

@@ -12,17 +12,19 @@ mod lanes;
 mod merging;
 mod slot;
 
-use super::event::{Event, action, category};
+use super::event::{BlktraceEvent, action, category};
 use super::hash::IntMap;
 use crate::span::{NONE, Span};
-use index::{End, Index, Start};
+use index::{EndEdge, Index, StartEdge};
 use lanes::Lanes;
-use slot::{INSERTED, ISSUED, MERGED, NIL, OVER, QUEUED, REQUESTED, Slot, State, WAITING, Window};
+use slot::{
+    INSERTED, ISSUED, MERGED, NIL, OVER, QUEUED, REQUESTED, Slot, SlotRing, SlotStage, WAITING,
+};
 use std::collections::BTreeMap;
 
 /// Counts of the matcher, beside the I/Os that it hands out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MatcherCounts {
     /// Events taken by [`Matcher::event`], those that fit no I/O included.
     pub events: u64,
     /// I/Os found: queued bios, rests of splits, requests without Q.
@@ -75,11 +77,11 @@ pub struct Counts {
 /// the driver as a request of its own. A merged slot names its carrier, which is never merged
 /// itself.
 pub struct Matcher {
-    window: Window,
-    starts: Index<Start>,
+    window: SlotRing,
+    starts: Index<StartEdge>,
     /// Holds requests that can still be merged into, and flush sequences whose data is done, by
     /// their ends.
-    ends: Index<End>,
+    ends: Index<EndEdge>,
     lanes: Lanes,
     limit: usize,
     epoch: u32,
@@ -89,7 +91,7 @@ pub struct Matcher {
     queued_on: IntMap<u32, ()>,
     last_device: Option<u32>,
     flushing: IntMap<u32, flush::UnderWay>,
-    counts: Counts,
+    counts: MatcherCounts,
 }
 
 impl Default for Matcher {
@@ -107,9 +109,9 @@ impl Matcher {
     const REACH: usize = 4096;
 
     /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
-    pub fn with_limit(limit: usize) -> Self {
+    pub(crate) fn with_limit(limit: usize) -> Self {
         Matcher {
-            window: Window::new(),
+            window: SlotRing::new(),
             starts: Index::new(),
             ends: Index::new(),
             lanes: Lanes::default(),
@@ -119,19 +121,19 @@ impl Matcher {
             queued_on: IntMap::default(),
             last_device: None,
             flushing: IntMap::default(),
-            counts: Counts::default(),
+            counts: MatcherCounts::default(),
         }
     }
 
     /// The counts so far.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &MatcherCounts {
         &self.counts
     }
 
     /// Takes an event; `gaps` is the number of places before it at which records were lost. I/Os
     /// that can be handed out go to `out`.
     #[inline]
-    pub fn event(&mut self, event: &Event, gaps: u64, out: &mut impl FnMut(&Span)) {
+    pub fn event(&mut self, event: &BlktraceEvent, gaps: u64, out: &mut impl FnMut(&Span)) {
         self.epoch = gaps as u32;
         self.counts.events += 1;
         match event.action {
@@ -154,7 +156,7 @@ impl Matcher {
     }
 
     /// Ends the trace: unfinished I/Os are handed out without completion. Returns the final counts.
-    pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> Counts {
+    pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> MatcherCounts {
         while self.window.len() > 0 {
             self.give_up_oldest();
             self.hand_out_finished(out);
@@ -182,7 +184,7 @@ impl Matcher {
     /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
     /// counts most, then whether the I/O came after the last gap.
     #[inline]
-    fn find(&self, event: &Event, states: State) -> Option<u32> {
+    fn find(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
         let mut best: Option<(u8, u32)> = None;
         let mut id = self.starts.first(event.device, event.sector);
         for _ in 0..Self::REACH {
@@ -206,12 +208,12 @@ impl Matcher {
     }
 
     /// As [`Matcher::find`], but only an I/O of the event's length.
-    fn find_exact(&self, event: &Event, states: State) -> Option<u32> {
-        let found = self.find(event, states);
-        found.filter(|id| self.window.get(*id).to == event.end())
+    fn find_exact(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
+        self.find(event, states)
+            .filter(|id| self.window.get(*id).to == event.end())
     }
 
-    fn arrive(&mut self, event: &Event, state: State) -> u32 {
+    fn arrive(&mut self, event: &BlktraceEvent, state: SlotStage) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
@@ -232,7 +234,7 @@ impl Matcher {
         self.ends.remove(&mut self.window, id);
     }
 
-    fn queue(&mut self, event: &Event) {
+    fn queue(&mut self, event: &BlktraceEvent) {
         if self.last_device != Some(event.device) {
             self.last_device = Some(event.device);
             if self.queued_on.len() < Self::DEVICES {
@@ -252,20 +254,20 @@ impl Matcher {
     }
 
     /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
-    fn expects_queue(&self, event: &Event) -> bool {
+    fn expects_queue(&self, event: &BlktraceEvent) -> bool {
         event.category & category::PC == 0 && self.queued_on.contains_key(&event.device)
     }
 
     /// Makes an I/O of a request whose Q was not seen: passthrough, a trace without Q, or a lost Q.
     /// Only a lost Q counts as `reason`.
-    fn appear(&mut self, event: &Event, state: State, reason: &'static str) -> u32 {
+    fn appear(&mut self, event: &BlktraceEvent, state: SlotStage, reason: &'static str) -> u32 {
         if self.expects_queue(event) {
             self.unmatched(reason);
         }
         self.arrive(event, state)
     }
 
-    fn get_request(&mut self, event: &Event) {
+    fn get_request(&mut self, event: &BlktraceEvent) {
         let id = match self.find(event, QUEUED) {
             Some(id) => id,
             None => self.appear(event, REQUESTED, "request without queue"),
@@ -275,7 +277,7 @@ impl Matcher {
         self.become_request(id, REQUESTED);
     }
 
-    fn become_request(&mut self, id: u32, state: State) {
+    fn become_request(&mut self, id: u32, state: SlotStage) {
         let slot = self.window.get_mut(id);
         self.rests -= u64::from(std::mem::take(&mut slot.rest));
         slot.state = state;
@@ -284,11 +286,11 @@ impl Matcher {
         }
     }
 
-    fn insert(&mut self, event: &Event) {
-        let found = self
+    fn insert(&mut self, event: &BlktraceEvent) {
+        let existing = self
             .find(event, REQUESTED)
             .or_else(|| self.find(event, QUEUED));
-        let id = match found {
+        let id = match existing {
             Some(id) => id,
             // A request that was requeued; it was inserted before.
             None if self.find(event, INSERTED).is_some() => return,
@@ -302,15 +304,15 @@ impl Matcher {
         self.become_request(id, INSERTED);
     }
 
-    fn issue(&mut self, event: &Event) {
+    fn issue(&mut self, event: &BlktraceEvent) {
         let fits = |id: &u32| self.window.get(*id).to <= event.end();
         let waiting = self.find(event, WAITING).filter(fits);
-        let found = waiting.or_else(|| self.find(event, QUEUED));
-        if found.is_none() && self.internal_flush_issued(event) {
+        let existing = waiting.or_else(|| self.find(event, QUEUED));
+        if existing.is_none() && self.internal_flush_issued(event) {
             return;
         }
         self.counts.issued += 1;
-        let id = match found {
+        let id = match existing {
             Some(id) => id,
             None => match self.find_exact(event, ISSUED) {
                 Some(id) => {
@@ -326,7 +328,7 @@ impl Matcher {
         self.become_request(id, ISSUED);
     }
 
-    fn requeue(&mut self, event: &Event) {
+    fn requeue(&mut self, event: &BlktraceEvent) {
         let Some(id) = self.find(event, ISSUED) else {
             if self.internal_flush_requeued(event) {
                 self.counts.requeues += 1;
@@ -354,7 +356,7 @@ impl Matcher {
         self.become_request(id, state);
     }
 
-    fn complete(&mut self, event: &Event) {
+    fn complete(&mut self, event: &BlktraceEvent) {
         let long_enough = |id: &u32| self.window.get(*id).to >= event.end();
         let issued = self.find(event, ISSUED).filter(long_enough);
         if issued.is_none() && self.internal_flush_completed(event) {
@@ -362,11 +364,11 @@ impl Matcher {
         }
         let short_enough = |id: &u32| self.window.get(*id).to <= event.end();
         let waiting = || self.find(event, WAITING).filter(short_enough);
-        let found = issued
+        let existing = issued
             .or_else(|| self.sequence_ended(event))
             .or_else(waiting)
             .or_else(|| self.find_exact(event, QUEUED));
-        let Some(id) = found else {
+        let Some(id) = existing else {
             return self.unmatched("completion without queue");
         };
         if event.end() < self.window.get(id).to && event.bytes > 0 {
@@ -389,7 +391,7 @@ impl Matcher {
         self.counts.without_issue += if issued { 0 } else { ios };
     }
 
-    fn complete_part(&mut self, id: u32, event: &Event) {
+    fn complete_part(&mut self, id: u32, event: &BlktraceEvent) {
         self.counts.partial_completions += 1;
         self.starts.remove(&mut self.window, id);
         self.window.get_mut(id).from = event.end();
@@ -442,20 +444,20 @@ impl Matcher {
 
     /// Cuts the oldest bio that the split is within. The event's length is that of the front part,
     /// and a text does not tell it.
-    fn split(&mut self, event: &Event) {
+    fn split(&mut self, event: &BlktraceEvent) {
         let at = event.split_at;
         let first = self.starts.first(event.device, event.sector);
-        let found = self.first_of(first, |slot| {
+        let bio = self.first_of(first, |slot| {
             let within = (event.sector.saturating_add(1)..slot.to).contains(&at);
             (slot.fits(event, QUEUED) && within, slot.by_start.after)
         });
-        match found {
+        match bio {
             Some(id) => self.cut(id, at),
             None => self.unmatched("split without queue"),
         }
     }
 
-    fn other(&mut self, event: &Event) {
+    fn other(&mut self, event: &BlktraceEvent) {
         let counts = &mut self.counts;
         match event.action {
             action::REMAP => counts.remaps += 1,

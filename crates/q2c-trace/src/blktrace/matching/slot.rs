@@ -1,7 +1,7 @@
 //! An I/O from its first event to its end, and the window that holds all of them in the order of
 //! arrival.
 
-use super::super::event::{self, Event, category};
+use super::super::event::{self, BlktraceEvent, category};
 use crate::span::{NONE, NONE_32, Span, first_known};
 use q2c_model::{Layer, OpFlags};
 
@@ -9,23 +9,23 @@ use q2c_model::{Layer, OpFlags};
 pub(super) const NIL: u32 = u32::MAX;
 
 /// Stage that an I/O has reached, as a bit, so that a search can ask for several stages.
-pub(super) type State = u8;
+pub(super) type SlotStage = u8;
 /// A bio that has no request yet.
-pub(super) const QUEUED: State = 1;
+pub(super) const QUEUED: SlotStage = 1;
 /// The I/O has its own request.
-pub(super) const REQUESTED: State = 2;
+pub(super) const REQUESTED: SlotStage = 2;
 /// The request is in the scheduler.
-pub(super) const INSERTED: State = 4;
+pub(super) const INSERTED: SlotStage = 4;
 /// The request is with the driver.
-pub(super) const ISSUED: State = 8;
+pub(super) const ISSUED: SlotStage = 8;
 /// The bio is in the request of another I/O, its `carrier`.
-pub(super) const MERGED: State = 16;
+pub(super) const MERGED: SlotStage = 16;
 /// The I/O completed or was given up.
-pub(super) const OVER: State = 32;
+pub(super) const OVER: SlotStage = 32;
 /// The data of a flush sequence is done. The sequence's last completion follows.
-pub(super) const FLUSHING: State = 64;
+pub(super) const FLUSHING: SlotStage = 64;
 /// The I/O has its own request, and the driver has not got it.
-pub(super) const WAITING: State = REQUESTED | INSERTED;
+pub(super) const WAITING: SlotStage = REQUESTED | INSERTED;
 
 /// Neighbours of a slot in the list of its bucket in an index; [`NIL`] at either end.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ pub(super) struct Slot {
     pub(super) by_start: Links,
     pub(super) by_end: Links,
     pub(super) error: u16,
-    pub(super) state: State,
+    pub(super) state: SlotStage,
     /// True for the rest of a split until its next event: older kernels report its Q again.
     pub(super) rest: bool,
     pub(super) split: bool,
@@ -95,7 +95,7 @@ pub(super) const fn kind(category: u32) -> u32 {
 }
 
 impl Slot {
-    pub(super) fn new(event: &Event, state: State, epoch: u32) -> Slot {
+    pub(super) fn new(event: &BlktraceEvent, state: SlotStage, epoch: u32) -> Slot {
         Slot {
             queue_ns: NONE,
             getrq_ns: NONE,
@@ -131,7 +131,7 @@ impl Slot {
 
     /// Whether the event can belong to this I/O: it is in one of `states`, begins at the event's
     /// sector and is of the event's kind.
-    pub(super) fn fits(&self, event: &Event, states: State) -> bool {
+    pub(super) fn fits(&self, event: &BlktraceEvent, states: SlotStage) -> bool {
         self.state & states != 0
             && self.device == event.device
             && self.from == event.sector
@@ -154,15 +154,16 @@ impl Slot {
         Span {
             id,
             layer: Layer::Block,
-            device: Event {
+            device: BlktraceEvent {
                 device: self.device,
-                ..Event::default()
+                ..BlktraceEvent::default()
             }
             .device(),
             op: event::op(self.category, self.bytes as u32),
-            flags: event::flags(self.category).union(match self.split {
-                true => OpFlags::SPLIT,
-                false => OpFlags(0),
+            flags: event::flags(self.category).union(if self.split {
+                OpFlags::SPLIT
+            } else {
+                OpFlags(0)
             }),
             sector: self.sector,
             bytes: self.bytes,
@@ -193,7 +194,7 @@ impl Slot {
 /// A slot has a number that rises by one, and a name, the low 32 bits of the number. The ring's
 /// length is a power of two and doubles when it is full, so a name stays valid until `first` has
 /// passed its slot.
-pub(super) struct Window {
+pub(super) struct SlotRing {
     slots: Vec<Slot>,
     mask: u32,
     /// Number of the oldest slot, and the number of the next one to come.
@@ -201,12 +202,12 @@ pub(super) struct Window {
     pub(super) end: u64,
 }
 
-impl Window {
+impl SlotRing {
     const SMALLEST: usize = 1024;
 
     pub(super) fn new() -> Self {
-        let empty = Slot::new(&Event::default(), OVER, 0);
-        Window {
+        let empty = Slot::new(&BlktraceEvent::default(), OVER, 0);
+        SlotRing {
             slots: vec![empty; Self::SMALLEST],
             mask: Self::SMALLEST as u32 - 1,
             first: 0,
@@ -252,7 +253,7 @@ impl Window {
 
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
-        let empty = Slot::new(&Event::default(), OVER, 0);
+        let empty = Slot::new(&BlktraceEvent::default(), OVER, 0);
         self.slots = vec![empty; old.len() * 2];
         let (was, mask) = (self.mask, self.slots.len() as u32 - 1);
         self.mask = mask;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// Kind of an event. The order is that of a request's life, which sorts events of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum BlkparseAction {
     Queue,
     Merge,
     Request,
@@ -15,9 +15,9 @@ pub(super) enum Kind {
     Complete,
 }
 
-pub(super) struct Event {
+pub(super) struct BlkparseEvent {
     pub(super) time: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: BlkparseAction,
     order: u64,
     pub(super) id: u64,
     /// For a merge: the id of the request that the I/O joins.
@@ -36,20 +36,21 @@ pub(super) struct Event {
     comm: Option<Rc<str>>,
 }
 
-impl Event {
+impl BlkparseEvent {
     pub(super) fn new(
         record: &IoRecord,
         time: u64,
-        kind: Kind,
+        kind: BlkparseAction,
         order: u64,
         comm: Option<Rc<str>>,
-    ) -> Event {
-        let complete = kind == Kind::Complete;
-        let cpu = match complete {
-            true => record.cpu_complete.or(record.cpu_submit),
-            false => record.cpu_submit,
+    ) -> BlkparseEvent {
+        let complete = kind == BlkparseAction::Complete;
+        let cpu = if complete {
+            record.cpu_complete.or(record.cpu_submit)
+        } else {
+            record.cpu_submit
         };
-        Event {
+        BlkparseEvent {
             time,
             kind,
             order,
@@ -83,13 +84,13 @@ impl Event {
 
     fn letter(&self) -> char {
         match self.kind {
-            Kind::Queue => 'Q',
-            Kind::Merge if self.in_front => 'F',
-            Kind::Merge => 'M',
-            Kind::Request => 'G',
-            Kind::Insert => 'I',
-            Kind::Issue => 'D',
-            Kind::Complete => 'C',
+            BlkparseAction::Queue => 'Q',
+            BlkparseAction::Merge if self.in_front => 'F',
+            BlkparseAction::Merge => 'M',
+            BlkparseAction::Request => 'G',
+            BlkparseAction::Insert => 'I',
+            BlkparseAction::Issue => 'D',
+            BlkparseAction::Complete => 'C',
         }
     }
 
@@ -123,11 +124,12 @@ impl Event {
         )?;
         let (sector, sectors) = (self.sector, self.sectors);
         let some = sectors > 0;
-        if self.kind == Kind::Complete {
+        if self.kind == BlkparseAction::Complete {
             let error = self.error.unsigned_abs();
-            return match some {
-                true => writeln!(out, "{sector} + {sectors} [{error}]"),
-                false => writeln!(out, "{sector} [{error}]"),
+            return if some {
+                writeln!(out, "{sector} + {sectors} [{error}]")
+            } else {
+                writeln!(out, "{sector} [{error}]")
             };
         }
         if some {
@@ -142,26 +144,26 @@ impl Event {
         }
     }
 
-    fn key(&self) -> (u64, Kind, u64) {
+    fn key(&self) -> (u64, BlkparseAction, u64) {
         (self.time, self.kind, self.order)
     }
 }
 
-impl PartialEq for Event {
+impl PartialEq for BlkparseEvent {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Event {}
+impl Eq for BlkparseEvent {}
 
-impl PartialOrd for Event {
+impl PartialOrd for BlkparseEvent {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Event {
+impl Ord for BlkparseEvent {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
@@ -175,7 +177,7 @@ impl LineNumbers {
     /// from a tracer that does not count.
     const MOST: usize = 1 << 20;
 
-    pub(super) fn next(&mut self, event: &Event) -> u32 {
+    pub(super) fn next(&mut self, event: &BlkparseEvent) -> u32 {
         let key = (event.device, event.cpu);
         if self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
             return 0;

@@ -10,7 +10,7 @@ mod line;
 
 use super::run::{Exported, NO_START, start, written};
 use super::{Export, ExportFormat};
-use line::{Event, Kind, LineNumbers};
+use line::{BlkparseAction, BlkparseEvent, LineNumbers};
 use q2c_model::{Exit, Fault, IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -39,8 +39,8 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     for records in of.records {
         for record in records? {
             if record.layer != Layer::Block {
-                let found = "the user layer's, which has no Q, G, I, D and C";
-                return Err(unfit("records of the block layer", found));
+                let user_layer = "the user layer's, which has no Q, G, I, D and C";
+                return Err(unfit("records of the block layer", user_layer));
             }
             let Some(start) = start(&record) else {
                 pending.exported.leave_out(NO_START);
@@ -61,7 +61,7 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
 
 #[derive(Default)]
 struct PendingEvents {
-    waiting: BinaryHeap<Reverse<Event>>,
+    waiting: BinaryHeap<Reverse<BlkparseEvent>>,
     /// Number of events so far; it keeps the events of one instant in order.
     events: u64,
     /// First sector, and first sector behind the last, of requests under way that will complete, by
@@ -75,22 +75,27 @@ impl PendingEvents {
     fn add(&mut self, mut record: IoRecord) {
         let comm: Option<Rc<str>> = record.comm.take().map(Rc::from);
         let merged = record.merged_into.is_some();
-        let asks = if merged { Kind::Merge } else { Kind::Request };
-        let (issue, complete) = match merged {
-            true => (None, None),
-            false => (record.issue_ns, record.complete_ns),
+        let asks = if merged {
+            BlkparseAction::Merge
+        } else {
+            BlkparseAction::Request
+        };
+        let (issue, complete) = if merged {
+            (None, None)
+        } else {
+            (record.issue_ns, record.complete_ns)
         };
         let times = [
-            (record.queue_ns, Kind::Queue),
+            (record.queue_ns, BlkparseAction::Queue),
             (record.getrq_ns, asks),
-            (record.insert_ns.filter(|_| !merged), Kind::Insert),
-            (issue, Kind::Issue),
-            (complete, Kind::Complete),
+            (record.insert_ns.filter(|_| !merged), BlkparseAction::Insert),
+            (issue, BlkparseAction::Issue),
+            (complete, BlkparseAction::Complete),
         ];
         for (time, kind) in times {
             let Some(Nanos(time)) = time else { continue };
             self.events += 1;
-            let event = Event::new(&record, time, kind, self.events, comm.clone());
+            let event = BlkparseEvent::new(&record, time, kind, self.events, comm.clone());
             self.waiting.push(Reverse(event));
         }
         if complete.is_some() {
@@ -117,9 +122,9 @@ impl PendingEvents {
     }
 
     /// Extends the carrier's extent by a merge, and gives I, D and C of a carrier the whole extent.
-    fn cover_merged(&mut self, event: &mut Event) {
+    fn cover_merged(&mut self, event: &mut BlkparseEvent) {
         match event.kind {
-            Kind::Merge => {
+            BlkparseAction::Merge => {
                 let Some((from, to)) = self.extents.get_mut(&event.carrier) else {
                     return;
                 };
@@ -127,15 +132,15 @@ impl PendingEvents {
                 *from = event.sector.min(*from);
                 *to = event.end().max(*to);
             }
-            Kind::Insert | Kind::Issue => {
+            BlkparseAction::Insert | BlkparseAction::Issue => {
                 let extent = self.extents.get(&event.id).copied();
                 event.cover(extent);
             }
-            Kind::Complete => {
+            BlkparseAction::Complete => {
                 let extent = self.extents.remove(&event.id);
                 event.cover(extent);
             }
-            Kind::Queue | Kind::Request => {}
+            BlkparseAction::Queue | BlkparseAction::Request => {}
         }
     }
 }

@@ -12,8 +12,8 @@ mod rows;
 use super::run::{Exported, NO_START, start, written};
 use super::{Export, ExportFormat, TimelineLanes};
 use q2c_model::{Fault, IoRecord, Layer};
-use request::Request;
-use rows::{Lane, Rows};
+use request::ChromeRequest;
+use rows::{ChromeLane, ChromeRows};
 use std::io::{self, Write};
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
@@ -25,9 +25,9 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let out = of.out;
     let failed = written(of.path);
-    let mut timeline = Timeline {
+    let mut timeline = ChromeTimeline {
         lanes: of.options.lanes,
-        rows: Rows::default(),
+        rows: ChromeRows::default(),
         first: true,
         exported: Exported::default(),
     };
@@ -42,14 +42,14 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     Ok(timeline.exported)
 }
 
-struct Timeline {
+struct ChromeTimeline {
     lanes: TimelineLanes,
-    rows: Rows,
+    rows: ChromeRows,
     first: bool,
     exported: Exported,
 }
 
-impl Timeline {
+impl ChromeTimeline {
     fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
         let Some(start) = start(record) else {
             self.exported.leave_out(NO_START);
@@ -60,8 +60,8 @@ impl Timeline {
             Layer::Block => record.complete_ns,
         };
         let lane = match self.lanes {
-            TimelineLanes::Cpu => Lane::Cpu(record.cpu_submit),
-            TimelineLanes::Hctx => Lane::Hctx(record.device, record.hctx),
+            TimelineLanes::Cpu => ChromeLane::Cpu(record.cpu_submit),
+            TimelineLanes::Hctx => ChromeLane::Hctx(record.device, record.hctx),
         };
         let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
             self.exported.leave_out("more than 65536 lanes");
@@ -88,7 +88,7 @@ impl Timeline {
             };
             self.event(out, event)?;
         }
-        let request = Request {
+        let request = ChromeRequest {
             record,
             start,
             end,

@@ -1,32 +1,32 @@
-use super::rows::Row;
+use super::rows::ChromeRow;
 use q2c_model::{IoRecord, Layer, Nanos};
 use std::io::{self, Write};
 
-pub(super) struct Request<'a> {
+pub(super) struct ChromeRequest<'a> {
     pub(super) record: &'a IoRecord,
     pub(super) start: Nanos,
     pub(super) end: Option<Nanos>,
-    pub(super) row: &'a Row,
+    pub(super) row: &'a ChromeRow,
 }
 
 /// Name of a stage, and its colour in chrome://tracing (Perfetto takes the colour from the name).
-type Stage = (&'static str, &'static str);
+type ChromeStage = (&'static str, &'static str);
 
-const Q2G: Stage = ("Q2G", "terrible");
-const Q2M: Stage = ("Q2M", "olive");
-const G2I: Stage = ("G2I", "grey");
-const Q2I: Stage = ("Q2I", "grey");
-const I2D: Stage = ("I2D", "bad");
-const G2D: Stage = ("G2D", "bad");
-const M2D: Stage = ("M2D", "yellow");
-const Q2D: Stage = ("Q2D", "bad");
-const D2C: Stage = ("D2C", "good");
-const Q2C: Stage = ("Q2C", "good");
-const SUBMIT: Stage = ("submit", "bad");
-const WAIT: Stage = ("wait", "good");
-const U2C: Stage = ("U2C", "good");
+const Q2G: ChromeStage = ("Q2G", "terrible");
+const Q2M: ChromeStage = ("Q2M", "olive");
+const G2I: ChromeStage = ("G2I", "grey");
+const Q2I: ChromeStage = ("Q2I", "grey");
+const I2D: ChromeStage = ("I2D", "bad");
+const G2D: ChromeStage = ("G2D", "bad");
+const M2D: ChromeStage = ("M2D", "yellow");
+const Q2D: ChromeStage = ("Q2D", "bad");
+const D2C: ChromeStage = ("D2C", "good");
+const Q2C: ChromeStage = ("Q2C", "good");
+const SUBMIT: ChromeStage = ("submit", "bad");
+const WAIT: ChromeStage = ("wait", "good");
+const U2C: ChromeStage = ("U2C", "good");
 
-impl Request<'_> {
+impl ChromeRequest<'_> {
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let op = self.record.op.name();
         self.head(out, op, self.start, self.end)?;
@@ -46,7 +46,7 @@ impl Request<'_> {
 
     /// The stages that the record has times for, each with its end, in order. A stage begins where
     /// the one before ends.
-    fn stages(&self) -> Vec<(Stage, Nanos)> {
+    fn stages(&self) -> Vec<(ChromeStage, Nanos)> {
         let r = self.record;
         if r.layer == Layer::User {
             let stages = match r.submit_end_ns {
@@ -68,7 +68,7 @@ impl Request<'_> {
         };
         let insert = if r.getrq_ns.is_some() { G2I } else { Q2I };
         let last = if r.issue_ns.is_some() { D2C } else { Q2C };
-        let all = [
+        let stages = [
             (request, r.getrq_ns.filter(|_| r.queue_ns.is_some())),
             (insert, r.insert_ns),
             (
@@ -78,7 +78,8 @@ impl Request<'_> {
             ),
             (last, r.complete_ns),
         ];
-        all.into_iter()
+        stages
+            .into_iter()
             .filter_map(|(s, at)| Some((s, at?)))
             .collect()
     }
@@ -91,7 +92,7 @@ impl Request<'_> {
         from: Nanos,
         to: Option<Nanos>,
     ) -> io::Result<()> {
-        let Row { lane, row, .. } = self.row;
+        let ChromeRow { lane, row, .. } = self.row;
         let ph = if to.is_some() { 'X' } else { 'i' };
         write!(
             out,

@@ -6,31 +6,31 @@ use std::collections::{BinaryHeap, HashMap};
 
 /// The lane in which a request is drawn; `None` when the trace does not tell the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
+pub(super) enum ChromeLane {
     Cpu(Option<u32>),
     Hctx(DevId, Option<u32>),
 }
 
-impl Lane {
+impl ChromeLane {
     pub(super) fn name(&self) -> String {
         match self {
-            Lane::Cpu(Some(cpu)) => format!("CPU {cpu}"),
-            Lane::Cpu(None) => "CPU not known".to_owned(),
-            Lane::Hctx(device, Some(queue)) => format!("{device} queue {queue}"),
-            Lane::Hctx(device, None) => format!("{device} queue not known"),
+            ChromeLane::Cpu(Some(cpu)) => format!("CPU {cpu}"),
+            ChromeLane::Cpu(None) => "CPU not known".to_owned(),
+            ChromeLane::Hctx(device, Some(queue)) => format!("{device} queue {queue}"),
+            ChromeLane::Hctx(device, None) => format!("{device} queue not known"),
         }
     }
 
     /// Sort key among the lanes; a lane without a number is last.
     pub(super) fn order(&self) -> u64 {
         let number = match self {
-            Lane::Cpu(number) | Lane::Hctx(_, number) => number,
+            ChromeLane::Cpu(number) | ChromeLane::Hctx(_, number) => number,
         };
         number.map_or(u64::from(u32::MAX), u64::from)
     }
 }
 
-pub(super) struct Row {
+pub(super) struct ChromeRow {
     pub(super) lane: usize,
     pub(super) row: usize,
     pub(super) new_lane: bool,
@@ -38,25 +38,25 @@ pub(super) struct Row {
 }
 
 #[derive(Default)]
-pub(super) struct Rows {
-    numbers: HashMap<Lane, usize>,
-    lanes: Vec<InFlight>,
+pub(super) struct ChromeRows {
+    numbers: HashMap<ChromeLane, usize>,
+    lanes: Vec<LaneRows>,
 }
 
 #[derive(Default)]
-struct InFlight {
+struct LaneRows {
     /// Rows that are taken, with the time at which each becomes free.
     taken: BinaryHeap<Reverse<(Nanos, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
     rows: usize,
 }
 
-impl Rows {
+impl ChromeRows {
     const MOST_LANES: usize = 65_536;
 
     /// Takes the first row of the lane that is free at `start`, until `end`. Returns `None` when
     /// there are too many lanes.
-    pub(super) fn take(&mut self, lane: Lane, start: Nanos, end: Nanos) -> Option<Row> {
+    pub(super) fn take(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
         let next = self.lanes.len();
         if next == Self::MOST_LANES && !self.numbers.contains_key(&lane) {
             return None;
@@ -64,7 +64,7 @@ impl Rows {
         let number = *self.numbers.entry(lane).or_insert(next);
         let new_lane = number == next;
         if new_lane {
-            self.lanes.push(InFlight::default());
+            self.lanes.push(LaneRows::default());
         }
         let lane = &mut self.lanes[number];
         while let Some(Reverse((until, row))) = lane.taken.peek().copied() {
@@ -79,7 +79,7 @@ impl Rows {
         lane.rows += usize::from(new_row);
         let row = free.unwrap_or(lane.rows);
         lane.taken.push(Reverse((end, row)));
-        Some(Row {
+        Some(ChromeRow {
             lane: number + 1,
             row,
             new_lane,
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn rows_are_taken_from_the_top() {
-        let mut rows = Rows::default();
+        let mut rows = ChromeRows::default();
         let mut take = |cpu, start, end| {
             let row = rows
-                .take(Lane::Cpu(Some(cpu)), Nanos(start), Nanos(end))
+                .take(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end))
                 .unwrap();
             (row.lane, row.row, row.new_lane, row.new_row)
         };

@@ -1,36 +1,39 @@
-use super::pattern::{Field, Pattern};
-use crate::blktrace::{Event, action, category};
+use super::pattern::{BlkparseField, BlkparsePattern};
+use crate::blktrace::{BlktraceEvent, action, category};
 use crate::import::error::BadLine;
-use crate::import::text::{bad, whole};
+use crate::import::text::{bad, whole_number};
 use q2c_model::Op;
 
 #[derive(Debug)]
-pub(super) enum Line<'a> {
+pub(super) enum BlkparseLine<'a> {
     /// An event, and the name of its process (empty when the line has none).
-    Event(Event, &'a [u8]),
+    Event(BlktraceEvent, &'a [u8]),
     /// An event whose text has no range of sectors.
-    Nowhere(Event),
+    Nowhere(BlktraceEvent),
     /// A message, or a line of the summary.
     Nothing,
 }
 
 #[derive(Debug)]
-pub(super) struct Form {
-    pub(super) pattern: Pattern,
+pub(super) struct BlkparseLineFormat {
+    pub(super) pattern: BlkparsePattern,
     pub(super) default: bool,
     /// The operation of all requests, where lines do not tell it.
     pub(super) op: Option<Op>,
 }
 
-pub(super) fn of<'a>(line: &'a [u8], form: &Form) -> Result<Line<'a>, BadLine> {
+pub(super) fn parse<'a>(
+    line: &'a [u8],
+    form: &BlkparseLineFormat,
+) -> Result<BlkparseLine<'a>, BadLine> {
     let mut parts = Parts::default();
     let split = (form.pattern).split(line, |field, text| parts.take(field, text));
     let rest = match split {
-        Err(_) if is_summary(line) => return Ok(Line::Nothing),
+        Err(_) if is_summary(line) => return Ok(BlkparseLine::Nothing),
         split => split?,
     };
     let Some(action) = action_number(parts.action)? else {
-        return Ok(Line::Nothing);
+        return Ok(BlkparseLine::Nothing);
     };
     parts.event.action = action;
     parts.event.category = match form.op {
@@ -56,7 +59,7 @@ const fn kind_of(op: Op) -> u32 {
 
 #[derive(Default)]
 struct Parts<'a> {
-    event: Event,
+    event: BlktraceEvent,
     action: &'a [u8],
     rwbs: &'a [u8],
     comm: &'a [u8],
@@ -69,46 +72,46 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn take(&mut self, field: Field, text: &'a [u8]) -> Result<(), BadLine> {
+    fn take(&mut self, field: BlkparseField, text: &'a [u8]) -> Result<(), BadLine> {
         let event = &mut self.event;
         match field {
-            Field::Action => self.action = text,
-            Field::Rwbs => self.rwbs = text,
-            Field::Comm => self.comm = text,
-            Field::Other => {}
-            Field::Cpu => event.cpu = number(text, "cpu")?,
-            Field::Pid => event.pid = number(text, "pid")?,
-            Field::Sequence => event.sequence = number(text, "sequence")?,
-            Field::Sector => {
-                event.sector = whole(text, "sector")?;
+            BlkparseField::Action => self.action = text,
+            BlkparseField::Rwbs => self.rwbs = text,
+            BlkparseField::Comm => self.comm = text,
+            BlkparseField::Other => {}
+            BlkparseField::Cpu => event.cpu = number(text, "cpu")?,
+            BlkparseField::Pid => event.pid = number(text, "pid")?,
+            BlkparseField::Sequence => event.sequence = number(text, "sequence")?,
+            BlkparseField::Sector => {
+                event.sector = whole_number(text, "sector")?;
                 self.placed = true;
             }
-            Field::Blocks => self.bytes = blocks(text)?,
-            Field::Bytes => self.bytes = whole(text, "bytes")?,
-            Field::Error => event.error = errno(text)?,
-            Field::Major => self.major = whole(text, "major")?,
-            Field::Minor => self.minor = whole(text, "minor")?,
-            Field::Device => (self.major, self.minor) = device(text)?,
-            Field::Seconds => self.seconds = whole(text, "seconds")?,
-            Field::Nanos => self.nanos = nanos(text)?,
+            BlkparseField::Blocks => self.bytes = blocks(text)?,
+            BlkparseField::Bytes => self.bytes = whole_number(text, "bytes")?,
+            BlkparseField::Error => event.error = errno(text)?,
+            BlkparseField::Major => self.major = whole_number(text, "major")?,
+            BlkparseField::Minor => self.minor = whole_number(text, "minor")?,
+            BlkparseField::Device => (self.major, self.minor) = device(text)?,
+            BlkparseField::Seconds => self.seconds = whole_number(text, "seconds")?,
+            BlkparseField::Nanos => self.nanos = nanos(text)?,
         }
         Ok(())
     }
 
-    fn line(mut self) -> Result<Line<'a>, BadLine> {
+    fn line(mut self) -> Result<BlkparseLine<'a>, BadLine> {
         self.event.time = time(self.seconds, self.nanos)?;
         let event = &mut self.event;
         let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
         let (major, minor) = (small(self.major, 1 << 12), small(self.minor, 1 << 20));
         let (Some(major), Some(minor)) = (major, minor) else {
-            let found = format!("{},{}", self.major, self.minor);
+            let device = format!("{},{}", self.major, self.minor);
             let expected = "a major below 4096 and a minor below 1048576";
-            return Err(bad("device", expected, found.as_bytes()));
+            return Err(bad("device", expected, device.as_bytes()));
         };
         event.device = major << 20 | minor;
         event.bytes = u32::try_from(self.bytes).map_err(|_| {
-            let found = self.bytes.to_string();
-            bad("length", "a length below 4 GiB", found.as_bytes())
+            let length = self.bytes.to_string();
+            bad("length", "a length below 4 GiB", length.as_bytes())
         })?;
         let comm = match self.comm {
             b"(null)" => b"",
@@ -116,9 +119,9 @@ impl<'a> Parts<'a> {
         };
         let event = self.event;
         if places(event.action) && event.bytes == 0 && !self.is_of_flush() {
-            return Ok(Line::Nowhere(event));
+            return Ok(BlkparseLine::Nowhere(event));
         }
-        Ok(Line::Event(event, comm))
+        Ok(BlkparseLine::Event(event, comm))
     }
 
     /// Whether an event without a length belongs to a flush. The last completion of a flush
@@ -133,7 +136,7 @@ impl<'a> Parts<'a> {
 /// Nanoseconds of a second. Fewer digits than blkparse prints are those of another unit.
 fn nanos(text: &[u8]) -> Result<u64, BadLine> {
     if text.len() == 9 {
-        return whole(text, "nanoseconds");
+        return whole_number(text, "nanoseconds");
     }
     let expected = "nine digits behind the point, as blkparse prints";
     Err(bad("nanoseconds", expected, text))
@@ -156,8 +159,8 @@ fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
         .filter(|at| *at <= u128::from(BEFORE));
     let time = from_zero.unwrap_or(printed + u128::from(BEFORE));
     u64::try_from(time).map_err(|_| {
-        let found = seconds.to_string();
-        bad("seconds", "below 2^64 ns", found.as_bytes())
+        let seconds = seconds.to_string();
+        bad("seconds", "below 2^64 ns", seconds.as_bytes())
     })
 }
 
@@ -169,7 +172,7 @@ const fn places(action: u16) -> bool {
 
 /// Parses the text that blkparse's default format puts behind the columns. It depends on the
 /// action.
-fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
+fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<BlkparseLine<'a>, BadLine> {
     let event = &mut parts.event;
     match event.action {
         action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => {
@@ -191,9 +194,10 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
     (event.sector, parts.bytes) = extent;
     parts.placed = text.first().is_some_and(u8::is_ascii_digit);
     let last = in_brackets(rest, ends)?;
-    match ends {
-        true => event.error = errno(last)?,
-        false => parts.comm = last,
+    if ends {
+        event.error = errno(last)?;
+    } else {
+        parts.comm = last;
     }
     parts.line()
 }
@@ -223,7 +227,7 @@ fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
 fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
     let (number, rest) = text.split_at(end.unwrap_or(text.len()));
-    Ok((whole(number, field)?, rest.trim_ascii_start()))
+    Ok((whole_number(number, field)?, rest.trim_ascii_start()))
 }
 
 fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
@@ -240,12 +244,12 @@ fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
 }
 
 fn number(text: &[u8], field: &'static str) -> Result<u32, BadLine> {
-    let number = u32::try_from(whole(text, field)?);
+    let number = u32::try_from(whole_number(text, field)?);
     number.map_err(|_| bad(field, "a whole number below 2^32", text))
 }
 
 fn blocks(text: &[u8]) -> Result<u64, BadLine> {
-    let bytes = whole(text, "blocks")?.checked_mul(512);
+    let bytes = whole_number(text, "blocks")?.checked_mul(512);
     bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
 }
 
@@ -253,7 +257,7 @@ fn blocks(text: &[u8]) -> Result<u64, BadLine> {
 fn errno(text: &[u8]) -> Result<u16, BadLine> {
     let expected = "an errno, 0 for success";
     let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let number = u16::try_from(whole(digits, "error")?);
+    let number = u16::try_from(whole_number(digits, "error")?);
     number.map_err(|_| bad("error", expected, text))
 }
 
@@ -261,7 +265,10 @@ fn device(text: &[u8]) -> Result<(u64, u64), BadLine> {
     let comma = memchr::memchr(b',', text);
     let comma = comma.ok_or_else(|| bad("device", "major,minor, such as 259,0", text))?;
     let minor = text[comma + 1..].trim_ascii_start();
-    Ok((whole(&text[..comma], "major")?, whole(minor, "minor")?))
+    Ok((
+        whole_number(&text[..comma], "major")?,
+        whole_number(minor, "minor")?,
+    ))
 }
 
 /// The number of an action; `None` for a message and for zone plugs, which are no events of a

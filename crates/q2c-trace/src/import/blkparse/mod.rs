@@ -13,9 +13,9 @@ use super::event_text::{EventLine, LineNotes};
 use super::run::{Import, not_told_twice};
 use super::text::BOM;
 use super::{ImportFormat, ImportOption};
-use crate::blktrace::{Event, Seen, Sequences, action};
-use line::{BEFORE, Form, Line};
-use pattern::{Field, Pattern};
+use crate::blktrace::{BlktraceEvent, SequenceStep, Sequences, action};
+use line::{BEFORE, BlkparseLine, BlkparseLineFormat};
+use pattern::{BlkparseField, BlkparsePattern};
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -36,10 +36,10 @@ const FIRST_LINES: u64 = 8;
 
 /// Whether the first lines all fit the default format and at least one of them is an event.
 fn sniff(head: &[u8]) -> bool {
-    let Ok(pattern) = Pattern::of(DEFAULT) else {
+    let Ok(pattern) = BlkparsePattern::parse(DEFAULT) else {
         return false;
     };
-    let form = Form {
+    let form = BlkparseLineFormat {
         pattern,
         default: true,
         op: None,
@@ -49,18 +49,18 @@ fn sniff(head: &[u8]) -> bool {
     let lines = head[..whole.unwrap_or(head.len())].split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.trim_ascii().is_empty());
     let mut events = 0;
-    let is_event = |line: &[u8]| matches!(line::of(line, &form), Ok(Line::Event(..)));
+    let is_event = |line: &[u8]| matches!(line::parse(line, &form), Ok(BlkparseLine::Event(..)));
     let mut first = lines.take(FIRST_LINES as usize);
     first.all(|line| {
         events += usize::from(is_event(line));
-        line::of(line, &form).is_ok()
+        line::parse(line, &form).is_ok()
     }) && events > 0
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
-    let pattern = Pattern::of(given.unwrap_or(DEFAULT)).and_then(|pattern| {
+    let pattern = BlkparsePattern::parse(given.unwrap_or(DEFAULT)).and_then(|pattern| {
         pattern.with_all_needed(given.is_some(), options.op_or_assumed().is_some())
     });
     let pattern = pattern.map_err(|(expected, found)| ImportError::Pattern {
@@ -68,14 +68,14 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         expected,
         found,
     })?;
-    if pattern.has(Field::Rwbs) {
+    if pattern.has(BlkparseField::Rwbs) {
         not_told_twice(options.op, path, "blkparse's text with RWBS", "--op")?;
     }
-    let form = Form {
+    let form = BlkparseLineFormat {
         default: given.is_none(),
         op: options
             .op_or_assumed()
-            .filter(|_| !pattern.has(Field::Rwbs)),
+            .filter(|_| !pattern.has(BlkparseField::Rwbs)),
         pattern,
     };
     let sequences = Sequences::default();
@@ -97,7 +97,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 }
 
 struct Blkparse {
-    form: Form,
+    form: BlkparseLineFormat,
     sequences: Sequences,
 }
 
@@ -107,11 +107,15 @@ impl EventLine for Blkparse {
     const ZERO: u64 = BEFORE;
     const GAPS_COUNT: bool = false;
 
-    fn event(&mut self, line: &[u8], told: &mut LineNotes) -> Result<Option<Event>, BadLine> {
-        let (event, nowhere) = match line::of(line, &self.form)? {
-            Line::Nothing => return Ok(None),
-            Line::Nowhere(event) => (event, true),
-            Line::Event(event, comm) => {
+    fn event(
+        &mut self,
+        line: &[u8],
+        told: &mut LineNotes,
+    ) -> Result<Option<BlktraceEvent>, BadLine> {
+        let (event, nowhere) = match line::parse(line, &self.form)? {
+            BlkparseLine::Nothing => return Ok(None),
+            BlkparseLine::Nowhere(event) => (event, true),
+            BlkparseLine::Event(event, comm) => {
                 if !comm.is_empty() && event.action != action::COMPLETE {
                     told.notes.name_process(event.pid, event.time, comm);
                 }
@@ -120,7 +124,7 @@ impl EventLine for Blkparse {
         };
         // A remap from a partition has the disk's number, and is numbered among the partition's.
         let seen = match event.action {
-            action::REMAP => Seen::Next,
+            action::REMAP => SequenceStep::Next,
             _ => self.sequences.check(&event, &mut told.losses),
         };
         // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
@@ -129,6 +133,6 @@ impl EventLine for Blkparse {
             let reason = "event without a place (passthrough)";
             told.losses.count(reason, 1);
         }
-        Ok((seen != Seen::Again && !nowhere).then_some(event))
+        Ok((seen != SequenceStep::Again && !nowhere).then_some(event))
     }
 }

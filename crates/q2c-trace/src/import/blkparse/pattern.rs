@@ -3,7 +3,7 @@
 use crate::import::error::{BadLine, shown};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum BlkparseField {
     Action,
     Cpu,
     Comm,
@@ -26,27 +26,27 @@ pub(super) enum Field {
     Other,
 }
 
-const LETTERS: [(char, Field); 20] = [
-    ('a', Field::Action),
-    ('c', Field::Cpu),
-    ('C', Field::Comm),
-    ('d', Field::Rwbs),
-    ('D', Field::Device),
-    ('e', Field::Error),
-    ('M', Field::Major),
-    ('m', Field::Minor),
-    ('n', Field::Blocks),
-    ('N', Field::Bytes),
-    ('p', Field::Pid),
-    ('s', Field::Sequence),
-    ('S', Field::Sector),
-    ('T', Field::Seconds),
-    ('t', Field::Nanos),
-    ('P', Field::Other),
-    ('u', Field::Other),
-    ('U', Field::Other),
-    ('g', Field::Other),
-    ('G', Field::Other),
+const LETTERS: [(char, BlkparseField); 20] = [
+    ('a', BlkparseField::Action),
+    ('c', BlkparseField::Cpu),
+    ('C', BlkparseField::Comm),
+    ('d', BlkparseField::Rwbs),
+    ('D', BlkparseField::Device),
+    ('e', BlkparseField::Error),
+    ('M', BlkparseField::Major),
+    ('m', BlkparseField::Minor),
+    ('n', BlkparseField::Blocks),
+    ('N', BlkparseField::Bytes),
+    ('p', BlkparseField::Pid),
+    ('s', BlkparseField::Sequence),
+    ('S', BlkparseField::Sector),
+    ('T', BlkparseField::Seconds),
+    ('t', BlkparseField::Nanos),
+    ('P', BlkparseField::Other),
+    ('u', BlkparseField::Other),
+    ('U', BlkparseField::Other),
+    ('g', BlkparseField::Other),
+    ('G', BlkparseField::Other),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,17 +54,17 @@ enum Item {
     /// Any number of blanks, also none, because fields are padded with blanks.
     Blanks,
     Byte(u8),
-    Field(Field),
+    Field(BlkparseField),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Pattern(Vec<Item>);
+pub(super) struct BlkparsePattern(Vec<Item>);
 
-type Wrong = (&'static str, String);
+type PatternFault = (&'static str, String);
 
-impl Pattern {
+impl BlkparsePattern {
     /// Parses a format. `\n`, `\t` and `\\` are escapes, as for blkparse.
-    pub(super) fn of(text: &str) -> Result<Pattern, Wrong> {
+    pub(super) fn parse(text: &str) -> Result<BlkparsePattern, PatternFault> {
         let mut items = Vec::new();
         let mut rest = text.chars();
         while let Some(c) = rest.next() {
@@ -81,26 +81,30 @@ impl Pattern {
             };
             items.push(item);
         }
-        Ok(Pattern(items))
+        Ok(BlkparsePattern(items))
     }
 
     /// Checks that the format has every field that an event needs. `whole` says that nothing
     /// follows the format on a line, `stated` that the user states the operation.
-    pub(super) fn with_all_needed(self, whole: bool, stated: bool) -> Result<Pattern, Wrong> {
+    pub(super) fn with_all_needed(
+        self,
+        whole: bool,
+        stated: bool,
+    ) -> Result<BlkparsePattern, PatternFault> {
         let has = |field| self.has(field);
         let needed = [
-            (has(Field::Action), "%a, the action"),
+            (has(BlkparseField::Action), "%a, the action"),
             (
-                has(Field::Seconds) && has(Field::Nanos),
+                has(BlkparseField::Seconds) && has(BlkparseField::Nanos),
                 "%T and %t, the time",
             ),
             (
-                has(Field::Rwbs) || stated,
+                has(BlkparseField::Rwbs) || stated,
                 "%d, the kind of request (or the option --op)",
             ),
-            (has(Field::Sector) || !whole, "%S, the sector"),
+            (has(BlkparseField::Sector) || !whole, "%S, the sector"),
             (
-                has(Field::Blocks) || has(Field::Bytes) || !whole,
+                has(BlkparseField::Blocks) || has(BlkparseField::Bytes) || !whole,
                 "%n or %N, the length",
             ),
         ];
@@ -110,7 +114,7 @@ impl Pattern {
         }
     }
 
-    pub(super) fn has(&self, field: Field) -> bool {
+    pub(super) fn has(&self, field: BlkparseField) -> bool {
         self.0.contains(&Item::Field(field))
     }
 
@@ -118,7 +122,7 @@ impl Pattern {
     pub(super) fn split<'a>(
         &self,
         line: &'a [u8],
-        mut take: impl FnMut(Field, &'a [u8]) -> Result<(), BadLine>,
+        mut take: impl FnMut(BlkparseField, &'a [u8]) -> Result<(), BadLine>,
     ) -> Result<&'a [u8], BadLine> {
         let mut rest = line;
         for (at, item) in self.0.iter().enumerate() {
@@ -126,9 +130,9 @@ impl Pattern {
                 Item::Blanks => rest = rest.trim_ascii_start(),
                 Item::Byte(byte) => {
                     // Blanks before it pad the field before it to its width.
-                    let found = rest.strip_prefix(&[*byte]);
-                    let found = found.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
-                    rest = found.ok_or_else(|| unlike(line))?;
+                    let behind = rest.strip_prefix(&[*byte]);
+                    let behind = behind.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
+                    rest = behind.ok_or_else(|| unlike(line))?;
                 }
                 Item::Field(field) => {
                     rest = rest.trim_ascii_start();
@@ -141,20 +145,23 @@ impl Pattern {
         Ok(rest)
     }
 
-    fn length(&self, field: Field, rest: &[u8], at: usize) -> usize {
+    fn length(&self, field: BlkparseField, rest: &[u8], at: usize) -> usize {
         match field {
-            Field::Action | Field::Rwbs | Field::Comm | Field::Other => {}
-            Field::Device => return device_length(rest),
+            BlkparseField::Action
+            | BlkparseField::Rwbs
+            | BlkparseField::Comm
+            | BlkparseField::Other => {}
+            BlkparseField::Device => return device_length(rest),
             _ => return digits(rest, usize::from(rest.first() == Some(&b'-'))),
         }
         let end = match self.0.get(at + 1) {
             // A name may hold any character. When no field follows, the name ends at the last
             // occurrence of the character behind it.
-            Some(Item::Byte(byte)) if field == Field::Comm && !self.field_after(at) => {
-                rest.iter().rposition(|found| found == byte)
+            Some(Item::Byte(byte)) if field == BlkparseField::Comm && !self.field_after(at) => {
+                rest.iter().rposition(|other| other == byte)
             }
             Some(Item::Byte(byte)) => memchr::memchr(*byte, rest),
-            _ if field == Field::Comm && self.only_blanks_after(at) => None,
+            _ if field == BlkparseField::Comm && self.only_blanks_after(at) => None,
             _ => rest.iter().position(u8::is_ascii_whitespace),
         };
         end.unwrap_or(rest.len())
@@ -171,12 +178,17 @@ impl Pattern {
 }
 
 fn unlike(line: &[u8]) -> BadLine {
-    let found = String::from_utf8_lossy(line);
-    BadLine::new("not of the format", "line", "a line of the format", &found)
+    let line_text = String::from_utf8_lossy(line);
+    BadLine::new(
+        "not of the format",
+        "line",
+        "a line of the format",
+        &line_text,
+    )
 }
 
 /// Parses what stands behind the percent sign: a minus for left alignment, a width, a letter.
-fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, Wrong> {
+fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, PatternFault> {
     const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
     let padding = |c: &char| matches!(c, '-' | '0'..='9');
     let letter = rest.find(|c| !padding(c));
@@ -184,8 +196,8 @@ fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, Wrong> {
     if letter == '%' {
         return Ok(Item::Byte(b'%'));
     }
-    let found = LETTERS.iter().find(|(known, _)| *known == letter);
-    let field = found.ok_or_else(|| (EXPECTED, shown(&letter.to_string())))?;
+    let entry = LETTERS.iter().find(|(known, _)| *known == letter);
+    let field = entry.ok_or_else(|| (EXPECTED, shown(&letter.to_string())))?;
     Ok(Item::Field(field.1))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 const MOST_CELLS: usize = 4096;
 
 /// The cells of the last line; the memory is used again for each line.
-pub(super) struct Cells {
+pub(super) struct CsvCells {
     reader: Reader,
     blanks: bool,
     text: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) struct Cells {
     count: usize,
 }
 
-impl Cells {
+impl CsvCells {
     pub(super) fn new(delimiter: u8, path: &Path) -> Result<Self, ImportError> {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
             return Err(ImportError::Option {
@@ -27,7 +27,7 @@ impl Cells {
         builder
             .delimiter(delimiter)
             .terminator(Terminator::Any(b'\n'));
-        Ok(Cells {
+        Ok(CsvCells {
             reader: builder.build(),
             blanks: delimiter == b' ',
             text: Vec::new(),
@@ -37,10 +37,9 @@ impl Cells {
     }
 
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        let words = self
+        let joined = self
             .blanks
-            .then(|| line.split_whitespace().collect::<Vec<_>>());
-        let joined = words.map(|words| words.join(" "));
+            .then(|| line.split_whitespace().collect::<Vec<_>>().join(" "));
         let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text, mut ends) = (0, 0);

@@ -6,7 +6,7 @@ use q2c_model::Nanos;
 
 /// What the times of a column, written as clocks show them, count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::import) enum Clock {
+pub(in crate::import) enum ClockOrigin {
     /// Dates with a zone: `2024-01-15T10:30:45.5+02:00`.
     Unix,
     /// Dates without a zone: `2024-01-15 10:30:45.5`.
@@ -15,17 +15,17 @@ pub(in crate::import) enum Clock {
     Day,
 }
 
-impl Clock {
+impl ClockOrigin {
     /// The clock that a cell is of; `None` for numbers and other text.
-    pub(super) fn recognise(cell: &str) -> Option<Clock> {
+    pub(super) fn recognise(cell: &str) -> Option<ClockOrigin> {
         parse(cell).map(|(clock, _)| clock)
     }
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Clock::Unix => "date and time with a zone",
-            Clock::Date => "date and time without a zone, taken as UTC",
-            Clock::Day => "time of day",
+            ClockOrigin::Unix => "date and time with a zone",
+            ClockOrigin::Date => "date and time without a zone, taken as UTC",
+            ClockOrigin::Day => "time of day",
         }
     }
 
@@ -65,12 +65,12 @@ pub(super) fn is_like_clock(cell: &str) -> bool {
     cell.contains([':', '/'])
 }
 
-fn parse(cell: &str) -> Option<(Clock, i128)> {
+fn parse(cell: &str) -> Option<(ClockOrigin, i128)> {
     let of_day = |byte: u8| byte.is_ascii_digit() || b":.,".contains(&byte);
     if cell.contains(':') && cell.bytes().all(of_day) {
         let time: Time = cell.parse().ok()?;
         let since_midnight = time.duration_since(Time::midnight());
-        return Some((Clock::Day, since_midnight.as_nanos()));
+        return Some((ClockOrigin::Day, since_midnight.as_nanos()));
     }
     let mut names = [" UTC", " GMT"].into_iter();
     let in_utc = names.find_map(|zone| cell.strip_suffix(zone));
@@ -81,9 +81,9 @@ fn parse(cell: &str) -> Option<(Clock, i128)> {
     }
     let offset = pieces.to_numeric_offset();
     let clock = if offset.is_some() {
-        Clock::Unix
+        ClockOrigin::Unix
     } else {
-        Clock::Date
+        ClockOrigin::Date
     };
     let date = pieces.date().to_datetime(pieces.time()?);
     let instant = offset.unwrap_or(Offset::UTC).to_timestamp(date).ok()?;

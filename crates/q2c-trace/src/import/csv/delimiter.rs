@@ -1,7 +1,7 @@
 //! Finds out what separates the cells of a line, and whether a file is CSV at all.
 
 use super::field::Field;
-use super::guess::named;
+use super::guess::field_named;
 
 /// The delimiter of a header and the first row: the comma, semicolon or tab that makes most cells,
 /// else blanks where both lines have as many words.
@@ -16,8 +16,9 @@ pub(super) fn detect(header: &str, row: Option<&str>) -> u8 {
     };
     // The last of several with as many cells is taken.
     let most = [b'\t', b';', b','].into_iter().max_by_key(count);
-    let words = |line: &str| line.split_whitespace().count();
-    let has_columns = words(header) > 1 && row.is_none_or(|row| words(row) == words(header));
+    let word_count = |line: &str| line.split_whitespace().count();
+    let has_columns =
+        word_count(header) > 1 && row.is_none_or(|row| word_count(row) == word_count(header));
     match most {
         Some(delimiter) if count(&delimiter) > 0 => delimiter,
         _ if has_columns => b' ',
@@ -52,15 +53,16 @@ pub(super) fn sniff(head: &[u8]) -> bool {
 
 /// Whether a cell may be a header: JSON, settings and lines of logs are none.
 fn is_name(cell: &str) -> bool {
-    let mut words = cell.split_whitespace();
     !cell.is_empty()
         && !cell.contains(['{', '}', '='])
-        && words.all(|word| word.parse::<f64>().is_err())
+        && cell
+            .split_whitespace()
+            .all(|word| word.parse::<f64>().is_err())
 }
 
 /// Whether words are headers: some are usual names, a time among them, and the row has a number.
 fn are_columns(names: &[&str], row: &str) -> bool {
-    let fields: Vec<Field> = names.iter().filter_map(|name| named(name)).collect();
+    let fields: Vec<Field> = names.iter().filter_map(|name| field_named(name)).collect();
     let has_time = fields.iter().any(|field| field.is_instant());
     let number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     fields.len() > 1 && has_time && row.split_whitespace().any(number)

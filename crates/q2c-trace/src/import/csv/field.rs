@@ -70,9 +70,11 @@ impl Field {
 
     pub(super) fn names() -> String {
         let columns = Column::ALL.iter().map(|column| column.name());
-        let all = columns.chain(["offset", "latency"]);
-        let all: Vec<&str> = all.filter(|name| Field::by_name(name).is_some()).collect();
-        all.join(", ")
+        let names = columns.chain(["offset", "latency"]);
+        let names: Vec<&str> = names
+            .filter(|name| Field::by_name(name).is_some())
+            .collect();
+        names.join(", ")
     }
 }
 
@@ -125,17 +127,17 @@ pub(super) fn set(
         Column::Flags => record.flags = record.flags.union(flags(cell)?),
         Column::Sector => record.sector = sector(field, cell, unit)?,
         Column::Bytes => record.bytes = Bytes(bytes(field, cell, unit)?),
-        Column::DepthAtSubmit => record.depth_at_submit = whole(field, cell)?,
+        Column::DepthAtSubmit => record.depth_at_submit = whole_number(field, cell)?,
         Column::SleepAskedNs => record.sleep_asked_ns = Some(time(field, cell, unit)?),
         Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
         Column::Missed => record.missed = Some(truth(cell)?),
-        Column::Pid => record.pid = Some(whole(field, cell)?),
+        Column::Pid => record.pid = Some(whole_number(field, cell)?),
         Column::Comm => record.comm = Some(process_name::kept(cell)),
-        Column::CpuSubmit => record.cpu_submit = Some(whole(field, cell)?),
-        Column::CpuComplete => record.cpu_complete = Some(whole(field, cell)?),
-        Column::Hctx => record.hctx = Some(whole(field, cell)?),
-        Column::Tag => record.tag = Some(whole(field, cell)?),
-        Column::Cgroup => record.cgroup = Some(whole(field, cell)?),
+        Column::CpuSubmit => record.cpu_submit = Some(whole_number(field, cell)?),
+        Column::CpuComplete => record.cpu_complete = Some(whole_number(field, cell)?),
+        Column::Hctx => record.hctx = Some(whole_number(field, cell)?),
+        Column::Tag => record.tag = Some(whole_number(field, cell)?),
+        Column::Cgroup => record.cgroup = Some(whole_number(field, cell)?),
         Column::Error => record.error = Some(parse(field, "0 or a negative errno", cell)?),
         _ => {}
     }
@@ -150,7 +152,7 @@ fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result
     cell.parse().map_err(|_| bad(field, expected, cell))
 }
 
-pub(super) fn whole<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
+pub(super) fn whole_number<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
     parse(field, "a whole number in the field's range", cell)
 }
 
@@ -167,7 +169,7 @@ pub(super) fn time(field: Field, cell: &str, unit: Unit) -> Result<Nanos, BadLin
     };
     decimal::nanos(cell, unit.time())
         .map(Nanos)
-        .map_err(|why| BadLine::new(why.reason(), field.name(), expected, cell))
+        .map_err(|error| BadLine::new(error.reason(), field.name(), expected, cell))
 }
 
 fn bytes(field: Field, cell: &str, unit: Unit) -> Result<u64, BadLine> {
@@ -259,7 +261,7 @@ fn flags(cell: &str) -> Result<OpFlags, BadLine> {
         })
     };
     let expected = "sync, meta, fua, readahead, polled, joined by |, or their bits";
-    let words: Option<Vec<OpFlags>> = cell.split('|').map(word).collect();
-    let words = words.ok_or_else(|| bad(Field::Column(Column::Flags), expected, cell))?;
-    Ok(words.into_iter().fold(OpFlags::default(), OpFlags::union))
+    let flags: Option<Vec<OpFlags>> = cell.split('|').map(word).collect();
+    let flags = flags.ok_or_else(|| bad(Field::Column(Column::Flags), expected, cell))?;
+    Ok(flags.into_iter().fold(OpFlags::default(), OpFlags::union))
 }

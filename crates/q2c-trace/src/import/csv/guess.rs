@@ -1,7 +1,7 @@
 //! A column map made from the names of a header row, for sources that name their columns as others
 //! do.
 
-use super::cells::Cells;
+use super::cells::CsvCells;
 use super::field::{Field, LENGTH};
 use crate::Column;
 use crate::import::decimal::TimeUnit;
@@ -78,15 +78,15 @@ const UNITS: [(&str, TimeUnit); 9] = [
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
 /// names its unit, too: `submit_ns`.
 pub(in crate::import) fn unit_of(header: &str) -> Option<TimeUnit> {
-    let words = words(header);
-    let (last, front) = words.split_last()?;
+    let header_words = words(header);
+    let (last, front) = header_words.split_last()?;
     time_unit(last).filter(|_| !front.is_empty())
 }
 
 /// The bytes in one unit of the sizes that a header ends with: `Length(KB)`, `nr_sectors`, `bytes`.
 pub(super) fn size_unit_of(header: &str) -> Option<u64> {
-    let words = words(header);
-    let (last, front) = words.split_last()?;
+    let header_words = words(header);
+    let (last, front) = header_words.split_last()?;
     let alone = ["bytes", "sector", "sectors", "blocks"];
     size_unit(last)
         .or_else(|| block_size(last))
@@ -103,8 +103,10 @@ fn block_size(word: &str) -> Option<u64> {
 }
 
 pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
-    let mut all = UNITS.iter().filter(|(known, _)| *known == name);
-    all.next().map(|(_, unit)| *unit)
+    UNITS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, unit)| *unit)
 }
 
 pub(super) fn size_unit(name: &str) -> Option<u64> {
@@ -118,20 +120,22 @@ pub(super) fn size_unit(name: &str) -> Option<u64> {
 }
 
 /// The field that a header names, with a unit at its end or without.
-pub(super) fn named(header: &str) -> Option<Field> {
-    let by_name = |words: &[String]| {
-        let name = words.concat();
+pub(super) fn field_named(header: &str) -> Option<Field> {
+    let by_name = |parts: &[String]| {
+        let name = parts.concat();
         let fits = |(_, names): &&(Field, &str)| names.split(' ').any(|known| known == name);
         NAMES.iter().find(fits).map(|(field, _)| *field)
     };
-    let words = words(header);
-    let front = words.split_last().map_or(&[][..], |(_, front)| front);
+    let header_words = words(header);
+    let front = header_words
+        .split_last()
+        .map_or(&[][..], |(_, front)| front);
     let has_unit = |field: &Field| {
         field.is_time() && unit_of(header).is_some()
             || field.is_size() && size_unit_of(header).is_some()
     };
     Field::by_name(header.trim())
-        .or_else(|| by_name(&words))
+        .or_else(|| by_name(&header_words))
         .or_else(|| by_name(front).filter(has_unit))
 }
 
@@ -143,14 +147,16 @@ pub(super) fn in_small(text: &str) -> String {
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
 pub(super) fn words(header: &str) -> Vec<String> {
     let small = in_small(header);
-    let words = small.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+    small
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
 /// where there is one.
-pub(super) fn typed(fields: &[(Field, usize)], header: &Cells, unit: Option<&str>) -> String {
+pub(super) fn typed(fields: &[(Field, usize)], header: &CsvCells, unit: Option<&str>) -> String {
     let pair = |(field, at): &(Field, usize)| {
         let unit = unit.filter(|_| *field == LENGTH);
         let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
@@ -187,13 +193,13 @@ mod tests {
             ("lba_4k", "sector", None),
             ("addr (KB)", "offset", None),
         ] {
-            let found = named(header).unwrap();
-            let found = (found.name(), unit_of(header).map(TimeUnit::name));
-            assert_eq!(found, (field, unit), "{header}");
+            let guessed = field_named(header).unwrap();
+            let guessed = (guessed.name(), unit_of(header).map(TimeUnit::name));
+            assert_eq!(guessed, (field, unit), "{header}");
         }
         let others = ["", "hostname", "id", "queue depth", "us"];
         for other in others.into_iter().chain(["op_kb", "clat_us", "slat"]) {
-            assert_eq!(named(other), None, "{other}");
+            assert_eq!(field_named(other), None, "{other}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::field::{Field, LENGTH};
 use super::guess::{size_unit_of, typed};
 use super::plan::Wrong;
-use super::unit::Evidence;
+use super::unit::UnitEvidence;
 use crate::import::error::ImportError;
 use q2c_model::{IoRecord, Op};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 const UNITS: &str = "(or :B, :KB, :MB, :512B)";
 
 /// What tells the unit of lengths, where nothing does: the whole map, or the part of a given one.
-pub(super) fn option_for_unit(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<String> {
+pub(super) fn option_for_unit(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option<String> {
     let unit = Some(missing_unit(fields, of)?);
     if of.options.columns.is_empty() {
         return Some(format!("--columns '{}'", typed(fields, of.header, unit)));
@@ -29,7 +29,10 @@ fn is_length((field, _): &(Field, usize)) -> bool {
 
 /// The unit of lengths whose header has none: bytes if the first row has whole sectors in these,
 /// else sectors.
-pub(super) fn missing_unit(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<&'static str> {
+pub(super) fn missing_unit(
+    fields: &[(Field, usize)],
+    of: &UnitEvidence<'_>,
+) -> Option<&'static str> {
     let (_, at) = fields.iter().copied().find(is_length)?;
     if size_unit_of(of.header.get(at)?).is_some() {
         return None;

@@ -20,23 +20,23 @@ mod unit;
 mod usual;
 mod window;
 
-pub(super) use clock::{Clock, midnights, on_day};
+pub(super) use clock::{ClockOrigin, midnights, on_day};
 pub(super) use guess::unit_of;
 
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::options::ImportOptions;
-use super::run::{Import, Intake, Position, read_error};
+use super::run::{Import, Intake, SourcePosition, read_error};
 use super::{ImportFormat, ImportOption};
 use crate::Column;
-use cells::Cells;
+use cells::CsvCells;
 use field::Field;
-use plan::Plan;
+use plan::CsvPlan;
 use q2c_model::TraceMeta;
 use row::Rows;
 use std::path::Path;
-use unit::Evidence;
-use window::{Order, Waiting, Window};
+use unit::UnitEvidence;
+use window::{CsvRequest, CsvRowOrder, CsvWindow};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
@@ -72,7 +72,7 @@ pub struct CsvField {
 /// The fields that a CSV column may hold, in the order of the trace's columns.
 pub fn csv_fields() -> Vec<CsvField> {
     let columns = Column::ALL.iter().filter(|column| Field::takes(**column));
-    let own = [
+    let csv_only = [
         (Field::Offset, "first byte, a multiple of 512; gives sector"),
         (
             Field::Latency,
@@ -80,14 +80,14 @@ pub fn csv_fields() -> Vec<CsvField> {
         ),
     ];
     let columns = columns.map(|column| (column.name(), None));
-    let own = own.map(|(field, meaning)| (field.name(), Some(meaning)));
+    let csv_only = csv_only.map(|(field, meaning)| (field.name(), Some(meaning)));
     let headers = |name| guess::usual_headers().find(|(field, _)| *field == name);
     let field = |(name, meaning)| CsvField {
         name,
         meaning,
         headers: headers(name).map_or_else(Vec::new, |(_, headers)| headers),
     };
-    columns.chain(own).map(field).collect()
+    columns.chain(csv_only).map(field).collect()
 }
 
 /// The clock's description, because the source does not tell its clock.
@@ -100,18 +100,18 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let Some((plan, mut cells)) = header(&mut lines, from.options, path)? else {
         return intake.finish(FORMAT.name, "", lines.number);
     };
-    let mut out = Output {
+    let mut out = CsvOutput {
         rows: Rows::new(&plan),
         intake,
         begun: false,
     };
     let order = match (from.options.sort.is_some(), plan.by_end()) {
-        (true, _) => Order::Any,
-        (false, true) => Order::Ends,
-        (false, false) => Order::Starts,
+        (true, _) => CsvRowOrder::Any,
+        (false, true) => CsvRowOrder::Ends,
+        (false, false) => CsvRowOrder::Starts,
     };
-    out.rows.is_sorted_later = order == Order::Any;
-    let mut window = Window::new(order);
+    out.rows.is_sorted_later = order == CsvRowOrder::Any;
+    let mut window = CsvWindow::new(order);
     loop {
         let read = match lines.next().map_err(read_error(path))? {
             None => break,
@@ -128,9 +128,9 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         match placed {
             Ok(request) => match window.push(request) {
                 Ok(mut leaving) => leaving.try_for_each(|request| out.take(request))?,
-                Err(bad) => out.intake.bad(Position::Line(line), bad)?,
+                Err(bad) => out.intake.bad(SourcePosition::Line(line), bad)?,
             },
-            Err(bad) => out.intake.bad(Position::Line(line), bad)?,
+            Err(bad) => out.intake.bad(SourcePosition::Line(line), bad)?,
         }
     }
     window
@@ -139,16 +139,16 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     out.finish(lines.number)
 }
 
-struct Output<'a> {
+struct CsvOutput<'a> {
     rows: Rows<'a>,
     intake: Intake<'a>,
     begun: bool,
 }
 
-impl Output<'_> {
-    fn take(&mut self, (line, start, mut record): Waiting) -> Result<(), ImportError> {
+impl CsvOutput<'_> {
+    fn take(&mut self, (line, start, mut record): CsvRequest) -> Result<(), ImportError> {
         if let Err(bad) = self.rows.place(start, &mut record) {
-            return self.intake.bad(Position::Line(line), bad);
+            return self.intake.bad(SourcePosition::Line(line), bad);
         }
         if !self.begun {
             self.begun = true;
@@ -175,7 +175,7 @@ fn header(
     lines: &mut Lines<'_>,
     options: &ImportOptions,
     path: &Path,
-) -> Result<Option<(Plan, Cells)>, ImportError> {
+) -> Result<Option<(CsvPlan, CsvCells)>, ImportError> {
     let header = loop {
         match lines.next().map_err(read_error(path))? {
             None => return Ok(None),
@@ -196,15 +196,18 @@ fn header(
     let row = ahead.lines().find(|line| !line.trim().is_empty());
     let detected = || delimiter::detect(&header, row);
     let delimiter = options.delimiter.unwrap_or_else(detected);
-    let (mut names, mut sample) = (Cells::new(delimiter, path)?, Cells::new(delimiter, path)?);
+    let (mut names, mut sample) = (
+        CsvCells::new(delimiter, path)?,
+        CsvCells::new(delimiter, path)?,
+    );
     names.split(&header).map_err(wrong)?;
     let has_row = row.is_some_and(|row| sample.split(row).is_ok());
-    let evidence = Evidence {
+    let evidence = UnitEvidence {
         header: &names,
         sample: has_row.then_some(&sample),
         delimiter,
         options,
         path,
     };
-    Ok(Some((Plan::new(&evidence, line)?, names)))
+    Ok(Some((CsvPlan::new(&evidence, line)?, names)))
 }

@@ -7,12 +7,12 @@ use q2c_model::DevId;
 const MOST: (usize, usize) = (1024, 256);
 
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CsvDeviceNames {
     names: Vec<String>,
     any_numbers: bool,
 }
 
-impl Names {
+impl CsvDeviceNames {
     /// The device of a cell: `259:1`; `3` for `1:3`; or a name, which gets the next number of the
     /// major 1. A source has either names or numbers.
     pub(super) fn device(&mut self, cell: &str) -> Result<DevId, BadLine> {

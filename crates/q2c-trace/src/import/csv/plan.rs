@@ -1,12 +1,12 @@
 //! The plan of an import: which cell of a row holds which field.
 
-use super::cells::Cells;
-use super::clock::Clock;
+use super::cells::CsvCells;
+use super::clock::ClockOrigin;
 use super::field::{BLOCK, Field, LENGTH, USER};
 use super::guess::typed;
 use super::lengths;
 use super::suggest::advice;
-use super::unit::{Evidence, Mapped, NOT_TOLD, Unit};
+use super::unit::{Mapped, NOT_TOLD, Unit, UnitEvidence};
 use super::usual::{check_addresses, usual_columns};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// A column map that was checked against the header row.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct CsvPlan {
     pub(super) fields: Vec<Mapped>,
     pub(super) width: usize,
     /// Instants of the layer, in the order of a request's life.
@@ -39,11 +39,11 @@ pub(super) struct Plan {
     /// The depth where no request has an end, and why that is so.
     pub(super) no_ends: String,
     /// Facts that the user stated for the whole source, or that were guessed.
-    pub(super) stated: Facts,
+    pub(super) stated: StatedFacts,
 }
 
-impl Plan {
-    pub(super) fn new(of: &Evidence<'_>, line: u64) -> Result<Self, ImportError> {
+impl CsvPlan {
+    pub(super) fn new(of: &UnitEvidence<'_>, line: u64) -> Result<Self, ImportError> {
         let (header, options, path) = (of.header, of.options, of.path);
         let wrong = |wrong| of.wrong(wrong);
         let by_name = options.columns.is_empty();
@@ -62,7 +62,7 @@ impl Plan {
         let end = instants[instants.len() - 1];
         let by_end = stamp == end && self::has(&fields, Field::Latency);
         let mapped = of.with_units(&fields, &units)?;
-        let is_untold = |of: &Mapped| of.field == LENGTH && of.source == NOT_TOLD;
+        let is_untold = |column: &Mapped| column.field == LENGTH && column.source == NOT_TOLD;
         check_addresses(&usual, &mapped, of)?;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
         let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
@@ -88,7 +88,7 @@ impl Plan {
         let has_usual = !usual.is_empty();
         stated.extend(has_usual.then(|| ("columns_by_name", typed(&usual, header, None))));
         stated.extend(unused.map(|names| (COLUMNS_NOT_TAKEN, names)));
-        Ok(Plan {
+        Ok(CsvPlan {
             fields: mapped,
             width: header.count(),
             instants,
@@ -116,8 +116,8 @@ impl Plan {
         self.start != self.stamp
     }
 
-    pub(super) fn clock(&self) -> Option<Clock> {
-        self.fields.iter().find_map(|of| match of.unit {
+    pub(super) fn clock(&self) -> Option<ClockOrigin> {
+        self.fields.iter().find_map(|mapped| match mapped.unit {
             Unit::Clock(clock) => Some(clock),
             _ => None,
         })
@@ -125,10 +125,13 @@ impl Plan {
 }
 
 /// Fields and the indexes of their cells.
-pub(super) type Choice = Vec<(Field, usize)>;
+pub(super) type CsvFieldCells = Vec<(Field, usize)>;
 
 /// The fields of the column map, and the units that it states.
-fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), ImportError> {
+fn mapped(
+    of: &UnitEvidence<'_>,
+    line: u64,
+) -> Result<(CsvFieldCells, Vec<Option<Unit>>), ImportError> {
     let (mut fields, mut units) = (Vec::new(), Vec::new());
     for map in &of.options.columns {
         let unknown = || (format!("one of {}", Field::names()), shown(&map.field));
@@ -151,8 +154,8 @@ fn mapped(of: &Evidence<'_>, line: u64) -> Result<(Choice, Vec<Option<Unit>>), I
 }
 
 /// The headers of the columns that nothing is read of; `None` where all are read.
-fn not_taken(fields: &[(Field, usize)], header: &Cells) -> Option<String> {
-    let taken = |at: usize| fields.iter().any(|(_, of)| *of == at);
+fn not_taken(fields: &[(Field, usize)], header: &CsvCells) -> Option<String> {
+    let taken = |at: usize| fields.iter().any(|(_, column)| *column == at);
     let free = header.iter().enumerate().filter(|(at, _)| !taken(*at));
     let name =
         |(_, name): (usize, &str)| if name.is_empty() { "(unnamed)" } else { name }.to_owned();
@@ -177,7 +180,7 @@ pub(super) fn has(fields: &[(Field, usize)], field: Field) -> bool {
     fields.iter().any(|(known, _)| *known == field)
 }
 
-fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, ImportError> {
+fn place(header: &CsvCells, name: &str, line: u64, path: &Path) -> Result<usize, ImportError> {
     let mut places = header.iter().enumerate().filter(|(_, cell)| *cell == name);
     if let (Some((at, _)), None) = (places.next(), places.next()) {
         return Ok(at);
@@ -203,7 +206,7 @@ pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
     }
     let is = |name: Column| has(fields, Field::Column(name));
     let durations = [Column::SleepAskedNs, Column::SleptNs, Column::Missed];
-    let instants = |all: &[Column]| all.iter().filter(|column| is(**column)).count();
+    let instants = |columns: &[Column]| columns.iter().filter(|column| is(**column)).count();
     let (user, block) = (instants(USER), instants(BLOCK));
     if user + instants(&durations) > 0 && block > 0 {
         let expected = "times of one layer, as the two are never mixed";
@@ -223,7 +226,7 @@ pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
 /// The flag of reads as a fact, where the first row's operation is 0 or 1.
 fn read_flag(
     fields: &[(Field, usize)],
-    of: &Evidence<'_>,
+    of: &UnitEvidence<'_>,
 ) -> Result<Option<(&'static str, String)>, ImportError> {
     let ops = fields
         .iter()
@@ -239,7 +242,7 @@ fn read_flag(
     Ok(Some(("stated.read_flag", flag.to_string())))
 }
 
-pub(super) type Facts = Vec<(&'static str, String)>;
+pub(super) type StatedFacts = Vec<(&'static str, String)>;
 
 /// Makes the record that holds what is stated for all rows, and the facts that list what is stated.
 fn blank(
@@ -247,7 +250,7 @@ fn blank(
     fields: &[(Field, usize)],
     options: &ImportOptions,
     path: &Path,
-) -> Result<(IoRecord, Facts), ImportError> {
+) -> Result<(IoRecord, StatedFacts), ImportError> {
     let mapped = |column| has(fields, Field::Column(column));
     let mut stated = Vec::new();
     let (mut op, mut bytes, mut device) = (Op::Other, Bytes(0), DevId::default());
@@ -259,8 +262,8 @@ fn blank(
         not_told_twice(options.op, path, "a table with this column", "--op")?;
     }
     if !mapped(Column::Bytes) {
-        let (given, why) = (options.bytes_or_assumed(), "no column is mapped to bytes");
-        bytes = needed(given, path, "block size", why)?;
+        let (given, reason) = (options.bytes_or_assumed(), "no column is mapped to bytes");
+        bytes = needed(given, path, "block size", reason)?;
         stated.push((STATED_BYTES, bytes.0.to_string()));
     } else {
         not_told_twice(options.bytes, path, "a table with this column", "--bs")?;

@@ -1,8 +1,8 @@
-use super::cells::Cells;
-use super::clock::{Clock, midnights, on_day};
+use super::cells::CsvCells;
+use super::clock::{ClockOrigin, midnights, on_day};
 use super::field::{self, Field, LENGTH};
-use super::names::Names;
-use super::plan::Plan;
+use super::names::CsvDeviceNames;
+use super::plan::CsvPlan;
 use super::unit::{self, Mapped, Unit};
 use crate::Column;
 use crate::import::decimal::latency;
@@ -22,7 +22,7 @@ const LATE_END: u64 = 1_000_000_000;
 
 /// Turns rows into records, with the state that depends on the rows before.
 pub(super) struct Rows<'a> {
-    plan: &'a Plan,
+    plan: &'a CsvPlan,
     /// The start of the first request, which is time zero of the trace.
     origin: Option<Nanos>,
     last_stamp: Nanos,
@@ -31,30 +31,30 @@ pub(super) struct Rows<'a> {
     /// Whether rows may come in any order, because they are sorted later.
     pub(super) is_sorted_later: bool,
     lanes: HashMap<u64, u32>,
-    pub(super) devices: Names,
+    pub(super) devices: CsvDeviceNames,
     /// `None` when the source gives the depth, or when it has no end to compute the depth from.
     depths: Option<Depths>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a CsvPlan) -> Self {
         let given = plan.has(Field::Column(Column::DepthAtSubmit));
         let ends = plan.has(Field::Latency) || plan.has(Field::Column(plan.end()));
         Rows {
             plan,
             origin: None,
             last_stamp: Nanos::ZERO,
-            last_of_day: (plan.clock() == Some(Clock::Day)).then_some(Nanos::ZERO),
+            last_of_day: (plan.clock() == Some(ClockOrigin::Day)).then_some(Nanos::ZERO),
             is_sorted_later: false,
             lanes: HashMap::new(),
-            devices: Names::default(),
+            devices: CsvDeviceNames::default(),
             depths: (!given && ends).then(Depths::default),
         }
     }
 
     /// The request of a row, with its start; its times are those of the source, later by
     /// [`Self::shift`].
-    pub(super) fn read(&mut self, cells: &Cells) -> Result<(Nanos, IoRecord), BadLine> {
+    pub(super) fn read(&mut self, cells: &CsvCells) -> Result<(Nanos, IoRecord), BadLine> {
         let mut record = self.plan.blank.clone();
         self.fill(&mut record, cells)?;
         let start = self.check_order(&mut record)?;
@@ -95,7 +95,7 @@ impl<'a> Rows<'a> {
     /// Time zero of the records on the source's clock; call it after the first request.
     pub(super) fn origin(&self) -> Origin {
         let clock = self.plan.clock();
-        let name = clock.map_or(super::CLOCK, Clock::name);
+        let name = clock.map_or(super::CLOCK, ClockOrigin::name);
         let (zero, shift) = (self.origin.unwrap_or_default().0, self.shift());
         let before = shift.saturating_sub(zero);
         Origin {
@@ -103,14 +103,14 @@ impl<'a> Rows<'a> {
                 0 => name.to_owned(),
                 ns => format!("{name}, from {ns} ns before its zero"),
             },
-            unix: clock == Some(Clock::Unix) && before == 0,
+            unix: clock == Some(ClockOrigin::Unix) && before == 0,
             zero_ns: zero.saturating_sub(shift),
         }
     }
 
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let origin = self.origin().zero_ns.to_string();
-        let unit = unit::told(&self.plan.fields);
+        let unit = unit::time_units(&self.plan.fields);
         let mut facts = vec![("unit", unit), ("source_time_of_zero_ns", origin)];
         facts.extend(self.plan.stated.iter().cloned());
         if self.depths.is_none() && !self.plan.has(Field::Column(Column::DepthAtSubmit)) {
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> {
             .chain(self.devices.facts())
     }
 
-    fn fill(&mut self, record: &mut IoRecord, cells: &Cells) -> Result<(), BadLine> {
+    fn fill(&mut self, record: &mut IoRecord, cells: &CsvCells) -> Result<(), BadLine> {
         let plan = self.plan;
         let ends_with_delimiter = cells.get(plan.width) == Some("");
         if cells.count() > plan.width + usize::from(ends_with_delimiter) {
@@ -215,8 +215,8 @@ impl<'a> Rows<'a> {
         let plan = self.plan;
         let shift = self.shift();
         let back = |column: Column, expected, time: Nanos| {
-            let found = format!("{} ns", time.0.saturating_sub(shift));
-            BadLine::new("time goes back", column.name(), expected, &found)
+            let time = format!("{} ns", time.0.saturating_sub(shift));
+            BadLine::new("time goes back", column.name(), expected, &time)
         };
         let start = instant(record, plan.start).unwrap_or_default();
         let stamp = instant(record, plan.stamp).unwrap_or_default();
@@ -246,14 +246,14 @@ impl<'a> Rows<'a> {
     }
 
     /// The number of the row's lane; lanes are numbered by appearance.
-    fn lane(&mut self, cells: &Cells) -> Result<u32, BadLine> {
+    fn lane(&mut self, cells: &CsvCells) -> Result<u32, BadLine> {
         let field = Field::Column(Column::Lane);
         let mapped = self.plan.fields.iter().find(|known| known.field == field);
         let Some(Mapped { at, .. }) = mapped else {
             return Ok(0);
         };
         let cell = cells.get(*at).unwrap_or("");
-        let name: u64 = field::whole(field, cell)?;
+        let name: u64 = field::whole_number(field, cell)?;
         if let Some(number) = self.lanes.get(&name) {
             return Ok(*number);
         }
@@ -269,14 +269,14 @@ impl<'a> Rows<'a> {
 }
 
 /// The cell of a time, with the point of decimals where a comma separates no cells.
-fn with_point<'c>(cell: &'c str, unit: Unit, plan: &Plan) -> Cow<'c, str> {
+fn with_point<'c>(cell: &'c str, unit: Unit, plan: &CsvPlan) -> Cow<'c, str> {
     if plan.decimal_comma && matches!(unit, Unit::Time(_)) && cell.contains(',') {
         return Cow::Owned(cell.replacen(',', ".", 1));
     }
     Cow::Borrowed(cell)
 }
 
-fn check_length(record: &IoRecord, plan: &Plan) -> Result<(), BadLine> {
+fn check_length(record: &IoRecord, plan: &CsvPlan) -> Result<(), BadLine> {
     let moves = matches!(record.op, Op::Read | Op::Write | Op::Discard);
     if record.bytes == Bytes(0) && moves && plan.has(LENGTH) {
         let expected = "a length above zero";
@@ -285,7 +285,7 @@ fn check_length(record: &IoRecord, plan: &Plan) -> Result<(), BadLine> {
     Ok(())
 }
 
-fn check_latency(plan: &Plan, start: Nanos, end: Option<Nanos>) -> Result<(), BadLine> {
+fn check_latency(plan: &CsvPlan, start: Nanos, end: Option<Nanos>) -> Result<(), BadLine> {
     let Some(end) = end.filter(|_| plan.start != plan.end()) else {
         return Ok(());
     };

@@ -1,13 +1,13 @@
 //! Options to begin with, for a file whose headers are not all usual ones: a map that is made from
 //! the words in them. It is only told, as words say less than a usual name.
 
-use super::cells::Cells;
-use super::clock::Clock;
+use super::cells::CsvCells;
+use super::clock::ClockOrigin;
 use super::field::{self, BLOCK, Field, LENGTH};
 use super::guess::{size_unit_of, typed, unit_of, words};
 use super::lengths;
 use super::plan::{Wrong, has};
-use super::unit::Evidence;
+use super::unit::UnitEvidence;
 use crate::Column;
 use crate::import::decimal::TimeUnit;
 use crate::import::error::shown;
@@ -39,8 +39,8 @@ const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
 
 /// The error where usual names lack what an import needs: it has the options that import the file
 /// as far as its headers and first row tell. `None` where nothing lacks, or nothing tells it.
-pub(super) fn advice(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<Wrong> {
-    let (likely, words) = with_likely(fields, of);
+pub(super) fn advice(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option<Wrong> {
+    let (likely, quoted_words) = with_likely(fields, of);
     let gains = |field| has(&likely, field) && !has(fields, field);
     let lacking = if !has_instant(fields) {
         "start"
@@ -51,10 +51,10 @@ pub(super) fn advice(fields: &[(Field, usize)], of: &Evidence<'_>) -> Option<Wro
     } else {
         return None;
     };
-    let reason = if words.is_empty() {
+    let reason = if quoted_words.is_empty() {
         String::new()
     } else {
-        format!("guessed by {} in the headers; ", words.join(", "))
+        format!("guessed by {} in the headers; ", quoted_words.join(", "))
     };
     let expected = format!(
         "a column with the {lacking} of each request, such as {} ({reason}fields: {}; reap_ns \
@@ -77,14 +77,17 @@ fn has_instant(fields: &[(Field, usize)]) -> bool {
 
 /// The fields with those that the words of further headers make likely, or the first row, in the
 /// order of the file; and these words in quotes.
-fn with_likely(fields: &[(Field, usize)], of: &Evidence<'_>) -> (Vec<(Field, usize)>, Vec<String>) {
+fn with_likely(
+    fields: &[(Field, usize)],
+    of: &UnitEvidence<'_>,
+) -> (Vec<(Field, usize)>, Vec<String>) {
     let (mut fields, mut reasons) = (fields.to_vec(), Vec::new());
     for (at, name) in of.header.iter().enumerate() {
         if fields.iter().any(|(_, taken)| *taken == at) {
             continue;
         }
-        let found = likely(name, &fields).filter(|(field, _)| may_hold(*field, at, of));
-        if let Some((field, word)) = found {
+        let likely_field = likely(name, &fields).filter(|(field, _)| may_hold(*field, at, of));
+        if let Some((field, word)) = likely_field {
             fields.push((field, at));
             reasons.push(format!("`{word}`"));
         }
@@ -116,15 +119,15 @@ fn stamp_by_ends(fields: &mut [(Field, usize)]) {
 }
 
 /// Whether the first row's cell may be one of the field.
-fn may_hold(field: Field, at: usize, of: &Evidence<'_>) -> bool {
+fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
     let cell = of.sample.and_then(|row| row.get(at)).unwrap_or("");
     let measures = field.is_time() || field.is_size();
     let is_number = || cell.replace(',', ".").parse::<f64>().is_ok();
-    !measures || cell.is_empty() || is_number() || Clock::recognise(cell).is_some()
+    !measures || cell.is_empty() || is_number() || ClockOrigin::recognise(cell).is_some()
 }
 
 /// The map with the unit of lengths where it is needed, and what no header says.
-fn options(fields: &[(Field, usize)], of: &Evidence<'_>) -> String {
+fn options(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> String {
     let unit = lengths::missing_unit(fields, of);
     let mut map = typed(fields, of.header, unit);
     // A column that nothing tells to be the start is not named: typed as it stands, the line would
@@ -134,7 +137,9 @@ fn options(fields: &[(Field, usize)], of: &Evidence<'_>) -> String {
     }
     let mut options = format!("--columns '{}'", map.trim_end_matches(','));
     let is_bare = |(field, at): &&(Field, usize)| {
-        let clock = of.sample.and_then(|row| Clock::recognise(row.get(*at)?));
+        let clock = of
+            .sample
+            .and_then(|row| ClockOrigin::recognise(row.get(*at)?));
         field.is_time() && clock.is_none() && unit_of(of.header.get(*at).unwrap_or("")).is_none()
     };
     if let Some((_, at)) = fields.iter().find(is_bare) {
@@ -161,16 +166,16 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
     }
 }
 
-fn free(fields: &[(Field, usize)], header: &Cells) -> impl Iterator<Item = usize> {
+fn free(fields: &[(Field, usize)], header: &CsvCells) -> impl Iterator<Item = usize> {
     (0..header.count()).filter(|at| fields.iter().all(|(_, taken)| taken != at))
 }
 
 /// The first field that a word of the header makes likely, and that goes with those there are.
 fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static str)> {
-    let words = words(header);
+    let header_words = words(header);
     let is_time = unit_of(header).is_some();
     let is_size = size_unit_of(header).is_some();
-    if words
+    if header_words
         .iter()
         .any(|word| OTHER_UNITS.contains(&word.as_str()))
     {
@@ -179,12 +184,12 @@ fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static st
     let fits = |field: Field| {
         if field.is_time() { !is_size } else { !is_time }
     };
-    let mut all = LIKELY
+    let mut candidates = LIKELY
         .iter()
         .filter(|(field, _)| fits(*field) && goes_with(*field, fields));
-    all.find_map(|(field, known)| {
+    candidates.find_map(|(field, known)| {
         let mut known = known.split(' ');
-        let word = known.find(|known| words.iter().any(|word| word == known));
+        let word = known.find(|known| header_words.iter().any(|word| word == known));
         word.map(|word| (*field, word))
     })
 }

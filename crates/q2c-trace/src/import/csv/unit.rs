@@ -1,7 +1,7 @@
 //! The unit of each column with times, lengths or offsets.
 
-use super::cells::Cells;
-use super::clock::{Clock, FORMS, is_like_clock};
+use super::cells::CsvCells;
+use super::clock::{ClockOrigin, FORMS, is_like_clock};
 use super::field::Field;
 use super::guess::{in_small, size_unit, size_unit_of, time_unit, unit_of};
 use super::plan::Wrong;
@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Time(TimeUnit),
-    Clock(Clock),
+    Clock(ClockOrigin),
     /// Bytes in one unit.
     Size(u64),
     /// The cells are no measures, or nothing tells the unit of times.
@@ -79,15 +79,15 @@ pub(super) struct Mapped {
 pub(super) const NOT_TOLD: &str = "not told, the usual one";
 
 /// The header, the first row, and what the user says of the units.
-pub(super) struct Evidence<'a> {
-    pub(super) header: &'a Cells,
-    pub(super) sample: Option<&'a Cells>,
+pub(super) struct UnitEvidence<'a> {
+    pub(super) header: &'a CsvCells,
+    pub(super) sample: Option<&'a CsvCells>,
     pub(super) delimiter: u8,
     pub(super) options: &'a ImportOptions,
     pub(super) path: &'a Path,
 }
 
-impl Evidence<'_> {
+impl UnitEvidence<'_> {
     /// The fields with the unit of each. `stated` has the units of the map.
     pub(super) fn with_units(
         &self,
@@ -105,10 +105,12 @@ impl Evidence<'_> {
             let expected = "a column of times that are numbers for --unit";
             return Err(self.wrong((expected.to_owned(), "none".to_owned())));
         }
-        let each = fields.iter().zip(stated);
-        let mapped = each.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
-        let mapped: Vec<Mapped> = mapped.collect::<Result<_, _>>()?;
-        let is_bare = |of: &&Mapped| of.field.is_time() && of.unit == Unit::None;
+        let mapped: Vec<Mapped> = fields
+            .iter()
+            .zip(stated)
+            .map(|(choice, stated)| self.mapped(*choice, *stated, clock))
+            .collect::<Result<_, _>>()?;
+        let is_bare = |column: &&Mapped| column.field.is_time() && column.unit == Unit::None;
         let Some(bare) = mapped.iter().find(is_bare) else {
             return Ok(mapped);
         };
@@ -119,7 +121,9 @@ impl Evidence<'_> {
         if is_like_clock(cell) {
             return Err(self.wrong((FORMS.to_owned(), shown(cell))));
         }
-        let any = mapped.iter().find(|of| matches!(of.unit, Unit::Time(_)));
+        let any = mapped
+            .iter()
+            .find(|column| matches!(column.unit, Unit::Time(_)));
         needed(any, self.path, "unit", "the times are bare numbers")?;
         let expected =
             "a unit at the end of every header of times, as some have one, or --unit for all";
@@ -132,7 +136,7 @@ impl Evidence<'_> {
         &self,
         (field, at): (Field, usize),
         stated: Option<Unit>,
-        clock: Option<Clock>,
+        clock: Option<ClockOrigin>,
     ) -> Result<Mapped, ImportError> {
         let clock = clock.filter(|_| stated.is_none() && field.is_instant());
         let is_number = field.is_time() && clock.is_none();
@@ -142,8 +146,8 @@ impl Evidence<'_> {
         let name = self.header.get(at).unwrap_or_default();
         let by_header = Unit::by_header(field, name);
         // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
-        let own = by_header.filter(|_| Field::by_name(name).is_none());
-        if own.is_some_and(|own| stated.or(option).is_some_and(|given| given != own)) {
+        let header_unit = by_header.filter(|_| Field::by_name(name).is_none());
+        if header_unit.is_some_and(|unit| stated.or(option).is_some_and(|given| given != unit)) {
             let expected = "the map or --unit as the headers of times say, and of sizes, or a header without a unit (leave it out to go by them)";
             return Err(self.wrong((expected.to_owned(), shown(name))));
         }
@@ -158,10 +162,10 @@ impl Evidence<'_> {
             (option, "by the option"),
             (by_header, "by the header"),
         ];
-        let mut told = sources
+        let mut units_by_source = sources
             .iter()
             .filter_map(|(unit, source)| Some(((*unit)?, *source)));
-        let (unit, source) = told.next().unwrap_or((usual, NOT_TOLD));
+        let (unit, source) = units_by_source.next().unwrap_or((usual, NOT_TOLD));
         Ok(Mapped {
             field,
             at,
@@ -170,9 +174,9 @@ impl Evidence<'_> {
         })
     }
 
-    fn clock(&self, fields: &[(Field, usize)]) -> Option<Clock> {
+    fn clock(&self, fields: &[(Field, usize)]) -> Option<ClockOrigin> {
         let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
-        Clock::recognise(self.sample?.get(*at)?)
+        ClockOrigin::recognise(self.sample?.get(*at)?)
     }
 
     pub(super) fn wrong(&self, (expected, found): Wrong) -> ImportError {
@@ -185,15 +189,15 @@ impl Evidence<'_> {
 }
 
 /// The unit of all times, or of each where they differ: `submit_ns s, latency us`.
-pub(super) fn told(fields: &[Mapped]) -> String {
+pub(super) fn time_units(fields: &[Mapped]) -> String {
     let times = || fields.iter().filter(|mapped| mapped.field.is_time());
     let first = times().next().map(|mapped| mapped.unit);
     match first.filter(|first| times().all(|mapped| mapped.unit == *first)) {
-        Some(one) => one.name(),
-        None => {
-            let each = times().map(|of| format!("{} {}", of.field.name(), of.unit.name()));
-            each.collect::<Vec<_>>().join(", ")
-        }
+        Some(unit) => unit.name(),
+        None => times()
+            .map(|mapped| format!("{} {}", mapped.field.name(), mapped.unit.name()))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 

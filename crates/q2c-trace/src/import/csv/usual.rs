@@ -1,21 +1,24 @@
 //! The columns that are taken by their usual names: of all fields, or of those that the user's map
 //! does not name.
 
-use super::cells::Cells;
+use super::cells::CsvCells;
 use super::field::{Field, USER};
-use super::guess::{is_address, named, typed};
-use super::plan::{Choice, Wrong, check, has};
-use super::unit::{Evidence, Mapped, NOT_TOLD};
+use super::guess::{field_named, is_address, typed};
+use super::plan::{CsvFieldCells, Wrong, check, has};
+use super::unit::{Mapped, NOT_TOLD, UnitEvidence};
 use crate::Column;
 use crate::import::error::{ImportError, shown};
 use crate::import::run::needed;
 
 /// The fields that usual names tell beside those of the map, with the indexes of their cells.
-pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Choice, Wrong> {
+pub(super) fn usual_columns(
+    header: &CsvCells,
+    map: &[(Field, usize)],
+) -> Result<CsvFieldCells, Wrong> {
     let is_free = |(at, _): &(usize, &str)| map.iter().all(|(_, taken)| taken != at);
     let columns = header.iter().enumerate().filter(is_free);
-    let columns = columns.filter_map(|(at, name)| Some((named(name)?, at)));
-    let mut usual: Choice = columns.filter(|(field, _)| !has(map, *field)).collect();
+    let columns = columns.filter_map(|(at, name)| Some((field_named(name)?, at)));
+    let mut usual: CsvFieldCells = columns.filter(|(field, _)| !has(map, *field)).collect();
     end_in_layer_of_start(&mut usual, map, header);
     leave_out_contradictions(&mut usual, map);
     if map.is_empty() {
@@ -29,7 +32,7 @@ pub(super) fn usual_columns(header: &Cells, map: &[(Field, usize)]) -> Result<Ch
 
 /// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of
 /// the block layer.
-fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Cells) {
+fn end_in_layer_of_start(usual: &mut CsvFieldCells, map: &[(Field, usize)], header: &CsvCells) {
     let is_user = |column: &Column| {
         let field = Field::Column(*column);
         has(usual, field) || has(map, field)
@@ -46,7 +49,7 @@ fn end_in_layer_of_start(usual: &mut Choice, map: &[(Field, usize)], header: &Ce
 }
 
 /// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
-fn leave_out_contradictions(usual: &mut Choice, map: &[(Field, usize)]) {
+fn leave_out_contradictions(usual: &mut CsvFieldCells, map: &[(Field, usize)]) {
     let start = Field::Column(Column::SubmitNs);
     let is_start = |(field, _): &&(Field, usize)| *field == start;
     let goes_with = |others: &[(Field, usize)], choice: &(Field, usize)| {
@@ -54,7 +57,7 @@ fn leave_out_contradictions(usual: &mut Choice, map: &[(Field, usize)]) {
     };
     // A latency and an end contradict each other only beside a start.
     let start = usual.iter().find(is_start).copied();
-    let start: Choice = start
+    let start: CsvFieldCells = start
         .filter(|start| goes_with(map, start))
         .into_iter()
         .collect();
@@ -64,12 +67,12 @@ fn leave_out_contradictions(usual: &mut Choice, map: &[(Field, usize)]) {
     });
 }
 
-fn is_doubled(header: &Cells, at: usize) -> bool {
+fn is_doubled(header: &CsvCells, at: usize) -> bool {
     let name = header.get(at);
     (0..header.count()).any(|other| other != at && header.get(other) == name)
 }
 
-fn refuse_doubled(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+fn refuse_doubled(usual: &[(Field, usize)], header: &CsvCells) -> Result<(), Wrong> {
     let Some((_, at)) = usual.iter().find(|(_, at)| is_doubled(header, *at)) else {
         return Ok(());
     };
@@ -79,7 +82,7 @@ fn refuse_doubled(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong>
 }
 
 /// Which of several headers holds a field is not guessed.
-fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> {
+fn refuse_rivals(usual: &[(Field, usize)], header: &CsvCells) -> Result<(), Wrong> {
     let rival = |&(field, at): &(Field, usize)| {
         let mut others = usual.iter().filter(|(_, other)| *other > at);
         Some((field, at, others.find(|(other, _)| *other == field)?.1))
@@ -97,7 +100,7 @@ fn refuse_rivals(usual: &[(Field, usize)], header: &Cells) -> Result<(), Wrong> 
 pub(super) fn check_addresses(
     usual: &[(Field, usize)],
     mapped: &[Mapped],
-    evidence: &Evidence<'_>,
+    evidence: &UnitEvidence<'_>,
 ) -> Result<(), ImportError> {
     let is_bare = |column: &Mapped| {
         column.source == NOT_TOLD

@@ -12,7 +12,7 @@ use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::sorter::Sorter;
 use crate::{Scan, TraceError};
 use q2c_model::{FleetMeta, IoRecord, TraceMeta};
-use row::Row;
+use row::FleetRow;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -114,9 +114,9 @@ fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
 
 /// Takes records in the order of time and sorts them by device.
 struct ByDevice<'a> {
-    sorter: Sorter<Row>,
+    sorter: Sorter<FleetRow>,
     taken: u64,
-    names: Names,
+    names: CommNames,
     carried: u64,
     out: &'a Path,
     stop: &'a AtomicBool,
@@ -127,7 +127,7 @@ impl<'a> ByDevice<'a> {
         ByDevice {
             sorter: Sorter::new(folder, RUN),
             taken: 0,
-            names: Names::default(),
+            names: CommNames::default(),
             carried: 0,
             out,
             stop,
@@ -144,7 +144,7 @@ impl<'a> ByDevice<'a> {
         let names = self.names;
         let spilled = failed("sort the requests in", self.out);
         let spilled = |error| ImportError::Trace(spilled(error));
-        let take = |row: Row| Ok(volumes.take(&row, |comm| names.of(comm))?);
+        let take = |row: FleetRow| Ok(volumes.take(&row, |comm| names.name(comm))?);
         self.sorter.finish(spilled, take)?;
         Ok(volumes.finish(fleet)?)
     }
@@ -161,7 +161,7 @@ impl RecordSink for ByDevice<'_> {
         for record in records {
             let comm = record.comm.as_deref().map(|name| self.names.number(name));
             self.carried += u64::from(record.merged_into.is_some());
-            let pushed = self.sorter.push(Row::new(record, self.taken, comm));
+            let pushed = self.sorter.push(FleetRow::new(record, self.taken, comm));
             pushed.map_err(failed("sort the requests in", self.out))?;
             self.taken += 1;
         }
@@ -170,12 +170,12 @@ impl RecordSink for ByDevice<'_> {
 }
 
 #[derive(Default)]
-struct Names {
+struct CommNames {
     numbers: HashMap<String, u32>,
     names: Vec<String>,
 }
 
-impl Names {
+impl CommNames {
     fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -187,7 +187,7 @@ impl Names {
         number
     }
 
-    fn of(&self, number: u32) -> Option<String> {
+    fn name(&self, number: u32) -> Option<String> {
         self.names.get(number as usize).cloned()
     }
 }

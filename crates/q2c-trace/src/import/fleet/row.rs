@@ -1,6 +1,6 @@
 //! A record that waits to be sorted by device.
 
-use crate::sorter::Packed;
+use crate::sorter::SorterRow;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
 /// Columns of 8 bytes, columns of 4 bytes.
@@ -11,16 +11,16 @@ const CELLS: usize = 4 + 8 * LONGS + 4 * WORDS + 3;
 
 /// A record that stands alone, packed. The name of its process is a number that its owner gives to
 /// the name, and its id is left out.
-pub(super) struct Row {
+pub(super) struct FleetRow {
     device: (u32, u32),
     /// Its place among all records.
     place: u64,
     cells: [u8; CELLS],
 }
 
-impl Row {
+impl FleetRow {
     /// Packs the record that came as the one of this number; `comm` stands for its process's name.
-    pub(super) fn new(record: &IoRecord, place: u64, comm: Option<u32>) -> Row {
+    pub(super) fn new(record: &IoRecord, place: u64, comm: Option<u32>) -> FleetRow {
         let ns = |time: Option<Nanos>| time.map(|time| time.0);
         let longs: [Option<u64>; LONGS] = [
             Some(record.sector.0),
@@ -37,7 +37,7 @@ impl Row {
             ns(record.slept_ns),
             record.cgroup,
         ];
-        let words: [Option<u32>; WORDS] = [
+        let ints: [Option<u32>; WORDS] = [
             Some(record.flags.0),
             Some(record.lane),
             Some(record.depth_at_submit),
@@ -50,17 +50,17 @@ impl Row {
             comm,
         ];
         let known = longs.iter().map(Option::is_some);
-        let known = known.chain(words.iter().map(Option::is_some)).enumerate();
+        let known = known.chain(ints.iter().map(Option::is_some)).enumerate();
         let known = known.fold(0_u32, |known, (bit, is)| known | u32::from(is) << bit);
         let user = u8::from(record.layer == Layer::User);
         let missed = record.missed.map_or(2, u8::from);
         let bytes = known.to_le_bytes().into_iter();
         let bytes = bytes.chain(longs.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
-        let bytes = bytes.chain(words.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
+        let bytes = bytes.chain(ints.into_iter().flat_map(|n| n.unwrap_or(0).to_le_bytes()));
         let bytes = bytes.chain([record.op as u8, user, missed]);
         let mut cells = [0; CELLS];
         std::iter::zip(&mut cells, bytes).for_each(|(cell, byte)| *cell = byte);
-        Row {
+        FleetRow {
             device: (record.device.major, record.device.minor),
             place,
             cells,
@@ -120,7 +120,7 @@ impl Row {
     }
 }
 
-impl Packed for Row {
+impl SorterRow for FleetRow {
     type Key = ((u32, u32), u64);
     const SIZE: usize = 16 + CELLS;
 
@@ -135,9 +135,9 @@ impl Packed for Row {
         into.extend(self.cells);
     }
 
-    fn unpack(packed: &[u8]) -> Row {
+    fn unpack(packed: &[u8]) -> FleetRow {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
-        Row {
+        FleetRow {
             device: (word(0), word(4)),
             place: u64::from_le_bytes(std::array::from_fn(|byte| packed[8 + byte])),
             cells: std::array::from_fn(|byte| packed[16 + byte]),

@@ -1,5 +1,5 @@
 use super::failed;
-use super::row::Row;
+use super::row::FleetRow;
 use crate::{TraceError, TraceWriter};
 use q2c_model::{DevId, FleetMeta, IoRecord, TraceMeta};
 use std::fs;
@@ -17,13 +17,13 @@ pub(super) struct Volumes<'a> {
     meta: TraceMeta,
     most: NonZeroU64,
     stop: &'a AtomicBool,
-    open: Option<Stretch>,
+    open: Option<FleetTrace>,
     rows: u64,
     volumes: u64,
     traces: u64,
 }
 
-struct Stretch {
+struct FleetTrace {
     device: DevId,
     /// Its place among the device's traces.
     number: u64,
@@ -56,7 +56,7 @@ impl<'a> Volumes<'a> {
     /// Takes the next row. `name` gives the name of a process by its number.
     pub(super) fn take(
         &mut self,
-        row: &Row,
+        row: &FleetRow,
         name: impl Fn(u32) -> Option<String>,
     ) -> Result<(), TraceError> {
         let device = row.device();
@@ -68,7 +68,7 @@ impl<'a> Volumes<'a> {
                 self.begin(device, number, next)?
             }
             other => {
-                other.map_or(Ok(()), Stretch::close)?;
+                other.map_or(Ok(()), FleetTrace::close)?;
                 self.volumes += 1;
                 self.begin(device, 0, 0)?
             }
@@ -79,7 +79,7 @@ impl<'a> Volumes<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, device: DevId, number: u64, next: u64) -> Result<Stretch, TraceError> {
+    fn begin(&mut self, device: DevId, number: u64, next: u64) -> Result<FleetTrace, TraceError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped {
                 doing: "import into",
@@ -93,7 +93,7 @@ impl<'a> Volumes<'a> {
         meta.facts
             .insert("fleet.stretch".to_owned(), number.to_string());
         self.traces += 1;
-        Ok(Stretch {
+        Ok(FleetTrace {
             device,
             number,
             next,
@@ -105,7 +105,7 @@ impl<'a> Volumes<'a> {
 
     /// Ends the last trace, and counts in the description what was written.
     pub(super) fn finish(self, fleet: FleetMeta) -> Result<FleetMeta, TraceError> {
-        self.open.map_or(Ok(()), Stretch::close)?;
+        self.open.map_or(Ok(()), FleetTrace::close)?;
         Ok(FleetMeta {
             rows: self.rows,
             volumes: self.volumes,
@@ -115,14 +115,19 @@ impl<'a> Volumes<'a> {
     }
 }
 
-impl Stretch {
-    fn take(&mut self, row: &Row, name: impl Fn(u32) -> Option<String>) -> Result<(), TraceError> {
+impl FleetTrace {
+    fn take(
+        &mut self,
+        row: &FleetRow,
+        name: impl Fn(u32) -> Option<String>,
+    ) -> Result<(), TraceError> {
         self.batch.push(row.record(self.next, name));
         self.next += 1;
         self.room -= 1;
-        match self.batch.len() == BATCH {
-            true => self.flush(),
-            false => Ok(()),
+        if self.batch.len() == BATCH {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) enum DeviceNumbers {
 }
 
 /// The merging side of a recording: `begin` first, then `peek` and `next` in turns, then `finish`.
-pub(super) struct Feed<'scope> {
+pub(super) struct RecordingFeed<'scope> {
     pub(super) path: &'scope Path,
     thread: Option<ScopedJoinHandle<'scope, Result<TraceMeta, ImportError>>>,
     sent: Receiver<Sent>,
@@ -44,7 +44,7 @@ pub(super) struct Feed<'scope> {
     ended: Option<TraceMeta>,
 }
 
-impl<'scope> Feed<'scope> {
+impl<'scope> RecordingFeed<'scope> {
     pub(super) fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         path: &'env PathBuf,
@@ -64,7 +64,7 @@ impl<'scope> Feed<'scope> {
         };
         let thread = Builder::new().spawn_scoped(scope, body);
         let thread = thread.map_err(no_thread(path))?;
-        Ok(Feed {
+        Ok(RecordingFeed {
             path,
             thread: Some(thread),
             sent,

@@ -14,7 +14,7 @@ use super::options::ImportOptions;
 use super::run::{Origin, RecordSink};
 use super::unpack::{is_stdin, source_name};
 use crate::span::{NONE, Span};
-use feed::Feed;
+use feed::RecordingFeed;
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use renumbering::Renumbering;
 use std::cmp::Reverse;
@@ -55,8 +55,9 @@ pub fn several(
     }
     let options = options.for_recordings(paths);
     thread::scope(|scope| {
-        let start = |path| Feed::start(scope, path, format, &options);
-        let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect::<Result<_, _>>()?;
+        let start = |path| RecordingFeed::start(scope, path, format, &options);
+        let mut feeds: Vec<RecordingFeed<'_>> =
+            paths.iter().map(start).collect::<Result<_, _>>()?;
         let base = base(&mut feeds)?;
         let mut merged = Merged {
             renumbering: Renumbering::new(paths.len() as u64),
@@ -64,7 +65,7 @@ pub fn several(
             sink,
         };
         merged.sink.begin(&base)?;
-        merged.all(&mut feeds, base.zero_ns)?;
+        merged.merge_feeds(&mut feeds, base.zero_ns)?;
         let ends = feeds.into_iter().map(|feed| {
             let path = feed.path;
             feed.finish().map(|meta| (source_name(path), meta))
@@ -75,7 +76,7 @@ pub fn several(
 }
 
 /// The clock that all recordings have in common, at the earliest of their time zeros.
-fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
+fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
     let mut base: Option<(&Path, Origin)> = None;
     for feed in feeds {
         let path = feed.path;
@@ -88,18 +89,21 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
         };
         let same = so_far.unix == origin.unix && (origin.unix || so_far.clock == origin.clock);
         if !same {
-            let told = |origin: &Origin| match origin.unix {
-                true => "Unix time".to_owned(),
-                false => format!("`{}`", origin.clock),
+            let clock_label = |origin: &Origin| {
+                if origin.unix {
+                    "Unix time".to_owned()
+                } else {
+                    format!("`{}`", origin.clock)
+                }
             };
             return Err(ImportError::Merge {
                 path: path.to_owned(),
                 expected: format!(
                     "times of one clock: {} in {}",
-                    told(so_far),
+                    clock_label(so_far),
                     first.display()
                 ),
-                found: told(&origin),
+                found: clock_label(&origin),
             });
         }
         let distance_ns = so_far.zero_ns.abs_diff(origin.zero_ns);
@@ -126,7 +130,11 @@ struct Merged<'a> {
 }
 
 impl Merged<'_> {
-    fn all(&mut self, feeds: &mut [Feed<'_>], base_ns: u64) -> Result<(), ImportError> {
+    fn merge_feeds(
+        &mut self,
+        feeds: &mut [RecordingFeed<'_>],
+        base_ns: u64,
+    ) -> Result<(), ImportError> {
         let mut next = BinaryHeap::new();
         for (at, feed) in feeds.iter_mut().enumerate() {
             feed.shift = feed.zero_ns - base_ns;
@@ -162,7 +170,7 @@ impl Merged<'_> {
 
 /// The start of a record; `None` for a record without any time, which then follows the one before.
 fn start(record: &IoRecord) -> Option<u64> {
-    Some(Span::of(record).first_ns()).filter(|start| *start != NONE)
+    Some(Span::from_record(record).first_ns()).filter(|start| *start != NONE)
 }
 
 fn shift(record: &mut IoRecord, by: Nanos) {
@@ -182,30 +190,34 @@ fn shift(record: &mut IoRecord, by: Nanos) {
 }
 
 fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, renumbering: &Renumbering) -> TraceMeta {
-    let mut all = TraceMeta {
+    let mut merged = TraceMeta {
         start_unix_ns: base.unix.then_some(base.zero_ns),
         ..TraceMeta::default()
     };
     let (mut sources, mut clocks) = (BTreeSet::new(), BTreeSet::new());
     for (at, (path, meta)) in metas.iter().enumerate() {
-        all.lost += meta.lost;
+        merged.lost += meta.lost;
         for (reason, n) in &meta.unmatched {
-            *all.unmatched.entry(reason.clone()).or_default() += n;
+            *merged.unmatched.entry(reason.clone()).or_default() += n;
         }
         sources.insert(meta.source.as_str());
         clocks.insert(meta.clock.as_str());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        all.facts.insert(format!("input.{at}"), name.into_owned());
+        merged
+            .facts
+            .insert(format!("input.{at}"), name.into_owned());
         let facts = meta.facts.iter().filter(|(key, _)| *key != "imported_from");
         let facts = facts.map(|(key, value)| (format!("input.{at}.{key}"), value.clone()));
-        all.facts.extend(facts);
+        merged.facts.extend(facts);
     }
-    all.source = joined(&sources);
-    all.clock = joined(&clocks);
+    merged.source = joined(&sources);
+    merged.clock = joined(&clocks);
     let zero = base.zero_ns.to_string();
-    all.facts.insert("source_time_of_zero_ns".to_owned(), zero);
-    all.facts.extend(devices(renumbering, metas));
-    all
+    merged
+        .facts
+        .insert("source_time_of_zero_ns".to_owned(), zero);
+    merged.facts.extend(devices(renumbering, metas));
+    merged
 }
 
 fn joined(names: &BTreeSet<&str>) -> String {
@@ -224,7 +236,8 @@ fn devices(renumbering: &Renumbering, metas: &[(&Path, TraceMeta)]) -> BTreeMap<
         let host = host.map_or(String::new(), |host| format!(", {host}"));
         format!("{was} of {file}{host}")
     };
-    let all = renumbering.devices();
-    all.map(|(now, was)| (format!("device.{now}"), name(was)))
+    renumbering
+        .devices()
+        .map(|(now, was)| (format!("device.{now}"), name(was)))
         .collect()
 }

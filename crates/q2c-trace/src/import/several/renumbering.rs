@@ -1,6 +1,6 @@
 //! Keeps ids, lanes and devices of several recordings apart by new numbers.
 
-use super::feed::{DeviceNumbers, Feed};
+use super::feed::{DeviceNumbers, RecordingFeed};
 use crate::import::error::ImportError;
 use q2c_model::{DevId, IoRecord};
 use std::collections::{BTreeMap, HashMap};
@@ -26,7 +26,7 @@ impl Renumbering {
         &mut self,
         record: &mut IoRecord,
         at: usize,
-        feed: &Feed<'_>,
+        feed: &RecordingFeed<'_>,
     ) -> Result<(), ImportError> {
         if self.recordings == 1 {
             return Ok(());

@@ -89,12 +89,12 @@ mod tests {
             let text: String = lengths.iter().enumerate().map(line).collect();
             let mut input = text.as_bytes();
             let mut blocks = Blocks::new(&mut input);
-            let mut all = Vec::new();
+            let mut joined = Vec::new();
             while let Some(block) = blocks.next(Vec::new()).unwrap() {
                 prop_assert!(block.len() <= BLOCK && block.ends_with(b"\n"));
-                all.extend(block);
+                joined.extend(block);
             }
-            prop_assert_eq!(lines(&all), lines(text.as_bytes()));
+            prop_assert_eq!(lines(&joined), lines(text.as_bytes()));
         }
     }
 

@@ -48,21 +48,22 @@ impl<'a, const N: usize> Cells<'a, N> {
     }
 
     /// Splits a line that has at least `least` and at most `most` cells.
-    pub(in crate::import) fn of(
+    pub(in crate::import) fn from_line(
         line: &'a [u8],
         separator: Separator,
         (least, most): (usize, usize),
         expected: &'static str,
     ) -> Result<Self, BadLine> {
         let cells = Self::split(line, separator);
-        match (least..=most).contains(&cells.count) {
-            true => Ok(cells),
-            false => Err(BadLine::new(
+        if (least..=most).contains(&cells.count) {
+            Ok(cells)
+        } else {
+            Err(BadLine::new(
                 "wrong number of cells",
                 "line",
                 expected,
                 &String::from_utf8_lossy(line),
-            )),
+            ))
         }
     }
 
@@ -85,11 +86,11 @@ pub(in crate::import) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize
 /// The error for a cell that holds no value of its field.
 #[cold]
 pub(in crate::import) fn bad(field: &'static str, expected: &'static str, cell: &[u8]) -> BadLine {
-    let found = String::from_utf8_lossy(cell);
-    BadLine::new("not a value of the field", field, expected, &found)
+    let cell_text = String::from_utf8_lossy(cell);
+    BadLine::new("not a value of the field", field, expected, &cell_text)
 }
 
-pub(in crate::import) fn whole(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
+pub(in crate::import) fn whole_number(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
     digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
@@ -113,9 +114,10 @@ fn digits(cell: &[u8]) -> Option<u64> {
         if digit > 9 {
             return None;
         }
-        value = match at < FIT {
-            true => value * 10 + digit,
-            false => value.checked_mul(10)?.checked_add(digit)?,
+        value = if at < FIT {
+            value * 10 + digit
+        } else {
+            value.checked_mul(10)?.checked_add(digit)?
         };
     }
     Some(value)
@@ -137,11 +139,11 @@ pub(in crate::import) fn time(
         return Ok(Nanos(ns));
     }
     let wrong = |reason| {
-        let found = String::from_utf8_lossy(cell);
-        BadLine::new(reason, field, "a time, zero or above", &found)
+        let cell_text = String::from_utf8_lossy(cell);
+        BadLine::new(reason, field, "a time, zero or above", &cell_text)
     };
     let text = std::str::from_utf8(cell).map_err(|_| wrong("not a number"))?;
-    let ns = decimal::nanos(text, unit).map_err(|why| wrong(why.reason()))?;
+    let ns = decimal::nanos(text, unit).map_err(|error| wrong(error.reason()))?;
     Ok(Nanos(ns))
 }
 
@@ -151,7 +153,7 @@ pub(in crate::import) fn address(
     unit: Bytes,
     field: &'static str,
 ) -> Result<Sectors, BadLine> {
-    let offset = whole(cell, field)?;
+    let offset = whole_number(cell, field)?;
     sectors(offset, unit)
         .ok_or_else(|| bad(field, "a multiple of 512 bytes below 2^64 bytes", cell))
 }
@@ -169,7 +171,7 @@ pub(in crate::import) fn length(
     field: &'static str,
 ) -> Result<Bytes, BadLine> {
     const EXPECTED: &str = "a length above zero";
-    let units = whole(cell, field)?;
+    let units = whole_number(cell, field)?;
     if units == 0 {
         return Err(BadLine::new("zero length", field, EXPECTED, "0"));
     }
@@ -224,11 +226,11 @@ mod tests {
     #[test]
     fn cells_beyond_the_kept_are_counted() {
         let cells = Cells::<2>::split(b"a, b ,c,", Separator::Comma);
-        let found = [0, 1, 2].map(|at| cells.get(at));
-        assert_eq!(found, [&b"a"[..], b"b", b""]);
+        let values = [0, 1, 2].map(|at| cells.get(at));
+        assert_eq!(values, [&b"a"[..], b"b", b""]);
         assert_eq!(cells.count, 4);
         let cells = Cells::<2>::split(b" a \t\t b  c", Separator::Blanks);
-        let found = [0, 1].map(|at| cells.get(at));
-        assert_eq!((found, cells.count), ([&b"a"[..], b"b"], 3));
+        let values = [0, 1].map(|at| cells.get(at));
+        assert_eq!((values, cells.count), ([&b"a"[..], b"b"], 3));
     }
 }

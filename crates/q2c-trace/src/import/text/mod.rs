@@ -11,7 +11,7 @@ mod parsed;
 pub(super) use blocks::{BOM, Blocks, LONGEST_LINE};
 pub(super) use cells::{
     Cells, Separator, address, bad, device, length, letter, ranges, sector_length, sectors, time,
-    whole,
+    whole_number,
 };
 
 use super::arrange::{Arranged, Spec};
@@ -43,7 +43,7 @@ pub(super) fn import(
     // A source that fits into one block needs no threads.
     let first = blocks.next(Vec::new()).map_err(read_error(path))?;
     if let Some(block) = first {
-        let parsed = Parsed::of(block, true, skip_bad, &mut |line| parse(line));
+        let parsed = Parsed::from_block(block, true, skip_bad, &mut |line| parse(line));
         let spare = out.take(parsed)?;
         let second = blocks.next(spare).map_err(read_error(path))?;
         if let Some(second) = second {
@@ -64,7 +64,7 @@ pub(super) fn import_in_order(
     let mut blocks = Blocks::new(from.input);
     let (mut spare, mut first) = (Vec::new(), true);
     while let Some(block) = blocks.next(spare).map_err(read_error(path))? {
-        spare = out.take(Parsed::of(block, first, skip_bad, &mut parse))?;
+        spare = out.take(Parsed::from_block(block, first, skip_bad, &mut parse))?;
         first = false;
     }
     out.finish()
@@ -115,8 +115,9 @@ fn in_parallel(
             let (done, parsed) = sync_channel(2);
             let body = move || {
                 for block in todo {
-                    let one = Parsed::of(block, false, skip_bad, &mut |line| parse(line));
-                    if done.send(one).is_err() {
+                    let parsed =
+                        Parsed::from_block(block, false, skip_bad, &mut |line| parse(line));
+                    if done.send(parsed).is_err() {
                         break;
                     }
                 }

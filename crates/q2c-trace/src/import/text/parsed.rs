@@ -21,7 +21,7 @@ pub(super) struct Parsed {
 impl Parsed {
     /// Parses a block. `first` says that it is the first block of its source, which may begin with
     /// a byte order mark.
-    pub(super) fn of(
+    pub(super) fn from_block(
         block: Vec<u8>,
         first: bool,
         skip_bad: bool,
@@ -43,7 +43,7 @@ impl Parsed {
             let line = &rest[..end.unwrap_or(rest.len())];
             rest = &rest[end.map_or(rest.len(), |end| end + 1)..];
             parsed.lines += 1;
-            match one(line, parse) {
+            match parse_line(line, parse) {
                 Ok(None) => {}
                 Ok(Some(mut row)) => {
                     row.position = parsed.lines;
@@ -64,7 +64,7 @@ impl Parsed {
     }
 }
 
-fn one(line: &[u8], parse: &mut dyn FnMut(&[u8]) -> Parse) -> Parse {
+fn parse_line(line: &[u8], parse: &mut dyn FnMut(&[u8]) -> Parse) -> Parse {
     if line.len() > LONGEST_LINE {
         let expected = "at most 65536 bytes and a line break";
         return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));

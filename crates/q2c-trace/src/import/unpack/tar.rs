@@ -1,4 +1,4 @@
-use super::Told;
+use super::UnpackError;
 use std::io::{self, BufRead, Cursor, Read};
 use tar::{Archive, Header};
 
@@ -19,13 +19,13 @@ pub(super) fn is_tar(head: &[u8]) -> bool {
     let blanks = 8 * u32::from(b' ');
     let others = block[..148].iter().chain(&block[156..]);
     let sum = others.map(|byte| u32::from(*byte)).sum::<u32>() + blanks;
-    let own = Header::from_byte_slice(block).cksum();
-    block[0] != 0 && own.is_ok_and(|own| own == sum)
+    let stored_sum = Header::from_byte_slice(block).cksum();
+    block[0] != 0 && stored_sum.is_ok_and(|stored| stored == sum)
 }
 
 /// Opens the only file of an archive.
 pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
-    let mut member = Member {
+    let mut member = TarMember {
         input,
         left: 0,
         padding: 0,
@@ -34,14 +34,14 @@ pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
     };
     let name = member.next_file()?;
     member.name =
-        name.ok_or_else(|| Told::error("expected a file in the tar archive, found none"))?;
+        name.ok_or_else(|| UnpackError::error("expected a file in the tar archive, found none"))?;
     let mut front = Vec::new();
     member.by_ref().take(AHEAD).read_to_end(&mut front)?;
     Ok(Box::new(Cursor::new(front).chain(member)))
 }
 
 /// A file in an archive. At its end nothing but folders and links may follow.
-struct Member {
+struct TarMember {
     input: Box<dyn BufRead>,
     /// Bytes of the file that were not read yet, and the zeros behind them.
     left: u64,
@@ -50,7 +50,7 @@ struct Member {
     ended: bool,
 }
 
-impl Read for Member {
+impl Read for TarMember {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             if !self.ended {
@@ -69,7 +69,7 @@ impl Read for Member {
     }
 }
 
-impl Member {
+impl TarMember {
     fn expect_no_other(&mut self) -> io::Result<()> {
         let mut names = vec![self.name.clone()];
         while names.len() <= super::MOST_NAMED
@@ -92,7 +92,7 @@ impl Member {
             };
             let kind = entry.header().entry_type();
             if kind.is_gnu_sparse() {
-                return Err(Told::error(SPARSE));
+                return Err(UnpackError::error(SPARSE));
             }
             if !(kind.is_hard_link() || kind.is_symlink() || kind.is_dir()) {
                 self.left = entry.size();

@@ -1,7 +1,7 @@
 //! Reads the file in a zip archive. Its directory is at its end, so that it must be a file. It is
 //! read here, entry by entry, because a directory may have any size and the crates hold all of it.
 
-use super::{BUFFER, Counted, Told};
+use super::{BUFFER, CountedInput, UnpackError};
 use crate::CountedFile;
 use flate2::{CrcReader, bufread::DeflateDecoder};
 use std::cell::Cell;
@@ -16,7 +16,7 @@ const MOST_TAIL: u64 = 22 + 65_535;
 /// Where a file of 4 GiB has its lengths in a further field, its lengths are this.
 const ELSEWHERE: u64 = u32::MAX as u64;
 
-struct Member {
+struct ZipMember {
     name: String,
     encrypted: bool,
     method: u64,
@@ -29,15 +29,15 @@ struct Member {
 /// Opens the only file of an archive. `at` becomes the byte of the file up to which it was read.
 pub(super) fn open(mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Read>> {
     let end = file.seek(SeekFrom::End(0)).map_err(|_| {
-        Told::error("expected a file, found a pipe; a zip archive is read from its end: name the file, or unpack it")
+        UnpackError::error("expected a file, found a pipe; a zip archive is read from its end: name the file, or unpack it")
     })?;
     at.set(end);
     let (entries, directory) = directory(&mut file, end)?;
     file.seek(SeekFrom::Start(directory))?;
     let mut input = BufReader::new(&file);
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<ZipMember> = Vec::new();
     for _ in 0..entries {
-        let member = Member::read(&mut input)?;
+        let member = ZipMember::read(&mut input)?;
         if !member.name.ends_with('/') && super::is_own(&member.name) {
             members.push(member);
         }
@@ -47,7 +47,7 @@ pub(super) fn open(mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Rea
     }
     let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
     super::expect_one("zip", &names)?;
-    let none = || Told::error("expected a file in the zip archive, found none");
+    let none = || UnpackError::error("expected a file in the zip archive, found none");
     members.pop().ok_or_else(none)?.open(file, at)
 }
 
@@ -75,14 +75,14 @@ fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
     let last = &tail[at.ok_or(io::ErrorKind::UnexpectedEof)?..];
     let (entries, offset) = (number::<2>(last, 10)?, number::<4>(last, 16)?);
     if offset == ELSEWHERE {
-        let words = "expected a zip archive below 4 GiB, found one for larger files (zip64); unpack it, and import the file";
-        return Err(Told::error(words));
+        let message = "expected a zip archive below 4 GiB, found one for larger files (zip64); unpack it, and import the file";
+        return Err(UnpackError::error(message));
     }
     Ok((entries, offset))
 }
 
-impl Member {
-    fn read(input: &mut impl BufRead) -> io::Result<Member> {
+impl ZipMember {
+    fn read(input: &mut impl BufRead) -> io::Result<ZipMember> {
         let mut entry = [0; 46];
         input.read_exact(&mut entry)?;
         if !entry.starts_with(b"PK\x01\x02") {
@@ -91,7 +91,7 @@ impl Member {
         let [name, extra, comment] = [28, 30, 32].map(|at| number::<2>(&entry, at));
         let name = take(input, name?)?;
         take(input, extra? + comment?)?;
-        Ok(Member {
+        Ok(ZipMember {
             name: String::from_utf8_lossy(&name).into_owned(),
             encrypted: number::<2>(&entry, 8)? & 1 == 1,
             method: number::<2>(&entry, 10)?,
@@ -116,7 +116,7 @@ impl Member {
         file.seek_relative(before as i64)?;
         at.set(file.stream_position()?);
         let input = BufReader::with_capacity(BUFFER, CountedFile(file)).take(self.packed);
-        let input = Counted {
+        let input = CountedInput {
             input: Box::new(input),
             at: Rc::clone(at),
         };
@@ -143,7 +143,7 @@ impl Member {
         } else {
             format!("one packed by method {}", self.method)
         };
-        Told::error(format!(
+        UnpackError::error(format!(
             "expected a file packed by Deflate in the zip archive, found {how}: {}; unpack it, and import the file",
             self.name.escape_debug()
         ))

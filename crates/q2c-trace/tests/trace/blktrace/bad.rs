@@ -26,9 +26,9 @@ fn a_record_cut_off_is_counted_wherever_the_cut_is() {
 fn something_else_is_told_with_its_offset_or_skipped() {
     let mut bytes = file(LITTLE_7, &two());
     bytes.splice(96..96, [1, 2, 3, 4, 5]);
-    let told = read_files(&[bytes.clone()], false).unwrap_err().to_string();
+    let message = read_files(&[bytes.clone()], false).unwrap_err().to_string();
     let wanted = "read t.blktrace.0, offset 96: expected a record of version 7, little-endian as before, found bytes 01 02 03 04";
-    assert!(told.starts_with(wanted), "{told}");
+    assert!(message.starts_with(wanted), "{message}");
     let (spans, read) = read_files(&[bytes], true).unwrap();
     let wanted = [[1, -1, -1, -1, 2], [3, -1, -1, -1, 4]];
     assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
@@ -38,9 +38,9 @@ fn something_else_is_told_with_its_offset_or_skipped() {
 #[test]
 fn other_magic_numbers_are_refused() {
     for head in [&b"PAR1"[..], b"\x09tae", b"\x06tae", b"x"] {
-        let told = read_files(&[head.to_vec()], false).unwrap_err().to_string();
-        let words = "offset 0: expected a blktrace record (magic 0x656174, version 7 or 8)";
-        tells(&told, words);
+        let message = read_files(&[head.to_vec()], false).unwrap_err().to_string();
+        let expected = "offset 0: expected a blktrace record (magic 0x656174, version 7 or 8)";
+        tells(&message, expected);
     }
 }
 
@@ -48,10 +48,10 @@ fn other_magic_numbers_are_refused() {
 fn versions_do_not_mix() {
     let (seven, eight) = (file(LITTLE_7, &two()), file((true, false), &two()));
     let inside = [seven.clone(), eight.clone()].concat();
-    let told = read_files(&[inside], false).unwrap_err().to_string();
-    assert!(told.contains("offset 192: expected a record of version 7, little-endian as before, found version 8, little-endian"), "{told}");
-    let told = read_files(&[seven, eight], false).unwrap_err().to_string();
-    assert!(told.contains("read t.blktrace.1: expected version 7, little-endian as in t.blktrace.0, found version 8"), "{told}");
+    let message = read_files(&[inside], false).unwrap_err().to_string();
+    assert!(message.contains("offset 192: expected a record of version 7, little-endian as before, found version 8, little-endian"), "{message}");
+    let message = read_files(&[seven, eight], false).unwrap_err().to_string();
+    assert!(message.contains("read t.blktrace.1: expected version 7, little-endian as in t.blktrace.0, found version 8"), "{message}");
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn an_empty_trace_and_empty_files() {
 fn files_are_found_by_their_base_and_missing_ones_named() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("sda");
-    let told = FileSet::find(&base).unwrap_err().to_string();
-    tells(&told, "sda.blktrace.N");
-    tells(&told, "found none");
+    let message = FileSet::find(&base).unwrap_err().to_string();
+    tells(&message, "sda.blktrace.N");
+    tells(&message, "found none");
     let path = |cpu| folder.path().join(format!("sda.blktrace.{cpu}"));
     for cpu in ["0", "10", "2", "x"] {
         fs::write(path(cpu), file(LITTLE_7, &two())).unwrap();

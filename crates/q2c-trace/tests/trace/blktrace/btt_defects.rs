@@ -50,10 +50,10 @@ fn virtio_and_dm_majors_are_devices_like_others() {
 
 #[test]
 fn cgroup_tagged_events_are_not_lost_and_cpus_have_32_bits() {
-    let all = [e(1, "Q", 8, 8), e(5, "D", 8, 8), e(9, "C", 8, 8)];
-    let all = all.map(|event| event.cgroup(4711).cpu(100_000).cat(WRITE));
+    let events = [e(1, "Q", 8, 8), e(5, "D", 8, 8), e(9, "C", 8, 8)];
+    let events = events.map(|event| event.cgroup(4711).cpu(100_000).cat(WRITE));
     for form in [(false, false), (false, true), (true, true)] {
-        let (spans, _) = read_files(&[file(form, &all)], false).unwrap();
+        let (spans, _) = read_files(&[file(form, &events)], false).unwrap();
         assert_eq!(times(&spans[0]), [1, -1, -1, 5, 9]);
         assert_eq!((spans[0].cgroup, spans[0].cpu_complete), (4711, 100_000));
     }

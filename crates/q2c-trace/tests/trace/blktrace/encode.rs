@@ -2,7 +2,7 @@
 
 /// An event as the tests state it.
 #[derive(Clone, Debug)]
-pub struct E {
+pub(crate) struct E {
     pub us: u64,
     pub cpu: u32,
     pub action: u16,
@@ -19,17 +19,17 @@ pub struct E {
 }
 
 /// Whether the record has version 8, and whether it is big-endian.
-pub type Form = (bool, bool);
-pub const LITTLE_7: Form = (false, false);
+pub(crate) type EncodedLayout = (bool, bool);
+pub(crate) const LITTLE_7: EncodedLayout = (false, false);
 
-pub const READ: u32 = 1;
-pub const WRITE: u32 = 2;
-pub const FLUSH: u32 = 4;
-pub const DISCARD: u32 = 0x2000;
+pub(crate) const READ: u32 = 1;
+pub(crate) const WRITE: u32 = 2;
+pub(crate) const FLUSH: u32 = 4;
+pub(crate) const DISCARD: u32 = 0x2000;
 
 /// An event with blkparse's `letter` at `us`: a read of `sectors` from `sector` by process 100 on
 /// CPU 0 and device 259:0. The actions are numbered from 1.
-pub fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
+pub(crate) fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
     let actions = [
         "Q", "M", "F", "G", "S", "R", "D", "C", "P", "U", "UT", "I", "X", "B", "A",
     ];
@@ -51,31 +51,31 @@ pub fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
 }
 
 impl E {
-    pub fn cat(mut self, category: u32) -> E {
+    pub(crate) fn cat(mut self, category: u32) -> E {
         self.category = category;
         self
     }
-    pub fn cpu(mut self, cpu: u32) -> E {
+    pub(crate) fn cpu(mut self, cpu: u32) -> E {
         self.cpu = cpu;
         self
     }
-    pub fn dev(mut self, major: u32, minor: u32) -> E {
+    pub(crate) fn dev(mut self, major: u32, minor: u32) -> E {
         self.device = (major, minor);
         self
     }
-    pub fn seq(mut self, sequence: u32) -> E {
+    pub(crate) fn seq(mut self, sequence: u32) -> E {
         self.sequence = Some(sequence);
         self
     }
-    pub fn pay(mut self, payload: &[u8]) -> E {
+    pub(crate) fn pay(mut self, payload: &[u8]) -> E {
         self.payload = payload.to_vec();
         self
     }
-    pub fn cgroup(mut self, cgroup: u64) -> E {
+    pub(crate) fn cgroup(mut self, cgroup: u64) -> E {
         self.cgroup = Some(cgroup);
         self
     }
-    pub fn note(us: u64, number: u16, pid: u32, payload: &[u8]) -> E {
+    pub(crate) fn note(us: u64, number: u16, pid: u32, payload: &[u8]) -> E {
         let mut note = e(us, "Q", 0, 0).cat(0x400).seq(0).pay(payload);
         (note.action, note.pid) = (number, pid);
         note
@@ -83,18 +83,18 @@ impl E {
 }
 
 /// The bytes of a number, which come in little-endian order.
-pub fn ordered<const N: usize>(big: bool, mut bytes: [u8; N]) -> [u8; N] {
+pub(crate) fn ordered<const N: usize>(big: bool, mut bytes: [u8; N]) -> [u8; N] {
     if big {
         bytes.reverse();
     }
     bytes
 }
 
-pub fn split(us: u64, sector: u64, sectors: u32, at: u64) -> E {
+pub(crate) fn split(us: u64, sector: u64, sectors: u32, at: u64) -> E {
     e(us, "X", sector, sectors).pay(&at.to_be_bytes())
 }
 
-pub fn record((v8, big): Form, event: &E, sequence: u32) -> Vec<u8> {
+pub(crate) fn record((v8, big): EncodedLayout, event: &E, sequence: u32) -> Vec<u8> {
     let u16 = |v: u16| ordered(big, v.to_le_bytes());
     let u32 = |v: u32| ordered(big, v.to_le_bytes());
     let u64 = |v: u64| ordered(big, v.to_le_bytes());
@@ -127,7 +127,7 @@ pub fn record((v8, big): Form, event: &E, sequence: u32) -> Vec<u8> {
 }
 
 /// Encodes a file. Events without a number are numbered by device and CPU from 1.
-pub fn file(form: Form, events: &[E]) -> Vec<u8> {
+pub(crate) fn file(form: EncodedLayout, events: &[E]) -> Vec<u8> {
     let mut numbers = std::collections::BTreeMap::new();
     let one = |event: &E| {
         let number = numbers.entry((event.device, event.cpu)).or_insert(0);

@@ -18,37 +18,39 @@ const PASSTHROUGH: u32 = 1 << 9;
 /// Reads the lines as a trace, and checks the [`times`] of its I/Os (`1 2 - 5 9; 3 - - 5 9`) and
 /// the reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and the
 /// counts.
-pub fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>, MatchSummary) {
+pub(crate) fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>, MatchSummary) {
     let (spans, read) = lives(&events(lines));
-    let words = |span: &Span| times(span).map(|us| us.to_string()).join(" ");
-    let found: Vec<String> = spans.iter().map(words).collect();
-    assert_eq!(found.join("; ").replace("-1", "-"), wanted);
+    let shown_times = |span: &Span| times(span).map(|us| us.to_string()).join(" ");
+    let ios: Vec<String> = spans.iter().map(shown_times).collect();
+    assert_eq!(ios.join("; ").replace("-1", "-"), wanted);
     let unmatched = unmatched(&read).into_iter();
-    let unmatched: Vec<String> = unmatched.map(|(why, n)| format!("{why} {n}")).collect();
+    let unmatched: Vec<String> = unmatched
+        .map(|(reason, n)| format!("{reason} {n}"))
+        .collect();
     assert_eq!(unmatched.join(", "), reasons);
     (spans, read)
 }
 
 /// The events of the lines, in the order of time.
-pub fn events(lines: &[&str]) -> Vec<E> {
-    let mut all: Vec<E> = lines.iter().flat_map(|line| of_line(line)).collect();
-    all.sort_by_key(|event| event.us);
-    all
+pub(crate) fn events(lines: &[&str]) -> Vec<E> {
+    let mut events: Vec<E> = lines.iter().flat_map(|line| of_line(line)).collect();
+    events.sort_by_key(|event| event.us);
+    events
 }
 
 fn of_line(line: &str) -> Vec<E> {
-    let mut words = line.split(' ').peekable();
-    let (device, extent) = device(words.next().unwrap());
+    let mut tokens = line.split(' ').peekable();
+    let (device, extent) = device(tokens.next().unwrap());
     let (sector, sectors) = extent.split_once('+').unwrap();
     let (sector, sectors) = (sector.parse().unwrap(), sectors.parse().unwrap());
     let first = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
-    let category = words.next_if(first).map_or(READ, category);
+    let category = tokens.next_if(first).map_or(READ, category);
     let event = |word: &str| {
         let mut event = of_word(word, sector, sectors).cat(category);
         event.device = device;
         event
     };
-    words.map(event).collect()
+    tokens.map(event).collect()
 }
 
 fn device(word: &str) -> ((u32, u32), &str) {

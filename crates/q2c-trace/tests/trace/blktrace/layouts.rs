@@ -56,9 +56,9 @@ fn the_start_is_read_in_the_files_byte_order() {
     for big in [false, true] {
         let u32 = |v: u32| ordered(big, v.to_le_bytes());
         let payload = [u32(1_700_000_000), u32(123)].concat();
-        let mut all = vec![E::note(7, 1, 0, &payload)];
-        all.extend([e(8, "Q", 8, 8), e(9, "C", 8, 8)]);
-        let (_, read) = read_files(&[file((false, big), &all)], false).unwrap();
+        let mut events = vec![E::note(7, 1, 0, &payload)];
+        events.extend([e(8, "Q", 8, 8), e(9, "C", 8, 8)]);
+        let (_, read) = read_files(&[file((false, big), &events)], false).unwrap();
         assert_eq!(read.notes.start_unix_ns, Some(1_700_000_000_000_000_123));
         assert_eq!(read.notes.start_ns, Some(7_000));
     }

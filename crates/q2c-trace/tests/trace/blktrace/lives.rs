@@ -295,6 +295,6 @@ fn what_never_completes_is_given_up_at_the_limit() {
     assert!(rest.all(|span| span.end_ns - span.begin_ns == 4000));
     let reasons = [("completion without queue", 1), ("never completed", 1)];
     assert_eq!(unmatched(&read), reasons);
-    let (all, _) = read_limited(&[file(super::LITTLE_7, &events)], false, 1000).unwrap();
-    assert_eq!(times(&all[0]), [0, -1, -1, 0, 2000]);
+    let (unlimited, _) = read_limited(&[file(super::LITTLE_7, &events)], false, 1000).unwrap();
+    assert_eq!(times(&unlimited[0]), [0, -1, -1, 0, 2000]);
 }

@@ -5,11 +5,11 @@ use super::expect::{events, expect};
 use super::{lives, times, unmatched};
 
 /// Index of the lost event, the times that the I/O then has, and the reasons counted as unmatched.
-type Wanted = (usize, [i64; 5], &'static [(&'static str, u64)]);
+type LossyCase = (usize, [i64; 5], &'static [(&'static str, u64)]);
 
 #[test]
 fn any_one_record_of_a_life_may_be_lost() {
-    let wanted: [Wanted; 5] = [
+    let wanted: [LossyCase; 5] = [
         (0, [-1, 2, 3, 4, 5], &[("request without queue", 1)]),
         (1, [1, -1, 3, 4, 5], &[]),
         (2, [1, 2, -1, 4, 5], &[]),

@@ -18,14 +18,14 @@ use q2c_trace::blktrace::{BlktraceError, EventFile, MatchSummary, Matcher, Merge
 use std::path::Path;
 
 /// Reads files that are given as bytes.
-pub fn read_files(
+pub(crate) fn read_files(
     files: &[Vec<u8>],
     skip_bad: bool,
 ) -> Result<(Vec<Span>, MatchSummary), BlktraceError> {
     read_limited(files, skip_bad, Matcher::LIMIT)
 }
 
-pub fn read_limited(
+pub(crate) fn read_limited(
     files: &[Vec<u8>],
     skip_bad: bool,
     limit: usize,
@@ -33,21 +33,21 @@ pub fn read_limited(
     let open =
         |(cpu, bytes)| EventFile::new(Path::new(&format!("t.blktrace.{cpu}")), bytes, 0, skip_bad);
     let merge = Merge::new(files.iter().map(Vec::as_slice).enumerate().map(open))?;
-    let mut all = Vec::new();
+    let mut spans = Vec::new();
     let read = match_events(merge, limit, |some, _| {
-        all.extend_from_slice(some);
+        spans.extend_from_slice(some);
         Ok::<(), BlktraceError>(())
     })?;
-    Ok((all, read))
+    Ok((spans, read))
 }
 
 /// The I/Os of events of one CPU in the order given, in version 7, little-endian.
-pub fn lives(events: &[E]) -> (Vec<Span>, MatchSummary) {
+pub(crate) fn lives(events: &[E]) -> (Vec<Span>, MatchSummary) {
     read_files(&[file(LITTLE_7, events)], false).unwrap()
 }
 
 /// Times of queue, getrq, insert, issue and complete in us; -1 where unknown.
-pub fn times(span: &Span) -> [i64; 5] {
+pub(crate) fn times(span: &Span) -> [i64; 5] {
     let us = |ns: u64| match ns {
         u64::MAX => -1,
         ns => i64::try_from(ns / 1000).unwrap(),
@@ -62,6 +62,6 @@ pub fn times(span: &Span) -> [i64; 5] {
     .map(us)
 }
 
-pub fn unmatched(read: &MatchSummary) -> Vec<(&'static str, u64)> {
+pub(crate) fn unmatched(read: &MatchSummary) -> Vec<(&'static str, u64)> {
     read.counts.unmatched.clone().into_iter().collect()
 }

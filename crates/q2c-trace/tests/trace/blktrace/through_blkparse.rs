@@ -61,38 +61,42 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 fn events(io: &Drawn) -> Vec<E> {
     let (at, n) = (io.sector, io.sectors);
     let (read, write) = (READ | io.flags, WRITE | io.flags);
-    let of = |category: u32, letters: &[&str]| -> Vec<E> {
+    let series = |category: u32, letters: &[&str]| -> Vec<E> {
         let event = |letter: &&str| e(0, letter, at, n).cat(category);
         letters.iter().map(event).collect()
     };
     let none = |letter: &str, category| e(0, letter, 0, 0).cat(category);
-    let own = || [none("D", FLUSH), none("C", FLUSH)];
+    let kernel_flushes = || [none("D", FLUSH), none("C", FLUSH)];
     let last = |moved: u32| e(0, "C", at + u64::from(moved), 0).cat(write);
     let with_fua = |event: E| event.cat(write | FUA);
-    let mut all = match io.kind {
-        0 => of(read, &["Q", "G", "I", "D", "C"]),
-        1 => of(write, &["A", "Q", "G", "P", "I", "U", "D", "C"]),
-        2 => of(WRITE | DISCARD, &["Q", "G", "D", "C"]),
+    let mut life = match io.kind {
+        0 => series(read, &["Q", "G", "I", "D", "C"]),
+        1 => series(write, &["A", "Q", "G", "P", "I", "U", "D", "C"]),
+        2 => series(WRITE | DISCARD, &["Q", "G", "D", "C"]),
         // Without data: Q and G with PREFLUSH, the kernel's own flush, and the end without it.
         3 => {
             let asked = ["Q", "G"].map(|letter| none(letter, write | FLUSH));
             let end = none("C", write);
-            asked.into_iter().chain(own()).chain([end]).collect()
+            asked
+                .into_iter()
+                .chain(kernel_flushes())
+                .chain([end])
+                .collect()
         }
         // A flush before the data, on a device that can do FUA.
         4 => {
-            let asked = of(write | FLUSH | FUA, &["Q", "G"]);
-            let data = of(write | FUA, &["D", "C"]);
+            let asked = series(write | FLUSH | FUA, &["Q", "G"]);
+            let data = series(write | FUA, &["D", "C"]);
             let end = with_fua(last(0));
-            [asked, own().to_vec(), data, vec![end]].concat()
+            [asked, kernel_flushes().to_vec(), data, vec![end]].concat()
         }
         // FUA on a device that cannot do it: a flush behind the data.
         5 => {
-            let asked = of(write | FUA, &["Q", "G"]);
-            let data = of(write, &["D", "C"]);
-            [asked, data, own().to_vec(), vec![last(n)]].concat()
+            let asked = series(write | FUA, &["Q", "G"]);
+            let data = series(write, &["D", "C"]);
+            [asked, data, kernel_flushes().to_vec(), vec![last(n)]].concat()
         }
-        6 => of(read, &["Q", "G", "I", "D", "R", "I", "D", "C"]),
+        6 => series(read, &["Q", "G", "I", "D", "R", "I", "D", "C"]),
         7 => {
             let half = n / 2;
             let rest = |letter| e(0, letter, at + u64::from(half), n - half).cat(read);
@@ -103,31 +107,34 @@ fn events(io: &Drawn) -> Vec<E> {
             let steps = steps.flat_map(|letter| [front(letter), rest(letter)]);
             [queued, cut].into_iter().chain(steps).collect()
         }
-        _ => of(write, &["Q", "M"]),
+        _ => series(write, &["Q", "M"]),
     };
     let mut us = io.start;
-    for (event, step) in all.iter_mut().zip(&io.steps) {
+    for (event, step) in life.iter_mut().zip(&io.steps) {
         (event.us, event.cpu, event.pid) = (us, io.cpu, io.pid);
         us += step;
     }
-    all
+    life
 }
 
 /// Writes the files of a trace whose events have times of their own.
 fn write(base: &Path, ios: &[Drawn]) {
-    let mut all: Vec<E> = ios.iter().flat_map(events).collect();
-    all.sort_by_key(|event| event.us);
-    let all = (0..).zip(all).map(|(at, event)| E {
+    let mut trace_events: Vec<E> = ios.iter().flat_map(events).collect();
+    trace_events.sort_by_key(|event| event.us);
+    let trace_events = (0..).zip(trace_events).map(|(at, event)| E {
         us: event.us * 512 + at % 512,
         ..event
     });
-    let mut all: Vec<E> = all.collect();
-    all.sort_by_key(|event| event.us);
+    let mut trace_events: Vec<E> = trace_events.collect();
+    trace_events.sort_by_key(|event| event.us);
     for cpu in 0..CPUS {
         let names = (100..104).filter(|_| cpu == 0);
         let names = names.map(|pid| E::note(0, 0, pid, format!("job {pid}\0").as_bytes()));
-        let own = all.iter().filter(|event| event.cpu == cpu).cloned();
-        let events: Vec<E> = names.chain(own).collect();
+        let of_cpu = trace_events
+            .iter()
+            .filter(|event| event.cpu == cpu)
+            .cloned();
+        let events: Vec<E> = names.chain(of_cpu).collect();
         let path = format!("{}.blktrace.{cpu}", base.display());
         fs::write(path, file(LITTLE_7, &events)).unwrap();
     }

@@ -53,9 +53,9 @@ fn the_user_layer_has_no_such_events() {
     let mut record = block(0, Op::Read, 8, 512, [-1; 5]);
     (record.layer, record.submit_ns) = (Layer::User, Some(q2c_model::Nanos(0)));
     let meta = TraceMeta::default();
-    let told = export("blkparse", &meta, &[record], &Default::default()).unwrap_err();
-    let words = "as blkparse: expected records of the block layer, found the user";
-    tells(&told.to_string(), words);
+    let error = export("blkparse", &meta, &[record], &Default::default()).unwrap_err();
+    let expected = "as blkparse: expected records of the block layer, found the user";
+    tells(&error.to_string(), expected);
 }
 
 /// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 fn events(records: &[IoRecord], options: &ExportOptions) -> Vec<Value> {
     let (text, _) = export("chrome", &TraceMeta::default(), records, options).unwrap();
-    let mut all: Value = serde_json::from_str(&text).unwrap();
-    match all["traceEvents"].take() {
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    match document["traceEvents"].take() {
         Value::Array(events) => events,
         other => panic!("{other}"),
     }
@@ -50,14 +50,14 @@ fn events_by_hand() {
     assert_eq!(slices(&events), wanted);
     let arguments = json!({"id": 0, "device": "259:3", "sector": 8, "bytes": 4096, "pid": 71, "comm": "a, \"b\"",
         "cpu_submit": 1, "cpu_complete": 3, "hctx": 2, "tag": 9});
-    let found = |name: &str| events.iter().find(|event| event["name"] == name).unwrap();
-    assert_eq!(found("read")["args"], arguments);
+    let event_named = |name: &str| events.iter().find(|event| event["name"] == name).unwrap();
+    assert_eq!(event_named("read")["args"], arguments);
     let processes = ["CPU 1", "CPU not known"];
     assert_eq!(names(&events, "process_name"), processes);
     let threads = ["row 1", "row 2", "row 1"];
     assert_eq!(names(&events, "thread_name"), threads);
     // The flush never completed.
-    let flush = found("flush");
+    let flush = event_named("flush");
     assert_eq!((&flush["ph"], &flush["ts"]), (&json!("i"), &json!(70.0)));
     assert_eq!(flush["pid"], 2);
 }
@@ -96,14 +96,14 @@ fn the_user_layer_has_two_stages() {
 #[test]
 fn an_end_before_the_start_has_no_length() {
     let early = |complete| block(0, Op::Read, 8, 512, [100, 110, 120, 130, complete]);
-    let of = |complete| {
+    let slices_until = |complete| {
         let events = events(&[early(complete)], &ExportOptions::default());
         let slices: Vec<(u64, u64)> = slices(&events).iter().map(|s| (s.3, s.4)).collect();
         slices
     };
     let cut = [(100, 15), (100, 10), (110, 5), (115, 0), (115, 0)];
-    assert_eq!(of(115), cut);
-    assert_eq!(of(40), [(100, 0); 5]);
+    assert_eq!(slices_until(115), cut);
+    assert_eq!(slices_until(40), [(100, 0); 5]);
 }
 
 /// With requests of all lengths, the slices of a row contain each other or do not overlap, and the

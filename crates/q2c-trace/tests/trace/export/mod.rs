@@ -76,8 +76,8 @@ fn three() -> Vec<IoRecord> {
 #[test]
 fn an_empty_window_is_an_error() {
     let options = window(80_000, 90_000);
-    let told = export("csv", &TraceMeta::default(), &three(), &options).unwrap_err();
-    tells(&told.to_string(), "found none (0 left out); widen --from");
+    let error = export("csv", &TraceMeta::default(), &three(), &options).unwrap_err();
+    tells(&error.to_string(), "found none (0 left out); widen --from");
 }
 
 #[test]

@@ -73,8 +73,8 @@ fn a_given_format() {
 0.000000030|C|RA|8+8||8:1|0|4
 ";
     let given = with_format(r"%T.%9t|%a|%d|%S+%n|%C|%M:%m|%p|%c\n");
-    let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
-    tells(&told, "its format in --blkparse-format");
+    let error = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+    tells(&error, "its format in --blkparse-format");
     let (records, meta) = import("blkparse", text.as_bytes(), &given).unwrap();
     assert_eq!(records.len(), 1);
     let record = &records[0];
@@ -97,7 +97,7 @@ fn a_given_format() {
 
 #[test]
 fn formats_that_say_too_little_are_refused() {
-    for (format, told) in [
+    for (format, expected) in [
         ("%a %T.%t %S %n", "%d, the kind"),
         ("%d %T.%t %S %n", "%a, the action"),
         ("%a %d %T %S %n", "%T and %t"),
@@ -107,7 +107,7 @@ fn formats_that_say_too_little_are_refused() {
         ("%a %", "% with a width"),
     ] {
         let error = import("blkparse", TEXT, &with_format(format)).unwrap_err();
-        let place = format!("import some: format of lines: expected {told}");
+        let place = format!("import some: format of lines: expected {expected}");
         assert!(error.starts_with(&place), "{format}: {error}");
     }
 }
@@ -130,18 +130,18 @@ const BAD: [&str; 10] = [
 
 #[test]
 fn bad_lines_are_told_or_counted() {
-    let mut all = format!("{GOOD}\n");
+    let mut lines = format!("{GOOD}\n");
     for case in BAD {
         let [bad, field, expected] = parts(case);
-        all += &format!("{bad}\n");
+        lines += &format!("{bad}\n");
         let text = format!("{GOOD}\n\n{bad}\n");
-        let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+        let error = import("blkparse", text.as_bytes(), &options()).unwrap_err();
         let place = format!("import some, line 3, {field}: expected ");
-        assert!(told.starts_with(&place), "{told}");
-        tells(&told, expected);
+        assert!(error.starts_with(&place), "{error}");
+        tells(&error, expected);
     }
-    all += "8,0 1 2 0.700000000 9 C R 8 + 8 [0]\n";
-    let (records, meta) = import("blkparse", all.as_bytes(), &skipping()).unwrap();
+    lines += "8,0 1 2 0.700000000 9 C R 8 + 8 [0]\n";
+    let (records, meta) = import("blkparse", lines.as_bytes(), &skipping()).unwrap();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].complete_ns, Some(Nanos(700_000_000)));
     assert_eq!(meta.unmatched.values().sum::<u64>(), BAD.len() as u64);
@@ -150,13 +150,13 @@ fn bad_lines_are_told_or_counted() {
 /// blkparse and grep leave lines out by many options; a gap in the numbers proves no loss.
 #[test]
 fn what_numbers_miss_is_not_told() {
-    for (number, told) in [(2, None), (5, Some("not told"))] {
+    for (number, expected) in [(2, None), (5, Some("not told"))] {
         let text = format!("{GOOD}\n8,0 1 {number} 0.700000000 9 C R 8 + 8 [0]\n");
         let (_, meta) = import("blkparse", text.as_bytes(), &options()).unwrap();
         assert_eq!(meta.lost, 0);
         let fact = meta.facts.get("lost");
         let fact = fact.map(|fact| fact.split(':').next().unwrap());
-        assert_eq!(fact, told);
+        assert_eq!(fact, expected);
     }
 }
 
@@ -179,14 +179,14 @@ fn a_time_that_stands_alone_is_bad() {
         format!("8,0 1 {number} {seconds}.000000000 9 {action} R 8 + 8 [{end}]\n")
     };
     let [queued, ended] = [line(1, 5, "Q", "a"), line(3, 5, "C", "0")];
-    for (seconds, told) in [
+    for (seconds, expected) in [
         (900_000, "a time not after those on both sides"),
         (1, "a time not before those on both sides"),
     ] {
         let text = format!("{queued}{}{ended}", line(2, seconds, "G", "a"));
         let error = import("blkparse", text.as_bytes(), &options()).unwrap_err();
         tells(&error, "line 2, time");
-        tells(&error, told);
+        tells(&error, expected);
         let (records, meta) = import("blkparse", text.as_bytes(), &skipping()).unwrap();
         assert_eq!(records[0].complete_ns, Some(Nanos(0)));
         assert_eq!(meta.unmatched, [("time stands alone".to_owned(), 1)].into());
@@ -197,27 +197,27 @@ fn a_time_that_stands_alone_is_bad() {
     let fell = [line(1, 1, "Q", "a"), line(2, 2, "C", "0")].concat();
     let fell = format!("{queued}{ended}{fell}");
     for given in [options(), skipping()] {
-        let told = import("blkparse", fell.as_bytes(), &given).unwrap_err();
-        let words = "line 3: expected times that rise, found one 4000000000 ns before";
-        tells(&told, words);
-        assert!(!told.contains("--skip-bad"), "{told}");
+        let error = import("blkparse", fell.as_bytes(), &given).unwrap_err();
+        let expected = "line 3: expected times that rise, found one 4000000000 ns before";
+        tells(&error, expected);
+        assert!(!error.contains("--skip-bad"), "{error}");
     }
 }
 
 #[test]
 fn nothing_is_an_error() {
     for text in ["", "\n \n", "CPU0 (8,0):\n Reads Queued: 0\n"] {
-        let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
-        tells(&told, "expected at least one request, found none");
+        let error = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+        tells(&error, "expected at least one request, found none");
     }
 }
 
 #[test]
 fn an_endless_line_is_refused_after_a_block() {
     let mut input = BufReader::new(std::io::repeat(b'1').take(10_000_000_000));
-    let told = support::import("blkparse", "endless", &mut input, &options()).unwrap_err();
-    let words = "expected at most 65536 bytes and a line break";
-    tells(&told.to_string(), words);
+    let error = support::import("blkparse", "endless", &mut input, &options()).unwrap_err();
+    let expected = "expected at most 65536 bytes and a line break";
+    tells(&error.to_string(), expected);
     assert!(input.into_inner().limit() > 9_990_000_000);
 }
 

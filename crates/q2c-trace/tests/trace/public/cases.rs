@@ -77,8 +77,8 @@ fn biosnoop_with_queues_letters_and_losses() {
 #[test]
 fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     let text = case!("15-dead-ends/biosnoop_bt.txt");
-    let told = import("biosnoop", text, &options()).unwrap_err();
-    tells(&told, "expected the option op");
+    let error = import("biosnoop", text, &options()).unwrap_err();
+    tells(&error, "expected the option op");
     let (_, records, _) = recognised(text, &needed("biosnoop"));
     assert_eq!(times(&records), [[0, -1, 100_000], [57_000, -1, 100_000]]);
     assert_eq!(places(&records), "read 0+4096, read 0+4096");
@@ -144,8 +144,8 @@ CPU:0 [7 EVENTS DROPPED]
  <idle>-0   (---) [000] d.h.. 5.000000009: block_rq_complete: 259,3 N () 18446744073709551615 + 8 none,0,0 [-5]
 something else
 ";
-    let told = import("ftrace", text.as_bytes(), &options()).unwrap_err();
-    tells(&told, "line 7, line: expected task, pid");
+    let error = import("ftrace", text.as_bytes(), &options()).unwrap_err();
+    tells(&error, "line 7, line: expected task, pid");
     let (records, meta) = import("ftrace", text.as_bytes(), &skipping()).unwrap();
     assert_eq!((times(&records), meta.lost), (vec![[-1, 0, 8]], 46));
     assert_eq!(places(&records), "other 0+4096");
@@ -177,7 +177,7 @@ fn etw_by_its_header() {
 
 #[test]
 fn edges_of_iologs() {
-    let told = |text: &[u8]| {
+    let summary = |text: &[u8]| {
         let (format, records, meta) = recognised(text, &options());
         assert_eq!(format, "fio-iolog");
         let rounded = meta.facts.get("offsets_rounded_down").map_or("0", |n| n);
@@ -186,17 +186,17 @@ fn edges_of_iologs() {
         format!("{file}: {places}; {rounded}; {recognised}")
     };
     let aligned = "/dev/nvme0n1: read 8+4096; 0; ";
-    assert_eq!(told(case!("18-iolog-edges/io3bom.log")), aligned);
+    assert_eq!(summary(case!("18-iolog-edges/io3bom.log")), aligned);
     let unaligned = "/dev/nvme0n1: read 1+4096; 1; ";
-    assert_eq!(told(case!("18-iolog-edges/io3a.log")), unaligned);
+    assert_eq!(summary(case!("18-iolog-edges/io3a.log")), unaligned);
     let buffered = "f: read 0+4096, read 0+100; 1; ";
-    assert_eq!(told(case!("18-iolog-edges/io_unal.log")), buffered);
+    assert_eq!(summary(case!("18-iolog-edges/io_unal.log")), buffered);
     let blank = "/mnt/my file: read 0+4096; 0; ";
-    assert_eq!(told(case!("18-iolog-edges/io_space.log")), blank);
+    assert_eq!(summary(case!("18-iolog-edges/io_space.log")), blank);
     let headless = "/dev/sdhu: read 252972+2048, read 3105000+10240; 0; version 2 by the shape of its lines; its header is missing";
-    assert_eq!(told(case!("18-iolog-edges/io_nohead.log")), headless);
+    assert_eq!(summary(case!("18-iolog-edges/io_nohead.log")), headless);
     let third = "a b: read 1+512; 0; version 3 by the shape of its lines; its header is missing";
-    assert_eq!(told(b"7 a b read 512 512\n"), third);
+    assert_eq!(summary(b"7 a b read 512 512\n"), third);
 }
 
 #[test]
@@ -212,15 +212,15 @@ fn numbers_that_no_recording_has_are_not_recognised() {
 fn bytes_are_not_taken_as_blocks() {
     let text = case!("20-bytes-as-blocks/replayer.txt");
     let mut stated = in_unit(TimeUnit::Milliseconds);
-    let told = import("disksim", text, &stated).unwrap_err();
-    tells(&told, "--offset-unit 1 for bytes");
+    let error = import("disksim", text, &stated).unwrap_err();
+    tells(&error, "--offset-unit 1 for bytes");
     stated.offset_unit = Some(Bytes(1));
     let (_, records, _) = recognised(text, &stated);
     assert_eq!(places(&records), "read 8000+4096, write 16000+8192");
     // One copy of Tencent's set has offsets in bytes.
     let text = b"1538323200,4096,8,0,7\n1538323201,8192,8,0,7\n";
-    let told = import("tencent", text, &options()).unwrap_err();
-    tells(&told, "--offset-unit 1 for bytes");
+    let error = import("tencent", text, &options()).unwrap_err();
+    tells(&error, "--offset-unit 1 for bytes");
 }
 
 /// 4096 is 8 sectors in bytes, or 2 MiB in sectors; a size of 8 is 4096 bytes beside offsets in
@@ -264,7 +264,7 @@ fn units_count_and_must_be_stated_where_years_are_wrong() {
         stated.unit = Some(unit);
         let (format, records, _) = recognised(text, &stated);
         let unstated = import(&format, text, &options());
-        let asked = unstated.is_err_and(|told| told.contains("expected the option unit"));
+        let asked = unstated.is_err_and(|error| error.contains("expected the option unit"));
         (times(&records)[1][0], asked)
     };
     let (seconds, ms) = (TimeUnit::Seconds, TimeUnit::Milliseconds);
@@ -433,7 +433,7 @@ fn what_is_told_is_not_stated() {
         ("blkparse", default, options()),
         ("csv", table, listed),
     ] {
-        let told = |op, bytes| {
+        let import_with = |op, bytes| {
             let options = ImportOptions {
                 op,
                 bytes,
@@ -441,11 +441,11 @@ fn what_is_told_is_not_stated() {
             };
             import(format, text, &options).map(|(records, _)| records)
         };
-        assert!(told(None, None).is_ok(), "{format}");
-        let refused = told(Some(Op::Read), None).unwrap_err();
+        assert!(import_with(None, None).is_ok(), "{format}");
+        let refused = import_with(Some(Op::Read), None).unwrap_err();
         tells(&refused, "found --op, which is for rows");
         if format != "blkparse" {
-            let refused = told(None, Some(Bytes(512))).unwrap_err();
+            let refused = import_with(None, Some(Bytes(512))).unwrap_err();
             tells(&refused, "found --bs, which is for rows");
         }
     }
@@ -459,17 +459,17 @@ fn options_of_a_table_have_columns_that_they_count_for() {
         columns: ColumnMap::parse_list(map).unwrap(),
         ..options()
     };
-    let told = |options| import("csv", dates, &options).map(|(records, _)| records.len());
-    let all = "submit_ns=start,latency=took_us,op=op,bytes=size";
-    assert_eq!(told(map(all)), Ok(2));
-    let words = told(ImportOptions {
+    let row_count = |options| import("csv", dates, &options).map(|(records, _)| records.len());
+    let full_map = "submit_ns=start,latency=took_us,op=op,bytes=size";
+    assert_eq!(row_count(map(full_map)), Ok(2));
+    let with_read_flag = row_count(ImportOptions {
         read_flag: Some(1),
-        ..map(all)
+        ..map(full_map)
     });
-    assert!(words.unwrap_err().contains("found --read-flag"));
+    assert!(with_read_flag.unwrap_err().contains("found --read-flag"));
     let ends = "submit_ns=start,op=op,bytes=size";
     let unit = Some(TimeUnit::Microseconds);
-    let clocks = told(ImportOptions { unit, ..map(ends) });
+    let clocks = row_count(ImportOptions { unit, ..map(ends) });
     assert!(clocks.unwrap_err().contains("for --unit"));
 }
 
@@ -494,6 +494,6 @@ fn one_bad_time_among_block_events() {
     assert_eq!(times(&records).last(), Some(&[200_000, -1, 300_000]));
     let twice = [queued("100.0", 8), queued("5.0", 8), queued("5.1", 16)].concat();
     let refused = import("ftrace", twice.as_bytes(), &skipping()).unwrap_err();
-    let words = "import the recordings in it as files of their own";
-    tells(&refused, words);
+    let expected = "import the recordings in it as files of their own";
+    tells(&refused, expected);
 }

@@ -2,7 +2,7 @@
 //! recordings.
 
 use super::{in_unit, options};
-use crate::support::{Imported, parts, tells};
+use crate::support::{ImportedRecords, parts, tells};
 use bzip2::write::BzEncoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
@@ -20,7 +20,7 @@ fn case(name: &str) -> PathBuf {
     cases.join(name)
 }
 
-fn import(path: &Path, format: Option<&str>, options: &ImportOptions) -> Imported {
+fn import(path: &Path, format: Option<&str>, options: &ImportOptions) -> ImportedRecords {
     let mut records = Vec::new();
     let input = Input::recognise(path, format);
     let imported = input.and_then(|input| input.import(path, options, &mut records));
@@ -29,7 +29,7 @@ fn import(path: &Path, format: Option<&str>, options: &ImportOptions) -> Importe
 }
 
 /// Imports a file of this name and text.
-fn import_text(name: &str, text: &[u8], options: &ImportOptions) -> Imported {
+fn import_text(name: &str, text: &[u8], options: &ImportOptions) -> ImportedRecords {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();
@@ -119,12 +119,12 @@ const PACKERS: [Pack; 8] = [
 
 /// Two reads: queued at 0 and 5 s, completed 101 and 201 us later.
 fn check_two_reads(records: &[IoRecord]) {
-    let found = records.iter().map(|r| {
+    let reads = records.iter().map(|r| {
         let times = (r.queue_ns.unwrap().0, r.complete_ns.unwrap().0);
         (r.sector.0, times)
     });
     let (first, second) = ((0, 101_000), (5_000_000_000, 5_000_201_000));
-    assert_eq!(found.collect::<Vec<_>>(), [(1000, first), (2000, second)]);
+    assert_eq!(reads.collect::<Vec<_>>(), [(1000, first), (2000, second)]);
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn what_is_cut_or_damaged_is_told() {
     // As much as is read before the first line.
     let text: String = (0..12_000).map(line).collect();
     let cut = |packed: &[u8], at: usize| {
-        let told = import_text("cut", &packed[..at], &options()).unwrap_err();
-        tells(&told, &format!("end of the file at byte {at}"));
+        let error = import_text("cut", &packed[..at], &options()).unwrap_err();
+        tells(&error, &format!("end of the file at byte {at}"));
     };
     for pack in PACKERS {
         let packed = pack(text.as_bytes());
@@ -173,8 +173,8 @@ fn what_is_cut_or_damaged_is_told() {
         let mut packed = pack(text.as_bytes());
         let middle = packed.len() / 2;
         packed[middle..middle + 64].fill(0xff);
-        let told = import_text("damaged", &packed, &options()).unwrap_err();
-        tells(&told, "found damage at byte ");
+        let error = import_text("damaged", &packed, &options()).unwrap_err();
+        tells(&error, "found damage at byte ");
     }
 }
 
@@ -184,15 +184,15 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
     let names: Vec<String> = (0..12).map(|n| format!("part-{n}")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), line)).collect();
     for archive in [tar(&files), gz(&tar(&files)), zip(&files)] {
-        let told = import_text("archive", &archive, &options()).unwrap_err();
-        tells(&told, "found part-0, part-1, ");
-        tells(&told, "part-9, and more; unpack it");
+        let error = import_text("archive", &archive, &options()).unwrap_err();
+        tells(&error, "found part-0, part-1, ");
+        tells(&error, "part-9, and more; unpack it");
     }
     // Behind a long file the other is found when it ends.
     let long = line.repeat(100_000);
     let two = tar(&[("long", &long), ("b", line)]);
-    let told = import_text("archive", &two, &options()).unwrap_err();
-    tells(&told, "found long, b; unpack it");
+    let error = import_text("archive", &two, &options()).unwrap_err();
+    tells(&error, "found long, b; unpack it");
     // Finder adds files of its own.
     let finder = [("__MACOSX/._a", &b"x"[..]), ("._a", b"x"), ("a", line)];
     for archive in [tar(&finder), zip(&finder)] {
@@ -202,11 +202,11 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
     let mut large = zip(&[("a", line)]);
     let offset = large.len() - 6;
     large[offset..offset + 4].fill(0xff);
-    let told = import_text("archive", &large, &options()).unwrap_err();
-    tells(&told, "below 4 GiB");
+    let error = import_text("archive", &large, &options()).unwrap_err();
+    tells(&error, "below 4 GiB");
     for empty in [tar(&[("._a", b"x")]), zip(&[])] {
-        let told = import_text("archive", &empty, &options()).unwrap_err();
-        tells(&told, "found none");
+        let error = import_text("archive", &empty, &options()).unwrap_err();
+        tells(&error, "found none");
     }
 }
 
@@ -219,11 +219,11 @@ fn a_bomb_is_refused_in_little_memory() {
     let path = folder.path().join("bomb");
     for pack in PACKERS {
         fs::write(&path, pack(&line)).unwrap();
-        let mut told = String::new();
+        let mut error = String::new();
         let memory = allocation_counter::measure(|| {
-            told = import(&path, Some("alibaba"), &options()).unwrap_err();
+            error = import(&path, Some("alibaba"), &options()).unwrap_err();
         });
-        tells(&told, "expected at most 65536 bytes and a line break");
+        tells(&error, "expected at most 65536 bytes and a line break");
         assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
     }
     let mut header = tar::Header::new_gnu();
@@ -236,8 +236,8 @@ fn a_bomb_is_refused_in_little_memory() {
     });
     assert!(memory.bytes_max < 16 << 20, "{}", memory.bytes_max);
     let layers = (0..6).fold(line, |packed, _| gz(&packed));
-    let told = import_text("layers", &layers, &options()).unwrap_err();
-    tells(&told, "at most 4 packings");
+    let error = import_text("layers", &layers, &options()).unwrap_err();
+    tells(&error, "at most 4 packings");
 }
 
 /// The dictionary is stated in the block's header, whose checksum stands behind it.
@@ -249,8 +249,8 @@ fn xz_that_wants_gigabytes_of_memory_is_refused() {
     let mut crc = Crc::new();
     crc.update(&packed[12..20]);
     packed[20..24].copy_from_slice(&crc.sum().to_le_bytes());
-    let told = import_text("xz", &packed, &options()).unwrap_err();
-    tells(&told, "memory");
+    let error = import_text("xz", &packed, &options()).unwrap_err();
+    tells(&error, "memory");
 }
 
 #[test]
@@ -258,9 +258,9 @@ fn a_log_of_fio_becomes_ios() {
     let (records, meta) = import(&case("15-dead-ends/raw_clat.1.log"), None, &options()).unwrap();
     assert_eq!(meta.source, "fio-log");
     let times = |r: &IoRecord| (r.submit_ns.unwrap().0, r.reap_ns.unwrap().0);
-    let found = records[..2].iter().map(|r| (r.sector.0, times(r)));
+    let ios = records[..2].iter().map(|r| (r.sector.0, times(r)));
     let second = (1_512, (99_957_947, 100_000_000));
-    assert_eq!(found.collect::<Vec<_>>(), [(120, (0, 23_605)), second]);
+    assert_eq!(ios.collect::<Vec<_>>(), [(120, (0, 23_605)), second]);
     for r in &records {
         assert_eq!((r.op, r.bytes.0, r.lane), (Op::Write, 4096, 0));
     }
@@ -276,7 +276,7 @@ fn ios_of_a_log_that_overlap_have_lanes() {
     let text =
         "0, 700000, 0, 4096, 0x4004\n0, 700000, 2, 512, 0x4004\n1, 900000, 1, 4096, 0x4004\n";
     let (records, meta) = import_text("x_lat.1.log", text.as_bytes(), &options()).unwrap();
-    let found = records
+    let ios = records
         .iter()
         .map(|r| (r.lane, r.submit_ns.unwrap().0, r.op));
     let expected = [
@@ -284,20 +284,20 @@ fn ios_of_a_log_that_overlap_have_lanes() {
         (1, 0, Op::Discard),
         (records[2].lane, 700_000, Op::Write),
     ];
-    assert_eq!(found.collect::<Vec<_>>(), expected);
+    assert_eq!(ios.collect::<Vec<_>>(), expected);
     assert!(meta.facts["stated.lanes"].starts_with('2'));
     assert!(meta.facts.contains_key(STATED_SECTOR));
     // fio 2 wrote microseconds, and no priority.
     let old = "5, 700, 0, 4096\n";
-    let told = import_text("x_lat.1.log", old.as_bytes(), &options()).unwrap_err();
-    tells(&told, "expected the option unit");
+    let error = import_text("x_lat.1.log", old.as_bytes(), &options()).unwrap_err();
+    tells(&error, "expected the option unit");
     let microseconds = in_unit(TimeUnit::Microseconds);
     let (records, _) = import_text("x_lat.1.log", old.as_bytes(), &microseconds).unwrap();
     let latency = records[0].reap_ns.unwrap() - records[0].submit_ns.unwrap();
     assert_eq!(latency, Nanos(700_000));
     // Bandwidths look the same.
-    let told = import_text("renamed", text.as_bytes(), &options()).unwrap_err();
-    tells(&told, "expected the option unit");
+    let error = import_text("renamed", text.as_bytes(), &options()).unwrap_err();
+    tells(&error, "expected the option unit");
 }
 
 #[test]
@@ -316,8 +316,8 @@ fn a_column_of_latencies_may_have_a_name() {
         unit: Some(TimeUnit::Seconds),
         ..stated
     };
-    let told = import(&path, None, &other).unwrap_err();
-    tells(&told, "expected the option unit");
+    let error = import(&path, None, &other).unwrap_err();
+    tells(&error, "expected the option unit");
 }
 
 #[test]
@@ -330,10 +330,10 @@ fn what_is_not_read_is_named_with_the_way_in() {
         "12-csv-recognition/fio.json => fio => --write_lat_log",
     ] {
         let [name, what, todo] = parts(case);
-        let told = import(&self::case(name), None, &options()).unwrap_err();
-        let (_, found) = told.split_once("found ").unwrap();
-        tells(found, what);
-        tells(found, todo);
+        let error = import(&self::case(name), None, &options()).unwrap_err();
+        let (_, finding) = error.split_once("found ").unwrap();
+        tells(finding, what);
+        tells(finding, todo);
     }
     let log = "5, 1, 0, 4096, 0\n";
     for (name, text, what) in [
@@ -355,8 +355,8 @@ fn what_is_not_read_is_named_with_the_way_in() {
         ("iostat.txt", b"Linux 6.1.0 (h) \t11/27/2026 \t_x86_64_\t(8 CPU)\n\nDevice             tps    kB_read/s\n", "iostat"),
         ("biolatency.txt", b"     usecs               : count     distribution\n         0 -> 1          : 0        |", "histogram"),
     ] {
-        let told = import_text(name, text, &options()).unwrap_err();
-        tells(&told, what);
+        let error = import_text(name, text, &options()).unwrap_err();
+        tells(&error, what);
     }
     let trace = import_text("x.parquet.gz", &gz(b"PAR1 and more"), &options()).unwrap_err();
     tells(&trace, "Parquet");

@@ -6,9 +6,9 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 
 /// Device, operation, sector, bytes, start and end; times in nanoseconds from the first start.
-type Request = ((u32, u32), Op, u64, u64, u64, Option<u64>);
+type GoldenRequest = ((u32, u32), Op, u64, u64, u64, Option<u64>);
 
-fn record(id: u64, layer: Layer, request: Request) -> IoRecord {
+fn record(id: u64, layer: Layer, request: GoldenRequest) -> IoRecord {
     let ((major, minor), op, sector, bytes, start, end) = request;
     let device = DevId { major, minor };
     let mut record = IoRecord::new(id, layer, device, op, Sectors(sector), Bytes(bytes));
@@ -23,12 +23,18 @@ fn record(id: u64, layer: Layer, request: Request) -> IoRecord {
 
 /// Checks that the format is recognised, imports the text, and compares. `depths` are the expected
 /// depths, 1 where missing.
-fn check(format: &str, text: &[u8], options: &ImportOptions, requests: &[Request], depths: &[u32]) {
+fn check(
+    format: &str,
+    text: &[u8],
+    options: &ImportOptions,
+    requests: &[GoldenRequest],
+    depths: &[u32],
+) {
     assert_eq!(sniff(text).map(|f| f.name), Some(format));
     let (records, meta) = import(format, text, options).unwrap();
     let is_log = format == "fio-iolog";
     let layer = if is_log { Layer::User } else { Layer::Block };
-    let one = |(id, request): (usize, &Request)| {
+    let one = |(id, request): (usize, &GoldenRequest)| {
         let mut record = record(id as u64, layer, *request);
         record.depth_at_submit = depths.get(id).copied().unwrap_or(1);
         record

@@ -9,7 +9,7 @@ mod packed;
 mod samples;
 mod wrong;
 
-use crate::support::{self, Imported};
+use crate::support::{self, ImportedRecords};
 use q2c_model::Bytes;
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
@@ -41,6 +41,6 @@ fn in_sectors() -> ImportOptions {
     }
 }
 
-fn import(format: &str, input: &[u8], options: &ImportOptions) -> Imported {
+fn import(format: &str, input: &[u8], options: &ImportOptions) -> ImportedRecords {
     support::import(format, "some", input, options).map_err(|error| error.to_string())
 }

@@ -32,8 +32,8 @@ fn many_blocks_come_back_in_order() {
 fn a_bad_line_far_inside_is_named() {
     let mut text: String = (0..LINES).map(line).collect();
     text.push_str("1,W,oops,4096,9999999\n");
-    let told = import("alibaba", text.as_bytes(), &options()).unwrap_err();
-    tells(&told, &format!("line {}, offset: ", LINES + 1));
+    let error = import("alibaba", text.as_bytes(), &options()).unwrap_err();
+    tells(&error, &format!("line {}, offset: ", LINES + 1));
     let (records, meta) = import("alibaba", text.as_bytes(), &skipping()).unwrap();
     assert_eq!(records.len() as u64, LINES);
     assert_eq!(meta.unmatched["not a value of the field"], 1);
@@ -55,8 +55,8 @@ fn what_is_a_little_out_of_order_is_sorted() {
 #[test]
 fn what_is_far_out_of_order_is_refused_or_counted() {
     let text: String = (1..=LINES).chain([0]).map(line).collect();
-    let told = import("alibaba", text.as_bytes(), &options()).unwrap_err();
-    tells(&told, &format!("line {}, time: ", LINES + 1));
+    let error = import("alibaba", text.as_bytes(), &options()).unwrap_err();
+    tells(&error, &format!("line {}, time: ", LINES + 1));
     let (_, meta) = import("alibaba", text.as_bytes(), &skipping()).unwrap();
     assert_eq!(meta.unmatched, [("time goes back".to_owned(), 1)].into());
 }
@@ -90,8 +90,8 @@ fn packed_files_give_the_same_trace() {
     let (folder, trace) = place();
     let path = folder.path().join("cut.gz");
     fs::write(&path, &gz[..gz.len() / 2]).unwrap();
-    let told = import_to_file("alibaba", &path, &options(), &trace).unwrap_err();
+    let error = import_to_file("alibaba", &path, &options(), &trace).unwrap_err();
     let place = format!("end of the file at byte {}", gz.len() / 2);
-    tells(&told.to_string(), &place);
+    tells(&error.to_string(), &place);
     assert!(!trace.exists());
 }

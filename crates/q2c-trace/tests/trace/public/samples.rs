@@ -40,10 +40,10 @@ fn disksim(test: &str, name: &str, requests: usize, reads: usize) {
     let expected: Vec<Plain> = lines.iter().map(one).collect();
     let mut options = options();
     options.unit = Some(TimeUnit::Nanoseconds);
-    let found = plain(&through_a_trace("disksim", &path, &options));
-    assert!(found == expected);
-    assert_eq!(found.len(), requests);
-    assert_eq!(found.iter().filter(|request| request.4).count(), reads);
+    let imported = plain(&through_a_trace("disksim", &path, &options));
+    assert!(imported == expected);
+    assert_eq!(imported.len(), requests);
+    assert_eq!(imported.iter().filter(|request| request.4).count(), reads);
 }
 
 /// The counts are from awk.
@@ -67,14 +67,14 @@ fn cloud_physics() {
     };
     let file = fs::read(&path).unwrap();
     assert_eq!(sniff(&file[..4096]).unwrap().name, "vscsi");
-    let found = plain(&through_a_trace("vscsi", &path, &options()));
-    let reads = found.iter().filter(|request| request.4).count();
-    assert_eq!((found.len() - reads, reads), (66_898, 46_974));
-    assert_eq!(found.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
+    let imported = plain(&through_a_trace("vscsi", &path, &options()));
+    let reads = imported.iter().filter(|request| request.4).count();
+    assert_eq!((imported.len() - reads, reads), (66_898, 46_974));
+    assert_eq!(imported.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
     let last = (5_641_098_458_687 - 5_633_898_368_802) * 1_000;
-    assert_eq!(found.last().unwrap().0, last);
+    assert_eq!(imported.last().unwrap().0, last);
     // The first two records are from a hexadecimal dump.
-    assert_eq!(found[0], (0, 0, 0x028f_1a09, 512, false));
+    assert_eq!(imported[0], (0, 0, 0x028f_1a09, 512, false));
     let second = (0x051f_be86_82f1 - 0x051f_be82_cf22) * 1_000;
-    assert_eq!(found[1], (second, 0, 0x028f_1a0a, 512, false));
+    assert_eq!(imported[1], (second, 0, 0x028f_1a0a, 512, false));
 }

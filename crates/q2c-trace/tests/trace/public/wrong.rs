@@ -6,9 +6,9 @@ use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::io::{BufReader, Read};
 
 /// A format, a good line of it, and bad lines: text, field, and a part of what was expected.
-type Case = (&'static str, &'static str, &'static [&'static str]);
+type BadLineCase = (&'static str, &'static str, &'static [&'static str]);
 
-const CASES: &[Case] = &[
+const CASES: &[BadLineCase] = &[
     (
         "alibaba",
         "1,R,512,512,1577808144360767",
@@ -147,10 +147,10 @@ fn bad_lines_are_told_with_their_field() {
         for case in *bads {
             let [bad, field, expected] = parts(case);
             let text = format!("{good}\n\n{bad}\n");
-            let told = import(format, text.as_bytes(), &said(format)).unwrap_err();
+            let error = import(format, text.as_bytes(), &said(format)).unwrap_err();
             let place = format!("import some, line {}, {field}: expected ", before + 2);
-            assert!(told.starts_with(&place), "{format}: {told}");
-            tells(&told, expected);
+            assert!(error.starts_with(&place), "{format}: {error}");
+            tells(&error, expected);
         }
     }
 }
@@ -188,23 +188,23 @@ fn nothing_is_an_error() {
     let texts = CASES.iter().map(|(format, ..)| (*format, "\n \n\r\n"));
     let empty = CASES.iter().map(|(format, ..)| (*format, ""));
     for (format, text) in texts.chain(empty).chain([("vscsi", "")]) {
-        let told = import(format, text.as_bytes(), &said(format)).unwrap_err();
-        tells(&told, "expected at least one request, found none");
+        let error = import(format, text.as_bytes(), &said(format)).unwrap_err();
+        tells(&error, "expected at least one request, found none");
     }
 }
 
 #[test]
 fn what_the_source_does_not_say_must_be_said() {
     for (format, option) in [("disksim", "unit"), ("nexus5", "offset unit")] {
-        let told = import(format, b"5 0 8 8 1\n", &options()).unwrap_err();
-        tells(&told, &format!("expected the option {option}: "));
+        let error = import(format, b"5 0 8 8 1\n", &options()).unwrap_err();
+        tells(&error, &format!("expected the option {option}: "));
     }
 }
 
 #[test]
 fn a_log_without_a_line_of_a_log_is_refused() {
-    let told = import("fio-iolog", b"5 a copy 0 512\n", &options()).unwrap_err();
-    tells(&told, "line 1, header: expected fio version 2 iolog");
+    let error = import("fio-iolog", b"5 a copy 0 512\n", &options()).unwrap_err();
+    tells(&error, "line 1, header: expected fio version 2 iolog");
 }
 
 #[test]
@@ -218,10 +218,10 @@ fn every_option_of_the_unit_is_heard() {
 
 /// A record of version 1, built by hand.
 fn vscsi(command: u16, version: u16, length: u32, at: u64) -> Vec<u8> {
-    let words = [1u32, length, 1].map(u32::to_le_bytes).concat();
+    let ints = [1u32, length, 1].map(u32::to_le_bytes).concat();
     let kind = [command, version].map(u16::to_le_bytes).concat();
     let rest = [8, at].map(u64::to_le_bytes).concat();
-    [words, kind, rest].concat()
+    [ints, kind, rest].concat()
 }
 
 #[test]
@@ -239,16 +239,16 @@ fn bad_records_are_told_with_their_byte_or_counted() {
     ] {
         let [field, found, reason] = parts(case);
         let file = [&good[..], &bad].concat();
-        let told = import("vscsi", &file, &options()).unwrap_err();
+        let error = import("vscsi", &file, &options()).unwrap_err();
         let place = format!("import some, record at byte 32, {field}: expected ");
-        assert!(told.starts_with(&place), "{told}");
-        tells(&told, found);
+        assert!(error.starts_with(&place), "{error}");
+        tells(&error, found);
         let (records, meta) = import("vscsi", &file, &skipping()).unwrap();
         assert_eq!(records.len(), 1);
         assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into());
     }
-    let told = import("vscsi", &[0; 64], &options()).unwrap_err();
-    tells(&told, "record at byte 0, version: ");
+    let error = import("vscsi", &[0; 64], &options()).unwrap_err();
+    tells(&error, "record at byte 0, version: ");
 }
 
 /// Ten GB without a line break.
@@ -257,9 +257,9 @@ fn an_endless_line_is_refused_after_a_block() {
     const ALL: u64 = 10_000_000_000;
     for (format, ..) in CASES {
         let mut input = BufReader::new(std::io::repeat(b'1').take(ALL));
-        let told = support::import(format, "endless", &mut input, &said(format)).unwrap_err();
-        let words = "expected at most 65536 bytes and a line break";
-        tells(&told.to_string(), words);
+        let error = support::import(format, "endless", &mut input, &said(format)).unwrap_err();
+        let expected = "expected at most 65536 bytes and a line break";
+        tells(&error.to_string(), expected);
         let read = ALL - input.into_inner().limit();
         assert!(read <= 1024 * 1024, "{format}: {read}");
     }

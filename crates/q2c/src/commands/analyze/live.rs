@@ -3,9 +3,11 @@
 
 use super::AnalyzeArgs;
 use super::show;
-use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
+use crate::commands::capture::{
+    CaptureEnd, CaptureWatcher, Child, FinishedCapture, RunningCapture,
+};
 use crate::output::{NewFile, height, print_while_read, say, screen};
-use crate::stream::{Stream, listen};
+use crate::stream::{MetricsStream, listen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::{CaptureTarget, Missing, Recorder};
 use q2c_host::Roots;
@@ -28,7 +30,11 @@ const KEPT: usize = 600;
 
 /// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
 /// the page, if there is to be one.
-pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(
+    args: &AnalyzeArgs,
+    page: Option<NewFile>,
+    stop: &AtomicBool,
+) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
@@ -37,26 +43,26 @@ pub fn run(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resu
     // What was captured when a signal comes is analysed.
     let _orderly = Orderly::begin();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
-    let told = session.told(args.command.is_empty());
+    let title = session.message(args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
     let names = target.disks().iter().map(|disk| disk.name.as_str());
     let device = names.collect::<Vec<_>>().join(",");
     let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
-    let mut watch = Live {
-        title: told,
-        face: Face::of(args),
+    let mut watch = LiveDisplay {
+        title,
+        face: Face::choose(args),
         begun: Instant::now(),
         analysis: LiveAnalysis::new(interval),
         history: VecDeque::new(),
         lines: 0,
-        stream: Stream::open(&device, schema, endpoint, metrics, || {})?,
+        stream: MetricsStream::open(&device, schema, endpoint, metrics, || {})?,
     };
     watch.begin()?;
     let (ended, captured) = session.finish(&mut watch, stop)?;
 
     captured.tell_missing();
-    let Captured {
+    let FinishedCapture {
         recording,
         description,
     } = captured;
@@ -85,7 +91,7 @@ enum Face {
 }
 
 impl Face {
-    fn of(args: &AnalyzeArgs) -> Face {
+    fn choose(args: &AnalyzeArgs) -> Face {
         match (args.json || args.btt, stdout().is_terminal()) {
             (true, _) => Face::Talk,
             (false, true) if screen().width >= NARROWEST => Face::View,
@@ -94,7 +100,7 @@ impl Face {
     }
 }
 
-struct Live {
+struct LiveDisplay {
     title: String,
     face: Face,
     begun: Instant,
@@ -102,10 +108,10 @@ struct Live {
     history: VecDeque<LiveInterval>,
     /// Lines of the view on the screen.
     lines: usize,
-    stream: Stream<LiveMetrics>,
+    stream: MetricsStream<LiveMetrics>,
 }
 
-impl Live {
+impl LiveDisplay {
     fn begin(&self) -> Result<bool, Fault> {
         if self.face != Face::View {
             say(&self.title);
@@ -149,7 +155,7 @@ impl Live {
     }
 }
 
-impl Watch for Live {
+impl CaptureWatcher for LiveDisplay {
     fn io(&mut self, io: &Recorded) {
         self.analysis.take(io);
     }

@@ -11,13 +11,20 @@ use std::path::Path;
 
 /// Fills the settings that were not typed from the job file. Says on stderr which options of the
 /// file change nothing. Returns the bytes of the file, and what it asks for that is no setting.
-pub fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
+pub(crate) fn fill(
+    settings: &mut BenchSettings,
+    path: &Path,
+) -> Result<(Vec<u8>, JobFileExtras), Fault> {
     let name = path.display();
-    let refused =
-        |why: &dyn Display| Fault::new(Exit::Input, format!("run the fio job file {name}: {why}"));
+    let refused = |reason: &dyn Display| {
+        Fault::new(
+            Exit::Input,
+            format!("run the fio job file {name}: {reason}"),
+        )
+    };
     let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
     let variable = |name: &str| std::env::var(name).ok();
-    let file = q2c_fio::read(&text, &variable).map_err(|e| refused(&e))?;
+    let file = q2c_bench::fio::read(&text, &variable).map_err(|e| refused(&e))?;
     let extras = settings.fill_from(&file).map_err(|e| refused(&e))?;
     settings.check_times().map_err(|e| refused(&e))?;
     for remark in &file.not_needed {

@@ -2,7 +2,7 @@
 
 mod fio;
 
-use super::limits::Limits;
+use super::limits::RunLimits;
 use super::{restore, run_folder};
 use crate::media::media;
 use crate::output::show;
@@ -14,7 +14,7 @@ use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
 use q2c_bench::tuned::tuned;
 use q2c_bench::way::Abilities;
-use q2c_bench::{Bench, BenchSettings, Done};
+use q2c_bench::{Bench, BenchOutcome, BenchSettings};
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
 use q2c_model::{CpuId, Fault, OrFault};
@@ -28,8 +28,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
-pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let limits = Limits::new(&args.limits, SCHEMA)?;
+pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let limits = RunLimits::new(&args.limits, SCHEMA)?;
     let BenchRun {
         spec,
         place,
@@ -41,7 +41,7 @@ pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let path = run_folder::announce(&folder);
     let done = bench(&spec, &place, &borders, &mut folder, stop);
-    let Done {
+    let BenchOutcome {
         result,
         state,
         aborted,
@@ -56,10 +56,10 @@ pub fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     run_folder::publish(folder, state, &result)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
     let exit = aborted.as_ref().map_or(blamed, |_| Exit::Device);
-    if let Some(why) = aborted.or(nothing) {
+    if let Some(reason) = aborted.or(nothing) {
         // What was measured before is in the report; figures of half a run are not printed.
         run_folder::tell_report(&path);
-        let mut failed = format!("measure {why}");
+        let mut failed = format!("measure {reason}");
         if state != RunState::Complete {
             failed += &format!("; mend that and go on with {}", run_folder::resume(&path));
             run_folder::keep_for_resume(place, &path);
@@ -188,9 +188,10 @@ fn cpus(
 fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
-    Ok(match today.cpus == stored.cpus {
-        true => today.borders,
-        false => Vec::new(),
+    Ok(if today.cpus == stored.cpus {
+        today.borders
+    } else {
+        Vec::new()
     })
 }
 
@@ -200,7 +201,7 @@ fn bench(
     borders: &[Border],
     folder: &mut RunDir,
     stop: &AtomicBool,
-) -> Result<Done, Fault> {
+) -> Result<BenchOutcome, Fault> {
     let restore_dir = restore::folder(None).ok();
     let media = media(place, spec.axes.engines())?;
     let time = &place.workload.site.time;
@@ -224,11 +225,11 @@ fn bench(
     bench.run(folder, progress.as_mut())
 }
 
-pub fn abilities(place: &Workbench, media: &Media) -> Abilities {
+pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
     let target_disk = place.workload.site.target_disk.as_ref();
     let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
-    let sleeps = kernel_version(&place.machine.kernel).map(HybridSupport::of);
+    let sleeps = kernel_version(&place.machine.kernel).map(HybridSupport::in_version);
     let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
     Abilities {
         polled_requests: place.polling.is_ok(),

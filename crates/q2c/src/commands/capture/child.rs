@@ -24,7 +24,7 @@ static RUNNING: AtomicI32 = AtomicI32::new(0);
 
 /// Kills the command that runs, if there is one: for a program that ends without dropping its
 /// values.
-pub fn kill_the_command() {
+pub(crate) fn kill_the_command() {
     if let Some(pid) = Pid::from_raw(RUNNING.swap(0, Ordering::AcqRel)) {
         // It may have ended by itself.
         kill_process(pid, Signal::KILL).ok();
@@ -34,7 +34,7 @@ pub fn kill_the_command() {
 /// The command that runs during a capture, or none. A command that still runs is killed when this
 /// value is dropped.
 #[derive(Default)]
-pub struct Child {
+pub(crate) struct Child {
     words: Vec<OsString>,
     child: Option<std::process::Child>,
     status: Option<ExitStatus>,
@@ -42,7 +42,7 @@ pub struct Child {
 
 impl Child {
     /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
-    pub fn start(words: &[OsString]) -> Result<Child, Fault> {
+    pub(crate) fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
             stderr.map(Stdio::from).map_err(|e| not_started(name, &e))
@@ -50,7 +50,7 @@ impl Child {
     }
 
     /// Starts the command with the input and the output of this program.
-    pub fn start_in_place(words: &[OsString]) -> Result<Child, Fault> {
+    pub(crate) fn start_in_place(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |_| Ok(Stdio::inherit()))
     }
 
@@ -75,7 +75,7 @@ impl Child {
         })
     }
 
-    pub fn words(&self) -> &[OsString] {
+    pub(crate) fn words(&self) -> &[OsString] {
         &self.words
     }
 
@@ -85,20 +85,20 @@ impl Child {
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> Fault {
-        let why = format!("{what} the command {}: {error}", self.name());
-        Fault::new(Exit::Environment, why)
+        let message = format!("{what} the command {}: {error}", self.name());
+        Fault::new(Exit::Environment, message)
     }
 
-    pub fn id(&self) -> Option<u32> {
+    pub(crate) fn id(&self) -> Option<u32> {
         self.child.as_ref().map(std::process::Child::id)
     }
 
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.child.is_some()
     }
 
     /// Whether the command has ended; never true when there is none.
-    pub fn is_over(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn is_over(&mut self) -> Result<bool, Fault> {
         let Some(child) = &mut self.child else {
             return Ok(false);
         };
@@ -113,7 +113,7 @@ impl Child {
     /// Waits for the command's end, however long it takes, and returns its exit code as a shell
     /// tells it. A signal that ends this program is passed on once, unless the terminal sent it to
     /// the command as well; a second one ends both at once.
-    pub fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
+    pub(crate) fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
         let mut passed = false;
         while self.is_there() && !self.is_over()? {
             if let Some(signal) = signals.received().filter(|_| !passed) {
@@ -143,7 +143,7 @@ impl Child {
     }
 
     /// Ends the command by SIGTERM, and kills it if that takes too long.
-    pub fn stop(&mut self) -> Result<(), Fault> {
+    pub(crate) fn stop(&mut self) -> Result<(), Fault> {
         if self.child.is_none() || self.is_over()? {
             return Ok(());
         }
@@ -168,16 +168,16 @@ impl Child {
 
     /// The command's exit code or signal in words; `None` when it has not ended or there is none. A
     /// failure is also told on stderr.
-    pub fn status(&self) -> Option<String> {
+    pub(crate) fn status(&self) -> Option<String> {
         let status = self.status?;
-        let words = match status.code() {
+        let ending = match status.code() {
             Some(code) => code.to_string(),
             None => status.to_string(),
         };
         if !status.success() {
             say(&format!("{} ended with {status}", self.name()));
         }
-        Some(words)
+        Some(ending)
     }
 }
 

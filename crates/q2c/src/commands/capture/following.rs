@@ -5,13 +5,13 @@ use crate::progress::Line;
 use q2c_capture::{Follower, Recorder};
 use q2c_model::Fault;
 use q2c_run::runner::spoken;
-use q2c_trace::recording::{Recorded, Recording};
+use q2c_trace::recording::{Recorded, RecordingSorter};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaptureEnd {
+pub(crate) enum CaptureEnd {
     /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
     /// came and nothing else would have ended the capture.
     Asked,
@@ -19,7 +19,7 @@ pub enum CaptureEnd {
     Stopped,
 }
 
-pub trait Watch {
+pub(crate) trait CaptureWatcher {
     fn io(&mut self, io: &Recorded);
 
     /// Is called after each look into the rings. Returns false when the capture shall end.
@@ -30,7 +30,7 @@ pub trait Watch {
 }
 
 /// A watcher that counts the I/Os, and shows their number on a terminal each second.
-pub struct Counted {
+pub(crate) struct CaptureCounter {
     /// `None` where a command runs, whose output has the terminal.
     line: Option<Line>,
     begun: Instant,
@@ -41,14 +41,14 @@ pub struct Counted {
     pub of_command: Option<OfCommand>,
 }
 
-impl Counted {
+impl CaptureCounter {
     /// How often the number is drawn again. Drawing is work on the machine that is watched.
     const EVERY: Duration = Duration::from_secs(1);
 
     /// A watcher of a capture of so many seconds; `None` for one without an end.
     /// `alone` is true when no command runs.
-    pub fn new(length: Option<f64>, alone: bool, of_command: Option<OfCommand>) -> Self {
-        Counted {
+    pub(crate) fn new(length: Option<f64>, alone: bool, of_command: Option<OfCommand>) -> Self {
+        CaptureCounter {
             line: alone.then(|| Line::still("")),
             begun: Instant::now(),
             length,
@@ -61,11 +61,11 @@ impl Counted {
 
 fn in_words(ios: u64, now: Duration, length: Option<f64>) -> String {
     let now = spoken(now.as_secs_f64());
-    let of = length.map_or_else(String::new, |length| format!(" of {}", spoken(length)));
-    format!("{ios} I/Os in {now}{of}")
+    let length_suffix = length.map_or_else(String::new, |length| format!(" of {}", spoken(length)));
+    format!("{ios} I/Os in {now}{length_suffix}")
 }
 
-impl Watch for Counted {
+impl CaptureWatcher for CaptureCounter {
     fn io(&mut self, io: &Recorded) {
         self.ios += 1;
         if let Some(of_command) = &mut self.of_command {
@@ -87,16 +87,16 @@ impl Watch for Counted {
 
 /// Keeps the I/Os of a capture until its time is over, its command has ended, its watcher wants no
 /// more, or a signal came. A command that still runs is ended then.
-pub(super) struct Following<'a, W> {
+pub(super) struct CaptureFollower<'a, W> {
     pub begun: Instant,
     pub length: Option<Duration>,
     pub child: &'a mut Child,
-    pub recording: &'a mut Recording,
+    pub recording: &'a mut RecordingSorter,
     pub watch: &'a mut W,
     pub stop: &'a AtomicBool,
 }
 
-impl<W: Watch> Follower for Following<'_, W> {
+impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
     type End = CaptureEnd;
     type Error = Fault;
 

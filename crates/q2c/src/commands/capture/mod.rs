@@ -5,19 +5,19 @@ mod following;
 mod of_command;
 mod running;
 
-pub use child::{Child, kill_the_command};
-pub use following::{CaptureEnd, Counted, Watch};
-pub use of_command::OfCommand;
-pub use running::{Captured, RunningCapture};
+pub(crate) use child::{Child, kill_the_command};
+pub(crate) use following::{CaptureCounter, CaptureEnd, CaptureWatcher};
+pub(crate) use of_command::OfCommand;
+pub(crate) use running::{FinishedCapture, RunningCapture};
 
 use clap::Args;
-use q2c_capture::{CapturedBy, Wanted};
+use q2c_capture::{CaptureFilter, CapturedBy};
 use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size, seconds_within};
 use std::path::PathBuf;
 
 /// What is captured, by what means and for how long.
 #[derive(Clone, Debug, Default, Args)]
-pub struct CaptureArgs {
+pub(crate) struct CaptureArgs {
     /// Only these operations; empty: all. Each command has an option of its own for it.
     #[arg(skip)]
     pub ops: Vec<Op>,
@@ -50,7 +50,7 @@ pub struct CaptureArgs {
 
 impl CaptureArgs {
     /// The same of these operations alone; of all where there are none.
-    pub fn of_ops(&self, ops: impl IntoIterator<Item = Op>) -> CaptureArgs {
+    pub(crate) fn of_ops(&self, ops: impl IntoIterator<Item = Op>) -> CaptureArgs {
         CaptureArgs {
             ops: ops.into_iter().collect(),
             ..self.clone()
@@ -58,20 +58,20 @@ impl CaptureArgs {
     }
 
     /// The filter as `q2c_capture` takes it.
-    pub fn wanted(&self) -> Wanted {
-        let all = Wanted::default();
-        Wanted {
+    pub(crate) fn wanted(&self) -> CaptureFilter {
+        let defaults = CaptureFilter::default();
+        CaptureFilter {
             ops: self.ops.clone(),
-            min_size: self.min_size.unwrap_or(all.min_size),
-            max_size: self.max_size.unwrap_or(all.max_size),
+            min_size: self.min_size.unwrap_or(defaults.min_size),
+            max_size: self.max_size.unwrap_or(defaults.max_size),
             pid: self.pid,
-            latency_above: self.latency_above.unwrap_or(all.latency_above),
-            ..all
+            latency_above: self.latency_above.unwrap_or(defaults.latency_above),
+            ..defaults
         }
     }
 
     /// The first of these options that was given, as it is typed.
-    pub fn given(&self) -> Option<&'static str> {
+    pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             ("--seconds", self.seconds.is_some()),
             ("--by", self.by.is_some()),
@@ -87,17 +87,17 @@ impl CaptureArgs {
     }
 
     /// The filter in words, such as `read, 8 KiB or longer`; `None` when all is recorded.
-    pub fn filter(&self) -> Option<String> {
+    pub(crate) fn filter(&self) -> Option<String> {
         let ops: Vec<&str> = self.ops.iter().map(|op| op.name()).collect();
-        let words = [
+        let conditions = [
             (!ops.is_empty()).then(|| ops.join(" or ")),
             self.min_size.map(|size| format!("{size} or longer")),
             self.max_size.map(|size| format!("{size} or shorter")),
             self.pid.map(|pid| format!("queued by process {pid}")),
             self.latency_above.map(|ns| format!("longer than {ns}")),
         ];
-        let words: Vec<String> = words.into_iter().flatten().collect();
-        (!words.is_empty()).then(|| words.join(", "))
+        let conditions: Vec<String> = conditions.into_iter().flatten().collect();
+        (!conditions.is_empty()).then(|| conditions.join(", "))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which I/Os of a capture are of the command that runs during it.
 
 use q2c_host::Roots;
-use q2c_host::tasks::{Family, Kin};
+use q2c_host::tasks::{Kin, ProcessFamily};
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE_32;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::path::Path;
 
 /// Counts the I/Os of a command and its children. Others use the disk meanwhile, and are recorded,
 /// too.
-pub struct OfCommand {
-    family: Family,
+pub(crate) struct OfCommand {
+    family: ProcessFamily,
     names: BTreeMap<String, u64>,
     all: u64,
     /// I/Os of processes that had ended when they were looked up.
@@ -19,16 +19,16 @@ pub struct OfCommand {
 
 impl OfCommand {
     /// Counts those of the process `first` and its children.
-    pub fn new(roots: &Roots, first: u32) -> Self {
+    pub(crate) fn new(roots: &Roots, first: u32) -> Self {
         OfCommand {
-            family: Family::new(roots, first),
+            family: ProcessFamily::new(roots, first),
             names: BTreeMap::new(),
             all: 0,
             gone: 0,
         }
     }
 
-    pub fn io(&mut self, io: &Recorded) {
+    pub(crate) fn io(&mut self, io: &Recorded) {
         self.all += 1;
         let pid = io.span.pid;
         match self.family.kin(if pid == NONE_32 { 0 } else { pid }) {
@@ -38,32 +38,32 @@ impl OfCommand {
         }
     }
 
-    pub fn ios(&self) -> u64 {
+    pub(crate) fn ios(&self) -> u64 {
         self.names.values().sum()
     }
 
     /// How many of the recorded I/Os are the command's, and how to take them alone.
-    pub fn told(&self, trace: &Path) -> String {
+    pub(crate) fn message(&self, trace: &Path) -> String {
         let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
-        let mut told = format!(
+        let mut sentence = format!(
             "{} of {} I/Os are of the command and its children",
             self.ios(),
             self.all
         );
         if names.len() > 1 {
-            told += &format!(" ({})", names.join(", "));
+            sentence += &format!(" ({})", names.join(", "));
         }
         if self.gone > 0 {
-            told += &format!(
+            sentence += &format!(
                 "; whether {} more are, is not known: their processes had ended before they were looked up",
                 self.gone
             );
         }
         let alone = format!("; q2c analyze {} --process", trace.display());
         match &names[..] {
-            [] => told,
-            [one] => format!("{told}{alone} {one} takes them alone"),
-            _ => format!("{told}{alone} NAME takes those of one name alone"),
+            [] => sentence,
+            [one] => format!("{sentence}{alone} {one} takes them alone"),
+            _ => format!("{sentence}{alone} NAME takes those of one name alone"),
         }
     }
 }
@@ -74,23 +74,23 @@ mod tests {
 
     #[test]
     fn the_commands_ios_are_told_with_the_way_to_take_them() {
-        let mut of = OfCommand::new(&Roots::live(), 7);
-        (of.all, of.gone) = (30, 0);
-        let told = |of: &OfCommand| of.told(Path::new("t.parquet"));
+        let mut counter = OfCommand::new(&Roots::live(), 7);
+        (counter.all, counter.gone) = (30, 0);
+        let sentence = |counter: &OfCommand| counter.message(Path::new("t.parquet"));
         assert_eq!(
-            told(&of),
+            sentence(&counter),
             "0 of 30 I/Os are of the command and its children"
         );
-        of.names.insert("fio".to_owned(), 20);
+        counter.names.insert("fio".to_owned(), 20);
         assert_eq!(
-            told(&of),
+            sentence(&counter),
             "20 of 30 I/Os are of the command and its children; q2c analyze t.parquet --process \
              fio takes them alone"
         );
-        of.names.insert("sh".to_owned(), 2);
-        of.gone = 3;
+        counter.names.insert("sh".to_owned(), 2);
+        counter.gone = 3;
         assert_eq!(
-            told(&of),
+            sentence(&counter),
             "22 of 30 I/Os are of the command and its children (fio, sh); whether 3 more are, is \
              not known: their processes had ended before they were looked up; q2c analyze \
              t.parquet --process NAME takes those of one name alone"

@@ -1,14 +1,14 @@
 //! A capture from its begin to its end.
 
-use super::following::Following;
-use super::{CaptureArgs, CaptureEnd, Child, Watch};
+use super::following::CaptureFollower;
+use super::{CaptureArgs, CaptureEnd, CaptureWatcher, Child};
 use crate::args::temporary;
 use crate::output::say;
 use q2c_capture::{CaptureTarget, Description, Missing, Pace, Recorder};
 use q2c_host::{Roots, machine};
 use q2c_model::lost::{Losses, without_record};
 use q2c_model::{Bytes, Fault};
-use q2c_trace::recording::Recording;
+use q2c_trace::recording::RecordingSorter;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,17 @@ const MEMORY: u64 = 256 << 20;
 /// A capture that runs: the recorder, the recording so far, and the command, if there is one. The
 /// calls come in this order: [`RunningCapture::begin`], [`RunningCapture::run`],
 /// [`RunningCapture::finish`].
-pub struct RunningCapture<'a> {
+pub(crate) struct RunningCapture<'a> {
     roots: &'a Roots,
     target: &'a CaptureTarget,
     args: &'a CaptureArgs,
     recorder: Recorder,
-    recording: Recording,
+    recording: RecordingSorter,
     child: Child,
 }
 
 impl<'a> RunningCapture<'a> {
-    pub fn begin(
+    pub(crate) fn begin(
         roots: &'a Roots,
         target: &'a CaptureTarget,
         args: &'a CaptureArgs,
@@ -54,14 +54,17 @@ impl<'a> RunningCapture<'a> {
     }
 
     /// Says in a line what is recorded, and how. `alone` is true when no command runs.
-    pub fn told(&self, alone: bool) -> String {
+    pub(crate) fn message(&self, alone: bool) -> String {
         let target_disk = &self.target.target_disk;
-        let below = match target_disk.below.is_empty() {
-            true => String::new(),
-            false => format!(", below {}", target_disk.disk.name),
+        let below = if target_disk.below.is_empty() {
+            String::new()
+        } else {
+            format!(", below {}", target_disk.disk.name)
         };
         let whole = target_disk.partition.as_ref();
-        let whole = whole.map_or(String::new(), |of| format!(", the whole disk of {of}"));
+        let whole = whole.map_or(String::new(), |partition| {
+            format!(", the whole disk of {partition}")
+        });
         let filter = self.args.filter();
         let filter = filter.map_or(String::new(), |f| format!("; only {f}"));
         let open = alone && self.args.seconds.is_none();
@@ -71,19 +74,19 @@ impl<'a> RunningCapture<'a> {
     }
 
     /// Takes the command that runs during the capture and ends it.
-    pub fn run(&mut self, child: Child) {
+    pub(crate) fn run(&mut self, child: Child) {
         self.child = child;
     }
 
     /// Follows the capture until the time is over, the command has ended, `watch` wants no more, or
     /// `stop` is set. Then takes the last records, and asks what was lost and how the command
     /// ended. The recorder is gone afterwards.
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
-        watch: &mut impl Watch,
+        watch: &mut impl CaptureWatcher,
         stop: &AtomicBool,
-    ) -> Result<(CaptureEnd, Captured), Fault> {
-        let mut following = Following {
+    ) -> Result<(CaptureEnd, FinishedCapture), Fault> {
+        let mut following = CaptureFollower {
             begun: Instant::now(),
             length: self.args.seconds.map(Duration::from_secs_f64),
             child: &mut self.child,
@@ -93,13 +96,13 @@ impl<'a> RunningCapture<'a> {
         };
         let by = self.recorder.by();
         let (end, missing) = self.recorder.follow(Pace::default(), &mut following)?;
-        if let Some(why) = self.recorder.refused().filter(|_| by != self.recorder.by()) {
-            say(&format!("failed to {why}; it went on {BY_TRACEFS}"));
+        if let Some(reason) = self.recorder.refused().filter(|_| by != self.recorder.by()) {
+            say(&format!("failed to {reason}; it went on {BY_TRACEFS}"));
         }
         let (target, filter) = (self.target, self.args.filter());
         let mut description = Description::new(self.roots, target, filter, &self.recorder, missing);
         description.command(self.child.words(), self.child.status());
-        let captured = Captured {
+        let captured = FinishedCapture {
             recording: self.recording,
             description,
         };
@@ -110,33 +113,37 @@ impl<'a> RunningCapture<'a> {
 const BY_TRACEFS: &str =
     "recording by tracefs: at more cost, without hardware queues, tags and cgroups";
 
-fn recording(roots: &Roots, args: &CaptureArgs) -> Recording {
+fn recording(roots: &Roots, args: &CaptureArgs) -> RecordingSorter {
     let free = || machine::free_memory(roots).map(|free| free.0 / 4);
     let memory = args.memory.map(|memory| memory.0).or_else(free);
     let memory = memory.unwrap_or(MEMORY).min(MEMORY_MOST);
     let folder = args.spill.clone().unwrap_or_else(temporary);
-    Recording::new(Bytes(memory), &folder)
+    RecordingSorter::new(Bytes(memory), &folder)
 }
 
 fn lost(missing: &Missing) -> String {
     let lost = missing.lost;
-    let Some(why) = Losses::of(&missing.reasons) else {
+    let Some(losses) = Losses::from_counts(&missing.reasons) else {
         return format!("{lost} I/Os or events were lost");
     };
-    let told = match why.of_ios {
-        true => without_record(lost) + ", so that counts are too low",
-        false => format!("{lost} events lost, so that I/Os are missing or lack stages"),
+    let consequence = if losses.of_ios {
+        without_record(lost) + ", so that counts are too low"
+    } else {
+        format!("{lost} events lost, so that I/Os are missing or lack stages")
     };
-    format!("{told}: {}. To do: {}", why.causes, why.remedies)
+    format!(
+        "{consequence}: {}. To do: {}",
+        losses.causes, losses.remedies
+    )
 }
 
-pub struct Captured {
-    pub recording: Recording,
+pub(crate) struct FinishedCapture {
+    pub recording: RecordingSorter,
     pub description: Description,
 }
 
-impl Captured {
-    pub fn tell_missing(&self) {
+impl FinishedCapture {
+    pub(crate) fn tell_missing(&self) {
         let missing = self.description.missing();
         if missing.lost > 0 {
             say(&lost(missing));

@@ -6,7 +6,7 @@ use crate::commands::restore;
 use crate::output::{say, screen, show};
 use q2c_host::Roots;
 use q2c_host::doctor::{self, DoctorFacts, FixPlan};
-use q2c_host::restore::{Guard, Outcome};
+use q2c_host::restore::{Guard, UndoOutcome};
 use q2c_host::signals::{Orderly, Signals};
 use q2c_model::Fault;
 use q2c_report::terminal::Screen;
@@ -17,15 +17,15 @@ use std::path::PathBuf;
 
 /// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
 /// ended. Returns the exit code.
-pub fn run(
+pub(crate) fn run(
     args: &DoctorArgs,
     roots: &Roots,
     facts: &DoctorFacts,
     signals: &Signals,
 ) -> Result<u8, Fault> {
     let plan = doctor::plan(facts).only(&args.only).map_err(|name| {
-        let why = format!("understand --only: there is no check {name}; q2c doctor lists them");
-        Fault::new(Exit::Usage, why)
+        let message = format!("understand --only: there is no check {name}; q2c doctor lists them");
+        Fault::new(Exit::Usage, message)
     })?;
     let foreseen = DoctorFix {
         schema: FIX_SCHEMA.to_owned(),
@@ -72,12 +72,12 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
         }
         _ => format!("look with `{} --dry-run`", own_words(args)),
     };
-    let all = count_settings(fix.changes.len());
-    let why = format!(
-        "change {all}, of which none may be written: open {}: {error}; {todo}",
+    let settings = count_settings(fix.changes.len());
+    let message = format!(
+        "change {settings}, of which none may be written: open {}: {error}; {todo}",
         first.file
     );
-    Err(Fault::new(Exit::Environment, why))
+    Err(Fault::new(Exit::Environment, message))
 }
 
 /// This command's own line, without the command that it runs.
@@ -143,13 +143,13 @@ fn run_command(
 /// Puts the settings back and says so. Returns false when one could not be.
 fn put_back(guard: &mut Guard) -> bool {
     let ends = guard.undo();
-    let odd = |(_, outcome): &&(PathBuf, Outcome)| {
-        !matches!(outcome, Outcome::Restored | Outcome::AlreadyOld)
+    let odd = |(_, outcome): &&(PathBuf, UndoOutcome)| {
+        !matches!(outcome, UndoOutcome::Restored | UndoOutcome::AlreadyOld)
     };
     for (file, outcome) in ends.iter().filter(odd) {
         say(&format!("{}: {outcome}", file.display()));
     }
-    let restored = ends.iter().filter(|(_, end)| *end == Outcome::Restored);
+    let restored = ends.iter().filter(|(_, end)| *end == UndoOutcome::Restored);
     say(&format!("put back: {}", count_settings(restored.count())));
     let complete = ends.iter().all(|(_, outcome)| outcome.is_final());
     if !complete {

@@ -4,12 +4,12 @@ use crate::output::{NewFile, show, unix_s};
 use crate::progress::Line;
 use crate::workbench::open_named;
 use clap::Args;
-use q2c_corun::calibrate::{Plan, measure, siblings, trials_of_all, widest};
-use q2c_corun::pair::{Machine, PolledDevice, Siblings};
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::RingKind;
 use q2c_host::{Roots, machine};
 use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_time};
+use q2c_place::corun::calibrate::{CalibrationPlan, measure, siblings, trials_of_all, widest};
+use q2c_place::corun::pair::{PairMachine, PolledDevice, Siblings};
 use q2c_place::speeds_file;
 use q2c_result::corun::{CalibrateResult, Pair, SCHEMA, Work};
 use q2c_result::{Exit, Warning};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// How to measure.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceCalibrateArgs {
+pub(crate) struct PlaceCalibrateArgs {
     /// File or block device whose device has poll queues: tasks that poll it in the kernel (IOPOLL)
     /// are measured as well
     pub target: Option<String>,
@@ -59,19 +59,19 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let bench = target
         .map(|target| polled(target, &mut pair, stop))
         .transpose()?;
-    let plan = Plan {
+    let plan = CalibrationPlan {
         trials: args.trials,
         trial,
         seed: args.seed,
     };
     let started_unix_s = unix_s();
-    let mut told = Told {
-        line: Line::of(trials_of_all(&pair, args.trials) as u64, "trials of pairs"),
+    let mut progress = SiblingsProgress {
+        line: Line::counting(trials_of_all(&pair, args.trials) as u64, "trials of pairs"),
         pair,
         done: 0,
     };
-    let measured = measure(&mut told, cpus, plan, stop);
-    drop(told);
+    let measured = measure(&mut progress, cpus, plan, stop);
+    drop(progress);
     let (pairs, speeds) = measured?;
     let result = CalibrateResult {
         schema: SCHEMA.to_owned(),
@@ -94,13 +94,13 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
 }
 
 /// The pair, with a line that tells how many of its trials are done. It is drawn between them.
-struct Told {
+struct SiblingsProgress {
     pair: Siblings,
     line: Line,
     done: u64,
 }
 
-impl Machine for Told {
+impl PairMachine for SiblingsProgress {
     fn rate(&mut self, own: Work, neighbour: Option<Work>, same_cpu: bool) -> io::Result<f64> {
         self.line.set(self.done);
         self.done += 1;

@@ -10,13 +10,13 @@ mod watch;
 use crate::output::{text_of, unread};
 use calibrate::PlaceCalibrateArgs;
 use clap::{Args, Subcommand};
-use q2c_corun::run::spec::PlaceRunSettings;
 use q2c_engine::Pattern;
 use q2c_model::{Bytes, CpuId, Fault, Nanos, parse_time};
+use q2c_place::corun::run::spec::PlaceRunSettings;
+use q2c_place::scheduler::hints::Hints;
 use q2c_place::{speed, speeds_file};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
-use q2c_scheduler::hints::Hints;
 use q2c_workbench::workbench::WorkloadRequest;
 use sim::PlaceSimArgs;
 use start::PlaceStartArgs;
@@ -27,7 +27,7 @@ use watch::PlaceWatchArgs;
 
 /// Placement of polling tasks beside computing tasks on SMT cores.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: PlaceCommand,
@@ -35,7 +35,7 @@ pub struct PlaceArgs {
 
 /// The commands of `q2c place`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum PlaceCommand {
+pub(crate) enum PlaceCommand {
     /// Simulate placements: run time of computing tasks, latency of polling tasks, by policy
     Sim(PlaceSimArgs),
     /// Watch by core who polls, who computes, what that costs, and what would be better; changes
@@ -53,7 +53,7 @@ pub enum PlaceCommand {
 
 /// How to tell polling tasks.
 #[derive(Clone, Debug, Args)]
-pub struct DetectArgs {
+pub(crate) struct DetectArgs {
     /// Names of threads that poll, that compute, and that are never moved, from this TOML file:
     /// polling = ["name", "begin*"], compute, leave
     #[arg(long, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub struct DetectArgs {
     pub window: Nanos,
 }
 
-pub fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PlaceCommand::Sim(args) => sim::run(args),
         PlaceCommand::Watch(args) => watch::run(args, stop),
@@ -86,7 +86,7 @@ fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
     let Some(path) = file else {
         return Ok(Hints::default());
     };
-    Hints::read(&text_of(path)?).map_err(|why| unread(path, why))
+    Hints::read(&text_of(path)?).map_err(|error| unread(path, error))
 }
 
 fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {

@@ -4,24 +4,24 @@ use crate::commands::{restore, run_folder};
 use crate::output::{say, show, unix_s};
 use crate::progress::of_trials;
 use crate::workbench::open_named;
-use q2c_corun::calibrate::{Plan, shared_pipeline, siblings};
-use q2c_corun::run::conclude::{classes, polling_alone};
-use q2c_corun::run::cores::Cores;
-use q2c_corun::run::plan::{PlaceRunPlan, RunTrial};
-use q2c_corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_host::signals::Orderly;
 use q2c_host::tasks::isolated;
 use q2c_host::topology::Topology;
 use q2c_host::{Roots, machine};
+use q2c_model::stats::Interval;
 use q2c_model::{CpuId, Fault, OrFault};
+use q2c_place::corun::calibrate::{CalibrationPlan, shared_pipeline, siblings};
+use q2c_place::corun::run::conclude::{classes, polling_alone};
+use q2c_place::corun::run::cores::Cores;
+use q2c_place::corun::run::plan::{PlaceRunPlan, RunTrial};
+use q2c_place::corun::run::spec::{PlaceRunSettings, RunCell};
 use q2c_place::map::SmtMap;
+use q2c_place::scheduler::map::of_topology;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Warning};
 use q2c_run::runner::{End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
-use q2c_scheduler::map::of_topology;
-use q2c_stats::Interval;
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn checked(
         "checking whether CPUs {} and {} share a pipeline",
         pair.own.0, pair.other.0
     ));
-    let plan = Plan {
+    let plan = CalibrationPlan {
         trials: CHECKS,
         trial: CHECK,
         seed,
@@ -102,12 +102,12 @@ fn available(
     allowed: &[CpuId],
 ) -> (Vec<PolicyName>, Vec<PlacementLeftOut>) {
     let online = machine::online(roots);
-    let all = online.iter().all(|cpu| allowed.contains(cpu));
+    let may_use_all = online.iter().all(|cpu| allowed.contains(cpu));
     let (there, missing) = spec
         .policies
         .iter()
         .copied()
-        .partition(|policy| all || *policy != PolicyName::Proposed);
+        .partition(|policy| may_use_all || *policy != PolicyName::Proposed);
     let left_out = |policy| PlacementLeftOut {
         policy,
         reason: format!(
@@ -155,8 +155,8 @@ impl PlacementsRun {
                 Ok(Exit::Interrupted)
             }
             End::Aborted { label, error, .. } => {
-                let why = format!("run {label}: {error}");
-                Err(Fault::new(Exit::Environment, why))
+                let message = format!("run {label}: {error}");
+                Err(Fault::new(Exit::Environment, message))
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(not(feature = "scx"))]
 pub(super) fn run(_: &PlaceStartArgs, _: &AtomicBool) -> Result<Exit, Fault> {
-    use q2c_scheduler::scx::ScxError;
+    use q2c_place::scheduler::scx::ScxError;
     Err(ScxError::NotBuilt.into())
 }
 
@@ -21,15 +21,15 @@ mod built {
     use q2c_host::Roots;
     use q2c_host::signals::Orderly;
     use q2c_place::map::SmtMap;
-    use q2c_scheduler::map::of_machine;
-    use q2c_scheduler::scx::{Report, Scheduler, ScxError};
+    use q2c_place::scheduler::map::of_machine;
+    use q2c_place::scheduler::scx::{Report, Scheduler, ScxError};
     use std::time::{Duration, Instant};
 
     const LOOK: Duration = Duration::from_millis(200);
     const LOOKS: u32 = 25;
 
     /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
-    pub fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    pub(crate) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         // After a signal the scheduler is taken out of the kernel, which may take a second.
         let _orderly = Orderly::begin();
         let mut run = ScxRun {
@@ -85,9 +85,9 @@ mod built {
             Ok(false)
         }
 
-        fn tell(&self, words: &str) -> Result<(), Fault> {
+        fn tell(&self, text: &str) -> Result<(), Fault> {
             let seconds = self.began.elapsed().as_secs_f64();
-            print_while_read(&format!("{seconds:.2} s  {words}")).map(drop)
+            print_while_read(&format!("{seconds:.2} s  {text}")).map(drop)
         }
     }
 

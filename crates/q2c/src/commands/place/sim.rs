@@ -6,14 +6,14 @@ use clap::Args;
 use q2c_model::{Fault, Nanos, parse_duration, parse_percent, parse_time};
 use q2c_place::latency::PollTimes;
 use q2c_place::sim::{CacheTerm, Phases};
-use q2c_place::study::{self, Request, SetupOf};
+use q2c_place::study::{self, PlaceStudyRequest, SetupOf};
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
 use std::path::PathBuf;
 
 /// Which tasks on which machine.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceSimArgs {
+pub(crate) struct PlaceSimArgs {
     /// Simulate the published set-ups, and show the published gains beside the simulated ones
     #[arg(long, conflicts_with_all = [
         "cores", "threads", "caches", "compute", "polling", "work",
@@ -117,14 +117,15 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     show(&result, args.json)
 }
 
-fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Request {
+fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceStudyRequest {
     let us = |time: Nanos| time.0 as f64 / 1e3;
     let sleeps = args.compute_phases.is_some() || args.polling_phases.is_some();
     let starts = if sleeps { STARTS_WITH_SLEEPS } else { STARTS };
-    Request {
-        setups: match args.published {
-            true => study::setups(),
-            false => vec![setup(args)],
+    PlaceStudyRequest {
+        setups: if args.published {
+            study::setups()
+        } else {
+            vec![setup(args)]
         },
         speeds,
         speeds_from,

@@ -4,13 +4,13 @@ use super::DetectArgs;
 use crate::commands::restore;
 use crate::output::{print_while_read, say};
 use clap::Args;
-use q2c_host::restore::Outcome;
+use q2c_host::restore::UndoOutcome;
 use q2c_host::signals::Orderly;
 use q2c_host::{Roots, capabilities};
 use q2c_model::{Fault, seconds_within};
+use q2c_place::scheduler::daemon::PlacementDaemon;
+use q2c_place::scheduler::observe::window_of;
 use q2c_result::Exit;
-use q2c_scheduler::daemon::Daemon;
-use q2c_scheduler::observe::window_of;
 use q2c_watch::kernel::own_cpu;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// How tasks are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum PlaceMode {
+pub(crate) enum PlaceMode {
     /// By the CPUs that each task may run on (sched_setaffinity)
     Affinity,
     /// By a scheduler of q2c's in the kernel (sched_ext, Linux 6.16 or later)
@@ -31,7 +31,7 @@ pub enum PlaceMode {
 
 /// How to place tasks.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceStartArgs {
+pub(crate) struct PlaceStartArgs {
     /// How tasks are moved
     #[arg(long, value_enum, default_value = "affinity")]
     pub mode: PlaceMode,
@@ -61,7 +61,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
     let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
     let journal = restore::folder(args.journal.as_deref())?;
-    let daemon = Daemon::begin(&roots, hints, &journal, args.without_smt)?;
+    let daemon = PlacementDaemon::begin(&roots, hints, &journal, args.without_smt)?;
     let mut run = PlaceRun {
         began: Instant::now(),
         cpu: own_cpu(&roots),
@@ -77,7 +77,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
 
 struct PlaceRun {
     roots: Roots,
-    daemon: Daemon,
+    daemon: PlacementDaemon,
     began: Instant,
     cpu: q2c_model::Nanos,
 }
@@ -85,9 +85,9 @@ struct PlaceRun {
 impl PlaceRun {
     fn head(&self) -> Result<(), Fault> {
         let observer = self.daemon.observer();
-        if let Some(why) = observer.blind() {
+        if let Some(reason) = observer.blind() {
             say(&format!(
-                "warning: the kernel's poll functions are not watched: failed to {why}; only tasks with known names or hints count as polling"
+                "warning: the kernel's poll functions are not watched: failed to {reason}; only tasks with known names or hints count as polling"
             ));
         }
         if !self.daemon.moves_all_users() {
@@ -123,8 +123,8 @@ impl PlaceRun {
 
     /// Prints a line with the time since the start. A reader that has closed the pipe does not end
     /// the daemon.
-    fn tell(&self, words: &str) -> Result<(), Fault> {
-        let line = format!("{:.2} s  {words}", self.began.elapsed().as_secs_f64());
+    fn tell(&self, text: &str) -> Result<(), Fault> {
+        let line = format!("{:.2} s  {text}", self.began.elapsed().as_secs_f64());
         print_while_read(&line).map(drop)
     }
 
@@ -134,7 +134,7 @@ impl PlaceRun {
         let held = self.daemon.held();
         let outcomes = self.daemon.end();
         let open = outcomes.iter().filter(|(_, outcome)| !outcome.is_final());
-        let open: Vec<&(PathBuf, Outcome)> = open.collect();
+        let open: Vec<&(PathBuf, UndoOutcome)> = open.collect();
         let percent = 100.0 * used / seconds.max(1e-9);
         let line = format!(
             "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",

@@ -6,11 +6,11 @@ use clap::Args;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, OrFault};
+use q2c_place::scheduler::observe::{TaskObserver, window_of};
+use q2c_place::scheduler::view::{PlaceWatchBasis, detector, machine};
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place_watch::PlaceWatchResult;
-use q2c_scheduler::observe::{Observer, window_of};
-use q2c_scheduler::view::{View, detector, machine};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// What to watch.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceWatchArgs {
+pub(crate) struct PlaceWatchArgs {
     /// Hints and window.
     #[command(flatten)]
     pub detect: DetectArgs,
@@ -45,9 +45,9 @@ pub(super) fn run(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Faul
     let (speeds, speeds_from) = super::speeds(args.speeds.as_deref())?;
     let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
-    let map = machine(&roots).map_err(|why| Fault::new(Exit::Environment, why))?;
-    let mut observer = Observer::begin(&roots, hints);
-    let view = View {
+    let map = machine(&roots).map_err(|error| Fault::new(Exit::Environment, error))?;
+    let mut observer = TaskObserver::begin(&roots, hints);
+    let view = PlaceWatchBasis {
         map,
         speeds,
         speeds_from,
@@ -94,9 +94,10 @@ impl Redrawn {
     fn show(&mut self, look: &PlaceWatchResult) -> Result<bool, Fault> {
         let text = look.document().text(screen());
         let text = text.trim_end();
-        let wipe = match self.lines > 0 && std::io::stdout().is_terminal() {
-            true => format!("\x1b[{}F\x1b[J", self.lines),
-            false => String::new(),
+        let wipe = if self.lines > 0 && std::io::stdout().is_terminal() {
+            format!("\x1b[{}F\x1b[J", self.lines)
+        } else {
+            String::new()
         };
         self.lines = text.lines().count();
         print_while_read(&(wipe + text))

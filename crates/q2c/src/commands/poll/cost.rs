@@ -5,12 +5,12 @@ use clap::Args;
 use q2c_model::{Bytes, Fault, Nanos, parse_duration};
 use q2c_result::Warning;
 use q2c_run::whole_file;
-use q2c_study::{ChosenCosts, Costs, Trace};
+use q2c_study::{ChosenCosts, Costs, SimTrace};
 use std::path::{Path, PathBuf};
 
 /// What a simulated machine charges.
 #[derive(Clone, Debug, Args)]
-pub struct CostArgs {
+pub(crate) struct CostArgs {
     /// Costs of a machine, which decide the answer: corrected.json or calibration.json of a run, or
     /// what `q2c calibrate --json` prints; or `published`, a machine as the published measurements
     /// of hybrid polling describe it [default: those of the run whose folder the recording lies in]
@@ -29,7 +29,7 @@ pub(super) fn costs(
     args: &CostArgs,
     bs: Option<Bytes>,
     sizes: &[Bytes],
-    traces: &[Trace],
+    traces: &[SimTrace],
 ) -> Result<ChosenCosts, Fault> {
     let asked = match (args.wake_delay, &args.cost) {
         (None, None) => {

@@ -8,7 +8,7 @@ use q2c_policy::PolicySpec;
 use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::figures::{FigureTable, Measures};
-use q2c_study::{Study, Trace};
+use q2c_study::{SimTrace, Study};
 use q2c_trace::table::TableColumn;
 use q2c_workbench::settings::GoalArgs;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 /// How rules are simulated, what is best, and where the result goes.
 #[derive(Clone, Debug, Args)]
-pub struct GridArgs {
+pub(crate) struct GridArgs {
     /// Own rules, the reading of the traces, and costs.
     #[command(flatten)]
     pub simulated: SimulatedArgs,
@@ -42,9 +42,9 @@ pub struct GridArgs {
 
 impl GridArgs {
     /// The study of `policies` on `traces`, with costs in numbers and in words.
-    pub fn study<'a>(
+    pub(crate) fn study<'a>(
         &self,
-        traces: &'a [Trace],
+        traces: &'a [SimTrace],
         policies: &'a [PolicySpec],
         (cost, cost_in_words): (&'a CostModel, String),
         reading_s: f64,
@@ -72,7 +72,7 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// Makes the files before the work, so that a name that is taken does not cost the result.
-    pub fn make(args: &GridArgs, parquet: Option<&PathBuf>) -> Result<Self, Fault> {
+    pub(crate) fn make(args: &GridArgs, parquet: Option<&PathBuf>) -> Result<Self, Fault> {
         Ok(Outputs {
             html: NewFile::if_named(args.html.as_ref())?,
             csv: NewFile::if_named(args.csv.as_ref())?,
@@ -80,7 +80,7 @@ impl Outputs {
         })
     }
 
-    pub fn write(self, result: &(impl Measures + Reported)) -> Result<(), Fault> {
+    pub(crate) fn write(self, result: &(impl Measures + Reported)) -> Result<(), Fault> {
         if let Some(file) = self.html {
             let page = result.document().page().or_exit(Exit::Internal)?;
             file.write_and_say("wrote", page.as_bytes())?;
@@ -104,14 +104,20 @@ fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
     });
     let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
         let values = table.rows.iter().map(|row| row.values[at]);
-        let cells = values.map(|of| if of.trials > 0 { of.median } else { f64::NAN });
+        let cells = values.map(|value| {
+            if value.trials > 0 {
+                value.median
+            } else {
+                f64::NAN
+            }
+        });
         TableColumn::Number(figure.column(), cells.collect())
     });
     let columns: Vec<TableColumn> = texts.chain(numbers).collect();
     q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)
 }
 
-pub(super) fn sizes(traces: &[Trace]) -> Vec<Bytes> {
+pub(super) fn sizes(traces: &[SimTrace]) -> Vec<Bytes> {
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     sizes.into_iter().collect()
 }

@@ -3,7 +3,7 @@
 use super::device;
 use crate::args::WatchArgs;
 use crate::output::{print_while_read, say};
-use crate::stream::{Stream, listen, print_summary};
+use crate::stream::{MetricsStream, listen, print_summary};
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block, machine};
 use q2c_model::Fault;
@@ -23,12 +23,12 @@ const KEPT: usize = 20_000;
 
 /// Watches until the time asked for is over, a signal comes, the device goes away, or the reader of
 /// the lines has closed the pipe.
-pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let Some(name) = &args.workload.target else {
-        let why =
+        let message =
             "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
-        return Err(Fault::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, message));
     };
     let target_disk = device(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
@@ -39,7 +39,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let mut run = KernelWatchRun {
         watch,
         json,
-        stream: Stream::open(device, schema, endpoint, metrics, || {})?,
+        stream: MetricsStream::open(device, schema, endpoint, metrics, || {})?,
         intervals: Vec::new(),
         not_kept: 0,
     };
@@ -50,7 +50,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 struct KernelWatchRun {
     watch: KernelWatch,
     json: bool,
-    stream: Stream<KernelMetrics>,
+    stream: MetricsStream<KernelMetrics>,
     intervals: Vec<KernelInterval>,
     not_kept: u64,
 }
@@ -142,8 +142,8 @@ impl KernelWatchRun {
                 Ok(Exit::Interrupted)
             }
             KernelWatchEnd::Gone => {
-                let why = format!("watch {}: the device went away", target_disk.disk.name);
-                Err(Fault::new(Exit::Device, why))
+                let message = format!("watch {}: the device went away", target_disk.disk.name);
+                Err(Fault::new(Exit::Device, message))
             }
         }
     }

@@ -12,7 +12,7 @@ mod study;
 mod sweep;
 mod tune_kernel;
 
-pub use patterns::folder_of_library;
+pub(crate) use patterns::folder_of_library;
 
 use crate::args::WatchArgs;
 use crate::output::{print, say, screen};
@@ -20,7 +20,7 @@ use clap::{Args, Subcommand};
 use cost::CostArgs;
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
-use q2c_host::restore::Outcome;
+use q2c_host::restore::UndoOutcome;
 use q2c_model::{Fault, Nanos, OrFault, parse_time};
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Exit;
@@ -39,7 +39,7 @@ use tune_kernel::TuneKernelArgs;
 
 /// Hybrid polling: simulated, watched at work, or steered in the kernel.
 #[derive(Clone, Debug, Args)]
-pub struct PollArgs {
+pub(crate) struct PollArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: PollCommand,
@@ -47,7 +47,7 @@ pub struct PollArgs {
 
 /// The commands of `q2c poll`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum PollCommand {
+pub(crate) enum PollCommand {
     /// Simulate sleep rules on a trace, beside classic polling and the oracle
     #[command(after_help = WHERE, after_long_help = rules())]
     Sim(SimArgs),
@@ -76,7 +76,7 @@ pub enum PollCommand {
 
 /// How long is simulated, and when submissions come.
 #[derive(Clone, Debug, Args)]
-pub struct TimingArgs {
+pub(crate) struct TimingArgs {
     /// Simulated time before anything counts
     #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
     pub warm_up: Nanos,
@@ -97,7 +97,7 @@ pub struct TimingArgs {
 
 impl TimingArgs {
     /// When submissions come: as recorded with `--open`, else after the recorded think time.
-    pub fn arrival(&self) -> Arrival {
+    pub(crate) fn arrival(&self) -> Arrival {
         if self.open {
             Arrival::Recorded
         } else {
@@ -106,7 +106,7 @@ impl TimingArgs {
     }
 
     /// The simulated time.
-    pub fn timing(&self) -> Timing {
+    pub(crate) fn timing(&self) -> Timing {
         Timing {
             warm_up: self.warm_up,
             measure: self.measure,
@@ -117,7 +117,7 @@ impl TimingArgs {
 
 /// Arguments of every simulation.
 #[derive(Clone, Debug, Args)]
-pub struct SimulatedArgs {
+pub(crate) struct SimulatedArgs {
     /// Own rules.
     #[command(flatten)]
     pub own: RuleArgs,
@@ -145,7 +145,7 @@ fn rules() -> String {
     terminal::rules(Screen::new(80, false))
 }
 
-pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
@@ -169,18 +169,19 @@ struct PutBack {
 }
 
 impl PutBack {
-    fn told(ends: &[(PathBuf, Outcome)]) -> PutBack {
-        let each = ends
+    fn announce(ends: &[(PathBuf, UndoOutcome)]) -> PutBack {
+        let outcomes: Vec<String> = ends
             .iter()
-            .map(|(file, outcome)| format!("{}: {outcome}", file.display()));
-        let words = each.collect::<Vec<_>>().join("; ");
-        say(if words.is_empty() {
+            .map(|(file, outcome)| format!("{}: {outcome}", file.display()))
+            .collect();
+        let sentence = outcomes.join("; ");
+        say(if sentence.is_empty() {
             "nothing was changed"
         } else {
-            &words
+            &sentence
         });
         PutBack {
-            words,
+            words: sentence,
             as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
         }
     }
@@ -204,10 +205,10 @@ fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     }
     let below = target_disk.below.iter().map(|disk| disk.name.as_str());
     let below: Vec<&str> = below.collect();
-    let why = format!(
+    let message = format!(
         "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
         target_disk.disk.name,
         below.join(", ")
     );
-    Err(Fault::new(Exit::Target, why))
+    Err(Fault::new(Exit::Target, message))
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use q2c_model::{CostModel, Fault, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
-use q2c_study::{Costs, LIBRARY, LONG_S, Study, Trace, read_library};
+use q2c_study::{Costs, LIBRARY, LONG_S, SimTrace, Study, read_library};
 use std::fmt::Display;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 /// Which patterns, how they are simulated, and where the result goes.
 #[derive(Clone, Debug, Args)]
-pub struct PatternsArgs {
+pub(crate) struct PatternsArgs {
     /// Patterns: recordings as q2c poll sweep takes them, or folders of Parquet files [default: the
     /// patterns that q2c brings along]
     #[arg(long, value_name = "PATH", num_args = 1..)]
@@ -35,14 +35,14 @@ pub struct PatternsArgs {
 const ENDING: &str = "parquet";
 
 pub(super) struct Patterns {
-    pub traces: Vec<Trace>,
+    pub traces: Vec<SimTrace>,
     reading_s: f64,
     cost: CostModel,
     cost_in_words: String,
 }
 
 impl Patterns {
-    pub fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Fault> {
+    pub(crate) fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Self, Fault> {
         let begun = Instant::now();
         let traces = read(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
@@ -62,17 +62,17 @@ impl Patterns {
     }
 
     /// The study of `policies` on `traces`, which are all of the patterns or some.
-    pub fn study<'a>(
+    pub(crate) fn study<'a>(
         &'a self,
         args: &PatternsArgs,
-        traces: &'a [Trace],
+        traces: &'a [SimTrace],
         policies: &'a [PolicySpec],
     ) -> Study<'a> {
         let costs = (&self.cost, self.cost_in_words.clone());
         args.grid.study(traces, policies, costs, self.reading_s)
     }
 
-    pub fn median(&self) -> Nanos {
+    pub(crate) fn median(&self) -> Nanos {
         let medians = self.traces.iter().map(|trace| trace.input.latency_ns[2]);
         let mut medians: Vec<f64> = medians.collect();
         medians.sort_by(f64::total_cmp);
@@ -94,16 +94,16 @@ pub(super) fn worth_it(
     let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.grid.yes) else {
         return Ok(());
     };
-    let why = format!(
+    let message = format!(
         "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, or say \
          --yes",
         study.traces.len(),
         Nanos::from_secs_f64(takes)
     );
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }
 
-fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
+fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     if args.patterns.is_empty() {
         return library(args, stop);
     }
@@ -116,7 +116,7 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
 }
 
 /// Reads the library, through files that are removed again.
-fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> {
+fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let folder = folder_of_library()?;
     let options = args.grid.simulated.source.options(LIBRARY.len());
     let _line = Line::working("reading the patterns of q2c");
@@ -124,11 +124,11 @@ fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<Trace>, Fault> 
 }
 
 /// A folder for the library's files, which goes with this value.
-pub fn folder_of_library() -> Result<TempDir, Fault> {
+pub(crate) fn folder_of_library() -> Result<TempDir, Fault> {
     tempfile::tempdir_in(temporary()).map_err(|error| {
         let folder = temporary();
-        let why = format!("put the patterns of q2c into {}: {error}", folder.display());
-        Fault::new(Exit::of_output(&error), why)
+        let message = format!("put the patterns of q2c into {}: {error}", folder.display());
+        Fault::new(Exit::of_output(&error), message)
     })
 }
 
@@ -137,20 +137,20 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let failed = |why: &dyn Display| {
-        let why = format!("read the patterns in {}: {why}", path.display());
-        Fault::new(Exit::Input, why)
+    let failed = |reason: &dyn Display| {
+        let message = format!("read the patterns in {}: {reason}", path.display());
+        Fault::new(Exit::Input, message)
     };
     let entries: io::Result<Vec<DirEntry>> = fs::read_dir(path).and_then(Iterator::collect);
     let files = entries.map_err(|error| failed(&error))?.into_iter();
-    let mut found: Vec<PathBuf> = files.map(|file| file.path()).collect();
-    found.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
-    found.sort();
-    if found.is_empty() {
+    let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    paths.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
+    paths.sort();
+    if paths.is_empty() {
         Err(failed(&format!(
             "expected files that end in .{ENDING}, found none"
         )))
     } else {
-        Ok(found)
+        Ok(paths)
     }
 }

@@ -5,18 +5,18 @@ use super::patterns::{Patterns, PatternsArgs, worth_it};
 use crate::output::{say, show};
 use crate::progress::Line;
 use clap::Args;
+use q2c_model::stats::Rng;
 use q2c_model::{Fault, OrFault};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
 use q2c_sim::start_threads;
-use q2c_stats::Rng;
-use q2c_study::{Search, Trace, standard};
+use q2c_study::{Search, SimTrace, standard};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// How a better rule is searched for, and what is held out of the search.
 #[derive(Clone, Debug, Args)]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     /// Patterns, costs, and where the result goes.
     #[command(flatten)]
     pub on: PatternsArgs,
@@ -42,17 +42,16 @@ pub struct SearchArgs {
 const ONE_IN: usize = 3;
 
 /// Searches on the patterns that are not held out, opens those that are, and prints what was found.
-pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
     let held_out = held_out(args, &patterns.traces)?;
-    let all = std::mem::take(&mut patterns.traces);
-    let (held_out, searched): (Vec<Trace>, Vec<Trace>) = all
+    let (held_out, searched): (Vec<SimTrace>, Vec<SimTrace>) = std::mem::take(&mut patterns.traces)
         .into_iter()
         .partition(|trace| held_out.contains(&trace.source()));
-    let own = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
-    let references = [args.reference.clone(), own].concat();
+    let own_rules = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
+    let references = [args.reference.clone(), own_rules].concat();
     patterns.traces = searched;
     let standard = standard(patterns.median());
     let study = patterns.study(&args.on, &patterns.traces, &standard);
@@ -66,7 +65,7 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let count = search.cells() / study.traces.len();
     worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
-    let line = Line::of(search.cells() as u64, "configurations");
+    let line = Line::counting(search.cells() as u64, "configurations");
     let result = search.run(stop, &mut |done| line.set(done as u64))?;
     drop(line);
     outputs.write(&result)?;
@@ -75,29 +74,33 @@ pub fn run(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 
 /// The sources that are held out: those that are named, else a third of all, drawn by the seed
 /// before anything is simulated.
-fn held_out(args: &SearchArgs, traces: &[Trace]) -> Result<BTreeSet<String>, Fault> {
-    let all: BTreeSet<String> = traces.iter().map(Trace::source).collect();
-    let refused = |why: String| {
-        let sources: Vec<&str> = all.iter().map(String::as_str).collect();
-        let why = format!("search: {why}; the sources are {}", sources.join(", "));
-        Err(Fault::new(Exit::Usage, why))
+fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
+    let sources: BTreeSet<String> = traces.iter().map(SimTrace::source).collect();
+    let refused = |reason: String| {
+        let names: Vec<&str> = sources.iter().map(String::as_str).collect();
+        let message = format!("search: {reason}; the sources are {}", names.join(", "));
+        Err(Fault::new(Exit::Usage, message))
     };
-    if let Some(unknown) = args.hold_out.iter().find(|source| !all.contains(*source)) {
+    if let Some(unknown) = args
+        .hold_out
+        .iter()
+        .find(|source| !sources.contains(*source))
+    {
         return refused(format!("expected a source to hold out, found `{unknown}`"));
     }
     let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
     if drawn.is_empty() {
-        let mut sources: Vec<String> = all.iter().cloned().collect();
-        Rng::new(args.on.grid.timing.seed).shuffle(&mut sources);
-        drawn.extend(sources.into_iter().take(all.len() / ONE_IN));
+        let mut shuffled: Vec<String> = sources.iter().cloned().collect();
+        Rng::new(args.on.grid.timing.seed).shuffle(&mut shuffled);
+        drawn.extend(shuffled.into_iter().take(sources.len() / ONE_IN));
         let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
         say(&format!("held out: {}", names.join(", ")));
     }
-    let (held, all) = (drawn.len(), all.len());
-    if held > 0 && held < all {
+    let (held, total) = (drawn.len(), sources.len());
+    if held > 0 && held < total {
         return Ok(drawn);
     }
     refused(format!(
-        "expected sources on both sides, found {held} of {all} held out"
+        "expected sources on both sides, found {held} of {total} held out"
     ))
 }

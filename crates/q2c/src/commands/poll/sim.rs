@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Which rules on which trace, at which costs.
 #[derive(Clone, Debug, Args)]
-pub struct SimArgs {
+pub(crate) struct SimArgs {
     /// Trace of the block layer, or of classic polling
     ///
     /// Trace of the block layer (q2c trace record, blktrace, or imported), or of classic polling: a
@@ -40,13 +40,13 @@ pub struct SimArgs {
 
 impl SimArgs {
     /// The rules: the named ones, then the user's own.
-    pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
-        let own = self.simulated.own.policies()?;
-        Ok([self.policy.clone(), own].concat())
+    pub(crate) fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
+        let own_rules = self.simulated.own.policies()?;
+        Ok([self.policy.clone(), own_rules].concat())
     }
 }
 
-pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let simulation = simulation(args, stop)?;
     show(&simulation, args.json)
@@ -66,7 +66,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Fault> {
         on: Configuration {
             lanes: &trace.lanes,
             cost: &costs.cost,
-            drive: args.timing.timing().on(trace.input.span_ns),
+            drive: args.timing.timing().drive_for(trace.input.span_ns),
             arrival: args.timing.arrival(),
         },
         cost_in_words: costs.in_words,
@@ -87,15 +87,15 @@ mod tests {
     use crate::commands::poll::sweep::SweepArgs;
     use q2c_model::Nanos;
 
-    fn sim(words: &str) -> SimArgs {
-        match poll(&format!("sim {words}")) {
+    fn sim(arguments: &str) -> SimArgs {
+        match poll(&format!("sim {arguments}")) {
             PollCommand::Sim(args) => args,
             other => panic!("{other:?}"),
         }
     }
 
-    fn sweep(words: &str) -> SweepArgs {
-        match poll(&format!("sweep {words}")) {
+    fn sweep(options: &str) -> SweepArgs {
+        match poll(&format!("sweep {options}")) {
             PollCommand::Sweep(args) => args,
             other => panic!("{other:?}"),
         }
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_sweep_is_as_long_as_a_simulation() {
-        let of_sim = |words: &str| sim(&format!("t --policy pas {words}")).timing.timing();
-        let of_sweep = |words: &str| sweep(&format!("t {words}")).grid.timing.timing();
+        let of_sim = |options: &str| sim(&format!("t --policy pas {options}")).timing.timing();
+        let of_sweep = |options: &str| sweep(&format!("t {options}")).grid.timing.timing();
         assert_eq!(of_sweep(""), of_sim(""));
         let named = of_sim("--measure 10ms --warm-up 1ms --seed 9");
         assert_eq!(of_sweep("--measure 10ms --warm-up 1ms --seed 9"), named);

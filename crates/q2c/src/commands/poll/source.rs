@@ -5,7 +5,7 @@ use clap::Args;
 use q2c_host::{Roots, machine};
 use q2c_model::{Bytes, DevId, DeviceTime, Fault, LanesBy, parse_size};
 use q2c_sim::Taking;
-use q2c_study::{Holding, SourceOptions, Trace, read};
+use q2c_study::{Holding, SimTrace, SourceOptions, read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], 
 /// calibration.
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("bs", |bs| bs.help(BLOCK_SIZE)))]
-pub struct SourceArgs {
+pub(crate) struct SourceArgs {
     /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
@@ -48,7 +48,7 @@ pub struct SourceArgs {
 
 impl SourceArgs {
     /// The options as `q2c_study` takes them, for one of `inputs` recordings that share the memory.
-    pub fn options(&self, inputs: usize) -> SourceOptions {
+    pub(crate) fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
         SourceOptions {
@@ -74,7 +74,7 @@ pub(super) fn trace(
     args: &SourceArgs,
     inputs: &[PathBuf],
     stop: &AtomicBool,
-) -> Result<Trace, Fault> {
+) -> Result<SimTrace, Fault> {
     let mut options = args.options(inputs.len());
     options.import = options.import.for_recordings(inputs);
     read(path, &options, stop)

@@ -11,7 +11,7 @@ use q2c_model::{Fault, Nanos, OrFault};
 use q2c_policy::{Formula, PolicySpec, SpecError, find};
 use q2c_result::Exit;
 use q2c_result::steer::{SCHEMA, SteerResult};
-use q2c_steer::{Daemon, Log, Pulse};
+use q2c_watch::steer::{Daemon, Log, Pulse};
 use q2c_workbench::settings::period;
 use std::fs::File;
 use std::io::BufWriter;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Which device by which rule.
 #[derive(Clone, Debug, Args)]
-pub struct SteerArgs {
+pub(crate) struct SteerArgs {
     /// Device such as /dev/nvme0n1
     pub device: String,
     /// Sleep rule: min, mean, quantile or fixed, such as min:70%,10ms; or a formula over the last
@@ -49,7 +49,7 @@ pub struct SteerArgs {
 
 /// A rule as it is typed: a named rule, or a formula.
 #[derive(Clone, Debug)]
-pub enum RuleArg {
+pub(crate) enum RuleArg {
     /// A rule by its name, such as `min:70%,10ms`.
     Named(PolicySpec),
     /// A formula, such as `0.7 * min`.
@@ -75,7 +75,7 @@ const PERIOD: Nanos = Nanos::from_millis(10);
 impl SteerArgs {
     /// The rule as a policy, with its parameters. The error says that the formula
     /// does not fit its period, or that a named rule was given another one.
-    pub fn policy(&self) -> Result<PolicySpec, String> {
+    pub(crate) fn policy(&self) -> Result<PolicySpec, String> {
         match (&self.rule, self.period) {
             (RuleArg::Named(policy), None) => Ok(policy.clone()),
             (RuleArg::Named(policy), Some(_)) => Err(format!(
@@ -95,7 +95,7 @@ const PULSE: Duration = Duration::from_secs(1);
 
 /// Steers until the time asked for is over or a signal comes. Both are normal ends. Then puts the
 /// setting back.
-pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let policy = args.policy().or_exit(Exit::Usage)?;
     let target_disk = device(&roots, &args.device)?;
@@ -113,7 +113,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let SteerRun {
         daemon, sum, mixed, ..
     } = steering;
-    let put_back = PutBack::told(&daemon.end());
+    let put_back = PutBack::announce(&daemon.end());
     let ended = followed?;
     let result = SteerResult {
         schema: SCHEMA.to_owned(),
@@ -131,9 +131,10 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         own_cpu_pct: sum.own_cpu_pct,
         restored: put_back.words.clone(),
     };
-    match args.json {
-        true => print_json(&result)?,
-        false => print_while_read(&line("all", &sum)).map(drop)?,
+    if args.json {
+        print_json(&result)?
+    } else {
+        print_while_read(&line("all", &sum)).map(drop)?
     }
     Ok(put_back.exit())
 }
@@ -162,17 +163,17 @@ impl SteerRun<'_> {
     /// ended, as the result says it: `signal` or `asked`.
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Fault> {
         let begun = Instant::now();
-        let mut told = begun;
+        let mut last_line = begun;
         self.line(&head())?;
         loop {
             self.daemon.turn()?;
             let stopped = stop.load(Ordering::Acquire);
             let seconds = begun.elapsed().as_secs_f64();
             let over = stopped || self.args.seconds.is_some_and(|s| seconds >= s);
-            if !over && told.elapsed() < PULSE {
+            if !over && last_line.elapsed() < PULSE {
                 continue;
             }
-            told = Instant::now();
+            last_line = Instant::now();
             let pulse = self.daemon.pulse()?;
             self.tell(seconds, &pulse)?;
             self.add(&pulse);
@@ -207,10 +208,10 @@ impl SteerRun<'_> {
 
     fn add(&mut self, pulse: &Pulse) {
         let sum = &mut self.sum;
-        let all = sum.length_s + pulse.length_s;
+        let length_s = sum.length_s + pulse.length_s;
         let cpu = sum.own_cpu_pct * sum.length_s + pulse.own_cpu_pct * pulse.length_s;
-        sum.own_cpu_pct = cpu / all;
-        sum.length_s = all;
+        sum.own_cpu_pct = cpu / length_s;
+        sum.length_s = length_s;
         sum.completions += pulse.completions;
         sum.lost += pulse.lost;
         sum.unpolled += pulse.unpolled;
@@ -221,12 +222,11 @@ impl SteerRun<'_> {
     /// Prints a line: to stderr with `--json`, else to stdout. The daemon goes on when the reader
     /// has closed the pipe.
     fn line(&self, line: &str) -> Result<(), Fault> {
-        match self.args.json {
-            true => {
-                say(line);
-                Ok(())
-            }
-            false => print_while_read(line).map(drop),
+        if self.args.json {
+            say(line);
+            Ok(())
+        } else {
+            print_while_read(line).map(drop)
         }
     }
 }
@@ -252,8 +252,8 @@ mod tests {
     use crate::args::tests::poll;
     use crate::commands::poll::PollCommand;
 
-    fn steered(words: &str) -> Result<String, String> {
-        match poll(&format!("steer nvme0n1 {words}")) {
+    fn steered(options: &str) -> Result<String, String> {
+        match poll(&format!("steer nvme0n1 {options}")) {
             PollCommand::Steer(args) => args.policy().map(|policy| policy.to_string()),
             other => panic!("{other:?}"),
         }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Which rules on which patterns, and what counts as best.
 #[derive(Clone, Debug, Args)]
-pub struct StudyArgs {
+pub(crate) struct StudyArgs {
     /// Patterns, costs, and where the result goes.
     #[command(flatten)]
     pub on: PatternsArgs,
@@ -36,23 +36,23 @@ impl StudyArgs {
     /// The policies: those asked for, and behind them those of the standard grid
     /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
     /// result, not ranked.
-    pub fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+    pub(crate) fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
         let families = self.rules.iter().map(Family::spell_out);
-        let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
-        all.extend(self.on.grid.simulated.own.policies()?);
+        let mut policies = families.collect::<Result<Vec<_>, _>>()?.concat();
+        policies.extend(self.on.grid.simulated.own.policies()?);
         if !self.only {
             let standard = standard(p50).into_iter();
-            let asked = all.clone();
-            all.extend(standard.filter(|policy| !asked.contains(policy)));
+            let asked = policies.clone();
+            policies.extend(standard.filter(|policy| !asked.contains(policy)));
         }
-        Ok(all)
+        Ok(policies)
     }
 }
 
 /// Policies that are simulated beforehand to estimate the time of a study.
 const SAMPLE: usize = 64;
 
-pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
     let patterns = Patterns::read(&args.on, stop)?;
@@ -62,7 +62,7 @@ pub fn run(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let every = policies.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
     worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
-    let line = Line::of(study.cells() as u64, "configurations");
+    let line = Line::counting(study.cells() as u64, "configurations");
     let result = study.leave_out(args.interrupts, stop, &mut |done| line.set(done as u64))?;
     drop(line);
     outputs.write(&result)?;
@@ -76,9 +76,9 @@ fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
     if cells <= MOST_CONFIGURATIONS {
         return Ok(());
     }
-    let why = format!(
+    let message = format!(
         "study: expected at most {MOST_CONFIGURATIONS} configurations over all patterns, found {cells}; study fewer, for \
          instance with a wider step"
     );
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }

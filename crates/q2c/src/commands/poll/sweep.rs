@@ -11,14 +11,14 @@ use q2c_model::{Fault, Nanos, OrFault};
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
-use q2c_study::{Swept, Trace};
+use q2c_study::{SimTrace, Swept};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// What is swept on what, and what counts as best.
 #[derive(Clone, Debug, Args)]
-pub struct SweepArgs {
+pub(crate) struct SweepArgs {
     /// Traces of the block layer, or of classic polling
     ///
     /// Traces of the block layer (q2c trace record, blktrace, or imported), or of classic polling:
@@ -43,7 +43,7 @@ pub struct SweepArgs {
     pub parquet: Option<PathBuf>,
 }
 
-pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let grid = &args.grid;
     let outputs = Outputs::make(grid, args.parquet.as_ref())?;
@@ -52,18 +52,18 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let read = |path| trace(path, source, &args.inputs, stop);
     let inputs = args.inputs.iter().map(|path| read(path.as_path()));
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
-    let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
+    let traces: Vec<SimTrace> = inputs.collect::<Result<_, _>>()?;
     drop(line);
     let reading_s = begun.elapsed().as_secs_f64();
     let costs = costs(cost, source.recording.bs, &sizes(&traces), &traces)?;
-    let own = grid.simulated.own.policies().or_exit(Exit::Usage)?;
+    let own_rules = grid.simulated.own.policies().or_exit(Exit::Usage)?;
     let costs_told = (&costs.cost, costs.in_words);
     let mut study = grid.study(&traces, &[], costs_told, reading_s);
     study.follow.clone_from(&args.follow);
     let p50 = Nanos(traces[0].input.latency_ns[2] as u64);
     let swept = Swept {
         families: &args.policy,
-        own: &own,
+        own: &own_rules,
         p50,
     };
     let line = Line::working("estimating the time of the sweep");
@@ -71,7 +71,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     drop(line);
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let line = Line::of(study.cells() as u64, "configurations");
+    let line = Line::counting(study.cells() as u64, "configurations");
     let mut result = study.run(stop, &mut |done| line.set(done as u64))?;
     drop(line);
     result.warnings.splice(0..0, costs.doubt);

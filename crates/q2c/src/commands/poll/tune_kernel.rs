@@ -13,7 +13,7 @@ use q2c_result::Exit;
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sim::start_threads;
-use q2c_tune_kernel::{Rig, TuneKernel, TuneKernelSpec};
+use q2c_watch::tune_kernel::{Rig, TuneKernel, TuneKernelSpec};
 use q2c_workbench::settings::{GoalArgs, RuleArgs};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Which device under which load, which rules, and for how long.
 #[derive(Clone, Debug, Args)]
-pub struct TuneKernelArgs {
+pub(crate) struct TuneKernelArgs {
     /// Device such as /dev/nvme0n1
     pub device: String,
     /// Simulate this rule instead of the standard grid: min, mean, quantile or fixed, such as
@@ -71,14 +71,14 @@ pub struct TuneKernelArgs {
 
 impl TuneKernelArgs {
     /// The plan, with these rules.
-    pub fn spec(&self, own: Vec<PolicySpec>) -> TuneKernelSpec {
+    pub(crate) fn spec(&self, own_rules: Vec<PolicySpec>) -> TuneKernelSpec {
         TuneKernelSpec {
             patience: self.patience,
             record: self.record,
             calibrate: self.calibrate,
             trial: self.trial,
             trials: self.trials,
-            policies: [self.policy.clone(), own].concat(),
+            policies: [self.policy.clone(), own_rules].concat(),
             objective: self.goal.objective,
             limits: self.goal.limits(),
             seed: self.seed,
@@ -87,7 +87,7 @@ impl TuneKernelArgs {
 }
 
 #[derive(Serialize)]
-struct Plan<'a> {
+struct TuneKernelPlan<'a> {
     device: &'a str,
     command: &'a [String],
     record_s: f64,
@@ -98,7 +98,7 @@ struct Plan<'a> {
 
 /// Attaches the probes, starts the load where one is named, and runs the loop. The setting is put
 /// back before anything is printed.
-pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let roots = Roots::live();
     let target_disk = device(&roots, &args.device)?;
@@ -114,13 +114,13 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let mut rig = Rig::begin(&roots, &target_disk.disk, &journal, stop)?;
     let mut child = Child::start(&args.command)?;
-    let found = tune.run(&mut rig, &mut say);
+    let outcome = tune.run(&mut rig, &mut say);
     // The load ends before the probes are removed.
     child.stop()?;
-    let put_back = PutBack::told(&rig.end());
+    let put_back = PutBack::announce(&rig.end());
     let result = KernelTuneResult {
         restored: put_back.words.clone(),
-        ..found?
+        ..outcome?
     };
     keep(args, &command, &result)?;
     show(&result, args.json)?;
@@ -129,7 +129,7 @@ pub fn run(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 
 /// Leaves the result and its page in a run folder.
 fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
-    let plan = Plan {
+    let plan = TuneKernelPlan {
         device: &args.device,
         command,
         record_s: args.record.as_secs_f64(),

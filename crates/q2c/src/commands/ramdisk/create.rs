@@ -6,9 +6,11 @@ use crate::commands::restore;
 use crate::output::{print, print_json, say};
 use clap::{Args, ValueEnum};
 use q2c_host::Roots;
+use q2c_host::ramdisk::{
+    RamdiskShape, check, check_ublk, default_folder, list, module, service_of,
+};
 use q2c_host::signals::Orderly;
 use q2c_model::{Bytes, Fault, Nanos, OrFault, parse_size};
-use q2c_ramdisk::{Wanted, check, check_ublk, default_folder, list, module, service_of};
 use q2c_result::Exit;
 use q2c_result::ramdisk::RamDevice;
 use q2c_service::ServiceTimes;
@@ -18,7 +20,7 @@ use std::process::{Command, Stdio};
 
 /// What makes a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ViaArg {
+pub(crate) enum ViaArg {
     /// The kernel module ramdisk_mq
     Module,
     /// A server in user space
@@ -27,7 +29,7 @@ pub enum ViaArg {
 
 /// Arguments of `q2c ramdisk create`.
 #[derive(Clone, Debug, Args)]
-pub struct CreateArgs {
+pub(crate) struct CreateArgs {
     /// Capacity; all of it is reserved at once
     #[arg(long, value_parser = parse_size, required_unless_present = "recover")]
     pub size: Option<Bytes>,
@@ -72,37 +74,38 @@ pub struct CreateArgs {
 }
 
 /// Makes a device, or takes over one whose server was killed.
-pub fn run(args: &CreateArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &CreateArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let device = match &args.recover {
         Some(name) => recover(args, name)?,
         None => make(&roots, args)?,
     };
-    let mut all = list(&roots, &default_folder())?.devices.into_iter();
-    let found = all.find(|d| d.name == device).ok_or_else(|| {
-        let why = format!("find {device}, which was just made");
-        Fault::new(Exit::Environment, why)
+    let mut devices = list(&roots, &default_folder())?.devices.into_iter();
+    let ram_device = devices.find(|d| d.name == device).ok_or_else(|| {
+        let message = format!("find {device}, which was just made");
+        Fault::new(Exit::Environment, message)
     })?;
-    told(args, &found)?;
+    show_device(args, &ram_device)?;
     Ok(Exit::Done)
 }
 
-fn told(args: &CreateArgs, device: &RamDevice) -> Result<(), Fault> {
+fn show_device(args: &CreateArgs, device: &RamDevice) -> Result<(), Fault> {
     if args.recover.is_none() && args.queues.is_some_and(|asked| asked != device.queues) {
         say(&format!(
             "{} has {} hardware queues: the kernel took other than were asked for",
             device.name, device.queues
         ));
     }
-    match args.json {
-        true => print_json(device),
-        false => print(&format!("/dev/{}", device.name)),
+    if args.json {
+        print_json(device)
+    } else {
+        print(&format!("/dev/{}", device.name))
     }
 }
 
 fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let wanted = Wanted {
+    let wanted = RamdiskShape {
         size: args.size.unwrap_or_default(),
         block: args.bs,
         queues: args.queues.unwrap_or(cpus),
@@ -126,11 +129,11 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
         }
         ViaArg::Ublk => {
             let wanted = serde_json::to_string(&wanted).or_exit(Exit::Internal)?;
-            let mut words = vec!["--wanted".to_owned(), wanted];
+            let mut server_arguments = vec!["--wanted".to_owned(), wanted];
             if let Some(text) = text {
-                words.extend(["--service".to_owned(), text]);
+                server_arguments.extend(["--service".to_owned(), text]);
             }
-            start(args, &words)
+            start(args, &server_arguments)
         }
     }
 }
@@ -139,15 +142,16 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
 fn choose(
     roots: &Roots,
     args: &CreateArgs,
-    wanted: &Wanted,
+    wanted: &RamdiskShape,
     times: Option<(&ServiceTimes, usize)>,
 ) -> Result<ViaArg, Fault> {
     let why_not =
         || module::unfit(wanted, times).or_else(|| module::lacking(roots, args.module.as_deref()));
-    let lacking = |why: String| Fault::new(Exit::Environment, format!("make a RAM device: {why}"));
+    let lacking =
+        |reason: String| Fault::new(Exit::Environment, format!("make a RAM device: {reason}"));
     match args.via {
         Some(ViaArg::Module) => match why_not() {
-            Some(why) => Err(lacking(why)),
+            Some(reason) => Err(lacking(reason)),
             None => Ok(ViaArg::Module),
         },
         None if why_not().is_none() => {
@@ -155,20 +159,22 @@ fn choose(
             Ok(ViaArg::Module)
         }
         via => {
-            let why = why_not();
+            let reason = why_not();
             if wanted.poll_queues > 0 {
-                let why = why.map_or_else(String::new, |why| format!("; the module cannot: {why}"));
-                return Err(lacking(format!("ublk has no poll queues{why}")));
+                let suffix = reason.map_or_else(String::new, |reason| {
+                    format!("; the module cannot: {reason}")
+                });
+                return Err(lacking(format!("ublk has no poll queues{suffix}")));
             }
-            let module = why.filter(|_| via.is_none());
+            let module = reason.filter(|_| via.is_none());
             match (check_ublk(), module) {
-                (Err(error), Some(why)) => {
-                    let words = format!("{error}; and not by the module: {why}");
-                    Err(Fault::new(error.exit(), words))
+                (Err(error), Some(reason)) => {
+                    let message = format!("{error}; and not by the module: {reason}");
+                    Err(Fault::new(error.exit(), message))
                 }
                 (Err(error), None) => Err(Fault::new(error.exit(), error)),
-                (Ok(()), Some(why)) => {
-                    say(&format!("served by ublk, not by the module: {why}"));
+                (Ok(()), Some(reason)) => {
+                    say(&format!("served by ublk, not by the module: {reason}"));
                     Ok(ViaArg::Ublk)
                 }
                 (Ok(()), None) => Ok(ViaArg::Ublk),
@@ -179,22 +185,22 @@ fn choose(
 
 fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     check_ublk()?;
-    let mut words = vec!["--recover".to_owned(), name.to_owned()];
+    let mut server_arguments = vec!["--recover".to_owned(), name.to_owned()];
     let text = service_of(&default_folder(), name)?;
     if let Some(text) = text {
-        words.extend(["--service".to_owned(), text]);
+        server_arguments.extend(["--service".to_owned(), text]);
     }
-    start(args, &words)
+    start(args, &server_arguments)
 }
 
 /// Starts the server, waits until it tells how that went, and returns the device's name.
-fn start(args: &CreateArgs, words: &[String]) -> Result<String, Fault> {
+fn start(args: &CreateArgs, server_arguments: &[String]) -> Result<String, Fault> {
     let journal = restore::folder(args.journal.as_deref())?;
     let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
     let program = std::env::current_exe().or_exit(Exit::Environment)?;
     let mut command = Command::new(program);
     command.args(["ramdisk", "serve", "--journal"]).arg(journal);
-    command.args(words).current_dir("/");
+    command.args(server_arguments).current_dir("/");
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command.stdout(Stdio::piped());
     let failed = |e: std::io::Error| {
@@ -213,8 +219,8 @@ fn start(args: &CreateArgs, words: &[String]) -> Result<String, Fault> {
     }
     server.wait().ok();
     let Ok(Started::Failed(code, message)) = started else {
-        let why = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
-        return Err(Fault::new(Exit::Environment, why));
+        let message = "start the device's server: it ended without a word; `q2c restore` deletes what it may have left";
+        return Err(Fault::new(Exit::Environment, message));
     };
     let mut codes = Exit::TABLE.iter().map(|(exit, _)| *exit);
     let exit = codes.find(|exit| exit.code() == code);

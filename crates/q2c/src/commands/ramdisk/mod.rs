@@ -8,15 +8,15 @@ use crate::output::{say, show};
 use clap::{Args, Subcommand};
 use create::CreateArgs;
 use q2c_host::Roots;
+use q2c_host::ramdisk::{default_folder, delete, hold, list};
 use q2c_model::Fault;
-use q2c_ramdisk::{default_folder, delete, hold, list};
 use q2c_result::Exit;
 use serve::ServeArgs;
 use std::sync::atomic::AtomicBool;
 
 /// Make RAM block devices with service times, list and delete them.
 #[derive(Clone, Debug, Args)]
-pub struct RamdiskArgs {
+pub(crate) struct RamdiskArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: RamdiskCommand,
@@ -24,7 +24,7 @@ pub struct RamdiskArgs {
 
 /// The commands of `q2c ramdisk`.
 #[derive(Clone, Debug, Subcommand)]
-pub enum RamdiskCommand {
+pub(crate) enum RamdiskCommand {
     /// Make a RAM block device, by the module `ramdisk_mq` where it can be loaded, else by ublk; or
     /// recover one whose server was killed
     Create(CreateArgs),
@@ -42,7 +42,7 @@ pub enum RamdiskCommand {
 
 /// Arguments of `q2c ramdisk list`.
 #[derive(Clone, Debug, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
@@ -50,14 +50,14 @@ pub struct ListArgs {
 
 /// Arguments of `q2c ramdisk delete`.
 #[derive(Clone, Debug, Args)]
-pub struct DeleteArgs {
+pub(crate) struct DeleteArgs {
     /// Name of the device, such as ublkb0
     pub name: String,
 }
 
 /// Arguments of the holder.
 #[derive(Clone, Debug, Args)]
-pub struct HoldArgs {
+pub(crate) struct HoldArgs {
     /// The device's number.
     #[arg(long)]
     pub id: u32,
@@ -66,7 +66,7 @@ pub struct HoldArgs {
     pub token: u64,
 }
 
-pub fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &RamdiskArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     match &args.command {
         RamdiskCommand::Create(args) => create::run(args),
         RamdiskCommand::List(args) => show(&list(&Roots::live(), &default_folder())?, args.json),

@@ -4,8 +4,8 @@
 use super::service;
 use crate::output::print;
 use clap::Args;
+use q2c_host::ramdisk::{Record, ServeRequest, ServerWork, default_folder};
 use q2c_model::{Fault, OrFault};
-use q2c_ramdisk::{Record, ServeRequest, Work, default_folder};
 use q2c_result::Exit;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Arguments of the server.
 #[derive(Clone, Debug, Args)]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// The device as JSON.
     #[arg(long, required_unless_present = "recover")]
     pub wanted: Option<String>,
@@ -30,14 +30,14 @@ pub struct ServeArgs {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Started {
+pub(crate) enum Started {
     /// The device of this name is there.
     Ready(String),
     /// It is not, with the exit code and the message.
     Failed(u8, String),
 }
 
-pub fn run(args: &ServeArgs, stop: &AtomicBool) -> Exit {
+pub(crate) fn run(args: &ServeArgs, stop: &AtomicBool) -> Exit {
     match served(args, stop) {
         Ok(()) => Exit::Done,
         Err(failure) => {
@@ -59,10 +59,10 @@ fn tell(started: &Started) {
 
 fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
     let work = match (&args.recover, &args.wanted) {
-        (Some(name), _) => Work::Recover(name.clone()),
+        (Some(name), _) => ServerWork::Recover(name.clone()),
         (None, wanted) => {
             let wanted = wanted.as_deref().unwrap_or_default();
-            Work::Make(serde_json::from_str(wanted).or_exit(Exit::Usage)?)
+            ServerWork::Make(serde_json::from_str(wanted).or_exit(Exit::Usage)?)
         }
     };
     let spec = args.service.as_deref().map(service::parsed).transpose()?;
@@ -75,5 +75,5 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
         folder: default_folder(),
     };
     let ready = |record: &Record| tell(&Started::Ready(record.name()));
-    q2c_ramdisk::serve(&request, stop, ready)
+    q2c_host::ramdisk::serve(&request, stop, ready)
 }

@@ -8,10 +8,13 @@ use q2c_service::ServiceTimes;
 use std::path::Path;
 use std::sync::Arc;
 
-pub fn parsed(text: &str) -> Result<SimSpec, Fault> {
-    let wrong = |why: &str| {
-        let why = why.strip_prefix("sim: ").unwrap_or(why);
-        Fault::new(Exit::Usage, format!("understand --service {text}: {why}"))
+pub(crate) fn parsed(text: &str) -> Result<SimSpec, Fault> {
+    let wrong = |reason: &str| {
+        let reason = reason.strip_prefix("sim: ").unwrap_or(reason);
+        Fault::new(
+            Exit::Usage,
+            format!("understand --service {text}: {reason}"),
+        )
     };
     match format!("sim:{text}").parse::<EngineSpec>() {
         Ok(EngineSpec::Sim(spec)) => Ok(spec),
@@ -22,7 +25,7 @@ pub fn parsed(text: &str) -> Result<SimSpec, Fault> {
 
 /// The text of the service times of a recording. The server runs elsewhere, so the path is made
 /// absolute.
-pub fn like(file: &Path) -> Result<String, Fault> {
+pub(crate) fn like(file: &Path) -> Result<String, Fault> {
     let file = file
         .canonicalize()
         .map_err(|e| Fault::new(Exit::Input, format!("open {}: {e}", file.display())))?;
@@ -30,7 +33,7 @@ pub fn like(file: &Path) -> Result<String, Fault> {
 }
 
 /// The service times themselves, of which a recording is read now, and the number of servers.
-pub fn times_and_servers(spec: &SimSpec) -> Result<(ServiceTimes, usize), Fault> {
+pub(crate) fn times_and_servers(spec: &SimSpec) -> Result<(ServiceTimes, usize), Fault> {
     let times = match &spec.service {
         Service::Model(times) => times.clone(),
         Service::Recorded(wanted) => {
@@ -43,7 +46,7 @@ pub fn times_and_servers(spec: &SimSpec) -> Result<(ServiceTimes, usize), Fault>
 }
 
 /// The constant time that the times are; `None` for others.
-pub fn constant(times: &ServiceTimes) -> Option<Nanos> {
+pub(crate) fn constant(times: &ServiceTimes) -> Option<Nanos> {
     match times {
         ServiceTimes::Constant(time) => Some(*time),
         _ => None,

@@ -2,13 +2,15 @@
 
 mod place;
 
-use super::capture::{CaptureEnd, Captured, Child, Counted, OfCommand, RunningCapture};
+use super::capture::{
+    CaptureCounter, CaptureEnd, Child, FinishedCapture, OfCommand, RunningCapture,
+};
 use super::trace::info_of;
 use crate::commands::capture::CaptureArgs;
 use crate::output::say;
 use crate::progress::Line;
 use clap::Args;
-use place::Place;
+use place::RecordOutput;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
@@ -21,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 
 /// What to record, how long, and where to put it.
 #[derive(Clone, Debug, Args)]
-pub struct RecordArgs {
+pub(crate) struct RecordArgs {
     /// Block device, its kernel name such as nvme0n1, or a file: then the disk of its file system
     pub target: String,
     /// Only these operations, separated by commas: read, write, flush, discard, other
@@ -42,7 +44,7 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 }
 
-pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture.of_ops(args.op.iter().copied());
@@ -56,12 +58,12 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
     let child = Child::start(&args.command)?;
     // Nothing can be refused any more: a run folder is made for recordings alone.
-    let place = Place::new(args, &capture)?;
+    let place = RecordOutput::new(args, &capture)?;
     let writer = named.map_or_else(|| create(&place.trace), Ok)?;
-    say(&capturing.told(args.command.is_empty()));
+    say(&capturing.message(args.command.is_empty()));
     let of_command = child.id().map(|first| OfCommand::new(&roots, first));
     capturing.run(child);
-    let mut counted = Counted::new(capture.seconds, args.command.is_empty(), of_command);
+    let mut counted = CaptureCounter::new(capture.seconds, args.command.is_empty(), of_command);
     let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
     if let Some(pid) = capture.pid.filter(|_| counted.ios == 0) {
         say(&format!(
@@ -80,7 +82,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
     if let Some(of_command) = of_command {
-        say(&of_command.told(&trace));
+        say(&of_command.message(&trace));
     }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,
@@ -89,8 +91,11 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 }
 
 /// Writes the I/Os of a capture and returns their description.
-pub(super) fn write(captured: Captured, mut writer: TraceWriter) -> Result<TraceMeta, Fault> {
-    let Captured {
+pub(super) fn write(
+    captured: FinishedCapture,
+    mut writer: TraceWriter,
+) -> Result<TraceMeta, Fault> {
+    let FinishedCapture {
         recording,
         description,
     } = captured;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const RUNS: &str = "runs";
 
 #[derive(Serialize)]
-struct Plan {
+struct RecordPlan {
     target: String,
     filter: Option<String>,
     seconds: Option<f64>,
@@ -19,20 +19,20 @@ struct Plan {
 }
 
 /// Path of the trace, and its run folder where the user named no path.
-pub struct Place {
+pub(crate) struct RecordOutput {
     pub trace: PathBuf,
     folder: Option<RunDir>,
 }
 
-impl Place {
-    pub fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<Place, Fault> {
+impl RecordOutput {
+    pub(crate) fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<RecordOutput, Fault> {
         if let Some(out) = &args.output {
-            return Ok(Place {
+            return Ok(RecordOutput {
                 trace: out.clone(),
                 folder: None,
             });
         }
-        let plan = Plan {
+        let plan = RecordPlan {
             target: args.target.clone(),
             filter: capture.filter(),
             seconds: capture.seconds,
@@ -40,14 +40,14 @@ impl Place {
         };
         let identity = Identity::default().with("target", &args.target);
         let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity)?;
-        Ok(Place {
+        Ok(RecordOutput {
             trace: run_folder::announce(&folder).join("trace.parquet"),
             folder: Some(folder),
         })
     }
 
     /// Marks the run as complete, once the trace is whole. Returns the path of the trace.
-    pub fn finish(self) -> Result<PathBuf, Fault> {
+    pub(crate) fn finish(self) -> Result<PathBuf, Fault> {
         if let Some(folder) = self.folder {
             folder.finish(RunState::Complete)?;
         }

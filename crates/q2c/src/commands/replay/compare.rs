@@ -1,6 +1,6 @@
 //! The command `q2c compare`: traces, each in some modes, on devices in turns.
 
-use super::{MEMORY, Run, exit, keys, not_opened, nothing, say_simulated, source};
+use super::{MEMORY, ReplayRun, exit, keys, not_opened, nothing, say_simulated, source};
 use crate::args::{CompareArgs, temporary};
 use crate::commands::run_folder;
 use crate::output::{say, show};
@@ -11,7 +11,7 @@ use q2c_compare::{
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, replay::Mode};
-use q2c_replay::Wanted;
+use q2c_replay::ReplaySelection;
 use q2c_result::Exit;
 use q2c_result::compare::{CompareFinding, CompareResult, Comparison, NotCaptured, Profile};
 use q2c_result::replay::ReplayJob;
@@ -25,7 +25,7 @@ use std::time::Instant;
 const REPEATS: u32 = 3;
 
 /// Replays the traces on several devices in turns.
-pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let begun = Instant::now();
     let requests = args.requests();
     let (traces, targets) = args.traces_and_targets();
@@ -35,11 +35,11 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let opens = opened(&requests[0], targets, &sources[0])?;
     let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens)? {
         Capturing::By(by) => (Some(by), None),
-        Capturing::Not(why) => (None, Some(why)),
+        Capturing::Not(reason) => (None, Some(reason)),
     };
     match &not_captured {
         None | Some(NotCaptured::NotAsked) => {}
-        Some(why) => say(&q2c_report::not_captured(why)),
+        Some(reason) => say(&q2c_report::not_captured(reason)),
     }
     let begin = Begin::look(begun, &Roots::live());
     let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
@@ -53,7 +53,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         .map(|(row, ready)| row.start(&ready.job, begin))
         .collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
-    let run = Run {
+    let run = ReplayRun {
         request: &requests[0],
         trials: args.trials,
         all_trials: args.how.all_trials,
@@ -63,7 +63,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         record: None,
     };
     let ran = run.go(&variants, &mut folder, stop)?;
-    if keys(&variants).all(|key| ran.of(&key).0.is_empty()) {
+    if keys(&variants).all(|key| ran.cell_outcomes(&key).0.is_empty()) {
         return Err(nothing(&ran, &variants));
     }
     let compared = starts.into_iter().zip(&variants).zip(&rows);
@@ -80,7 +80,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 fn publish(
     args: &CompareArgs,
     folder: RunDir,
-    ran: &q2c_compare::Ran,
+    ran: &q2c_compare::ReplayTrials,
     result: &CompareResult,
 ) -> Result<Exit, Fault> {
     let path = folder.path().to_owned();
@@ -147,14 +147,14 @@ fn profiles(
              replayer is late; this recording is replayed on all devices",
             source.name,
             profiling.device(source),
-            spoken(source.facts.whole().as_secs_f64())
+            spoken(source.facts.time_to_last_end().as_secs_f64())
         ));
-        profiling.of(source).map(Some)
+        profiling.profile(source).map(Some)
     };
     sources.iter().map(profile).collect()
 }
 
-struct Row<'a> {
+struct ReplayVariant<'a> {
     name: String,
     trace: &'a TraceSource,
     profile: Option<&'a Profile>,
@@ -166,25 +166,26 @@ fn rows<'a>(
     sources: &'a [TraceSource],
     profiles: &'a [Option<Profiled>],
     requests: &[ReplayRequest],
-) -> Vec<Row<'a>> {
+) -> Vec<ReplayVariant<'a>> {
     let several = sources.len() * requests.len() > 1;
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<ReplayVariant<'a>> = Vec::new();
     for (source, profiled) in sources.iter().zip(profiles) {
         for request in requests {
             let needs = matches!(request.mode, Mode::Outstanding { .. });
             let profiled = profiled.as_ref().filter(|_| needs);
-            let name = match several {
-                true => name(&rows, source, &request.mode),
-                false => String::new(),
+            let name = if several {
+                name(&rows, source, &request.mode)
+            } else {
+                String::new()
             };
-            rows.push(Row {
+            rows.push(ReplayVariant {
                 name,
                 trace: profiled.map_or(source, |profiled| &profiled.trace),
                 profile: profiled.map(|profiled| &profiled.told),
                 request: ReplayRequest {
                     // The recording of a replay has what was wanted of the trace, and nothing else.
                     wanted: match profiled {
-                        Some(_) => Wanted::default(),
+                        Some(_) => ReplaySelection::default(),
                         None => request.wanted.clone(),
                     },
                     ..request.clone()
@@ -196,7 +197,7 @@ fn rows<'a>(
 }
 
 /// A name that no row has yet: the trace and the mode, with a number when the trace is given again.
-fn name(rows: &[Row<'_>], source: &TraceSource, mode: &Mode) -> String {
+fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String {
     let plain = format!("{}, {}", source.name, mode.name());
     let numbered = (2..).map(|number| format!("{plain} ({number})"));
     let taken = |name: &String| rows.iter().any(|row| row.name == *name);
@@ -204,7 +205,7 @@ fn name(rows: &[Row<'_>], source: &TraceSource, mode: &Mode) -> String {
     names.find(|name| !taken(name)).unwrap_or_default()
 }
 
-impl<'a> Row<'a> {
+impl<'a> ReplayVariant<'a> {
     fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
         let TraceSource { name, made_by, .. } = self.trace;
         RunStart::new(&Roots::live(), job.clone(), name, made_by, begin)
@@ -218,7 +219,7 @@ impl<'a> Row<'a> {
 
 /// The plan of a run of several variants, as its folder keeps it.
 #[derive(Serialize)]
-struct Planned<'a> {
+struct VariantsPlan<'a> {
     replays: Vec<PlannedReplay<'a>>,
 }
 
@@ -244,7 +245,7 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
     Ok(RunDir::create(
         out,
         "compare",
-        &Planned { replays },
+        &VariantsPlan { replays },
         &identity,
     )?)
 }

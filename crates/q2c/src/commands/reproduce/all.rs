@@ -1,7 +1,7 @@
 //! All experiments in one run, each a part of it.
 
 use super::one::measured;
-use super::place::Place;
+use super::place::ReproducePlace;
 use crate::commands::run_folder;
 use crate::output::{say, show, unix_s};
 use crate::workbench::scratch;
@@ -9,7 +9,7 @@ use q2c_model::{Fault, OrFault};
 use q2c_reproduce::{Experiment, ReproduceSettings, file};
 use q2c_result::Exit;
 use q2c_result::reproduce::{
-    ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, Verdict,
+    ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, ReproduceVerdict,
 };
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::{End, spoken};
@@ -18,12 +18,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let experiments = file::all().or_exit(Exit::Internal)?;
+    let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
     let asked = super::plan(args, &experiments, args.target.clone())?;
     tell_length(&experiments, &asked);
     let scratch = scratch(args.scratch, &args.run, stop)?;
-    let plan = asked.on(scratch.as_ref());
-    let place = Place::open(&plan, &experiments, scratch, args, stop)?;
+    let plan = asked.on_scratch(scratch.as_ref());
+    let place = ReproducePlace::open(&plan, &experiments, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity())?;
     conclude(&experiments, &plan, place, folder, args, stop)
 }
@@ -35,36 +35,41 @@ pub(super) fn resumed(
     args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    let experiments = file::all().or_exit(Exit::Internal)?;
+    let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
     let left = experiments
         .iter()
-        .filter(|of| finished(&path.join(&of.name)).is_none());
+        .filter(|experiment| finished(&path.join(&experiment.name)).is_none());
     tell_length(&left.cloned().collect::<Vec<_>>(), plan);
-    let place = Place::open(plan, &experiments, None, args, stop).map_err(Fault::of_plan)?;
+    let place =
+        ReproducePlace::open(plan, &experiments, None, args, stop).map_err(Fault::of_plan)?;
     let folder = run_folder::resumed(path, &place.identity())?;
     conclude(&experiments, plan, place, folder, args, stop)
 }
 
 /// Says how long these experiments take. Those in simulated time take none.
 fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
-    let seconds = |of: &Experiment| of.length_s(plan.scale, plan.trials.unwrap_or(of.trials));
-    let real = experiments.iter().filter(|of| !plan.simulates(of));
-    let all: f64 = real.filter_map(seconds).sum();
-    let mut told = match experiments.len() {
+    let seconds = |experiment: &Experiment| {
+        experiment.length_s(plan.scale, plan.trials.unwrap_or(experiment.trials))
+    };
+    let real = experiments
+        .iter()
+        .filter(|experiment| !plan.simulates(experiment));
+    let total: f64 = real.filter_map(seconds).sum();
+    let mut message = match experiments.len() {
         1 => "1 experiment".to_owned(),
         n => format!("{n} experiments"),
     };
-    if all >= 1.0 {
-        let length = spoken(all);
-        told += &format!(", about {length}, beside the time to prepare the target");
+    if total >= 1.0 {
+        let length = spoken(total);
+        message += &format!(", about {length}, beside the time to prepare the target");
     }
-    say(&told);
+    say(&message);
 }
 
 fn conclude(
     experiments: &[Experiment],
     plan: &ReproduceSettings,
-    place: Place,
+    place: ReproducePlace,
     folder: RunDir,
     args: &ReproduceSettings,
     stop: &AtomicBool,
@@ -93,9 +98,10 @@ fn conclude(
         experiments: lines,
         missing,
     };
-    let state = match complete {
-        true => RunState::Complete,
-        false => RunState::Interrupted,
+    let state = if complete {
+        RunState::Complete
+    } else {
+        RunState::Interrupted
     };
     run_folder::publish(folder, state, &result)?;
     show(&result, args.run.json)?;
@@ -107,7 +113,7 @@ fn conclude(
 fn part(
     experiment: &Experiment,
     plan: &ReproduceSettings,
-    place: &Place,
+    place: &ReproducePlace,
     folder: &RunDir,
     stop: &AtomicBool,
 ) -> (ExperimentLine, bool) {
@@ -131,22 +137,23 @@ fn part(
 fn run_part(
     experiment: &Experiment,
     plan: &ReproduceSettings,
-    place: &Place,
+    place: &ReproducePlace,
     folder: &RunDir,
     stop: &AtomicBool,
 ) -> Result<(ReproduceResult, End), Fault> {
-    let own = ReproduceSettings {
+    let part_plan = ReproduceSettings {
         all: false,
         experiment: experiment.text.clone(),
         ..plan.clone()
     };
     let identity = place.identity();
     let path = folder.part(&experiment.name);
-    let mut part = match path.exists() {
-        true => run_folder::resumed(&path, &identity)?,
-        false => folder.create_part(&experiment.name, &own, &identity)?,
+    let mut part = if path.exists() {
+        run_folder::resumed(&path, &identity)?
+    } else {
+        folder.create_part(&experiment.name, &part_plan, &identity)?
     };
-    let (result, end) = measured(experiment, &own, place, &mut part, stop)?;
+    let (result, end) = measured(experiment, &part_plan, place, &mut part, stop)?;
     run_folder::publish(part, end.state(), &result)?;
     Ok((result, end))
 }
@@ -159,17 +166,20 @@ fn finished(part: &Path) -> Option<ReproduceResult> {
 
 /// The claims of an experiment that could not be run at all.
 fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
-    let claim = |(claim, _): &(q2c_claim::judge::Claim, file::Needs)| ClaimLine {
+    let claim = |(claim, _): &(q2c_reproduce::claim::judge::Claim, file::Needs)| ClaimLine {
         says: claim.says.clone(),
         published: claim.published.clone(),
         measured: Vec::new(),
-        verdict: Verdict::CannotJudge,
+        verdict: ReproduceVerdict::CannotJudge,
         basis: Basis::Measured,
         why: format!("the experiment could not be run: failed to {failure}"),
     };
     ExperimentLine {
         name: experiment.name.clone(),
-        variant_of: experiment.variant_of.as_ref().map(|of| of.name.clone()),
+        variant_of: experiment
+            .variant_of
+            .as_ref()
+            .map(|original| original.name.clone()),
         claims: experiment.claims.iter().map(claim).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! `q2c reproduce --list`.
 
-use super::place::{Place, nowhere};
+use super::place::{ReproducePlace, nowhere};
 use crate::output::show_as;
 use crate::workbench::{cpus_without_target, named_cpus};
 use q2c_model::{Fault, OrFault};
@@ -14,36 +14,39 @@ use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use std::sync::atomic::AtomicBool;
 
 pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let all = file::all().or_exit(Exit::Internal)?;
-    let plan = super::plan(args, &all, args.target.clone())?;
+    let all_experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
+    let plan = super::plan(args, &all_experiments, args.target.clone())?;
     let (place, here) = match &plan.target {
         Some(_) => {
-            let place = Place::open(&plan, &all, None, args, stop)?;
+            let place = ReproducePlace::open(&plan, &all_experiments, None, args, stop)?;
             (Some(place), Present::default())
         }
         None => (None, here(args)?),
     };
-    let captured = all.iter().any(|experiment| experiment.capture);
+    let captured = all_experiments.iter().any(|experiment| experiment.capture);
     let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
-    let listed = |of: &Experiment| {
+    let listed = |experiment: &Experiment| {
         let ahead = Ahead {
             present: place
                 .as_ref()
-                .map_or(&here, |place| &place.seat(of).present),
+                .map_or(&here, |place| &place.seat(experiment).present),
             target: args.target.is_some(),
             no_capture: no_capture.as_deref(),
             scale: args.scale,
             trials: args.trials,
         };
-        ahead.listed(of)
+        ahead.listed(experiment)
     };
-    let experiments: Vec<ListedExperiment> = all.iter().map(listed).collect();
+    let experiments: Vec<ListedExperiment> = all_experiments.iter().map(listed).collect();
     let result = ListResult {
         schema: LIST_SCHEMA.to_owned(),
         scale: args.scale,
         trials: args.trials,
         target: args.target.clone(),
-        seconds: experiments.iter().filter_map(|of| of.seconds).sum(),
+        seconds: experiments
+            .iter()
+            .filter_map(|experiment| experiment.seconds)
+            .sum(),
         experiments,
     };
     show_as(&result, args.run.json, |screen| {

@@ -18,7 +18,7 @@ use q2c_run::run_dir::{RunDirError, read_checked_plan};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.list {
         return list::run(args, stop);
     }
@@ -26,12 +26,11 @@ pub fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
         let mut plan: ReproduceSettings =
             read_checked_plan(path).map_err(RunDirError::on_resume)?;
         plan.all_trials |= args.all_trials;
-        return match plan.all {
-            true => all::resumed(path, &plan, args, stop),
-            false => {
-                let experiment = Experiment::parse(&plan.experiment).or_exit(Exit::Input)?;
-                one::resumed(path, &experiment, &plan, args, stop)
-            }
+        return if plan.all {
+            all::resumed(path, &plan, args, stop)
+        } else {
+            let experiment = Experiment::parse(&plan.experiment).or_exit(Exit::Input)?;
+            one::resumed(path, &experiment, &plan, args, stop)
         };
     }
     match &args.name {
@@ -52,9 +51,10 @@ fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
 
 /// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
 fn experiment(name: &str) -> Result<Experiment, Fault> {
-    match name.ends_with(".toml") {
-        true => experiment::read(Path::new(name)),
-        false => file::named(name).or_exit(Exit::Usage),
+    if name.ends_with(".toml") {
+        experiment::read(Path::new(name))
+    } else {
+        file::built_in_experiment(name).or_exit(Exit::Usage)
     }
 }
 
@@ -71,12 +71,12 @@ fn plan(
     let target = plan.has_simulated_target();
     let all_real = experiments
         .iter()
-        .all(|of| of.needs_real_time(target).is_some());
-    let real = experiments.first().filter(|_| all_real).and_then(|of| {
-        let reason = of.needs_real_time(target)?;
+        .all(|experiment| experiment.needs_real_time(target).is_some());
+    let real = experiments.first().filter(|_| all_real).and_then(|experiment| {
+        let reason = experiment.needs_real_time(target)?;
         Some(format!(
             "{}: {reason}; only simulated devices are measured on a simulated machine; leave --machine out",
-            of.name
+            experiment.name
         ))
     });
     plan.machine = machine_unless(real, &args.simulated)?;

@@ -1,6 +1,6 @@
 //! One experiment: a run of its own, or a part of the run of all.
 
-use super::place::Place;
+use super::place::ReproducePlace;
 use super::progress::ToldOnce;
 use super::rules;
 use crate::commands::run_folder;
@@ -9,7 +9,7 @@ use crate::progress::of_trials;
 use crate::workbench::scratch;
 use q2c_model::Fault;
 use q2c_reproduce::ReproduceSettings;
-use q2c_reproduce::jobs::{At, JobsPlan};
+use q2c_reproduce::jobs::{AxisValues, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
 use q2c_reproduce::studies::rules::Draw;
@@ -32,17 +32,17 @@ pub(super) fn run(
 ) -> Result<Exit, Fault> {
     let takes = experiment.takes_target();
     if takes && args.target.is_none() && args.scratch.is_none() {
-        let why = format!(
+        let message = format!(
             "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
             experiment.name
         );
-        return Err(Fault::new(Exit::Usage, why));
+        return Err(Fault::new(Exit::Usage, message));
     }
     let only = std::slice::from_ref(experiment);
     let asked = super::plan(args, only, args.target.clone().filter(|_| takes))?;
     let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
-    let plan = asked.on(scratch.as_ref());
-    let place = Place::open(&plan, only, scratch, args, stop)?;
+    let plan = asked.on_scratch(scratch.as_ref());
+    let place = ReproducePlace::open(&plan, only, scratch, args, stop)?;
     let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity())?;
     conclude(experiment, &plan, place, folder, args, stop)
 }
@@ -55,7 +55,7 @@ pub(super) fn resumed(
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     let only = std::slice::from_ref(experiment);
-    let place = Place::open(plan, only, None, args, stop).map_err(Fault::of_plan)?;
+    let place = ReproducePlace::open(plan, only, None, args, stop).map_err(Fault::of_plan)?;
     let folder = run_folder::resumed(path, &place.identity())?;
     conclude(experiment, plan, place, folder, args, stop)
 }
@@ -63,7 +63,7 @@ pub(super) fn resumed(
 fn conclude(
     experiment: &Experiment,
     plan: &ReproduceSettings,
-    place: Place,
+    place: ReproducePlace,
     mut folder: RunDir,
     args: &ReproduceSettings,
     stop: &AtomicBool,
@@ -89,7 +89,7 @@ fn conclude(
 pub(super) fn measured(
     experiment: &Experiment,
     plan: &ReproduceSettings,
-    place: &Place,
+    place: &ReproducePlace,
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<(ReproduceResult, End), Fault> {
@@ -147,20 +147,20 @@ pub(super) fn measured(
         None => trials_of(&mut jobs, &settings, &clock, folder, stop)?,
     };
     let about = about(begun.elapsed().as_secs_f64());
-    let cpus = |at: &At| match experiment.place {
+    let cpus = |at: &AxisValues| match experiment.place {
         Some(_) => Vec::new(),
         None => jobs.cpus(at),
     };
     Ok((answer(experiment, &about, &summary, cpus), summary.end))
 }
 
-fn trials_of<P: Plan<Cell = At, Outcome = PointTrial>>(
+fn trials_of<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
     plan: &mut P,
     settings: &Settings,
     clock: &RunnerClock,
     folder: &mut RunDir,
     stop: &AtomicBool,
-) -> Result<Summary<At, PointTrial>, Fault> {
+) -> Result<Summary<AxisValues, PointTrial>, Fault> {
     let mut progress = ToldOnce::new(of_trials());
     let mut runner = Runner {
         settings,

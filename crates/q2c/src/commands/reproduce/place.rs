@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub(super) struct Place {
+pub(super) struct ReproducePlace {
     target: Option<(Workbench, Media)>,
     /// For experiments in real time; `None` if there are none.
     real: Option<Seat>,
@@ -49,12 +49,12 @@ pub(super) struct Seat {
 /// Length of the look at the machine at rest, where no target is opened.
 const REST: Duration = Duration::from_millis(500);
 
-impl Place {
+impl ReproducePlace {
     /// Opens the target of `plan` for `experiments`, and chooses the CPUs.
     ///
     /// # Errors
     /// The target is unfit, or CPUs were named that may not be used.
-    pub fn open(
+    pub(crate) fn open(
         plan: &ReproduceSettings,
         experiments: &[Experiment],
         scratch: Option<Scratch>,
@@ -82,11 +82,17 @@ impl Place {
         let named = named_cpus(&plan.cpus);
         let named = named.as_deref();
         let machine = plan.machine.as_ref();
-        let machine = machine.filter(|_| experiments.iter().any(|of| plan.simulates(of)));
+        let machine = machine.filter(|_| {
+            experiments
+                .iter()
+                .any(|experiment| plan.simulates(experiment))
+        });
         let simulated = machine.map(|machine| Seat::simulated(machine, target.as_ref(), named));
-        let is_real = !experiments.iter().all(|of| plan.simulates(of));
+        let is_real = !experiments
+            .iter()
+            .all(|experiment| plan.simulates(experiment));
         let real = is_real.then(|| Seat::real(target.as_ref(), named));
-        Ok(Place {
+        Ok(ReproducePlace {
             devices: target.as_ref().map_or_else(
                 || SimDevices::new(q2c_study::service_times),
                 |(bench, _)| bench.workload.simulated.clone(),
@@ -100,7 +106,7 @@ impl Place {
         })
     }
 
-    pub fn seat(&self, experiment: &Experiment) -> &Seat {
+    pub(crate) fn seat(&self, experiment: &Experiment) -> &Seat {
         let simulates = self.plan.simulates(experiment);
         let seat = if simulates {
             &self.simulated
@@ -116,12 +122,12 @@ impl Place {
         seat.expect("there is an experiment")
     }
 
-    pub fn machine(&self) -> &Machine {
+    pub(crate) fn machine(&self) -> &Machine {
         &self.first_seat().present.machine
     }
 
     /// What jobs run on, with files for made devices in `folder`.
-    pub fn ground<'a>(&'a self, seat: &'a Seat, folder: &Path) -> Ground<'a> {
+    pub(crate) fn ground<'a>(&'a self, seat: &'a Seat, folder: &Path) -> Ground<'a> {
         let target = self.target.as_ref().map(|(bench, media)| OpenTarget {
             media,
             span: bench.workload.span,
@@ -146,12 +152,13 @@ impl Place {
 
     /// The engine of jobs that name none: as asked, or what a simulated target is.
     fn default_engine(&self, bench: &Workbench) -> Option<EngineSpec> {
-        let own = EngineSpec::for_target(self.engine.as_ref(), &bench.target.path).ok();
-        own.filter(|engine| self.engine.is_some() || !engine.needs_file())
+        EngineSpec::for_target(self.engine.as_ref(), &bench.target.path)
+            .ok()
+            .filter(|engine| self.engine.is_some() || !engine.needs_file())
     }
 
     /// The facts in which two sessions of a run must agree.
-    pub fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         let program = run_folder::program();
         let Seat { cpus, present, .. } = self.first_seat();
         match &self.target {
@@ -166,18 +173,18 @@ impl Place {
         }
     }
 
-    pub fn target(&self) -> Option<q2c_result::Target> {
+    pub(crate) fn target(&self) -> Option<q2c_result::Target> {
         self.target.as_ref().map(|(bench, _)| bench.target.clone())
     }
 
-    pub fn keep_for_resume(self, folder: &Path) {
+    pub(crate) fn keep_for_resume(self, folder: &Path) {
         if let Some((bench, _)) = self.target {
             run_folder::keep_for_resume(bench, folder);
         }
     }
 
     /// Says where the report is, and what becomes of the scratch file.
-    pub fn end(self, folder: &Path, complete: bool, args: &ReproduceSettings) -> Exit {
+    pub(crate) fn end(self, folder: &Path, complete: bool, args: &ReproduceSettings) -> Exit {
         run_folder::tell_report(folder);
         if !complete {
             self.keep_for_resume(folder);

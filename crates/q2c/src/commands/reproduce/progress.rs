@@ -6,17 +6,17 @@ use q2c_run::runner::{Event, Progress};
 /// the end.
 pub(super) struct ToldOnce {
     display: Box<dyn Progress>,
-    reasons: Vec<Told>,
+    reasons: Vec<FailureReason>,
 }
 
-struct Told {
+struct FailureReason {
     reason: String,
     /// The name of the point with which it was told, then those that failed for it later.
     points: Vec<String>,
 }
 
 impl ToldOnce {
-    pub fn new(display: Box<dyn Progress>) -> Self {
+    pub(crate) fn new(display: Box<dyn Progress>) -> Self {
         ToldOnce {
             display,
             reasons: Vec::new(),
@@ -25,12 +25,12 @@ impl ToldOnce {
 
     fn note(&mut self, point: &str, reason: &str) -> bool {
         let point = point.to_owned();
-        let known = self.reasons.iter_mut().find(|told| told.reason == reason);
-        if let Some(told) = known {
-            told.points.push(point);
+        let existing = self.reasons.iter_mut().find(|known| known.reason == reason);
+        if let Some(existing) = existing {
+            existing.points.push(point);
             return false;
         }
-        self.reasons.push(Told {
+        self.reasons.push(FailureReason {
             reason: reason.to_owned(),
             points: vec![point],
         });
@@ -38,7 +38,7 @@ impl ToldOnce {
     }
 }
 
-impl Told {
+impl FailureReason {
     /// How many more failed; `None` for none.
     fn more(&self) -> Option<String> {
         let more = self.points.len() - 1;
@@ -46,10 +46,10 @@ impl Told {
         points.sort_unstable();
         points.dedup();
         let each_once = points.len() == self.points.len();
-        let of = if each_once { "point" } else { "trial" };
+        let noun = if each_once { "point" } else { "trial" };
         let many = if more == 1 { "" } else { "s" };
-        let Told { reason, .. } = self;
-        (more > 0).then(|| format!("{more} more {of}{many} failed for the same reason: {reason}"))
+        let FailureReason { reason, .. } = self;
+        (more > 0).then(|| format!("{more} more {noun}{many} failed for the same reason: {reason}"))
     }
 }
 
@@ -58,7 +58,7 @@ impl Progress for ToldOnce {
         match event {
             Event::Failed(subject, _, reason) if !self.note(&subject.label, reason) => return,
             Event::Ended(..) => {
-                for note in self.reasons.iter().filter_map(Told::more) {
+                for note in self.reasons.iter().filter_map(FailureReason::more) {
                     self.display.event(&Event::Note(note));
                 }
             }
@@ -75,9 +75,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
-    struct Heard(Arc<Mutex<Vec<String>>>);
+    struct EventLog(Arc<Mutex<Vec<String>>>);
 
-    impl Progress for Heard {
+    impl Progress for EventLog {
         fn event(&mut self, event: &Event) {
             self.0.lock().unwrap().push(event.to_string());
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_reason_is_told_once_and_the_others_are_counted() {
-        let heard = Heard::default();
+        let heard = EventLog::default();
         let mut progress = ToldOnce::new(Box::new(heard.clone()));
         let mut fail = |label: &str, trial: u32, reason: &str| {
             let subject = Subject {

@@ -22,7 +22,7 @@ pub(super) fn seen(
         Err(failure) if failure.exit() == Exit::Interrupted => {
             Ok((not_run(experiment), End::Cancelled))
         }
-        found => Ok((found?, End::Complete)),
+        points => Ok((points?, End::Complete)),
     }
 }
 
@@ -31,7 +31,7 @@ fn simulated(rules: &RulesAsked, draw: Draw, stop: &AtomicBool) -> Result<Vec<Po
     let folder = folder_of_library()?;
     let traces = library(folder.path(), stop)?;
     let cells = rules.policies.len() * traces.len();
-    let line = Line::of(cells as u64, "configurations");
+    let line = Line::counting(cells as u64, "configurations");
     points(rules, &traces, draw, stop, &mut |done| {
         line.set(done as u64)
     })

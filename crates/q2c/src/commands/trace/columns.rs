@@ -11,13 +11,13 @@ use q2c_trace::{Column, SCHEMA_VERSION};
 
 /// How the columns are printed.
 #[derive(Clone, Debug, Args)]
-pub struct ColumnsArgs {
+pub(crate) struct ColumnsArgs {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-pub fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ColumnsArgs) -> Result<Exit, Fault> {
     let list = TraceColumns {
         schema_version: SCHEMA_VERSION,
         columns: Column::ALL.iter().copied().map(column).collect(),

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to copy, and what to say of it.
 #[derive(Clone, Debug, Args)]
-pub struct CopyArgs {
+pub(crate) struct CopyArgs {
     /// The q2c trace
     pub trace: PathBuf,
     /// A fact for the description, such as pattern.source=nvme0n1; it replaces one of the same name
@@ -43,7 +43,7 @@ fn fact(text: &str) -> Result<(String, String), String> {
 }
 
 /// Copies a trace, or a part of it, with the facts asked for in its description.
-pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
     meta.facts.extend(args.facts.iter().cloned());
@@ -54,8 +54,8 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     for records in reader.records(&window(args)?).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
             let path = args.trace.display();
-            let why = format!("copy trace {path}: stopped by a signal; nothing was kept");
-            return Err(Fault::new(Exit::Interrupted, why));
+            let message = format!("copy trace {path}: stopped by a signal; nothing was kept");
+            return Err(Fault::new(Exit::Interrupted, message));
         }
         let mut records = records.or_exit(Exit::Input)?;
         records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
@@ -74,11 +74,11 @@ pub fn run(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
 fn window(args: &CopyArgs) -> Result<Scan, Fault> {
     let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
     if window.is_empty() {
-        let words = format!(
+        let message = format!(
             "copy trace: expected --from before --to, found {} and {}",
             window.start, window.end
         );
-        return Err(Fault::new(Exit::Usage, words));
+        return Err(Fault::new(Exit::Usage, message));
     }
     Ok(match (args.from, args.to) {
         (None, None) => Scan::new(),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to export, and as what.
 #[derive(Clone, Debug, Args)]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// The q2c trace
     pub trace: PathBuf,
     /// The format to write
@@ -37,13 +37,13 @@ pub struct ExportArgs {
 }
 
 /// Exports the trace, and says on stderr how many requests were written and left out.
-pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let usage = |words: &str| Fault::new(Exit::Usage, words);
+pub(crate) fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let usage = |message: &str| Fault::new(Exit::Usage, message);
     let format = export::by_name(&args.format).ok_or_else(|| usage("find the format"))?;
     if args.lanes.is_some() && format.name != "chrome" {
-        let words =
+        let message =
             "use --lanes: expected --format chrome, found another format; leave --lanes out";
-        return Err(usage(words));
+        return Err(usage(message));
     }
     let options = ExportOptions {
         window: window(args)?,
@@ -53,13 +53,14 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(path).or_exit(Exit::Input)?;
     let go_on = || !stop.load(Ordering::Relaxed);
     let line = Line::reading([path]);
-    let exported = match args.output.as_path() == Path::new("-") {
-        true => export::trace(format, path, &reader, &options, &go_on, &mut stdout()),
-        false => export::file(format, path, &reader, &options, &go_on, &args.output),
+    let exported = if args.output.as_path() == Path::new("-") {
+        export::trace(format, path, &reader, &options, &go_on, &mut stdout())
+    } else {
+        export::file(format, path, &reader, &options, &go_on, &args.output)
     };
     drop(line);
     match exported {
-        Ok(exported) => say(&told(&exported)),
+        Ok(exported) => say(&export_summary(&exported)),
         // It is no failure when the reader has closed the pipe.
         Err(fault) if is_broken_pipe(&fault) => {}
         Err(fault) => return Err(fault),
@@ -75,18 +76,18 @@ fn is_broken_pipe(fault: &Fault) -> bool {
 fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Fault> {
     let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
     if window.is_empty() {
-        let words = format!(
+        let message = format!(
             "use --from and --to: expected a time before --to, found {} and {}",
             window.start, window.end
         );
-        return Err(Fault::new(Exit::Usage, words));
+        return Err(Fault::new(Exit::Usage, message));
     }
     Ok((args.from.is_some() || args.to.is_some()).then_some(window))
 }
 
-fn told(exported: &Exported) -> String {
+fn export_summary(exported: &Exported) -> String {
     let left_out = exported.left_out.iter();
-    let left_out = left_out.map(|(why, n)| format!(", {n} left out: {why}"));
+    let left_out = left_out.map(|(reason, n)| format!(", {n} left out: {reason}"));
     let left_out: String = left_out.collect();
     let requests = counted(exported.written, "request");
     format!("{requests} exported{left_out}")

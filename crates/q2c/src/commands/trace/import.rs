@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
     // What is seldom needed elsewhere is what an import is about.
     mut_args(|arg| arg.hide_short_help(false))
 )]
-pub struct ImportArgs {
+pub(crate) struct ImportArgs {
     /// The recording, - for standard input; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
@@ -49,13 +49,13 @@ pub struct ImportArgs {
 
 /// What the traces of a folder have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PartitionBy {
+pub(crate) enum PartitionBy {
     /// The device.
     Device,
 }
 
 /// Imports one recording, or merges several by time, and says what was made.
-pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let options = args.recording.options();
     let format = args.recording.format.as_deref();
     let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));

@@ -1,6 +1,6 @@
 //! A run of one number of jobs, alone or as a part of a run over several.
 
-use super::program::Recorded;
+use super::program::RecordedProgram;
 use crate::commands::{restore, run_folder};
 use crate::output::say;
 use crate::progress::of_trials;
@@ -8,7 +8,7 @@ use crate::workbench;
 use q2c_host::target::Scratch;
 use q2c_model::Fault;
 use q2c_result::tune::TuneResult;
-use q2c_result::{DoctorReport, Verdict};
+use q2c_result::{CheckVerdict, DoctorReport};
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_tune::{Tune, TuneSettings};
 use q2c_workbench::workbench::Workbench;
@@ -16,25 +16,25 @@ use q2c_workbench::workload::Background;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub(super) struct Job<'a> {
+pub(super) struct TuneJob<'a> {
     pub spec: TuneSettings,
     pub scratch: Option<Scratch>,
-    pub place: Place<'a>,
-    pub program: Option<Recorded>,
+    pub place: TuneFolder<'a>,
+    pub program: Option<RecordedProgram>,
 }
 
-impl Job<'_> {
+impl TuneJob<'_> {
     pub(super) fn resumed(spec: TuneSettings, folder: &Path) -> Self {
-        Job {
+        TuneJob {
             spec,
             scratch: None,
-            place: Place::Kept(folder.to_owned()),
+            place: TuneFolder::Kept(folder.to_owned()),
             program: None,
         }
     }
 }
 
-pub(super) enum Place<'a> {
+pub(super) enum TuneFolder<'a> {
     /// A new one in this folder for runs.
     New(&'a Path),
     /// A new one of this name, within the folder of a larger run.
@@ -42,19 +42,21 @@ pub(super) enum Place<'a> {
     Kept(PathBuf),
 }
 
-impl Place<'_> {
+impl TuneFolder<'_> {
     fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Fault> {
         match self {
-            Place::New(runs) => RunDir::create(runs, "tune", spec, identity).map_err(Fault::from),
-            Place::Part(whole, name) => {
+            TuneFolder::New(runs) => {
+                RunDir::create(runs, "tune", spec, identity).map_err(Fault::from)
+            }
+            TuneFolder::Part(whole, name) => {
                 whole.create_part(name, spec, identity).map_err(Fault::from)
             }
-            Place::Kept(path) => run_folder::resumed(path, identity),
+            TuneFolder::Kept(path) => run_folder::resumed(path, identity),
         }
     }
 }
 
-pub(super) struct Ran {
+pub(super) struct TuneOutcome {
     /// The result, which is in the folder, and the state of the run; or why there is none.
     pub outcome: Result<(TuneResult, RunState), Fault>,
     pub bench: Workbench,
@@ -63,9 +65,9 @@ pub(super) struct Ran {
 }
 
 /// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
-pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Fault> {
+pub(super) fn tune(job: TuneJob<'_>, stop: &AtomicBool) -> Result<TuneOutcome, Fault> {
     let mut spec = job.spec;
-    let kept = matches!(job.place, Place::Kept(_));
+    let kept = matches!(job.place, TuneFolder::Kept(_));
     let bench = workbench::open(&spec.request(), job.scratch, stop);
     let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
     if spec.workload.scratch.is_some() {
@@ -90,7 +92,7 @@ pub(super) fn tune(job: Job<'_>, stop: &AtomicBool) -> Result<Ran, Fault> {
     if let Some(program) = job.program {
         program.keep(&folder)?;
     }
-    Ok(Ran {
+    Ok(TuneOutcome {
         outcome: run_in(folder, &spec, &bench, stop),
         json: spec.workload.run.json,
         bench,
@@ -128,20 +130,23 @@ fn run_in(
 }
 
 fn doctor_in_a_line(report: &DoctorReport) -> String {
-    let of = |verdict: Verdict| {
+    let ids_with = |verdict: CheckVerdict| {
         let checks = report.checks.iter().filter(move |c| c.verdict == verdict);
         checks.map(|c| c.id.as_str()).collect::<Vec<_>>()
     };
-    let told = |verdict, words: &str| {
-        let ids = of(verdict);
-        (!ids.is_empty()).then(|| format!("{} {words} ({})", ids.len(), ids.join(", ")))
+    let phrase = |verdict, meaning: &str| {
+        let ids = ids_with(verdict);
+        (!ids.is_empty()).then(|| format!("{} {meaning} ({})", ids.len(), ids.join(", ")))
     };
     let rest = [
-        told(Verdict::Warn, "warn"),
-        told(Verdict::Invalidates, "invalidate or rule out something"),
-        told(Verdict::Unknown, "could not be read"),
+        phrase(CheckVerdict::Warn, "warn"),
+        phrase(
+            CheckVerdict::Invalidates,
+            "invalidate or rule out something",
+        ),
+        phrase(CheckVerdict::Unknown, "could not be read"),
     ];
-    let mut parts = vec![format!("{} pass", of(Verdict::Pass).len())];
+    let mut parts = vec![format!("{} pass", ids_with(CheckVerdict::Pass).len())];
     parts.extend(rest.into_iter().flatten());
     format!(
         "doctor: {}; `q2c doctor` tells what they mean",

@@ -1,7 +1,7 @@
 //! A run over several numbers of jobs: a run of its own for each, and one answer over them.
 
-use super::one::{self, Job, Place, Ran};
-use crate::commands::limits::Limits;
+use super::one::{self, TuneFolder, TuneJob, TuneOutcome};
+use crate::commands::limits::RunLimits;
 use crate::commands::run_folder;
 use crate::output::{say, show, unread};
 use crate::workbench::open_without_rest;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) fn begin(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
-    limits: &Limits<'_>,
+    limits: &RunLimits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     // The largest number is looked at first: what is wrong with it ends the run before anything is
@@ -31,7 +31,7 @@ pub(super) fn begin(
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
     let folder = RunDir::create(&spec.workload.run.out, "tune", &spec, &identity);
-    let whole = Whole {
+    let whole = TuneOverJobs {
         folder: folder?,
         spec,
         scratch,
@@ -44,13 +44,13 @@ pub(super) fn begin(
 pub(super) fn resume(
     folder: &Path,
     spec: TuneSettings,
-    limits: &Limits<'_>,
+    limits: &RunLimits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     let bench = open_without_rest(&spec.request(), None, stop).map_err(Fault::of_plan)?;
     let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     drop(bench);
-    let whole = Whole {
+    let whole = TuneOverJobs {
         folder: run_folder::resumed(folder, &identity)?,
         spec,
         scratch: None,
@@ -60,17 +60,17 @@ pub(super) fn resume(
     whole.run()
 }
 
-struct Whole<'a> {
+struct TuneOverJobs<'a> {
     folder: RunDir,
     /// The plan of all numbers. Its CPUs are those of the largest, and its background jobs have the
     /// CPUs that the user named.
     spec: TuneSettings,
     scratch: Option<Scratch>,
-    limits: &'a Limits<'a>,
+    limits: &'a RunLimits<'a>,
     stop: &'a AtomicBool,
 }
 
-impl Whole<'_> {
+impl TuneOverJobs<'_> {
     fn run(self) -> Result<Exit, Fault> {
         let _orderly = Orderly::begin();
         let path = self.folder.path().to_owned();
@@ -81,8 +81,8 @@ impl Whole<'_> {
         let of_earlier = self.spec.workload.scratch.is_some() && scratch.is_none();
         let left = of_earlier.then(|| PathBuf::from(self.spec.target()));
         let limits = self.limits;
-        let told = self.tell(runs, failed);
-        let complete = told.as_ref().is_ok_and(|result| result.complete);
+        let outcome = self.tell(runs, failed);
+        let complete = outcome.as_ref().is_ok_and(|result| result.complete);
         match (complete, left) {
             (true, Some(left)) => run_folder::tell_no_longer_needed(&left),
             (true, None) => {}
@@ -93,7 +93,7 @@ impl Whole<'_> {
         } else {
             Exit::Interrupted
         };
-        limits.end(exit, &path, &told?)
+        limits.end(exit, &path, &outcome?)
     }
 
     /// Runs the numbers of jobs that are not complete, and adds the results of all to `runs`. It
@@ -127,27 +127,30 @@ impl Whole<'_> {
             Ok(_) => {
                 let plan: TuneSettings =
                     read_checked_plan(&path).map_err(RunDirError::on_resume)?;
-                Job::resumed(plan.resumed_by(&self.spec), &path)
+                TuneJob::resumed(plan.resumed_by(&self.spec), &path)
             }
             Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
             Err(error) => return Err(error.on_resume()),
         };
-        let job = Job {
+        let job = TuneJob {
             scratch: self.scratch.clone(),
             ..job
         };
-        let all = &self.spec.jobs;
-        let nth = all.iter().take_while(|n| **n <= jobs).count();
-        say(&format!("number {nth} of {}: --jobs {jobs}", all.len()));
-        let Ran { outcome, .. } = one::tune(job, self.stop)?;
+        let job_counts = &self.spec.jobs;
+        let nth = job_counts.iter().take_while(|n| **n <= jobs).count();
+        say(&format!(
+            "number {nth} of {}: --jobs {jobs}",
+            job_counts.len()
+        ));
+        let TuneOutcome { outcome, .. } = one::tune(job, self.stop)?;
         outcome.map(|(result, _)| result)
     }
 
-    fn new_number(&self, jobs: u32) -> Job<'_> {
-        Job {
+    fn new_number(&self, jobs: u32) -> TuneJob<'_> {
+        TuneJob {
             spec: self.spec.of_jobs(jobs),
             scratch: None,
-            place: Place::Part(&self.folder, tune_jobs::folder(jobs)),
+            place: TuneFolder::Part(&self.folder, tune_jobs::folder(jobs)),
             program: None,
         }
     }
@@ -172,18 +175,19 @@ impl Whole<'_> {
             reason: failure.message().to_owned(),
         });
         let result = TuneJobsResult::new(&self.spec.jobs, runs, reason);
-        let state = match result.complete {
-            true => RunState::Complete,
-            false => RunState::Interrupted,
+        let state = if result.complete {
+            RunState::Complete
+        } else {
+            RunState::Interrupted
         };
         run_folder::publish(self.folder, state, &result)?;
         if let Some((jobs, failure)) = failed {
             // What was measured before is in the report.
             run_folder::tell_report(&path);
             let resume = run_folder::resume(&path);
-            let why =
+            let message =
                 format!("tune with --jobs {jobs}, to {failure}; mend that and go on with {resume}");
-            return Err(Fault::new(failure.exit(), why));
+            return Err(Fault::new(failure.exit(), message));
         }
         show(&result, self.spec.workload.run.json)?;
         run_folder::tell_report(&path);

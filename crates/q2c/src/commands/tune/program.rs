@@ -2,7 +2,7 @@
 //! that copies it.
 
 use crate::commands::capture::CaptureArgs;
-use crate::commands::capture::{CaptureEnd, Child, Counted, RunningCapture};
+use crate::commands::capture::{CaptureCounter, CaptureEnd, Child, RunningCapture};
 use crate::commands::record;
 use crate::commands::run_folder::in_words;
 use crate::output::say;
@@ -11,28 +11,28 @@ use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::topology::AllowedCpus;
 use q2c_model::{Fault, TraceMeta};
-use q2c_program::{Taken, copied, read};
 use q2c_result::Exit;
 use q2c_result::program::{FILE, Program, ProgramRecording, TRACE_FILE};
 use q2c_run::RunDir;
 use q2c_trace::TraceWriter;
 use q2c_trace::import::{ImportError, ImportOptions, Input, to_trace};
 use q2c_tune::TuneSettings;
+use q2c_tune::program::{RecordingSelection, copied, read};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-pub(super) struct Recorded {
+pub(super) struct RecordedProgram {
     pub program: Program,
     trace: PathBuf,
     /// The folder of a trace that was made now. It goes with this value.
     _folder: Option<TempDir>,
 }
 
-impl Recorded {
-    pub fn keep(&self, folder: &RunDir) -> Result<(), Fault> {
+impl RecordedProgram {
+    pub(crate) fn keep(&self, folder: &RunDir) -> Result<(), Fault> {
         let copy = |out: &mut dyn io::Write| {
             let mut trace = File::open(&self.trace)?;
             io::copy(&mut trace, out).map(drop)
@@ -45,7 +45,10 @@ impl Recorded {
 }
 
 /// The program that the arguments name, recorded or read; `None` when they name none.
-pub(super) fn recorded(args: &TuneSettings, stop: &AtomicBool) -> Result<Option<Recorded>, Fault> {
+pub(super) fn recorded(
+    args: &TuneSettings,
+    stop: &AtomicBool,
+) -> Result<Option<RecordedProgram>, Fault> {
     let recorded = match &args.program.from {
         Some(path) => of_file(path, args, stop)?,
         None if args.program.is_asked_for() => of_command(args, stop)?,
@@ -56,11 +59,11 @@ pub(super) fn recorded(args: &TuneSettings, stop: &AtomicBool) -> Result<Option<
 }
 
 /// The program in the recording at `path`. One of another tool becomes a trace.
-fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
+fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
     let named = path.display().to_string();
     let program = program(path, &named, args, stop)?;
     if matches!(Input::recognise(path, None), Ok(Input::Own)) {
-        return Ok(Recorded {
+        return Ok(RecordedProgram {
             program,
             trace: path.to_owned(),
             _folder: None,
@@ -71,30 +74,30 @@ fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<Record
     let options = ImportOptions::default();
     to_trace(&[path.to_owned()], None, &options, &trace, stop)
         .map_err(|error| unread(error.into()))?;
-    Ok(Recorded {
+    Ok(RecordedProgram {
         program,
         trace,
         _folder: Some(folder),
     })
 }
 
-fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<Recorded, Fault> {
+fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
     let folder = folder(args)?;
     let trace = folder.path().join(TRACE_FILE);
     let meta = capture(args, &trace, stop)?;
-    let words = in_words(&args.program.command);
-    ended_well(args, &words, &meta)?;
+    let command = in_words(&args.program.command);
+    ended_well(args, &command, &meta)?;
     let disks = meta.facts.get("disks").cloned().unwrap_or_default();
-    let mut program = program(&trace, &words.join(" "), args, stop).map_err(|failure| {
-        let why = format!(
+    let mut program = program(&trace, &command.join(" "), args, stop).map_err(|failure| {
+        let message = format!(
             "{}; recorded: {disks} (--record names another)",
             failure.message()
         );
-        Fault::new(failure.exit(), why)
+        Fault::new(failure.exit(), message)
     })?;
-    program.recording.command = words;
+    program.recording.command = command;
     program.recording.path = None;
-    Ok(Recorded {
+    Ok(RecordedProgram {
         program,
         trace,
         _folder: Some(folder),
@@ -106,8 +109,8 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let roots = Roots::live();
     let name = disk(args);
     let target = CaptureTarget::find(&roots, &name).map_err(|error| {
-        let why = format!("{error}; name the disk of the program's data by --record");
-        Fault::new(Exit::Target, why)
+        let message = format!("{error}; name the disk of the program's data by --record");
+        Fault::new(Exit::Target, message)
     })?;
     let capture = CaptureArgs {
         seconds: args.program.record_for,
@@ -118,20 +121,20 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let writer = TraceWriter::create(trace, TraceMeta::default())?;
     let begun = RunningCapture::begin(&roots, &target, &capture);
     let mut capturing = begun.map_err(|failure| {
-        let why = format!(
+        let message = format!(
             "{}; begin q2c with sudo, or record where that is allowed (q2c trace record) and name \
              the trace by --from",
             failure.message()
         );
-        Fault::new(failure.exit(), why)
+        Fault::new(failure.exit(), message)
     })?;
     let child = Child::start(&args.program.command)?;
-    say(&capturing.told(false));
+    say(&capturing.message(false));
     capturing.run(child);
-    let (ended, captured) = capturing.finish(&mut Counted::new(None, false, None), stop)?;
+    let (ended, captured) = capturing.finish(&mut CaptureCounter::new(None, false, None), stop)?;
     if ended == CaptureEnd::Stopped {
-        let why = "record the command: stopped by a signal; nothing was kept";
-        return Err(Fault::new(Exit::Interrupted, why));
+        let message = "record the command: stopped by a signal; nothing was kept";
+        return Err(Fault::new(Exit::Interrupted, message));
     }
     captured.tell_missing();
     record::write(captured, writer)
@@ -147,18 +150,18 @@ fn disk(args: &TuneSettings) -> String {
 }
 
 /// Refuses the recording of a command that failed. One that q2c ended after `--record-for` has not.
-fn ended_well(args: &TuneSettings, words: &[String], meta: &TraceMeta) -> Result<(), Fault> {
+fn ended_well(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Result<(), Fault> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
     let by_signal = status.parse::<i32>().is_err();
     if status == "0" || (by_signal && args.program.record_for.is_some()) {
         return Ok(());
     }
-    let name = words.first().map_or("", String::as_str);
-    let why = format!(
+    let name = command.first().map_or("", String::as_str);
+    let message = format!(
         "record {name}: expected it to end with 0, found {status}; mend the command, or record it as \
          it is (q2c trace record DISK --out TRACE -- COMMAND) and name the trace by --from"
     );
-    Err(Fault::new(Exit::Usage, why))
+    Err(Fault::new(Exit::Usage, message))
 }
 
 fn program(
@@ -167,7 +170,7 @@ fn program(
     args: &TuneSettings,
     stop: &AtomicBool,
 ) -> Result<Program, Fault> {
-    let taken = Taken {
+    let taken = RecordingSelection {
         named: named.to_owned(),
         processes: args.program.process.clone(),
     };
@@ -199,8 +202,8 @@ fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
         .and_then(|()| tempfile::Builder::new().prefix(".program-").tempdir_in(out));
     made.map_err(|error| {
         let out = out.display();
-        let why = format!("make a folder in {out}: {error}; name another place with --out");
-        Fault::new(Exit::of_output(&error), why)
+        let message = format!("make a folder in {out}: {error}; name another place with --out");
+        Fault::new(Exit::of_output(&error), message)
     })
 }
 

@@ -1,12 +1,12 @@
 //! Puts intervals into the columns of a chart.
 
-use super::state::Shown;
+use super::state::ShownIntervals;
 use q2c_result::watch::{WatchInterval, WatchNumbers};
 
 /// A column has one interval, or several when the chart has fewer columns than a minute has
 /// intervals.
 #[derive(Clone, Debug, Default)]
-pub struct Column {
+pub(crate) struct WatchColumn {
     numbers: Vec<WatchNumbers>,
     /// The method at the end of the column, as a row of `WatchState::names`. `None` in a column
     /// without intervals, and while the method changes.
@@ -15,9 +15,9 @@ pub struct Column {
     pub changed: bool,
 }
 
-impl Column {
+impl WatchColumn {
     /// The value of each interval; `None` where it has none.
-    pub fn values(
+    pub(crate) fn values(
         &self,
         value: fn(&WatchNumbers) -> Option<f64>,
     ) -> impl Iterator<Item = Option<f64>> {
@@ -25,7 +25,7 @@ impl Column {
     }
 
     /// The mean of `value` over the intervals that have one; `None` when none has.
-    pub fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.values(value).flatten().collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
@@ -39,16 +39,16 @@ impl Column {
 
 /// The last `width` columns, the newest to the right, with empty ones to the left of the first. As
 /// many intervals share a column as are needed to show `minute` intervals.
-pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
-    let each = minute.div_ceil(width.max(1)).max(1);
-    let mut columns: Vec<Column> = Vec::new();
+pub(crate) fn columns(shown: &ShownIntervals, width: usize, minute: usize) -> Vec<WatchColumn> {
+    let per_column = minute.div_ceil(width.max(1)).max(1);
+    let mut columns: Vec<WatchColumn> = Vec::new();
     let mut place = None;
     for (n, interval) in shown.intervals.iter().enumerate() {
         // Intervals are grouped by their number since the start, so that a column keeps its
         // intervals while it moves to the left.
-        let now = (shown.first + n as u64) / each as u64;
+        let now = (shown.first + n as u64) / per_column as u64;
         if place != Some(now) {
-            columns.push(Column::default());
+            columns.push(WatchColumn::default());
             place = Some(now);
         }
         let before = n.checked_sub(1).map(|n| &shown.intervals[n]);
@@ -57,9 +57,9 @@ pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
         }
     }
     columns.drain(..columns.len().saturating_sub(width));
-    let mut all = vec![Column::default(); width - columns.len()];
-    all.append(&mut columns);
-    all
+    let mut padded = vec![WatchColumn::default(); width - columns.len()];
+    padded.append(&mut columns);
+    padded
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use q2c_model::Rates;
 
-    fn shown(first: u64, count: usize, changes_at: usize) -> Shown {
+    fn shown(first: u64, count: usize, changes_at: usize) -> ShownIntervals {
         let interval = |n: usize| WatchInterval {
             method: Some(usize::from(n >= changes_at)),
             numbers: WatchNumbers {
@@ -80,14 +80,14 @@ mod tests {
             ..WatchInterval::default()
         };
         let intervals = (0..count).map(interval).collect();
-        Shown {
+        ShownIntervals {
             first,
             intervals,
-            ..Shown::default()
+            ..ShownIntervals::default()
         }
     }
 
-    fn values(columns: &[Column]) -> Vec<Option<f64>> {
+    fn values(columns: &[WatchColumn]) -> Vec<Option<f64>> {
         columns.iter().map(|c| c.mean(|n| n.rates.iops)).collect()
     }
 
@@ -119,7 +119,7 @@ mod tests {
     fn no_room_is_no_column() {
         assert!(columns(&shown(0, 4, 9), 0, 60).is_empty());
         assert!(
-            columns(&Shown::default(), 2, 60)
+            columns(&ShownIntervals::default(), 2, 60)
                 .iter()
                 .all(|c| c.method.is_none())
         );

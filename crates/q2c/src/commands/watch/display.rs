@@ -13,10 +13,10 @@ use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub enum WatchDisplay {
+pub(crate) enum WatchDisplay {
     /// The whole screen of the terminal. It is given back when this value is dropped, and at a
     /// panic.
-    Screen(Screen),
+    Screen(TerminalScreen),
     Lines {
         /// Whether the lines go to stderr, because stdout is for the result alone.
         aside: bool,
@@ -26,15 +26,15 @@ pub enum WatchDisplay {
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Gives the screen of the terminal back where it was taken over.
-pub fn give_back_the_screen() {
+pub(crate) fn give_back_the_screen() {
     if TAKEN.swap(false, Ordering::AcqRel) {
         ratatui::restore();
     }
 }
 
-pub struct Screen(DefaultTerminal);
+pub(crate) struct TerminalScreen(DefaultTerminal);
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         // The cursor comes back when the `DefaultTerminal` is dropped after this.
         give_back_the_screen();
@@ -44,7 +44,7 @@ impl Drop for Screen {
 impl WatchDisplay {
     /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor,
     /// and `plain` and `json` are false. Else prints the head of the lines.
-    pub fn open(plain: bool, json: bool) -> Result<Self, Fault> {
+    pub(crate) fn open(plain: bool, json: bool) -> Result<Self, Fault> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if plain || json || dumb || !terminal {
@@ -54,15 +54,15 @@ impl WatchDisplay {
         }
         let terminal = ratatui::try_init().map_err(|error| {
             ratatui::restore();
-            let why = format!("take over the terminal: {error}; use --plain");
-            Fault::new(Exit::Environment, why)
+            let message = format!("take over the terminal: {error}; use --plain");
+            Fault::new(Exit::Environment, message)
         })?;
         TAKEN.store(true, Ordering::Release);
-        Ok(WatchDisplay::Screen(Screen(terminal)))
+        Ok(WatchDisplay::Screen(TerminalScreen(terminal)))
     }
 
     /// The actions of the keys that were pressed since the last call; none where lines are shown.
-    pub fn asked(&mut self) -> Result<Vec<Action>, Fault> {
+    pub(crate) fn asked(&mut self) -> Result<Vec<Action>, Fault> {
         let mut actions = Vec::new();
         if let WatchDisplay::Screen(_) = self {
             while event::poll(Duration::ZERO).or_exit(Exit::Environment)? {
@@ -74,13 +74,13 @@ impl WatchDisplay {
 
     /// Prints the latest interval as a line, where lines are shown. Returns false when the reader
     /// has closed the pipe.
-    pub fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
+    pub(crate) fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
         match (self, state.last()) {
             (WatchDisplay::Lines { .. }, Some(last)) => {
-                let told = self.line(&watch_line(last, &state.names()))?;
+                let delivered = self.line(&watch_line(last, &state.names()))?;
                 match watch_late_line(last) {
-                    Some(line) if told => self.line(&line),
-                    _ => Ok(told),
+                    Some(line) if delivered => self.line(&line),
+                    _ => Ok(delivered),
                 }
             }
             _ => Ok(true),
@@ -97,8 +97,8 @@ impl WatchDisplay {
         }
     }
 
-    pub fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
-        if let WatchDisplay::Screen(Screen(terminal)) = self {
+    pub(crate) fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
+        if let WatchDisplay::Screen(TerminalScreen(terminal)) = self {
             let drawn = terminal.draw(|frame| draw(frame, state, head));
             drawn.map_err(|e| Fault::new(Exit::Environment, format!("draw the screen: {e}")))?;
         }

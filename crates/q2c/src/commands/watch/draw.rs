@@ -16,7 +16,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 /// The facts on the screen that do not change during the watch.
-pub struct Head {
+pub(crate) struct Head {
     /// Target, block size, pattern and CPUs in words.
     pub job: String,
     pub interval: Nanos,
@@ -36,12 +36,12 @@ const COLOURS: [Color; 6] = [
 ];
 
 /// Draws the whole screen. The last line has the help, or a note to the user.
-pub fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
+pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let line = Constraint::Length(1);
     let rows = [line, line, Constraint::Min(0), line];
     let [top, now_line, body, help] = Layout::vertical(rows).areas(frame.area());
     let list = list(state);
-    let charts = Charts::of(state, head, frame.area().width);
+    let charts = Charts::new(state, head, frame.area().width);
     frame.render_widget(title(state, head), top);
     frame.render_widget(now(state, now_line.width), now_line);
     match room_above(body, list.len() as u16, charts.count()) {
@@ -63,14 +63,14 @@ pub fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
 /// them, so that the list stands beside the charts.
 fn room_above(body: Rect, list: u16, gauges: u16) -> Option<u16> {
     let (columns, lines) = ROOMY;
-    let charts = |each| gauges * each + 1;
+    let charts = |chart_lines| gauges * chart_lines + 1;
     let least = list.max(lines) + charts(1);
     if body.width < columns || body.height < least {
         return None;
     }
     let wanted = body.height.saturating_sub(list.max(ABOVE) + 1);
-    let each = (wanted / gauges).clamp(1, LINES);
-    Some(body.height - charts(each))
+    let chart_lines = (wanted / gauges).clamp(1, LINES);
+    Some(body.height - charts(chart_lines))
 }
 
 fn roomy(
@@ -136,18 +136,20 @@ fn now(state: &WatchState, width: u16) -> Line<'static> {
         Line::from(vec![method.clone(), Span::raw(was)])
     };
     let whole = line(background);
-    match whole.width() > usize::from(width) {
-        true => line(""),
-        false => whole,
+    if whole.width() > usize::from(width) {
+        line("")
+    } else {
+        whole
     }
 }
 
 /// The methods to choose among with a mark at the selected one, and whether the background works.
 fn list(state: &WatchState) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
-        let (mark, weight) = match n == state.selected {
-            true => ("> ", Modifier::BOLD),
-            false => ("  ", Modifier::empty()),
+        let (mark, weight) = if n == state.selected {
+            ("> ", Modifier::BOLD)
+        } else {
+            ("  ", Modifier::empty())
         };
         let name = Method::from(method.clone()).brief();
         let style = colour(state.row_of_method(method)).add_modifier(weight);

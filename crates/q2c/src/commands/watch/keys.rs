@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     Method {
         next: bool,
     },
@@ -20,11 +20,11 @@ pub enum Action {
     Redraw,
 }
 
-pub const HELP: &str =
+pub(crate) const HELP: &str =
     "up/down, tab: method   left/right: ratio   b: background   p: pause   q: quit";
 
 /// The action that `event` asks for; `None` for other keys and for releases.
-pub fn action(event: &Event) -> Option<Action> {
+pub(crate) fn action(event: &Event) -> Option<Action> {
     let key = match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key,
         Event::Resize(..) => return Some(Action::Redraw),

@@ -6,33 +6,33 @@ mod draw;
 mod keys;
 mod state;
 
-pub use display::give_back_the_screen;
+pub(crate) use display::give_back_the_screen;
 
 use crate::args::WatchArgs;
 use crate::output::{print, say, screen};
-use crate::stream::{Stream, listen, print_summary};
+use crate::stream::{MetricsStream, listen, print_summary};
 use crate::workbench::{open_new_without_rest, tell_place};
 use display::WatchDisplay;
 use draw::Head;
 use keys::Action;
-use q2c_endpoint::Endpoint;
 use q2c_model::{Bytes, Fault, Nanos, OrFault};
 use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
 use q2c_result::late::{LateWatch, Unseen};
 use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
-use q2c_watch::{Seen, Watch, WatchEnd, WatchPlan};
+use q2c_watch::endpoint::Endpoint;
+use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan};
 use q2c_workbench::late::LateCapture;
 use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Workload;
-use state::{Order, WatchState};
+use state::{WatchOrder, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_millis(40);
 
-pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
     let methods = args.methods().or_exit(Exit::Usage)?;
     let endpoint = listen(args.metrics.prometheus)?;
@@ -40,14 +40,14 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     tell_place(&bench);
     let stream = stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
-    let mut watcher = Watcher {
+    let mut watcher = WatchSession {
         args,
         state: WatchState::new(methods, !args.workload.background_jobs().is_empty()),
         head: head(args, bs, &bench),
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
         stream,
     };
-    let (workload, capture) = beside(&bench.workload, args.parts);
+    let (workload, capture) = with_capture(&bench.workload, args.parts);
     let (capture, none) = match capture {
         Some(Err(unseen)) => (None, Some(LateWatch::Unseen(unseen))),
         Some(Ok(capture)) => (Some(capture), None),
@@ -63,19 +63,25 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
     let (left, mut end) =
         q2c_watch::watch(&workload, plan, stop, follow).or_exit(Exit::Environment)?;
-    let Watcher { state, display, .. } = watcher;
+    let WatchSession { state, display, .. } = watcher;
     // The terminal is given back before anything is printed.
     drop(display);
     let late = end.late.take().or(none);
-    conclude(args, &bench, state, late, WatchOutcome::of(left?, end))
+    conclude(
+        args,
+        &bench,
+        state,
+        late,
+        WatchOutcome::from_end(left?, end),
+    )
 }
 
 /// The capture beside the workload, or why there is none; `None` when none was asked for.
-type Capture = Option<Result<LateCapture, Unseen>>;
+type WatchCapture = Option<Result<LateCapture, Unseen>>;
 
 /// The workload with a clock that a capture can be set beside, and the capture, if `parts` asks for
 /// them. Without a capture the workload stays as it is.
-fn beside(workload: &Workload, parts: bool) -> (Workload, Capture) {
+fn with_capture(workload: &Workload, parts: bool) -> (Workload, WatchCapture) {
     let capture = parts.then(|| LateCapture::begin(&workload.site, workload.sampler_cpu));
     let workload = match &capture {
         Some(Ok(_)) => workload.beside_the_kernel(),
@@ -90,7 +96,7 @@ fn stream(
     args: &WatchArgs,
     bench: &Workbench,
     endpoint: Option<Endpoint>,
-) -> Result<Stream<WatchMetrics>, Fault> {
+) -> Result<MetricsStream<WatchMetrics>, Fault> {
     let device = bench.target.path.as_str();
     let schema = args.workload.run.json.then_some(LINE_SCHEMA);
     let cpu = bench.workload.sampler_cpu;
@@ -100,7 +106,7 @@ fn stream(
             q2c_sys::thread::pin(cpu).ok();
         }
     };
-    Stream::open(device, schema, endpoint, WatchMetrics::new(device), settle)
+    MetricsStream::open(device, schema, endpoint, WatchMetrics::new(device), settle)
 }
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
@@ -117,12 +123,12 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-struct Watcher<'a> {
+struct WatchSession<'a> {
     args: &'a WatchArgs,
     state: WatchState,
     head: Head,
     display: WatchDisplay,
-    stream: Stream<WatchMetrics>,
+    stream: MetricsStream<WatchMetrics>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,15 +139,15 @@ enum Left {
     After,
 }
 
-impl Watcher<'_> {
+impl WatchSession<'_> {
     fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Fault> {
         self.display.draw(&self.state, &self.head)?;
         loop {
             let mut changed = false;
             match watch.see(PATIENCE) {
-                Seen::End => return Ok(Left::After),
-                Seen::Nothing => {}
-                Seen::Interval(interval) => {
+                WatchEvent::End => return Ok(Left::After),
+                WatchEvent::Nothing => {}
+                WatchEvent::Interval(interval) => {
                     self.state.see(&interval);
                     changed = true;
                     let seconds = self.args.seconds;
@@ -150,7 +156,7 @@ impl Watcher<'_> {
                         return Ok(Left::Asked);
                     }
                     let every = self.args.every;
-                    if every.is_some_and(|each| self.state.over(each)) {
+                    if every.is_some_and(|period| self.state.over(period)) {
                         self.act(Action::Method { next: true }, watch)?;
                     }
                 }
@@ -182,8 +188,8 @@ impl Watcher<'_> {
     fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Fault> {
         let number = match self.state.act(action) {
             None => return Ok(()),
-            Some(Order::Method(method)) => watch.switch(&method),
-            Some(Order::Background(on)) => watch.switch_background(on),
+            Some(WatchOrder::Method(method)) => watch.switch(&method),
+            Some(WatchOrder::Background(on)) => watch.switch_background(on),
         };
         self.state.ordered(number.or_exit(Exit::Internal)?);
         Ok(())
@@ -203,7 +209,7 @@ enum WatchOutcome {
 }
 
 impl WatchOutcome {
-    fn of(left: Left, end: WatchEnd) -> Self {
+    fn from_end(left: Left, end: WatchEnd) -> Self {
         match end.fault {
             Some(fault) => WatchOutcome::Fault(fault),
             None if end.stopped || left == Left::Interrupted => WatchOutcome::Signal,
@@ -254,8 +260,8 @@ fn conclude(
             Ok(Exit::Interrupted)
         }
         WatchOutcome::Signal => {
-            let why = "watch: stopped by a signal before the first interval was over";
-            Err(Fault::new(Exit::Interrupted, why))
+            let message = "watch: stopped by a signal before the first interval was over";
+            Err(Fault::new(Exit::Interrupted, message))
         }
         WatchOutcome::Asked => Ok(Exit::Done),
     }

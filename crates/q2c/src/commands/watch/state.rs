@@ -6,10 +6,10 @@ use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::live::LatencyCounts;
 use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine, WatchMethod};
-use q2c_watch::{WatchInterval as Seen, by_method, counts, latency, mode, numbers, settling};
+use q2c_watch::{WorkloadInterval as Seen, by_method, counts, latency, mode, numbers, settling};
 
 #[derive(Clone, Debug)]
-pub enum Order {
+pub(crate) enum WatchOrder {
     Method(LaneMethod),
     /// Let the background work (true) or rest.
     Background(bool),
@@ -19,7 +19,7 @@ pub enum Order {
 /// gives the order to the workload, and then calls [`WatchState::ordered`] with the number that the
 /// workload gave to it. Intervals come with [`WatchState::see`]; each has the number of the order
 /// in force.
-pub struct WatchState {
+pub(crate) struct WatchState {
     /// The methods to choose among. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
     pub selected: usize,
@@ -38,7 +38,7 @@ pub struct WatchState {
     counts: WatchCounts,
     latency: LatencyCounts,
     not_kept: u64,
-    frozen: Option<Shown>,
+    frozen: Option<ShownIntervals>,
 }
 
 struct Ordered {
@@ -47,7 +47,7 @@ struct Ordered {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Shown {
+pub(crate) struct ShownIntervals {
     /// Number of the first interval since the start of the watch.
     pub first: u64,
     pub intervals: Vec<WatchInterval>,
@@ -58,14 +58,14 @@ pub struct Shown {
 /// dropped.
 const KEPT: usize = 86_400;
 /// The parameter that keys change: the share of the statistic that is slept.
-pub const RATIO: &str = "ratio";
+pub(crate) const RATIO: &str = "ratio";
 /// Steps of a ratio from 0 to 1.
 const RATIO_STEPS: f64 = 20.0;
 
 impl WatchState {
     /// The state at the start: the first of `methods` runs, and the background works, if there is
     /// one.
-    pub fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
+    pub(crate) fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
         let first = Ordered {
             method: methods[0].clone(),
             background: has_background,
@@ -87,7 +87,7 @@ impl WatchState {
     }
 
     /// Does what a key asks for. Returns the order that has to be given to the workload, if any.
-    pub fn act(&mut self, action: Action) -> Option<Order> {
+    pub(crate) fn act(&mut self, action: Action) -> Option<WatchOrder> {
         self.note.clear();
         match action {
             Action::Method { next } => {
@@ -108,11 +108,11 @@ impl WatchState {
         }
     }
 
-    fn order(&self) -> Order {
-        Order::Method(self.methods[self.selected].clone())
+    fn order(&self) -> WatchOrder {
+        WatchOrder::Method(self.methods[self.selected].clone())
     }
 
-    fn turn(&mut self, up: bool) -> Option<Order> {
+    fn turn(&mut self, up: bool) -> Option<WatchOrder> {
         let turned = match &self.methods[self.selected] {
             LaneMethod::Hybrid(policy) => turned(policy, up),
             _ => Err("this method has no ratio"),
@@ -129,11 +129,11 @@ impl WatchState {
         }
     }
 
-    fn toggle(&mut self) -> Option<Order> {
+    fn toggle(&mut self) -> Option<WatchOrder> {
         match self.background {
             Some(on) => {
                 self.background = Some(!on);
-                Some(Order::Background(!on))
+                Some(WatchOrder::Background(!on))
             }
             None => {
                 "there is no background: name it with --background".clone_into(&mut self.note);
@@ -143,7 +143,7 @@ impl WatchState {
     }
 
     /// The workload has taken the latest order, and calls it `number`. Numbers go up by one.
-    pub fn ordered(&mut self, number: u64) {
+    pub(crate) fn ordered(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
         self.orders.push(Ordered {
             method: self.methods[self.selected].clone(),
@@ -151,7 +151,7 @@ impl WatchState {
         });
     }
 
-    pub fn see(&mut self, seen: &Seen) {
+    pub(crate) fn see(&mut self, seen: &Seen) {
         let mut interval = WatchInterval {
             end_s: seen.span.1 as f64 / 1e9,
             length_s: (seen.span.1 - seen.span.0) as f64 / 1e9,
@@ -178,7 +178,7 @@ impl WatchState {
         (self.counts, self.latency) = (counts(seen), latency(seen));
     }
 
-    pub fn line(&self) -> Option<WatchLine> {
+    pub(crate) fn line(&self) -> Option<WatchLine> {
         let interval = self.intervals.last()?.clone();
         let row = interval.method.map(|row| &self.rows[row]);
         let background = row.map(|(_, background)| *background);
@@ -204,30 +204,30 @@ impl WatchState {
 
     /// The row in which intervals of `method` are counted while the background is as it is now;
     /// `None` before the first of them.
-    pub fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
+    pub(crate) fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
         self.row_of(&(method.clone(), self.background == Some(true)))
     }
 
-    /// Whether the latest order has been in force for `each`, so that it is time for the next
+    /// Whether the latest order has been in force for `period`, so that it is time for the next
     /// method.
-    pub fn over(&self, each: Nanos) -> bool {
+    pub(crate) fn over(&self, period: Nanos) -> bool {
         let latest = self.orders.len() as u64 - 1;
         let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
-        self.current.0 == latest && end_ns - self.current.1 as f64 >= each.0 as f64
+        self.current.0 == latest && end_ns - self.current.1 as f64 >= period.0 as f64
     }
 
-    pub fn paused(&self) -> bool {
+    pub(crate) fn paused(&self) -> bool {
         self.frozen.is_some()
     }
 
     /// The last `n` intervals, or those that were there when the screen was stopped.
-    pub fn shown(&self, n: usize) -> Shown {
+    pub(crate) fn shown(&self, n: usize) -> ShownIntervals {
         self.frozen.clone().unwrap_or_else(|| self.latest(n))
     }
 
-    fn latest(&self, n: usize) -> Shown {
+    fn latest(&self, n: usize) -> ShownIntervals {
         let from = self.intervals.len().saturating_sub(n.min(MINUTE));
-        Shown {
+        ShownIntervals {
             first: self.not_kept + from as u64,
             intervals: self.intervals[from..].to_vec(),
             latency: self.latency.clone(),
@@ -235,7 +235,7 @@ impl WatchState {
     }
 
     /// The methods of the rows so far. Their numbers are not filled in.
-    pub fn names(&self) -> Vec<WatchMethod> {
+    pub(crate) fn names(&self) -> Vec<WatchMethod> {
         let row = |(method, background): &(LaneMethod, bool)| {
             WatchMethod::new(method.clone().into(), *background)
         };
@@ -244,12 +244,12 @@ impl WatchState {
 
     /// Ends the watch. Returns a row per method, the intervals, and the number of intervals that
     /// were not kept.
-    pub fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
+    pub(crate) fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
         let methods = by_method(&self.rows, &self.intervals);
         (methods, self.intervals, self.not_kept)
     }
 
-    pub fn last(&self) -> Option<&WatchInterval> {
+    pub(crate) fn last(&self) -> Option<&WatchInterval> {
         self.intervals.last()
     }
 }
@@ -264,9 +264,10 @@ fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     let (_, value) = ratio.ok_or("this rule has no ratio")?;
     // A ratio between two steps goes to the nearest step above or below.
     let steps = value * RATIO_STEPS;
-    let next = match up {
-        true => (steps + 1e-9).floor() + 1.0,
-        false => (steps - 1e-9).ceil() - 1.0,
+    let next = if up {
+        (steps + 1e-9).floor() + 1.0
+    } else {
+        (steps - 1e-9).ceil() - 1.0
     };
     let turned = policy.with(RATIO, next / RATIO_STEPS);
     turned.map_err(|_| "the ratio goes no further")

@@ -9,14 +9,16 @@ fn devices_of_known_truth_are_compared() {
         let trace = evenly(folder.path());
         let trace = trace.to_str().unwrap();
         let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
-        let words = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
-        let done = run(folder.path(), &words);
+        let command_line =
+            format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
+        let done = run(folder.path(), &command_line);
         assert_eq!(done.code, 0, "{}", done.stderr);
         let whole = json(&done);
         let result = only(&whole).clone();
         let separation = |result: &Value, metric: &str| -> Value {
-            let all = result["separations"].as_array().unwrap();
-            all.iter()
+            let separations = result["separations"].as_array().unwrap();
+            separations
+                .iter()
                 .find(|one| one["metric"] == metric)
                 .unwrap()
                 .clone()
@@ -33,14 +35,14 @@ fn devices_of_known_truth_are_compared() {
         assert!((0.2..0.9).contains(&ratio), "{ratio}");
         let better = entry(&result, "verdict", "kind", "better");
         assert_eq!([&better["device"], &better["than"]], [fast, slow]);
-        let found = [
+        let expected_kinds = [
             "better",
             "time-cannot-tell",
             "few-to-be-sure",
             "sums-of-u2c",
         ];
-        assert_eq!(kinds(&result), found);
-        let says = told(folder.path(), &done);
+        assert_eq!(kinds(&result), expected_kinds);
+        let says = report_text(folder.path(), &done);
         assert!(
             says.contains(&format!("{fast} serves this trace better"))
                 && says.contains("with 3 of each, two equal devices come apart like this in 10 %")
@@ -49,16 +51,16 @@ fn devices_of_known_truth_are_compared() {
             "{says}"
         );
 
-        let words = format!(
+        let command_line = format!(
             "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
         );
-        let done = run(folder.path(), &words);
+        let done = run(folder.path(), &command_line);
         let outstanding = only(&json(&done)).clone();
         // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
         let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
         let share = number(idles, "/share");
         assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
-        let says = told(folder.path(), &done);
+        let says = report_text(folder.path(), &done);
         has_words(
             &says,
             &[
@@ -98,17 +100,17 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
                 (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
             );
             let (trace, large, small) = (trace.display(), large.display(), small.display());
-            let words = format!(
+            let command_line = format!(
                 "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
          --no-capture"
             );
-            let done = run(folder.path(), &words);
+            let done = run(folder.path(), &command_line);
             if done.code == 5 && done.stderr.contains("direct") {
                 let test = "devices_that_do_not_do_the_same_work";
                 return skip(test, "no direct I/O on the folder of test files");
             }
             assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
-            let says = told(folder.path(), &done);
+            let says = report_text(folder.path(), &done);
             assert!(
                 says.contains("did not do the same work") && !says.contains("better"),
                 "{says}"
@@ -130,12 +132,12 @@ fn an_answer_without_the_writes_says_reads_only() {
     }
     fs::write(&csv, text).unwrap();
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-    let words = format!(
+    let command_line = format!(
         "compare {} sim:2ms,servers=4 sim:100us,servers=4 --writes skip --trials 2 --json \
          --max-lateness 1s --format csv --unit us --columns {columns}",
         csv.display()
     );
-    let done = run(folder.path(), &words);
+    let done = run(folder.path(), &command_line);
     assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
     let reads = entry(only(&result), "verdict", "kind", "reads-only");
@@ -144,15 +146,15 @@ fn an_answer_without_the_writes_says_reads_only() {
     let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
     assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
     // That is said before anything is replayed, and how long it may all take.
-    let at = |words: &str| {
+    let at = |phrase: &str| {
         done.stderr
-            .find(words)
+            .find(phrase)
             .unwrap_or_else(|| panic!("{}", done.stderr))
     };
     let begins = at("run folder ");
     assert!(at("sim:2ms,servers=4 has no disk of the kernel's") < begins);
     assert!(at("if devices keep up with the trace") < at("2 cells x 2 trials"));
-    let says = told(folder.path(), &done);
+    let says = report_text(folder.path(), &done);
     has_words(
         &says,
         &[

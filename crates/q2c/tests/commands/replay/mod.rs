@@ -24,9 +24,9 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
     let parquet = folder.join("trace.parquet");
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
     let (from, to) = (path.display(), parquet.display());
-    let words =
+    let command_line =
         format!("trace import {from} --out {to} --format csv --unit us --columns {columns}");
-    run(folder, &words).done();
+    run(folder, &command_line).done();
     parquet
 }
 
@@ -35,9 +35,13 @@ fn evenly(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
 }
 
-/// The result of a replay, `words` of which name trace, target and options.
-fn replayed(folder: &Path, words: &str) -> Value {
-    run(folder, &format!("replay {words} --json --max-lateness 1s")).json()
+/// The result of a replay, `arguments` of which name trace, target and options.
+fn replayed(folder: &Path, arguments: &str) -> Value {
+    run(
+        folder,
+        &format!("replay {arguments} --json --max-lateness 1s"),
+    )
+    .json()
 }
 
 fn json(done: &Finished) -> Value {
@@ -45,7 +49,7 @@ fn json(done: &Finished) -> Value {
 }
 
 /// The report of the result that a command printed, in one line.
-fn told(folder: &Path, done: &Finished) -> String {
+fn report_text(folder: &Path, done: &Finished) -> String {
     let path = folder.join("told.json");
     fs::write(&path, &done.stdout).unwrap();
     let text = run(folder, &format!("report {}", path.display())).done();
@@ -53,9 +57,9 @@ fn told(folder: &Path, done: &Finished) -> String {
 }
 
 fn only(result: &Value) -> &Value {
-    let all = result["comparisons"].as_array().unwrap();
-    assert_eq!(all.len(), 1, "{result}");
-    &all[0]
+    let comparisons = result["comparisons"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 1, "{result}");
+    &comparisons[0]
 }
 
 /// The kinds of a comparison's findings, in their order.

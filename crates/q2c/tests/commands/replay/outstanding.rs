@@ -14,10 +14,10 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
             let csv = csv.to_str().unwrap();
             let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
             let how = format!("--format csv --unit us --columns {columns}");
-            let words = format!("replay {csv} sim:100us --mode outstanding {how}");
-            run(folder.path(), &words).refused(3, &["--record"]);
-            let words = format!("{csv} sim:100us --record profile.parquet {how}");
-            replayed(folder.path(), &words);
+            let command_line = format!("replay {csv} sim:100us --mode outstanding {how}");
+            run(folder.path(), &command_line).refused(3, &["--record"]);
+            let arguments = format!("{csv} sim:100us --record profile.parquet {how}");
+            replayed(folder.path(), &arguments);
             let again = "profile.parquet sim:100us --mode outstanding";
             let result = replayed(folder.path(), again);
             assert_eq!(result["issued"].as_u64(), Some(200));
@@ -44,14 +44,14 @@ fn in_flight_follows_the_trace_on_a_like_device() {
             (start as u64, 100, n % 1000)
         });
         let trace = trace(folder.path(), rows);
-        let words = format!(
+        let command_line = format!(
             "replay {} sim:lognormal=100us/0.3,servers=64 --mode outstanding --json",
             trace.display()
         );
         // Other tests may take the CPUs for some time, so the best of several replays counts.
         let errors: Vec<f64> = (0..5)
             .map(|_| {
-                let result = json(&run(folder.path(), &words));
+                let result = json(&run(folder.path(), &command_line));
                 assert_eq!(result["issued"].as_u64(), Some(4000), "{result}");
                 result["in_flight"]["error"].as_f64().unwrap()
             })
@@ -72,11 +72,11 @@ fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
             let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
             let trace = trace(folder.path(), rows);
             let on = |target: &str| {
-                let words = format!(
+                let command_line = format!(
                     "replay {} {target} --mode outstanding --json",
                     trace.display()
                 );
-                json(&run(folder.path(), &words))
+                json(&run(folder.path(), &command_line))
             };
             // Where other tests take the CPUs, a replay is late, says so, and is repeated.
             let mut replays =

@@ -15,16 +15,16 @@ fn one_run_fills_the_published_tables() {
     let [web, tpcc] = [web, tpcc].map(|path| path.display().to_string());
     let folder = tempfile::tempdir().unwrap();
     let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
-    let words = format!(
+    let command_line = format!(
         "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --part 0s..0.05s \
          --trials 2 --json --max-lateness 10s"
     );
-    let done = run(folder.path(), &words);
+    let done = run(folder.path(), &command_line);
     assert!([0, 7].contains(&done.code), "{}", done.stderr);
     let result = json(&done);
     assert_eq!(result["schema"], "q2c.compare/3");
-    let all = result["comparisons"].as_array().unwrap();
-    let rows = all.iter().map(|one| {
+    let comparisons = result["comparisons"].as_array().unwrap();
+    let rows = comparisons.iter().map(|one| {
         let name = |value: &Value| value.as_str().unwrap().to_owned();
         (name(&one["trace"]["path"]), name(&one["job"]["mode"]))
     });
@@ -36,7 +36,7 @@ fn one_run_fills_the_published_tables() {
     ];
     let wanted = wanted.map(|(trace, mode)| (trace.clone(), mode.to_owned()));
     assert_eq!(rows.collect::<Vec<_>>(), wanted);
-    for one in all {
+    for one in comparisons {
         let devices = one["devices"].as_array().unwrap();
         let paths = devices
             .iter()
@@ -55,9 +55,9 @@ fn one_run_fills_the_published_tables() {
         }
     }
     // A device takes 2 ms for each request, the other 0.1 ms; both also have what wake-ups take.
-    let requests = number(&all[0], "/trace/requests");
+    let requests = number(&comparisons[0], "/trace/requests");
     for (at, service_s) in [(0, 0.002), (1, 0.0001)] {
-        let sum = number(&all[0]["devices"][at], "/sum_u2c_s/min");
+        let sum = number(&comparisons[0]["devices"][at], "/sum_u2c_s/min");
         assert!(
             requests > 10.0 && sum >= requests * service_s,
             "{requests} in {sum} s"
@@ -68,7 +68,7 @@ fn one_run_fills_the_published_tables() {
     let counts = ["better", "worse", "alike", "unknown"].map(|name| over[name].as_u64().unwrap());
     assert_eq!(counts.iter().sum::<u64>(), 4, "{over}");
 
-    let says = told(folder.path(), &done);
+    let says = report_text(folder.path(), &done);
     has_words(
         &says,
         &[

@@ -16,8 +16,8 @@ impl Loop {
             .arg(file);
         let done = command.output().map_err(|e| format!("losetup: {e}"))?;
         if !done.status.success() {
-            let why = String::from_utf8_lossy(&done.stderr);
-            return Err(format!("losetup: {}", why.trim()));
+            let stderr = String::from_utf8_lossy(&done.stderr);
+            return Err(format!("losetup: {}", stderr.trim()));
         }
         let device = Loop(String::from_utf8_lossy(&done.stdout).trim().to_owned());
         let name = device.0.trim_start_matches("/dev/");
@@ -48,7 +48,7 @@ fn a_split_request_is_one_term_of_the_sum() {
     let devices = Loop::new(&place("a"), 512).and_then(|a| Ok([a, Loop::new(&place("b"), 64)?]));
     let [whole, split] = match devices {
         Ok(devices) => devices,
-        Err(why) => return skip(TEST, &why),
+        Err(reason) => return skip(TEST, &reason),
     };
     let csv = place("trace.csv");
     let mut text = "submit,offset,size,op\n".to_owned();
@@ -59,20 +59,21 @@ fn a_split_request_is_one_term_of_the_sum() {
     fs::write(&csv, text).unwrap();
     for by in ["bpf", "tracefs"] {
         let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-        let words = format!(
+        let command_line = format!(
             "compare {} {} {} --capture --by {by} --trials 5 --json --max-lateness 10s \
              --format csv --unit us --columns {columns}",
             csv.display(),
             whole.0,
             split.0
         );
-        let done = run(folder.path(), &words);
-        let missing = match done.stdout.is_empty() {
-            true => done.stderr.lines().last().map(str::to_owned),
-            false => sums(&json(&done)).err(),
+        let done = run(folder.path(), &command_line);
+        let missing = if done.stdout.is_empty() {
+            done.stderr.lines().last().map(str::to_owned)
+        } else {
+            sums(&json(&done)).err()
         };
-        if let Some(why) = missing {
-            skip(TEST, &format!("by {by}: {why}"));
+        if let Some(reason) = missing {
+            skip(TEST, &format!("by {by}: {reason}"));
         }
     }
 }

@@ -8,15 +8,15 @@ fn a_request_that_fails_stops_the_replay_or_is_counted() {
     let trace = evenly(folder.path());
     let trace = trace.to_str().unwrap();
     let target = "fault:eio@100:sim:50us";
-    let words = format!("replay {trace} {target} --json --max-lateness 1s");
-    let stopped = run(folder.path(), &words);
+    let command_line = format!("replay {trace} {target} --json --max-lateness 1s");
+    let stopped = run(folder.path(), &command_line);
     assert_eq!(stopped.code, 6, "{}", stopped.stderr);
     let result = json(&stopped);
     assert_eq!(result["errors"].as_u64(), Some(1));
     assert_eq!(result["complete"], false);
     let first = result["first_error"].as_str().unwrap();
     has_words(&first, &["request 99", "Input/output error"]);
-    let went_on = run(folder.path(), &format!("{words} --on-error go-on"));
+    let went_on = run(folder.path(), &format!("{command_line} --on-error go-on"));
     let result = json(&went_on);
     assert_eq!(went_on.code, 6);
     assert_eq!(result["issued"].as_u64(), Some(500));
@@ -38,10 +38,10 @@ fn writes_are_read_unless_the_target_is_named_again() {
     fs::write(&csv, text).unwrap();
     let csv = csv.to_str().unwrap();
     let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-    let words = format!(
+    let command_line = format!(
         "replay {csv} {target} --format csv --unit us --columns {columns} --json --max-lateness 1s"
     );
-    let read = run(folder.path(), &words);
+    let read = run(folder.path(), &command_line);
     if read.code == 5 && read.stderr.contains("direct") {
         let test = "writes_are_read_unless";
         return skip(test, "no direct I/O on the folder of test files");
@@ -51,10 +51,13 @@ fn writes_are_read_unless_the_target_is_named_again() {
     assert_eq!(changed["write-read"].as_u64(), Some(512), "{changed}");
     assert_eq!(changed["modulo"].as_u64(), Some(256), "{changed}");
     assert_eq!(fs::read(target).unwrap(), before, "untouched");
-    let refused = run(folder.path(), &format!("{words} --writes allow"));
+    let refused = run(folder.path(), &format!("{command_line} --writes allow"));
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     assert_eq!(fs::read(target).unwrap(), before, "untouched");
-    let written = run(folder.path(), &format!("{words} --allow-write {target}"));
+    let written = run(
+        folder.path(),
+        &format!("{command_line} --allow-write {target}"),
+    );
     assert_eq!(written.code, 0, "{}", written.stderr);
     let after = fs::read(target).unwrap();
     let blocks = before.chunks(4096).zip(after.chunks(4096));
@@ -78,8 +81,8 @@ fn devices_are_mapped_to_targets() {
         .collect();
     fs::write(&path, text).unwrap();
     let path = path.display();
-    let words = format!("{path} --format disksim --unit ns --map 1:0=sim:100us --map 1:2=null");
-    let result = replayed(folder.path(), &words);
+    let arguments = format!("{path} --format disksim --unit ns --map 1:0=sim:100us --map 1:2=null");
+    let result = replayed(folder.path(), &arguments);
     assert_eq!(texts(&result, "targets", "path"), ["sim:100us", "null"]);
     assert_eq!(result["issued"].as_u64(), Some(200));
     assert_eq!(result["changed"]["no-target"].as_u64(), Some(100));
@@ -96,10 +99,10 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
     let target = target.to_str().unwrap();
     let trace = evenly(folder.path());
     let trace = trace.display();
-    let words = format!(
+    let command_line = format!(
         "replay {trace} {target} --part 0s..0.1s --precondition sequential --json --max-lateness 1s"
     );
-    let refused = run(folder.path(), &words);
+    let refused = run(folder.path(), &command_line);
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     if refused.stderr.contains("direct") {
         let test = "a_target_is_written_before_each_trial";
@@ -109,7 +112,10 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
         fs::read(target).unwrap().iter().all(|byte| *byte == 0xaa),
         "untouched"
     );
-    let done = run(folder.path(), &format!("{words} --allow-write {target}"));
+    let done = run(
+        folder.path(),
+        &format!("{command_line} --allow-write {target}"),
+    );
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert_eq!(json(&done)["job"]["precondition"], "sequential");
     let after = fs::read(target).unwrap();
@@ -136,15 +142,18 @@ fn one_process_is_replayed_alone() {
     let head = "submit_ns,reap_ns,offset,bytes,op,comm,pid\n";
     let text = head.to_owned() + &rows.collect::<String>();
     fs::write(folder.path().join("in.csv"), text).unwrap();
-    let words = "replay in.csv null --format csv --unit us --json --max-lateness 1s";
+    let command_line = "replay in.csv null --format csv --unit us --json --max-lateness 1s";
     for process in ["db", "7"] {
-        let done = run(folder.path(), &format!("{words} --process {process}"));
+        let done = run(
+            folder.path(),
+            &format!("{command_line} --process {process}"),
+        );
         let result = json(&done);
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert_eq!(result["issued"].as_u64(), Some(50), "{result}");
         assert_eq!(result["trace"]["requests"].as_u64(), Some(50), "{result}");
         assert_eq!(result["job"]["process"], process);
-        let said = told(folder.path(), &done);
+        let said = report_text(folder.path(), &done);
         assert!(
             said.contains(&format!("only requests of process {process}")),
             "{said}"
@@ -153,9 +162,9 @@ fn one_process_is_replayed_alone() {
     // The part counts from the trace's first request.
     let part = run(
         folder.path(),
-        &format!("{words} --process 9 --part 0s..100ms"),
+        &format!("{command_line} --process 9 --part 0s..100ms"),
     );
     assert_eq!(json(&part)["issued"].as_u64(), Some(75), "{}", part.stderr);
-    let none = run(folder.path(), &format!("{words} --process fio"));
+    let none = run(folder.path(), &format!("{command_line} --process fio"));
     none.refused(3, &["find process fio in in.csv", "backup (9), db (7)"]);
 }

@@ -13,12 +13,12 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
             let trace = trace.to_str().unwrap();
             let device = "sim:200us,servers=4";
             let result = replayed(folder.path(), &format!("{trace} {device}"));
-            let of = |name: &str| number(&result, name);
+            let figure = |name: &str| number(&result, name);
             // The last request is due at 0.998 s and takes 200 us.
-            assert!((0.9980..2.0).contains(&of("/completion_s")), "{result}");
+            assert!((0.9980..2.0).contains(&figure("/completion_s")), "{result}");
             // The sum is that of 500 requests of 200 us.
-            assert!((0.1..2.0).contains(&of("/sum_u2c_s")), "{result}");
-            assert!(of("/sum_u2c_intended_s") >= of("/sum_u2c_s"));
+            assert!((0.1..2.0).contains(&figure("/sum_u2c_s")), "{result}");
+            assert!(figure("/sum_u2c_intended_s") >= figure("/sum_u2c_s"));
             assert_eq!(result["issued"].as_u64(), Some(500));
             assert_eq!(result["errors"].as_u64(), Some(0));
             assert_eq!(result["sum_q2c_s"], Value::Null);
@@ -44,7 +44,7 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let trace = evenly(folder.path());
     let trace = trace.display();
-    for words in [
+    for command_line in [
         format!("replay {trace} sim:200us,servers=4 --json --speed 20 --max-lateness 10s"),
         format!(
             "compare {trace} sim:50us sim:60us --json --trials 1 --speed 20 --max-lateness 10s"
@@ -54,7 +54,7 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
         let into = Duration::from_nanos(now.subsec_nanos().into());
         std::thread::sleep(Duration::from_millis(1_500).saturating_sub(into));
         let begun = Instant::now();
-        let done = run(folder.path(), &words);
+        let done = run(folder.path(), &command_line);
         let outside_s = begun.elapsed().as_secs_f64();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let result = json(&done);
@@ -91,8 +91,9 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
         // The trace has 20 000 requests per second, and the device serves 5 000.
         let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
         let trace = trace.display();
-        let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
-        let result = json(&run(folder.path(), &words));
+        let command_line =
+            format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
+        let result = json(&run(folder.path(), &command_line));
         assert_eq!(result["saturated"], true, "{result}");
         assert_eq!(result["valid"], true, "{result}");
         // The 64 places in flight are taken after about 80 requests; the other requests wait.
@@ -121,8 +122,8 @@ fn what_cannot_keep_a_schedule_is_refused() {
         "2 | replay TRACE null --record TRACE | existing file",
         "3 | replay TRACE null --part 500s..600s | between",
     ] {
-        let (code, words, says) = refusal(case);
-        run(folder.path(), &words.replace("TRACE", trace)).refused(code, &says);
+        let (code, line, says) = refusal(case);
+        run(folder.path(), &line.replace("TRACE", trace)).refused(code, &says);
     }
 }
 
@@ -133,15 +134,16 @@ fn spinning_takes_a_cpu_and_sleeping_does_not() {
     timed("spinning_takes_a_cpu_and_sleeping_does_not", || {
         let folder = tempfile::tempdir().unwrap();
         let trace = evenly(folder.path());
-        let words = format!("replay {} null --json --max-lateness 1s", trace.display());
-        let spin = format!("{words} --spin");
+        let command_line = format!("replay {} null --json --max-lateness 1s", trace.display());
+        let spin = format!("{command_line} --spin");
         // Other processes may use the CPUs at the same time and make wake-ups late, so one of
         // several pairs has to pass.
         let cpus: Vec<(f64, f64)> = (0..4)
             .map(|_| {
-                let results = [&words, &spin].map(|words| json(&run(folder.path(), words)));
-                let told = results.each_ref().map(|result| &result["job"]["spin"]);
-                assert_eq!(told, [&Value::Bool(false), &Value::Bool(true)]);
+                let results = [&command_line, &spin]
+                    .map(|command_line| json(&run(folder.path(), command_line)));
+                let spin_settings = results.each_ref().map(|result| &result["job"]["spin"]);
+                assert_eq!(spin_settings, [&Value::Bool(false), &Value::Bool(true)]);
                 let [sleeps, spins] = results.map(|r| r["submitter_cpu_s"].as_f64().unwrap());
                 (sleeps, spins)
             })

@@ -1,7 +1,7 @@
 //! The charts of the last intervals, one for each gauge.
 
-use super::super::columns::{Column, columns};
-use super::super::state::{RATIO, Shown, WatchState};
+use super::super::columns::{WatchColumn, columns};
+use super::super::state::{RATIO, ShownIntervals, WatchState};
 use super::{Head, colour};
 use q2c_report::terminal::{GAUGES, Gauge, LATE_GAUGES, least_most};
 use q2c_result::watch::{WatchMethod, WatchNumbers};
@@ -28,7 +28,7 @@ static BEHIND: Gauge = Gauge {
 
 pub(super) struct Charts {
     gauges: Vec<&'static Gauge>,
-    shown: Shown,
+    shown: ShownIntervals,
     names: Vec<WatchMethod>,
     /// Intervals that a chart shows at least.
     minute: usize,
@@ -36,7 +36,7 @@ pub(super) struct Charts {
 
 impl Charts {
     /// What is drawn in at most `width` columns.
-    pub fn of(state: &WatchState, head: &Head, width: u16) -> Self {
+    pub(crate) fn new(state: &WatchState, head: &Head, width: u16) -> Self {
         let minute = (SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
         let behind = state.background.is_some().then_some(&BEHIND);
         let captured = state.last().is_some_and(|last| last.numbers.late.is_some());
@@ -49,30 +49,31 @@ impl Charts {
         }
     }
 
-    pub fn count(&self) -> u16 {
+    pub(crate) fn count(&self) -> u16 {
         self.gauges.len() as u16
     }
 
     /// Draws the charts, each as high as there is room, and the marks of changes below them. The
     /// least and the largest value stand below the number; where a chart has one line they stand
     /// beside it, if `wide`.
-    pub fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
         let count = self.count();
         let height = (area.height.saturating_sub(1) / count).clamp(1, LINES);
         let parts = [Constraint::Max(height * count), Constraint::Length(1)];
         let [above, marks] = Layout::vertical(parts).flex(Flex::Start).areas(area);
-        let numbers = match height == 1 && wide {
-            true => NUMBERS + SCALE,
-            false => NUMBERS,
+        let numbers = if height == 1 && wide {
+            NUMBERS + SCALE
+        } else {
+            NUMBERS
         };
         let width = area.width.saturating_sub(numbers);
         let columns = columns(&self.shown, usize::from(width), self.minute);
         let rows = self.gauges.iter().map(|_| Constraint::Length(height));
         let rows = Layout::vertical(rows).split(above);
         for (gauge, row) in self.gauges.iter().zip(rows.iter()) {
-            self.chart(frame, gauge, &columns, beside(numbers, *row));
+            self.chart(frame, gauge, &columns, split_row(numbers, *row));
         }
-        let [_, marks] = beside(numbers, marks);
+        let [_, marks] = split_row(numbers, marks);
         let changes = changes(&columns, &self.names, usize::from(width));
         frame.render_widget(Line::raw(changes), marks);
     }
@@ -81,7 +82,7 @@ impl Charts {
         &self,
         frame: &mut Frame<'_>,
         gauge: &Gauge,
-        columns: &[Column],
+        columns: &[WatchColumn],
         [numbers, chart]: [Rect; 2],
     ) {
         let last = self.shown.intervals.last();
@@ -97,19 +98,16 @@ impl Charts {
         let single: Vec<Option<f64>> = single.collect();
         let scale = Span::styled(least_most(&single, gauge.text), Modifier::DIM);
         let mut lines = Vec::new();
-        match numbers.width > NUMBERS {
-            true => {
-                first.push_span(Span::raw("  "));
-                first.push_span(scale);
-                lines.push(first);
-            }
-            false => {
-                let scale = Line::from(scale).right_aligned();
-                lines.extend([first, scale]);
-            }
+        if numbers.width > NUMBERS {
+            first.push_span(Span::raw("  "));
+            first.push_span(scale);
+            lines.push(first);
+        } else {
+            let scale = Line::from(scale).right_aligned();
+            lines.extend([first, scale]);
         }
         frame.render_widget(Paragraph::new(lines), narrower(numbers));
-        let bar = |(value, column): (&Option<f64>, &Column)| {
+        let bar = |(value, column): (&Option<f64>, &WatchColumn)| {
             const FULL: f64 = 1_000.0;
             let height = value.map(|value| ((value / top).min(1.0) * FULL).round() as u64);
             SparklineBar::from(height).style(colour(column.method))
@@ -120,7 +118,7 @@ impl Charts {
 }
 
 /// Divides a row into the place of the numbers, `numbers` wide, and that of the chart.
-fn beside(numbers: u16, row: Rect) -> [Rect; 2] {
+fn split_row(numbers: u16, row: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Length(numbers), Constraint::Min(0)]).areas(row)
 }
 
@@ -135,7 +133,7 @@ fn narrower(place: Rect) -> Rect {
 
 /// The line below the charts: a mark at each column in which the method changed, and the method's
 /// name where it fits before the next mark.
-fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
+fn changes(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> String {
     let mut line = vec![' '; width];
     let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
     for (n, &from) in at.iter().enumerate() {
@@ -157,11 +155,11 @@ fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
 fn short(method: &WatchMethod) -> (String, String) {
     let rule = method.method.brief();
     let (rule, params) = rule.split_once(':').unwrap_or((&rule, ""));
-    let of = |param: &str| {
+    let ratio_suffix = |param: &str| {
         let (name, value) = param.split_once('=')?;
         (name == RATIO).then(|| format!(" {value}"))
     };
-    let ratio = params.split(',').find_map(of).unwrap_or_default();
+    let ratio = params.split(',').find_map(ratio_suffix).unwrap_or_default();
     let background = if method.background { " +bg" } else { "" };
     (rule.to_owned(), format!("{rule}{ratio}{background}"))
 }

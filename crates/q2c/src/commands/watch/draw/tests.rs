@@ -4,7 +4,7 @@ use q2c_engine::SleepCounts;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
-use q2c_watch::WatchInterval as Seen;
+use q2c_watch::WorkloadInterval as Seen;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

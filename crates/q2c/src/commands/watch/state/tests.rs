@@ -13,11 +13,11 @@ fn state() -> WatchState {
 const NEXT: Action = Action::Method { next: true };
 const BACK: Action = Action::Method { next: false };
 
-fn asked(order: Option<Order>) -> String {
+fn asked(order: Option<WatchOrder>) -> String {
     match order {
         None => "nothing".to_owned(),
-        Some(Order::Method(method)) => method.to_string(),
-        Some(Order::Background(on)) => format!("background {on}"),
+        Some(WatchOrder::Method(method)) => method.to_string(),
+        Some(WatchOrder::Background(on)) => format!("background {on}"),
     }
 }
 
@@ -107,7 +107,7 @@ fn intervals_belong_to_the_method_in_force() {
     state.ordered(2);
     state.see(&second(Some(2), 6));
     let (methods, intervals, not_kept) = state.end();
-    let of: Vec<_> = intervals.iter().map(|i| (i.method, i.settled)).collect();
+    let interval_methods: Vec<_> = intervals.iter().map(|i| (i.method, i.settled)).collect();
     let wanted = [
         (Some(0), true),
         (Some(0), true),
@@ -117,7 +117,7 @@ fn intervals_belong_to_the_method_in_force() {
         (Some(1), true),
         (Some(2), false),
     ];
-    assert_eq!((&of[..], not_kept), (&wanted[..], 0));
+    assert_eq!((&interval_methods[..], not_kept), (&wanted[..], 0));
     let rows: Vec<_> = methods
         .iter()
         .map(|m| (m.method.to_string(), m.background, m.intervals, m.settling))

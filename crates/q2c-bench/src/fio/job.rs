@@ -1,0 +1,342 @@
+//! Turns the options of a section into a job.
+
+use crate::fio::number;
+use crate::fio::options::Reader;
+use crate::fio::remark::Topic;
+use q2c_model::Bytes;
+use q2c_policy::Method;
+
+/// The part of the target that a job uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// This many bytes from the start of the target.
+    Bytes(Bytes),
+    /// This share of the target in percent, 1 to 100.
+    Percent(u8),
+}
+
+/// One section. A field is `None` where the file does not state it, or states a refused value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FioJob {
+    /// Name of the section.
+    pub name: String,
+    /// Line of the section's head, from 1.
+    pub line: usize,
+    /// Jobs of one group run at once; the groups follow each other (`stonewall`).
+    pub group: usize,
+    /// Interface with its options, such as `io_uring:iopoll` or `pvsync2:nowait`.
+    pub engine: Option<String>,
+    /// Completion method: `interrupt`, `poll`, `sqpoll`, `sqpoll-iopoll`.
+    pub method: Option<Method>,
+    /// Pattern: `randread`, `randwrite`, `read` or `write`.
+    pub rw: Option<String>,
+    /// Bytes per request.
+    pub bs: Option<Bytes>,
+    /// Requests in flight for each thread, 1 to 1024.
+    pub depth: Option<u16>,
+    /// Number of threads, 1 to 1024.
+    pub jobs: Option<u32>,
+    /// Path of the file or device.
+    pub target: Option<String>,
+    /// The part of the target that is used; `None` means all of it.
+    pub size: Option<Size>,
+    /// Measured time, seconds.
+    pub seconds: Option<f64>,
+    /// Time before the measured time, seconds.
+    pub warm_up: Option<f64>,
+    /// Submissions of each thread per second, as a Poisson process.
+    pub rate: Option<f64>,
+    /// CPUs in the order in which threads take them (ascending).
+    pub cpus: Option<Vec<u32>>,
+    /// CPU of the kernel thread that submits (SQPOLL).
+    pub helper_cpu: Option<u32>,
+}
+
+const MOST: u64 = 1024;
+
+/// Takes every option that it understands from `reader`, which sorts the rest at its end.
+pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
+    let rw = pattern(reader);
+    reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));
+    let bs = block_size(reader);
+    let mut job = FioJob {
+        name: reader.section.name.clone(),
+        line: reader.section.line,
+        group,
+        rw,
+        bs,
+        depth: depth(reader),
+        jobs: count(reader, "numjobs", Topic::Jobs).map(|n| n as u32),
+        seconds: time(reader, "runtime", Topic::Seconds),
+        warm_up: time(reader, "ramp_time", Topic::WarmUp),
+        target: target(reader),
+        size: size(reader),
+        rate: rate(reader),
+        cpus: cpus(reader),
+        ..FioJob::default()
+    };
+    engine(reader, &mut job);
+    direct(reader, job.engine.as_deref());
+    job
+}
+
+/// A count that is 1 by default, as in fio.
+fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
+    if !reader.has(key) {
+        return Some(1);
+    }
+    reader.count(key, MOST, topic)
+}
+
+fn depth(reader: &mut Reader<'_>) -> Option<u16> {
+    if reader.value("ioengine") != Some("pvsync2") {
+        return count(reader, "iodepth", Topic::Depth).map(|n| n as u16);
+    }
+    if let Some(entry) = reader.take("iodepth") {
+        let reason = "one call is one request: fio, too, has one in flight with pvsync2";
+        reader.not_needed(&entry, reason);
+    }
+    Some(1)
+}
+
+fn pattern(reader: &mut Reader<'_>) -> Option<String> {
+    let Some(entry) = reader.take("rw") else {
+        return Some("read".to_owned());
+    };
+    let value = entry.value.clone().unwrap_or_default();
+    let reason = match value.as_str() {
+        "read" | "write" | "randread" | "randwrite" => return Some(value),
+        _ if value.contains(':') => "q2c bench has no modifiers of patterns",
+        _ => "q2c bench has randread, randwrite, read and write: mixes and trims are not here",
+    };
+    reader.refuse(&entry, reason, Some(Topic::Rw));
+    None
+}
+
+/// The part for the job's direction of a value `READS,WRITES,TRIMS`. A missing part is as the last
+/// one given; an empty part stands for the default.
+fn of_direction(value: &str, writes: bool) -> &str {
+    let parts: Vec<&str> = value.split(',').map(str::trim).collect();
+    let wanted = usize::from(writes);
+    parts.get(wanted).unwrap_or(&parts[parts.len() - 1])
+}
+
+fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
+    const DEFAULT: Bytes = Bytes(4096);
+    let Some(entry) = reader.take("bs") else {
+        return Some(DEFAULT);
+    };
+    let value = entry.value.clone().unwrap_or_default();
+    let size = match of_direction(&value, reader.writes) {
+        "" if value.contains(',') => return Some(DEFAULT),
+        text => reader.number(&entry, text, Topic::Bs)?,
+    };
+    if let Some(align) = reader.take("ba") {
+        let same = align.value.as_deref() == Some(value.as_str());
+        if same {
+            reader.not_needed(&align, "offsets are multiples of the block size");
+        } else {
+            reader.refuse(&align, "offsets are multiples of the block size here", None);
+        }
+    }
+    if size == 0 || !size.is_multiple_of(512) {
+        let reason = format!("direct I/O needs a multiple of 512 bytes, found {size}");
+        reader.refuse(&entry, &reason, Some(Topic::Bs));
+        return None;
+    }
+    Some(Bytes(size))
+}
+
+fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
+    let entry = reader.take(key)?;
+    let value = entry.value.as_deref().unwrap_or_default();
+    let seconds = number::seconds(value);
+    if seconds.is_none() {
+        let reason = format!("expected a time such as 30, 30s, 2m or 500ms, found `{value}`");
+        reader.refuse(&entry, &reason, Some(topic));
+    }
+    // For fio a runtime of 0 means no limit, as if none were given. A ramp time of 0 means no ramp.
+    seconds.filter(|s| *s > 0.0 || topic == Topic::WarmUp)
+}
+
+fn target(reader: &mut Reader<'_>) -> Option<String> {
+    if let Some(directory) = reader.take("directory") {
+        let reason = "q2c makes no files there: name a target, or --scratch SIZE";
+        reader.refuse(&directory, reason, Some(Topic::Target));
+    }
+    let entry = reader.take("filename")?;
+    let value = entry.value.clone().unwrap_or_default();
+    // `\:` is a colon in a name; `:` separates names.
+    if value.replace("\\:", "").contains(':') {
+        let reason = "q2c bench has one target: name one of these files";
+        reader.refuse(&entry, reason, Some(Topic::Target));
+        return None;
+    }
+    if value.is_empty() {
+        reader.refuse(&entry, "expected a path", Some(Topic::Target));
+        return None;
+    }
+    Some(value.replace("\\:", ":"))
+}
+
+fn size(reader: &mut Reader<'_>) -> Option<Size> {
+    let entry = reader.take("size")?;
+    let value = entry.value.clone().unwrap_or_default();
+    if let Some(percent) = value.strip_suffix('%') {
+        let percent: Option<u8> = percent.trim().parse().ok();
+        let percent = percent.filter(|p| (1..=100).contains(p));
+        if percent.is_none() {
+            reader.refuse(&entry, "expected 1% to 100%", Some(Topic::Size));
+        }
+        return percent.map(Size::Percent);
+    }
+    match reader.number(&entry, &value, Topic::Size)? {
+        // In fio 0 means the whole target.
+        0 => None,
+        bytes => Some(Size::Bytes(Bytes(bytes))),
+    }
+}
+
+fn rate(reader: &mut Reader<'_>) -> Option<f64> {
+    let process = reader.take("rate_process");
+    let entry = reader.take("rate_iops")?;
+    let value = entry.value.clone().unwrap_or_default();
+    let rate = match of_direction(&value, reader.writes) {
+        "" => return None,
+        text => reader.number(&entry, text, Topic::Rate)?,
+    };
+    if rate == 0 {
+        return None;
+    }
+    let poisson = process.and_then(|p| p.value).as_deref() == Some("poisson");
+    if !poisson {
+        let reason = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
+        reader.refuse(&entry, reason, Some(Topic::Rate));
+        return None;
+    }
+    Some(rate as f64)
+}
+
+fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
+    let policy = reader.take("cpus_allowed_policy");
+    let entry = reader.take("cpus_allowed")?;
+    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
+    if cpus.is_none() {
+        let reason = "expected CPUs such as 0,5,8-15";
+        reader.refuse(&entry, reason, Some(Topic::Cpus));
+    } else if policy.and_then(|p| p.value).as_deref() != Some("split") {
+        let reason = "cpus_allowed_policy=shared lets fio's jobs move among these CPUs; q2c pins each job to one, as split does";
+        reader.not_needed(&entry, reason);
+    }
+    cpus
+}
+
+/// Checks that the job does direct I/O: q2c's I/O never goes through the page cache.
+fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
+    const WHY: &str =
+        "q2c bench does direct I/O only, this would go through the page cache: write direct=1";
+    let entry = reader.take("direct");
+    match entry {
+        Some(entry) if matches!(entry.value.as_deref(), None | Some("1")) => {}
+        Some(entry) => reader.refuse(&entry, WHY, None),
+        // A character device has no page cache.
+        None if engine == Some("io_uring_cmd") => {}
+        None => reader.lacks("direct", WHY, None),
+    }
+}
+
+/// Sets engine and method, which in fio both follow from the options of one interface.
+fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
+    job.method = Some(Method::INTERRUPT);
+    let Some(entry) = reader.take("ioengine") else {
+        let reason =
+            "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
+        return reader.lacks("ioengine", reason, Some(Topic::Engine));
+    };
+    // libaio has no `hipri`, not in fio either.
+    let hipri = entry.value.as_deref() != Some("libaio") && reader.flag("hipri");
+    let method = if hipri {
+        Method::POLL
+    } else {
+        Method::INTERRUPT
+    };
+    job.method = Some(method);
+    match entry.value.as_deref() {
+        Some("io_uring") => ring(reader, job, hipri),
+        Some("libaio") => job.engine = Some("libaio".to_owned()),
+        Some("pvsync2") => vectored(reader, job),
+        Some("io_uring_cmd") => command(reader, job),
+        _ => {
+            let reason = "q2c bench has io_uring, libaio, pvsync2 and io_uring_cmd";
+            reader.refuse(&entry, reason, Some(Topic::Engine));
+        }
+    }
+}
+
+fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
+    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+    let helper = reader.flag("sqthread_poll");
+    let (engine, method) = match (helper, hipri) {
+        (true, true) => ("io_uring", Method::SqPollIoPoll),
+        (true, false) => ("io_uring", Method::SqPoll),
+        // With hipri the poll asks the device instead of only looking for completions in memory.
+        (false, true) => ("io_uring:iopoll", Method::POLL),
+        (false, false) => ("io_uring", Method::INTERRUPT),
+    };
+    (job.engine, job.method) = (Some(engine.to_owned()), Some(method));
+    let Some(entry) = reader.take("sqthread_poll_cpu") else {
+        return;
+    };
+    if !helper {
+        return reader.not_needed(&entry, "it has no effect without sqthread_poll");
+    }
+    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
+    match cpus.as_deref() {
+        Some([cpu]) if job.jobs == Some(1) => job.helper_cpu = Some(*cpu),
+        Some([_]) => {
+            let reason = "fio puts the submitting threads of all jobs on this one CPU; q2c gives each its own: leave it out";
+            reader.refuse(&entry, reason, Some(Topic::Cpus));
+        }
+        _ => reader.refuse(&entry, "expected one CPU", Some(Topic::Cpus)),
+    }
+}
+
+/// Refuses options that turn off features that q2c's rings always have.
+fn always(reader: &mut Reader<'_>, keys: &[&str]) {
+    for key in keys {
+        if let Some(entry) = reader.take(key).filter(|e| e.value.as_deref() == Some("0")) {
+            let reason = "q2c's rings always have registered files and buffers";
+            reader.refuse(&entry, reason, Some(Topic::Engine));
+        }
+    }
+}
+
+fn vectored(reader: &mut Reader<'_>, job: &mut FioJob) {
+    let mut options = Vec::new();
+    if reader.flag("nowait") {
+        options.push("nowait");
+    }
+    if let Some(entry) = reader.take("sync") {
+        match entry.value.as_deref() {
+            Some("none" | "0") => {}
+            Some("sync" | "1") => options.push("sync"),
+            Some("dsync") => options.push("dsync"),
+            _ => reader.refuse(&entry, "expected none, sync or dsync", None),
+        }
+    }
+    let options = options.join(",");
+    job.engine = Some(if options.is_empty() {
+        "pvsync2".to_owned()
+    } else {
+        format!("pvsync2:{options}")
+    });
+}
+
+fn command(reader: &mut Reader<'_>, job: &mut FioJob) {
+    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+    let kind = reader.take("cmd_type");
+    if let Some(entry) = kind.filter(|e| e.value.as_deref() != Some("nvme")) {
+        reader.refuse(&entry, "q2c has NVMe commands only", None);
+    }
+    job.engine = Some("io_uring_cmd".to_owned());
+}

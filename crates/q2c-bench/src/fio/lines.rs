@@ -1,0 +1,183 @@
+//! Parses the lines of a job file into sections.
+
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Says why a text is no job file.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line}: {why}")]
+pub struct SyntaxError {
+    /// Line of the error, from 1.
+    pub line: usize,
+    /// Description of the error, and what to do about it.
+    pub why: String,
+}
+
+impl SyntaxError {
+    fn new(line: usize, why: impl Into<String>) -> Self {
+        SyntaxError {
+            line,
+            why: why.into(),
+        }
+    }
+
+    pub(crate) fn empty() -> Self {
+        SyntaxError::new(
+            1,
+            "the file has no job: expected at least one section such as [randread] besides [global]",
+        )
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FioSection {
+    pub name: String,
+    pub line: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FioOption {
+    pub key: String,
+    /// The text behind the first `=`; `None` for an option without a value.
+    pub value: Option<String>,
+    pub line: usize,
+    /// `kb_base` of the section in which the option stands, as written.
+    pub kb_base: Option<String>,
+}
+
+type Sections = Vec<(FioSection, Vec<FioOption>)>;
+
+pub(crate) fn sections(
+    text: &[u8],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Sections, SyntaxError> {
+    let mut sections: Sections = Vec::new();
+    for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let at = at + 1;
+        let line = std::str::from_utf8(line)
+            .map_err(|_| SyntaxError::new(at, "expected text in UTF-8, found other bytes"))?;
+        // As in fio, a comment may stand behind an option, because no value can hold these two
+        // characters.
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        if let Some(head) = line.strip_prefix('[') {
+            sections.push((section(head, at)?, Vec::new()));
+        } else if !line.is_empty() {
+            let Some((_, entries)) = sections.last_mut() else {
+                let message = format!("`{line}` stands before the first section, such as [global]");
+                return Err(SyntaxError::new(at, message));
+            };
+            entries.push(entry(line, at, variable)?);
+        }
+    }
+    Ok(sections)
+}
+
+fn section(head: &str, line: usize) -> Result<FioSection, SyntaxError> {
+    let name = head.split_once(']').map(|(name, _)| name.trim());
+    let name = name.filter(|name| !name.is_empty()).ok_or_else(|| {
+        SyntaxError::new(line, format!("expected a name in [ ], found `[{head}`"))
+    })?;
+    Ok(FioSection {
+        name: name.to_owned(),
+        line,
+    })
+}
+
+fn entry(
+    text: &str,
+    line: usize,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<FioOption, SyntaxError> {
+    if text.split_whitespace().next() == Some("include") {
+        let message = "include is not followed: put the other file's lines here";
+        return Err(SyntaxError::new(line, message));
+    }
+    let (key, value) = match text.split_once('=') {
+        Some((key, value)) => (key.trim(), Some(value.trim())),
+        None => (text, None),
+    };
+    if key.is_empty()
+        || !key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    {
+        let message = format!("expected OPTION or OPTION=VALUE, found `{text}`");
+        return Err(SyntaxError::new(line, message));
+    }
+    let value = value.map(|value| with_variables(value, line, variable));
+    Ok(FioOption {
+        key: key.to_owned(),
+        value: value.transpose()?,
+        line,
+        kb_base: None,
+    })
+}
+
+/// Replaces `${NAME}`. fio inserts nothing for an unset variable; here that is an error.
+fn with_variables(
+    text: &str,
+    line: usize,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, SyntaxError> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('$') {
+        let name = after.strip_prefix('{').and_then(|a| a.split_once('}'));
+        let Some((name, behind)) = name else {
+            let message = format!(
+                "`{text}`: of what begins with $, only ${{VARIABLE}} is read: put the value there"
+            );
+            return Err(SyntaxError::new(line, message));
+        };
+        let value = variable(name).ok_or_else(|| {
+            let message =
+                format!("the environment has no variable {name}: set it, or put the value there");
+            SyntaxError::new(line, message)
+        })?;
+        whole += before;
+        whole += &value;
+        rest = behind;
+    }
+    Ok(whole + rest)
+}
+
+/// The jobs with the options of the global sections above, then their own; the last one counts.
+pub(crate) fn inherited(sections: Sections) -> Vec<(FioSection, BTreeMap<String, FioOption>)> {
+    let mut global: Vec<FioOption> = Vec::new();
+    let mut kb_base: Option<String> = None;
+    let mut jobs = Vec::new();
+    for (section, mut entries) in sections {
+        let last = entries.iter().rev().find(|e| e.key == "kb_base");
+        let base = last.and_then(|e| e.value.clone()).or(kb_base.clone());
+        entries.iter_mut().for_each(|e| e.kb_base.clone_from(&base));
+        // fio compares only the first six letters: [global2] is global, too.
+        if section.name.starts_with("global") {
+            global.append(&mut entries);
+            kb_base = base;
+            continue;
+        }
+        let merged = global.iter().cloned().chain(entries).map(plain);
+        jobs.push((section, merged.map(|e| (e.key.clone(), e)).collect()));
+    }
+    jobs
+}
+
+/// Renames an option that has several names to its first one.
+fn plain(mut entry: FioOption) -> FioOption {
+    let key = match entry.key.as_str() {
+        "blocksize" => "bs",
+        "readwrite" => "rw",
+        "timeout" => "runtime",
+        "wait_for_previous" => "stonewall",
+        "iodepth_batch_submit" => "iodepth_batch",
+        "iodepth_batch_complete" => "iodepth_batch_complete_min",
+        "buffered" => {
+            // `buffered` is the opposite of `direct`.
+            let on = entry.value.as_deref().is_none_or(|value| value == "1");
+            entry.value = Some(if on { "0" } else { "1" }.to_owned());
+            "direct"
+        }
+        _ => return entry,
+    };
+    entry.key = key.to_owned();
+    entry
+}

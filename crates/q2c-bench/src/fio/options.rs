@@ -1,0 +1,233 @@
+//! The options in force for one job. Those that nobody takes are sorted by name.
+
+use crate::fio::lines::{FioOption, FioSection};
+use crate::fio::number::{KbBase, parse_integer};
+use crate::fio::remark::{Remark, Topic};
+use std::collections::BTreeMap;
+
+/// Options that change nothing in q2c: the reason, and their names.
+const NOT_NEEDED: &[(&str, &str)] = &[
+    (
+        "q2c reports in its own way",
+        "block_error_percentiles bwavgtime clat_percentiles clocksource description disable_bw \
+         disable_bw_measurement disable_clat disable_lat disable_slat disk_util error_dump \
+         group_reporting gtod_cpu gtod_reduce iopsavgtime lat_percentiles log_avg_msec \
+         log_compression log_entries log_hist_coarseness log_hist_msec log_max_value log_offset \
+         log_prio log_store_compressed log_unix_epoch name new_group per_job_logs percentile_list \
+         significant_figures slat_percentiles stats unified_rw_reporting unit_base write_bw_log \
+         write_hist_log write_iops_log write_lat_log",
+    ),
+    (
+        "q2c draws offsets by its own generator (--seed)",
+        "allrandrepeat norandommap random_generator randrepeat randseed softrandommap use_os_rand",
+    ),
+    ("jobs are threads here", "thread"),
+    (
+        "every trial has its fixed time and all jobs of a point end together",
+        "exitall exit_what time_based",
+    ),
+    (
+        "the target exists before, and is opened for direct I/O",
+        "allow_file_create create_fsync create_on_open create_serialize fadvise_hint fallocate \
+         invalidate openfiles overwrite",
+    ),
+    (
+        "it has no effect on one pattern alone",
+        "rwmixread rwmixwrite",
+    ),
+    (
+        "it has no effect while a job waits for at least one completion",
+        "userspace_reap",
+    ),
+    (
+        "a wait takes all completions that are there",
+        "iodepth_batch_complete_max",
+    ),
+];
+
+/// Options that change nothing at these values, which are fio's defaults.
+const AT_DEFAULT: &[(&str, &[&str])] = &[
+    ("atomic", &["0"]),
+    ("cmdprio_percentage", &["0"]),
+    ("continue_on_error", &["none"]),
+    ("end_fsync", &["0"]),
+    ("fdatasync", &["0"]),
+    ("fill_device", &["0"]),
+    ("force_async", &["0"]),
+    ("fsync", &["0"]),
+    ("fsync_on_close", &["0"]),
+    ("hipri_percentage", &["100"]),
+    ("io_submit_mode", &["inline"]),
+    ("iodepth_batch", &["1"]),
+    ("iodepth_batch_complete_min", &["1"]),
+    ("latency_target", &["0"]),
+    ("loops", &["1"]),
+    ("max_latency", &["0"]),
+    ("mem", &["malloc"]),
+    ("nrfiles", &["1"]),
+    ("nowait", &["0"]),
+    ("offset", &["0"]),
+    ("offset_increment", &["0"]),
+    ("percentage_random", &["100"]),
+    ("random_distribution", &["random"]),
+    ("serialize_overlap", &["0"]),
+    ("startdelay", &["0", "0s"]),
+    ("sync", &["0", "none"]),
+    ("thinktime", &["0"]),
+    ("trim_percentage", &["0"]),
+    ("uncached", &["0"]),
+    ("unlink", &["0"]),
+    ("verify", &["0", "none"]),
+    ("zonemode", &["none"]),
+];
+
+/// Options on the contents of the data written. They do not matter when a job only reads.
+const CONTENTS: &str = "buffer_compress_chunk buffer_compress_percentage buffer_pattern dedupe_mode \
+                        dedupe_percentage refill_buffers scramble_buffers zero_buffers";
+
+/// The options of one job, which are taken one by one, and the remarks on them.
+pub(crate) struct Reader<'a> {
+    pub section: &'a FioSection,
+    entries: BTreeMap<String, FioOption>,
+    not_needed: Vec<Remark>,
+    refused: Vec<Remark>,
+    /// Whether the job writes; set once the pattern is known.
+    pub writes: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(section: &'a FioSection, mut entries: BTreeMap<String, FioOption>) -> Self {
+        // `kb_base` was applied to every number already.
+        entries.remove("kb_base");
+        Reader {
+            section,
+            entries,
+            not_needed: Vec::new(),
+            refused: Vec::new(),
+            writes: false,
+        }
+    }
+
+    pub(crate) fn take(&mut self, key: &str) -> Option<FioOption> {
+        self.entries.remove(key)
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    pub(crate) fn value(&self, key: &str) -> Option<&str> {
+        self.entries.get(key)?.value.as_deref()
+    }
+
+    /// Takes an option that is on or off. An option without a value is on.
+    pub(crate) fn flag(&mut self, key: &str) -> bool {
+        let Some(entry) = self.take(key) else {
+            return false;
+        };
+        match entry.value.as_deref() {
+            None | Some("1") => true,
+            Some("0") => false,
+            Some(_) => {
+                self.refuse(&entry, "expected 0 or 1", None);
+                false
+            }
+        }
+    }
+
+    pub(crate) fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
+        let entry = self.take(key)?;
+        let value = entry.value.as_deref().unwrap_or_default();
+        let count = self.number(&entry, value, topic)?;
+        if !(1..=most).contains(&count) {
+            self.refuse(
+                &entry,
+                &format!("expected 1 to {most}, found {count}"),
+                Some(topic),
+            );
+            return None;
+        }
+        Some(count)
+    }
+
+    pub(crate) fn number(&mut self, entry: &FioOption, text: &str, topic: Topic) -> Option<u64> {
+        let base = match entry.kb_base.as_deref() {
+            None | Some("1024") => KbBase::K1024,
+            Some("1000") => KbBase::K1000,
+            Some(other) => {
+                let reason =
+                    format!("kb_base={other} decides what it means: expected 1000 or 1024");
+                self.refuse(entry, &reason, Some(topic));
+                return None;
+            }
+        };
+        let number = parse_integer(text, base);
+        if number.is_none() {
+            let reason = format!("expected a whole number such as 8, 4k or 64KiB, found `{text}`");
+            self.refuse(entry, &reason, Some(topic));
+        }
+        number
+    }
+
+    pub(crate) fn refuse(&mut self, entry: &FioOption, reason: &str, about: Option<Topic>) {
+        self.refused.push(remark(entry, reason, about));
+    }
+
+    pub(crate) fn lacks(&mut self, option: &str, reason: &str, about: Option<Topic>) {
+        self.refused.push(Remark {
+            line: self.section.line,
+            option: format!("[{}] without {option}", self.section.name),
+            why: reason.to_owned(),
+            about,
+        });
+    }
+
+    pub(crate) fn not_needed(&mut self, entry: &FioOption, reason: &str) {
+        self.not_needed.push(remark(entry, reason, None));
+    }
+
+    /// Sorts the options that nobody took into those not needed and those refused.
+    pub(crate) fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
+        for entry in std::mem::take(&mut self.entries).into_values() {
+            match self.harmless(&entry) {
+                Ok(reason) => self.not_needed(&entry, reason),
+                Err(reason) => self.refuse(&entry, &reason, None),
+            }
+        }
+        for remarks in [&mut self.not_needed, &mut self.refused] {
+            remarks.sort_by_key(|remark| remark.line);
+        }
+        (self.not_needed, self.refused)
+    }
+
+    /// The reason why an option changes nothing, or as an error the reason why it is refused.
+    fn harmless(&self, entry: &FioOption) -> Result<&'static str, String> {
+        let key = entry.key.as_str();
+        let has = |names: &str| names.split(' ').any(|name| name == key);
+        if let Some((reason, _)) = NOT_NEEDED.iter().find(|(_, names)| has(names)) {
+            return Ok(reason);
+        }
+        if has(CONTENTS) && !self.writes {
+            return Ok("nothing is written");
+        }
+        let Some((_, values)) = AT_DEFAULT.iter().find(|(name, _)| *name == key) else {
+            return Err(
+                "q2c bench has no such option, and without it something else would be measured"
+                    .to_owned(),
+            );
+        };
+        match entry.value.as_deref() {
+            Some(value) if values.contains(&value) => Ok("it is the default"),
+            _ => Err(format!("q2c bench has {key}={} only", values[0])),
+        }
+    }
+}
+
+fn remark(entry: &FioOption, why: &str, about: Option<Topic>) -> Remark {
+    Remark {
+        line: entry.line,
+        option: entry.key.clone(),
+        why: why.to_owned(),
+        about,
+    }
+}

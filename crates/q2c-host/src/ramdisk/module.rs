@@ -1,0 +1,237 @@
+//! The kernel module `ramdisk_mq`.
+
+use crate::Roots;
+use crate::ramdisk::RamdiskShape;
+use crate::ramdisk::list::{block, sectors};
+use q2c_model::{Exit, Fault, Nanos, OrFault};
+use q2c_result::ramdisk::{RamDevice, State, Via};
+use q2c_service::ServiceTimes;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) const MODULE: &str = "ramdisk_mq";
+const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
+/// Why there is nothing to be loaded or built.
+const NO_MODULES: &str = "this kernel loads no modules; boot one that does, or use a loop device, or a simulated device (sim:) where no block device is needed";
+/// The longest service time that it takes.
+const LONGEST: Nanos = Nanos(1_000_000_000);
+
+/// Why the module cannot make the device; `None` where it can as far as can be told before it is
+/// loaded. `file` is the module's file, where it is not installed.
+#[must_use]
+pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
+    if !roots.proc("modules").exists() {
+        return Some(NO_MODULES.to_owned());
+    }
+    if roots.sys(&format!("module/{MODULE}")).exists() {
+        return Some(format!(
+            "the module {MODULE} is loaded already, and makes its devices when it is loaded; delete them first (q2c ramdisk list)"
+        ));
+    }
+    match file {
+        Some(file) if file.is_file() => None,
+        Some(file) => Some(format!("there is no file {}", file.display())),
+        None => {
+            let tried = Command::new("modprobe").args(["-n", "-q", MODULE]).output();
+            match tried {
+                Ok(tried) if tried.status.success() => None,
+                _ => Some(format!(
+                    "Linux {} has no module {MODULE}; {BUILD}",
+                    release(roots)
+                )),
+            }
+        }
+    }
+}
+
+fn release(roots: &Roots) -> String {
+    let text = fs::read_to_string(roots.proc("sys/kernel/osrelease"));
+    text.map_or_else(|_| "of this machine".into(), |t| t.trim().to_owned())
+}
+
+/// Why the module cannot take these times: it has constant ones, and no queue of servers.
+#[must_use]
+pub fn unfit(wanted: &RamdiskShape, times: Option<(&ServiceTimes, usize)>) -> Option<String> {
+    let (times, servers) = times?;
+    let in_flight = (wanted.queues + wanted.poll_queues) as usize * wanted.depth as usize;
+    match times {
+        ServiceTimes::Constant(time) if *time == Nanos::ZERO || *time > LONGEST => {
+            Some("the module takes service times from 1 ns to 1 s".into())
+        }
+        ServiceTimes::Constant(_) if servers < in_flight => Some(format!(
+            "the module serves all requests at the same time and has no queue of servers; servers={in_flight} is the same"
+        )),
+        ServiceTimes::Constant(_) => None,
+        _ => Some("of the service times, the module takes constant ones only".into()),
+    }
+}
+
+/// Loads the module, which makes its device. `time` is the constant service time.
+pub fn load(
+    roots: &Roots,
+    wanted: &RamdiskShape,
+    time: Option<Nanos>,
+    file: Option<&Path>,
+) -> Result<RamDevice, Fault> {
+    if !wanted.size.0.is_multiple_of(1 << 20) {
+        let size = wanted.size;
+        let text = format!("make a RAM device: the module takes sizes in whole MiB, found {size}");
+        return Err(Fault::new(Exit::Usage, text));
+    }
+    let mut command = match file {
+        Some(file) => {
+            let mut command = Command::new("insmod");
+            command.arg(file);
+            command
+        }
+        None => {
+            let mut command = Command::new("modprobe");
+            command.arg(MODULE);
+            command
+        }
+    };
+    command
+        .arg(format!("size_mb={}", wanted.size.0 >> 20))
+        .arg(format!("block_size={}", wanted.block.0))
+        .arg(format!("queues={}", wanted.queues))
+        .arg(format!("poll_queues={}", wanted.poll_queues))
+        .arg(format!("depth={}", wanted.depth));
+    if let Some(time) = time {
+        command.arg(format!("service_ns={}", time.0));
+    }
+    asked(&mut command, "load")?;
+    devices(roots).pop().ok_or_else(|| {
+        Fault::new(
+            Exit::Environment,
+            "make a RAM device: the module is loaded and has made no device; dmesg says why",
+        )
+    })
+}
+
+/// Unloads the module, which deletes all its devices.
+pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
+    let devices = devices(roots);
+    if devices.len() > 1 {
+        let others: Vec<&str> = devices.iter().map(|d| d.name.as_str()).collect();
+        let text = format!(
+            "delete {name}: the module deletes all its devices at a time ({}); unload it by rmmod {MODULE}",
+            others.join(", ")
+        );
+        return Err(Fault::new(Exit::Target, text));
+    }
+    asked(Command::new("rmmod").arg(MODULE), "unload")
+}
+
+fn asked(command: &mut Command, what: &str) -> Result<(), Fault> {
+    let what = format!("{what} the module {MODULE}");
+    let done = command
+        .output()
+        .or_fault(Exit::Environment, what.as_str())?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let text = format!("{what}: {}; dmesg says why", said.trim());
+    Err(Fault::new(Exit::Environment, text))
+}
+
+/// The module's devices.
+pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
+    let parameter = |name: &str| {
+        let file = roots.sys(&format!("module/{MODULE}/parameters/{name}"));
+        fs::read_to_string(file).ok().map(|t| t.trim().to_owned())
+    };
+    let number = |name: &str| parameter(name).and_then(|t| t.parse::<u32>().ok());
+    let name = |n: u32| format!("rdmq{n}");
+    let there = |name: &String| roots.sys(&format!("block/{name}")).exists();
+    let names = (0..number("devices").unwrap_or(0)).map(name).filter(there);
+    let times = parameter("service_ns").filter(|t| !t.is_empty());
+    names
+        .map(|name| {
+            let dir = roots.sys(&format!("block/{name}/mq"));
+            let queues = fs::read_dir(dir).map_or(0, |entries| entries.count() as u32);
+            let poll_queues = number("poll_queues").unwrap_or(0).min(queues);
+            RamDevice {
+                via: Via::Module,
+                size: sectors(roots, &name).unwrap_or_default(),
+                block: block(roots, &name).unwrap_or_default(),
+                queues: queues - poll_queues,
+                poll_queues,
+                depth: number("depth").unwrap_or(0),
+                service: times.as_ref().map(|t| format!("{t} ns")),
+                server: None,
+                state: State::Served,
+                name,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Bytes;
+
+    #[test]
+    fn a_module_that_is_not_there_is_told_with_the_way_to_build_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        assert!(lacking(&roots, None).unwrap().contains("loads no modules"));
+        fs::create_dir_all(roots.proc("")).unwrap();
+        fs::write(roots.proc("modules"), "").unwrap();
+        let lacks = lacking(&roots, Some(Path::new("/nonexistent.ko"))).unwrap();
+        assert!(lacks.contains("no file /nonexistent.ko"), "{lacks}");
+        fs::create_dir_all(roots.sys("module/ramdisk_mq")).unwrap();
+        assert!(lacking(&roots, None).unwrap().contains("loaded already"));
+    }
+
+    #[test]
+    fn the_module_has_constant_times_and_no_queue_of_servers() {
+        let wanted = RamdiskShape {
+            size: Bytes(1 << 20),
+            block: Bytes(512),
+            queues: 2,
+            poll_queues: 0,
+            depth: 8,
+        };
+        let time = ServiceTimes::Constant(Nanos(1000));
+        assert_eq!(unfit(&wanted, None), None);
+        assert_eq!(unfit(&wanted, Some((&time, 16))), None);
+        let queued = unfit(&wanted, Some((&time, 15))).unwrap();
+        assert!(queued.contains("servers=16"), "{queued}");
+        let drawn = ServiceTimes::Lognormal {
+            median: Nanos(1000),
+            sigma: 0.1,
+        };
+        assert!(unfit(&wanted, Some((&drawn, 16))).is_some());
+        let slow = ServiceTimes::Constant(Nanos(2_000_000_000));
+        assert!(unfit(&wanted, Some((&slow, 16))).unwrap().contains("1 s"));
+    }
+
+    #[test]
+    fn devices_are_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        let put = |path: &str, text: &str| {
+            let file = roots.sys(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        assert!(devices(&roots).is_empty());
+        for (name, value) in [("devices", "1"), ("poll_queues", "1"), ("depth", "32")] {
+            put(&format!("module/ramdisk_mq/parameters/{name}"), value);
+        }
+        put("block/rdmq0/size", "2048\n");
+        put("block/rdmq0/queue/logical_block_size", "4096\n");
+        for queue in 0..3 {
+            fs::create_dir_all(roots.sys(&format!("block/rdmq0/mq/{queue}"))).unwrap();
+        }
+        let device = devices(&roots).pop().unwrap();
+        assert_eq!(
+            (device.queues, device.poll_queues, device.depth),
+            (2, 1, 32)
+        );
+        assert_eq!((device.size, device.block), (Bytes(1 << 20), Bytes(4096)));
+    }
+}

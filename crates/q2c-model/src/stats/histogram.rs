@@ -1,0 +1,334 @@
+//! A histogram for latencies, with constant memory and a few instructions per value.
+
+use crate::stats::step::HistogramStep;
+use serde::{Deserialize, Serialize};
+
+/// Per octave: a class is at most 1.6 % wide, its middle within 0.8 %; below 128 each value has
+/// one.
+pub(crate) const STEPS: u64 = 64;
+const BITS: u32 = STEPS.trailing_zeros();
+const CLASSES: usize = class(u64::MAX) + 1;
+
+/// Counts of values in classes of equal relative width; sum, least and greatest are exact. Sketches
+/// of parts, merged in any order, are that of the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "StoredHistogram", try_from = "StoredHistogram")]
+pub struct Histogram {
+    counts: Box<[u64]>,
+    sum: u128,
+    least: u64,
+    greatest: u64,
+}
+
+#[inline]
+const fn class(value: u64) -> usize {
+    let octave = (value | (STEPS - 1)).ilog2() + 1 - BITS;
+    let shift = octave.saturating_sub(1);
+    (shift as u64 * STEPS + (value >> shift)) as usize
+}
+
+fn middle(class: usize) -> f64 {
+    let class = class as u64;
+    let shift = (class / STEPS).saturating_sub(1);
+    let first = (class - shift * STEPS) << shift;
+    first as f64 + ((1u64 << shift) - 1) as f64 / 2.0
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram {
+            counts: vec![0; CLASSES].into_boxed_slice(),
+            sum: 0,
+            least: u64::MAX,
+            greatest: 0,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredHistogram {
+    classes: Vec<(u32, u64)>,
+    sum: u128,
+    least: u64,
+    greatest: u64,
+}
+
+impl From<Histogram> for StoredHistogram {
+    fn from(of: Histogram) -> Self {
+        let numbered = (0..).zip(of.counts.iter().copied());
+        StoredHistogram {
+            classes: numbered.filter(|(_, n)| *n > 0).collect(),
+            sum: of.sum,
+            least: of.least,
+            greatest: of.greatest,
+        }
+    }
+}
+
+/// A serialised histogram that no values can have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistogramError {
+    /// A class that there is not.
+    #[error("read a histogram: expected classes below {CLASSES}, found class {0}")]
+    Class(u32),
+    /// More values, or a larger sum, than are ever counted.
+    #[error("read a histogram: expected at most 2^56 values, found more")]
+    TooMany,
+}
+
+impl TryFrom<StoredHistogram> for Histogram {
+    type Error = HistogramError;
+
+    /// The limit leaves room for merging: sums of some parts do not overflow.
+    fn try_from(stored: StoredHistogram) -> Result<Self, HistogramError> {
+        const MANY: u64 = 1 << 56;
+        let mut made = Histogram::default();
+        let mut total: u64 = 0;
+        for (class, n) in stored.classes {
+            let count = made.counts.get_mut(class as usize);
+            let count = count.ok_or(HistogramError::Class(class))?;
+            total = total.saturating_add(n);
+            if total > MANY {
+                return Err(HistogramError::TooMany);
+            }
+            *count += n;
+        }
+        if stored.sum > u128::from(MANY) << 64 {
+            return Err(HistogramError::TooMany);
+        }
+        (made.sum, made.least, made.greatest) = (stored.sum, stored.least, stored.greatest);
+        Ok(made)
+    }
+}
+
+impl Histogram {
+    /// The largest relative error of a percentile, half the width of a class; 0 below 128.
+    pub const ERROR: f64 = 0.5 / STEPS as f64;
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.counts[class(value)] += 1;
+        self.sum += u128::from(value);
+        self.least = self.least.min(value);
+        self.greatest = self.greatest.max(value);
+    }
+
+    /// Adds the values of another histogram.
+    pub fn merge(&mut self, other: &Histogram) {
+        let pairs = self.counts.iter_mut().zip(&other.counts);
+        pairs.for_each(|(count, more)| *count += more);
+        self.sum += other.sum;
+        self.least = self.least.min(other.least);
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
+    /// Removes all values; the memory stays.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        (self.sum, self.least, self.greatest) = (0, u64::MAX, 0);
+    }
+
+    /// The values in [`HistogramStep`]s, those that are not empty, in rising order.
+    #[must_use]
+    pub fn steps(&self) -> Vec<HistogramStep> {
+        let mut steps: Vec<HistogramStep> = Vec::new();
+        for (at, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let number = HistogramStep::of_class(at as u64);
+            match steps.last_mut() {
+                Some(last) if last.number == number => last.count += count,
+                _ => steps.push(HistogramStep { number, count }),
+            }
+        }
+        steps
+    }
+
+    /// The exact sum of the values.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The exact mean of the values; 0 when there are none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self.count() {
+            0 => 0.0,
+            n => self.sum as f64 / n as f64,
+        }
+    }
+
+    /// The least value, exact; 0 when there are none.
+    #[must_use]
+    pub fn least(&self) -> u64 {
+        if self.least > self.greatest {
+            0
+        } else {
+            self.least
+        }
+    }
+
+    /// The greatest value, exact; 0 when there are none.
+    #[must_use]
+    pub fn greatest(&self) -> u64 {
+        self.greatest
+    }
+
+    /// Nearest-rank percentile `q` (0..=1) within [`Histogram::ERROR`] and the values seen, or 0.
+    #[must_use]
+    pub fn percentile(&self, q: f64) -> f64 {
+        let count = self.count();
+        if count == 0 {
+            return 0.0;
+        }
+        let rank = ((q * count as f64).ceil() as u64).clamp(1, count);
+        let mut seen = 0;
+        let reached = self.counts.iter().position(|&n| {
+            seen += n;
+            seen >= rank
+        });
+        let value = middle(reached.unwrap_or(CLASSES - 1));
+        value.max(self.least as f64).min(self.greatest as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::percentile;
+    use proptest::prelude::*;
+
+    #[test]
+    fn classes_are_contiguous_and_narrow() {
+        let mut last = 0;
+        for value in (0..20_000)
+            .chain((20_000..1u64 << 41).step_by(1_234_567_891))
+            .chain((1 << 41..u64::MAX).step_by(1 << 57))
+        {
+            let class = class(value);
+            assert!(class >= last, "{value}");
+            if value < 20_000 {
+                assert!(class <= last + 1, "{value}");
+            }
+            let off = (middle(class) - value as f64).abs();
+            assert!(
+                off <= Histogram::ERROR * value as f64,
+                "{value}: {}",
+                middle(class)
+            );
+            last = class;
+        }
+        assert_eq!(middle(class(127)), 127.0);
+    }
+
+    #[test]
+    fn nothing_and_too_much() {
+        let mut histogram = Histogram::default();
+        assert_eq!((histogram.percentile(0.5), histogram.mean()), (0.0, 0.0));
+        histogram.record(u64::MAX / 4);
+        assert_eq!(histogram.least(), u64::MAX / 4);
+        histogram.clear();
+        assert_eq!(histogram.least(), 0);
+        histogram.record(u64::MAX / 4);
+        assert_eq!(histogram.count(), 1);
+        assert_eq!(histogram.greatest(), u64::MAX / 4);
+    }
+
+    fn stored(classes: &[(u32, u64)], sum: u128) -> StoredHistogram {
+        StoredHistogram {
+            classes: classes.to_vec(),
+            sum,
+            least: 0,
+            greatest: 0,
+        }
+    }
+
+    #[test]
+    fn what_no_values_made_is_refused() {
+        let read = |classes: &[(u32, u64)], sum| Histogram::try_from(stored(classes, sum));
+        assert!(read(&[(0, 3), (CLASSES as u32 - 1, 1)], 9).is_ok());
+        let beyond = CLASSES as u32;
+        assert_eq!(read(&[(beyond, 1)], 0), Err(HistogramError::Class(beyond)));
+        let many = [(1, u64::MAX), (2, u64::MAX)];
+        assert_eq!(read(&many, 0), Err(HistogramError::TooMany));
+        assert_eq!(read(&[(1, 1)], u128::MAX), Err(HistogramError::TooMany));
+    }
+
+    proptest! {
+        /// Every value lies between the bounds of its step, so counts there are exact.
+        #[test]
+        fn steps_count_what_lies_between_their_bounds(
+            drawn in prop::collection::vec((0u32..64, any::<u64>()), 0..200),
+        ) {
+            let value = |(bits, random): &(u32, u64)| (1u64 << bits) + random % (1 << bits);
+            let values: Vec<u64> = drawn.iter().map(value).collect();
+            let mut made = Histogram::default();
+            values.iter().for_each(|value| made.record(*value));
+            let steps = made.steps();
+            prop_assert_eq!(steps.iter().map(|step| step.count).sum::<u64>(), made.count());
+            prop_assert!(steps.windows(2).all(|two| two[0].below() <= two[1].from()));
+            for step in steps {
+                let within = |value: &&u64| (step.from()..step.below()).contains(*value);
+                let wanted = values.iter().filter(within).count() as u64;
+                prop_assert_eq!(step.count, wanted, "{:?}", step);
+            }
+        }
+
+        #[test]
+        fn what_is_stored_comes_back(values in prop::collection::vec(any::<u64>(), 0..50)) {
+            let mut made = Histogram::default();
+            values.iter().for_each(|value| made.record(*value));
+            prop_assert_eq!(Histogram::try_from(StoredHistogram::from(made.clone())), Ok(made));
+        }
+
+        /// Parts, merged in any order, are the whole, and a percentile is as exact as stated.
+        #[test]
+        fn the_error_is_as_stated(
+            drawn in prop::collection::vec((0u32..64, any::<u64>(), 0usize..5), 1..300),
+            q in 0.0..=1.0f64,
+        ) {
+            let value = |bits: u32, random: u64| (1u64 << bits) + random % (1 << bits);
+            let mut parts = vec![Histogram::default(); 5];
+            let mut whole = Histogram::default();
+            for (bits, random, part) in &drawn {
+                parts[*part].record(value(*bits, *random));
+                whole.record(value(*bits, *random));
+            }
+            let mut merged = Histogram::default();
+            parts.iter().for_each(|part| merged.merge(part));
+            prop_assert_eq!(&merged, &whole);
+            let mut values: Vec<u64> = drawn.iter().map(|(b, r, _)| value(*b, *r)).collect();
+            values.sort_unstable();
+            let wanted = percentile(&values, q) as f64;
+            let off = (merged.percentile(q) - wanted).abs();
+            prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
+        }
+
+        /// Of two merged histograms, beside the exact ones.
+        #[test]
+        fn percentiles_are_those_of_the_values(
+            mut values in prop::collection::vec(0u64..50_000_000, 1..400),
+            q in 0.0..=1.0f64,
+            cut in 0usize..400,
+        ) {
+            let (mut merged, mut part) = (Histogram::default(), Histogram::default());
+            for (i, &value) in values.iter().enumerate() {
+                if i < cut { merged.record(value) } else { part.record(value) }
+            }
+            merged.merge(&part);
+            values.sort_unstable();
+            let wanted = percentile(&values, q) as f64;
+            let off = (merged.percentile(q) - wanted).abs();
+            prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
+            let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+            prop_assert!((merged.mean() - mean).abs() <= 1e-9 * mean);
+            prop_assert_eq!(merged.count(), values.len() as u64);
+        }
+    }
+}

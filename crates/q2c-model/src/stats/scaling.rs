@@ -1,0 +1,52 @@
+//! Throughput over the number of jobs: knee, peak, collapse, the throughput that is kept behind the
+//! peak, and the universal scalability law.
+//!
+//! The shape (knee, peak, collapse) is read off the medians and their intervals and assumes
+//! nothing. The fitted law is smooth and cannot describe steps (a NUMA border, SMT siblings, a
+//! device's ceiling, tags that run out). It is therefore fitted to the points up to the first such
+//! step, and its residuals stand beside it.
+
+mod point;
+mod shape;
+mod usl;
+
+pub use point::{Bad, ScalingPoint};
+use serde::{Deserialize, Serialize};
+pub use shape::{KNEE_SHARE, ScalingShape, ScalingStep};
+pub use usl::{Fit, Fitted, Intervals, Refused, ResampledRange, Usl, fit};
+
+/// The analysis of one curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Knee, peak and collapse, and the shares of the peak that are kept.
+    pub shape: ScalingShape,
+    /// The fitted law; `None` when it cannot be fitted.
+    pub usl: Option<Fit>,
+    /// The reason when there is no fit.
+    pub usl_refused: Option<String>,
+}
+
+impl Scaling {
+    /// Analyses a curve: the shape by all points, the fit by those up to `border`, the last number
+    /// of jobs before the topology's first step. `seed` is for resampling.
+    ///
+    /// # Errors
+    /// See [`Bad`].
+    pub fn from_points(
+        points: &[ScalingPoint],
+        border: Option<u32>,
+        seed: u64,
+    ) -> Result<Scaling, Bad> {
+        let points = point::in_order(points)?;
+        let within = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
+        let (usl, usl_refused) = match usl::fit(&points[..within], seed) {
+            Ok(fit) => (Some(fit), None),
+            Err(reason) => (None, Some(reason.to_string())),
+        };
+        Ok(Scaling {
+            shape: ScalingShape::from_points(&points)?,
+            usl,
+            usl_refused,
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! Knee, peak and collapse of a curve, each by a definition.
+
+use super::point::{Bad, ScalingPoint, in_order};
+use crate::stats::Interval;
+use serde::{Deserialize, Serialize};
+
+/// A job that adds less than this share of the throughput of one job alone is past the knee.
+pub const KNEE_SHARE: f64 = 0.10;
+/// A fall of the median from the peak by less than this share is no collapse.
+pub(crate) const COLLAPSE_DROP: f64 = 0.05;
+
+/// One point of a curve, with what follows from its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingStep {
+    /// Number of jobs, N.
+    pub jobs: u32,
+    /// Throughput X(N), in the unit of the points.
+    pub x: Interval,
+    /// X(N) / (N X(1)): 1 is linear scaling.
+    pub efficiency: f64,
+    /// Change of the median per added job since the point before; `None` at the first point.
+    pub gain_per_job: Option<f64>,
+}
+
+/// Decided by medians and, where asked for, `[min, max]` of the trials: with one trial that decides
+/// nothing, so the trials stand beside every number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingShape {
+    /// The points by ascending number of jobs.
+    pub steps: Vec<ScalingStep>,
+    /// X(1). Where one job was not measured: throughput per job at the smallest number of jobs.
+    pub one_job: f64,
+    /// First N whose gain per added job is below 10 % of X(1); `None` when every step paid.
+    pub knee: Option<u32>,
+    /// N of the highest median; of several equal ones the smallest N.
+    pub peak: u32,
+    /// X at the peak.
+    pub peak_x: Interval,
+    /// Smallest N above the peak where throughput collapsed: wholly below the peak's interval and 5
+    /// % below its median, as is the next point.
+    pub collapse: Option<u32>,
+    /// N of the last point when only that one fell: one behind it could confirm the collapse.
+    pub unconfirmed: Option<u32>,
+    /// X(largest N) / X(peak), 0..=1.
+    pub retained: f64,
+    /// The lowest X behind the peak over X(peak), 0..=1; 1 when the peak is the last point.
+    pub lowest: f64,
+}
+
+impl ScalingShape {
+    /// The shape of the points, which may be in any order.
+    ///
+    /// # Errors
+    /// See [`Bad`].
+    pub fn from_points(points: &[ScalingPoint]) -> Result<ScalingShape, Bad> {
+        let steps = steps(&in_order(points)?);
+        let at = peak(&steps);
+        let (first, top) = (&steps[0], &steps[at].x);
+        let one_job = first.x.median / f64::from(first.jobs);
+        let behind = &steps[at + 1..];
+        let share = |s: &ScalingStep| s.x.median / top.median;
+        let fallen: Vec<bool> = behind.iter().map(|s| fell(&s.x, top)).collect();
+        let confirmed = fallen.windows(2).position(|w| w[0] && w[1]);
+        let alone = confirmed.is_none() && fallen.last() == Some(&true);
+        let (peak, peak_x) = (steps[at].jobs, *top);
+        Ok(ScalingShape {
+            one_job,
+            knee: knee(&steps, one_job),
+            peak,
+            peak_x,
+            collapse: confirmed.map(|i| behind[i].jobs),
+            unconfirmed: behind.last().filter(|_| alone).map(|s| s.jobs),
+            retained: behind.last().map_or(1.0, share),
+            lowest: behind.iter().map(share).fold(1.0, f64::min),
+            steps,
+        })
+    }
+
+    /// The point at `jobs`, if it was measured.
+    #[must_use]
+    pub fn step_at(&self, jobs: u32) -> Option<&ScalingStep> {
+        self.steps.iter().find(|s| s.jobs == jobs)
+    }
+}
+
+fn steps(points: &[ScalingPoint]) -> Vec<ScalingStep> {
+    let one_job = points[0].interval().median / f64::from(points[0].jobs);
+    let mut steps: Vec<ScalingStep> = Vec::with_capacity(points.len());
+    for point in points {
+        let x = point.interval();
+        let gain = |before: &ScalingStep| {
+            (x.median - before.x.median) / f64::from(point.jobs - before.jobs)
+        };
+        steps.push(ScalingStep {
+            jobs: point.jobs,
+            x,
+            efficiency: x.median / (f64::from(point.jobs) * one_job),
+            gain_per_job: steps.last().map(gain),
+        });
+    }
+    steps
+}
+
+fn peak(steps: &[ScalingStep]) -> usize {
+    let higher = |best: usize, i: usize| {
+        if steps[i].x.median > steps[best].x.median {
+            i
+        } else {
+            best
+        }
+    };
+    (0..steps.len()).fold(0, higher)
+}
+
+fn knee(steps: &[ScalingStep], one_job: f64) -> Option<u32> {
+    let least = KNEE_SHARE * one_job;
+    let flat = |s: &&ScalingStep| s.gain_per_job.is_some_and(|gain| gain < least);
+    steps.iter().find(flat).map(|s| s.jobs)
+}
+
+/// Wholly below the peak's interval, and [`COLLAPSE_DROP`] below its median.
+fn fell(x: &Interval, peak: &Interval) -> bool {
+    peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
+}

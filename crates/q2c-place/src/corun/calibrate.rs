@@ -1,0 +1,216 @@
+//! All pairs of tasks, measured in shuffled trials, and the simulator's table of speeds from them.
+
+use crate::corun::pair::{PairMachine, Siblings};
+use q2c_host::Roots;
+use q2c_host::topology::Topology;
+use q2c_model::stats::{Interval, Rng, mean, sorted};
+use q2c_model::{CpuId, Exit, Fault, OrFault};
+use q2c_result::corun::{Pair, Work};
+use q2c_result::place::Speeds;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// By less than this, clocks and other tasks slow C alone; every trial must show more.
+const LEAST_LOSS: f64 = 0.05;
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibrationPlan {
+    /// Trials of each pair.
+    pub trials: u32,
+    /// Length of a trial.
+    pub trial: Duration,
+    /// Seed of the order.
+    pub seed: u64,
+}
+
+/// The last core with two logical CPUs that may be used: the kernel's own work is on the first.
+///
+/// # Errors
+/// There is none, or the processor is emulated.
+pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Siblings, Fault> {
+    let topology = Topology::read(roots);
+    let pair = |cpu: &q2c_host::topology::TopologyCpu| {
+        let mut usable = cpu.siblings.iter().filter(|cpu| allowed.contains(cpu));
+        Some((*usable.next()?, *usable.next()?))
+    };
+    let sibling_pair = topology.cpus.iter().rev().find_map(pair);
+    let (own, other) = sibling_pair.ok_or_else(|| {
+        let text = "measure what neighbours cost: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off; q2c place sim needs none";
+        Fault::new(Exit::Environment, text)
+    })?;
+    let model = q2c_host::machine::read(roots).cpu_model.unwrap_or_default();
+    if model.contains("QEMU TCG") {
+        let text = format!(
+            "measure what neighbours cost: expected a processor, found an emulated one ({model}): its CPUs share no pipeline; q2c place sim needs none"
+        );
+        return Err(Fault::new(Exit::Environment, text));
+    }
+    Ok(Siblings {
+        own,
+        other,
+        trial,
+        device: None,
+    })
+}
+
+type PairCell = (Work, Option<Work>, bool);
+
+fn cells(polling: &[Work]) -> Vec<PairCell> {
+    let mut cells = Vec::new();
+    for work in Work::COMPUTE {
+        cells.push((work, None, false));
+        cells.push((work, Some(work), false));
+        cells.extend(polling.iter().map(|poll| (work, Some(*poll), false)));
+        cells.push((work, Some(Work::PollPause), true));
+    }
+    for work in polling.iter().copied() {
+        cells.push((work, None, false));
+        cells.push((work, Some(work), false));
+        cells.extend(Work::COMPUTE.map(|compute| (work, Some(compute), false)));
+    }
+    cells
+}
+
+/// Number of trials that [`measure`] makes in all.
+pub fn trials_of_all(machine: &impl PairMachine, trials: u32) -> usize {
+    cells(&machine.polling()).len() * trials as usize
+}
+
+/// Measures all pairs. Each trial is set against the trial alone of the same round, so that a
+/// drifting clock moves both.
+///
+/// # Errors
+/// A thread cannot be run, a signal came, or C beside C cannot be told from C alone.
+pub fn measure(
+    machine: &mut impl PairMachine,
+    cpus: (CpuId, CpuId),
+    plan: CalibrationPlan,
+    stop: &AtomicBool,
+) -> Result<(Vec<Pair>, Speeds), Fault> {
+    let cells = cells(&machine.polling());
+    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
+    tell_apart(&cells, &speeds)?;
+    let pairs = cells_with_neighbour(&cells, &speeds);
+    let pairs = pairs.map(|((work, neighbour, same_cpu), speeds)| Pair {
+        own: *work,
+        neighbour: *neighbour,
+        same_cpu: *same_cpu,
+        speed: Interval::from_samples(speeds),
+    });
+    let pairs: Vec<Pair> = pairs.collect();
+    let table = table(&pairs);
+    Ok((pairs, table))
+}
+
+/// The cells with a neighbour, and their speeds.
+fn cells_with_neighbour<'a>(
+    cells: &'a [PairCell],
+    speeds: &'a [Vec<f64>],
+) -> impl Iterator<Item = (&'a PairCell, &'a Vec<f64>)> {
+    cells
+        .iter()
+        .zip(speeds)
+        .filter(|((_, neighbour, _), _)| neighbour.is_some())
+}
+
+/// Checks that the logical CPUs share a pipeline. Returns the speed beside its own kind of the
+/// computing class that loses most.
+///
+/// # Errors
+/// As [`measure`].
+pub fn shared_pipeline(
+    machine: &mut impl PairMachine,
+    cpus: (CpuId, CpuId),
+    plan: CalibrationPlan,
+    stop: &AtomicBool,
+) -> Result<Interval, Fault> {
+    let both = |work| [(work, None, false), (work, Some(work), false)];
+    let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both).collect();
+    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
+    tell_apart(&cells, &speeds)?;
+    let intervals =
+        cells_with_neighbour(&cells, &speeds).map(|(_, speeds)| Interval::from_samples(speeds));
+    Ok(intervals
+        .min_by(|a, b| a.max.total_cmp(&b.max))
+        .unwrap_or_default())
+}
+
+fn rounds(
+    machine: &mut impl PairMachine,
+    cells: &[PairCell],
+    cpus: (CpuId, CpuId),
+    plan: CalibrationPlan,
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<f64>>, Fault> {
+    let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+    let mut rng = Rng::new(plan.seed);
+    for _ in 0..plan.trials {
+        let mut rates = vec![0.0; cells.len()];
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        rng.shuffle(&mut order);
+        for cell in order {
+            if stop.load(Ordering::Relaxed) {
+                let text = "measure all pairs: stopped by a signal before that";
+                return Err(Fault::stopped(text));
+            }
+            let (work, neighbour, same_cpu) = cells[cell];
+            let rate = machine.rate(work, neighbour, same_cpu);
+            let tried = format_args!("run a task on CPUs {} and {}", cpus.0, cpus.1);
+            rates[cell] = rate.or_fault(Exit::Environment, tried)?;
+        }
+        for (cell, (work, ..)) in cells.iter().enumerate() {
+            let alone = cells
+                .iter()
+                .position(|other| *other == (*work, None, false));
+            let alone = alone.map_or(f64::NAN, |at| rates[at]);
+            speeds[cell].push(rates[cell] / alone);
+        }
+    }
+    Ok(speeds)
+}
+
+/// The class that loses most decides: some classes leave room for another.
+fn tell_apart(cells: &[PairCell], speeds: &[Vec<f64>]) -> Result<(), Fault> {
+    let beside_own = |cell: &PairCell| !cell.2 && cell.1 == Some(cell.0) && !cell.0.polls();
+    let same_class = cells_with_neighbour(cells, speeds).filter(|(cell, _)| beside_own(cell));
+    // Every trial of a class must show the loss, so its fastest one decides.
+    let fastest = same_class.map(|(_, speeds)| speeds.iter().copied().fold(0.0, f64::max));
+    let least = fastest.fold(f64::INFINITY, f64::min);
+    if least <= 1.0 - LEAST_LOSS {
+        return Ok(());
+    }
+    let percent = 100.0 * least;
+    let text = format!(
+        "measure what neighbours cost: computing tasks on both logical CPUs of a core run at {percent:.1} % of their speed alone: one cannot be told from the other, so that no gain could be told; the CPUs share no pipeline, or other work disturbs them"
+    );
+    Err(Fault::new(Exit::Environment, text))
+}
+
+fn table(pairs: &[Pair]) -> Speeds {
+    let mean_speed = |polls: bool, beside: bool| {
+        let fits = |pair: &&Pair| {
+            let neighbour = pair.neighbour.map(Work::polls);
+            !pair.same_cpu && pair.own.polls() == polls && neighbour == Some(beside)
+        };
+        let medians = pairs.iter().filter(fits).map(|pair| pair.speed.median);
+        mean(&medians.collect::<Vec<f64>>())
+    };
+    Speeds {
+        compute_beside_compute: mean_speed(false, false),
+        compute_beside_polling: mean_speed(false, true),
+        polling_beside_compute: mean_speed(true, false),
+        polling_beside_polling: mean_speed(true, true),
+    }
+}
+
+/// The spread of the trials of a pair, for a warning: the widest, as a share of its median.
+#[must_use]
+pub fn widest(pairs: &[Pair]) -> f64 {
+    let spread = |pair: &Pair| (pair.speed.max - pair.speed.min) / pair.speed.median;
+    let spreads: Vec<f64> = pairs.iter().map(spread).collect();
+    sorted(&spreads).last().copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;

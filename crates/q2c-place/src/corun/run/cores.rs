@@ -1,0 +1,170 @@
+//! The cores of this machine, on which trials run.
+
+use super::compute::{self, ComputeDurations};
+use super::plan::{PlaceTrialRunner, RunTrial};
+use super::polls::{self, PollTrial, PollingLanes};
+use super::spec::{Cpus, PlaceRunSettings, RunCell};
+use super::window::CorunWindow;
+use crate::map::SmtMap;
+use crate::scheduler::daemon::{DaemonEvent, PlacementDaemon};
+use crate::scheduler::hints::Hints;
+use q2c_host::Roots;
+use q2c_model::Bytes;
+use q2c_result::place::PolicyName;
+use q2c_result::place_run::ComputeTask;
+use q2c_run::runner::{CellError, Context};
+use q2c_sys::Clock;
+use q2c_workbench::workload::Workload;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const WINDOW: Duration = Duration::from_millis(500);
+
+/// The cores of this machine.
+pub struct Cores<'a> {
+    /// The cores and their logical CPUs.
+    pub map: &'a SmtMap,
+    /// What runs.
+    pub spec: &'a PlaceRunSettings,
+    /// The workload of P tasks by q2c's engine, and the size of its I/Os; `None` for programs.
+    pub polls: Option<(&'a Workload, Bytes)>,
+    /// Where the machine is read.
+    pub roots: &'a Roots,
+    /// Folder of the restore journals, for the daemon.
+    pub journal: &'a Path,
+    /// How the daemon knows programs that poll.
+    pub hints: &'a Hints,
+    /// The clock of the trials; that of the workload where there is one.
+    pub clock: Clock,
+}
+
+impl PlaceTrialRunner for Cores<'_> {
+    fn trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
+        let cpus = Cpus::for_cell(cell, self.map, self.spec);
+        let window = CorunWindow::new(self.clock);
+        let lengths = ComputeDurations {
+            settle: self.spec.settle,
+            counted: self.spec.trial,
+        };
+        let mut balancer = match cell {
+            RunCell::Placed(PolicyName::Proposed, _) => Some(self.balancer()?),
+            _ => None,
+        };
+        let compute = || match cell {
+            RunCell::ComputeAlone(task) | RunCell::Placed(_, task) => {
+                compute::run(task, &cpus.compute, lengths, &window, context.cancel)
+            }
+            RunCell::PollingAlone => {
+                wait_for(lengths, &window, context);
+                Ok(Vec::new())
+            }
+        };
+        let look = || balancer.as_mut().map_or(Ok(()), DaemonBalancer::look);
+        let done = self.together(&cpus, &window, context, compute, look);
+        let moves = balancer.map(DaemonBalancer::end).transpose();
+        let (compute_s, polls) = done?;
+        if context.cancelled() {
+            return Err(CellError::Cancelled);
+        }
+        Ok(RunTrial {
+            compute_s,
+            polls,
+            moves: moves?,
+        })
+    }
+}
+
+impl Cores<'_> {
+    fn together(
+        &self,
+        cpus: &Cpus,
+        window: &CorunWindow,
+        context: &Context<'_>,
+        compute: impl FnOnce() -> Result<Vec<f64>, CellError> + Send,
+        look: impl FnMut() -> Result<(), CellError> + Send,
+    ) -> Result<(Vec<f64>, Option<PollTrial>), CellError> {
+        if cpus.polling.is_empty() {
+            return compute().map(|times| (times, None));
+        }
+        match (self.polls, &self.spec.polls) {
+            (Some((workload, bs)), _) => {
+                let lanes = PollingLanes {
+                    workload,
+                    bs,
+                    cpus: &cpus.polling,
+                    seed: context.seed,
+                    stop: context.cancel,
+                };
+                let done = lanes.run(window, compute, look);
+                done.map(|(polls, times)| (times, Some(polls)))
+            }
+            (None, Some(command)) => {
+                polls::programs(command, &cpus.polling, compute, look).map(|times| (times, None))
+            }
+            (None, None) => Err(CellError::Cell(
+                "find the polling tasks: there are none".to_owned(),
+            )),
+        }
+    }
+
+    fn balancer(&self) -> Result<DaemonBalancer, CellError> {
+        let mut hints = self.hints.clone();
+        hints.polling.push(polls::NAME.to_owned());
+        hints.compute.push(compute::NAME.to_owned());
+        let daemon = PlacementDaemon::begin(self.roots, hints, self.journal, false);
+        let daemon = daemon.map_err(|error| CellError::Cell(error.to_string()))?;
+        Ok(DaemonBalancer {
+            daemon: daemon.with_itself(),
+            next: Instant::now() + WINDOW,
+            moves: 0,
+        })
+    }
+}
+
+fn wait_for(lengths: ComputeDurations, window: &CorunWindow, context: &Context<'_>) {
+    let begin = window.clock.now() + lengths.settle.0;
+    let end = begin + lengths.counted.0;
+    window.begin_at(begin);
+    window.end_at(end);
+    while window.clock.now() < end && !context.cancelled() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+struct DaemonBalancer {
+    daemon: PlacementDaemon,
+    next: Instant,
+    moves: u32,
+}
+
+impl DaemonBalancer {
+    fn look(&mut self) -> Result<(), CellError> {
+        if Instant::now() < self.next {
+            return Ok(());
+        }
+        self.next += WINDOW;
+        let events = self.daemon.window();
+        let events = events.map_err(|error| CellError::Trial(error.to_string()))?;
+        let moved = |event: &&DaemonEvent| matches!(event, DaemonEvent::Moved { .. });
+        self.moves += events.iter().filter(moved).count() as u32;
+        Ok(())
+    }
+
+    fn end(self) -> Result<u32, CellError> {
+        let outcomes = self.daemon.end();
+        match outcomes.iter().find(|(_, outcome)| !outcome.is_final()) {
+            None => Ok(self.moves),
+            Some((task, outcome)) => Err(CellError::Trial(format!(
+                "give {} its CPUs back: {outcome}; run q2c restore",
+                task.display()
+            ))),
+        }
+    }
+}
+
+pub(crate) fn task(task: &ComputeTask) -> String {
+    match task {
+        ComputeTask::Own(work) => format!("{work:?}").to_lowercase(),
+        ComputeTask::Program(command) => command.clone(),
+    }
+}

@@ -1,0 +1,210 @@
+//! The tasks: each does blocks of work, and its speed is blocks per second.
+
+use crate::corun::pair::PolledDevice;
+use q2c_engine::engine::{Engine, Operation, Request};
+use q2c_model::stats::Rng;
+use q2c_result::corun::Work;
+use q2c_sys::clock::monotonic_ns;
+use std::hint::{black_box, spin_loop};
+use std::io;
+
+/// 16 KiB of each of two arrays fit a first-level cache that another task shares.
+const VECTOR: usize = 2_048;
+/// Bytes that [`Work::Memory`] walks through: more than last-level caches have for one core.
+const MEMORY: usize = 64 << 20;
+const IO_NS: u64 = 10_000;
+
+/// A task with its data. It stays in the thread in which it was made.
+pub(crate) struct CorunTask {
+    work: Work,
+    reads: Option<Reads>,
+    rng: Rng,
+    numbers: Vec<f32>,
+    other: Vec<f32>,
+    chain: Vec<u32>,
+    at: u32,
+}
+
+impl CorunTask {
+    /// A task of this kind. The data of a walk through memory take a moment to be made.
+    #[must_use]
+    pub(crate) fn new(work: Work, seed: u64) -> CorunTask {
+        let mut rng = Rng::new(seed);
+        let vectors = if work == Work::Vector { VECTOR } else { 0 };
+        let vector: Vec<f32> = (0..vectors).map(|n| n as f32 * 0.5).collect();
+        CorunTask {
+            work,
+            reads: None,
+            numbers: vector.clone(),
+            other: vector,
+            chain: match work {
+                Work::Memory => cycle(MEMORY / size_of::<u32>(), &mut rng),
+                _ => Vec::new(),
+            },
+            rng,
+            at: 0,
+        }
+    }
+
+    /// A task that reads a device and polls for the reads in the kernel.
+    ///
+    /// # Errors
+    /// The device cannot be opened by its engine.
+    pub(crate) fn polling(device: &PolledDevice, seed: u64) -> io::Result<CorunTask> {
+        let (engine, bytes) = (&device.engine, device.bs as usize);
+        let open = engine.open(&device.medium, 1, bytes, seed);
+        let reads = Reads {
+            engine: open.map_err(io::Error::other)?,
+            blocks: device.span.0 / u64::from(device.bs),
+            bs: device.bs,
+        };
+        Ok(CorunTask {
+            reads: Some(reads),
+            ..CorunTask::new(Work::Iopoll, seed)
+        })
+    }
+
+    /// Does a block of work: some tens of microseconds.
+    ///
+    /// # Errors
+    /// A read of the device failed; no other work can fail.
+    pub(crate) fn block(&mut self) -> io::Result<()> {
+        if let Some(reads) = &mut self.reads {
+            return reads.read_one(&mut self.rng);
+        }
+        match self.work {
+            Work::Integer => integer(self.rng.next_u64()),
+            Work::Branchy => branchy(&mut self.rng),
+            Work::Float => float(self.rng.unit()),
+            Work::Vector => vector(&mut self.numbers, &self.other),
+            Work::Memory => self.at = walk(&self.chain, self.at),
+            Work::PollPause => poll(spin_loop),
+            // Without a device there is nothing to read.
+            Work::Poll | Work::Iopoll => poll(|| ()),
+        }
+        Ok(())
+    }
+}
+
+struct Reads {
+    engine: Box<dyn Engine>,
+    blocks: u64,
+    bs: u32,
+}
+
+impl Reads {
+    fn read_one(&mut self, rng: &mut Rng) -> io::Result<()> {
+        let read = Request {
+            operation: Operation::Read,
+            offset: rng.below(self.blocks) * u64::from(self.bs),
+            length: self.bs,
+            slot: 0,
+        };
+        self.engine.submit(&[read]).map_err(io::Error::other)?;
+        loop {
+            match self.engine.poll().map_err(io::Error::other)? {
+                None => spin_loop(),
+                Some(done) if done.result >= 0 => return Ok(()),
+                Some(done) => return Err(io::Error::from_raw_os_error(-done.result)),
+            }
+        }
+    }
+}
+
+fn integer(begin: u64) {
+    let mut x = begin | 1;
+    for n in 0..20_000_u64 {
+        x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (x >> 29) ^ n;
+    }
+    black_box(x);
+}
+
+fn branchy(rng: &mut Rng) {
+    let mut sum = 0_u64;
+    for _ in 0..4_000 {
+        let x = rng.next_u64();
+        // The branch is kept: without black_box the compiler would turn it into a choice.
+        if x & 1 == 0 {
+            sum = black_box(sum.wrapping_add(x));
+        } else {
+            sum = black_box(sum ^ (x >> 3));
+        }
+    }
+    black_box(sum);
+}
+
+fn float(begin: f64) {
+    let mut chains = [begin, begin + 0.1, begin + 0.2, begin + 0.3];
+    for _ in 0..4_000 {
+        for x in &mut chains {
+            *x = *x * 0.999_999 + 1.000_001 / (*x + 2.0);
+        }
+    }
+    black_box(chains);
+}
+
+fn vector(numbers: &mut [f32], other: &[f32]) {
+    for _ in 0..40 {
+        for (number, other) in numbers.iter_mut().zip(other) {
+            *number = number.mul_add(0.999, *other * 0.001);
+        }
+        black_box(&mut *numbers);
+    }
+}
+
+fn cycle(places: usize, rng: &mut Rng) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..places as u32).collect();
+    // Sattolo's shuffle: the permutation is one cycle.
+    for n in (1..places).rev() {
+        order.swap(n, rng.below(n as u64) as usize);
+    }
+    order
+}
+
+fn walk(chain: &[u32], from: u32) -> u32 {
+    let mut at = from;
+    for _ in 0..500 {
+        at = chain[at as usize];
+    }
+    black_box(at)
+}
+
+fn poll(turn: impl Fn()) {
+    let end = monotonic_ns() + IO_NS;
+    while monotonic_ns() < end {
+        turn();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn every_kind_of_work_ends_its_blocks() {
+        for work in Work::COMPUTE.into_iter().chain(Work::POLLING) {
+            let mut task = CorunTask::new(work, 1);
+            let began = Instant::now();
+            (0..20).for_each(|_| task.block().expect("work without a device"));
+            let block = began.elapsed() / 20;
+            let least = if work.polls() { 10 } else { 0 };
+            assert!(
+                (least..50_000).contains(&block.as_micros()),
+                "{work:?} takes {block:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_walk_meets_every_place() {
+        let chain = cycle(1_000, &mut Rng::new(3));
+        let mut met = vec![false; 1_000];
+        let mut at = 0;
+        for _ in 0..1_000 {
+            at = chain[at as usize];
+            met[at as usize] = true;
+        }
+        assert!(met.iter().all(|met| *met));
+    }
+}

@@ -1,0 +1,342 @@
+//! The daemon: it looks at the tasks window by window, and gives them the CPUs that the rules ask
+//! for. Every change is under the restore guard.
+
+mod event;
+mod wishes;
+
+pub use event::DaemonEvent;
+use event::Freed;
+
+use crate::map::SmtMap;
+use crate::scheduler::hints::Hints;
+use crate::scheduler::map;
+use crate::scheduler::observe::{Active, TaskObserver};
+use crate::scheduler::targets::targets;
+use q2c_host::restore::{Guard, TaskId, UndoOutcome};
+use q2c_host::tasks::{allowed, thread};
+use q2c_host::{Roots, capabilities, machine};
+use q2c_model::{CpuId, Exit, Fault};
+use q2c_result::place_watch::Stays;
+use q2c_sys::thread::allowed_of;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use wishes::Wishes;
+
+/// Windows after which a task that is not active any more gets its own CPUs back.
+const SILENT: u32 = 20;
+
+#[derive(Clone, Debug)]
+struct MovedTask {
+    old: Vec<CpuId>,
+    now: Vec<CpuId>,
+    name: String,
+    silent: u32,
+}
+
+/// Moves tasks, whose own CPUs are given back on drop. After [`PlacementDaemon::begin`] the caller
+/// sleeps for each window before [`PlacementDaemon::window`], and calls [`PlacementDaemon::end`] at
+/// last.
+pub struct PlacementDaemon {
+    roots: Roots,
+    map: SmtMap,
+    online: Vec<CpuId>,
+    observer: TaskObserver,
+    guard: Guard,
+    held: HashMap<TaskId, MovedTask>,
+    wishes: Wishes,
+    events: Vec<DaemonEvent>,
+    /// CPUs to give back that were offline: until Linux 6.1 the kernel forgets the others.
+    owed: HashMap<TaskId, Vec<CpuId>>,
+    refused: HashSet<TaskId>,
+}
+
+impl PlacementDaemon {
+    /// Begins to look at the tasks; none is moved before the second window. `without_smt` goes on
+    /// where no core has two logical CPUs.
+    ///
+    /// # Errors
+    /// No SMT, another daemon moves tasks, or the restore guard cannot be used.
+    pub fn begin(
+        roots: &Roots,
+        hints: Hints,
+        journal: &Path,
+        without_smt: bool,
+    ) -> Result<PlacementDaemon, Fault> {
+        let map = map::of_machine(roots);
+        check(&map, without_smt)?;
+        let mut guard = Guard::new(roots, journal)?;
+        guard.hold_tasks()?;
+        Ok(PlacementDaemon {
+            observer: TaskObserver::begin(roots, hints),
+            online: machine::online(roots),
+            roots: roots.clone(),
+            map,
+            guard,
+            held: HashMap::new(),
+            wishes: Wishes::default(),
+            events: Vec::new(),
+            owed: HashMap::new(),
+            refused: HashSet::new(),
+        })
+    }
+
+    /// Moves tasks of this process as well, which are left alone otherwise.
+    #[must_use]
+    pub(crate) fn with_itself(self) -> PlacementDaemon {
+        PlacementDaemon {
+            observer: self.observer.with_itself(),
+            ..self
+        }
+    }
+
+    /// Whether tasks of other users can be moved, too.
+    #[must_use]
+    pub fn moves_all_users(&self) -> bool {
+        let status = fs::read_to_string(self.roots.proc("self/status")).unwrap_or_default();
+        capabilities::has(&status, capabilities::SYS_NICE)
+    }
+
+    /// How polling is seen.
+    #[must_use]
+    pub fn observer(&self) -> &TaskObserver {
+        &self.observer
+    }
+
+    /// The cores that tasks are placed on.
+    #[must_use]
+    pub fn map(&self) -> &SmtMap {
+        &self.map
+    }
+
+    /// Number of tasks that have CPUs from the daemon now.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Ends a window: looks at the tasks, and gives CPUs. Returns what was done.
+    ///
+    /// # Errors
+    /// The probe cannot be read, or the journal cannot be written.
+    pub fn window(&mut self) -> Result<Vec<DaemonEvent>, Fault> {
+        self.follow_hotplug()?;
+        let mut active = self.observer.window()?;
+        for task in &mut active {
+            self.recognise(task)?;
+        }
+        let wanted = targets(&self.map, &active);
+        let due = self.wishes.window(wanted);
+        for (task, cpus) in due {
+            self.give(task, &cpus, &active)?;
+        }
+        self.free_silent(&active)?;
+        Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Gives all tasks their own CPUs back. Returns each task with the outcome.
+    #[must_use]
+    pub fn end(mut self) -> Vec<(PathBuf, UndoOutcome)> {
+        self.guard.undo()
+    }
+
+    /// When CPUs come or go, tasks get theirs back, and the daemon begins anew: the kernel itself
+    /// changes the CPUs of tasks whose last one goes.
+    fn follow_hotplug(&mut self) -> Result<(), Fault> {
+        let online = machine::online(&self.roots);
+        if online == self.online {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.online, online);
+        self.events
+            .push(DaemonEvent::cpus_changed(&before, &self.online));
+        self.map = map::of_machine(&self.roots);
+        self.wishes = Wishes::default();
+        self.pay_owed();
+        let held = self.held.iter();
+        let tasks: Vec<_> = held.map(|(task, held)| (*task, held.old.clone())).collect();
+        for (task, old) in tasks {
+            if old.iter().any(|cpu| !self.online.contains(cpu)) {
+                self.owed.insert(task, old);
+            }
+            self.free(task, Freed::CpusChanged)?;
+        }
+        Ok(())
+    }
+
+    fn pay_owed(&mut self) {
+        for (task, old) in &self.owed {
+            let now = thread(&self.roots, task.pid, task.tid);
+            if now.is_some_and(|now| now.start_time == task.start_time) {
+                q2c_sys::thread::allow_other(task.tid, old).ok();
+            }
+        }
+        let offline = |cpu: &CpuId| !self.online.contains(cpu);
+        self.owed.retain(|_, old| old.iter().any(offline));
+    }
+
+    /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
+    fn recognise(&mut self, task: &mut Active) -> Result<(), Fault> {
+        let id = TaskId::from_thread(&task.thread);
+        if self.refused.contains(&id) {
+            task.stays = Some(Stays::Refused);
+            return Ok(());
+        }
+        if task.stays.is_some_and(|reason| reason != Stays::Pinned) {
+            return self.free(id, Freed::NotOurs);
+        }
+        if !self.held.contains_key(&id) && task.stays == Some(Stays::Pinned) {
+            self.inherit(id, task)?;
+        }
+        let Some(held) = self.held.get(&id) else {
+            return Ok(());
+        };
+        // The kernel shows no CPUs that are offline, whoever chose them.
+        let online = |cpus: &[CpuId]| -> Vec<CpuId> {
+            let online = cpus.iter().filter(|cpu| self.online.contains(cpu));
+            online.copied().collect()
+        };
+        if online(&held.now) != online(&task.allowed) {
+            // A CPU about to go is left out of the task's before it is offline; procfs still shows
+            // it. The next window gives all CPUs back.
+            if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
+                || machine::online(&self.roots) != self.online
+            {
+                task.stays = Some(Stays::Pinned);
+                return Ok(());
+            }
+            // Somebody chose other CPUs since: theirs stay.
+            self.events
+                .push(DaemonEvent::left(id, &task.thread.comm, &task.allowed));
+            self.held.remove(&id);
+            return Ok(self.guard.forget(id)?);
+        }
+        task.allowed.clone_from(&held.old);
+        task.stays = None;
+        Ok(())
+    }
+
+    /// A task that was made by a held one has that one's CPUs. It is held from now on.
+    fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), Fault> {
+        let makers = [task.thread.pid, task.thread.parent];
+        let made_by = |(maker, held): &(&TaskId, &MovedTask)| {
+            makers.contains(&maker.pid) && held.now == task.allowed
+        };
+        let Some((_, maker)) = self.held.iter().find(made_by) else {
+            return Ok(());
+        };
+        let held = MovedTask {
+            name: task.thread.comm.clone(),
+            silent: 0,
+            ..maker.clone()
+        };
+        if self.guard.allow(id, &held.old, &held.now)? {
+            self.held.insert(id, held);
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), Fault> {
+        let Some(task) = active
+            .iter()
+            .find(|task| TaskId::from_thread(&task.thread) == id)
+        else {
+            return Ok(());
+        };
+        let usual_cpus = task.allowed.clone();
+        if usual_cpus == cpus {
+            return self.free(id, Freed::RoomForAll);
+        }
+        let held = self.held.get(&id);
+        let before = held.map_or(&usual_cpus, |held| &held.now).clone();
+        if before == cpus {
+            return Ok(());
+        }
+        // What it gets back has its CPUs that are offline now, too.
+        let old = match held {
+            Some(held) => held.old.clone(),
+            None => allowed(&self.roots, id.pid, id.tid).unwrap_or(usual_cpus),
+        };
+        match self.guard.allow(id, &old, cpus) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.held.remove(&id);
+                return Ok(());
+            }
+            Err(refused) => {
+                let name = &task.thread.comm;
+                self.events.push(DaemonEvent::refused(id, name, &refused));
+                self.refused.insert(id);
+                self.wishes.forget(id);
+                return if self.held.contains_key(&id) {
+                    self.free(id, Freed::Refused)
+                } else {
+                    Ok(self.guard.forget(id)?)
+                };
+            }
+        }
+        // A control group may have taken CPUs away since they were read.
+        let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
+        self.events
+            .push(DaemonEvent::moved(id, task, &before, &now));
+        let name = task.thread.comm.clone();
+        let silent = 0;
+        self.held.insert(
+            id,
+            MovedTask {
+                old,
+                now,
+                name,
+                silent,
+            },
+        );
+        Ok(())
+    }
+
+    /// Those not active for long, and all when there is nothing to keep apart any more.
+    fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
+        let mut over = Vec::new();
+        for (id, held) in &mut self.held {
+            let seen = active
+                .iter()
+                .any(|task| TaskId::from_thread(&task.thread) == *id);
+            held.silent = if seen { 0 } else { held.silent + 1 };
+            if held.silent >= SILENT {
+                over.push((*id, Freed::Silent));
+            } else if self.wishes.unwanted(*id) {
+                over.push((*id, Freed::NothingToKeepApart));
+            }
+        }
+        over.into_iter()
+            .try_for_each(|(id, reason)| self.free(id, reason))
+    }
+
+    fn free(&mut self, id: TaskId, why: Freed) -> Result<(), Fault> {
+        let Some(held) = self.held.remove(&id) else {
+            return Ok(());
+        };
+        self.wishes.forget(id);
+        let outcome = self.guard.give_back(id)?;
+        let outcome = outcome.unwrap_or(UndoOutcome::AlreadyOld);
+        self.events
+            .push(DaemonEvent::freed(id, &held, why, &outcome));
+        Ok(())
+    }
+}
+
+fn check(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
+    match (map.cpus(), map.cores()) {
+        (0, _) => {
+            let text = "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none";
+            Err(Fault::new(Exit::Environment, text))
+        }
+        (cpus, cores) if cpus <= cores && !without_smt => {
+            let text = format!(
+                "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
+                 without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
+            );
+            Err(Fault::new(Exit::Environment, text))
+        }
+        _ => Ok(()),
+    }
+}

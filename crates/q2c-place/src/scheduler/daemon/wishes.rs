@@ -1,0 +1,101 @@
+//! Hysteresis: a task gets other CPUs only when it should have the same ones in several windows.
+
+use q2c_host::restore::TaskId;
+use q2c_model::CpuId;
+use std::collections::HashMap;
+
+/// Windows in a row in which a task should have the same CPUs before it gets them.
+const STEADY: u32 = 2;
+/// Windows in a row without a wish for a task before it gets its own CPUs back.
+const UNWANTED: u32 = 4;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wishes {
+    of: HashMap<TaskId, PlacementWish>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct PlacementWish {
+    cpus: Vec<CpuId>,
+    steady: u32,
+    missing: u32,
+}
+
+impl Wishes {
+    /// Takes in the wishes of a window. Returns those that are steady.
+    pub(crate) fn window(
+        &mut self,
+        wanted: Vec<(TaskId, Vec<CpuId>)>,
+    ) -> Vec<(TaskId, Vec<CpuId>)> {
+        let mut due = Vec::new();
+        self.of.values_mut().for_each(|wish| wish.missing += 1);
+        for (task, cpus) in wanted {
+            let wish = self.of.entry(task).or_default();
+            if wish.cpus != cpus {
+                wish.cpus.clone_from(&cpus);
+                wish.steady = 0;
+            }
+            wish.steady += 1;
+            wish.missing = 0;
+            if wish.steady >= STEADY {
+                due.push((task, cpus));
+            }
+        }
+        self.of.retain(|_, wish| wish.missing <= UNWANTED);
+        due
+    }
+
+    /// Whether it had no wish for long. A task that is asleep has none either, so a wish for any
+    /// other task means that it is to be kept.
+    pub(crate) fn unwanted(&self, task: TaskId) -> bool {
+        let none_now = self.of.values().all(|wish| wish.missing > 0);
+        let missing = self.of.get(&task).map_or(UNWANTED, |wish| wish.missing);
+        none_now && missing >= UNWANTED
+    }
+
+    pub(crate) fn forget(&mut self, task: TaskId) {
+        self.of.remove(&task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: TaskId = TaskId {
+        pid: 7,
+        tid: 7,
+        start_time: 1,
+    };
+
+    fn wish(cpu: u32) -> Vec<(TaskId, Vec<CpuId>)> {
+        vec![(TASK, vec![CpuId(cpu)])]
+    }
+
+    #[test]
+    fn a_wish_counts_when_it_comes_twice_in_a_row() {
+        let mut wishes = Wishes::default();
+        assert_eq!(wishes.window(wish(1)), []);
+        assert_eq!(wishes.window(wish(2)), []);
+        assert_eq!(wishes.window(wish(2)), wish(2));
+        assert_eq!(wishes.window(wish(2)), wish(2));
+        assert_eq!(wishes.window(wish(1)), []);
+        wishes.forget(TASK);
+        assert_eq!(wishes.window(wish(1)), []);
+    }
+
+    #[test]
+    fn a_task_is_unwanted_after_windows_without_any_wish() {
+        let mut wishes = Wishes::default();
+        wishes.window(wish(1));
+        for _ in 1..UNWANTED {
+            wishes.window(Vec::new());
+            assert!(!wishes.unwanted(TASK));
+        }
+        wishes.window(Vec::new());
+        assert!(wishes.unwanted(TASK));
+        let other = TaskId { tid: 8, ..TASK };
+        wishes.window(vec![(other, vec![CpuId(0)])]);
+        assert!(!wishes.unwanted(TASK), "others are kept apart");
+    }
+}

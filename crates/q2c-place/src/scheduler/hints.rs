@@ -1,0 +1,87 @@
+//! What is known of tasks by their names: rules of the user's, and those of well-known programs.
+
+use crate::predictor::Class;
+use serde::Deserialize;
+
+/// Rules by the names of threads. A rule is a name; a `*` at its end stands for any rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hints {
+    /// Threads that poll, whatever else is seen of them.
+    pub polling: Vec<String>,
+    /// Threads that compute, whatever else is seen of them.
+    pub compute: Vec<String>,
+    /// Threads that are never moved.
+    pub leave: Vec<String>,
+}
+
+/// Pollers in user space that no kernel function sees: SPDK's reactors, DPDK's lcores, Open
+/// vSwitch's PMD threads, VPP's workers.
+const POLLERS: [&str; 4] = ["reactor_*", "dpdk-*", "pmd*", "vpp_wk*"];
+/// The kernel's threads that poll submission queues of io_uring: since Linux 5.12, and before.
+const SUBMISSION: [&str; 2] = ["iou-sqp-*", "io_uring-sq"];
+
+impl Hints {
+    /// Reads a file of hints, in TOML.
+    ///
+    /// # Errors
+    /// It is not TOML, or has other keys; the text says where.
+    pub fn read(text: &str) -> Result<Hints, String> {
+        toml::from_str(text).map_err(|e| e.to_string().trim_end().replace('\n', " "))
+    }
+
+    /// The class that the user gives to threads of this name; `None` without a rule for it.
+    #[must_use]
+    pub(crate) fn class(&self, comm: &str) -> Option<Class> {
+        let in_rules = |rules: &[String]| rules.iter().any(|rule| fits(rule, comm));
+        match (in_rules(&self.polling), in_rules(&self.compute)) {
+            (true, _) => Some(Class::Polling),
+            (false, true) => Some(Class::Compute),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether threads of this name are never moved.
+    #[must_use]
+    pub(crate) fn leaves(&self, comm: &str) -> bool {
+        self.leave.iter().any(|rule| fits(rule, comm))
+    }
+}
+
+/// Whether the thread polls a submission queue of io_uring in the kernel.
+#[must_use]
+pub(crate) fn is_submission_thread(comm: &str) -> bool {
+    SUBMISSION.iter().any(|rule| fits(rule, comm))
+}
+
+/// Whether the name is that of a well-known poller in user space.
+#[must_use]
+pub(crate) fn is_known_poller(comm: &str) -> bool {
+    POLLERS.iter().any(|rule| fits(rule, comm))
+}
+
+fn fits(rule: &str, comm: &str) -> bool {
+    match rule.strip_suffix('*') {
+        Some(begin) => comm.starts_with(begin),
+        None => comm == rule,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_names_or_their_beginnings() {
+        let hints = Hints::read("polling = ['poll*']\ncompute = ['solver']\nleave = ['db*']");
+        let hints = hints.unwrap();
+        assert_eq!(hints.class("poller 3"), Some(Class::Polling));
+        assert_eq!(hints.class("solver"), Some(Class::Compute));
+        assert_eq!(hints.class("solver2"), None);
+        assert!(hints.leaves("dbwriter") && !hints.leaves("a db"));
+        assert!(is_submission_thread("iou-sqp-117") && !is_submission_thread("iou-wrk-117"));
+        assert!(is_known_poller("reactor_0") && is_known_poller("dpdk-worker1"));
+        assert!(!is_known_poller("fio"));
+        assert!(Hints::read("poling = []").unwrap_err().contains("poling"));
+    }
+}

@@ -1,0 +1,45 @@
+//! Tasks made for tests.
+
+use crate::predictor::Class;
+use crate::scheduler::observe::Active;
+use q2c_host::tasks::{Scheduling, Thread};
+use q2c_model::CpuId;
+use q2c_result::place_watch::SeenBy;
+
+/// From text: `PPC|C` is a core whose CPUs have two P and one C, and one C. They may run anywhere;
+/// ids count from 100.
+pub(crate) fn active(cores: &[&str]) -> Vec<Active> {
+    let queues: Vec<&str> = cores.iter().flat_map(|core| core.split('|')).collect();
+    let every_cpu: Vec<CpuId> = (0..queues.len() as u32).map(CpuId).collect();
+    let mut tasks = Vec::new();
+    for (cpu, queue) in queues.iter().enumerate() {
+        for kind in queue.chars() {
+            let (class, by) = match kind {
+                'P' => (Class::Polling, SeenBy::Kernel),
+                _ => (Class::Compute, SeenBy::Nothing),
+            };
+            let id = 100 + tasks.len() as u32;
+            tasks.push(Active {
+                thread: Thread {
+                    tid: id,
+                    pid: id,
+                    parent: 1,
+                    comm: format!("task {kind}"),
+                    runnable: true,
+                    bound: false,
+                    kernel: false,
+                    ticks: 0,
+                    start_time: u64::from(id),
+                    cpu: CpuId(cpu as u32),
+                    scheduling: Scheduling::Ordinary,
+                },
+                share: 1.0,
+                class,
+                by,
+                allowed: every_cpu.clone(),
+                stays: None,
+            });
+        }
+    }
+    tasks
+}

@@ -1,0 +1,66 @@
+//! The map of the machine's cores that tasks are placed on.
+
+use crate::map::{Core, SmtMap};
+use q2c_host::Roots;
+use q2c_host::tasks::isolated;
+use q2c_host::topology::Topology;
+use q2c_model::CpuId;
+
+/// The cores whose CPUs are online and not kept from ordinary tasks (`isolcpus=`).
+#[must_use]
+pub fn of_machine(roots: &Roots) -> SmtMap {
+    let isolated = isolated(roots);
+    of_topology(&Topology::read(roots), |cpu| !isolated.contains(&cpu))
+}
+
+/// The cores of a topology, with the CPUs that are `usable`.
+#[must_use]
+pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
+    // A core is known by its first CPU, which all its siblings name.
+    let first = |cpu: &&q2c_host::topology::TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
+    let cores = topology.cpus.iter().filter(first).map(|cpu| Core {
+        cpus: cpu
+            .siblings
+            .iter()
+            .copied()
+            .filter(|cpu| usable(*cpu))
+            .collect(),
+        // Without word of the cache, the cores of a socket share one.
+        llc: match cpu.cache {
+            Some(CpuId(first)) => first,
+            None => u32::MAX - cpu.package.unwrap_or(0),
+        },
+    });
+    SmtMap::new(&cores.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::Distance;
+    use q2c_host::topology::TopologyCpu;
+
+    #[test]
+    fn cores_with_their_usable_cpus() {
+        let cpu = |id: u32| TopologyCpu {
+            id: CpuId(id),
+            siblings: [id % 4, id % 4 + 4].map(CpuId).to_vec(),
+            core: Some(id % 4),
+            package: Some(id % 4 / 2),
+            node: None,
+            cache: (id % 4 < 2).then_some(CpuId(0)),
+        };
+        let topology = Topology {
+            cpus: (0..8).map(cpu).collect(),
+            ..Topology::default()
+        };
+        let map = of_topology(&topology, |cpu| cpu != CpuId(7));
+        assert_eq!((map.cores(), map.cpus()), (4, 7));
+        let index = |id| map.index(CpuId(id)).expect("a usable CPU");
+        assert_eq!(map.distance(index(0), index(4)), Distance::Core);
+        assert_eq!(map.distance(index(0), index(1)), Distance::Cache);
+        assert_eq!(map.distance(index(0), index(2)), Distance::Machine);
+        assert_eq!(map.distance(index(2), index(3)), Distance::Cache);
+        assert_eq!(map.index(CpuId(7)), None);
+    }
+}

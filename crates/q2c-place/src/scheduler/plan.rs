@@ -1,0 +1,137 @@
+//! The moves that the placement rules ask for, task by task.
+
+use crate::map::{CpuIndex, SmtMap};
+use crate::predictor::Class;
+use crate::rules::{Movable, Move, Rules, SwapReason, Tally, next_move};
+use crate::scheduler::observe::Active;
+use q2c_result::place_watch::MoveReason;
+
+/// A task that should be on another CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    /// Its place in the list of active tasks.
+    pub task: usize,
+    /// The CPU that it is on.
+    pub from: CpuIndex,
+    /// The CPU that it should be on.
+    pub to: CpuIndex,
+    /// The reason of its last move.
+    pub why: MoveReason,
+}
+
+/// Where the active tasks are.
+#[derive(Clone, Debug)]
+pub(crate) struct ActiveTaskMap<'a> {
+    map: &'a SmtMap,
+    tasks: &'a [Active],
+    on: Vec<Vec<usize>>,
+    tally: Tally<'a>,
+}
+
+impl<'a> ActiveTaskMap<'a> {
+    /// The tasks where they are. Tasks on CPUs that are not in the map are left out.
+    #[must_use]
+    pub(crate) fn from_tasks(map: &'a SmtMap, tasks: &'a [Active]) -> Self {
+        let mut places = ActiveTaskMap {
+            map,
+            tasks,
+            on: vec![Vec::new(); map.cpus()],
+            tally: Tally::new(map),
+        };
+        for (task, active) in tasks.iter().enumerate() {
+            if let Some(cpu) = map.index(active.thread.cpu) {
+                places.on[cpu].push(task);
+                places.tally.add(cpu, active.class);
+            }
+        }
+        places
+    }
+
+    /// The tasks of a CPU, as places in the list of active tasks.
+    #[must_use]
+    pub(crate) fn tasks_on(&self, cpu: CpuIndex) -> &[usize] {
+        &self.on[cpu]
+    }
+
+    /// How many tasks of each class every CPU has.
+    #[must_use]
+    pub(crate) fn tally(&self) -> &Tally<'a> {
+        &self.tally
+    }
+
+    /// Whether some tasks poll and others do not: else there is nothing to keep apart.
+    #[must_use]
+    pub(crate) fn are_mixed(&self) -> bool {
+        let total: u32 = self.tally.cpus().iter().map(|counts| counts.load()).sum();
+        (1..total).contains(&self.tally.polling())
+    }
+
+    /// Moves tasks until the rules rest, and says which. Nothing moves where no task polls or none
+    /// computes.
+    pub(crate) fn settle(&mut self, rules: Rules) -> Vec<Planned> {
+        let mut planned: Vec<Planned> = Vec::new();
+        if !self.are_mixed() {
+            return planned;
+        }
+        while let Some(next) = next_move(&self.tally, rules, self) {
+            for (from, to, class, reason) in parts(next) {
+                let Some(task) = self.first(from, to, class) else {
+                    return planned;
+                };
+                self.on[from].retain(|other| *other != task);
+                self.on[to].push(task);
+                self.tally.shift(from, to, class);
+                note(&mut planned, task, from, to, reason);
+            }
+        }
+        planned.retain(|planned| planned.from != planned.to);
+        planned
+    }
+
+    fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
+        let to = self.map.id(to);
+        let may = |task: &&usize| {
+            let task = &self.tasks[**task];
+            task.class == class && task.stays.is_none() && task.allowed.contains(&to)
+        };
+        self.on[from].iter().find(may).copied()
+    }
+}
+
+impl Movable for ActiveTaskMap<'_> {
+    fn may_move(&self, from: CpuIndex, to: CpuIndex, class: Class) -> bool {
+        self.first(from, to, class).is_some()
+    }
+}
+
+fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
+    match next {
+        Move::Steal(steal) => vec![(steal.from, steal.to, steal.class, MoveReason::Load)],
+        Move::Swap(swap) => {
+            let reason = match swap.why {
+                SwapReason::Scatter => MoveReason::Scatter,
+                SwapReason::Colocate => MoveReason::Colocate,
+            };
+            let room = |back| (back, swap.from, Class::Compute, MoveReason::Room);
+            let back = swap.back.map(room);
+            let there = (swap.from, swap.to, Class::Polling, reason);
+            [Some(there), back].into_iter().flatten().collect()
+        }
+    }
+}
+
+/// A task that moves again keeps its first CPU and gets its last one.
+fn note(planned: &mut Vec<Planned>, task: usize, from: CpuIndex, to: CpuIndex, why: MoveReason) {
+    match planned.iter_mut().find(|planned| planned.task == task) {
+        Some(earlier) => (earlier.to, earlier.why) = (to, why),
+        None => planned.push(Planned {
+            task,
+            from,
+            to,
+            why,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

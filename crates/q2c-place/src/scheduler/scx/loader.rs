@@ -1,0 +1,178 @@
+//! Loads the scheduler into the kernel.
+
+use super::log::{incompatible, last_words, unresolved};
+use super::{Report, ScxError, check, in_force, log, settings};
+use crate::map::SmtMap;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
+use q2c_host::Roots;
+use q2c_model::Nanos;
+use std::time::{Duration, Instant};
+
+/// The BPF object as `build.rs` compiled it.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/q2c.bpf.o"));
+
+/// The longest time that the kernel may take until the scheduler is in force.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The scheduler in force. The kernel's own scheduler takes over when this value is dropped.
+pub struct Scheduler {
+    object: Object,
+    roots: Roots,
+    /// The scheduler is in force, and its probes are on, as long as these live.
+    links: Vec<Link>,
+}
+
+impl Scheduler {
+    /// Loads the scheduler for these cores. Tasks that polled within a window count as polling.
+    ///
+    /// # Errors
+    /// The kernel has no sched_ext or refuses it; the error says which of the known reasons it is.
+    pub fn begin(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Scheduler, ScxError> {
+        check(roots)?;
+        log::begin();
+        let loaded = load(roots, map, window);
+        let object = loaded.map_err(|error| why(roots, &error, &log::take()))?;
+        let mut scheduler = Scheduler {
+            object,
+            roots: roots.clone(),
+            links: Vec::new(),
+        };
+        scheduler
+            .attach()
+            .map_err(|error| why(roots, &error, &log::take()))?;
+        scheduler.wait()?;
+        Ok(scheduler)
+    }
+
+    fn attach(&mut self) -> Result<(), libbpf_rs::Error> {
+        for mut map in self.object.maps_mut() {
+            if map.name() == super::NAME {
+                self.links.push(map.attach_struct_ops()?);
+            }
+        }
+        for program in self.object.progs_mut() {
+            if program
+                .name()
+                .to_str()
+                .is_some_and(|name| name.starts_with("blk_"))
+                && program.autoload()
+            {
+                self.links.push(program.attach()?);
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<(), ScxError> {
+        let begun = Instant::now();
+        while !in_force(&self.roots) {
+            if let Some(ended) = self.report().and_then(|report| report.ended) {
+                return Err(ScxError::Ended(ended));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(ScxError::Refused {
+                    why: format!("it was not in force after {} s", PATIENCE.as_secs()),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    /// The scheduler's account; `None` where the kernel does not give it.
+    #[must_use]
+    pub(crate) fn report(&self) -> Option<Report> {
+        let mut maps = self.object.maps();
+        let map = maps.find(|map| map.name() == ".data.report")?;
+        let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+        Report::read(&bytes)
+    }
+
+    /// Checks that the scheduler is still in force.
+    ///
+    /// # Errors
+    /// The kernel ended it.
+    pub fn check(&self) -> Result<Report, ScxError> {
+        let report = self.report().unwrap_or_default();
+        match report.ended {
+            Some(ended) => Err(ScxError::Ended(ended)),
+            None => Ok(report),
+        }
+    }
+}
+
+fn load(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Object, libbpf_rs::Error> {
+    let mut open = ObjectBuilder::default()
+        .name(super::NAME)?
+        .open_memory(OBJECT)?;
+    set(&mut open, map, window)?;
+    let known = types(roots);
+    for mut program in open.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        // A function that the kernel's type information does not name cannot be watched.
+        if name.starts_with("blk_") && !has_name(&known, &name) {
+            program.set_autoload(false);
+        }
+    }
+    open.load()
+}
+
+fn types(roots: &Roots) -> Vec<u8> {
+    std::fs::read(roots.sys("kernel/btf/vmlinux")).unwrap_or_default()
+}
+
+fn has_name(types: &[u8], name: &str) -> bool {
+    let wanted = [b"\0", name.as_bytes(), b"\0"].concat();
+    types.windows(wanted.len()).any(|window| window == wanted)
+}
+
+fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_rs::Error> {
+    let invalid = |what: &str| {
+        libbpf_rs::Error::from(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            what.to_owned(),
+        ))
+    };
+    let bytes = settings::bytes(map, window.0);
+    let bytes = bytes.ok_or_else(|| invalid("the machine has more than 1024 CPUs"))?;
+    let mut maps = open.maps_mut();
+    let settings_map = maps.find(|map| map.name() == ".rodata.settings");
+    let mut settings_map = settings_map.ok_or_else(|| invalid("the object has no settings"))?;
+    let value = settings_map.initial_value_mut();
+    let value = value.filter(|value| value.len() == bytes.len());
+    let value = value.ok_or_else(|| invalid("the object's settings have another size"))?;
+    value.copy_from_slice(&bytes);
+    Ok(())
+}
+
+fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
+    let mut malformed = incompatible(words);
+    // A weak function whose prototype does not fit counts as missing.
+    let known = types(roots);
+    let (named, missing): (Vec<_>, Vec<_>) = unresolved(words)
+        .into_iter()
+        .partition(|name| has_name(&known, name));
+    malformed.extend(named);
+    malformed.sort();
+    malformed.dedup();
+    if malformed.is_empty() && !missing.is_empty() {
+        return ScxError::Lacks {
+            functions: missing.join(", "),
+        };
+    }
+    if !malformed.is_empty() {
+        return ScxError::Malformed {
+            functions: malformed.join(", "),
+        };
+    }
+    if error.to_string().contains("524") || words.contains("error: -524") {
+        return ScxError::NoJit;
+    }
+    let last = last_words(words);
+    let reason = if last.is_empty() {
+        error.to_string()
+    } else {
+        format!("{error} ({last})")
+    };
+    ScxError::Refused { why: reason }
+}

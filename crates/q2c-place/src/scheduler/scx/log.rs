@@ -1,0 +1,113 @@
+//! The words of libbpf, which are kept to tell why a load failed.
+
+use libbpf_rs::{PrintLevel, set_print};
+use std::sync::Mutex;
+
+static WORDS: Mutex<String> = Mutex::new(String::new());
+
+pub(super) fn begin() {
+    take();
+    set_print(Some((PrintLevel::Debug, keep)));
+}
+
+pub(super) fn take() -> String {
+    WORDS
+        .lock()
+        .map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the type that libbpf-rs asks for"
+)]
+fn keep(_: PrintLevel, line: String) {
+    if let Ok(mut log) = WORDS.lock() {
+        *log += &line;
+    }
+}
+
+/// libbpf says of these: `extern (func ksym) 'NAME': func_proto [1] incompatible with vmlinux [2]`.
+pub(super) fn incompatible(words: &str) -> Vec<String> {
+    let lines = words
+        .lines()
+        .filter(|line| line.contains("incompatible with"));
+    let name = |line: &str| {
+        Some(
+            line.split_once("(func ksym) '")?
+                .1
+                .split('\'')
+                .next()?
+                .to_owned(),
+        )
+    };
+    let mut names: Vec<String> = lines.filter_map(name).collect();
+    names.dedup();
+    names
+}
+
+/// The verifier knows none that fits: `kfunc 'NAME' is referenced but wasn't resolved`.
+pub(super) fn unresolved(words: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let (_, rest) = line.split_once("kfunc '")?;
+        let (name, rest) = rest.split_once('\'')?;
+        rest.contains("wasn't resolved").then(|| name.to_owned())
+    };
+    let mut names: Vec<String> = words.lines().filter_map(name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+pub(super) fn last_words(words: &str) -> String {
+    let verifier = words.split("-- END PROG LOAD LOG --").next();
+    let verifier = verifier.and_then(|before| before.rsplit_once("-- BEGIN PROG LOAD LOG --"));
+    let verifier = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
+    let is_count =
+        |line: &str| line.starts_with("processed ") || line.starts_with("verification time");
+    let said: Vec<&str> = verifier
+        .into_iter()
+        .filter(|line| !line.trim().is_empty() && !is_count(line))
+        .collect();
+    if !said.is_empty() {
+        return last(&said, 4);
+    }
+    let wrong = |line: &&str| {
+        ["fail", "error", "invalid", "not "]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let lines = words
+        .lines()
+        .filter_map(|line| line.strip_prefix("libbpf: "));
+    last(&lines.filter(wrong).collect::<Vec<_>>(), 3)
+}
+
+fn last(lines: &[&str], most: usize) -> String {
+    let kept = &lines[lines.len().saturating_sub(most)..];
+    kept.iter()
+        .map(|line| line.trim())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_libbpf() {
+        let log = "libbpf: extern (func ksym) 'scx_bpf_kick_cpu': func_proto [3] incompatible with vmlinux [77]\n\
+            libbpf: loaded kernel BTF\nlibbpf: failed to load object 'q2c'\n";
+        assert_eq!(incompatible(log), ["scx_bpf_kick_cpu"]);
+        assert!(last_words(log).ends_with("failed to load object 'q2c'"));
+        let unknown = "210: (b7) r2 = 1\n211: <invalid kfunc call>\n\
+            kfunc 'scx_bpf_kick_cpu' is referenced but wasn't resolved\n";
+        assert_eq!(unresolved(unknown), ["scx_bpf_kick_cpu"]);
+        let refused = "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n0: R1=ctx()\n; x = y\n1: (85) call\n\
+            invalid access\nprocessed 2 insns\n-- END PROG LOAD LOG --\nlibbpf: failed\n";
+        assert_eq!(
+            last_words(refused),
+            "0: R1=ctx(); ; x = y; 1: (85) call; invalid access"
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! The CPUs that every active task should have.
+//!
+//! A P task gets the one CPU where the rules put it. C tasks get all CPUs on which there is room
+//! for them beside the P tasks, and the kernel balances them there: it does that well.
+
+use crate::map::{CpuIndex, SmtMap};
+use crate::predictor::Class;
+use crate::rules::{Rules, Tally};
+use crate::scheduler::observe::Active;
+use crate::scheduler::plan::ActiveTaskMap;
+use q2c_host::restore::TaskId;
+use q2c_model::CpuId;
+
+/// The CPUs of the tasks that may be moved; empty where no task polls or none computes.
+#[must_use]
+pub(crate) fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
+    let mut places = ActiveTaskMap::from_tasks(map, tasks);
+    if !places.are_mixed() {
+        return Vec::new();
+    }
+    places.settle(Rules::PROPOSED);
+    let room = room(map, tasks, &places);
+    let mut targets = Vec::new();
+    for cpu in 0..map.cpus() {
+        for task in places.tasks_on(cpu).iter().map(|task| &tasks[*task]) {
+            if task.stays.is_some() {
+                continue;
+            }
+            let cpus = match task.class {
+                Class::Polling => vec![map.id(cpu)],
+                Class::Compute => within(&task.allowed, &room),
+            };
+            targets.push((TaskId::from_thread(&task.thread), cpus));
+        }
+    }
+    targets.sort();
+    targets
+}
+
+fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
+    let mut both = allowed.to_vec();
+    both.retain(|cpu| room.contains(cpu));
+    if both.is_empty() {
+        allowed.to_vec()
+    } else {
+        both
+    }
+}
+
+/// C tasks are dealt out to the least loaded CPUs, those without P tasks first; CPUs that get one
+/// or stay empty have room. Where C tasks are at the moment has no influence, so the answer is
+/// steady.
+fn room(map: &SmtMap, tasks: &[Active], places: &ActiveTaskMap<'_>) -> Vec<CpuId> {
+    let mut tally = Tally::new(map);
+    let mut free: Vec<&Active> = Vec::new();
+    for cpu in 0..map.cpus() {
+        for task in places.tasks_on(cpu).iter().map(|task| &tasks[*task]) {
+            match (task.class, task.stays) {
+                (Class::Compute, None) => free.push(task),
+                (class, _) => tally.add(cpu, class),
+            }
+        }
+    }
+    let mut dealt = vec![false; map.cpus()];
+    for task in free {
+        if let Some(cpu) = least_loaded(map, &tally, &task.allowed) {
+            tally.add(cpu, Class::Compute);
+            dealt[cpu] = true;
+        }
+    }
+    // A C task that must stay beside P tasks is no reason to send others there.
+    let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.counts_on(*cpu).load() == 0;
+    let free = (0..map.cpus()).filter(has_room);
+    let mut room: Vec<CpuId> = free.map(|cpu| map.id(cpu)).collect();
+    room.sort();
+    room
+}
+
+fn least_loaded(map: &SmtMap, tally: &Tally<'_>, allowed: &[CpuId]) -> Option<CpuIndex> {
+    let cpus = (0..map.cpus()).filter(|cpu| allowed.contains(&map.id(*cpu)));
+    cpus.min_by_key(|&cpu| {
+        let counts = tally.counts_on(cpu);
+        let core = tally.load_of(map.core_of(cpu));
+        (counts.load(), counts.polling, core, cpu)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::made::active;
+    use q2c_host::tasks::list;
+    use q2c_result::place_watch::Stays;
+
+    fn target_cpus(cores: &[&str], stay: &[usize]) -> Vec<String> {
+        let map = SmtMap::regular(cores.len(), 2, 1);
+        let mut tasks = active(cores);
+        stay.iter()
+            .for_each(|task| tasks[*task].stays = Some(Stays::Pinned));
+        let chosen = targets(&map, &tasks);
+        chosen.iter().map(|(_, cpus)| list(cpus)).collect()
+    }
+
+    #[test]
+    fn polling_tasks_get_a_cpu_and_compute_tasks_the_rest() {
+        // A bunch: one P task goes to the other core, and C tasks get the other side of both.
+        let cpus = target_cpus(&["P|P", "C|C"], &[]);
+        let (polling, compute) = cpus.split_at(2);
+        assert!(compute.iter().all(|cpus| *cpus == compute[0]), "{cpus:?}");
+        assert_eq!(polling, ["0", "2"]);
+        assert_eq!(compute[0], "1,3");
+    }
+
+    #[test]
+    fn many_compute_tasks_may_also_use_the_cpus_of_polling_tasks() {
+        let cpus = target_cpus(&["P|CCCC", "CCCC|CCCC"], &[]);
+        assert_eq!(cpus[0], "0");
+        assert!(cpus[1..].iter().all(|cpus| cpus == "0-3"), "{cpus:?}");
+    }
+
+    #[test]
+    fn pinned_tasks_have_no_target_and_room_is_left_around_them() {
+        // The P task on CPU 0 is pinned: C tasks keep away from it.
+        assert_eq!(target_cpus(&["PC|", "C|"], &[0]), ["1-3", "1-3"]);
+        assert_eq!(target_cpus(&["P|P", "|"], &[]), Vec::<String>::new());
+        // The pinned C task shares CPU 0 with a P task; the other C tasks do not come there.
+        assert_eq!(
+            target_cpus(&["CP|C", "C|C"], &[0]),
+            ["0", "1-3", "1-3", "1-3"]
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! What is seen on each core, what it costs, and what would be better.
+
+use crate::map::SmtMap;
+use crate::predictor::Class;
+use crate::rules::Rules;
+use crate::scheduler::observe::{Active, TaskObserver};
+use crate::scheduler::plan::{ActiveTaskMap, Planned};
+use crate::speed;
+use q2c_host::Roots;
+use q2c_result::Warning;
+use q2c_result::place::{Speeds, SpeedsFrom};
+use q2c_result::place_watch::{
+    AdvisedMove, Detector, PlaceWatchResult, SCHEMA, WatchedCore, WatchedCpu, WatchedTask,
+};
+
+/// What does not change from one look to the next.
+#[derive(Clone, Debug)]
+pub struct PlaceWatchBasis {
+    /// The machine.
+    pub map: SmtMap,
+    /// Speeds beside neighbours.
+    pub speeds: Speeds,
+    /// Where they are from.
+    pub speeds_from: SpeedsFrom,
+    /// How polling is seen.
+    pub detector: Detector,
+}
+
+/// How an observer sees polling.
+#[must_use]
+pub fn detector(observer: &TaskObserver) -> Detector {
+    let functions = observer.functions().iter();
+    Detector {
+        functions: functions.map(|name| (*name).to_owned()).collect(),
+        missing: observer.blind().map(ToString::to_string),
+    }
+}
+
+impl PlaceWatchBasis {
+    /// The look at these tasks.
+    #[must_use]
+    pub fn look(&self, tasks: &[Active], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
+        let mut places = ActiveTaskMap::from_tasks(&self.map, tasks);
+        let core = |core| self.core(core, &places, tasks);
+        let cores = (0..self.map.cores()).map(core).collect();
+        let before = speed::c_slowdown(&self.speeds, places.tally());
+        // Without SMT the kernel's own balancing is enough, as q2c place start says.
+        let planned = if self.map.cpus() > self.map.cores() {
+            places.settle(Rules::PROPOSED)
+        } else {
+            Vec::new()
+        };
+        let advised = |planned| self.advised(planned, tasks);
+        PlaceWatchResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            at_unix_s,
+            window_s,
+            detector: self.detector.clone(),
+            speeds: self.speeds,
+            speeds_from: self.speeds_from.clone(),
+            cores,
+            c_slowdown: before,
+            c_slowdown_after: speed::c_slowdown(&self.speeds, places.tally()),
+            moves: planned.iter().map(advised).collect(),
+            warnings: self.warnings(),
+        }
+    }
+
+    fn core(&self, core: usize, places: &ActiveTaskMap<'_>, tasks: &[Active]) -> WatchedCore {
+        let cpu = |&cpu: &usize| {
+            let counts = places.tally().counts_on(cpu);
+            let running = speed::while_running(&self.speeds, places.tally(), cpu, Class::Compute);
+            let on = places.tasks_on(cpu).iter();
+            WatchedCpu {
+                cpu: self.map.id(cpu),
+                tasks: on.map(|task| watched(&tasks[*task])).collect(),
+                c_slowdown: (counts.compute > 0).then(|| f64::from(counts.load()) / running),
+            }
+        };
+        WatchedCore {
+            cpus: self.map.cpus_of(core).iter().map(cpu).collect(),
+        }
+    }
+
+    fn advised(&self, planned: &Planned, tasks: &[Active]) -> AdvisedMove {
+        let Active { thread, class, .. } = &tasks[planned.task];
+        AdvisedMove {
+            pid: thread.pid,
+            tid: thread.tid,
+            name: thread.comm.clone(),
+            polls: *class == Class::Polling,
+            from: self.map.id(planned.from),
+            to: self.map.id(planned.to),
+            why: planned.why,
+        }
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some(reason) = &self.detector.missing {
+            warnings.push(Warning::new(
+                "polling-not-seen",
+                format!("the kernel's poll functions are not watched: failed to {reason}"),
+                "only tasks with known names or hints count as polling",
+                "name pollers with --hints; watching takes root and a kernel with type information (BTF) whose functions can be traced (CONFIG_FUNCTION_TRACER, CONFIG_KPROBES)",
+            ));
+        }
+        if self.map.cpus() == self.map.cores() {
+            warnings.push(Warning::new(
+                "no-smt",
+                "no core has more than one logical CPU in use".to_owned(),
+                "tasks share no pipeline here, only the time of a CPU; no moves are advised",
+                "",
+            ));
+        }
+        if self.speeds_from == SpeedsFrom::Published {
+            warnings.push(Warning::new(
+                "speeds-not-measured",
+                "the speeds beside neighbours follow from published figures of another machine"
+                    .to_owned(),
+                "costs are estimates",
+                "measure yours with q2c place calibrate, and name the file with --speeds",
+            ));
+        }
+        warnings
+    }
+}
+
+fn watched(task: &Active) -> WatchedTask {
+    WatchedTask {
+        pid: task.thread.pid,
+        tid: task.thread.tid,
+        name: task.thread.comm.clone(),
+        polls: task.class == Class::Polling,
+        by: task.by,
+        cpu_pct: 100.0 * task.share,
+        stays: task.stays,
+    }
+}
+
+/// The map of this machine; an error in words where no CPU is known.
+///
+/// # Errors
+/// sysfs tells of no CPU that is online.
+pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
+    let map = crate::scheduler::map::of_machine(roots);
+    match map.cpus() {
+        0 => Err(format!(
+            "read the topology from {}: expected CPUs that are online, found none",
+            roots.sys("devices/system/cpu").display()
+        )),
+        _ => Ok(map),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::made::active;
+
+    fn view(map: SmtMap, speeds: Speeds, speeds_from: SpeedsFrom) -> PlaceWatchBasis {
+        PlaceWatchBasis {
+            map,
+            speeds,
+            speeds_from,
+            detector: Detector {
+                functions: vec!["blk_mq_poll".into()],
+                missing: None,
+            },
+        }
+    }
+
+    #[test]
+    fn without_smt_no_move_is_advised() {
+        let view = view(
+            SmtMap::regular(4, 1, 1),
+            speed::published(),
+            SpeedsFrom::Published,
+        );
+        let look = view.look(&active(&["PPCC", "", "", ""]), 0, 0.5);
+        assert_eq!(look.moves, Vec::new());
+        assert_eq!(look.c_slowdown, look.c_slowdown_after);
+        assert!(look.warnings.iter().any(|warning| warning.id == "no-smt"));
+    }
+
+    #[test]
+    fn a_look_names_costs_and_moves() {
+        let speeds = Speeds {
+            compute_beside_compute: 0.5,
+            compute_beside_polling: 0.8,
+            polling_beside_compute: 1.0,
+            polling_beside_polling: 1.0,
+        };
+        let view = view(
+            SmtMap::regular(2, 2, 1),
+            speeds,
+            SpeedsFrom::File("s".into()),
+        );
+        let look = view.look(&active(&["P|P", "C|C"]), 7, 0.5);
+        assert_eq!(look.c_slowdown, Some(2.0));
+        assert_eq!(look.c_slowdown_after, Some(1.25));
+        assert_eq!(look.cores[0].cpus[0].c_slowdown, None);
+        assert_eq!(look.cores[1].cpus[0].c_slowdown, Some(2.0));
+        assert_eq!(look.moves.len(), 2);
+        assert!(look.moves[0].polls && !look.moves[1].polls);
+        assert_eq!(look.warnings, []);
+        let idle = view.look(&[], 7, 0.5);
+        assert_eq!((idle.c_slowdown, idle.moves), (None, vec![]));
+    }
+}

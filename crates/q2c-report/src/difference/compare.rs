@@ -1,0 +1,196 @@
+//! Compares the figures of two results.
+
+use crate::difference::facts::changed;
+use crate::difference::judge::{LimitFault, judge};
+use crate::difference::other::other_conditions;
+use crate::difference::{ComparableResult, Limit, NamedFigure};
+use q2c_model::stats::Interval;
+use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
+use q2c_result::figures::Better;
+
+/// Medians that differ by no more than this are alike, however narrow their intervals are.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// Compares `b` with `a`. Both are of one kind. Limits on values hold for `b`.
+pub fn diff(
+    a: &ComparableResult,
+    b: &ComparableResult,
+    limits: &[Limit],
+    version: &str,
+) -> Result<DiffResult, LimitFault> {
+    let figures = a.figures.iter().filter(|figure| figure.figure.compared);
+    let figures = figures.filter_map(|figure| Some(compared(figure, find(b, figure)?)));
+    let unpaired = unpaired(a, b, true)
+        .into_iter()
+        .chain(unpaired(b, a, false));
+    let changed = changed(&a.facts, &b.facts);
+    Ok(DiffResult {
+        schema: SCHEMA.to_owned(),
+        version: version.to_owned(),
+        of: a.schema.clone(),
+        a: a.side.clone(),
+        b: b.side.clone(),
+        unpaired: unpaired.collect(),
+        warnings: other_conditions(&changed, &a.facts, &b.facts),
+        changed,
+        limits: judge(limits, b, Some(a))?,
+        figures: figures.collect(),
+    })
+}
+
+pub(crate) fn find<'a>(
+    within: &'a ComparableResult,
+    wanted: &NamedFigure,
+) -> Option<&'a NamedFigure> {
+    let mut figures = within.figures.iter();
+    figures.find(|other| other.of == wanted.of && other.figure.name == wanted.figure.name)
+}
+
+/// The names of those things of which only the first of two results has figures.
+fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpaired> {
+    let mut names: Vec<Unpaired> = Vec::new();
+    for figure in &a.figures {
+        let known = names.iter().any(|one| one.of == figure.of);
+        if !known && !b.figures.iter().any(|other| other.of == figure.of) {
+            names.push(Unpaired {
+                of: figure.of.clone(),
+                in_a,
+            });
+        }
+    }
+    names
+}
+
+pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
+    let ratio = b.value.median / a.value.median;
+    let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
+    let interval = ratio.and_then(|_| interval(&a.value, &b.value));
+    let better = a.figure.better;
+    ComparedFigure {
+        of: a.of.clone(),
+        figure: a.figure.name.to_string(),
+        unit: a.figure.unit,
+        better,
+        a: a.value,
+        b: b.value,
+        ratio,
+        interval,
+        says: says(ratio, interval.map(|_| apart(&a.value, &b.value)), better),
+    }
+}
+
+/// The ratios between the trials furthest apart, which cover that of the medians.
+fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
+    let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
+    several.then(|| (b.min / a.max, b.max / a.min))
+}
+
+fn apart(a: &Interval, b: &Interval) -> bool {
+    a.above(b) || b.above(a)
+}
+
+/// `apart` is `None` where a side has a single trial.
+fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
+    let Some(ratio) = ratio else {
+        return DiffSays::Unknown;
+    };
+    let Some(apart) = apart else {
+        return DiffSays::Single;
+    };
+    match (apart && (ratio - 1.0).abs() > NEGLIGIBLE, better) {
+        (false, _) => DiffSays::Alike,
+        (true, Better::Neither) => DiffSays::Differs,
+        (true, Better::Less) if ratio < 1.0 => DiffSays::Better,
+        (true, Better::More) if ratio > 1.0 => DiffSays::Better,
+        (true, _) => DiffSays::Worse,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::difference::measured::side;
+    use proptest::prelude::*;
+    use q2c_result::figures::{Figure, FigureUnit};
+    use serde_json::Value;
+    use std::collections::BTreeMap;
+
+    /// A result with these trials of figures without a unit.
+    pub(crate) fn measured(values: &[(&str, &'static str, Better, &[f64])]) -> ComparableResult {
+        let figure =
+            |(thing, name, better, trials): &(&str, &'static str, Better, &[f64])| NamedFigure {
+                of: (*thing).to_owned(),
+                figure: Figure {
+                    name: (*name).into(),
+                    unit: FigureUnit::Number,
+                    better: *better,
+                    over_trials: true,
+                    compared: true,
+                },
+                value: Interval::from_samples(trials),
+            };
+        ComparableResult {
+            schema: "kind".to_owned(),
+            side: side("path", &Value::Null),
+            figures: values.iter().map(figure).collect(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// 95 to 105 against 115 to 125: apart, from 115/105 to 125/95.
+    #[test]
+    fn a_figure_that_grew_is_worse_where_less_is_better() {
+        let a = measured(&[
+            ("x", "p99", Better::Less, &[95.0, 100.0, 105.0]),
+            ("x", "iops", Better::More, &[95.0, 100.0, 105.0]),
+            ("x", "p50", Better::Less, &[100.0]),
+            ("x", "zero", Better::Less, &[0.0, 0.0]),
+            ("gone", "p50", Better::Less, &[1.0]),
+        ]);
+        let b = measured(&[
+            ("x", "p99", Better::Less, &[115.0, 120.0, 125.0]),
+            ("x", "iops", Better::More, &[104.0, 110.0, 120.0]),
+            ("x", "p50", Better::Less, &[120.0]),
+            ("x", "zero", Better::Less, &[1.0, 1.0]),
+            ("new", "p50", Better::Less, &[1.0]),
+        ]);
+        let limits: [Limit; 2] = ["p99>+5%", "iops<200"].map(|text| text.parse().unwrap());
+        let result = diff(&a, &b, &limits, "0").unwrap();
+        let says: Vec<DiffSays> = result.figures.iter().map(|figure| figure.says).collect();
+        use DiffSays::{Alike, Single, Unknown, Worse};
+        assert_eq!(says, [Worse, Alike, Single, Unknown]);
+        let (low, high) = result.figures[0].interval.unwrap();
+        assert!((low - 115.0 / 105.0).abs() < 1e-12 && (high - 125.0 / 95.0).abs() < 1e-12);
+        let broken: Vec<_> = result.limits.iter().map(|l| l.broken.len()).collect();
+        assert_eq!(broken, [1, 1]);
+        let unpaired = result.unpaired.iter().map(|u| (u.of.as_str(), u.in_a));
+        let unpaired: Vec<_> = unpaired.collect();
+        assert_eq!(unpaired, [("gone", true), ("new", false)]);
+    }
+
+    proptest! {
+        /// The other way round, better is worse.
+        #[test]
+        fn sides_may_be_changed(
+            a in proptest::collection::vec(1.0f64..100.0, 2..6),
+            b in proptest::collection::vec(1.0f64..100.0, 2..6),
+        ) {
+            let measured_p99 = |trials: &[f64]| measured(&[("x", "p99", Better::Less, trials)]);
+            let there = diff(&measured_p99(&a), &measured_p99(&b), &[], "0").unwrap();
+            let there = there.figures[0].clone();
+            let back = diff(&measured_p99(&b), &measured_p99(&a), &[], "0").unwrap();
+            let back = back.figures[0].clone();
+            let turned = match there.says {
+                DiffSays::Better => DiffSays::Worse,
+                DiffSays::Worse => DiffSays::Better,
+                other => other,
+            };
+            let ratio = there.ratio.unwrap();
+            // At 1 % the two directions round differently.
+            prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
+            prop_assert_eq!(back.says, turned);
+            let (low, high) = there.interval.unwrap();
+            prop_assert!(low <= ratio && ratio <= high);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The curves of charts: a figure over time, over phases or over an axis.
+
+use crate::claim::eval::series::{WholePhase, of_window, over_time};
+use crate::claim::expr::FigureReference;
+use crate::claim::parse::figure;
+use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
+use q2c_model::stats::Interval;
+use q2c_result::reproduce::{ChartAsked, OurCurve, Point};
+use std::collections::BTreeMap;
+
+/// The curves of a chart. What was not seen has no point.
+pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
+    let Ok(figure) = figure(&chart.figure) else {
+        return Vec::new();
+    };
+    let curves = match chart.over.as_str() {
+        "time" => by_time(&figure, scope, points),
+        axis => by_axis(&figure, axis, chart.by.as_deref(), scope, points),
+    };
+    curves
+        .into_iter()
+        .filter(|curve| !curve.points.is_empty())
+        .collect()
+}
+
+/// One curve for each point and job, from the begin of the first phase.
+fn by_time(figure: &FigureReference, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
+    let mut curves = Vec::new();
+    for point in points {
+        for job in &scope.jobs {
+            let named = points.len() > 1;
+            curves.push(OurCurve {
+                name: if named {
+                    format!("{job}{}", point_suffix(&point.at))
+                } else {
+                    job.clone()
+                },
+                points: course(figure, job, point, scope),
+            });
+        }
+    }
+    curves
+}
+
+fn point_suffix(at: &BTreeMap<String, String>) -> String {
+    at.iter()
+        .map(|(axis, value)| format!(" {axis}={value}"))
+        .collect()
+}
+
+fn course(
+    figure: &FigureReference,
+    job: &str,
+    point: &Point,
+    scope: &ClaimScope,
+) -> Vec<(String, Interval)> {
+    let mut course = Vec::new();
+    for phase in 0..scope.phases.len() {
+        let place = FigurePlace {
+            window: None,
+            phase,
+            job: job.to_owned(),
+            at: point.at.clone(),
+        };
+        // By the interval's end in ms, for an interval may be missing in a trial.
+        let mut ticks: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
+        for trial in &point.trials {
+            let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
+            let Ok(values) =
+                over_time(&figure.name, &place, &WholePhase::from_trial(trial, &place))
+            else {
+                continue;
+            };
+            for (end_s, value) in values {
+                let end_ms = (end_s * 1e3).round() as u64;
+                let tick = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
+                tick.1.extend(value);
+            }
+        }
+        let shown =
+            |(at, values): (f64, Vec<f64>)| (format!("{at:.3}"), Interval::from_samples(&values));
+        let seen = ticks.into_values().filter(|(_, values)| !values.is_empty());
+        course.extend(seen.map(shown));
+    }
+    course
+}
+
+/// One curve for each value of `by`, or one alone.
+fn by_axis(
+    figure: &FigureReference,
+    over: &str,
+    by: Option<&str>,
+    scope: &ClaimScope,
+    points: &[Point],
+) -> Vec<OurCurve> {
+    let curves = match by {
+        None => vec![None],
+        Some(axis) => {
+            let values = scope.values(axis, None).unwrap_or_default();
+            values
+                .into_iter()
+                .map(|value| Some((axis, value)))
+                .collect()
+        }
+    };
+    let xs = scope.values(over, None).unwrap_or_default();
+    let curve = |by: Option<(&str, String)>| {
+        let base = match &by {
+            Some((axis, value)) => ClaimContext::default().with(axis, value),
+            None => ClaimContext::default(),
+        };
+        let at = |x: &String| {
+            let value = over_trials(figure, &base.with(over, x), scope, points)?;
+            Some((x.clone(), value))
+        };
+        OurCurve {
+            name: by.map_or_else(|| figure.to_string(), |(_, value)| value),
+            points: xs.iter().filter_map(at).collect(),
+        }
+    };
+    curves.into_iter().map(curve).collect()
+}
+
+fn over_trials(
+    figure: &FigureReference,
+    at: &ClaimContext,
+    scope: &ClaimScope,
+    points: &[Point],
+) -> Option<Interval> {
+    let place = scope.place(figure, at).ok()?;
+    let point = points.iter().find(|point| point.at == place.at)?;
+    let values: Vec<f64> = point
+        .trials
+        .iter()
+        .filter_map(|trial| {
+            of_window(&figure.name, &place, &WholePhase::from_trial(trial, &place)).ok()
+        })
+        .collect();
+    (!values.is_empty()).then(|| Interval::from_samples(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::reproduce::{Axis, JobSeries, PhaseTrial, PointTrial, Tick};
+
+    fn point(n: &str, values: &[f64]) -> Point {
+        let trial = |(trial, value): (usize, &f64)| PointTrial {
+            trial: trial as u32,
+            figures: BTreeMap::from([("x".to_owned(), *value)]),
+            ..PointTrial::default()
+        };
+        Point {
+            at: BTreeMap::from([("n".to_owned(), n.to_owned())]),
+            trials: values.iter().enumerate().map(trial).collect(),
+            ..Point::default()
+        }
+    }
+
+    /// A trial of one phase whose intervals of a second end at these instants, with these I/Os.
+    fn course_of(trial: u32, ticks: &[(f64, f64)]) -> PointTrial {
+        let tick = |&(end_s, ios): &(f64, f64)| Tick {
+            end_s,
+            seconds: 1.0,
+            ios,
+            ..Tick::default()
+        };
+        PointTrial {
+            trial,
+            phases: vec![PhaseTrial {
+                jobs: vec![JobSeries {
+                    job: "reader".to_owned(),
+                    ticks: ticks.iter().map(tick).collect(),
+                    ..JobSeries::default()
+                }],
+                ..PhaseTrial::default()
+            }],
+            ..PointTrial::default()
+        }
+    }
+
+    #[test]
+    fn intervals_of_trials_meet_by_their_time_where_one_has_fewer() {
+        let scope = ClaimScope {
+            phases: vec!["only".to_owned()],
+            jobs: vec!["reader".to_owned()],
+            figures: vec!["iops".to_owned()],
+            ..ClaimScope::default()
+        };
+        let chart = ChartAsked {
+            figure: "iops".to_owned(),
+            over: "time".to_owned(),
+            ..ChartAsked::default()
+        };
+        let points = [Point {
+            trials: vec![
+                course_of(0, &[(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]),
+                course_of(1, &[(2.0, 22.0), (3.0, 32.0)]),
+            ],
+            ..Point::default()
+        }];
+        let curves = curves(&chart, &scope, &points);
+        let ranges: Vec<_> = curves[0]
+            .points
+            .iter()
+            .map(|(at, interval)| (at.as_str(), interval.min, interval.max))
+            .collect();
+        let wanted = [
+            ("1.000", 10.0, 10.0),
+            ("2.000", 20.0, 22.0),
+            ("3.000", 30.0, 32.0),
+        ];
+        assert_eq!(ranges, wanted);
+    }
+
+    #[test]
+    fn a_figure_over_an_axis_has_its_interval_and_no_point_where_nothing_was_seen() {
+        let scope = ClaimScope {
+            axes: vec![Axis {
+                name: "n".to_owned(),
+                values: ["1", "2", "4"].map(str::to_owned).to_vec(),
+            }],
+            figures: vec!["x".to_owned()],
+            ..ClaimScope::default()
+        };
+        let chart = ChartAsked {
+            figure: "x".to_owned(),
+            over: "n".to_owned(),
+            ..ChartAsked::default()
+        };
+        let points = [
+            point("1", &[1.0, 3.0, 2.0]),
+            point("2", &[]),
+            point("4", &[7.0]),
+        ];
+        let curves = curves(&chart, &scope, &points);
+        let values: Vec<_> = curves[0]
+            .points
+            .iter()
+            .map(|(at, interval)| (at.as_str(), interval.median, interval.max))
+            .collect();
+        assert_eq!(values, [("1", 2.0, 3.0), ("4", 7.0, 7.0)]);
+    }
+}

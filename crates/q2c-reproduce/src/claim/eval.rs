@@ -1,0 +1,349 @@
+//! Evaluates expressions, trial by trial.
+
+pub(crate) mod series;
+
+pub(crate) use series::FIGURES;
+
+use crate::claim::expr::{Aggregate, Compare, Expect, Expr, Extreme, FigureReference, Join};
+use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
+use q2c_model::stats::mean;
+use q2c_result::reproduce::{CpuUse, FailedTrial, MissingFigure, Point, WhyNot};
+use series::{WholePhase, of_whole_phase, of_window, over_time};
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ClaimSample {
+    pub trial: u32,
+    pub left: f64,
+    /// The middle where it has a tolerance.
+    pub right: f64,
+    pub side: ClaimSide,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClaimSide {
+    Below,
+    Inside,
+    Above,
+}
+
+/// A window of a figure whose job sleeps by a rule with windows of time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RuleWindow {
+    pub figure: String,
+    /// The rule's period, seconds.
+    pub period_s: f64,
+    /// Length of the figure's window, or of the phase where it is of the whole, seconds.
+    pub seconds: f64,
+    /// The part of it in which the rule has only begun, seconds.
+    pub starting_s: f64,
+}
+
+/// Periods in which a rule begins: in the first it knows nothing, and in the second only the times
+/// of I/Os that nothing let sleep.
+const STARTING: f64 = 2.0;
+
+impl RuleWindow {
+    /// Periods in the window in which the rule is at work.
+    pub(crate) fn periods(&self) -> f64 {
+        (self.seconds - self.starting_s) / self.period_s
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Evaluated {
+    pub samples: Vec<ClaimSample>,
+    /// The first figure that no trial has, or that the first trial without it lacks.
+    pub missing: Option<MissingFigure>,
+    /// The trials that ran and lack one of its figures.
+    pub left_out: Vec<FailedTrial>,
+    /// The window that is shortest beside the period of its job's sleep rule.
+    pub shortest: Option<RuleWindow>,
+    pub predicted: bool,
+    /// The largest lack of CPUs, or else the largest use, of the phases that it looks at.
+    pub cpus: Option<CpuUse>,
+}
+
+pub(crate) fn evaluate(
+    expect: &Expect,
+    scope: &ClaimScope,
+    context: &ClaimContext,
+    points: &[Point],
+) -> Evaluated {
+    let trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
+    let ran_any = !trials.is_empty();
+    let mut evaluated = Evaluated::default();
+    // Without any trial the first one is looked for, so that its absence gets its reason.
+    let trials = if trials.is_empty() {
+        BTreeSet::from([0])
+    } else {
+        trials
+    };
+    for trial in trials {
+        let mut look = TrialEvaluator {
+            scope,
+            points,
+            trial,
+            text: &expect.text,
+            found: &mut evaluated,
+        };
+        match look.expect(expect, context) {
+            Ok(sample) => evaluated.samples.push(sample),
+            Err(missing) => {
+                let left_out = ran_any.then(|| left_out(trial, &missing, points));
+                evaluated.left_out.extend(left_out);
+                evaluated.missing.get_or_insert(missing);
+            }
+        }
+    }
+    if !evaluated.samples.is_empty() {
+        // A trial that was not finished everywhere takes no verdict away from the others.
+        evaluated.missing = None;
+    }
+    evaluated
+}
+
+fn ran(point: &Point) -> impl Iterator<Item = u32> {
+    let well = point.trials.iter().map(|trial| trial.trial);
+    well.chain(point.failed.iter().map(|failed| failed.trial))
+}
+
+/// A trial that lacks a figure, with the reason that it gave itself where it failed.
+fn left_out(trial: u32, missing: &MissingFigure, points: &[Point]) -> FailedTrial {
+    let point = points.iter().find(|point| point.at == missing.at);
+    let mut failed = point.into_iter().flat_map(|point| &point.failed);
+    let failure = failed.find(|failed| failed.trial == trial).cloned();
+    failure.unwrap_or_else(|| FailedTrial {
+        trial,
+        why: WhyNot::Told(missing.why.clone()),
+    })
+}
+
+struct TrialEvaluator<'a> {
+    scope: &'a ClaimScope,
+    points: &'a [Point],
+    trial: u32,
+    /// The whole comparison, for messages.
+    text: &'a str,
+    found: &'a mut Evaluated,
+}
+
+impl TrialEvaluator<'_> {
+    fn expect(
+        &mut self,
+        expect: &Expect,
+        context: &ClaimContext,
+    ) -> Result<ClaimSample, MissingFigure> {
+        let left = self.value(&expect.left, context)?;
+        let right = self.value(expect.right(), context)?;
+        let side = match &expect.compare {
+            Compare::Above(_) => side(left > right, ClaimSide::Below),
+            Compare::AtLeast(_) => side(left >= right, ClaimSide::Below),
+            Compare::Below(_) => side(left < right, ClaimSide::Above),
+            Compare::AtMost(_) => side(left <= right, ClaimSide::Above),
+            Compare::Near(_, within) => {
+                let (away, within) = (left - right, self.value(within, context)?);
+                match away {
+                    _ if away.abs() <= within => ClaimSide::Inside,
+                    _ if away < 0.0 => ClaimSide::Below,
+                    _ => ClaimSide::Above,
+                }
+            }
+        };
+        Ok(ClaimSample {
+            trial: self.trial,
+            left,
+            right,
+            side,
+        })
+    }
+
+    /// One that is no finite number has no side, so the comparison lacks it.
+    fn value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
+        let value = self.any_value(expr, context)?;
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(MissingFigure {
+                figure: self.text.to_owned(),
+                at: context.at.clone(),
+                why: "a part of it divides by 0".to_owned(),
+            })
+        }
+    }
+
+    fn any_value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
+        match expr {
+            Expr::Number(number) => Ok(*number),
+            Expr::Figure(figure) => self.figure(figure, context),
+            Expr::OverTime(extreme, figure) => self.extreme(*extreme, figure, context),
+            Expr::Minus(inner) => Ok(-self.value(inner, context)?),
+            Expr::Join(join, one, other) => {
+                let (one, other) = (self.value(one, context)?, self.value(other, context)?);
+                Ok(match join {
+                    Join::Plus => one + other,
+                    Join::Minus => one - other,
+                    Join::Times => one * other,
+                    Join::By => one / other,
+                    Join::Greater => one.max(other),
+                })
+            }
+            Expr::Over {
+                of,
+                each,
+                axis,
+                range,
+            } => {
+                let values = self.scope.values(axis, range.as_ref());
+                let values = values.map_err(|reason| unknown(axis, context, reason))?;
+                let mut pairs = Vec::with_capacity(values.len());
+                for value in values {
+                    let figure = self.value(each, &context.with(axis, &value))?;
+                    pairs.push((value.parse().unwrap_or(f64::NAN), figure));
+                }
+                Ok(aggregate(*of, &pairs))
+            }
+        }
+    }
+
+    fn place(
+        &self,
+        figure: &FigureReference,
+        context: &ClaimContext,
+    ) -> Result<FigurePlace, MissingFigure> {
+        let place = self.scope.place(figure, context);
+        place.map_err(|reason| unknown(&figure.to_string(), context, reason))
+    }
+
+    fn figure(
+        &mut self,
+        figure: &FigureReference,
+        context: &ClaimContext,
+    ) -> Result<f64, MissingFigure> {
+        let place = self.place(figure, context)?;
+        self.read_trial(figure, &place, |whole| {
+            of_window(&figure.name, &place, &whole)
+        })
+    }
+
+    fn extreme(
+        &mut self,
+        extreme: Extreme,
+        figure: &FigureReference,
+        context: &ClaimContext,
+    ) -> Result<f64, MissingFigure> {
+        let place = self.place(figure, context)?;
+        self.read_trial(figure, &place, |whole| {
+            let values = over_time(&figure.name, &place, &whole)?;
+            let values = values.into_iter().filter_map(|(_, value)| value);
+            Ok(match extreme {
+                Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
+                Extreme::Lowest => values.fold(f64::INFINITY, f64::min),
+            })
+        })
+    }
+
+    fn read_trial(
+        &mut self,
+        figure: &FigureReference,
+        place: &FigurePlace,
+        read: impl FnOnce(WholePhase<'_>) -> Result<f64, String>,
+    ) -> Result<f64, MissingFigure> {
+        let missing = |reason: String| MissingFigure {
+            figure: figure.to_string(),
+            at: place.at.clone(),
+            why: reason,
+        };
+        let point = self.points.iter().find(|point| point.at == place.at);
+        let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
+        self.found.predicted |= point.predicted;
+        let lack = |cpu_use: CpuUse| {
+            let lacking = i64::from(cpu_use.needed) - i64::from(cpu_use.present);
+            (lacking, cpu_use.needed)
+        };
+        let more = point.cpus.get(place.phase).copied();
+        let cpu_uses = self.found.cpus.into_iter().chain(more);
+        self.found.cpus = cpu_uses.max_by_key(|&cpu_use| lack(cpu_use));
+        let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
+        let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
+        let whole = WholePhase::from_trial(trial, place);
+        self.note_window(figure, place, &whole);
+        read(whole).map_err(missing)
+    }
+
+    fn note_window(
+        &mut self,
+        figure: &FigureReference,
+        place: &FigurePlace,
+        whole: &WholePhase<'_>,
+    ) {
+        let mut place = place.clone();
+        place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
+        let seconds = self.scope.seconds(&place);
+        let rule_window = whole.rule_period_s().zip(seconds);
+        let rule_window = rule_window.map(|(period_s, seconds)| RuleWindow {
+            figure: figure.to_string(),
+            period_s,
+            seconds,
+            starting_s: starting(&place, period_s).min(seconds),
+        });
+        let rule_windows = self.found.shortest.take().into_iter().chain(rule_window);
+        self.found.shortest = rule_windows.min_by(|a, b| a.periods().total_cmp(&b.periods()));
+    }
+}
+
+/// Seconds of the window in which a rule begins: with the first phase of a trial alone.
+fn starting(place: &FigurePlace, period_s: f64) -> f64 {
+    let from_s = place.window.as_ref().map_or(0.0, |window| window.from_s);
+    match place.phase {
+        0 => (STARTING * period_s - from_s).max(0.0),
+        _ => 0.0,
+    }
+}
+
+fn absent(point: &Point, trial: u32) -> String {
+    let failure = point.failed.iter().find(|failed| failed.trial == trial);
+    match failure.map(|failed| &failed.why) {
+        Some(WhyNot::Told(reason)) => reason.clone(),
+        Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others".to_owned(),
+        None if !point.trials.is_empty() => "the trial was not run there".to_owned(),
+        None => {
+            let reason = point.failures.first().cloned();
+            reason.unwrap_or_else(|| "no trial was finished".to_owned())
+        }
+    }
+}
+
+fn unknown(figure: &str, context: &ClaimContext, why: String) -> MissingFigure {
+    MissingFigure {
+        figure: figure.to_owned(),
+        at: context.at.clone(),
+        why,
+    }
+}
+
+fn side(inside: bool, outside: ClaimSide) -> ClaimSide {
+    if inside { ClaimSide::Inside } else { outside }
+}
+
+fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
+    let values = || all.iter().map(|(_, value)| *value);
+    let max = values().fold(f64::NEG_INFINITY, f64::max);
+    let min = values().fold(f64::INFINITY, f64::min);
+    let at = |wanted: f64| {
+        all.iter()
+            .find(|(_, value)| *value == wanted)
+            .map(|(at, _)| *at)
+    };
+    match of {
+        Aggregate::Min => min,
+        Aggregate::Max => max,
+        Aggregate::Mean => mean(&values().collect::<Vec<_>>()),
+        Aggregate::Spread => (max - min) / mean(&values().collect::<Vec<_>>()),
+        Aggregate::ArgMax => at(max).unwrap_or(f64::NAN),
+        Aggregate::ArgMin => at(min).unwrap_or(f64::NAN),
+    }
+}
+
+#[cfg(test)]
+mod tests;

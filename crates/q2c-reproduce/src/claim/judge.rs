@@ -1,0 +1,247 @@
+//! Verdicts: the interval over the trials against the claim.
+
+use crate::claim::eval::{ClaimSample, ClaimSide, Evaluated, evaluate};
+use crate::claim::expr::Expect;
+use crate::claim::scope::{ClaimContext, ClaimScope};
+use q2c_model::stats::Interval;
+use q2c_result::reproduce::{
+    Basis, CpuUse, Expected, JudgedClaim, Need, NeedKind, Point, Reason, ReproduceVerdict,
+    ShortWindow, StatedError, TrialsJudged,
+};
+
+/// The least trials for a verdict: with three, `[min, max]` covers the true median with 75 %.
+pub(crate) const LEAST_TRIALS: u32 = 3;
+
+/// Periods of a sleep rule that a window needs: in the first the rule sleeps by what it knew before
+/// the window, in the second by the times of I/Os that it let sleep so, and not before the third by
+/// the times that come of its own sleeps in the window.
+pub(crate) const LEAST_PERIODS: u32 = 3;
+
+/// A claim as it is judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// The claim in words.
+    pub says: String,
+    /// The published figures.
+    pub published: Option<String>,
+    /// How the words were made into expressions.
+    pub read_as: Option<String>,
+    /// What it expects. All of it must be true.
+    pub expects: Vec<Expect>,
+    /// What it names for all its figures.
+    pub context: ClaimContext,
+    /// What it needs of the machine, with what there is.
+    pub needs: Vec<Need>,
+    /// The model that was fitted to the very figure of the claim; `None` for none.
+    pub fitted: Option<String>,
+}
+
+/// What is true of all claims of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct JudgedRun<'a> {
+    /// The points.
+    pub points: &'a [Point],
+    /// The factor by which times were multiplied.
+    pub scale: f64,
+    /// Trials of each point that were asked for.
+    pub trials: u32,
+    /// The error that the study's model states of itself; `None` where it measures.
+    pub model: Option<StatedError>,
+}
+
+/// Judges a claim. Its expressions must have been [checked](Scope::check).
+pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
+    let expects = claim.expects.iter();
+    let expressions: Vec<ExpectEvaluation<'_>> = expects
+        .map(|expect| ExpectEvaluation::evaluate(expect, claim, scope, run))
+        .collect();
+    let mut needs = claim.needs.clone();
+    needs.extend(cpus(&expressions, &needs));
+    let lacks = needs.iter().any(|need| !need.met);
+    let short = expressions
+        .iter()
+        .filter_map(|expression| expression.short(run));
+    let short = short.max_by(|a, b| periods_lacking(a).total_cmp(&periods_lacking(b)));
+    let cannot = lacks || claim.fitted.is_some() || short.is_some();
+    let verdicts: Vec<ReproduceVerdict> = expressions
+        .iter()
+        .map(|expression| expression.verdict)
+        .collect();
+    let verdict = if cannot {
+        ReproduceVerdict::CannotJudge
+    } else {
+        together(&verdicts)
+    };
+    let predicted = expressions
+        .iter()
+        .any(|expression| expression.found.predicted);
+    let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
+    let fitted = claim.fitted.iter().cloned();
+    reasons.extend(fitted.map(|model| Reason::Fitted { model }));
+    reasons.extend(short.map(Reason::ShortWindow));
+    if !cannot {
+        reasons.extend(
+            expressions
+                .iter()
+                .filter_map(|expression| expression.because(verdict)),
+        );
+    }
+    if predicted {
+        reasons.extend(run.model.clone().map(Reason::Predicted));
+    }
+    let seen = expressions
+        .iter()
+        .any(|expression| !expression.found.samples.is_empty());
+    if run.scale != 1.0 && !predicted && seen {
+        reasons.push(Reason::Scaled { scale: run.scale });
+    }
+    JudgedClaim {
+        says: claim.says.clone(),
+        published: claim.published.clone(),
+        read_as: claim.read_as.clone(),
+        verdict,
+        basis: if predicted {
+            Basis::Predicted
+        } else {
+            Basis::Measured
+        },
+        expects: expressions
+            .iter()
+            .map(|expression| expression.expected(cannot, run))
+            .collect(),
+        needs,
+        reasons,
+    }
+}
+
+/// How many times as long the window has to be.
+fn periods_lacking(short: &ShortWindow) -> f64 {
+    short.needed_s / short.present_s
+}
+
+/// Wholly inside holds, wholly outside does not, else it is undecided.
+fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
+    let all_on = |side: ClaimSide| samples.iter().all(|sample| sample.side == side);
+    match samples.len() {
+        0 if missing => ReproduceVerdict::CannotJudge,
+        n if n < LEAST_TRIALS as usize => ReproduceVerdict::Undecided,
+        _ if all_on(ClaimSide::Inside) => ReproduceVerdict::Holds,
+        _ if all_on(ClaimSide::Below) || all_on(ClaimSide::Above) => ReproduceVerdict::DoesNotHold,
+        _ => ReproduceVerdict::Undecided,
+    }
+}
+
+/// One expression that is wholly outside decides it, whatever is known of the others.
+fn together(verdicts: &[ReproduceVerdict]) -> ReproduceVerdict {
+    let order = [
+        ReproduceVerdict::DoesNotHold,
+        ReproduceVerdict::CannotJudge,
+        ReproduceVerdict::Undecided,
+    ];
+    let first = order.into_iter().find(|verdict| verdicts.contains(verdict));
+    first.unwrap_or(if verdicts.is_empty() {
+        ReproduceVerdict::CannotJudge
+    } else {
+        ReproduceVerdict::Holds
+    })
+}
+
+/// The CPUs that the looked-at points lack, where a claim has no need of CPUs itself.
+fn cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
+    let measured = expressions
+        .iter()
+        .filter(|expression| !expression.found.predicted);
+    let most = measured.filter_map(|expression| expression.found.cpus);
+    let most: CpuUse = most.max_by_key(|cpu_use| cpu_use.needed)?;
+    let lacks_cpus = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
+    (most.needed > most.present && !named.iter().any(lacks_cpus)).then(|| Need {
+        kind: NeedKind::Cpus,
+        needed: most.needed.to_string(),
+        present: most.present.to_string(),
+        met: false,
+    })
+}
+
+struct ExpectEvaluation<'a> {
+    expect: &'a Expect,
+    found: Evaluated,
+    verdict: ReproduceVerdict,
+}
+
+impl<'a> ExpectEvaluation<'a> {
+    fn evaluate(
+        expect: &'a Expect,
+        claim: &Claim,
+        scope: &ClaimScope,
+        run: &JudgedRun<'_>,
+    ) -> Self {
+        let evaluated = evaluate(expect, scope, &claim.context, run.points);
+        ExpectEvaluation {
+            expect,
+            verdict: verdict(&evaluated.samples, evaluated.missing.is_some()),
+            found: evaluated,
+        }
+    }
+
+    /// The window of its figures that is too short for the rule of its job.
+    fn short(&self, run: &JudgedRun<'_>) -> Option<ShortWindow> {
+        let window = self.found.shortest.as_ref()?;
+        // Scaled times are rounded.
+        let enough = f64::from(LEAST_PERIODS) * (1.0 - 1e-9);
+        (window.periods() < enough).then(|| ShortWindow {
+            figure: window.figure.clone(),
+            period_s: window.period_s,
+            periods: LEAST_PERIODS,
+            starting_s: window.starting_s,
+            needed_s: window.period_s * f64::from(LEAST_PERIODS) + window.starting_s,
+            present_s: window.seconds,
+            scale: run.scale,
+        })
+    }
+
+    fn expected(&self, cannot: bool, run: &JudgedRun<'_>) -> Expected {
+        let samples = &self.found.samples;
+        let over_trials = |side: fn(&ClaimSample) -> f64| {
+            let values: Vec<f64> = samples.iter().map(side).collect();
+            (!values.is_empty()).then(|| Interval::from_samples(&values))
+        };
+        let right = over_trials(|sample| sample.right);
+        let ran = samples.len() + self.found.left_out.len();
+        Expected {
+            text: self.expect.text.clone(),
+            measured: over_trials(|sample| sample.left),
+            right: right.filter(|_| self.expect.right().has_figures()),
+            unit: self.expect.unit.to_owned(),
+            trials: TrialsJudged {
+                judged: samples.len() as u32,
+                asked: run.trials.max(ran as u32),
+                left_out: self.found.left_out.clone(),
+            },
+            verdict: if cannot {
+                ReproduceVerdict::CannotJudge
+            } else {
+                self.verdict
+            },
+        }
+    }
+
+    /// Why this expression has led to the claim's verdict; `None` where it has not.
+    fn because(&self, claim_verdict: ReproduceVerdict) -> Option<Reason> {
+        let text = self.expect.text.clone();
+        let trials = self.found.samples.len() as u32;
+        match self.verdict {
+            verdict if verdict != claim_verdict => None,
+            ReproduceVerdict::Holds => None,
+            ReproduceVerdict::DoesNotHold => Some(Reason::Outside { text }),
+            ReproduceVerdict::CannotJudge => self.found.missing.clone().map(Reason::Missing),
+            ReproduceVerdict::Undecided if trials < LEAST_TRIALS => Some(Reason::FewTrials {
+                trials,
+                least: LEAST_TRIALS,
+            }),
+            ReproduceVerdict::Undecided => Some(Reason::Across { text }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

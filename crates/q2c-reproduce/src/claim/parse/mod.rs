@@ -1,0 +1,392 @@
+//! Reads expressions: `steady.miss_rate > 10 %`, `ratio(iops, phase1) ~ 0.1 +- 0.05`,
+//! `argmax(iops over jobs) >= 45`.
+
+mod token;
+
+use crate::claim::expr::{Aggregate, Compare, Expect, Expr, Extreme, FigureReference, Join};
+use crate::claim::quantity::ExprQuantity;
+use token::{ExprToken, TokenKind, tokens};
+
+/// A text that is no expression.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("understand `{text}` at column {column}: {problem}")]
+pub(crate) struct ParseError {
+    /// The text.
+    pub text: String,
+    /// Where it is wrong, in characters from 1.
+    pub column: usize,
+    /// What is wrong, and what to write instead.
+    pub problem: String,
+}
+
+/// The longest expression, bytes: with [`DEEPEST`] it bounds the stack that one takes.
+const LONGEST: usize = 1000;
+/// The deepest nesting of brackets, calls and signs.
+const DEEPEST: usize = 32;
+
+/// Units of numbers, and the factor of each: times become ns, shares 0..1.
+const UNITS: [(&str, f64); 7] = [
+    ("%", 0.01),
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("K", 1e3),
+    ("M", 1e6),
+];
+
+/// Reads a comparison.
+pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
+    let mut reader = ExprParser::new(text)?;
+    let left = reader.sum()?;
+    let sign = reader.next_of(&[">", ">=", "<", "<=", "~"]);
+    let sign = sign.ok_or_else(|| {
+        reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
+    })?;
+    let right = reader.side()?;
+    let mut sides = vec![right.clone()];
+    let compare = match sign {
+        ">" => Compare::Above(right.expr),
+        ">=" => Compare::AtLeast(right.expr),
+        "<" => Compare::Below(right.expr),
+        "<=" => Compare::AtMost(right.expr),
+        _ => {
+            let near = reader.next_of(&["+-"]);
+            near.ok_or_else(|| {
+                reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`")
+            })?;
+            let within = reader.side()?;
+            sides.push(within.clone());
+            Compare::Near(right.expr, within.expr)
+        }
+    };
+    reader.end()?;
+    let quantity = left.quantity();
+    for side in &sides {
+        if let Some(problem) = quantity.and_then(|quantity| side.refused(quantity)) {
+            reader.at = side.at;
+            return Err(reader.wrong(&problem));
+        }
+    }
+    Ok(Expect {
+        text: text.to_owned(),
+        unit: unit_of(quantity, &sides),
+        left,
+        compare,
+    })
+}
+
+/// The first of the numbers compared with. A factor's is none: `iops > 90 % * none.iops`.
+fn unit_of(quantity: Option<ExprQuantity>, sides: &[Side]) -> &'static str {
+    let counts = |side: &&Side| quantity.is_none() || side.number().is_some();
+    let units = sides.iter().filter(counts).flat_map(|side| &side.units);
+    let unit = units.copied().find(|unit| !unit.is_empty());
+    unit.unwrap_or_else(|| quantity.map_or("", ExprQuantity::unit))
+}
+
+#[derive(Clone)]
+struct Side {
+    expr: Expr,
+    at: usize,
+    units: Vec<&'static str>,
+}
+
+impl Side {
+    fn number(&self) -> Option<f64> {
+        match self.expr {
+            Expr::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with it beside a left side of this quantity. A number alone must be of that
+    /// quantity, too; one within a computation may be a factor, so that nothing is known of it.
+    fn refused(&self, quantity: ExprQuantity) -> Option<String> {
+        let number = self.number()?;
+        let unit = self.units.iter().find(|unit| !unit.is_empty());
+        unit.map_or_else(
+            || quantity.refuses_bare(number),
+            |unit| quantity.refuses(unit),
+        )
+    }
+}
+
+/// Reads a figure, such as `steady.miss_rate` or `iops[phase=none]`.
+pub(crate) fn figure(text: &str) -> Result<FigureReference, ParseError> {
+    let mut reader = ExprParser::new(text)?;
+    let first = reader.word("the name of a figure, such as iops")?;
+    let figure = reader.figure(first)?;
+    reader.end()?;
+    Ok(figure)
+}
+
+struct ExprParser<'a> {
+    text: &'a str,
+    tokens: Vec<ExprToken>,
+    at: usize,
+    /// Number of brackets, calls and signs that are open.
+    depth: usize,
+    /// The unit of each number so far; nothing for one without.
+    units: Vec<&'static str>,
+}
+
+impl<'a> ExprParser<'a> {
+    fn new(text: &'a str) -> Result<Self, ParseError> {
+        let wrong = |(column, problem)| ParseError {
+            text: text.to_owned(),
+            column,
+            problem,
+        };
+        if text.len() > LONGEST {
+            let problem = format!("expected at most {LONGEST} bytes, found {}", text.len());
+            return Err(wrong((LONGEST + 1, problem)));
+        }
+        let tokens = tokens(text).map_err(wrong)?;
+        Ok(ExprParser {
+            text,
+            tokens,
+            at: 0,
+            depth: 0,
+            units: Vec::new(),
+        })
+    }
+
+    fn wrong(&self, problem: &str) -> ParseError {
+        let here = self.tokens.get(self.at);
+        ParseError {
+            text: self.text.to_owned(),
+            column: here.map_or(self.text.chars().count() + 1, |token| token.column),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn peek(&self) -> Option<&TokenKind> {
+        self.tokens.get(self.at).map(|token| &token.kind)
+    }
+
+    fn next_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+        match self.peek() {
+            Some(TokenKind::Sign(sign)) if signs.contains(sign) => {
+                let sign = *sign;
+                self.at += 1;
+                Some(sign)
+            }
+            _ => None,
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str) -> Result<(), ParseError> {
+        match self.next_of(&[sign]) {
+            Some(_) => Ok(()),
+            None => Err(self.wrong(&format!("expected `{sign}`"))),
+        }
+    }
+
+    fn word(&mut self, what: &str) -> Result<String, ParseError> {
+        match self.peek() {
+            Some(TokenKind::Word(word)) => {
+                let word = word.clone();
+                self.at += 1;
+                Ok(word)
+            }
+            _ => Err(self.wrong(&format!("expected {what}"))),
+        }
+    }
+
+    /// A word, a number or a text in quotes, as text.
+    fn value(&mut self, what: &str) -> Result<String, ParseError> {
+        let value = match self.peek() {
+            Some(TokenKind::Word(text) | TokenKind::Quoted(text)) => text.clone(),
+            Some(TokenKind::Number(number)) => number.to_string(),
+            _ => return Err(self.wrong(&format!("expected {what}"))),
+        };
+        self.at += 1;
+        Ok(value)
+    }
+
+    fn end(&self) -> Result<(), ParseError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.wrong("expected the end of the expression")),
+        }
+    }
+
+    fn side(&mut self) -> Result<Side, ParseError> {
+        let (at, from) = (self.at, self.units.len());
+        let expr = self.sum()?;
+        Ok(Side {
+            expr,
+            at,
+            units: self.units[from..].to_vec(),
+        })
+    }
+
+    fn sum(&mut self) -> Result<Expr, ParseError> {
+        let mut sum = self.product()?;
+        while let Some(sign) = self.next_of(&["+", "-"]) {
+            let join = if sign == "+" { Join::Plus } else { Join::Minus };
+            sum = joined(join, sum, self.product()?);
+        }
+        Ok(sum)
+    }
+
+    fn product(&mut self) -> Result<Expr, ParseError> {
+        let mut product = self.factor()?;
+        while let Some(sign) = self.next_of(&["*", "/"]) {
+            let join = if sign == "*" { Join::Times } else { Join::By };
+            product = joined(join, product, self.factor()?);
+        }
+        Ok(product)
+    }
+
+    fn factor(&mut self) -> Result<Expr, ParseError> {
+        if self.depth == DEEPEST {
+            let problem =
+                format!("expected at most {DEEPEST} brackets and signs within each other");
+            return Err(self.wrong(&problem));
+        }
+        self.depth += 1;
+        let factor = self.operand();
+        self.depth -= 1;
+        factor
+    }
+
+    fn operand(&mut self) -> Result<Expr, ParseError> {
+        if self.next_of(&["-"]).is_some() {
+            return Ok(Expr::Minus(Box::new(self.factor()?)));
+        }
+        if self.next_of(&["("]).is_some() {
+            let inner = self.sum()?;
+            self.sign(")")?;
+            return Ok(inner);
+        }
+        if let Some(TokenKind::Number(number)) = self.peek() {
+            let number = *number;
+            self.at += 1;
+            return Ok(Expr::Number(number * self.unit()));
+        }
+        let first = self.word("a number, a figure such as steady.miss_rate, or `(`")?;
+        match self.next_of(&["("]) {
+            Some(_) => self.call(&first),
+            None => self.figure(first).map(Expr::Figure),
+        }
+    }
+
+    /// The factor of the unit that comes next, or 1.
+    fn unit(&mut self) -> f64 {
+        let name = match self.peek() {
+            Some(TokenKind::Sign("%")) => "%",
+            Some(TokenKind::Word(word)) => word.as_str(),
+            _ => "",
+        };
+        let known = UNITS.iter().find(|(unit, _)| *unit == name);
+        self.at += usize::from(known.is_some());
+        self.units.push(known.map_or("", |(unit, _)| unit));
+        known.map_or(1.0, |(_, factor)| *factor)
+    }
+
+    fn figure(&mut self, first: String) -> Result<FigureReference, ParseError> {
+        let mut qualifiers = vec![first];
+        while self.next_of(&["."]).is_some() {
+            qualifiers.push(self.word("a name behind the point")?);
+        }
+        let name = qualifiers.pop().unwrap_or_default();
+        let mut at = Vec::new();
+        if self.next_of(&["["]).is_some() {
+            loop {
+                let axis = self.word("the name of an axis, or phase, job or window")?;
+                self.sign("=")?;
+                at.push((axis, self.value("a value of it")?));
+                if self.next_of(&[","]).is_none() {
+                    break;
+                }
+            }
+            self.sign("]")?;
+        }
+        Ok(FigureReference {
+            name,
+            words: qualifiers,
+            at,
+        })
+    }
+
+    fn call(&mut self, name: &str) -> Result<Expr, ParseError> {
+        let extreme = match name {
+            "highest" => Some(Extreme::Highest),
+            "lowest" => Some(Extreme::Lowest),
+            _ => None,
+        };
+        if let Some(extreme) = extreme {
+            let first = self.word("a figure")?;
+            let figure = self.figure(first)?;
+            self.sign(")")?;
+            return Ok(Expr::OverTime(extreme, figure));
+        }
+        match name {
+            "ratio" => return self.ratio(),
+            "greater" => return self.greater(),
+            _ => {}
+        }
+        let aggregate = Aggregate::ALL.iter().find(|(known, _)| *known == name);
+        let Some((_, aggregate)) = aggregate else {
+            self.at = self.at.saturating_sub(2);
+            return Err(self.wrong(&format!(
+                "there is no `{name}(`; there are ratio, greater, highest, lowest, min, max, mean, spread, argmax and argmin"
+            )));
+        };
+        let inner = Box::new(self.sum()?);
+        match self.peek() {
+            Some(TokenKind::Word(word)) if word == "over" => self.at += 1,
+            _ => {
+                return Err(self.wrong(&format!(
+                    "expected `over` and an axis, as in `{name}(iops over jobs)`"
+                )));
+            }
+        }
+        let axis = self.word("an axis, or phase")?;
+        let range = match self.next_of(&["="]) {
+            None => None,
+            Some(_) => {
+                let from = self.value("the first value of the axis that counts")?;
+                self.sign("..")?;
+                Some((from, self.value("the last value that counts")?))
+            }
+        };
+        self.sign(")")?;
+        Ok(Expr::Over {
+            of: *aggregate,
+            each: inner,
+            axis,
+            range,
+        })
+    }
+
+    /// `greater(ONE, OTHER)`: the greater of two.
+    fn greater(&mut self) -> Result<Expr, ParseError> {
+        let one = self.sum()?;
+        self.sign(",")?;
+        let other = self.sum()?;
+        self.sign(")")?;
+        Ok(joined(Join::Greater, one, other))
+    }
+
+    /// `ratio(FIGURE, PHASE)`: the figure here over the same figure in that phase.
+    fn ratio(&mut self) -> Result<Expr, ParseError> {
+        let first = self.word("a figure")?;
+        let here = self.figure(first)?;
+        self.sign(",")?;
+        let phase = self.value("the phase to compare with")?;
+        self.sign(")")?;
+        let mut there = here.clone();
+        there.at.retain(|(kind, _)| kind != "phase");
+        there.at.push(("phase".to_owned(), phase));
+        Ok(joined(Join::By, Expr::Figure(here), Expr::Figure(there)))
+    }
+}
+
+fn joined(join: Join, one: Expr, other: Expr) -> Expr {
+    Expr::Join(join, Box::new(one), Box::new(other))
+}
+
+#[cfg(test)]
+mod tests;

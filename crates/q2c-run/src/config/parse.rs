@@ -1,0 +1,226 @@
+//! Reads the file.
+
+use crate::config::names::is_name;
+use crate::config::{Config, ConfigValue, Setting, TextPlace};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The table of the targets.
+pub(crate) const TARGETS: &str = "targets";
+/// The table of the settings that hold for all commands that have them.
+pub const DEFAULTS: &str = "defaults";
+
+/// A table of settings that the file may have.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigTable<'a> {
+    /// Its name in the file: `defaults`, or the words of a command.
+    pub name: &'a str,
+    /// The keys that it may have; any other is a fault.
+    pub keys: &'a [Key],
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The long name of an option.
+    pub name: &'static str,
+    /// Whether its value is a path, which lies in the file's folder.
+    pub is_path: bool,
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}: {words}")]
+pub struct WrongSetting {
+    /// Where in the file it was found.
+    pub place: TextPlace,
+    /// What was expected and what was found, for the user.
+    pub words: String,
+}
+
+/// Reads the text of the file at `path`, which may have these tables.
+///
+/// # Errors
+/// All that is wrong in it, by place: it is not TOML, or has a table, a key or a value of a form
+/// that is not known.
+pub fn parse(
+    path: &Path,
+    text: &str,
+    tables: &[ConfigTable<'_>],
+) -> Result<Config, Vec<WrongSetting>> {
+    let mut reading = ConfigReader {
+        text,
+        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        faults: Vec::new(),
+        config: Config {
+            path: path.to_owned(),
+            ..Config::default()
+        },
+    };
+    let (document, wrong) = DeTable::parse_recoverable(text);
+    for error in wrong {
+        let message = error.message().trim().replace('\n', " ");
+        reading.fault(&error.span().unwrap_or(0..0), message);
+    }
+    // What a broken line left behind would be told as a second fault.
+    if reading.faults.is_empty() {
+        reading.document(document.get_ref(), tables);
+    }
+    reading.faults.sort_by_key(|fault| fault.place);
+    if reading.faults.is_empty() {
+        Ok(reading.config)
+    } else {
+        Err(reading.faults)
+    }
+}
+
+struct ConfigReader<'a> {
+    text: &'a str,
+    folder: PathBuf,
+    faults: Vec<WrongSetting>,
+    config: Config,
+}
+
+impl ConfigReader<'_> {
+    fn place(&self, span: &Range<usize>) -> TextPlace {
+        TextPlace::at_byte(self.text, span.start)
+    }
+
+    fn fault(&mut self, span: &Range<usize>, words: String) {
+        let place = self.place(span);
+        self.faults.push(WrongSetting { place, words });
+    }
+
+    fn document(&mut self, document: &DeTable<'_>, tables: &[ConfigTable<'_>]) {
+        for (name, value) in document {
+            let known = tables.iter().find(|table| table.name == name.get_ref());
+            let content = value.get_ref().as_table();
+            match (known, content) {
+                (Some(table), Some(content)) => self.table(table, content),
+                (None, Some(content)) if name.get_ref() == TARGETS => self.targets(content),
+                (Some(_), None) => self.no_table(name),
+                (None, None) if name.get_ref() == TARGETS => self.no_table(name),
+                _ => {
+                    let names = tables.iter().map(|table| table.name);
+                    let names: Vec<&str> = std::iter::once(TARGETS).chain(names).collect();
+                    let message = unknown("a table", &names, name.get_ref());
+                    self.fault(&name.span(), message);
+                }
+            }
+        }
+    }
+
+    fn no_table(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
+        let message = format!("expected a table [{}], found a value", name.get_ref());
+        self.fault(&name.span(), message);
+    }
+
+    fn targets(&mut self, content: &DeTable<'_>) {
+        for (name, value) in content {
+            let target = value.get_ref().as_str().unwrap_or_default();
+            if !is_name(name.get_ref()) {
+                let message = format!(
+                    "expected a name of letters, digits, `-`, `_` and `.`, found `{}`",
+                    name.get_ref().escape_debug()
+                );
+                self.fault(&name.span(), message);
+            } else if target.is_empty() || target.starts_with(['@', '-']) {
+                let message = "expected a file, a block device or a simulated device in quotes, such as \"/dev/nvme0n1\"";
+                self.fault(&value.span(), message.to_owned());
+            } else {
+                let beside = target.starts_with("./") || target.starts_with("../");
+                let target = if beside {
+                    self.folder.join(target).display().to_string()
+                } else {
+                    target.to_owned()
+                };
+                let name = name.get_ref().clone().into_owned();
+                self.config.targets.insert(name, target);
+            }
+        }
+    }
+
+    fn table(&mut self, table: &ConfigTable<'_>, content: &DeTable<'_>) {
+        let mut settings: Vec<(Range<usize>, Setting)> = Vec::new();
+        for (name, value) in content {
+            let Some(key) = table.keys.iter().find(|key| key.name == name.get_ref()) else {
+                let names: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+                let what = format!("a key of [{}]", table.name);
+                let message = unknown(&what, &names, name.get_ref());
+                self.fault(&name.span(), message);
+                continue;
+            };
+            if let Some(values) = self.values(*key, value) {
+                let setting = Setting {
+                    table: table.name.to_owned(),
+                    key: key.name.to_owned(),
+                    values,
+                };
+                settings.push((name.span(), setting));
+            }
+        }
+        settings.sort_by_key(|(span, _)| span.start);
+        let settings = settings.into_iter().map(|(_, setting)| setting);
+        self.config.settings.extend(settings);
+    }
+
+    /// The values of a key; `None` where one is of a wrong form, or where there is none.
+    fn values(&mut self, key: Key, value: &Spanned<DeValue<'_>>) -> Option<Vec<ConfigValue>> {
+        let items: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        if items.is_empty() {
+            let message = format!("expected values of {}, found an empty list", key.name);
+            self.fault(&value.span(), message);
+        }
+        let values: Vec<ConfigValue> = items
+            .iter()
+            .filter_map(|item| self.value(key, item))
+            .collect();
+        (!values.is_empty() && values.len() == items.len()).then_some(values)
+    }
+
+    fn value(&mut self, key: Key, item: &Spanned<DeValue<'_>>) -> Option<ConfigValue> {
+        let text = match item.get_ref() {
+            DeValue::String(text) => text.clone().into_owned(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            _ => {
+                let message = format!(
+                    "expected a text in quotes, a decimal number or a list of them for {}",
+                    key.name
+                );
+                self.fault(&item.span(), message);
+                return None;
+            }
+        };
+        let text = if key.is_path {
+            self.folder.join(text).display().to_string()
+        } else {
+            text
+        };
+        let place = self.place(&item.span());
+        Some(ConfigValue { text, place })
+    }
+}
+
+/// What was expected, and the name that is nearest to the one that was found.
+fn unknown(what: &str, names: &[&str], found: &str) -> String {
+    let nearest = names
+        .iter()
+        .min_by_key(|name| strsim::levenshtein(name, found))
+        .filter(|name| strsim::levenshtein(name, found) <= 1 + found.chars().count() / 3);
+    let meant = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    format!(
+        "expected {what}, one of {}, found `{}`{meant}",
+        names.join(", "),
+        found.escape_debug()
+    )
+}
+
+#[cfg(test)]
+mod tests;

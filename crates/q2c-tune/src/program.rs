@@ -1,0 +1,20 @@
+//! A program whose I/Os were recorded, as the workload of a study.
+//!
+//! [`read()`] makes a [`Pattern`](q2c_result::program::Pattern) of a recording in one pass and
+//! bounded memory: sizes, reads and writes, I/Os in flight, think times. [`copied()`] makes of a
+//! pattern the workload that comes nearest to it among those that q2c's jobs can do, and says what
+//! it leaves out. [`compared()`] sets the trials of that workload beside the program, and says what
+//! the answer would be worth to it.
+
+mod beside;
+mod copied;
+mod in_flight;
+mod kind;
+mod lanes;
+mod pattern;
+mod read;
+mod worth;
+
+pub use beside::compared;
+pub use copied::copied;
+pub use read::{RecordingSelection, read};

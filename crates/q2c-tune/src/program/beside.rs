@@ -1,0 +1,198 @@
+use crate::program::copied::{ios_at, rounded, submitters};
+use crate::program::worth::{caveats, worth};
+use q2c_model::{Bytes, Layer};
+use q2c_policy::Method;
+use q2c_result::program::{
+    Copied, CopiedBackground, IoLatency, KindOfIo, Likened, LikenedFigure, Likeness, Program,
+    ProgramPattern, SizeOfIo,
+};
+use q2c_result::tune::{Cell, MethodName, Recommendation};
+
+/// Largest factor between program and workload at which a figure is called like.
+const LIKE: f64 = 1.5;
+/// The same for the 99th percentile of latencies, which scatters more, and for the rate where the
+/// block layer was recorded: its times leave out submission and wake-up, which the rate of a closed
+/// loop has.
+const LIKE_WIDE: f64 = 2.0;
+/// The same for what the workload was given: sizes, and I/Os in flight without think time.
+const LIKE_SET: f64 = 1.25;
+
+/// The program of a run with the likeness of its workload and the worth of the answers, from the
+/// run's trials `cells` and their `answers`. `disk` is the one that the trials ran on.
+pub fn compared(
+    program: &Program,
+    cells: &[Cell],
+    answers: &[Recommendation],
+    disk: Option<&str>,
+) -> Program {
+    let (pattern, copied) = (&program.pattern, &program.copied);
+    let now = by_now(pattern);
+    let sizes = copied.sizes.iter();
+    let likeness = sizes.filter_map(|&bs| likeness(pattern, copied, bs, cell(cells, bs, &now)?));
+    let likeness: Vec<Likeness> = likeness.collect();
+    let worth = answers.iter().filter_map(|answer| {
+        let like = likeness.iter().find(|like| like.bs == answer.bs)?;
+        let over = cell(cells, answer.bs, &now)?;
+        let method = cell(cells, answer.bs, &answer.method)?;
+        let caveats = caveats(program, like, answer, disk);
+        Some(worth(program, like, (method, over), caveats))
+    });
+    Program {
+        worth: worth.collect(),
+        likeness: likeness.clone(),
+        ..program.clone()
+    }
+}
+
+/// The method that the program is taken to use.
+fn by_now(pattern: &ProgramPattern) -> Method {
+    if pattern.polled * 2 > pattern.ios {
+        Method::POLL
+    } else {
+        Method::INTERRUPT
+    }
+}
+
+fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
+    cells
+        .iter()
+        .find(|cell| cell.bs == bs && cell.method == *method && cell.measured.rates.iops.trials > 0)
+}
+
+fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -> Option<Likeness> {
+    let main = pattern.kinds.first()?;
+    let program = OfProgram {
+        pattern,
+        main,
+        bs,
+        think_ns: copied.think_ns,
+    };
+    let measured = &cell.measured;
+    let likened = |figure, program, workload| {
+        let most = most_apart(pattern.layer, figure, copied.think_ns.is_some());
+        likened(most, figure, program, workload)
+    };
+    let mut figures = vec![
+        likened(
+            LikenedFigure::InFlight,
+            program.in_flight(),
+            in_flight(copied, cell),
+        ),
+        likened(LikenedFigure::Size, program.mean_size(), bs.0 as f64),
+    ];
+    if let Some(iops) = program.iops(copied.jobs) {
+        let measured_iops = measured.rates.iops.median;
+        figures.push(likened(LikenedFigure::Iops, iops, measured_iops));
+    }
+    if let Some(latency) = program.latency() {
+        let latencies = &measured.latencies;
+        figures.extend([
+            likened(
+                LikenedFigure::LatencyP50,
+                latency.p50_ns,
+                latencies.p50_ns.median,
+            ),
+            likened(
+                LikenedFigure::LatencyP99,
+                latency.p99_ns,
+                latencies.p99_ns.median,
+            ),
+        ]);
+    }
+    // A ratio with nothing says nothing.
+    figures.retain(|figure| figure.program > 0.0 && figure.workload.is_finite());
+    Some(Likeness {
+        bs,
+        share: ios_at(main, bs) as f64 / pattern.ios as f64,
+        by: MethodName(cell.method.clone()),
+        figures,
+    })
+}
+
+/// The largest factor at which a figure is like. With think time the rate is over all of the
+/// submitters' time, so that it misses nothing, and the I/Os in flight are measured.
+fn most_apart(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
+    match figure {
+        LikenedFigure::Iops if layer == Layer::Block && !thinks => LIKE_WIDE,
+        LikenedFigure::InFlight if thinks => LIKE,
+        LikenedFigure::Iops | LikenedFigure::LatencyP50 => LIKE,
+        LikenedFigure::LatencyP99 => LIKE_WIDE,
+        LikenedFigure::Size | LikenedFigure::InFlight => LIKE_SET,
+    }
+}
+
+fn likened(most: f64, figure: LikenedFigure, program: f64, workload: f64) -> Likened {
+    let ratio = workload / program;
+    Likened {
+        figure,
+        program,
+        workload,
+        like: (1.0 / most..=most).contains(&ratio),
+    }
+}
+
+/// I/Os in flight of the foreground's direction. Without think time they are as the workload was
+/// given them; with it, those of the jobs follow from their rate and mean latency (Little's law).
+fn in_flight(copied: &Copied, cell: &Cell) -> f64 {
+    let same = |job: &&CopiedBackground| job.direction == copied.direction;
+    let beside = copied.background.iter().filter(same);
+    let beside: u32 = beside.map(|job| u32::from(job.depth)).sum();
+    let measured = &cell.measured;
+    let jobs = match copied.think_ns {
+        Some(_) => measured.rates.iops.median * measured.latencies.mean_ns.median / 1e9,
+        None => f64::from(copied.jobs),
+    };
+    jobs + f64::from(beside)
+}
+
+/// The program's I/Os that a block size stands for.
+struct OfProgram<'a> {
+    pattern: &'a ProgramPattern,
+    main: &'a KindOfIo,
+    bs: Bytes,
+    think_ns: Option<f64>,
+}
+
+impl OfProgram<'_> {
+    /// Mean size of all I/Os of the direction whose sizes are known, bytes.
+    fn mean_size(&self) -> f64 {
+        let known = || self.main.sizes.iter();
+        let bytes: f64 = known().map(|s| s.bytes.0 as f64 * s.ios as f64).sum();
+        let ios: u64 = known().map(|s| s.ios).sum();
+        bytes / ios as f64
+    }
+
+    /// I/Os in flight: while any was, or with think time over all of the submitters' time, of one
+    /// submitter where fewer lived at a time.
+    fn in_flight(&self) -> f64 {
+        match self.think_ns {
+            Some(_) => self.submitters().max(1.0) * self.pattern.lane_busy,
+            None => self.main.in_flight.mean,
+        }
+    }
+
+    fn submitters(&self) -> f64 {
+        submitters(self.pattern, self.main, self.think_ns)
+    }
+
+    /// I/Os per second of as many I/Os in flight as there are jobs, while any was in flight; with
+    /// think time of as many submitters, over all of their time.
+    fn iops(&self, jobs: u32) -> Option<f64> {
+        let (ios, jobs) = (self.main.ios as f64, f64::from(jobs));
+        let iops = match self.think_ns {
+            Some(_) => ios / self.pattern.seconds * jobs / self.submitters(),
+            None => {
+                let in_flight = self.main.in_flight;
+                ios / in_flight.busy_seconds * (jobs / in_flight.mean).min(1.0)
+            }
+        };
+        iops.is_finite().then_some(iops)
+    }
+
+    /// The latencies of the most frequent size among those that the block size stands for.
+    fn latency(&self) -> Option<IoLatency> {
+        let mut sizes = self.main.sizes.iter();
+        let has_size = |size: &&SizeOfIo| rounded(size.bytes) == self.bs;
+        sizes.find(has_size).map(|size| size.latency)
+    }
+}

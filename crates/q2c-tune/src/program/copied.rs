@@ -1,0 +1,271 @@
+use q2c_model::Bytes;
+use q2c_result::program::{
+    Copied, CopiedBackground, KindOfIo, NoThink, NotCopied, ProgramPattern, SizeOfIo, Think,
+};
+use std::ops::RangeInclusive;
+
+/// Block sizes are multiples of this, since the target takes no others in general.
+const BLOCK: u64 = 4096;
+/// Least share of its direction's I/Os at which a size is measured, and the most sizes.
+const SHARE_OF_SIZE: f64 = 0.15;
+const MOST_SIZES: usize = 3;
+/// The most jobs, and the most I/Os in flight of one.
+const MOST: u32 = 1024;
+/// I/Os in flight of the other direction, on average, from which on a job does them: a job always
+/// has at least one.
+const LEAST_IN_FLIGHT: f64 = 0.5;
+/// Shares from which on something that is not copied is told.
+const TOLD: f64 = 0.05;
+/// From this mean on, a submitter has several I/Os in flight.
+pub(crate) const DEEP: f64 = 1.1;
+/// Think times that jobs have, ns. A sleep cannot be much shorter: it ends some 20 us late on many
+/// machines. With longer ones a trial of a second has too few I/Os.
+const THINK_NS: RangeInclusive<f64> = 25e3..=10e6;
+/// From this mean think time on, over the median, pauses are told.
+const PAUSES: f64 = 1.5;
+/// In sequence is what is in sequence by more than half.
+const SEQUENTIAL: f64 = 0.5;
+
+/// The workload of a pattern that has at least one I/O, on a machine that lets q2c use this many
+/// `cpus`. Each foreground job polls, so there are not more jobs than CPUs.
+pub fn copied(pattern: &ProgramPattern, cpus: u32) -> Copied {
+    let Some((main, others)) = pattern.kinds.split_first() else {
+        return Copied::default();
+    };
+    let think_ns = think_ns(pattern);
+    let beside = others
+        .iter()
+        .filter_map(|kind| background_job(pattern, kind, think_ns));
+    let mut background: Vec<CopiedBackground> = beside.collect();
+    let submitters = submitters(pattern, main, think_ns);
+    let needed = (submitters.round() as u32).clamp(1, MOST);
+    let one_is_taken = cpus > 1 && (!background.is_empty() || needed > cpus);
+    let jobs = needed.min(cpus.max(1) - u32::from(one_is_taken));
+    let sizes = sizes(main);
+    if needed > jobs {
+        let busy = think_ns.map_or(1.0, |_| pattern.lane_busy);
+        let depth = f64::from(needed - jobs) * busy;
+        background.push(CopiedBackground {
+            depth: depth.round().max(1.0) as u16,
+            ..one_of(main)
+        });
+    }
+    let mut copied = Copied {
+        direction: main.direction,
+        random: random(main),
+        sizes,
+        jobs,
+        think_ns,
+        background,
+        not_copied: Vec::new(),
+    };
+    copied.not_copied = not_copied(pattern, &copied, needed);
+    copied
+}
+
+/// The think time of the jobs, if they have one: the median of the program's.
+fn think_ns(pattern: &ProgramPattern) -> Option<f64> {
+    let p50_ns = told_think(pattern)?.p50_ns;
+    THINK_NS.contains(&p50_ns).then_some(p50_ns)
+}
+
+/// The program's think times, if they are enough of its submitters' time.
+fn told_think(pattern: &ProgramPattern) -> Option<Think> {
+    pattern.think.filter(|_| 1.0 - pattern.lane_busy >= TOLD)
+}
+
+/// I/Os of the foreground's direction that there would be in flight if the submitters did nothing
+/// else. Jobs that think as well as the program's submitters are as many as these: those that lived
+/// at a time, over the whole recording. Jobs that submit at once are as many as there were I/Os in
+/// flight while there were any.
+pub(crate) fn submitters(pattern: &ProgramPattern, main: &KindOfIo, think_ns: Option<f64>) -> f64 {
+    let in_flight = main.in_flight;
+    match think_ns {
+        Some(_) => in_flight.mean * in_flight.busy_seconds / pattern.seconds / pattern.lane_busy,
+        None => in_flight.mean,
+    }
+}
+
+/// A background job for the direction that is not in the foreground; `None` when it is not in
+/// flight often enough.
+fn background_job(
+    pattern: &ProgramPattern,
+    kind: &KindOfIo,
+    think_ns: Option<f64>,
+) -> Option<CopiedBackground> {
+    let in_flight = over_all(pattern, kind, think_ns);
+    (in_flight >= LEAST_IN_FLIGHT).then(|| CopiedBackground {
+        depth: in_flight.round().clamp(1.0, f64::from(MOST)) as u16,
+        ..one_of(kind)
+    })
+}
+
+/// I/Os of one direction in flight, over the time that the workload stands for: the whole
+/// recording with think time, else that in which any I/O was in flight.
+fn over_all(pattern: &ProgramPattern, kind: &KindOfIo, think_ns: Option<f64>) -> f64 {
+    let in_flight = kind.in_flight;
+    let seconds = match think_ns {
+        Some(_) => pattern.seconds,
+        None => pattern.in_flight.busy_seconds,
+    };
+    if seconds > 0.0 {
+        in_flight.mean * in_flight.busy_seconds / seconds
+    } else {
+        0.0
+    }
+}
+
+fn one_of(kind: &KindOfIo) -> CopiedBackground {
+    CopiedBackground {
+        direction: kind.direction,
+        random: random(kind),
+        bs: kind
+            .sizes
+            .first()
+            .map_or(Bytes(BLOCK), |s| rounded(s.bytes)),
+        depth: 1,
+    }
+}
+
+fn random(kind: &KindOfIo) -> bool {
+    kind.sequential.unwrap_or_default() < SEQUENTIAL
+}
+
+/// The size in which I/Os of this size are done.
+pub(crate) fn rounded(size: Bytes) -> Bytes {
+    Bytes(size.0.div_ceil(BLOCK).max(1).saturating_mul(BLOCK))
+}
+
+/// The sizes that are measured, the most frequent first.
+fn sizes(main: &KindOfIo) -> Vec<Bytes> {
+    let mut rounded_sizes: Vec<(Bytes, u64)> = Vec::new();
+    for SizeOfIo { bytes, ios, .. } in &main.sizes {
+        let bs = rounded(*bytes);
+        match rounded_sizes.iter_mut().find(|(known, _)| *known == bs) {
+            Some((_, n)) => *n += ios,
+            None => rounded_sizes.push((bs, *ios)),
+        }
+    }
+    rounded_sizes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let least = SHARE_OF_SIZE * main.ios as f64;
+    let chosen = rounded_sizes.iter().enumerate();
+    let chosen = chosen.filter(|(at, (_, n))| *at == 0 || *n as f64 >= least);
+    chosen.map(|(_, (bs, _))| *bs).take(MOST_SIZES).collect()
+}
+
+/// I/Os of a direction that a block size stands for.
+pub(crate) fn ios_at(main: &KindOfIo, bs: Bytes) -> u64 {
+    main.sizes
+        .iter()
+        .filter(|size| rounded(size.bytes) == bs)
+        .map(|size| size.ios)
+        .sum()
+}
+
+fn not_copied(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
+    let Some((main, others)) = pattern.kinds.split_first() else {
+        return Vec::new();
+    };
+    let mut not_copied = of_time(pattern, copied, needed);
+    not_copied.extend(of_sizes(main, copied));
+    for kind in others {
+        let direction = kind.direction;
+        let of_it = |job: &&CopiedBackground| job.direction == direction;
+        not_copied.push(match copied.background.iter().find(of_it) {
+            Some(_) => NotCopied::BackgroundRate { direction },
+            None => NotCopied::OtherDirection {
+                direction,
+                share: kind.ios as f64 / pattern.ios as f64,
+                in_flight: over_all(pattern, kind, copied.think_ns),
+            },
+        });
+    }
+    match main.sequential {
+        None => not_copied.push(NotCopied::NoOffsets),
+        Some(sequential) if (TOLD..1.0 - TOLD).contains(&sequential) => {
+            not_copied.push(NotCopied::Order { sequential });
+        }
+        Some(_) => {}
+    }
+    let share = pattern.merged as f64 / pattern.ios as f64;
+    if share >= TOLD {
+        not_copied.push(NotCopied::Merged { share });
+    }
+    if pattern.devices > 1 {
+        let devices = pattern.devices;
+        not_copied.push(NotCopied::Devices { devices });
+    }
+    let ios = pattern.left_out.other_operations;
+    if ios > 0 {
+        not_copied.push(NotCopied::OtherOperations { ios });
+    }
+    not_copied
+}
+
+/// What the workload has not of a pattern's times: think times, depths, bursts.
+fn of_time(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
+    let mut not_copied = Vec::new();
+    not_copied.extend(told_think(pattern).and_then(|think| of_think(pattern, think)));
+    if pattern.lane_depth >= DEEP {
+        not_copied.push(NotCopied::LaneDepth {
+            depth: pattern.lane_depth,
+        });
+    }
+    if needed > copied.jobs {
+        not_copied.push(NotCopied::FewerJobs {
+            needed,
+            jobs: copied.jobs,
+        });
+    }
+    let in_flight = pattern.in_flight;
+    // Of submitters that think, any number up to all of them is in flight now and then.
+    let usual = match copied.think_ns {
+        Some(_) => f64::from(needed).max(in_flight.mean),
+        None => in_flight.mean,
+    };
+    if in_flight.p99 as f64 > 2.0 * usual + 1.0 {
+        let (mean, p99) = (in_flight.mean, in_flight.p99);
+        not_copied.push(NotCopied::Bursts { mean, p99 });
+    }
+    not_copied
+}
+
+fn of_think(pattern: &ProgramPattern, think: Think) -> Option<NotCopied> {
+    let Think {
+        p50_ns, mean_ns, ..
+    } = think;
+    let share = 1.0 - pattern.lane_busy;
+    if !THINK_NS.contains(&p50_ns) {
+        let reason = if p50_ns < *THINK_NS.start() {
+            NoThink::TooShort
+        } else {
+            NoThink::TooLong
+        };
+        return Some(NotCopied::ThinkTime {
+            p50_ns,
+            share,
+            why: reason,
+        });
+    }
+    let share = share * (1.0 - p50_ns / mean_ns);
+    (mean_ns >= PAUSES * p50_ns && share >= TOLD).then_some(NotCopied::Pauses {
+        p50_ns,
+        mean_ns,
+        share,
+    })
+}
+
+fn of_sizes(main: &KindOfIo, copied: &Copied) -> Vec<NotCopied> {
+    let sizes = main.sizes.iter().map(|size| size.bytes);
+    let sizes = sizes.map(|bytes| (bytes, rounded(bytes)));
+    let chosen = sizes.filter(|(from, to)| from != to && copied.sizes.contains(to));
+    let mut not_copied: Vec<NotCopied> = chosen
+        .map(|(from, to)| NotCopied::RoundedSize { from, to })
+        .collect();
+    let measured: u64 = copied.sizes.iter().map(|&bs| ios_at(main, bs)).sum();
+    let share = 1.0 - measured as f64 / main.ios as f64;
+    if share > 0.005 {
+        not_copied.push(NotCopied::OtherSizes { share });
+    }
+    not_copied
+}

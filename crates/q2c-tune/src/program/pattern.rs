@@ -1,0 +1,167 @@
+use crate::program::in_flight::InFlightLevels;
+use crate::program::kind::DirectionTally;
+use crate::program::lanes::ProgramLanes;
+use q2c_model::{DevId, Direction, IoRecord, Layer, Op, OpFlags};
+use q2c_result::program::{LeftOutIos, ProgramPattern, Submitter};
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of processes that are told apart. I/Os of others count below [`UNNAMED`].
+const MOST_NAMES: usize = 4096;
+/// Names that a pattern has.
+const NAMED: usize = 8;
+/// Stands for processes without a name.
+pub(crate) const UNNAMED: &str = "-";
+/// The kernel keeps so many bytes of a name.
+const NAME_BYTES: usize = 15;
+
+/// The pattern of the records so far, which come in the order of their begins.
+pub(crate) struct PatternCounter<'a> {
+    /// Processes that are taken alone; empty for all.
+    processes: &'a [String],
+    layer: Option<Layer>,
+    first: u64,
+    last: u64,
+    ios: u64,
+    levels: InFlightLevels,
+    reads: DirectionTally,
+    writes: DirectionTally,
+    lanes: ProgramLanes,
+    names: BTreeMap<String, u64>,
+    devices: BTreeSet<DevId>,
+    polled: u64,
+    merged: u64,
+    pub left_out: LeftOutIos,
+    /// Names of the processes that were not asked for.
+    pub others: BTreeMap<String, u64>,
+}
+
+impl<'a> PatternCounter<'a> {
+    pub(crate) fn new(processes: &'a [String]) -> Self {
+        PatternCounter {
+            processes,
+            layer: None,
+            first: u64::MAX,
+            last: 0,
+            ios: 0,
+            levels: InFlightLevels::default(),
+            reads: DirectionTally::default(),
+            writes: DirectionTally::default(),
+            lanes: ProgramLanes::default(),
+            names: BTreeMap::new(),
+            devices: BTreeSet::new(),
+            polled: 0,
+            merged: 0,
+            left_out: LeftOutIos::default(),
+            others: BTreeMap::new(),
+        }
+    }
+
+    /// Complete reads and writes so far.
+    pub(crate) fn ios(&self) -> u64 {
+        self.ios
+    }
+
+    pub(crate) fn take(&mut self, record: &IoRecord) {
+        let span = Span::from_record(record);
+        let name = record.comm.as_deref().unwrap_or(UNNAMED);
+        let Some(direction) = self.wanted(&span, name) else {
+            return;
+        };
+        self.ios += 1;
+        self.first = self.first.min(span.begin_ns);
+        self.last = self.last.max(span.end_ns);
+        add(&mut self.names, name);
+        self.devices.insert(span.device);
+        self.polled += u64::from(span.flags.contains(OpFlags::POLLED));
+        self.merged += u64::from(span.merged_into != NONE);
+        self.levels.take(span.begin_ns, span.end_ns);
+        let follows = self.lanes.take(&span, direction);
+        match direction {
+            Direction::Read => self.reads.take(&span, follows),
+            Direction::Write => self.writes.take(&span, follows),
+        }
+    }
+
+    /// The direction of an I/O that counts; else counts why it does not.
+    fn wanted(&mut self, span: &Span, name: &str) -> Option<Direction> {
+        let layer = *self.layer.get_or_insert(span.layer);
+        let left = &mut self.left_out;
+        let (counter, direction) = match span.op {
+            _ if span.layer != layer => (&mut left.other_layer, None),
+            _ if !is_asked_for(self.processes, name) => {
+                add(&mut self.others, name);
+                (&mut left.other_processes, None)
+            }
+            Op::Flush | Op::Discard | Op::Other => (&mut left.other_operations, None),
+            _ if span.begin_ns == NONE || span.end_ns == NONE => (&mut left.without_end, None),
+            _ if span.error != 0 => (&mut left.failed, None),
+            _ if span.bytes == 0 => (&mut left.empty, None),
+            op => (&mut left.empty, Some(op.direction())),
+        };
+        *counter += u64::from(direction.is_none());
+        direction
+    }
+
+    /// The pattern. `places` says whether the recording has offsets.
+    pub(crate) fn finish(self, places: bool) -> ProgramPattern {
+        let kinds = [
+            self.reads.finish(Direction::Read, places),
+            self.writes.finish(Direction::Write, places),
+        ];
+        let mut kinds: Vec<_> = kinds.into_iter().flatten().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.ios));
+        let submitters = self.lanes.finish();
+        ProgramPattern {
+            layer: self.layer.unwrap_or_default(),
+            ios: self.ios,
+            seconds: self.last.saturating_sub(self.first) as f64 / 1e9,
+            in_flight: self.levels.finish(),
+            kinds,
+            devices: self.devices.len() as u32,
+            lanes: submitters.number,
+            lane_depth: submitters.depth,
+            lane_busy: submitters.busy,
+            think: submitters.think,
+            submitters: most_frequent(&self.names),
+            polled: self.polled,
+            merged: self.merged,
+            left_out: self.left_out,
+        }
+    }
+}
+
+pub(crate) fn most_frequent(names: &BTreeMap<String, u64>) -> Vec<Submitter> {
+    let submitter = |(name, ios): (&String, &u64)| Submitter {
+        name: name.clone(),
+        ios: *ios,
+    };
+    let mut submitters: Vec<Submitter> = names.iter().map(submitter).collect();
+    submitters.sort_by_key(|submitter| std::cmp::Reverse(submitter.ios));
+    submitters.truncate(NAMED);
+    submitters
+}
+
+fn add(names: &mut BTreeMap<String, u64>, name: &str) {
+    if let Some(count) = names.get_mut(name) {
+        *count += 1;
+        return;
+    }
+    let name = if names.len() < MOST_NAMES {
+        name
+    } else {
+        UNNAMED
+    };
+    *names.entry(name.to_owned()).or_default() += 1;
+}
+
+/// Whether the process is one of those asked for. The kernel cuts names, so a longer one that was
+/// asked for is cut as well.
+fn is_asked_for(processes: &[String], name: &str) -> bool {
+    let kept = |asked: &String| {
+        let bytes = asked.as_bytes();
+        bytes[..bytes.len().min(NAME_BYTES)] == *name.as_bytes()
+    };
+    processes.is_empty() || processes.iter().any(kept)
+}

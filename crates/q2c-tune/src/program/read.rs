@@ -1,0 +1,120 @@
+use crate::program::pattern::{PatternCounter, UNNAMED, most_frequent};
+use q2c_model::facts::STATED_SECTOR;
+use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
+use q2c_result::program::{ProgramPattern, Submitter};
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::{Scan, TraceError};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The fewest reads and writes of which a workload is made: with fewer there is no 99th percentile.
+const LEAST: u64 = 100;
+/// Largest share of lost events.
+const MOST_LOST: f64 = 0.1;
+
+/// What is taken of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordingSelection {
+    /// What messages call the recording.
+    pub named: String,
+    /// Names of processes whose I/Os are taken alone; empty for all.
+    pub processes: Vec<String>,
+}
+
+/// Reads the recording at `path`, a q2c trace or any that can be imported without options, and
+/// returns its pattern and its description.
+/// It ends with an error soon after `stop` is set.
+pub fn read(
+    path: &Path,
+    taken: &RecordingSelection,
+    stop: &AtomicBool,
+) -> Result<(ProgramPattern, TraceMeta), Fault> {
+    let mut sink = Sink {
+        path,
+        stop,
+        counted: PatternCounter::new(&taken.processes),
+    };
+    let input = Input::recognise(path, None)?;
+    let meta = input.read(path, &ImportOptions::default(), &Scan::new(), &mut sink)?;
+    let counted = sink.counted;
+    enough(&counted, taken)?;
+    check_lost(counted.ios(), meta.lost, taken)?;
+    let places = !meta.facts.contains_key(STATED_SECTOR);
+    Ok((counted.finish(places), meta))
+}
+
+struct Sink<'a> {
+    path: &'a Path,
+    stop: &'a AtomicBool,
+    counted: PatternCounter<'a>,
+}
+
+impl RecordSink for Sink<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped {
+                doing: "read",
+                path: self.path.to_owned(),
+            });
+        }
+        records.iter().for_each(|record| self.counted.take(record));
+        Ok(())
+    }
+}
+
+fn enough(counted: &PatternCounter<'_>, taken: &RecordingSelection) -> Result<(), Fault> {
+    let left = counted.left_out;
+    let reason = match counted.ios() {
+        0 if left.without_end > 0 => format!(
+            "expected when they were complete, found {} without; a recording of `q2c trace \
+             record`, or of blktrace with its events C, has that",
+            left.without_end
+        ),
+        0 if left.other_processes > 0 => format!(
+            "expected some of the processes {}, found those of {}",
+            taken.processes.join(", "),
+            names(&most_frequent(&counted.others))
+        ),
+        0 => format!(
+            "expected reads or writes, found none ({} other operations); data may have \
+             come from the page cache, or from another disk",
+            left.other_operations
+        ),
+        ios if ios < LEAST => format!(
+            "expected at least {LEAST} reads and writes, found {ios}; let the program run \
+             longer, or see that its data are not in the page cache (sync; echo 3 > /proc/sys/vm/drop_caches)"
+        ),
+        _ => return Ok(()),
+    };
+    Err(no_workload(taken, &reason))
+}
+
+fn no_workload(taken: &RecordingSelection, reason: &str) -> Fault {
+    let text = format!("copy the I/Os of {}: {reason}", taken.named);
+    Fault::new(Exit::Input, text)
+}
+
+fn check_lost(ios: u64, lost: u64, taken: &RecordingSelection) -> Result<(), Fault> {
+    if lost as f64 <= MOST_LOST * (ios as f64 + lost as f64) {
+        return Ok(());
+    }
+    let reason = format!(
+        "expected at most {} % of the events lost, found {lost} beside {ios} I/Os; \
+         record a part of them: `q2c trace record DISK --op read --out TRACE -- COMMAND`, then `q2c tune --from \
+         TRACE`",
+        MOST_LOST * 100.0
+    );
+    Err(no_workload(taken, &reason))
+}
+
+fn names(submitters: &[Submitter]) -> String {
+    let label = |submitter: &Submitter| match submitter.name.as_str() {
+        UNNAMED => format!("no name ({})", submitter.ios),
+        name => format!("{name} ({})", submitter.ios),
+    };
+    submitters
+        .iter()
+        .map(label)
+        .collect::<Vec<String>>()
+        .join(", ")
+}

@@ -1,0 +1,315 @@
+//! The daemon: it reads latencies and writes values of the setting, under the restore guard.
+
+use super::log::{Log, SteerLogEntry};
+use super::steering::{Steering, UnfitRule, delay_of};
+use crate::kernel::own_cpu;
+use q2c_capture::kernel_hybrid::{Delay, check};
+use q2c_capture::latency::{Completion, LatencyProbe};
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_host::restore::{Guard, UndoOutcome};
+use q2c_model::{Exit, Fault, Nanos, OrFault};
+use q2c_policy::{BUCKETS, PolicySpec};
+use q2c_sys::clock::{kernel_ns, monotonic_ns};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Bounds of the time that the daemon sleeps between two looks, which is half the rule's period.
+const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
+const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
+/// While one value is held: the probe's ring of 1 MiB does not fill at 2 M completions a second.
+const FIXED_LOOK: Duration = Duration::from_millis(5);
+
+const LOG: &str = "write the log";
+
+/// The daemon's activity since the pulse before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pulse {
+    /// Length of the time that this pulse covers, seconds.
+    pub length_s: f64,
+    /// Number of completions that the rule counted.
+    pub completions: u64,
+    /// Number of completions that the probe could not record for want of room.
+    pub lost: u64,
+    /// Number of values written.
+    pub writes: u64,
+    /// The value of `io_poll_delay` that was written last; -1 before the first.
+    pub delay: i64,
+    /// Completions that counted, by the kernel's classes of size and direction.
+    pub classes: [u64; BUCKETS],
+    /// Number of reads and writes that nobody polled for. They do not count.
+    pub unpolled: u64,
+    /// CPU of this process, percent of one CPU.
+    pub own_cpu_pct: f64,
+}
+
+impl Pulse {
+    /// Whether at least two classes had 1 % of the completions or more each.
+    pub fn is_mixed(&self) -> bool {
+        let least = (self.completions / 100).max(1);
+        self.classes.iter().filter(|&&n| n >= least).count() > 1
+    }
+}
+
+/// A device that is being steered by [`Daemon::turn`] again and again. Its setting is put back when
+/// this value is dropped; [`Daemon::follow`] and [`Daemon::hold`] change the rule, and the probe
+/// stays.
+pub struct Daemon {
+    course: SteerSource,
+    probe: LatencyProbe,
+    guard: Guard,
+    file: PathBuf,
+    disk: Disk,
+    roots: Roots,
+    log: Log,
+    /// The value written last; `None` before the first decision.
+    written: Option<Delay>,
+    pulse: Pulse,
+    /// Begin of the pulse by CLOCK_MONOTONIC, ns, and the CPU that this process had used by then.
+    since: (u64, Nanos),
+    lost: u64,
+}
+
+/// What the setting follows.
+enum SteerSource {
+    /// A rule, which is looked at again after this time.
+    Rule(Box<Steering>, Nanos),
+    /// One value.
+    Value(Delay),
+}
+
+impl SteerSource {
+    fn from_policy(policy: &PolicySpec) -> Result<SteerSource, UnfitRule> {
+        Ok(SteerSource::Rule(
+            Box::new(Steering::new(policy)?),
+            look_time(policy),
+        ))
+    }
+}
+
+impl Daemon {
+    /// The setting is locked from now on, and changed from the first turn on.
+    pub fn begin(
+        roots: &Roots,
+        disk: &Disk,
+        policy: &PolicySpec,
+        journal: &Path,
+        log: Log,
+    ) -> Result<Daemon, Fault> {
+        let course = SteerSource::from_policy(policy).or_exit(Exit::Usage)?;
+        Daemon::begin_course(roots, disk, course, journal, log)
+    }
+
+    /// As [`Daemon::begin`], with one value in place of a rule.
+    pub(crate) fn begin_at(
+        roots: &Roots,
+        disk: &Disk,
+        delay: Delay,
+        journal: &Path,
+    ) -> Result<Daemon, Fault> {
+        Daemon::begin_course(roots, disk, SteerSource::Value(delay), journal, Log::none())
+    }
+
+    fn begin_course(
+        roots: &Roots,
+        disk: &Disk,
+        course: SteerSource,
+        journal: &Path,
+        log: Log,
+    ) -> Result<Daemon, Fault> {
+        check(roots, disk)?;
+        let probe = LatencyProbe::attach(roots, disk)?;
+        let file = Delay::path(disk);
+        let mut guard = Guard::new(roots, journal)?;
+        guard.hold(&file)?;
+        Ok(Daemon {
+            course,
+            lost: probe.lost()?.no_room,
+            probe,
+            guard,
+            file,
+            disk: disk.clone(),
+            roots: roots.clone(),
+            log,
+            written: None,
+            pulse: Pulse::default(),
+            since: (monotonic_ns(), own_cpu(roots)),
+        })
+    }
+
+    /// Follows this rule from the next turn on. The rule has seen no completion yet.
+    pub(crate) fn follow(&mut self, policy: &PolicySpec) -> Result<(), Fault> {
+        self.course = SteerSource::from_policy(policy).or_exit(Exit::Usage)?;
+        Ok(())
+    }
+
+    /// Holds this value from the next turn on.
+    pub(crate) fn hold(&mut self, delay: Delay) {
+        self.course = SteerSource::Value(delay);
+    }
+
+    /// Sleeps until the next look, and writes the rule's value when it has changed.
+    pub fn turn(&mut self) -> Result<(), Fault> {
+        self.turn_with(&mut |_| ())
+    }
+
+    /// As [`Daemon::turn`], and gives each new completion to `seen`, counted by a rule or not.
+    pub(crate) fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+        sleep(match &self.course {
+            SteerSource::Rule(_, look) => Duration::from_nanos(look.0),
+            SteerSource::Value(_) => FIXED_LOOK,
+        });
+        while let Some(done) = self.probe.completed() {
+            seen(done);
+            let counted = match &mut self.course {
+                SteerSource::Rule(steering, _) => steering.complete(&done),
+                SteerSource::Value(_) => Some(done.at),
+            };
+            if let Some(at) = counted {
+                self.pulse.completions += 1;
+                self.log
+                    .line(&SteerLogEntry::Complete(at, done))
+                    .or_fault(Exit::Device, LOG)?;
+            }
+        }
+        let now = Nanos(kernel_ns());
+        let (delay, line) = match &mut self.course {
+            SteerSource::Value(delay) => (*delay, None),
+            SteerSource::Rule(steering, _) => {
+                let (at, decision) = steering.decide(now);
+                let delay = delay_of(decision);
+                (delay, Some(SteerLogEntry::Write(at, decision, delay)))
+            }
+        };
+        if self.written != Some(delay) {
+            self.check_ours()?;
+            if let Some(line) = line {
+                self.log.line(&line).or_fault(Exit::Device, LOG)?;
+            }
+            self.write(delay)?;
+            self.written = Some(delay);
+            self.pulse.writes += 1;
+        }
+        self.log.flush().or_fault(Exit::Device, LOG)
+    }
+
+    fn write(&mut self, delay: Delay) -> Result<(), Fault> {
+        let refused = match self.guard.vary(&self.file, &delay.0.to_string()) {
+            Ok(()) => return Ok(()),
+            Err(refused) => refused,
+        };
+        // The device may have gone since the check.
+        self.check_ours().and(Err(refused.into()))
+    }
+
+    /// The daemon's activity since the last pulse.
+    pub fn pulse(&mut self) -> Result<Pulse, Fault> {
+        let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
+        let lost = self.probe.lost()?.no_room;
+        let new = lost - self.lost;
+        if new > 0 {
+            self.log
+                .line(&SteerLogEntry::Lost(Nanos(now), new))
+                .or_fault(Exit::Device, LOG)?;
+        }
+        self.lost = lost;
+        let ns = now.saturating_sub(self.since.0).max(1);
+        let pulse = Pulse {
+            length_s: ns as f64 / 1e9,
+            lost: new,
+            delay: self.written.unwrap_or(Delay::CLASSIC).0,
+            classes: match &mut self.course {
+                SteerSource::Rule(steering, _) => steering.take_classes(),
+                SteerSource::Value(_) => [0; BUCKETS],
+            },
+            unpolled: match &mut self.course {
+                SteerSource::Rule(steering, _) => steering.take_unpolled(),
+                SteerSource::Value(_) => 0,
+            },
+            own_cpu_pct: (used - self.since.1).0 as f64 / ns as f64 * 100.0,
+            ..std::mem::take(&mut self.pulse)
+        };
+        self.since = (now, used);
+        self.check_ours().map(|()| pulse)
+    }
+
+    fn check_ours(&self) -> Result<(), Fault> {
+        ours(&self.disk.name, Delay::read(&self.disk), self.written)
+    }
+
+    /// Puts the setting back. Returns each setting's file with the outcome.
+    pub fn end(mut self) -> Vec<(PathBuf, UndoOutcome)> {
+        self.guard.undo()
+    }
+}
+
+/// Checks that the value found was written last; before the first decision every one is ours.
+fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
+    match (found, written) {
+        (None, _) => {
+            let text = format!("steer {disk}: the device went away");
+            Err(Fault::new(Exit::Device, text))
+        }
+        (Some(Delay(found)), Some(Delay(wanted))) if found != wanted => {
+            let text = format!(
+                "steer {disk}: somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
+            );
+            Err(Fault::new(Exit::Target, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Half the rule's period, or 10 ms without one, from 1 to 20 ms: the setting is that late.
+pub(crate) fn look_time(policy: &PolicySpec) -> Nanos {
+    let mut params = policy.params().into_iter();
+    let period = params.find(|(name, _)| *name == "period");
+    let period = period.map_or(20e6, |(_, ns)| ns);
+    Nanos((period / 2.0) as u64).clamp(SHORTEST_LOOK, LONGEST_LOOK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_half_a_period_apart() {
+        let look_us = |policy: &str| look_time(&policy.parse().expect("a rule")).0 / 1_000;
+        assert_eq!(look_us("min:70%,10ms"), 5_000);
+        assert_eq!(look_us("min:70%,100us"), 1_000);
+        assert_eq!(look_us("mean:50%,1s"), 20_000);
+        assert_eq!(look_us("fixed:20us"), 10_000);
+    }
+
+    #[test]
+    fn a_setting_of_others_and_a_lost_device_are_told_apart() {
+        let check_ours = |found: Option<i64>, written: Option<i64>| {
+            ours("nvme0n1", found.map(Delay), written.map(Delay))
+        };
+        assert!(check_ours(Some(25), None).is_ok(), "nothing is ours yet");
+        assert!(check_ours(Some(57), Some(57)).is_ok());
+        let foreign = check_ours(Some(0), Some(57))
+            .expect_err("theirs")
+            .to_string();
+        let named = foreign.contains("to 0 where 57") && foreign.contains("nvme0n1");
+        assert!(named, "{foreign}");
+        for written in [None, Some(57)] {
+            let gone = check_ours(None, written).expect_err("nothing there");
+            assert_eq!(gone.exit(), Exit::Device, "{gone}");
+        }
+    }
+
+    #[test]
+    fn few_requests_of_another_size_are_no_mixture() {
+        let mut pulse = Pulse {
+            completions: 1_000,
+            ..Pulse::default()
+        };
+        pulse.classes[6] = 991;
+        pulse.classes[14] = 9;
+        assert!(!pulse.is_mixed());
+        pulse.classes[14] = 10;
+        assert!(pulse.is_mixed());
+    }
+}

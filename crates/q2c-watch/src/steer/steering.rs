@@ -1,0 +1,272 @@
+//! Turns completions into the value that is written. This module uses neither a clock nor a device.
+
+use q2c_capture::kernel_hybrid::Delay;
+use q2c_capture::latency::Completion;
+use q2c_model::{Nanos, Op};
+use q2c_policy::{
+    BUCKETS, Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Statistic, bucket_of,
+};
+
+/// Rules that need nothing but the times of a window, as the file's one value can carry out.
+const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
+/// Given to the rule in place of every request: the file has one value, so there is one class.
+const ANY: Io = Io {
+    direction: q2c_model::Direction::Read,
+    bytes: 4_096,
+};
+
+/// A rule that the setting `io_poll_delay` cannot carry out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("steer by {policy}: {why}; rules that do: {}", FITTING.join(", "))]
+pub struct UnfitRule {
+    pub policy: String,
+    pub why: &'static str,
+}
+
+/// A running rule, which [`Steering::complete`] tells of each completion.
+pub struct Steering {
+    lane: Box<dyn Lane>,
+    /// The latest time that the rule was given. Times given to the rule never go back.
+    now: Nanos,
+    /// Requests of each of the kernel's classes since the last [`Steering::take_classes`].
+    classes: [u64; BUCKETS],
+    /// Reads and writes that nobody polled for since the last [`Steering::take_unpolled`].
+    unpolled: u64,
+}
+
+/// The class of a request that the kernel's hybrid polling handles: a polled read or write.
+pub(crate) fn class_of(done: &Completion) -> Option<usize> {
+    transfer(done).filter(|_| done.polled)
+}
+
+/// The class of a read or write of a sector or more, whether it was polled or not.
+fn transfer(done: &Completion) -> Option<usize> {
+    let io = Io {
+        direction: done.op.direction(),
+        bytes: done.bytes,
+    };
+    bucket_of(io).filter(|_| matches!(done.op, Op::Read | Op::Write))
+}
+
+impl Steering {
+    /// A rule that has seen no completion yet.
+    pub fn new(policy: &PolicySpec) -> Result<Steering, UnfitRule> {
+        let unfit = |reason| {
+            Err(UnfitRule {
+                policy: policy.to_string(),
+                why: reason,
+            })
+        };
+        let reads = policy.formula().map(|f| f.statistics()).unwrap_or_default();
+        if reads.contains(&Statistic::Misses) {
+            return unfit("misses are not known to one who sees latencies only");
+        }
+        if policy.rule().name == "recent" {
+            return unfit(
+                "its windows are a number of I/Os, and the setting is written after windows of time",
+            );
+        }
+        if !FITTING.contains(&policy.rule().name) {
+            return unfit("it decides by more than the times of a device's last window");
+        }
+        let mut lanes = policy.build(1);
+        Ok(Steering {
+            lane: lanes.remove(0),
+            now: Nanos::ZERO,
+            classes: [0; BUCKETS],
+            unpolled: 0,
+        })
+    }
+
+    /// Returns the time under which the rule counts a completion (never before the latest one);
+    /// `None` for all but polled reads and writes: the sleep is for those, and others, of other
+    /// sizes perhaps, would make it too long or too short.
+    pub(crate) fn complete(&mut self, done: &Completion) -> Option<Nanos> {
+        if !done.polled {
+            self.unpolled += u64::from(transfer(done).is_some());
+        }
+        let class = class_of(done)?;
+        self.classes[class] += 1;
+        self.now = self.now.max(done.at);
+        let (_, token) = self.lane.decide(ANY, self.now);
+        let outcome = Outcome {
+            observed: done.latency,
+            missed: false,
+        };
+        self.lane.complete(ANY, token, outcome, self.now);
+        Some(self.now)
+    }
+
+    /// The rule's decision at `now`, and the time under which the rule was asked.
+    pub(crate) fn decide(&mut self, now: Nanos) -> (Nanos, Decision) {
+        self.now = self.now.max(now);
+        (self.now, self.lane.decide(ANY, self.now).0)
+    }
+
+    /// Takes out the number of requests of each class of the kernel since the last call.
+    pub(crate) fn take_classes(&mut self) -> [u64; BUCKETS] {
+        std::mem::take(&mut self.classes)
+    }
+
+    /// Takes out the number of reads and writes that nobody polled for, since the last call.
+    pub(crate) fn take_unpolled(&mut self) -> u64 {
+        std::mem::take(&mut self.unpolled)
+    }
+}
+
+/// -1 for no sleep, else the nearest whole microsecond and at least 1.
+pub(crate) fn delay_of(decision: Decision) -> Delay {
+    match decision {
+        Decision::Poll | Decision::Interrupt => Delay::CLASSIC,
+        Decision::Sleep(time) => Delay(KernelSleep::whole_us(time).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn steering(policy: &str) -> Steering {
+        Steering::new(&policy.parse().expect("a rule")).expect("one that fits")
+    }
+
+    fn read(at_us: u64, latency_ns: u64) -> Completion {
+        Completion {
+            at: Nanos::from_micros(at_us),
+            latency: Nanos(latency_ns),
+            bytes: 4_096,
+            op: Op::Read,
+            tid: 1,
+            polled: true,
+        }
+    }
+
+    /// The value in force at `at_us` after completions at some us with a latency in ns.
+    fn value(steering: &mut Steering, done: &[(u64, u64)], at_us: u64) -> i64 {
+        for &(at, latency) in done {
+            steering.complete(&read(at, latency));
+        }
+        delay_of(steering.decide(Nanos::from_micros(at_us)).1).0
+    }
+
+    /// min, 70 %, 10 ms: the first window lasts from 1 to 11 ms.
+    #[test]
+    fn the_shortest_of_the_last_window_counts() {
+        let mut steering = steering("min:70%,10ms");
+        assert_eq!(value(&mut steering, &[], 500), -1, "nothing sleeps yet");
+        let first = [(1_000, 90_000), (5_000, 81_600), (9_000, 200_000)];
+        assert_eq!(value(&mut steering, &first, 10_999), -1, "not over yet");
+        assert_eq!(value(&mut steering, &[], 11_000), 57, "57.12 us");
+        // A window is never empty: the next one begins with its first completion.
+        assert_eq!(value(&mut steering, &[], 90_000), 57);
+        assert_eq!(value(&mut steering, &[(90_000, 40_000)], 99_999), 57);
+        assert_eq!(value(&mut steering, &[], 100_000), 28);
+    }
+
+    #[test]
+    fn a_sleep_is_a_whole_microsecond_at_least() {
+        let delay_us = |ns| delay_of(Decision::Sleep(Nanos(ns))).0;
+        assert_eq!([1, 499, 500, 1_499, 1_500].map(delay_us), [1, 1, 1, 1, 2]);
+        // An int holds the nanoseconds.
+        assert_eq!(delay_us(10_000_000_000), 2_147_483);
+        assert_eq!(delay_of(Decision::Poll), Delay(-1));
+    }
+
+    #[test]
+    fn what_is_no_read_or_write_does_not_count() {
+        let mut steering = steering("min:70%,10ms");
+        let flush = Completion {
+            op: Op::Flush,
+            bytes: 0,
+            ..read(1_000, 10)
+        };
+        let discard = Completion {
+            op: Op::Discard,
+            ..flush
+        };
+        let passthrough = Completion {
+            bytes: 4_096,
+            op: Op::Other,
+            ..flush
+        };
+        for other in [flush, discard, passthrough] {
+            assert_eq!(steering.complete(&other), None);
+        }
+        assert_eq!(value(&mut steering, &[(1_000, 10_000)], 12_000), 7);
+        let classes = steering.take_classes();
+        let total: u64 = classes.iter().sum();
+        assert_eq!((classes[6], total), (1, 1), "4 KiB reads");
+    }
+
+    #[test]
+    fn rules_that_need_more_are_refused() {
+        for (policy, word) in [
+            ("pas", "more than the times"),
+            ("lmd", "more than the times"),
+            ("ehp", "more than the times"),
+            ("recent:0.5 * min", "a number of I/Os"),
+            ("rule:if(misses > 3, 0, 0.5 * min)", "misses"),
+        ] {
+            let refused = Steering::new(&policy.parse().expect("a rule"));
+            let reason = refused.err().expect(policy).to_string();
+            assert!(
+                reason.contains(word) && reason.contains("quantile"),
+                "{reason}"
+            );
+        }
+    }
+
+    /// The rule as a model of a few lines on integers: windows of 10 ms, 0.7 x minimum.
+    fn model(done: &[(u64, u64)], at_us: u64) -> i64 {
+        let (mut open, mut last): (Option<(u64, u64)>, Option<u64>) = (None, None);
+        for &(at, latency) in done {
+            open = match open {
+                Some((end, min)) if at < end => Some((end, min.min(latency))),
+                over => {
+                    last = over.map(|(_, min)| min).or(last);
+                    Some((at + 10_000, latency))
+                }
+            };
+        }
+        if let Some((end, min)) = open.filter(|(end, _)| at_us >= *end) {
+            assert!(end <= at_us);
+            last = Some(min);
+        }
+        last.map_or(-1, |min| (((min * 7 + 5) / 10 + 500) / 1_000).max(1) as i64)
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_model_says(steps in proptest::collection::vec((0_u64..6_000, 100_u64..300_000), 1..60), wait in 0_u64..30_000) {
+            let mut at = 7;
+            let done: Vec<(u64, u64)> = steps
+                .into_iter()
+                .map(|(step, latency)| {
+                    at += step;
+                    (at, latency)
+                })
+                .collect();
+            let got = value(&mut steering("min:70%,10ms"), &done, at + wait);
+            prop_assert_eq!(got, model(&done, at + wait));
+        }
+    }
+
+    /// Reads by interrupts take 500 us beside polled ones of 100 us.
+    #[test]
+    fn only_polled_requests_make_the_sleep() {
+        let mut steering = steering("mean:50%,10ms");
+        for n in 0..100 {
+            let at = 1_000 + n * 100;
+            let beside = Completion {
+                polled: false,
+                ..read(at + 10, 500_000)
+            };
+            assert!(steering.complete(&read(at, 100_000)).is_some());
+            assert_eq!(steering.complete(&beside), None);
+        }
+        assert_eq!(value(&mut steering, &[], 12_000), 50);
+        assert_eq!(steering.take_unpolled(), 100);
+        assert_eq!(steering.take_unpolled(), 0);
+    }
+}

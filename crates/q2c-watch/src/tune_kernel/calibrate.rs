@@ -1,0 +1,290 @@
+//! The costs of a sleep in the kernel, from stretches with fixed sleeps under the user's load.
+//!
+//! A sleep that is longer than nearly every latency shows how late the kernel looks again: the
+//! request is complete at the first look, so its D2C less the sleep asked is the lateness. Shorter
+//! sleeps show how the delay changes with the length, and what a sleep costs in CPU time. In both,
+//! the lateness counts from the hand-over to the driver, so it contains the time until the sleep
+//! begins. Sleeps that some requests outlive and some do not show by their miss rate how fast the
+//! device is while the CPU sleeps until about the completion.
+
+use super::rig::{Rig, Stretch};
+use super::spec::TuneKernelSpec;
+use q2c_model::stats::{Shape, mean, median, percentile, sorted};
+use q2c_model::{Bytes, CostModel, Curve, Fault, Nanos, WakeDelay};
+use q2c_policy::{KernelSleep, Method};
+use q2c_result::kernel_tune::KernelPoint;
+
+/// Sleeps that end before most completions, as shares of the latencies' 10th percentile.
+const SHORTER: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
+/// Length of the sleep that outlives nearly every request, as a multiple of the 90th percentile. A
+/// much longer sleep would be later than those that rules ask for, because CPUs sleep deeper in it.
+const OUTLIVES: f64 = 1.25;
+/// Requests that a stretch should have at least.
+const WANTED: f64 = 250.0;
+/// Most misses of a point whose sleeps count as clear; and the miss rate up to which a point above
+/// it tells how fast the device is.
+const MOST_MISSES: f64 = 0.10;
+const NEARLY_ALL: f64 = 0.90;
+/// Steps in which the device's time is found: a share of 2^-40 of the longest.
+const HALVINGS: u32 = 40;
+/// Time before a stretch counts.
+const SETTLE: Nanos = Nanos::from_millis(100);
+/// Lateness is clamped at these percentiles. Above the second lie requests that took longer than
+/// their sleep, and stalls of the machine, which the recordings contain already.
+const CUTS: [f64; 2] = [0.005, 0.95];
+/// Most deviations that are kept: consecutive ones, so that bursts stay bursts.
+const KEPT: usize = 2_048;
+
+pub(crate) struct Calibrated {
+    pub points: Vec<KernelPoint>,
+    pub cost: CostModel,
+}
+
+struct KernelSleepPoint {
+    asked: f64,
+    slept: Stretch,
+    levels: RequestCost,
+    /// Those of classic polling before and after it, in the mean.
+    classic: RequestCost,
+    /// D2C of classic polling before and after it, ns, ascending.
+    classic_waits: Vec<f64>,
+}
+
+struct ClassicLevels {
+    levels: RequestCost,
+    waits: Vec<f64>,
+}
+
+impl ClassicLevels {
+    fn from_stretch(stretch: &Stretch) -> Self {
+        ClassicLevels {
+            levels: RequestCost::from_stretch(stretch),
+            waits: stretch.waits(),
+        }
+    }
+}
+
+/// CPU and time of one request in a stretch, ns.
+#[derive(Clone, Copy)]
+struct RequestCost {
+    cpu: f64,
+    /// Busy CPU of the machine beyond that of the threads.
+    other_cpu: f64,
+    wait: f64,
+    median: f64,
+}
+
+impl RequestCost {
+    fn from_stretch(stretch: &Stretch) -> Self {
+        let (total, waits) = (&stretch.total, stretch.waits());
+        let iops = total.rates.iops.unwrap_or(f64::NAN);
+        let threads = total.threads.max(1) as f64;
+        let cpus = total.rates.cpu_pct.unwrap_or(100.0) / 100.0 * threads;
+        let other = total.busy_cpus.map_or(0.0, |busy| (busy - cpus).max(0.0));
+        RequestCost {
+            cpu: cpus / iops * 1e9,
+            other_cpu: other / iops * 1e9,
+            wait: mean(&waits),
+            median: median(&sorted(&waits)),
+        }
+    }
+
+    fn between(two: [RequestCost; 2]) -> Self {
+        let [a, b] = two;
+        let middle = |value: fn(&RequestCost) -> f64| f64::midpoint(value(&a), value(&b));
+        RequestCost {
+            cpu: middle(|l| l.cpu),
+            other_cpu: middle(|l| l.other_cpu),
+            wait: middle(|l| l.wait),
+            median: middle(|l| l.median),
+        }
+    }
+}
+
+/// Measures the points. `recorded` are the D2C of classic polling, ns.
+pub(crate) fn calibrate(
+    rig: &mut Rig<'_>,
+    spec: &TuneKernelSpec,
+    recorded: &[f64],
+) -> Result<Calibrated, Fault> {
+    let enough = Nanos((median(&sorted(recorded)) * WANTED) as u64);
+    let length = spec.calibrate.max(enough);
+    let mut stretch = |method: &Method| rig.stretch(method, SETTLE, length, (1, "calibrating"));
+    let mut before = ClassicLevels::from_stretch(&stretch(&Method::POLL)?);
+    let mut points = Vec::new();
+    for asked in ladder(recorded) {
+        let slept = stretch(&Method::HybridKernel(KernelSleep::Fixed(asked)))?;
+        let after = ClassicLevels::from_stretch(&stretch(&Method::POLL)?);
+        points.push(KernelSleepPoint::new(asked, slept, [&before, &after]));
+        before = after;
+    }
+    Ok(Calibrated {
+        cost: fit(&points),
+        points: points.iter().map(KernelSleepPoint::summary).collect(),
+    })
+}
+
+/// The sleeps in whole microseconds, ascending; the last one outlives nearly every request.
+fn ladder(recorded: &[f64]) -> Vec<u32> {
+    let waits = sorted(recorded);
+    let p10 = percentile(&waits, 0.1);
+    let shorter = SHORTER.map(|share| p10 * share);
+    let sleeps_ns = shorter
+        .into_iter()
+        .chain([percentile(&waits, 0.9) * OUTLIVES]);
+    let mut ladder: Vec<u32> = sleeps_ns
+        .map(|ns| KernelSleep::whole_us(Nanos(ns as u64)))
+        .collect();
+    ladder.dedup();
+    ladder
+}
+
+impl KernelSleepPoint {
+    /// A sleep of `asked` us, with classic polling before and after it.
+    fn new(asked: u32, slept: Stretch, beside: [&ClassicLevels; 2]) -> KernelSleepPoint {
+        let waits = beside.map(|classic| &classic.waits[..]).concat();
+        KernelSleepPoint {
+            asked: f64::from(asked) * 1e3,
+            levels: RequestCost::from_stretch(&slept),
+            classic: RequestCost::between(beside.map(|classic| classic.levels)),
+            classic_waits: sorted(&waits),
+            slept,
+        }
+    }
+
+    /// What the device's time differs by from classic polling, ns, so that as many requests are
+    /// complete at the look as were: `looks` are the times from the hand-over to the look.
+    fn added_by_misses(&self, looks: &[f64]) -> f64 {
+        let share = |added: f64| {
+            let below = |look: &f64| self.classic_waits.partition_point(|w| w + added <= *look);
+            let complete: usize = looks.iter().map(below).sum();
+            complete as f64 / (looks.len() * self.classic_waits.len()) as f64
+        };
+        let longest = self.classic_waits.last().copied().unwrap_or(0.0);
+        let (mut low, mut high) = (-longest, self.asked + longest);
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if share(middle) > self.miss_rate() {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        f64::midpoint(low, high)
+    }
+
+    fn miss_rate(&self) -> f64 {
+        self.slept.total.rates.miss_rate.unwrap_or(0.0)
+    }
+
+    fn delay(&self) -> f64 {
+        let slept = self.slept.total.slept_ns.unwrap_or(self.asked);
+        (slept - self.asked).max(0.0)
+    }
+
+    /// D2C less the sleep asked, ns, in the order of completion.
+    fn late(&self) -> Vec<f64> {
+        let waits = self.slept.waits().into_iter();
+        waits.map(|wait| wait - self.asked).collect()
+    }
+
+    fn summary(&self) -> KernelPoint {
+        let late = sorted(&self.late());
+        KernelPoint {
+            asked_ns: self.asked,
+            ios: self.slept.total.polled,
+            miss_rate: self.miss_rate(),
+            delay_ns: self.delay(),
+            late_p50_ns: percentile(&late, 0.5),
+            late_p99_ns: percentile(&late, 0.99),
+            cpu_ns: self.levels.cpu,
+        }
+    }
+}
+
+/// The cost model. The last point is the one that outlives nearly every request.
+fn fit(points: &[KernelSleepPoint]) -> CostModel {
+    let Some((outlives, shorter)) = points.split_last() else {
+        return CostModel::delayed(Nanos::ZERO);
+    };
+    let is_clear = |point: &&KernelSleepPoint| point.miss_rate() <= MOST_MISSES;
+    let clear: Vec<&KernelSleepPoint> = shorter.iter().filter(is_clear).collect();
+    let late = lateness(outlives);
+    // The lateness less the probe's delay: the time from the hand-over to the begin of the sleep,
+    // and the look itself. It does not depend on the sleep's length.
+    let around = mean(&outlives.late()) - outlives.delay();
+    let sleep_cpu_clear = |point: &&KernelSleepPoint| {
+        let (classic, slept) = (point.classic, point.levels);
+        let polled = (slept.wait - point.asked - point.delay() - around).max(0.0);
+        let cost = slept.cpu - (classic.cpu - classic.wait) - polled;
+        (point.asked, cost.max(0.0))
+    };
+    let sleep_cpu_hit = {
+        let classic = outlives.classic;
+        let cost = outlives.levels.cpu - (classic.cpu - classic.wait);
+        cost.max(0.0)
+    };
+    let other =
+        |value: fn(&KernelSleepPoint) -> f64| mean(&points.iter().map(value).collect::<Vec<_>>());
+    let base = |point: &KernelSleepPoint| late.middle + point.delay() - outlives.delay();
+    let bases = shorter.iter().map(|p| (p.asked, base(p)));
+    let bases = bases.chain([(outlives.asked, late.middle)]).collect();
+    let wake_clear = wake(&late, curve(bases));
+    // The device may be faster or slower while the CPU sleeps, the more so the longer it does.
+    let added = |point: &KernelSleepPoint| match point.miss_rate() {
+        rate if rate <= MOST_MISSES => Some(point.levels.median - point.classic.median),
+        rate if rate <= NEARLY_ALL => {
+            let look = |z: &f64| point.asked + wake_clear.value_at(point.asked, *z);
+            let looks: Vec<f64> = wake_clear.z.iter().map(look).collect();
+            Some(point.added_by_misses(&looks))
+        }
+        _ => None,
+    };
+    let added = shorter.iter().filter_map(|p| Some((p.asked, added(p)?)));
+    let added_latency_ns = curve(added.collect());
+    let clear_cpu: Vec<(f64, f64)> = clear.iter().map(sleep_cpu_clear).collect();
+    CostModel {
+        bs: Bytes(0),
+        wake_clear,
+        wake_hit: wake(&late, Curve::constant(late.middle)),
+        sleep_cpu_clear_ns: if clear_cpu.is_empty() {
+            Curve::constant(sleep_cpu_hit)
+        } else {
+            curve(clear_cpu)
+        },
+        sleep_cpu_hit_ns: Curve::constant(sleep_cpu_hit),
+        added_latency_ns,
+        other_cpu_poll_ns: other(|p| p.classic.other_cpu),
+        other_cpu_sleep_ns: other(|p| p.levels.other_cpu),
+        ..CostModel::delayed(Nanos::ZERO)
+    }
+}
+
+fn curve(points: Vec<(f64, f64)>) -> Curve {
+    let (x, y) = points.into_iter().unzip();
+    Curve { x, y }
+}
+
+fn lateness(outlives: &KernelSleepPoint) -> Shape {
+    let late: Vec<f64> = outlives.late().into_iter().filter(|&l| l >= 0.0).collect();
+    Shape::from_values(&late, CUTS, KEPT)
+}
+
+/// A delay with this median curve. The bounds of the lateness move with the curve.
+fn wake(late: &Shape, base: Curve) -> WakeDelay {
+    let moved = |bound: f64| {
+        let y = base.y.iter().map(|y| (y + bound - late.middle).max(0.0));
+        let (x, y) = (base.x.clone(), y.collect());
+        Curve { x, y }
+    };
+    WakeDelay {
+        least_ns: moved(late.least),
+        most_ns: moved(late.most),
+        base_ns: base,
+        spread_ns: Curve::constant(late.spread),
+        z: late.z.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

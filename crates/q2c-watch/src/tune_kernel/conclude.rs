@@ -1,0 +1,218 @@
+//! Medians over the trials, figures over those of classic polling, the verdict.
+
+use super::calibrate::Calibrated;
+use super::tune::{KernelCandidate, KernelTrial, TuneKernel};
+use q2c_advice::{Goal, KernelWay, best_of_kernel};
+use q2c_model::stats::{Interval, percentile, sorted};
+use q2c_model::{Rates, SimulatedFigures};
+use q2c_policy::Method;
+use q2c_result::Warning;
+use q2c_result::kernel_tune::{
+    KernelMeasured, KernelMethod, KernelTuneJob, KernelTuneResult, SCHEMA,
+};
+use q2c_result::kernel_watch::KernelInterval;
+use q2c_result::sweep::SweepInput;
+use q2c_result::tune::{PerCore, Relative, Verdict};
+
+pub(crate) struct KernelTuneData {
+    pub recorded: SweepInput,
+    pub calibrated: Calibrated,
+    pub simulated: u64,
+    pub not_followed: u64,
+    pub best: Option<String>,
+    /// Classic polling first.
+    pub tried: Vec<KernelCandidate>,
+    pub own_cpu_pct: f64,
+    pub lost: u64,
+    pub started_unix_s: u64,
+    pub seconds: f64,
+}
+
+pub(crate) fn conclude(tune: &TuneKernel<'_>, of: KernelTuneData) -> KernelTuneResult {
+    let spec = tune.spec;
+    let methods: Vec<KernelMethod> = of.tried.iter().map(method).collect();
+    let goal = Goal {
+        objective: spec.objective,
+        limits: spec.limits,
+    };
+    let poll_iops = methods[0].measured.rates.iops.median;
+    let floor = goal.floor(poll_iops);
+    let (verdict, recommended) = decide(&methods, floor, &goal);
+    KernelTuneResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: of.started_unix_s,
+        seconds: of.seconds,
+        job: KernelTuneJob {
+            command: tune.command.to_vec(),
+            record_ns: spec.record,
+            trial_ns: spec.trial,
+            trials: spec.trials,
+            objective: spec.objective.to_string(),
+            limits: spec.limits.in_words(),
+            seed: spec.seed,
+        },
+        machine: tune.machine.clone(),
+        device: tune.device.clone(),
+        warnings: warnings(&of),
+        recorded: of.recorded,
+        points: of.calibrated.points,
+        cost: of.calibrated.cost,
+        simulated: of.simulated,
+        not_followed: of.not_followed,
+        best: of.best,
+        methods,
+        verdict,
+        recommended,
+        floor,
+        lost: of.lost,
+        own_cpu_pct: of.own_cpu_pct,
+        restored: String::new(),
+    }
+}
+
+fn totals(tried: &KernelCandidate) -> impl Iterator<Item = &KernelInterval> {
+    tried.trials.iter().map(|trial| &trial.stretch.total)
+}
+
+/// Each trial is compared with the mean of the classic polling before and after it.
+fn method(tried: &KernelCandidate) -> KernelMethod {
+    let interval_of_totals = |value: &dyn Fn(&KernelInterval) -> f64| {
+        Interval::from_samples(&totals(tried).map(value).collect::<Vec<_>>())
+    };
+    let ratio = |value: &dyn Fn(&KernelInterval) -> f64| {
+        let over = |trial: &KernelTrial| {
+            let [before, after] = &trial.beside;
+            value(&trial.stretch.total) / f64::midpoint(value(before), value(after))
+        };
+        Interval::from_samples(&tried.trials.iter().map(over).collect::<Vec<_>>())
+    };
+    let beside = tried.trials.iter().flat_map(|trial| &trial.beside);
+    let cores = if totals(tried).chain(beside).all(|t| t.busy_cpus.is_some()) {
+        PerCore::Machine
+    } else {
+        PerCore::Threads
+    };
+    let iops = |t: &KernelInterval| t.rates.iops.unwrap_or(f64::NAN);
+    let per_core = |t: &KernelInterval| iops(t) / 1e3 / busy(t, cores);
+    let d2c = |q: f64| {
+        let trials = tried.trials.iter();
+        let percentiles = trials.map(|trial| percentile(&sorted(&trial.stretch.waits()), q));
+        Interval::from_samples(&percentiles.collect::<Vec<_>>())
+    };
+    let rate = |value: fn(&Rates<Option<f64>>) -> Option<f64>| {
+        interval_of_totals(&move |t: &KernelInterval| value(&t.rates).unwrap_or(f64::NAN))
+    };
+    let predicted: Vec<SimulatedFigures> = tried.trials.iter().map(|t| t.predicted).collect();
+    KernelMethod {
+        method: tried.method.clone(),
+        role: tried.role.into(),
+        predicted: SimulatedFigures::mean(&predicted),
+        predicted_first: tried.predicted_first,
+        measured: KernelMeasured {
+            rates: Rates {
+                iops: rate(|r| r.iops),
+                cpu_pct: rate(|r| r.cpu_pct),
+                miss_rate: rate(|r| r.miss_rate),
+                effective_sleep_ns: rate(|r| r.effective_sleep_ns),
+            },
+            slept_ns: interval_of_totals(&|t| t.slept_ns.unwrap_or(f64::NAN)),
+            kiops_per_core: interval_of_totals(&per_core),
+            cores,
+            d2c_p50_ns: d2c(0.5),
+            d2c_p99_ns: d2c(0.99),
+            polled: totals(tried).map(|t| t.polled).sum(),
+        },
+        off: off(tried),
+        relative: Relative {
+            iops: ratio(&iops),
+            kiops_per_core: ratio(&per_core),
+            cores,
+        },
+        series: series(tried),
+    }
+}
+
+fn off(tried: &KernelCandidate) -> Rates<Interval> {
+    let over = |error: fn(&Rates<f64>, &Rates<f64>) -> f64| {
+        let one = |trial: &KernelTrial| {
+            let measured = trial.stretch.total.rates.map(|r| r.unwrap_or(f64::NAN));
+            error(&trial.predicted.rates, &measured)
+        };
+        Interval::from_samples(&tried.trials.iter().map(one).collect::<Vec<_>>())
+    };
+    Rates {
+        iops: over(|predicted, measured| predicted.iops / measured.iops),
+        cpu_pct: over(|predicted, measured| predicted.cpu_pct - measured.cpu_pct),
+        miss_rate: over(|predicted, measured| predicted.miss_rate - measured.miss_rate),
+        effective_sleep_ns: over(|p, measured| p.effective_sleep_ns / measured.effective_sleep_ns),
+    }
+}
+
+fn busy(total: &KernelInterval, cores: PerCore) -> f64 {
+    let threads = total.rates.cpu_pct.unwrap_or(f64::NAN) / 100.0 * total.threads as f64;
+    match cores {
+        PerCore::Machine => total.busy_cpus.unwrap_or(f64::NAN),
+        PerCore::Threads => threads,
+    }
+}
+
+/// The intervals of the trial with the median IOPS.
+fn series(tried: &KernelCandidate) -> Vec<KernelInterval> {
+    let mut by_iops: Vec<_> = tried.trials.iter().collect();
+    let iops = |t: &KernelInterval| t.rates.iops.unwrap_or(0.0);
+    by_iops.sort_by(|a, b| iops(&a.stretch.total).total_cmp(&iops(&b.stretch.total)));
+    let middle = by_iops.get(by_iops.len() / 2);
+    middle.map_or_else(Vec::new, |trial| trial.stretch.series.clone())
+}
+
+fn decide(methods: &[KernelMethod], floor: f64, goal: &Goal) -> (Verdict, Method) {
+    let ways = methods[1..].iter().map(|m| KernelWay {
+        method: &m.method,
+        relative: &m.relative,
+        cpu_pct: m.measured.rates.cpu_pct.median,
+        p99_ns: m.measured.d2c_p99_ns.median,
+    });
+    let ways: Vec<KernelWay<'_>> = ways.collect();
+    let (verdict, best) = best_of_kernel(&ways, floor, goal);
+    (verdict, best.cloned().unwrap_or(Method::POLL))
+}
+
+fn warnings(of: &KernelTuneData) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if of.recorded.sizes.len() > 1 {
+        warnings.push(Warning {
+            id: "one-sleep-for-all-sizes".to_owned(),
+            found: format!("{} sizes of requests", of.recorded.sizes.len()),
+            means: "a steered rule has one sleep for all of them: a rule on the shortest sleeps too short for the longer ones"
+                .to_owned(),
+            todo: "compare with the kernel's own sleep, which has one for each size".to_owned(),
+        });
+    }
+    let unknown: u64 = of.tried.iter().flat_map(totals).map(|t| t.unknown).sum();
+    if unknown > 0 {
+        warnings.push(Warning {
+            id: "unknown-outcomes".to_owned(),
+            found: format!(
+                "{unknown} requests were slept for, and it is not known whether they were missed"
+            ),
+            means: "the measured miss rates are too low by up to that share".to_owned(),
+            todo: "run fewer threads on the device, or take the miss rate with that doubt"
+                .to_owned(),
+        });
+    }
+    let outlived = of.calibrated.points.last().map_or(1.0, |p| p.miss_rate);
+    if outlived < 0.85 {
+        let percent = outlived * 100.0;
+        warnings.push(Warning {
+            id: "lateness-not-seen".to_owned(),
+            found: format!(
+                "of the longest calibrated sleeps {percent:.0} % outlived their request"
+            ),
+            means: "the lateness of wake-ups is known from these only, and predictions are worse"
+                .to_owned(),
+            todo: "run again while the device's latency is steadier".to_owned(),
+        });
+    }
+    warnings
+}

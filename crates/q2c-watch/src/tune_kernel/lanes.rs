@@ -1,0 +1,137 @@
+//! Completions of the block layer as lanes that can be simulated.
+
+use crate::steer::class_of;
+use q2c_capture::latency::Completion;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, OpFlags, Sectors, TakenAs};
+use q2c_policy::Io;
+use q2c_sim::{LaneRecording, Recordings, Taking};
+
+/// The request that stands for every other one where the kernel has one sleep for all.
+const ANY: Io = Io {
+    direction: q2c_model::Direction::Read,
+    bytes: 4_096,
+};
+
+/// The polled reads and writes as lanes of depth 1, and how they were taken: one lane or more for
+/// each thread, device time from the hand-over to the driver to the completion. Threads poll in
+/// their think time, too, so it costs CPU. Without a request there is no lane.
+pub(crate) fn lanes(completions: &[Completion]) -> (Vec<LaneRecording>, TakenAs) {
+    let is_polled = |done: &&Completion| class_of(done).is_some();
+    let mut polled: Vec<&Completion> = completions.iter().filter(is_polled).collect();
+    polled.sort_by_key(|done| issued(done));
+    let records: Vec<IoRecord> = polled.into_iter().map(record).collect();
+    let mut taken = Recordings::new(Taking::default());
+    taken.take(&records);
+    let Ok((mut lanes, closed)) = taken.finish() else {
+        return Default::default();
+    };
+    lanes.iter_mut().for_each(|lane| lane.gap_cpu = None);
+    (lanes, closed.taken_as)
+}
+
+fn record(done: &Completion) -> IoRecord {
+    let (device, bytes) = (DevId::default(), Bytes(done.bytes.into()));
+    let mut record = IoRecord::new(0, Layer::Block, device, done.op, Sectors(0), bytes);
+    record.lane = done.tid;
+    record.issue_ns = Some(Nanos(issued(done)));
+    record.complete_ns = Some(done.at);
+    record.flags = OpFlags::POLLED;
+    record
+}
+
+/// As a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
+pub(crate) fn of_one_class(lanes: &[LaneRecording]) -> Vec<LaneRecording> {
+    let one = |lane: &LaneRecording| {
+        let mut same = LaneRecording {
+            first_at: lane.first_at,
+            ..LaneRecording::default()
+        };
+        for n in 0..lane.len() {
+            same.push(ANY, lane.submit[n], lane.wait[n], lane.gap[n]);
+        }
+        same
+    };
+    lanes.iter().map(one).collect()
+}
+
+fn issued(done: &Completion) -> u64 {
+    done.at.0.saturating_sub(done.latency.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use q2c_model::{Nanos, Op};
+
+    fn done(tid: u32, issued: u64, at: u64) -> Completion {
+        Completion {
+            at: Nanos(at),
+            latency: Nanos(at - issued),
+            bytes: 4_096,
+            op: Op::Read,
+            tid,
+            polled: true,
+        }
+    }
+
+    /// Thread 8 has two requests in flight from 110 to 150. Every lane lasts until the end, 400.
+    #[test]
+    fn threads_are_lanes_and_overlaps_make_more() {
+        let completions = [
+            done(7, 0, 100),
+            done(8, 10, 90),
+            done(7, 130, 200),
+            done(8, 100, 300),
+            done(8, 110, 150),
+            done(8, 160, 400),
+        ];
+        let (lanes, taken_as) = lanes(&completions);
+        let times = |lane: &LaneRecording| (lane.wait.to_vec(), lane.gap.to_vec());
+        let times: Vec<(Vec<f32>, Vec<f32>)> = lanes.iter().map(times).collect();
+        let wanted = [
+            (vec![100.0, 70.0], vec![30.0, 200.0]),
+            (vec![80.0, 200.0], vec![10.0, 100.0]),
+            (vec![40.0, 240.0], vec![10.0, 0.0]),
+        ];
+        assert_eq!(times, wanted);
+        assert!(lanes.iter().all(|lane| lane.gap_cpu.is_none()));
+        assert_eq!((taken_as.owners, taken_as.polled), (2, Some(6)));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_sleep_for_is_left_out() {
+        let polled = done(7, 0, 100);
+        let others = [
+            Completion {
+                polled: false,
+                ..polled
+            },
+            Completion {
+                op: Op::Flush,
+                bytes: 0,
+                ..polled
+            },
+        ];
+        assert!(lanes(&others).0.is_empty());
+    }
+
+    proptest! {
+        /// Waits and gaps of a lane add up to the time from its first hand-over to its last
+        /// completion.
+        #[test]
+        fn lanes_have_depth_one(
+            requests in proptest::collection::vec((0_u32..3, 0_u64..1_000, 1_u64..300), 1..60)
+        ) {
+            let completions: Vec<Completion> =
+                requests.iter().map(|&(tid, at, took)| done(tid, at, at + took)).collect();
+            let (lanes, _) = lanes(&completions);
+            prop_assert_eq!(lanes.iter().map(LaneRecording::len).sum::<usize>(), completions.len());
+            for lane in &lanes {
+                prop_assert!(lane.gap.iter().all(|&gap| gap >= 0.0));
+            }
+            let total: f64 = lanes.iter().flat_map(|lane| lane.wait.iter()).map(|&w| f64::from(w)).sum();
+            prop_assert_eq!(total as u64, requests.iter().map(|(_, _, took)| took).sum::<u64>());
+        }
+    }
+}

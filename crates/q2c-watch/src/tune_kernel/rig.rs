@@ -1,0 +1,158 @@
+//! The daemon that sets the device's sleep, and the watch of what the kernel does.
+
+use crate::kernel::KernelWatch;
+use crate::steer::{Daemon, class_of};
+use q2c_capture::kernel_hybrid::Delay;
+use q2c_capture::latency::Completion;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_host::restore::UndoOutcome;
+use q2c_model::{Exit, Fault, Nanos};
+use q2c_policy::{KernelSleep, Method};
+use q2c_result::kernel_watch::KernelInterval;
+use q2c_sys::clock::monotonic_ns;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fewest polled requests in a stretch that is measured.
+const ENOUGH: u64 = 10;
+
+/// One stretch of time in which the kernel polled by one method.
+pub(crate) struct Stretch {
+    pub total: KernelInterval,
+    pub series: Vec<KernelInterval>,
+    pub completions: Vec<Completion>,
+}
+
+impl Stretch {
+    /// D2C of each polled request in the order of completion, ns.
+    pub(crate) fn waits(&self) -> Vec<f64> {
+        self.completions
+            .iter()
+            .map(|done| done.latency.0 as f64)
+            .collect()
+    }
+}
+
+/// A device whose polling is set, and watched from before the load begins until this is dropped.
+/// The setting is put back then.
+pub struct Rig<'a> {
+    daemon: Daemon,
+    watch: KernelWatch,
+    disk: String,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Rig<'a> {
+    /// Attaches the probes and locks the setting. Raising `stop` ends every phase early.
+    pub fn begin(
+        roots: &Roots,
+        disk: &Disk,
+        journal: &Path,
+        stop: &'a AtomicBool,
+    ) -> Result<Rig<'a>, Fault> {
+        let watch = KernelWatch::begin(roots, disk)?;
+        Ok(Rig {
+            daemon: Daemon::begin_at(roots, disk, Delay::CLASSIC, journal)?,
+            watch,
+            disk: disk.name.clone(),
+            stop,
+        })
+    }
+
+    /// Waits until the load polls the device, under classic polling.
+    pub(crate) fn wait_for_load(&mut self, patience: Nanos) -> Result<(), Fault> {
+        self.set(&Method::POLL)?;
+        let end = monotonic_ns() + patience.0;
+        let mut polled = 0;
+        while polled < ENOUGH {
+            if monotonic_ns() > end {
+                return Err(self.no_load("waiting for the load", polled, patience));
+            }
+            self.turn(&mut |done| polled += u64::from(class_of(&done).is_some()))?;
+        }
+        Ok(())
+    }
+
+    /// Polls by `method`, for `settle` uncounted and then for `length` in `parts` intervals.
+    pub(crate) fn stretch(
+        &mut self,
+        method: &Method,
+        settle: Nanos,
+        length: Nanos,
+        (parts, doing): (u64, &'static str),
+    ) -> Result<Stretch, Fault> {
+        self.set(method)?;
+        self.turn_until(monotonic_ns() + settle.0, &mut |_| ())?;
+        self.watch.restart()?;
+        let (mut completions, mut series) = (Vec::new(), Vec::new());
+        let begun = monotonic_ns();
+        for part in 1..=parts {
+            let edge = begun + length.0 * part / parts;
+            self.turn_until(edge, &mut |done| {
+                if class_of(&done).is_some() {
+                    completions.push(done);
+                }
+            })?;
+            series.push(self.watch.interval()?);
+        }
+        let total = self.watch.total();
+        if total.polled < ENOUGH {
+            Err(self.no_load(doing, total.polled, length))
+        } else {
+            Ok(Stretch {
+                total,
+                series,
+                completions,
+            })
+        }
+    }
+
+    /// Puts the setting back. Returns each setting's file with the outcome.
+    pub fn end(self) -> Vec<(PathBuf, UndoOutcome)> {
+        self.daemon.end()
+    }
+
+    /// Number of completions that the probe could not record since the last call.
+    pub(crate) fn take_lost(&mut self) -> Result<u64, Fault> {
+        Ok(self.daemon.pulse()?.lost)
+    }
+
+    /// Classic polling for any method that is not the kernel's own.
+    fn set(&mut self, method: &Method) -> Result<(), Fault> {
+        let delay = match method {
+            Method::HybridKernel(KernelSleep::Steered(policy)) => {
+                return self.daemon.follow(&policy.fresh());
+            }
+            Method::HybridKernel(sleep) => Delay::from_sleep(sleep).unwrap_or(Delay::CLASSIC),
+            _ => Delay::CLASSIC,
+        };
+        self.daemon.hold(delay);
+        Ok(())
+    }
+
+    fn turn_until(&mut self, end: u64, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+        while monotonic_ns() < end {
+            self.turn(seen)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
+        let stopped = "tune the kernel's polling: stopped by a signal";
+        if self.stop.load(Ordering::Relaxed) {
+            Err(Fault::stopped(stopped))
+        } else {
+            self.daemon.turn_with(seen)
+        }
+    }
+
+    fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> Fault {
+        let disk = &self.disk;
+        let text = format!(
+            "tune the kernel's polling of {disk}: expected polled requests while {doing}, found {found} in {waited}; run a load \
+             that polls this device (preadv2 with RWF_HIPRI, fio --ioengine=pvsync2 --hipri), or name one behind --"
+        );
+        Fault::new(Exit::Target, text)
+    }
+}

@@ -1,0 +1,296 @@
+//! The phases of a run.
+
+use super::calibrate::calibrate;
+use super::candidates::candidates;
+use super::conclude::{KernelTuneData, conclude};
+use super::lanes::{lanes, of_one_class};
+use super::looked::looked;
+use super::rig::{Rig, Stretch};
+use super::spec::TuneKernelSpec;
+use q2c_advice::{PUBLISHED, settling};
+use q2c_model::stats::{Rng, percentile, sorted};
+use q2c_model::{Bytes, CostModel, Fault, Nanos, SimulatedFigures};
+use q2c_policy::{KernelSleep, LINUX, Method, PolicySpec};
+use q2c_result::kernel_tune::KernelTuneResult;
+use q2c_result::kernel_watch::KernelInterval;
+use q2c_result::role::Role;
+use q2c_result::sweep::SweepInput;
+use q2c_result::{Device, Machine};
+use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, Waiting};
+use q2c_study::{SimTrace, Study, Timing};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Time before the recording and before each trial of a method without a rule counts.
+const SETTLE: Nanos = Nanos::from_millis(300);
+/// Intervals that a trial is cut into.
+const INTERVALS: u64 = 10;
+
+/// The inputs of a run.
+pub struct TuneKernel<'a> {
+    /// The plan.
+    pub spec: &'a TuneKernelSpec,
+    /// The command that polls the device, for the result; empty for a load that runs already.
+    pub command: &'a [String],
+    /// Facts of the machine, for the result.
+    pub machine: &'a Machine,
+    /// Facts of the device, for the result.
+    pub device: &'a Device,
+    /// Ends the run early when it is set.
+    pub stop: &'a AtomicBool,
+}
+
+pub(crate) struct KernelCandidate {
+    pub method: Method,
+    pub role: Role,
+    pub trials: Vec<KernelTrial>,
+    pub predicted_first: SimulatedFigures,
+}
+
+pub(crate) struct KernelTrial {
+    pub stretch: Stretch,
+    /// Classic polling right before it and right after it; of a trial of classic polling, itself.
+    pub beside: [KernelInterval; 2],
+    /// The mean of what is simulated on the two.
+    pub predicted: SimulatedFigures,
+}
+
+struct Classic {
+    lanes: Vec<LaneRecording>,
+    total: KernelInterval,
+}
+
+struct KernelRecording {
+    lanes: Vec<LaneRecording>,
+    input: SweepInput,
+    waits: Vec<f64>,
+}
+
+impl TuneKernel<'_> {
+    /// `told` is called with the name of each phase.
+    pub fn run(
+        &self,
+        rig: &mut Rig<'_>,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<KernelTuneResult, Fault> {
+        let begun = Instant::now();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let spec = self.spec;
+        told("waiting for polled requests");
+        rig.wait_for_load(spec.patience)?;
+        told("recording under classic polling");
+        let first = rig.stretch(&Method::POLL, SETTLE, spec.record, (1, "recording"))?;
+        let recorded = recorded(&self.device.name, &first);
+        told("calibrating sleeps in the kernel");
+        let calibrated = calibrate(rig, spec, &recorded.waits)?;
+        told("simulating sleep rules");
+        let (policies, not_followed) = candidates(&spec.policies, p50(&recorded.waits))?;
+        let best = self.best(&recorded, &calibrated.cost, &policies)?;
+        let mut tried = self.methods(&recorded, &calibrated.cost, best.as_ref());
+        let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut tried, told)?;
+        let gathered = KernelTuneData {
+            recorded: recorded.input,
+            calibrated,
+            simulated: policies.len() as u64,
+            not_followed: not_followed as u64,
+            best: best.map(|policy| policy.to_string()),
+            tried,
+            own_cpu_pct,
+            lost: rig.take_lost()?,
+            started_unix_s: started.map_or(0, |t| t.as_secs()),
+            seconds: begun.elapsed().as_secs_f64(),
+        };
+        Ok(conclude(self, gathered))
+    }
+
+    /// The best rule by simulation; `None` when none keeps the limits.
+    fn best(
+        &self,
+        recorded: &KernelRecording,
+        cost: &CostModel,
+        policies: &[PolicySpec],
+    ) -> Result<Option<PolicySpec>, Fault> {
+        let traces = [SimTrace {
+            input: recorded.input.clone(),
+            lanes: of_one_class(&recorded.lanes),
+            facts: BTreeMap::new(),
+        }];
+        let study = Study {
+            traces: &traces,
+            reading_s: 0.0,
+            policies,
+            cost,
+            cost_in_words: String::new(),
+            timing: Timing {
+                warm_up: SETTLE,
+                measure: None,
+                seed: self.spec.seed,
+            },
+            arrival: Arrival::Think,
+            objective: self.spec.objective,
+            limits: self.spec.limits,
+            follow: None,
+        };
+        let result = study.run(self.stop, &mut |_| ())?;
+        let best = result.best.map(|best| best.policy.parse());
+        Ok(best.map(|policy| policy.expect("a sweep names rules by their texts")))
+    }
+
+    /// The methods to verify, classic polling first: the trials of a round are compared with it.
+    fn methods(
+        &self,
+        recorded: &KernelRecording,
+        cost: &CostModel,
+        best: Option<&PolicySpec>,
+    ) -> Vec<KernelCandidate> {
+        let published: PolicySpec = PUBLISHED.parse().expect("a rule of the registry");
+        let steered =
+            |policy: &PolicySpec| Method::HybridKernel(KernelSleep::Steered(policy.clone()));
+        let mut methods = vec![
+            (Method::POLL, Role::Baseline),
+            (Method::HybridKernel(KernelSleep::Own), Role::Linux),
+        ];
+        methods.extend(best.map(|policy| (steered(policy), Role::Robust)));
+        if best.is_none_or(|policy| policy.to_string() != published.to_string()) {
+            methods.push((steered(&published), Role::Published));
+        }
+        let tried = |(method, role)| KernelCandidate {
+            predicted_first: self.predict(&method, &recorded.lanes, cost),
+            method,
+            role,
+            trials: Vec::new(),
+        };
+        methods.into_iter().map(tried).collect()
+    }
+
+    /// Trials in an order that changes, with classic polling before and after each: a device that
+    /// drifts does so for both. Returns the CPU of this process while it steered, percent of one
+    /// CPU.
+    fn verify(
+        &self,
+        rig: &mut Rig<'_>,
+        cost: &CostModel,
+        tried: &mut [KernelCandidate],
+        told: &mut dyn FnMut(&str),
+    ) -> Result<f64, Fault> {
+        let mut rng = Rng::new(self.spec.seed);
+        let (mut own_cpu_pct, mut steered) = (0.0, 0_u32);
+        let mut before = self.classic(rig, cost, &mut tried[0])?;
+        for round in 0..self.spec.trials {
+            told(&format!("trial {} of {}", round + 1, self.spec.trials));
+            let mut order: Vec<usize> = (1..tried.len()).collect();
+            for last in (1..order.len()).rev() {
+                order.swap(last, rng.below(last as u64 + 1) as usize);
+            }
+            for at in order {
+                let method = tried[at].method.clone();
+                let stretch = self.trial(rig, &method)?;
+                if matches!(method, Method::HybridKernel(KernelSleep::Steered(_))) {
+                    (own_cpu_pct, steered) = (own_cpu_pct + stretch.total.own_cpu_pct, steered + 1);
+                }
+                let after = self.classic(rig, cost, &mut tried[0])?;
+                let on = |classic: &Classic| self.predict(&method, &classic.lanes, cost);
+                tried[at].trials.push(KernelTrial {
+                    predicted: SimulatedFigures::mean(&[on(&before), on(&after)]),
+                    beside: [before.total, after.total.clone()],
+                    stretch,
+                });
+                before = after;
+            }
+        }
+        Ok(own_cpu_pct / f64::from(steered.max(1)))
+    }
+
+    fn classic(
+        &self,
+        rig: &mut Rig<'_>,
+        cost: &CostModel,
+        tried: &mut KernelCandidate,
+    ) -> Result<Classic, Fault> {
+        let stretch = self.trial(rig, &Method::POLL)?;
+        let (lanes, _) = lanes(&stretch.completions);
+        let total = stretch.total.clone();
+        tried.trials.push(KernelTrial {
+            predicted: self.predict(&Method::POLL, &lanes, cost),
+            beside: [total.clone(), total.clone()],
+            stretch,
+        });
+        Ok(Classic { lanes, total })
+    }
+
+    fn trial(&self, rig: &mut Rig<'_>, method: &Method) -> Result<Stretch, Fault> {
+        let settle = rule_of(method).map_or(SETTLE, |policy| settling(&policy));
+        rig.stretch(method, settle, self.spec.trial, (INTERVALS, "verifying"))
+    }
+
+    fn predict(
+        &self,
+        method: &Method,
+        lanes: &[LaneRecording],
+        cost: &CostModel,
+    ) -> SimulatedFigures {
+        let one_class = of_one_class(lanes);
+        let rule = rule_of(method);
+        let (lanes, waiting) = match (&rule, method) {
+            (None, _) => (lanes, Waiting::poll(lanes.len())),
+            // The kernel's own sleep differs by direction and size.
+            (Some(policy), Method::HybridKernel(KernelSleep::Own)) => {
+                (lanes, Waiting::rules(policy.build(lanes.len())))
+            }
+            (Some(policy), _) => (
+                &one_class[..],
+                Waiting::rules(looked(policy, one_class.len())),
+            ),
+        };
+        let on = Configuration {
+            lanes,
+            cost,
+            drive: Drive {
+                warm_up: rule.map_or(Nanos::ZERO, |policy| settling(&policy)),
+                measure: self.spec.trial,
+                seed: self.spec.seed,
+            },
+            arrival: Arrival::Think,
+        };
+        on.simulate(waiting).gives
+    }
+}
+
+/// The rule that a method sleeps by in the simulator; `None` for classic polling.
+fn rule_of(method: &Method) -> Option<PolicySpec> {
+    match method {
+        Method::HybridKernel(KernelSleep::Steered(policy)) => Some(policy.fresh()),
+        Method::HybridKernel(KernelSleep::Own) => {
+            Some(LINUX.parse().expect("Linux's rule is in the registry"))
+        }
+        _ => None,
+    }
+}
+
+fn recorded(disk: &str, stretch: &Stretch) -> KernelRecording {
+    let (lanes, taken_as) = lanes(&stretch.completions);
+    let waits = stretch.waits();
+    let ascending = sorted(&waits);
+    let sizes = stretch.completions.iter();
+    let mut sizes: Vec<Bytes> = sizes.map(|done| Bytes(done.bytes.into())).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    KernelRecording {
+        input: SweepInput {
+            path: disk.to_owned(),
+            taken_as,
+            lanes: lanes.len(),
+            ios: stretch.completions.len() as u64,
+            sizes,
+            span_ns: Nanos::from_secs_f64(stretch.total.length_s),
+            latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&ascending, q)),
+        },
+        lanes,
+        waits,
+    }
+}
+
+fn p50(waits: &[f64]) -> Nanos {
+    Nanos(percentile(&sorted(waits), 0.5) as u64)
+}
