@@ -3,7 +3,7 @@
 use crate::Findings;
 use crate::installs;
 use crate::rooms;
-use crate::source;
+use crate::source::{self, SourceFile};
 use crate::table::{CrateKind, CrateTable};
 use crate::unsafety;
 use crate::workspace::{self, Package};
@@ -28,12 +28,13 @@ pub fn check(root: &Path) -> Result<Findings> {
     let packages = workspace::packages(root)?;
     let mut breaches = table.faults();
     breaches.extend(folders(root, &packages)?);
+    breaches.extend(rooms::without_files(root, &table));
     breaches.extend(installs::check(root)?);
     for package in &packages {
         breaches.extend(uses(package, &table, &packages, package.in_crates(root)));
         let files = source::files(root, &package.folder)?;
         breaches.extend(rooms::check(&package.name, &files, &table, SYSTEM)?);
-        breaches.extend(unsafe_code(root, package, table.kind(&package.name))?);
+        breaches.extend(unsafe_code(package, &files, table.kind(&package.name))?);
     }
     let text = summary(&table, &packages, breaches.len());
     Ok(Findings { text, breaches })
@@ -94,7 +95,11 @@ fn uses(
 }
 
 /// Unless its row says `unsafe`. Members without a row are checked, too.
-fn unsafe_code(root: &Path, package: &Package, kind: Option<CrateKind>) -> Result<Vec<String>> {
+fn unsafe_code(
+    package: &Package,
+    files: &[SourceFile],
+    kind: Option<CrateKind>,
+) -> Result<Vec<String>> {
     if kind == Some(CrateKind::Unsafe) {
         return Ok(Vec::new());
     }
@@ -107,7 +112,7 @@ fn unsafe_code(root: &Path, package: &Package, kind: Option<CrateKind>) -> Resul
             level.unwrap_or("nothing")
         ));
     }
-    for file in source::files(root, &package.folder)? {
+    for file in files {
         let path = file.path.display();
         let lines =
             unsafety::lines(&file.text).with_context(|| format!("failed to parse {path}"))?;

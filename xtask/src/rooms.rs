@@ -48,6 +48,21 @@ pub fn check(
     Ok(breaches)
 }
 
+/// The rows of rooms whose module is gone. Its files would silently have the row of their crate.
+pub fn without_files(root: &Path, table: &CrateTable) -> Vec<String> {
+    let rooms = table.names().filter_map(|row| row.split_once('/'));
+    let is_gone = |(crate_name, module): &(&str, &str)| {
+        let folder = root
+            .join("crates")
+            .join(crate_name)
+            .join("src")
+            .join(module);
+        !folder.is_dir() && !folder.with_extension("rs").is_file()
+    };
+    let breach = |(crate_name, module)| format!("{crate_name}/{module} has a row and no files");
+    rooms.filter(is_gone).map(breach).collect()
+}
+
 fn row_of(name: &str, path: &Path, rooms: &BTreeSet<&str>) -> String {
     let mut parts = path
         .components()

@@ -4,13 +4,11 @@ use crate::Findings;
 use crate::measure::{self, File, MeasuredFunction};
 use crate::source::{self, SourceFile};
 use crate::workspace;
-use crate::workspace_sizes::WorkspaceSizes;
+use crate::workspace_sizes::{LIMITS, WorkspaceSizes};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// The file with the limits of the whole workspace.
-const LIMITS: &str = "sizes.toml";
 /// The most lines of a file, test code included.
 const FILE_LINES: usize = 800;
 /// The most lines of a function, test code included, unless its length is waived in writing.
@@ -35,7 +33,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     let mut sums = WorkspaceSizes::default();
     for package in workspace::packages(root)? {
         let mut lengths = CrateSizes::default();
-        sums.crates += usize::from(package.folder.starts_with(root.join("crates")));
+        sums.crates += usize::from(package.in_crates(root));
         for source in source::files(root, &package.folder)? {
             let file = measure::file(&source.text)
                 .with_context(|| format!("failed to parse {}", source.path.display()))?;

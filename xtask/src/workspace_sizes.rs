@@ -5,6 +5,8 @@ use crate::source::SourceFile;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
+/// The file with the limits.
+pub const LIMITS: &str = "sizes.toml";
 /// The crate of the program `q2c`.
 const PROGRAM: &str = "q2c";
 
@@ -29,12 +31,9 @@ impl WorkspaceSizes {
         }
         if !source.is_test {
             self.code_lines += file.code_lines;
-            let of_program = if package == PROGRAM {
-                file.code_lines
-            } else {
-                0
-            };
-            self.program_code_lines += of_program;
+            if package == PROGRAM {
+                self.program_code_lines += file.code_lines;
+            }
         }
     }
 
@@ -61,21 +60,21 @@ impl WorkspaceSizes {
     /// The sizes above their limit. Every size has one, and nothing else.
     pub fn over(&self, limits: &str) -> Result<Vec<String>> {
         let limits: BTreeMap<String, usize> =
-            toml::from_str(limits).context("failed to parse sizes.toml")?;
+            toml::from_str(limits).with_context(|| format!("failed to parse {LIMITS}"))?;
         let sizes = self.sizes();
         if let Some(unknown) = limits
             .keys()
             .find(|key| sizes.iter().all(|(name, _)| name != key))
         {
-            bail!("sizes.toml: `{unknown}` is no size");
+            bail!("{LIMITS}: `{unknown}` is no size");
         }
         let mut over = Vec::new();
         for (name, size) in sizes {
             let limit = limits
                 .get(name)
-                .with_context(|| format!("sizes.toml: no `{name}`"))?;
+                .with_context(|| format!("{LIMITS}: no `{name}`"))?;
             if size > *limit {
-                over.push(format!("sizes.toml: {name} is {size}, at most {limit}"));
+                over.push(format!("{LIMITS}: {name} is {size}, at most {limit}"));
             }
         }
         Ok(over)
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
     use crate::measure;
 
-    fn sums(files: &[(&str, &str, &str)]) -> WorkspaceSizes {
+    fn measured(files: &[(&str, &str, &str)]) -> WorkspaceSizes {
         let mut sums = WorkspaceSizes::default();
         for (package, path, text) in files {
             let source = SourceFile {
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_name_of_two_types_and_code_for_tests_count() {
-        let sums = sums(&[
+        let sums = measured(&[
             ("q2c", "src/main.rs", "// A comment.\n\nstruct A;\n"),
             ("q2c-sim", "src/lib.rs", "pub enum A {}\npub struct B;\n"),
             ("q2c-sim", "tests/a.rs", "struct B;\n"),
@@ -113,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_size_above_its_limit_is_a_breach() {
-        let sums = sums(&[("q2c-sim", "src/lib.rs", "fn of() {}\n")]);
+        let sums = measured(&[("q2c-sim", "src/lib.rs", "fn of() {}\n")]);
         let names = sums.sizes().map(|(name, _)| name);
         let limits = names.map(|name| format!("{name} = {}\n", usize::from(name != "empty_names")));
         let over = sums.over(&limits.concat()).unwrap();

@@ -269,6 +269,17 @@ fn a_function_over_80_lines_is_found_unless_waived() {
 }
 
 #[test]
+fn a_room_without_files_is_found() {
+    let tree = Tree::sound();
+    let row = "| `q2c-sim/sweep` | pure | sweeps | model |\n| `q2c-sys`";
+    tree.edit("ARCHITECTURE.md", "| `q2c-sys`", row);
+    let expected = ["q2c-sim/sweep has a row and no files"];
+    assert_eq!(tree.breaches("deps"), expected);
+    tree.write("crates/q2c-sim/src/sweep.rs", "pub fn sweep() {}\n");
+    assert_eq!(tree.breaches("deps"), Vec::<String>::new());
+}
+
+#[test]
 fn a_size_of_the_whole_above_its_limit_is_found() {
     let tree = Tree::sound();
     tree.append(

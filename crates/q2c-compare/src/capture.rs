@@ -53,12 +53,12 @@ fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
     if site.disks.is_empty() {
         return Some(NotCaptured::NoDisk(site.name.clone()));
     }
-    let tried = Recorder::attach(roots, &site.disks, &own(), None);
+    let tried = Recorder::attach(roots, &site.disks, &own_process_filter(), None);
     let error = tried.err()?;
     Some(NotCaptured::Refused(format!("failed to {error}")))
 }
 
-fn own() -> CaptureFilter {
+fn own_process_filter() -> CaptureFilter {
     CaptureFilter {
         pid: Some(std::process::id()),
         ..CaptureFilter::default()
@@ -127,7 +127,7 @@ impl ReplayCapture {
         by: Option<CapturedBy>,
         plan: &q2c_replay::ReplayPlan,
     ) -> Result<ReplayCapture, ProbeError> {
-        let recorder = Recorder::attach(roots, disks, &own(), by)?;
+        let recorder = Recorder::attach(roots, disks, &own_process_filter(), by)?;
         let plan = plan.clone();
         Ok(ReplayCapture {
             by: recorder.by(),

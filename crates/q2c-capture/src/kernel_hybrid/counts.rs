@@ -114,6 +114,7 @@ mod tests {
         let total: Counts = cpus.map(Counts::from).into_iter().sum();
         assert_eq!((total.polled, total.unknown, total.not_kept), (10, 1, 2));
         assert_eq!(total.miss_rate(), Some(0.2));
+        assert_eq!((total.slept, total.polled), (4, 10));
         assert_eq!(total.effective_sleep_ns(), Some(20.0));
         assert_eq!(
             (total.mean_asked_ns(), total.mean_slept_ns()),

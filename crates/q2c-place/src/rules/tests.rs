@@ -1,10 +1,31 @@
 //! The rules against values worked out by hand from their text, and their properties.
 
-use super::balance::all_moves;
 use super::swap::swap;
 use super::*;
 use crate::map::SmtMap;
 use proptest::prelude::*;
+
+fn apply(next: Move, tally: &mut Tally<'_>) {
+    match next {
+        Move::Steal(steal) => tally.shift(steal.from, steal.to, steal.class),
+        Move::Swap(swap) => {
+            tally.shift(swap.from, swap.to, Class::Polling);
+            if let Some(back) = swap.back {
+                tally.shift(back, swap.from, Class::Compute);
+            }
+        }
+    }
+}
+
+/// All moves until the rules rest, for tasks that may run anywhere. Afterwards `tally` is the end.
+fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
+    let mut moves = Vec::new();
+    while let Some(next) = next_move(tally, rules, &Anywhere) {
+        apply(next, tally);
+        moves.push(next);
+    }
+    moves
+}
 
 fn counts(cores: &[&str]) -> Vec<RunQueueCounts> {
     let cpus = cores.iter().flat_map(|core| core.split('|'));
@@ -138,7 +159,7 @@ fn settle<'a>(map: &'a SmtMap, queues: &[RunQueueCounts], rules: Rules) -> Tally
     let mut tally = Tally::from_counts(map, queues);
     let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
     while let Some(next) = next_move(&tally, rules, &Anywhere) {
-        next.apply(&mut tally);
+        apply(next, &mut tally);
         let new = seen.insert(tally.cpus().to_vec());
         assert!(new, "{queues:?} comes again by {next:?}");
     }
@@ -194,7 +215,7 @@ prop_assert!(are_even(&end), "{:?}", end.cpus());
             let core = map.core_of(cpu);
             let next = stolen.or_else(|| swap_at(&tally, core, SwapStep::Always, &Anywhere).map(Move::Swap));
             still = if next.is_some() { 0 } else { still + 1 };
-            if let Some(next) = next { next.apply(&mut tally); }
+            if let Some(next) = next { apply(next, &mut tally); }
             left -= 1;
             prop_assert!(left > 0, "the rules do not rest: {:?}", queues);
             if still == map.cpus() { break; }

@@ -134,14 +134,8 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// Transfers queued or submitted and not yet popped.
     #[cfg(test)]
     pub(crate) fn in_flight(&self) -> u32 {
-        self.core.in_flight + self.interrupts_due()
-    }
-
-    /// Transfers in flight in the second ring.
-    #[cfg(test)]
-    #[inline]
-    fn interrupts_due(&self) -> u32 {
-        self.interrupting.as_ref().map_or(0, |core| core.in_flight)
+        let second_ring = self.interrupting.as_ref();
+        self.core.in_flight + second_ring.map_or(0, |core| core.in_flight)
     }
 
     /// The ring of transfers whose completion is found by `path`.

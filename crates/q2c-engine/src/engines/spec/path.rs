@@ -75,6 +75,11 @@ mod tests {
                 "fault:eio@9:io_uring:ring",
             ),
         ] {
+            assert_ne!(
+                spec(text).settled(true),
+                spec(text).settled(false),
+                "{text}"
+            );
             assert_eq!(spec(text).settled(true).to_string(), with_queues);
             assert_eq!(spec(text).settled(false).to_string(), without);
         }
@@ -87,6 +92,11 @@ mod tests {
             "libaio",
             "fault:eio@9:null",
         ] {
+            assert_eq!(
+                spec(text).settled(true),
+                spec(text).settled(false),
+                "{text}"
+            );
             assert_eq!(spec(text).settled(true).to_string(), text);
             assert_eq!(spec(text).settled(false).to_string(), text);
         }

@@ -156,7 +156,7 @@ impl WatchSession<'_> {
                         return Ok(Left::Asked);
                     }
                     let every = self.args.every;
-                    if every.is_some_and(|period| self.state.over(period)) {
+                    if every.is_some_and(|period| self.state.is_order_over(period)) {
                         self.act(Action::Method { next: true }, watch)?;
                     }
                 }

@@ -208,9 +208,8 @@ impl WatchState {
         self.row_of(&(method.clone(), self.background == Some(true)))
     }
 
-    /// Whether the latest order has been in force for `period`, so that it is time for the next
-    /// method.
-    pub(crate) fn over(&self, period: Nanos) -> bool {
+    /// True if the latest order has been in force for `period`. The next method is due then.
+    pub(crate) fn is_order_over(&self, period: Nanos) -> bool {
         let latest = self.orders.len() as u64 - 1;
         let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
         self.current.0 == latest && end_ns - self.current.1 as f64 >= period.0 as f64

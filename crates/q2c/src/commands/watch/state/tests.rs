@@ -97,12 +97,15 @@ fn intervals_belong_to_the_method_in_force() {
     state.act(NEXT).unwrap();
     state.ordered(1);
     assert!(
-        !state.over(Nanos::from_millis(100)),
+        !state.is_order_over(Nanos::from_millis(100)),
         "the order is not in force yet"
     );
     state.see(&second(None, 2));
     (3..6).for_each(|s| state.see(&second(Some(1), s)));
-    assert!(state.over(Nanos::from_millis(3_000)) && !state.over(Nanos::from_millis(3_001)));
+    assert!(
+        state.is_order_over(Nanos::from_millis(3_000))
+            && !state.is_order_over(Nanos::from_millis(3_001))
+    );
     assert_eq!(asked(state.act(Action::Background)), "background false");
     state.ordered(2);
     state.see(&second(Some(2), 6));
