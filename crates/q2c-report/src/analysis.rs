@@ -6,7 +6,7 @@ use crate::phrase::{counted, listed, some_listed};
 pub(crate) use crate::quantity::duration as time;
 use crate::quantity::{NOTHING, count, number, percent};
 use crate::rates::TrafficRates;
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use crate::{inexact, label, most_time, plots};
 use q2c_model::facts::ONE_PROCESS;
 use q2c_model::{Bytes, Layer};
@@ -45,17 +45,15 @@ impl Reported for AnalyzeResult {
         facts.extend(self.input.facts.iter().map(|(n, v)| fact(n, v)));
         let mut document = Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
-            .answers(spent.map(|(head, words)| ReportSentence::plain(head, words)))
-            .notices(taken(self).map(|words| ReportSentence::caution("processes", words)))
-            .notices(ReportSentence::each(
+            .answers(spent.map(|(head, words)| Note::plain(head, words)))
+            .notices(taken(self).map(|words| Note::caution("processes", words)))
+            .notices(Note::each(
                 Weight::Caution,
                 "not exact",
                 inexact::sentences(self),
             ))
-            .notices(
-                unmatched(&self.unmatched).map(|words| ReportSentence::caution("unmatched", words)),
-            )
-            .notices(failed.map(|words| ReportSentence::bad("failed", words)))
+            .notices(unmatched(&self.unmatched).map(|words| Note::caution("unmatched", words)))
+            .notices(failed.map(|words| Note::bad("failed", words)))
             .section(
                 Section::new("Stages")
                     .table(stages(&self.stages))
@@ -90,10 +88,7 @@ fn findings(result: &AnalyzeResult) -> Section<'static> {
         .iter()
         .filter(|_| bottleneck.over_load.len() > 1);
     section
-        .notes([ReportSentence::plain(
-            "shares of Q2C",
-            shares(&bottleneck.shares),
-        )])
+        .notes([Note::plain("shares of Q2C", shares(&bottleneck.shares))])
         .notes(loads.map(|class| load(class, result.in_flight.most)))
 }
 
@@ -140,7 +135,7 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
             "queue | requests | share | from CPUs",
             result.hctx.iter().map(row),
         ))
-        .notes([ReportSentence::new(weight, "balance", balance)])
+        .notes([Note::new(weight, "balance", balance)])
         .notes(device_queues(&result.queues))
 }
 
@@ -199,7 +194,7 @@ fn group_row(group: &Group) -> [String; 9] {
 
 /// The properties that all I/Os have in common, which have no table of groups: `op read, size
 /// 4 KiB`.
-fn alike(result: &AnalyzeResult) -> Option<ReportSentence> {
+fn alike(result: &AnalyzeResult) -> Option<Note> {
     let shared = result
         .groups
         .iter()
@@ -209,7 +204,7 @@ fn alike(result: &AnalyzeResult) -> Option<ReportSentence> {
             }
             _ => None,
         });
-    some_listed(shared).map(|words| ReportSentence::plain("of all I/Os", words))
+    some_listed(shared).map(|words| Note::plain("of all I/Os", words))
 }
 
 /// The name of a group, without the `up to` of a size class where every I/O has the largest size.
@@ -242,8 +237,8 @@ fn taken(result: &AnalyzeResult) -> Option<String> {
     ))
 }
 
-fn words(result: &AnalyzeResult) -> Vec<ReportSentence> {
-    let mut said: Vec<ReportSentence> = alike(result).into_iter().collect();
+fn words(result: &AnalyzeResult) -> Vec<Note> {
+    let mut said: Vec<Note> = alike(result).into_iter().collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
     let rates =
@@ -251,10 +246,10 @@ fn words(result: &AnalyzeResult) -> Vec<ReportSentence> {
     said.extend(
         rates
             .into_iter()
-            .map(|(what, words)| ReportSentence::plain(what, words)),
+            .map(|(what, words)| Note::plain(what, words)),
     );
     if result.completed == 0 {
-        said.push(ReportSentence::plain(
+        said.push(Note::plain(
             "latency, load",
             "unknown: the trace has no completions",
         ));
@@ -263,7 +258,7 @@ fn words(result: &AnalyzeResult) -> Vec<ReportSentence> {
     }
     said.extend(result.merge_ratio.map(|ratio| {
         let (ratio, merged) = (number(ratio), count(result.merged));
-        ReportSentence::plain(
+        Note::plain(
             "merging",
             format!("{ratio} I/Os for each request issued ({merged} merged)"),
         )
@@ -272,7 +267,7 @@ fn words(result: &AnalyzeResult) -> Vec<ReportSentence> {
     said
 }
 
-fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = ReportSentence> {
+fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let mean = (result.in_flight.mean).map(|mean| format!("{} on average", number(mean)));
     let most = (result.in_flight.most).map(|most| format!("{} at most", count(most)));
     let in_flight = some_listed(mean.into_iter().chain(most));
@@ -285,32 +280,31 @@ fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = ReportSentence> {
             count(activity.pauses),
             time(activity.longest_idle_ns as f64)
         );
-        ReportSentence::plain("active", sentence)
+        Note::plain("active", sentence)
     });
-    let in_flight = ReportSentence::plain("in flight", in_flight.unwrap_or_else(unknown));
+    let in_flight = Note::plain("in flight", in_flight.unwrap_or_else(unknown));
     [in_flight].into_iter().chain(active)
 }
 
-fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = ReportSentence> {
+fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let mut devices: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     devices.sort_by_key(|seeks| Reverse(seeks.n));
     let more = devices.len().saturating_sub(DEVICES);
     let sentence = |seeks: &Seeks| {
         let sequential = percent(seeks.sequential as f64 / seeks.n as f64);
         let [mean, median] = [seeks.mean_sectors, seeks.median_sectors].map(number);
-        ReportSentence::plain(
+        Note::plain(
             &format!("seeks on {}", seeks.device),
             format!("{sequential} sequential, mean {mean} sectors, median {median}"),
         )
     };
-    let rest =
-        (more > 0).then(|| ReportSentence::plain("and", format!("{more} more; --json has all")));
+    let rest = (more > 0).then(|| Note::plain("and", format!("{more} more; --json has all")));
     devices.into_iter().take(DEVICES).map(sentence).chain(rest)
 }
 
 /// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
 /// names no queues.
-pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = ReportSentence> {
+pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Note> {
     let sentences = |device: &DeviceQueues| {
         let mut parts = Vec::new();
         parts.extend(device.reads.as_ref().map(|part| ("reads", part)));
@@ -320,7 +314,7 @@ pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Rep
         }
         let said = |(what, part): (&str, &QueueUse)| {
             let what = format!("{what} by queue of {}", device.device);
-            ReportSentence::plain(&what, queue_use(part, device.queues))
+            Note::plain(&what, queue_use(part, device.queues))
         };
         parts.into_iter().map(said).collect::<Vec<_>>()
     };
@@ -403,11 +397,11 @@ fn shares(by_stage: &BTreeMap<String, f64>) -> String {
 
 /// A sentence on the I/Os of a load class with the shares of all stages, under its range of I/Os
 /// in flight. `most` is the most that was in flight, where it is known.
-fn load(class: &LoadClass, most: Option<u64>) -> ReportSentence {
+fn load(class: &LoadClass, most: Option<u64>) -> Note {
     let (from, to) = load_range(class, most);
     let (ios, mean) = (count(class.requests), time(class.mean_q2c_ns));
     let breakdown = format!("{ios} I/Os, mean Q2C {mean}: {}", shares(&class.shares));
-    ReportSentence::plain(&format!("{} in flight", label::range(from, to)), breakdown)
+    Note::plain(&format!("{} in flight", label::range(from, to)), breakdown)
 }
 
 /// The ends of a load class, of which the upper one is not above the most that was in flight.

@@ -8,7 +8,7 @@ use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
 use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
@@ -53,7 +53,7 @@ impl Reported for BenchResult {
             .section(document::Section::new("Phases").plots(|| phases::plots(self)))
             .section(
                 document::Section::new("How it was measured")
-                    .notes([ReportSentence::plain("harness", floor)])
+                    .notes([Note::plain("harness", floor)])
                     .folded(),
             )
             .warnings(&self.warnings)
@@ -64,21 +64,14 @@ impl Reported for BenchResult {
 }
 
 /// What changes how the numbers are to be read, and points without any.
-fn cautions(result: &BenchResult) -> Vec<ReportSentence> {
-    let mut said: Vec<ReportSentence> =
-        ReportSentence::each(Weight::Bad, "no trial", failed(result)).collect();
-    said.extend(by_threads(result).map(|words| ReportSentence::caution("KIOPS/core", words)));
-    said.extend(unseen(result).map(|words| ReportSentence::caution("busy", words)));
-    said.extend(not_measured(result).map(|words| ReportSentence::plain("not measured", words)));
-    said.extend(ReportSentence::each(
-        Weight::Plain,
-        "left out",
-        left_out(result),
-    ));
-    said.extend(tuned(result).map(|words| ReportSentence::plain("tuned", words)));
-    said.extend(
-        cpu_trials::words(&result.target).map(|words| ReportSentence::plain("tried from", words)),
-    );
+fn cautions(result: &BenchResult) -> Vec<Note> {
+    let mut said: Vec<Note> = Note::each(Weight::Bad, "no trial", failed(result)).collect();
+    said.extend(by_threads(result).map(|words| Note::caution("KIOPS/core", words)));
+    said.extend(unseen(result).map(|words| Note::caution("busy", words)));
+    said.extend(not_measured(result).map(|words| Note::plain("not measured", words)));
+    said.extend(Note::each(Weight::Plain, "left out", left_out(result)));
+    said.extend(tuned(result).map(|words| Note::plain("tuned", words)));
+    said.extend(cpu_trials::words(&result.target).map(|words| Note::plain("tried from", words)));
     said
 }
 
@@ -98,12 +91,12 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> doc
     let table = ReportTable::from_rows(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
     let too_good = cells.iter().filter_map(|cell| {
         let reason = cell.too_good.as_ref()?;
-        Some(ReportSentence::bad(&name(&cell.point), reason))
+        Some(Note::bad(&name(&cell.point), reason))
     });
     let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
-    let otherwise = otherwise
-        .map(|cell| ReportSentence::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
-    let qualified: Vec<ReportSentence> = too_good.chain(otherwise).collect();
+    let otherwise =
+        otherwise.map(|cell| Note::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
+    let qualified: Vec<Note> = too_good.chain(otherwise).collect();
     let mut document_section = document::Section::new(section.title())
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
@@ -136,17 +129,13 @@ fn scaling(result: &BenchResult) -> document::Section<'static> {
     let curves = result.scaling.iter().flat_map(|line| {
         let asked = !line.suspects.is_empty() || line.collapse.is_some();
         let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
-        std::iter::once(ReportSentence::plain("scaling", curve(line)))
-            .chain(ReportSentence::each(
-                Weight::Caution,
-                "suspect",
-                &line.suspects,
-            ))
-            .chain(missing.map(|words| ReportSentence::plain("not looked at", words)))
+        std::iter::once(Note::plain("scaling", curve(line)))
+            .chain(Note::each(Weight::Caution, "suspect", &line.suspects))
+            .chain(missing.map(|words| Note::plain("not looked at", words)))
     });
     document::Section::new("Scaling")
         .notes(curves)
-        .notes(ReportSentence::each(Weight::Plain, "lead", leads(result)))
+        .notes(Note::each(Weight::Plain, "lead", leads(result)))
 }
 
 fn unseen(result: &BenchResult) -> Option<String> {

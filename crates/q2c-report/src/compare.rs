@@ -6,7 +6,7 @@ use crate::phrase::{distinct, listed};
 use crate::plots::replay::{ReplayLine, plots};
 use crate::quantity::{self, NOTHING, number, seconds};
 use crate::replay::{self, spread};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_model::replay::Change;
 use q2c_model::stats::Interval;
 use q2c_result::compare::{CompareMetric, CompareResult, Comparison, DeviceRun, Separation};
@@ -52,7 +52,7 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
         Some(name) => format!("{plain}: {name}"),
         None => plain.to_owned(),
     };
-    let named = |said: ReportSentence| match name {
+    let named = |said: Note| match name {
         Some(name) => under(name, said),
         None => said,
     };
@@ -61,7 +61,7 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
         ..DocumentAnswer::new(sentence)
     };
     let lost = replay::without_idle_time(&one.job, &one.trace);
-    let lost = lost.map(|lost| ReportSentence::caution("outstanding", lost));
+    let lost = lost.map(|lost| Note::caution("outstanding", lost));
     let notices = lost.into_iter().chain(profile(one)).chain(words(one));
     let devices = Section::new(titled("Devices"))
         .table(sums(one))
@@ -82,8 +82,8 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
     document
 }
 
-fn under(name: &str, said: ReportSentence) -> ReportSentence {
-    ReportSentence {
+fn under(name: &str, said: Note) -> Note {
+    Note {
         what: format!("{name}: {}", said.what),
         ..said
     }
@@ -154,17 +154,17 @@ fn overview(result: &CompareResult) -> [ReportTable; 2] {
 const VALID: &str = "Medians with [min, max] over the valid trials.";
 
 /// Says where the completions come from, for a trace that has none.
-fn profile(one: &Comparison) -> Option<ReportSentence> {
+fn profile(one: &Comparison) -> Option<Note> {
     let profile = one.profile.as_ref()?;
     let mut message = format!(
         "the trace has no completions; what was in flight is taken from its timed replay on {}",
         profile.device
     );
     if profile.invalid.is_empty() {
-        return Some(ReportSentence::plain("profile", message));
+        return Some(Note::plain("profile", message));
     }
     message += &format!(", in which {}", replay::reasons(&profile.invalid));
-    Some(ReportSentence::caution("profile", message))
+    Some(Note::caution("profile", message))
 }
 
 fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
@@ -291,13 +291,13 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     })
 }
 
-fn words(one: &Comparison) -> Vec<ReportSentence> {
+fn words(one: &Comparison) -> Vec<Note> {
     let mut said = Vec::new();
     for device in &one.devices {
         let path = &device.target.path;
         said.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
         let failed = format!("{path}: a trial failed");
-        said.extend(ReportSentence::each(Weight::Bad, &failed, &device.failures));
+        said.extend(Note::each(Weight::Bad, &failed, &device.failures));
         let Some(shown) = &device.shown else { continue };
         let said_of = replay::words(&one.job, &one.trace, shown).into_iter();
         // The shown trial is always valid, so good and plain sentences are left out here.

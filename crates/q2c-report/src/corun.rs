@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::when;
 use crate::place;
 use crate::quantity::{median, number, range};
-use crate::said::{ReportSentence, ReportTable};
+use crate::said::{Note, ReportTable};
 use q2c_result::corun::{CalibrateResult, Pair, Work};
 
 impl Reported for CalibrateResult {
@@ -24,7 +24,7 @@ impl Reported for CalibrateResult {
             number(100.0 * compute),
             number(100.0 * (1.0 - compute / polling))
         );
-        let answer = ReportSentence::plain("a polling neighbour", sentence);
+        let answer = Note::plain("a polling neighbour", sentence);
         Document::new("place calibrate", &self.version, &self.schema)
             .titled("Speed beside a neighbour", about)
             .run(self.seed, self.started_unix_s)

@@ -3,7 +3,7 @@
 use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{counted, listed, some_listed};
 use crate::quantity::{self, duration, number, or_nothing, percent};
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use q2c_model::stats::Interval;
 use q2c_result::diff::{
     BrokenFigure, ChangedFact, ComparedFigure, DiffResult, DiffSays, DiffSide, JudgedLimit,
@@ -31,7 +31,7 @@ impl Reported for DiffResult {
             } else {
                 Weight::Bad
             };
-            ReportSentence::each(weight, "limit", limit_lines(limit))
+            Note::each(weight, "limit", limit_lines(limit))
         });
         let simulated = match (self.a.simulated, self.b.simulated) {
             (true, false) => Some("A was simulated, B was measured on a real machine."),
@@ -69,23 +69,19 @@ fn figures(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
     Section::new(title).marked(table, compared.iter().map(|figure| says(figure.says).1))
 }
 
-fn around(result: &DiffResult) -> Vec<ReportSentence> {
+fn around(result: &DiffResult) -> Vec<Note> {
     let mut said = vec![
-        ReportSentence::plain("A", side(&result.a)),
-        ReportSentence::plain("B", side(&result.b)),
+        Note::plain("A", side(&result.a)),
+        Note::plain("B", side(&result.b)),
     ];
     let facts = result.changed.iter().take(FACTS).map(changed);
     let more = result.changed.len().saturating_sub(FACTS);
     let more = (more > 0).then(|| format!("{more} more facts, in --json"));
-    said.extend(ReportSentence::each(
-        Weight::Plain,
-        "changed",
-        facts.chain(more),
-    ));
+    said.extend(Note::each(Weight::Plain, "changed", facts.chain(more)));
     for (what, in_a) in [("only in A", true), ("only in B", false)] {
         let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
         let names = some_listed(names.map(|one| &one.of));
-        said.extend(names.map(|names| ReportSentence::caution(what, names)));
+        said.extend(names.map(|names| Note::caution(what, names)));
     }
     said
 }

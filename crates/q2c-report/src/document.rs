@@ -15,7 +15,7 @@ pub use doctor_fix::count_settings;
 
 use crate::facts::{self, Fact};
 use crate::plot::Plot;
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use crate::terminal::Screen;
 use crate::{label, sim_machine};
 use q2c_model::Fault;
@@ -49,10 +49,10 @@ pub struct Document<'a> {
     /// The simulated machine in words; `None` for a real one.
     pub(crate) simulated: Option<String>,
     /// The sentence on the missing part of a run that was stopped early.
-    pub(crate) unfinished: Option<ReportSentence>,
+    pub(crate) unfinished: Option<Note>,
     pub(crate) answers: Vec<DocumentAnswer>,
     /// Sentences that stand between the answers and the sections.
-    pub(crate) notices: Vec<ReportSentence>,
+    pub(crate) notices: Vec<Note>,
     pub(crate) sections: Vec<Section<'a>>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) facts: Vec<Facts>,
@@ -72,18 +72,18 @@ pub(crate) struct DocumentAnswer {
 
 impl DocumentAnswer {
     pub(crate) fn new(headline: impl Into<String>) -> Self {
-        DocumentAnswer::from(ReportSentence::plain("", headline))
+        DocumentAnswer::from(Note::plain("", headline))
     }
 
-    pub(crate) fn said(self) -> impl Iterator<Item = ReportSentence> {
-        let headline = ReportSentence::new(self.weight, &self.of, self.headline);
-        let caveats = ReportSentence::each(Weight::Caution, "caveat", self.caveats);
+    pub(crate) fn said(self) -> impl Iterator<Item = Note> {
+        let headline = Note::new(self.weight, &self.of, self.headline);
+        let caveats = Note::each(Weight::Caution, "caveat", self.caveats);
         std::iter::once(headline).chain(caveats)
     }
 }
 
-impl From<ReportSentence> for DocumentAnswer {
-    fn from(said: ReportSentence) -> Self {
+impl From<Note> for DocumentAnswer {
+    fn from(said: Note) -> Self {
         DocumentAnswer {
             of: said.what,
             headline: said.words,
@@ -96,7 +96,7 @@ impl From<ReportSentence> for DocumentAnswer {
 }
 
 pub(crate) enum DocumentPart<'a> {
-    Told(Vec<ReportSentence>),
+    Told(Vec<Note>),
     /// A table, and how much each of its rows matters; none for rows that are alike.
     Table(ReportTable, Vec<Weight>),
     Plots(Plots<'a>),
@@ -152,7 +152,7 @@ impl<'a> Section<'a> {
         self
     }
 
-    pub(crate) fn notes(self, said: impl IntoIterator<Item = ReportSentence>) -> Self {
+    pub(crate) fn notes(self, said: impl IntoIterator<Item = Note>) -> Self {
         self.with(said, DocumentPart::Told)
     }
 
@@ -250,7 +250,7 @@ impl<'a> Document<'a> {
 
     /// Says first what is missing, where something is.
     pub(crate) fn missing(mut self, words: Option<String>) -> Self {
-        self.unfinished = words.map(|words| ReportSentence::bad("incomplete", words));
+        self.unfinished = words.map(|words| Note::bad("incomplete", words));
         self
     }
 
@@ -262,7 +262,7 @@ impl<'a> Document<'a> {
         self
     }
 
-    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = ReportSentence>) -> Self {
+    pub(crate) fn notices(mut self, said: impl IntoIterator<Item = Note>) -> Self {
         self.notices.extend(said);
         self
     }

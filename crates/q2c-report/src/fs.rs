@@ -5,7 +5,7 @@ mod watched;
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, distinct, listed, some_listed, when};
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight};
 use crate::{course, invalid};
 use q2c_result::fs::{
     FileSystem, FsCell, FsPoint, FsProgram, FsResult, MadeFs, ProgramCell, ProgramPoint,
@@ -220,7 +220,7 @@ fn without(failures: &[String]) -> ReportField {
     ReportField::from(if is_untried { NOTHING } else { "failed" })
 }
 
-fn file_systems(result: &FsResult) -> impl Iterator<Item = ReportSentence> {
+fn file_systems(result: &FsResult) -> impl Iterator<Item = Note> {
     let made = result.file_systems.iter().map(|made: &MadeFs| {
         let loops = match made.loop_direct {
             Some(true) => ", past the page cache of the file below",
@@ -235,29 +235,25 @@ fn file_systems(result: &FsResult) -> impl Iterator<Item = ReportSentence> {
             made.options,
             when(result.control == Some(made.fs), " · the control")
         );
-        ReportSentence::plain(made.fs.name(), description)
+        Note::plain(made.fs.name(), description)
     });
     let left_out = result.left_out.iter().map(|left| {
         let what = left.what.as_ref().map(|what| format!(" {what}"));
         let message = format!("{}{}: {}", left.fs, what.unwrap_or_default(), left.reason);
-        ReportSentence::caution("left out", message)
+        Note::caution("left out", message)
     });
     made.chain(left_out)
 }
 
 /// What disturbed the trials; where jobs on one file were served one at a time while jobs with
 /// files of their own were not; and the trials that failed.
-fn findings(result: &FsResult) -> Vec<ReportSentence> {
+fn findings(result: &FsResult) -> Vec<Note> {
     let caveats = invalid::caveats(&result.warnings);
-    let mut said: Vec<ReportSentence> =
-        ReportSentence::each(Weight::Caution, "caveat", caveats).collect();
+    let mut said: Vec<Note> = Note::each(Weight::Caution, "caveat", caveats).collect();
     said.extend(result.cells.iter().filter_map(|cell| serial(result, cell)));
     let failed = |point: String, failures: &[String]| {
         let failure = failures.first()?;
-        Some(ReportSentence::bad(
-            "failed",
-            format!("{point}: failed to {failure}"),
-        ))
+        Some(Note::bad("failed", format!("{point}: failed to {failure}")))
     };
     said.extend(result.cells.iter().filter_map(|cell| {
         let FsPoint {
@@ -277,7 +273,7 @@ fn findings(result: &FsResult) -> Vec<ReportSentence> {
 
 /// Says so where the largest number of jobs was served one at a time on one file, and faster on
 /// files of their own.
-fn serial(result: &FsResult, cell: &FsCell) -> Option<ReportSentence> {
+fn serial(result: &FsResult, cell: &FsCell) -> Option<Note> {
     let most = most_jobs(result);
     if cell.point.jobs != most || most < 2 || cell.point.sharing == Sharing::Private {
         return None;
@@ -301,7 +297,7 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<ReportSentence> {
             median(&cell.in_flight, 1.0),
             median(&alone.in_flight, 1.0)
         );
-        ReportSentence::caution("one at a time", message)
+        Note::caution("one at a time", message)
     })
 }
 

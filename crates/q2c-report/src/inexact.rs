@@ -3,7 +3,7 @@
 
 use crate::phrase::{joined, listed, when};
 use crate::quantity::{count, percent};
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason};
 
 /// A sentence for each reason, which names its figures; none after one pass.
@@ -57,7 +57,7 @@ fn name(figure: InexactFigure) -> &'static str {
 }
 
 /// How many I/Os the percentiles lack, and why; `None` where the result does not say.
-pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<ReportSentence> {
+pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Note> {
     let lack = result.not_whole.as_ref()?;
     let total = count(lack.of);
     let reasons = lack.reasons.iter().filter(|(_, n)| **n > 0);
@@ -76,7 +76,7 @@ pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<ReportSentence> {
             when(warned, "; the warning lost-ios says what to do")
         ),
     };
-    Some(ReportSentence::new(
+    Some(Note::new(
         Weight::sure(lack.ios == 0),
         "not wholly seen",
         message,

@@ -1,7 +1,7 @@
 //! What the doctor's checks invalidate, and what disturbed the trials.
 
 use crate::phrase::listed;
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_result::{Check, CheckVerdict, DoctorReport, Warning};
 
 /// The mark behind the head of a column that a check invalidates.
@@ -32,7 +32,7 @@ pub(crate) fn columns(check: &Check) -> String {
 
 /// A sentence on a check that invalidates something. It does not repeat the check's name: a check
 /// of a method can have the method's name.
-pub(crate) fn said(check: &Check) -> ReportSentence {
+pub(crate) fn said(check: &Check) -> Note {
     let others = check.columns.iter().filter(|column| **column != check.id);
     let others: Vec<&String> = others.collect();
     let what = match (others.len() == check.columns.len(), others.is_empty()) {
@@ -41,7 +41,7 @@ pub(crate) fn said(check: &Check) -> ReportSentence {
         (false, false) => format!("not available, nor {}", listed(others)),
     };
     let heading = format!("doctor {}", check.id);
-    ReportSentence::bad(&heading, format!("{what}: {}", check.found))
+    Note::bad(&heading, format!("{what}: {}", check.found))
 }
 
 /// A caveat for each of `warnings` that says that something disturbed the trials. What to do about

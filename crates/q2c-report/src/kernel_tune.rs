@@ -5,7 +5,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, when};
 use crate::plots;
 use crate::quantity::{bare, count, iops, median, number, or_nothing, range, seconds, trials};
-use crate::said::{ReportField, ReportSentence, ReportTable, row};
+use crate::said::{Note, ReportField, ReportTable, row};
 use q2c_model::stats::Interval;
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::kernel_tune::{KernelMethod, KernelPoint, KernelTuneResult};
@@ -107,7 +107,7 @@ fn points(result: &KernelTuneResult) -> ReportTable {
     ReportTable::headed(heads, result.points.iter().map(row)).legend(legend)
 }
 
-fn verdict(result: &KernelTuneResult) -> ReportSentence {
+fn verdict(result: &KernelTuneResult) -> Note {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
@@ -121,13 +121,11 @@ fn verdict(result: &KernelTuneResult) -> ReportSentence {
     });
     let figures = figures.unwrap_or_default();
     match (result.verdict, &result.recommended) {
-        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => {
-            ReportSentence::good(
-                "steer",
-                format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
-            )
-        }
-        (Verdict::Rule, _) => ReportSentence::good(
+        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => Note::good(
+            "steer",
+            format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
+        ),
+        (Verdict::Rule, _) => Note::good(
             "the kernel's own sleep",
             format!("is best{figures} Run echo 0 >/sys/block/{device}/queue/io_poll_delay"),
         ),
@@ -135,19 +133,19 @@ fn verdict(result: &KernelTuneResult) -> ReportSentence {
             let floor = number(result.floor * 100.0);
             let message =
                 format!("no sleep that pays kept {floor} % of its IOPS. --min-iops accepts fewer");
-            ReportSentence::caution("classic polling", message)
+            Note::caution("classic polling", message)
         }
         (Verdict::Limits, _) => {
-            ReportSentence::caution("classic polling", "no sleep that pays kept the limits")
+            Note::caution("classic polling", "no sleep that pays kept the limits")
         }
-        _ => ReportSentence::plain(
+        _ => Note::plain(
             "no room to sleep",
             "no sleep gained 10 % in IOPS per core over classic polling while it left the CPU",
         ),
     }
 }
 
-fn words(result: &KernelTuneResult) -> Vec<ReportSentence> {
+fn words(result: &KernelTuneResult) -> Vec<Note> {
     let [_, p10, p50, p99, _] = result.recorded.latency_ns.map(time);
     let recorded = format!(
         "{} polled requests of {} under classic polling; D2C p10 {p10}, p50 {p50}, p99 {p99}",
@@ -159,20 +157,20 @@ fn words(result: &KernelTuneResult) -> Vec<ReportSentence> {
         number(result.own_cpu_pct)
     );
     let mut said = vec![
-        ReportSentence::plain("recorded", recorded),
-        ReportSentence::plain("simulated", simulated(result)),
+        Note::plain("recorded", recorded),
+        Note::plain("simulated", simulated(result)),
     ];
     said.extend(predicted(result));
-    said.push(ReportSentence::plain("own CPU", own_cpu));
+    said.push(Note::plain("own CPU", own_cpu));
     if result.lost > 0 {
         let message = format!(
             "{} completions found no room in the probe's ring; the rule and the recording lack them",
             count(result.lost)
         );
-        said.push(ReportSentence::caution("lost", message));
+        said.push(Note::caution("lost", message));
     }
     if !result.restored.is_empty() {
-        said.push(ReportSentence::plain("put back", &result.restored));
+        said.push(Note::plain("put back", &result.restored));
     }
     said
 }
@@ -190,7 +188,7 @@ fn simulated(result: &KernelTuneResult) -> String {
     format!("{rules} rules that the kernel can follow{left_out}; {best}")
 }
 
-fn predicted(result: &KernelTuneResult) -> Option<ReportSentence> {
+fn predicted(result: &KernelTuneResult) -> Option<Note> {
     let steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(steered)?;
@@ -205,5 +203,5 @@ fn predicted(result: &KernelTuneResult) -> Option<ReportSentence> {
         about(&m.off.miss_rate, 100.0),
         about(&m.off.cpu_pct, 1.0),
     );
-    Some(ReportSentence::plain("predicted", sentence))
+    Some(Note::plain("predicted", sentence))
 }

@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, joined, some_listed};
 use crate::plots;
 use crate::quantity::{NOTHING, number, or_nothing, percent};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_result::place::{
     Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain, Queues, Setup,
     Speeds, SpeedsFrom,
@@ -141,26 +141,26 @@ fn gain(gain: Gain) -> String {
     format!("{over_minus_1} % (T'/T - 1), {one_minus} % (1 - T/T')")
 }
 
-fn verdict(setup: &Setup) -> Vec<ReportSentence> {
+fn verdict(setup: &Setup) -> Vec<Note> {
     let mut said = Vec::new();
     if setup.c_time.best.is_some() {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
-        said.push(ReportSentence::plain("best run time", unit));
+        said.push(Note::plain("best run time", unit));
     }
-    said.push(ReportSentence::plain(
+    said.push(Note::plain(
         "proposed over free",
         gain(setup.gain_over_free_pct),
     ));
     let over_worst = setup.gain_over_worst_pct;
-    said.extend(over_worst.map(|over| ReportSentence::plain("proposed over worst", gain(over))));
+    said.extend(over_worst.map(|over| Note::plain("proposed over worst", gain(over))));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let same = some_listed(setup.worst_is.iter().map(|name| policy(*name)));
         let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
-        said.push(ReportSentence::plain(
+        said.push(Note::plain(
             "worst placement",
             format!("{} ({same})", queues(worst)),
         ));
-        said.push(ReportSentence::plain("best placement", queues(best)));
+        said.push(Note::plain("best placement", queues(best)));
     }
     if setup.c_time.best.is_some() {
         let proposed = setup.c_time.proposed;
@@ -171,7 +171,7 @@ fn verdict(setup: &Setup) -> Vec<ReportSentence> {
             format!("{} % ahead of the best of even loads", number(-far))
         };
         let weight = Weight::sure(proposed <= 1.0 + NEAR_BEST);
-        said.push(ReportSentence::new(weight, "proposed", distance));
+        said.push(Note::new(weight, "proposed", distance));
     }
     said
 }

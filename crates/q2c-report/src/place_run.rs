@@ -4,7 +4,7 @@ use crate::corun::work;
 use crate::document::{Document, Reported, Section};
 use crate::place::policy;
 use crate::quantity::{median, number, or_nothing, range, seconds, trials};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_model::stats::Interval;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{
@@ -117,7 +117,7 @@ fn gains(class: &ClassRun) -> ReportTable {
 }
 
 /// The answer for a kind of C task: what the rules gain over the kernel's own balancer.
-fn verdict(class: &ClassRun) -> Vec<ReportSentence> {
+fn verdict(class: &ClassRun) -> Vec<Note> {
     let is_of_rules =
         |gain: &&PlacementGain| (gain.of, gain.over) == (PolicyName::Proposed, PolicyName::Free);
     let gain = class.gains.iter().find(is_of_rules).map(|gain| {
@@ -128,13 +128,13 @@ fn verdict(class: &ClassRun) -> Vec<ReportSentence> {
             "the proposed placement {what} the kernel's own balancing (free): {}",
             times.trim_end()
         );
-        ReportSentence::new(weight, "gain", sentence)
+        Note::new(weight, "gain", sentence)
     });
     let failures = class.placements.iter().filter_map(|run| {
         let first = run.failures.first()?;
         let failed = run.failures.len();
         let message = format!("{failed} of the trials failed, the first one to {first}");
-        Some(ReportSentence::bad(policy(run.policy), message))
+        Some(Note::bad(policy(run.policy), message))
     });
     gain.into_iter().chain(failures).collect()
 }
@@ -150,7 +150,7 @@ fn task_gain(pct: &Interval) -> (Weight, &'static str) {
 }
 
 /// What was left out, and how the shared pipeline showed.
-fn notes(result: &PlaceRunResult) -> impl Iterator<Item = ReportSentence> {
+fn notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
     let shared = format!(
         "computing tasks beside their own kind run at {} % of their speed alone {}, of the class that loses most",
         median(&result.beside_own_kind, 100.0),
@@ -158,8 +158,8 @@ fn notes(result: &PlaceRunResult) -> impl Iterator<Item = ReportSentence> {
     );
     let left_out = result.left_out.iter().map(|left_out| {
         let message = format!("left out: {}", left_out.reason);
-        ReportSentence::caution(policy(left_out.policy), message)
+        Note::caution(policy(left_out.policy), message)
     });
-    let shared = ReportSentence::plain("a shared pipeline", shared);
+    let shared = Note::plain("a shared pipeline", shared);
     std::iter::once(shared).chain(left_out)
 }

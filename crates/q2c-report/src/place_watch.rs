@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{listed, when};
 use crate::place;
 use crate::quantity::{number, or_nothing};
-use crate::said::{ReportSentence, ReportTable};
+use crate::said::{Note, ReportTable};
 use q2c_result::place_watch::{
     AdvisedMove, MoveReason, PlaceWatchResult, SeenBy, Stays, WatchedCore, WatchedCpu, WatchedTask,
 };
@@ -84,7 +84,7 @@ fn task(task: &WatchedTask) -> String {
     format!("{}{mark}{by} {} %", task.name, number(task.cpu_pct))
 }
 
-fn advice(result: &PlaceWatchResult) -> Vec<ReportSentence> {
+fn advice(result: &PlaceWatchResult) -> Vec<Note> {
     let cpus = || result.cores.iter().flat_map(|core| &core.cpus);
     let tasks = || cpus().flat_map(|cpu| &cpu.tasks);
     let polling = tasks().filter(|task| task.polls).count();
@@ -96,14 +96,14 @@ fn advice(result: &PlaceWatchResult) -> Vec<ReportSentence> {
         let sentence = format!(
             "{polling} tasks poll, {computing} compute: nothing {none}, so there is nothing to keep apart"
         );
-        ReportSentence::plain(WHAT, sentence)
+        Note::plain(WHAT, sentence)
     } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
         let sentence = format!(
             "{both}; no core has two logical CPUs, and the kernel's own balancing is enough"
         );
-        ReportSentence::plain(WHAT, sentence)
+        Note::plain(WHAT, sentence)
     } else if result.moves.is_empty() {
-        ReportSentence::good(WHAT, both + " are placed as well as they may be")
+        Note::good(WHAT, both + " are placed as well as they may be")
     } else {
         let moves = result.moves.len();
         let both = result.c_slowdown.zip(result.c_slowdown_after);
@@ -112,7 +112,7 @@ fn advice(result: &PlaceWatchResult) -> Vec<ReportSentence> {
             format!(": computing tasks would take {less} % less time, by the speeds")
         });
         let gain = gain.unwrap_or_default();
-        ReportSentence::caution(
+        Note::caution(
             WHAT,
             format!("{moves} of the tasks would be better placed{gain}"),
         )
@@ -120,12 +120,12 @@ fn advice(result: &PlaceWatchResult) -> Vec<ReportSentence> {
     let moves = result.moves.iter().map(advised);
     let stay = tasks().filter_map(|task| {
         let message = format!("{} ({}): {}", task.name, task.tid, stays(task.stays?));
-        Some(ReportSentence::plain("stays", message))
+        Some(Note::plain("stays", message))
     });
     [placement].into_iter().chain(moves).chain(stay).collect()
 }
 
-fn advised(advised_move: &AdvisedMove) -> ReportSentence {
+fn advised(advised_move: &AdvisedMove) -> Note {
     let reason = match advised_move.why {
         MoveReason::Load => "its CPU has more tasks",
         MoveReason::Scatter => "its core has more polling tasks than another",
@@ -144,7 +144,7 @@ fn advised(advised_move: &AdvisedMove) -> ReportSentence {
         advised_move.to.0,
     );
     let sentence = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {reason}");
-    ReportSentence::plain("move", sentence)
+    Note::plain("move", sentence)
 }
 
 fn stays(reason: Stays) -> &'static str {

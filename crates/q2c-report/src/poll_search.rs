@@ -5,7 +5,7 @@ use crate::phrase::{joined, listed, when};
 use crate::plots;
 use crate::poll_study::{counting, extent, percent, sources};
 use crate::quantity::{NOTHING, count, number, or_nothing};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_result::poll_search::{
     Against, Both, Contender, ContenderRole, PollSearchResult, SearchedFamily,
 };
@@ -116,22 +116,22 @@ fn both(result: &PollSearchResult) -> ReportTable {
     ReportTable::headed(heads, result.both.iter().map(row)).legend(legend)
 }
 
-fn answer(result: &PollSearchResult) -> ReportSentence {
+fn answer(result: &PollSearchResult) -> Note {
     let won = result.contenders.iter().filter(|contender| contender.won());
     let names = joined(won.map(|contender| &contender.policy), "; ");
     if names.is_empty() {
-        return ReportSentence::plain(
+        return Note::plain(
             "no winner",
             "no finalist is better than every reference in nearly all resampled sets of the sources held out",
         );
     }
-    ReportSentence::good(
+    Note::good(
         "better than every reference on what was held out",
         names + "; verify it live (q2c tune --policy)",
     )
 }
 
-fn words(result: &PollSearchResult) -> impl Iterator<Item = ReportSentence> {
+fn words(result: &PollSearchResult) -> impl Iterator<Item = Note> {
     let compared = result.contenders.iter().flat_map(|finalist| {
         let references = finalist.against.iter();
         references.map(move |reference| against(finalist, reference))
@@ -141,7 +141,7 @@ fn words(result: &PollSearchResult) -> impl Iterator<Item = ReportSentence> {
         .chain(oracle("held out", &result.held_out))
 }
 
-fn against(finalist: &Contender, against: &Against) -> ReportSentence {
+fn against(finalist: &Contender, against: &Against) -> Note {
     let interval = if against.low > f64::MIN {
         format!("{} to {}", percent(against.low), percent(against.high))
     } else {
@@ -155,10 +155,10 @@ fn against(finalist: &Contender, against: &Against) -> ReportSentence {
         against.of
     );
     let weight = Weight::Good.only_when(against.won());
-    ReportSentence::new(weight, &finalist.policy, sentence)
+    Note::new(weight, &finalist.policy, sentence)
 }
 
-fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<ReportSentence> {
+fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<Note> {
     let over = patterns.iter().filter_map(|p| p.own_best.as_ref());
     let mut over: Vec<f64> = over.map(|best| best.oracle_over).collect();
     over.sort_by(f64::total_cmp);
@@ -168,5 +168,5 @@ fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<ReportSentence> {
         number(*over.first()?),
         number(*over.last()?)
     );
-    Some(ReportSentence::plain("oracle", sentence))
+    Some(Note::plain("oracle", sentence))
 }

@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, some_listed, when};
 use crate::plots;
 use crate::quantity::{NOTHING, count, duration, number, or_nothing};
-use crate::said::{ReportField, ReportSentence, ReportTable, row};
+use crate::said::{Note, ReportField, ReportTable, row};
 use q2c_result::poll_study::{
     ClaimVerdict, LeftOutLosses, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern,
     WhyNotRanked,
@@ -136,10 +136,10 @@ fn losses(result: &PollStudyResult) -> ReportTable {
     ReportTable::from_rows(std::iter::once("pattern").chain(heads), rows).legend(legend)
 }
 
-fn answer(result: &PollStudyResult) -> ReportSentence {
+fn answer(result: &PollStudyResult) -> Note {
     let Some(all_rules) = &result.all else {
         let message = "on no pattern does a configuration keep the limits";
-        return ReportSentence::caution("no answer", message);
+        return Note::caution("no answer", message);
     };
     let counted = counting(&result.patterns);
     let summary = |scored: &ScoredPolicy| {
@@ -163,10 +163,10 @@ fn answer(result: &PollStudyResult) -> ReportSentence {
         "{average}; best worst case: {worst}{}",
         left_out.unwrap_or_default()
     );
-    ReportSentence::good("best on average", sentence)
+    Note::good("best on average", sentence)
 }
 
-fn words(result: &PollStudyResult) -> impl Iterator<Item = ReportSentence> {
+fn words(result: &PollStudyResult) -> impl Iterator<Item = Note> {
     let reasons = [
         (
             WhyNotRanked::DoesNotFollow,
@@ -184,15 +184,12 @@ fn words(result: &PollStudyResult) -> impl Iterator<Item = ReportSentence> {
     let not_ranked = reasons.into_iter().filter_map(|(reason, words)| {
         let rules = result.not_ranked.iter().filter(|not| not.why == reason);
         let rules = some_listed(rules.map(|not| &not.rule))?;
-        Some(ReportSentence::plain(
-            "not ranked",
-            format!("{rules}: {words}"),
-        ))
+        Some(Note::plain("not ranked", format!("{rules}: {words}")))
     });
     std::iter::once(published(result)).chain(not_ranked)
 }
 
-fn published(result: &PollStudyResult) -> ReportSentence {
+fn published(result: &PollStudyResult) -> Note {
     const CLAIM: &str = "published: min with 70 to 90 % is best on average over many patterns";
     let published = &result.published;
     let label = |scored: &Option<ScoredPolicy>| match scored {
@@ -211,14 +208,12 @@ fn published(result: &PollStudyResult) -> ReportSentence {
         published.resamples
     );
     match published.verdict {
-        ClaimVerdict::Holds => ReportSentence::good(CLAIM, format!("holds; {beside}; {sets}")),
+        ClaimVerdict::Holds => Note::good(CLAIM, format!("holds; {beside}; {sets}")),
         ClaimVerdict::DoesNotHold => {
-            ReportSentence::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
+            Note::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
         }
-        ClaimVerdict::Undecided => {
-            ReportSentence::plain(CLAIM, format!("undecided; {beside}; {sets}"))
-        }
-        ClaimVerdict::CannotJudge => ReportSentence::plain(
+        ClaimVerdict::Undecided => Note::plain(CLAIM, format!("undecided; {beside}; {sets}")),
+        ClaimVerdict::CannotJudge => Note::plain(
             CLAIM,
             format!(
                 "cannot be judged: it takes min with 70 to 90 %, another rule, and three sources that count; {beside}"

@@ -5,7 +5,7 @@ use crate::analysis::latency_name;
 use crate::label;
 use crate::phrase::{counted, joined, listed, some_listed};
 use crate::quantity::{count, duration, iops, number, percent, seconds, size};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
     Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Program,
@@ -32,35 +32,28 @@ fn name(program: &Program) -> String {
     path.unwrap_or_else(|| recording.command.join(" "))
 }
 
-pub(crate) fn sentences(program: &Program) -> Vec<ReportSentence> {
-    let mut said = vec![ReportSentence::plain("program", did(program))];
+pub(crate) fn sentences(program: &Program) -> Vec<Note> {
+    let mut said = vec![Note::plain("program", did(program))];
     said.extend(program.pattern.kinds.iter().map(|kind| {
         let what = format!("its {}", plural(kind.direction));
-        ReportSentence::plain(&what, kind_of_io(kind, program.pattern.layer))
+        Note::plain(&what, kind_of_io(kind, program.pattern.layer))
     }));
-    said.push(ReportSentence::plain(
-        "its submitters",
-        submitters(&program.pattern),
-    ));
-    said.extend(left_out(program).map(|words| ReportSentence::plain("left out", words)));
-    said.push(ReportSentence::plain("workload", workload(&program.copied)));
+    said.push(Note::plain("its submitters", submitters(&program.pattern)));
+    said.extend(left_out(program).map(|words| Note::plain("left out", words)));
+    said.push(Note::plain("workload", workload(&program.copied)));
     let not_copied = program.copied.not_copied.iter().map(not_copied);
-    said.extend(ReportSentence::each(
-        Weight::Caution,
-        "not copied",
-        not_copied,
-    ));
+    said.extend(Note::each(Weight::Caution, "not copied", not_copied));
     said
 }
 
 /// What the answer is worth to the program, with caveats.
-pub(crate) fn worth(program: &Program) -> Vec<ReportSentence> {
+pub(crate) fn worth(program: &Program) -> Vec<Note> {
     let mut said = Vec::new();
     for worth in &program.worth {
         let what = format!("worth to the program at {}", worth.bs);
-        said.push(ReportSentence::plain(&what, worth_in_words(worth)));
+        said.push(Note::plain(&what, worth_in_words(worth)));
         let caveats = worth.caveats.iter().map(caveat);
-        said.extend(ReportSentence::each(Weight::Caution, "caveat", caveats));
+        said.extend(Note::each(Weight::Caution, "caveat", caveats));
     }
     said
 }

@@ -13,7 +13,7 @@ use figures::figures;
 
 use crate::phrase::{self, distinct, joined, listed};
 use crate::quantity::{NOTHING, number};
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use q2c_result::reproduce::{
     AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure, OurCurve,
     PublishedCurve, ReproduceResult, ReproduceVerdict, StudyKind,
@@ -43,14 +43,11 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
     parts.join(" · ")
 }
 
-pub(crate) fn setting(result: &ReproduceResult) -> Vec<ReportSentence> {
-    let mut said = vec![ReportSentence::plain(
-        "published with",
-        result.setting.clone(),
-    )];
+pub(crate) fn setting(result: &ReproduceResult) -> Vec<Note> {
+    let mut said = vec![Note::plain("published with", result.setting.clone())];
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);
-        said.push(ReportSentence::caution("variant of", message));
+        said.push(Note::caution("variant of", message));
     }
     if result.study == StudyKind::Rules {
         said.extend(of_rules());
@@ -59,24 +56,24 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<ReportSentence> {
         let mut phases: Vec<&String> = job.phases.iter().flatten().collect();
         phases.dedup();
         let what = format!("job {}", job.name);
-        said.push(ReportSentence::plain(&what, joined(phases, "; then ")));
+        said.push(Note::plain(&what, joined(phases, "; then ")));
     }
     said.extend(result.devices.iter().map(|device| match &device.made {
-        Ok(made) => ReportSentence::plain("made", format!("{}: {made}", device.name)),
-        Err(error) => ReportSentence::caution("not made", format!("{}: {error}", device.name)),
+        Ok(made) => Note::plain("made", format!("{}: {made}", device.name)),
+        Err(error) => Note::caution("not made", format!("{}: {error}", device.name)),
     }));
     said
 }
 
 /// What a reader of figures about rules has to know.
-fn of_rules() -> [ReportSentence; 2] {
+fn of_rules() -> [Note; 2] {
     [
-        ReportSentence::plain(
+        Note::plain(
             "loss",
             "how far the objective of a rule is below that of the pattern's own best, mean over the \
              patterns; a pattern on which the rule breaks a limit counts as 100 %",
         ),
-        ReportSentence::plain(
+        Note::plain(
             "trials",
             "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
              rule by rule and pattern by pattern",
@@ -85,11 +82,11 @@ fn of_rules() -> [ReportSentence; 2] {
 }
 
 /// Each claim as a sentence, with its figures and the reason of its verdict.
-pub(crate) fn claims(result: &ReproduceResult) -> Vec<ReportSentence> {
+pub(crate) fn claims(result: &ReproduceResult) -> Vec<Note> {
     let said = |claim: &JudgedClaim| {
         let here = Some(figures(claim));
         let sentence = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
-        ReportSentence::new(weight(claim.verdict), &verdict(claim), sentence)
+        Note::new(weight(claim.verdict), &verdict(claim), sentence)
     };
     result.claims.iter().map(said).collect()
 }

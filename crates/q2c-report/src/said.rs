@@ -25,15 +25,15 @@ impl Weight {
 
 /// A sentence with its heading, `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ReportSentence {
+pub(crate) struct Note {
     pub weight: Weight,
     pub what: String,
     pub words: String,
 }
 
-impl ReportSentence {
+impl Note {
     pub(crate) fn new(weight: Weight, what: &str, words: impl Into<String>) -> Self {
-        ReportSentence {
+        Note {
             weight,
             what: what.to_owned(),
             words: words.into(),

@@ -5,7 +5,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::listed;
 use crate::plots;
 use crate::quantity::{iops, number, or_nothing};
-use crate::said::{ReportSentence, ReportTable};
+use crate::said::{Note, ReportTable};
 use q2c_result::scale::{Answer, CurvePoint, Parameters, Resource, ScaleResult, Value};
 
 /// Rows of the terminal's table: more of the curve are in the page and in CSV.
@@ -63,7 +63,7 @@ fn resource(resource: Resource) -> &'static str {
     }
 }
 
-fn answer(result: &ScaleResult) -> ReportSentence {
+fn answer(result: &ScaleResult) -> Note {
     let by = result.resource.map_or("nothing", resource);
     let between = match result.ends_between {
         Some((low, Some(high))) => format!("{low} to {high} jobs"),
@@ -75,12 +75,12 @@ fn answer(result: &ScaleResult) -> ReportSentence {
             let falls = result.peak;
             let falls = falls.map(|n| format!("; throughput is predicted to fall beyond {n}"));
             let falls = falls.unwrap_or_default();
-            ReportSentence::good(
+            Note::good(
                 "scaling ends",
                 format!("at {end} jobs ({between}), by {by}{falls}"),
             )
         }
-        (Answer::Uncertain, _) => ReportSentence::caution(
+        (Answer::Uncertain, _) => Note::caution(
             "not yet to be told",
             format!(
                 "{by} shows, but too little of it: scaling may end anywhere from {between}; measure more jobs"
@@ -89,9 +89,9 @@ fn answer(result: &ScaleResult) -> ReportSentence {
         (Answer::Beyond, _) => {
             let jobs = result.jobs;
             let message = format!("does not end up to {jobs} jobs by anything that is known");
-            ReportSentence::plain("scaling", message)
+            Note::plain("scaling", message)
         }
-        _ => ReportSentence::caution(
+        _ => Note::caution(
             "nothing seen",
             format!(
                 "no limit shows up to {} jobs, so where scaling ends cannot be predicted; the curve is the one without a limit",
@@ -101,7 +101,7 @@ fn answer(result: &ScaleResult) -> ReportSentence {
     }
 }
 
-fn words(result: &ScaleResult) -> Vec<ReportSentence> {
+fn words(result: &ScaleResult) -> Vec<Note> {
     let mut said = Vec::new();
     if let Some(first) = result.what_if.first() {
         let gains = result.what_if.iter().map(|gain| {
@@ -109,18 +109,18 @@ fn words(result: &ScaleResult) -> Vec<ReportSentence> {
             format!("{} +{pct} %", resource(gain.resource))
         });
         let message = format!("throughput at {} jobs: {}", first.jobs, listed(gains));
-        said.push(ReportSentence::plain("without its limit", message));
+        said.push(Note::plain("without its limit", message));
     }
     if let Some(stage) = &result.parameters.shared_stage {
         let message = format!("stage {stage}, which grows with the jobs");
-        said.push(ReportSentence::plain("seen in", message));
+        said.push(Note::plain("seen in", message));
     }
     if let Some(error) = result.leave_out_error_pct {
         let basis = match result.parameters_file {
             None => "of each measured point from the others",
             Some(_) => "of the measured points, to which nothing was fitted",
         };
-        said.push(ReportSentence::plain(
+        said.push(Note::plain(
             "error",
             format!("{} % on average, {basis}", number(error)),
         ));

@@ -3,7 +3,7 @@
 use crate::document::{Document, Reported, Section};
 use crate::phrase::counted;
 use crate::quantity::count;
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use crate::sweep::beside_polling;
 use crate::{simulated, taken_as};
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
@@ -23,12 +23,12 @@ impl Reported for SimResult {
             .section(
                 Section::new("")
                     .table(simulated::table(self.methods.iter().map(row)))
-                    .notes(ReportSentence::each(Weight::Caution, "no time", no_time)),
+                    .notes(Note::each(Weight::Caution, "no time", no_time)),
             )
             .section(Section::new("What was assumed").notes(
-                ReportSentence::each(Weight::Plain, "taken as", taken).chain([
-                    ReportSentence::plain("costs", &self.cost),
-                    ReportSentence::plain("simulated", time),
+                Note::each(Weight::Plain, "taken as", taken).chain([
+                    Note::plain("costs", &self.cost),
+                    Note::plain("simulated", time),
                 ]),
             ))
             .warnings(&self.warnings)
@@ -37,7 +37,7 @@ impl Reported for SimResult {
 
 /// The rule with the most KIOPS per core of those that keep classic polling's IOPS.
 /// `None` without polling.
-fn answer(methods: &[SimMethod]) -> Option<ReportSentence> {
+fn answer(methods: &[SimMethod]) -> Option<Note> {
     let counting = || methods.iter().filter(|method| method.ios > 0);
     let poll = counting().find(|method| method.method == "poll")?;
     let floor = FLOOR * poll.gives.rates.iops;
@@ -47,7 +47,7 @@ fn answer(methods: &[SimMethod]) -> Option<ReportSentence> {
     let keeps = rules().filter(|method| method.gives.rates.iops >= floor);
     let best = keeps.max_by(|a, b| most(a.gives.kiops_per_core, b.gives.kiops_per_core));
     if let Some(best) = best {
-        return Some(ReportSentence::good(&best.method, said(best)));
+        return Some(Note::good(&best.method, said(best)));
     }
     let nearest = rules().max_by(|a, b| most(a.gives.rates.iops, b.gives.rates.iops))?;
     let sentence = format!(
@@ -56,7 +56,7 @@ fn answer(methods: &[SimMethod]) -> Option<ReportSentence> {
         nearest.method,
         said(nearest)
     );
-    Some(ReportSentence::caution("", sentence))
+    Some(Note::caution("", sentence))
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always

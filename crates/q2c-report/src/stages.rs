@@ -7,7 +7,7 @@ use crate::course::jobs;
 use crate::late;
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
 use crate::quantity::{count, number, percent};
-use crate::said::{ReportSentence, ReportTable};
+use crate::said::{Note, ReportTable};
 use q2c_result::analyze::Bottleneck;
 use q2c_result::bench::{
     BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
@@ -65,7 +65,7 @@ fn of_point((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
     rows
 }
 
-pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<ReportSentence> {
+pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Note> {
     let mut said = Vec::new();
     for (line, points) in lines(&seen(result, section)) {
         said.extend(bottleneck(&line, &points));
@@ -81,7 +81,7 @@ pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Rep
 
 /// The bottleneck over the number of jobs: the stages that take its place, in the order of the
 /// jobs.
-fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let mut by_jobs: Vec<(u32, &Bottleneck)> = points
         .iter()
         .filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)))
@@ -105,13 +105,13 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
             .iter()
             .map(|(stage, reasons)| format!("{stage}: {}", reasons[0])),
     );
-    Some(ReportSentence::plain(
+    Some(Note::plain(
         &format!("bottleneck of {line}{over}"),
         joined(sentences, ". "),
     ))
 }
 
-fn growth(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
     let growth = StageGrowth::over(&runs.collect::<Vec<_>>())?;
     let range = format!(
@@ -125,20 +125,20 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
         Some((stage, share)) => format!("{range}. {stage} takes {} of the growth", percent(share)),
         None => format!("{range}: no stage grows"),
     };
-    Some(ReportSentence::plain(
+    Some(Note::plain(
         &format!("growth of {line} over the jobs"),
         sentence,
     ))
 }
 
 /// Sleeps for a request, per I/O, over the number of jobs.
-fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let mut by_jobs: Vec<String> = Vec::new();
     for (cell, run) in points {
         let waits = match run.tag_waits.as_ref()? {
             TagWaits::Unseen(reason) => {
                 let what = format!("sleeps of {line} for a request");
-                return Some(ReportSentence::plain(
+                return Some(Note::plain(
                     &what,
                     format!("not known: {}", late::unseen(reason)),
                 ));
@@ -153,12 +153,9 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
     });
     let what = format!("sleeps of {line} for a request (tag)");
     if none {
-        return Some(ReportSentence::plain(
-            &what,
-            "none: a free one was always there",
-        ));
+        return Some(Note::plain(&what, "none: a free one was always there"));
     }
-    Some(ReportSentence::plain(&what, joined(by_jobs, "; ")))
+    Some(Note::plain(&what, joined(by_jobs, "; ")))
 }
 
 fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
@@ -192,23 +189,23 @@ fn of_group(group: &[(u32, &Bottleneck)]) -> String {
 }
 
 /// The use of the hardware queues at one number of jobs.
-fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<ReportSentence> {
+fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
     let at = |what: &str| format!("{line}, {}: {what}", jobs(cell.point.jobs));
     if run.queues.is_empty() {
         let reason = match run.captured_by {
             CapturedBy::Tracefs => "not known: tracefs does not tell them",
             CapturedBy::Bpf => "not known: no request names one, as on a disk that takes bios",
         };
-        return vec![ReportSentence::plain(&at("hardware queues"), reason)];
+        return vec![Note::plain(&at("hardware queues"), reason)];
     }
-    let at_jobs = analysis::device_queues(&run.queues).map(|said| ReportSentence {
+    let at_jobs = analysis::device_queues(&run.queues).map(|said| Note {
         what: at(&said.what),
         ..said
     });
     at_jobs.collect()
 }
 
-fn speed(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
+fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let share = |(cell, run): &CellStages<'_>| run.ios as f64 / run.seconds / cell.iops.median;
     let shares = || points.iter().map(share).filter(|share| share.is_finite());
     let least = percent(shares().reduce(f64::min)?);
@@ -225,13 +222,13 @@ fn speed(line: &str, points: &[CellStages<'_>]) -> Option<ReportSentence> {
         points.first()?.1.captured_by.name(),
         number(reader.fold(0.0, f64::max))
     );
-    Some(ReportSentence::plain(
+    Some(Note::plain(
         &format!("{line} with the capture beside it"),
         sentence,
     ))
 }
 
-fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<ReportSentence> {
+fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
     let apart = (run.captured as f64 / run.ios as f64 - 1.0).abs();
     let differs = apart.is_nan() || apart > EDGES;
     let some = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
@@ -251,7 +248,7 @@ fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<ReportSentence> {
     ];
     let sentence = joined(clauses.into_iter().flatten(), "; ");
     let at = format!("I/Os of {line}, {}", jobs(cell.point.jobs));
-    (!sentence.is_empty()).then(|| ReportSentence::plain(&at, sentence))
+    (!sentence.is_empty()).then(|| Note::plain(&at, sentence))
 }
 
 /// Completed I/Os that lack an event before the completion: that of the queueing, of the hand-over,
@@ -263,12 +260,12 @@ fn partial(run: &StageRun) -> u64 {
 }
 
 /// The points of a section whose stages are not known, by reason.
-fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = ReportSentence> {
+fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
     let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Unseen(reason)) => Some((late::unseen(reason), name(&cell.point))),
         _ => None,
     }));
     reasons.into_iter().map(|(reason, names)| {
-        ReportSentence::plain(&format!("stages of {}", listed(distinct(names))), reason)
+        Note::plain(&format!("stages of {}", listed(distinct(names))), reason)
     })
 }

@@ -3,7 +3,7 @@
 use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, number, percent};
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use crate::{invalid, label, plots, simulated, taken_as};
 use q2c_model::{DeviceTime, SimulatedFigures};
 use q2c_result::sweep::{Best, SimCell, SweepAnswer, SweepInput, SweepResult};
@@ -39,7 +39,7 @@ impl Reported for SweepResult {
             self.speed.io_configs_per_s,
             number(self.speed.reading_s)
         );
-        let speed = Section::new("Speed").notes([ReportSentence::plain("speed", speed)]);
+        let speed = Section::new("Speed").notes([Note::plain("speed", speed)]);
         document.section(speed.folded()).warnings(&self.warnings)
     }
 
@@ -72,8 +72,7 @@ fn of_trace<'a>(
     answer: &'a SweepAnswer,
 ) -> Document<'a> {
     let input = &result.inputs[answer.input];
-    let (mut judged, mut plain): (Vec<DocumentAnswer>, Vec<ReportSentence>) =
-        (Vec::new(), Vec::new());
+    let (mut judged, mut plain): (Vec<DocumentAnswer>, Vec<Note>) = (Vec::new(), Vec::new());
     for said in conclusions(result, answer) {
         match (judged.last_mut(), said.what.as_str()) {
             (Some(last), "caveat" | "stability") => last.caveats.push(said.words),
@@ -110,7 +109,7 @@ fn of_trace<'a>(
             .marked(simulated::table(rows), weights)
             .remark(sorted(result, hidden > 0) + when(hidden > 0, &more))
             .notes(neighbours(answer))
-            .notes(ReportSentence::each(Weight::Plain, "note", &answer.notes))
+            .notes(Note::each(Weight::Plain, "note", &answer.notes))
             .plots(|| plots::sweep::plots(result, answer)),
     )
 }
@@ -143,12 +142,12 @@ fn about_input(result: &SweepResult, index: usize) -> String {
 /// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
 /// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
 /// and what limits them.
-fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<ReportSentence> {
-    let mut said: Vec<ReportSentence> = no_gain(result, answer).into_iter().collect();
+fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Note> {
+    let mut said: Vec<Note> = no_gain(result, answer).into_iter().collect();
     said.push(within_limits(result, answer));
     let best = answer.best.and_then(|best| result.cells.get(best));
     said.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
-    said.extend(ReportSentence::each(
+    said.extend(Note::each(
         Weight::Caution,
         "caveat",
         invalid::caveats(&result.warnings),
@@ -158,28 +157,28 @@ fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<ReportSentence
         ("most IOPS", answer.most_iops),
     ] {
         let cell = cell.and_then(|index| result.cells.get(index));
-        said.extend(cell.map(|cell| ReportSentence::plain(what, of_all(cell, answer))));
+        said.extend(cell.map(|cell| Note::plain(what, of_all(cell, answer))));
     }
     said.push(limits(result, answer));
     if !answer.stability.is_empty() {
-        said.push(ReportSentence::caution("stability", &answer.stability));
+        said.push(Note::caution("stability", &answer.stability));
     }
     said
 }
 
-fn over_all(result: &SweepResult) -> Vec<ReportSentence> {
+fn over_all(result: &SweepResult) -> Vec<Note> {
     if result.inputs.len() < 2 {
         return Vec::new();
     }
     let conclusion = |best: &Option<Best>, what: &str, how: &str| match best {
-        None => ReportSentence::caution(what, "no configuration keeps the limits on every trace"),
+        None => Note::caution(what, "no configuration keeps the limits on every trace"),
         Some(best) => {
             let share = best.share * 100.0;
             let sentence = format!(
                 "{}, {how} {share:.1} % of each trace's own best",
                 best.policy
             );
-            ReportSentence::good(what, sentence)
+            Note::good(what, sentence)
         }
     };
     vec![
@@ -189,7 +188,7 @@ fn over_all(result: &SweepResult) -> Vec<ReportSentence> {
 }
 
 /// Says that polling wins, where no rule has more KIOPS/core than it.
-fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<ReportSentence> {
+fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
     let ratio = number(most / poll);
@@ -199,15 +198,15 @@ fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<ReportSentence>
         let kept = fastest.gives.rates.iops / answer.poll.rates.iops * 100.0;
         sentence += &format!(", the fastest {kept:.1} % of its IOPS");
     }
-    (most <= poll).then(|| ReportSentence::caution("use classic polling", sentence))
+    (most <= poll).then(|| Note::caution("use classic polling", sentence))
 }
 
-fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
+fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
     if let Some(cell) = answer.best.and_then(|best| result.cells.get(best)) {
         let by = label::objective(&result.objective);
         let what = format!("best by {by} within the limits");
         let polling = beside_polling(&cell.gives, &answer.poll);
-        return ReportSentence::good(&what, format!("{}, {polling}", cell.policy));
+        return Note::good(&what, format!("{}, {polling}", cell.policy));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
     let nearest_sentence = nearest.map(|cell| {
@@ -220,14 +219,14 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
         )
     });
     let none = || "no configuration may be chosen".to_owned();
-    ReportSentence::caution(
+    Note::caution(
         "no configuration keeps the limits",
         nearest_sentence.unwrap_or_else(none),
     )
 }
 
 /// Why this configuration was chosen, and how it compares with what else is known.
-fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = ReportSentence> {
+fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Note> {
     let tied = "of all within 0.5 % of the best figure it misses least".to_owned();
     let interrupt = answer.interrupt.as_ref();
     let interrupt = interrupt.map(|gives| compared_with(&cell.gives, gives, "interrupts", "their"));
@@ -238,10 +237,10 @@ fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = ReportS
         ("Linux's rule", Some(of_linux(answer, &cell.gives))),
     ];
     let reasons = reasons.into_iter();
-    reasons.filter_map(|(what, words)| Some(ReportSentence::plain(what, words?)))
+    reasons.filter_map(|(what, words)| Some(Note::plain(what, words?)))
 }
 
-fn limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
+fn limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
     let mut sentence = format!("a floor of {:.0} IOPS", answer.floor_iops);
     if !answer.floor.is_empty() {
         sentence += &format!(" ({})", answer.floor);
@@ -249,7 +248,7 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> ReportSentence {
     if !result.limits.is_empty() {
         sentence += &format!("; asked for: {}", result.limits.join(", "));
     }
-    ReportSentence::plain("limits", sentence)
+    Note::plain("limits", sentence)
 }
 
 /// A configuration that has the most of all, whether it keeps the limits or not.
@@ -356,14 +355,14 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
 }
 
 /// What the cells one step beside the best one give.
-fn neighbours(answer: &SweepAnswer) -> Option<ReportSentence> {
+fn neighbours(answer: &SweepAnswer) -> Option<Note> {
     let steps = answer.neighbours.iter().map(|n| {
         let change = (n.share - 1.0) * 100.0;
         let outside = when(!n.keeps_limits, " (out of limits)");
         format!("{} {change:+.1} %{outside}", n.policy)
     });
     let is_some = !answer.neighbours.is_empty();
-    is_some.then(|| ReportSentence::plain("one step off", joined(steps, "; ")))
+    is_some.then(|| Note::plain("one step off", joined(steps, "; ")))
 }
 
 /// Up to this number all cells are shown.

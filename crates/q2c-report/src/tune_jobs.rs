@@ -4,7 +4,7 @@ use crate::course::{course, jobs};
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{distinct, grouped, listed, when};
 use crate::quantity::{bare, seconds};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight};
 use crate::{advice, invalid, label, metric, plots, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -105,7 +105,7 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
     .legend(legend)
 }
 
-fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> ReportSentence {
+fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note {
     // Where the same rule has other numbers at another number of jobs, its numbers stand in the
     // table only.
     let name = |method: &Method| {
@@ -120,30 +120,28 @@ fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Repo
     let sentence = course(&recommended.leaders, &recommended.changes, name);
     let clear = recommended.leaders.iter().all(|leader| leader.clear);
     let weight = Weight::sure(clear && result.complete);
-    ReportSentence::new(weight, &recommended.bs.to_string(), sentence)
+    Note::new(weight, &recommended.bs.to_string(), sentence)
 }
 
 /// The answer of each number of jobs at one block size, each with its caveats right under it.
-fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = ReportSentence> {
+fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Note> {
     let answer = move |run: &TuneResult| {
         let advice = advice::words(run, label::recommendation_of(run, bs)?);
-        let verdict = ReportSentence::new(
+        let verdict = Note::new(
             Weight::sure(advice.sure),
             &jobs(run.job.jobs),
             advice.verdict,
         );
-        let caveats = ReportSentence::each(Weight::Caution, "caveat", advice.caveats);
+        let caveats = Note::each(Weight::Caution, "caveat", advice.caveats);
         Some(std::iter::once(verdict).chain(caveats))
     };
     result.runs.iter().filter_map(answer).flatten()
 }
 
 /// Background jobs, and where the runs of the numbers of jobs are told whole.
-fn notes(result: &TuneJobsResult) -> Vec<ReportSentence> {
+fn notes(result: &TuneJobsResult) -> Vec<Note> {
     let plain = |what, get: fn(&TuneResult) -> Vec<String>| {
-        in_each(result, move |run| {
-            ReportSentence::each(Weight::Plain, what, get(run))
-        })
+        in_each(result, move |run| Note::each(Weight::Plain, what, get(run)))
     };
     let mut said = plain("background", |run| run.job.background.clone());
     said.extend(plain("limit", |run| run.job.limits.clone()));
@@ -152,41 +150,41 @@ fn notes(result: &TuneJobsResult) -> Vec<ReportSentence> {
         let message = format!(
             "each number of jobs has a result and a report of its own, in {folders} of the run folder"
         );
-        said.push(ReportSentence::plain("more", message));
+        said.push(Note::plain("more", message));
     }
     said
 }
 
 /// What changes how the numbers are to be read: what is missing, methods that ran as another one,
 /// warnings, and the doctor's checks.
-fn cautions(result: &TuneJobsResult) -> Vec<ReportSentence> {
+fn cautions(result: &TuneJobsResult) -> Vec<Note> {
     let failed = result.failed.as_ref().map(|failed| {
         let message = format!("failed to {}", failed.reason);
-        ReportSentence::bad(&jobs(failed.jobs), message)
+        Note::bad(&jobs(failed.jobs), message)
     });
-    let mut said: Vec<ReportSentence> = failed.into_iter().collect();
+    let mut said: Vec<Note> = failed.into_iter().collect();
     let (begun, missing): (Vec<u32>, Vec<u32>) =
         result.jobs.iter().partition(|&&n| result.run(n).is_some());
     let stopped = |n: &u32| result.run(*n).is_some_and(|run| !run.complete);
     said.extend(begun.into_iter().filter(stopped).map(|n| {
         let message = "the run was stopped early; what is shown is valid, cells are missing";
-        ReportSentence::bad(&format!("incomplete, {}", jobs(n)), message)
+        Note::bad(&format!("incomplete, {}", jobs(n)), message)
     }));
     if !missing.is_empty() {
         let message = format!("nothing was measured with {} jobs", listed(&missing));
-        said.push(ReportSentence::bad("incomplete", message));
+        said.push(Note::bad("incomplete", message));
     }
     said.extend(result.runs.iter().filter_map(shared_cpus));
     said.extend(in_each(result, |run| {
-        ReportSentence::each(Weight::Bad, "effective mode", label::fallbacks(run))
+        Note::each(Weight::Bad, "effective mode", label::fallbacks(run))
     }));
     said.extend(in_each(result, |run| {
-        run.unavailable.iter().map(|none| {
-            ReportSentence::plain("not available", format!("{}: {}", none.method, none.reason))
-        })
+        run.unavailable
+            .iter()
+            .map(|none| Note::plain("not available", format!("{}: {}", none.method, none.reason)))
     }));
     said.extend(in_each(result, |run| {
-        run.warnings.iter().map(ReportSentence::warning)
+        run.warnings.iter().map(Note::warning)
     }));
     said.extend(in_each(result, |run| {
         invalid::checks(&run.doctor).map(invalid::said)
@@ -194,7 +192,7 @@ fn cautions(result: &TuneJobsResult) -> Vec<ReportSentence> {
     said
 }
 
-fn shared_cpus(run: &TuneResult) -> Option<ReportSentence> {
+fn shared_cpus(run: &TuneResult) -> Option<Note> {
     let mut cpus = run.job.cpus.clone();
     cpus.sort_unstable();
     cpus.dedup();
@@ -204,26 +202,26 @@ fn shared_cpus(run: &TuneResult) -> Option<ReportSentence> {
             "they share CPUs {}: a job that polls there takes the CPU from another",
             label::ranges(&cpus)
         );
-        ReportSentence::caution(&jobs(run.job.jobs), message)
+        Note::caution(&jobs(run.job.jobs), message)
     })
 }
 
 /// The sentences that `get` returns for the runs, each once, with the numbers of jobs that it is
 /// true of.
-fn in_each<'a, S: IntoIterator<Item = ReportSentence>>(
+fn in_each<'a, S: IntoIterator<Item = Note>>(
     result: &'a TuneJobsResult,
     get: impl Fn(&'a TuneResult) -> S,
-) -> Vec<ReportSentence> {
+) -> Vec<Note> {
     let said = |run: &'a TuneResult| get(run).into_iter().map(|said| (said, run.job.jobs));
     once(result.runs.iter().flat_map(said))
 }
 
-fn once(said: impl Iterator<Item = (ReportSentence, u32)>) -> Vec<ReportSentence> {
-    let with_numbers = |(said, mut numbers): (ReportSentence, Vec<u32>)| {
+fn once(said: impl Iterator<Item = (Note, u32)>) -> Vec<Note> {
+    let with_numbers = |(said, mut numbers): (Note, Vec<u32>)| {
         numbers.dedup();
         let plural = if numbers == [1] { "job" } else { "jobs" };
         let what = format!("{}, {} {plural}", said.what, listed(&numbers));
-        ReportSentence { what, ..said }
+        Note { what, ..said }
     };
     grouped(said).into_iter().map(with_numbers).collect()
 }
@@ -235,10 +233,9 @@ mod tests {
     /// The warning of 1 and 4 jobs is told once, that of 2 jobs in other words apart.
     #[test]
     fn what_several_runs_say_is_told_once() {
-        let said = |words: &str| ReportSentence::plain("warning x", words);
+        let said = |words: &str| Note::plain("warning x", words);
         let sentences = once([(said("a"), 1), (said("b"), 2), (said("a"), 4)].into_iter());
-        let plain =
-            |jobs: &str, words| ReportSentence::plain(&format!("warning x, {jobs} jobs"), words);
+        let plain = |jobs: &str, words| Note::plain(&format!("warning x, {jobs} jobs"), words);
         assert_eq!(sentences, [plain("1, 4", "a"), plain("2", "b")]);
     }
 }

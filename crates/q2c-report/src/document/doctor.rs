@@ -2,7 +2,7 @@
 
 use super::{Document, Reported, Section};
 use crate::phrase::{distinct, joined, listed, some_listed, when};
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use q2c_result::doctor::{Ready, Use, UseState};
 use q2c_result::{Check, CheckVerdict, DoctorReport};
 
@@ -23,12 +23,12 @@ impl Reported for DoctorReport {
 }
 
 /// Says that no disk was looked at, in a report on the machine without a target.
-fn without_target(report: &DoctorReport) -> Option<ReportSentence> {
+fn without_target(report: &DoctorReport) -> Option<Note> {
     let of_target = |check: &Check| check.group == "target";
     let message = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
                  scheduler, write-back throttling, merges, interrupts";
     let is_missing = !report.uses.is_empty() && !report.checks.iter().any(of_target);
-    is_missing.then(|| ReportSentence::caution("disk", message))
+    is_missing.then(|| Note::caution("disk", message))
 }
 
 /// One use: whether the machine is ready for it, its checks, and those of other uses that concern
@@ -138,7 +138,7 @@ fn counts(report: &DoctorReport) -> String {
 }
 
 /// How ready the machine is, by use; `None` in a report that is not sorted by use.
-fn by_uses(report: &DoctorReport) -> Option<ReportSentence> {
+fn by_uses(report: &DoctorReport) -> Option<Note> {
     let levels = [
         (Ready::Ready, "ready"),
         (Ready::Limited, "ready but for a part"),
@@ -153,7 +153,7 @@ fn by_uses(report: &DoctorReport) -> Option<ReportSentence> {
     let sentence = joined(groups, "; ");
     let is_ready = report.uses.iter().all(|state| state.ready == Ready::Ready);
     let what = format!("{} uses", report.uses.len());
-    (!sentence.is_empty()).then(|| ReportSentence::new(Weight::sure(is_ready), &what, sentence))
+    (!sentence.is_empty()).then(|| Note::new(Weight::sure(is_ready), &what, sentence))
 }
 
 fn fixes(report: &DoctorReport) -> Section<'static> {

@@ -2,7 +2,7 @@
 
 use super::{Document, Reported, Section};
 use crate::phrase::{counted, grouped, when};
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use q2c_result::DoctorFix;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 
@@ -19,7 +19,7 @@ impl Reported for DoctorFix {
             let changed = self.changes.len() - self.refused().count();
             document
                 .titled("Settings of the machine", "")
-                .notices([ReportSentence::good("changed", count_settings(changed))])
+                .notices([Note::good("changed", count_settings(changed))])
                 .notices(self.changes.iter().filter_map(rounded))
                 .notices(alike(self).iter().filter_map(|group| refused(group)))
         }
@@ -57,21 +57,21 @@ fn changes(fix: &DoctorFix) -> Section<'_> {
     Section::default().marked(table.without_empty_columns(), weights)
 }
 
-fn rounded(change: &SettingChange) -> Option<ReportSentence> {
+fn rounded(change: &SettingChange) -> Option<Note> {
     let ChangeState::Rounded { now } = &change.state else {
         return None;
     };
     let SettingChange { file, new, .. } = change;
     let message = format!("{file}: {new} was asked, the kernel took {now}");
-    Some(ReportSentence::caution("other value", message))
+    Some(Note::caution("other value", message))
 }
 
-fn refused(group: &[&SettingChange]) -> Option<ReportSentence> {
+fn refused(group: &[&SettingChange]) -> Option<Note> {
     let ChangeState::Refused { why, error } = &group[0].state else {
         return None;
     };
     let message = format!("{}: {} ({error})", files_label(group), not_changed(*why));
-    Some(ReportSentence::bad("not changed", message))
+    Some(Note::bad("not changed", message))
 }
 
 /// Changes of one check that are the same but for the file, as those of all CPUs.
@@ -95,7 +95,7 @@ fn files_label(group: &[&SettingChange]) -> String {
 /// The section with one more finding that no change of a setting mends.
 fn left_as_is<'a>(section: Section<'a>, left: &LeftAsIs) -> Section<'a> {
     let message = format!("{}; {}", left.found, why_left(left.why));
-    let said = ReportSentence::plain(&left.check, message);
+    let said = Note::plain(&left.check, message);
     section.notes([said]).lines(left.line.clone())
 }
 

@@ -3,7 +3,7 @@
 use super::{Document, Reported, Section};
 use crate::phrase::joined;
 use crate::quantity::{count, iops, number, or_nothing, seconds};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight};
 use crate::terminal::{GAUGES, Gauge, kernel_columns, method_title};
 use crate::{late, mode, sim_machine};
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
@@ -53,27 +53,27 @@ fn of_method(method: &WatchMethod, with_behind: bool) -> Vec<ReportField> {
         .collect()
 }
 
-fn notes(result: &WatchResult) -> Vec<ReportSentence> {
+fn notes(result: &WatchResult) -> Vec<Note> {
     let late = result.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
         let sentences = [late::numbers(&numbers)]
             .into_iter()
             .chain(late::unmatched(&numbers));
         let what = format!("late time of {}", method_title(method));
-        Some(ReportSentence::plain(&what, joined(sentences, "; ")))
+        Some(Note::plain(&what, joined(sentences, "; ")))
     });
     let captured = result.late.as_ref().map(late::watched);
-    let captured = captured.map(|words| ReportSentence::plain("late time", words));
+    let captured = captured.map(|words| Note::plain("late time", words));
     let not_kept = (result.not_kept > 0).then(|| {
         let message = format!("{} older intervals were not kept", result.not_kept);
-        ReportSentence::plain("left out", message)
+        Note::plain("left out", message)
     });
     let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
     let unrecorded = (unrecorded > 0).then(|| {
         let message = format!(
             "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
         );
-        ReportSentence::caution("unrecorded", message)
+        Note::caution("unrecorded", message)
     });
     late.chain(captured)
         .chain(not_kept)
@@ -102,7 +102,7 @@ impl Reported for KernelWatchResult {
             .map(|interval| row("all".to_owned(), interval));
         let lost = (self.not_kept > 0).then(|| {
             let message = format!("{} intervals were not kept", self.not_kept);
-            ReportSentence::plain("left out", message)
+            Note::plain("left out", message)
         });
         Document::new("poll watch", &self.version, &self.schema)
             .titled(self.device.name.clone(), "the kernel's own hybrid polling")
@@ -138,12 +138,12 @@ impl Reported for SteerResult {
             .section(
                 Section::new("")
                     .notes([
-                        ReportSentence::plain("steered", steered),
-                        ReportSentence::plain("own CPU", own_cpu),
-                        ReportSentence::plain("the setting", &self.restored),
+                        Note::plain("steered", steered),
+                        Note::plain("own CPU", own_cpu),
+                        Note::plain("the setting", &self.restored),
                     ])
-                    .notes(self.mixed.then(|| ReportSentence::caution("mixed", mixed)))
-                    .notes(ReportSentence::each(Weight::Caution, "missed", missed)),
+                    .notes(self.mixed.then(|| Note::caution("mixed", mixed)))
+                    .notes(Note::each(Weight::Caution, "missed", missed)),
             )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Document, DocumentPart, Section};
 use crate::phrase::{joined, when};
-use crate::said::{ReportField, ReportSentence, ReportTable};
+use crate::said::{Note, ReportField, ReportTable};
 use crate::terminal::printable;
 
 impl Document<'_> {
@@ -27,8 +27,7 @@ impl Document<'_> {
         text += &said_lines(&self.notices);
         let sections = self.sections.iter().filter(|section| section.has_text());
         text.extend(sections.map(section));
-        let warnings: Vec<ReportSentence> =
-            self.warnings.iter().map(ReportSentence::warning).collect();
+        let warnings: Vec<Note> = self.warnings.iter().map(Note::warning).collect();
         text + &said_lines(&warnings)
     }
 }
@@ -59,10 +58,8 @@ fn items(before: &str, words: &[String]) -> String {
     words.iter().map(item).collect()
 }
 
-fn said_lines(said: &[ReportSentence]) -> String {
-    let line = |said: &ReportSentence| {
-        format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words))
-    };
+fn said_lines(said: &[Note]) -> String {
+    let line = |said: &Note| format!("- **{}:** {}\n", escaped(&said.what), escaped(&said.words));
     let lines: String = said.iter().map(line).collect();
     when(!said.is_empty(), "\n").to_owned() + &lines
 }

@@ -3,21 +3,21 @@
 use super::{Document, Reported, Section};
 use crate::plots::replay::{ReplayLine, plots};
 use crate::replay;
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use q2c_result::replay::ReplayResult;
 
 impl Reported for ReplayResult {
     fn document(&self) -> Document<'_> {
         let (job, trace) = (&self.job, &self.trace);
         let sentences = replay::words(job, trace, &self.trial).into_iter();
-        let (heavy, light): (Vec<ReportSentence>, Vec<ReportSentence>) =
+        let (heavy, light): (Vec<Note>, Vec<Note>) =
             sentences.partition(|said| matches!(said.weight, Weight::Caution | Weight::Bad));
         let lost = replay::without_idle_time(job, trace);
         let mut document = Document::new("replay", &self.version, &self.schema)
             .titled(trace.path.clone(), replay::about(self))
             .run(job.seed, self.started_unix_s)
             .complete(self.complete)
-            .notices(lost.map(|lost| ReportSentence::caution("outstanding", lost)))
+            .notices(lost.map(|lost| Note::caution("outstanding", lost)))
             .notices(heavy)
             .section(
                 Section::new("Time and sums")

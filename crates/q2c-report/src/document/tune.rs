@@ -5,7 +5,7 @@ use crate::metric::{METRICS, Metric};
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, joined, when};
 use crate::quantity::{count, duration, median, number, seconds};
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight};
 use crate::{advice, cpu_trials, facts, invalid, label, plots, program, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
@@ -45,7 +45,7 @@ impl Reported for TuneResult {
         }
         let unavailable = self.unavailable.iter();
         let unavailable =
-            unavailable.map(|none| ReportSentence::plain(&none.method.to_string(), &none.reason));
+            unavailable.map(|none| Note::plain(&none.method.to_string(), &none.reason));
         document = document
             .section(trust(self))
             .section(Section::new("Not available here").notes(unavailable));
@@ -60,7 +60,7 @@ impl Reported for TuneResult {
     }
 }
 
-fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = ReportSentence> {
+fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Note> {
     let tried = cpu_trials::words(&result.target);
     // A check that is named as a method says no more than that the method is not available.
     let is_said = |check: &&Check| {
@@ -68,18 +68,14 @@ fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = ReportSentence> {
         methods.any(|none| none.method.to_string() == check.id)
     };
     let checks = invalid::checks(&result.doctor).filter(move |check| !is_said(check));
-    ReportSentence::each(Weight::Bad, "effective mode", label::fallbacks(result))
-        .chain(ReportSentence::each(Weight::Plain, "tried from", tried))
-        .chain(ReportSentence::each(
+    Note::each(Weight::Bad, "effective mode", label::fallbacks(result))
+        .chain(Note::each(Weight::Plain, "tried from", tried))
+        .chain(Note::each(
             Weight::Plain,
             "background",
             &result.job.background,
         ))
-        .chain(ReportSentence::each(
-            Weight::Plain,
-            "limit",
-            &result.job.limits,
-        ))
+        .chain(Note::each(Weight::Plain, "limit", &result.job.limits))
         .chain(checks.map(invalid::said))
 }
 
@@ -182,9 +178,8 @@ fn about(cell: &Cell) -> String {
 
 fn trust(result: &TuneResult) -> Section<'static> {
     let lessons = result.lessons.iter();
-    let lessons = lessons.map(|lesson| {
-        ReportSentence::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson))
-    });
+    let lessons =
+        lessons.map(|lesson| Note::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
     let iops = result.cells.iter().map(|cell| cell.measured.rates.iops);
     let least = iops
         .min_by_key(|interval| interval.trials)
@@ -208,18 +203,18 @@ fn trust(result: &TuneResult) -> Section<'static> {
     Section::new("How far to trust it")
         .notes(lessons)
         .notes([
-            ReportSentence::plain("intervals", intervals),
-            ReportSentence::new(weight, "fidelity", fidelity(result)),
+            Note::plain("intervals", intervals),
+            Note::new(weight, "fidelity", fidelity(result)),
         ])
         .notes(result.fidelity.by_block_size.iter().map(fidelity_at))
         .notes([
-            ReportSentence::plain(
+            Note::plain(
                 "device drift",
                 format!("{drift} % of the IOPS, from the first recording to the trials"),
             ),
-            ReportSentence::plain("harness floor", floor),
+            Note::plain("harness floor", floor),
         ])
-        .notes(ReportSentence::each(Weight::Plain, "late time", late))
+        .notes(Note::each(Weight::Plain, "late time", late))
         .folded()
 }
 
@@ -246,7 +241,7 @@ fn fidelity(result: &TuneResult) -> String {
 }
 
 /// The errors at one block size: `IOPS 0.80 / 2.40 / 2.40 % (hybrid min:70%,1ms), ...`.
-fn fidelity_at(fidelity: &SizeFidelity) -> ReportSentence {
+fn fidelity_at(fidelity: &SizeFidelity) -> Note {
     let summary = |errors: &Errors, unit: &str| {
         format!(
             "{} / {} / {} {unit} ({})",
@@ -262,7 +257,7 @@ fn fidelity_at(fidelity: &SizeFidelity) -> ReportSentence {
     );
     let missed = summary(&fidelity.miss_points, "points");
     let errors = format!("IOPS {iops}, CPU {cpu}, miss rate {missed}");
-    ReportSentence::plain(
+    Note::plain(
         &format!("{}, {}", fidelity.bs, counted(fidelity.cells, "cell")),
         errors,
     )
@@ -276,6 +271,6 @@ fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let facts = calibration.into_iter().flat_map(facts::calibration);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))
-        .notes(facts.map(|fact| ReportSentence::plain(&fact.name, fact.value)))
+        .notes(facts.map(|fact| Note::plain(&fact.name, fact.value)))
         .folded()
 }

@@ -3,7 +3,7 @@
 use super::{Document, Reported, Section};
 use crate::label::first_names;
 use crate::quantity::count;
-use crate::said::{ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight};
 use crate::simulated::{row, table};
 use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 
@@ -29,7 +29,7 @@ impl Reported for VolumesResult {
             .section(
                 Section::default()
                     .table(table(std::iter::once(poll).chain(cells)))
-                    .notes(ReportSentence::each(Weight::Caution, "no figures", without)),
+                    .notes(Note::each(Weight::Caution, "no figures", without)),
             )
     }
 }
@@ -51,13 +51,13 @@ impl Reported for VolumesChoice {
     }
 }
 
-fn over_all(what: &str, best: Option<&OverAll>) -> ReportSentence {
+fn over_all(what: &str, best: Option<&OverAll>) -> Note {
     let Some(best) = best else {
-        return ReportSentence::plain(what, "no configuration keeps the limits everywhere");
+        return Note::plain(what, "no configuration keeps the limits everywhere");
     };
     let (share, regret) = (best.share * 100.0, best.regret * 100.0);
     let policy = &best.policy;
-    ReportSentence::plain(
+    Note::plain(
         what,
         format!("{policy} ({share:.1} % of the best, at most {regret:.1} % lost)"),
     )

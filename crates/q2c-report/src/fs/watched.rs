@@ -3,7 +3,7 @@
 use super::{kind, most_jobs};
 use crate::phrase::{counted, listed, some_listed, when};
 use crate::quantity::number;
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_result::fs::{
     FsCell, FsLocks, FsProfile, FsResult, LockKind, LockLayer, LockSite, ProfiledBy, SeenLocks,
     SeenProfile,
@@ -14,9 +14,9 @@ const SITES: usize = 3;
 const LEAST: f64 = 0.005;
 
 /// The locks that the jobs of the largest number waited for, point by point.
-pub(super) fn locks(result: &FsResult) -> Vec<ReportSentence> {
+pub(super) fn locks(result: &FsResult) -> Vec<Note> {
     let most = most_jobs(result);
-    let mut said: Vec<ReportSentence> = Vec::new();
+    let mut said: Vec<Note> = Vec::new();
     let mut quiet = 0;
     for cell in result.cells.iter().filter(|cell| cell.point.jobs == most) {
         let sentence = match &cell.locks {
@@ -25,10 +25,7 @@ pub(super) fn locks(result: &FsResult) -> Vec<ReportSentence> {
             Some(FsLocks::Unseen(error)) => Some(format!("not seen: failed to {error}")),
         };
         match sentence {
-            Some(sentence) => said.push(ReportSentence::plain(
-                "locks",
-                point_sentence(cell, &sentence),
-            )),
+            Some(sentence) => said.push(Note::plain("locks", point_sentence(cell, &sentence))),
             None => quiet += 1,
         }
     }
@@ -36,10 +33,10 @@ pub(super) fn locks(result: &FsResult) -> Vec<ReportSentence> {
         let other = when(!said.is_empty(), "other ");
         let points = counted(quiet, &format!("{other}point"));
         let message = format!("{points}, {most} jobs: no wait of 0.5 % of the jobs' time");
-        said.push(ReportSentence::plain("locks", message));
+        said.push(Note::plain("locks", message));
     }
     if !said.is_empty() {
-        said.push(ReportSentence::plain(
+        said.push(Note::plain(
             "not seen",
             "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache lines that \
              readers share",
@@ -95,7 +92,7 @@ fn lock(lock: LockKind) -> &'static str {
 }
 
 /// Where the CPU time of the jobs of the largest number went, point by point.
-pub(super) fn profiles(result: &FsResult) -> Vec<ReportSentence> {
+pub(super) fn profiles(result: &FsResult) -> Vec<Note> {
     let most = most_jobs(result);
     let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);
     let sentences = cells.filter_map(|cell| {
@@ -103,15 +100,12 @@ pub(super) fn profiles(result: &FsResult) -> Vec<ReportSentence> {
             FsProfile::Seen(seen) => profiled(seen),
             FsProfile::Unseen(error) => format!("not seen: failed to {error}"),
         };
-        Some(ReportSentence::plain(
-            "CPU time",
-            point_sentence(cell, &sentence),
-        ))
+        Some(Note::plain("CPU time", point_sentence(cell, &sentence)))
     });
-    let mut said: Vec<ReportSentence> = sentences.collect();
+    let mut said: Vec<Note> = sentences.collect();
     let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
     if result.cells.iter().any(by_clock) {
-        said.push(ReportSentence::plain(
+        said.push(Note::plain(
             "sampled",
             "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off is \
              counted where they are let in again",

@@ -4,7 +4,7 @@ use super::shell::Shell;
 use super::started;
 use crate::document::{Document, DocumentPart, Section};
 use crate::plot::Plot;
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use askama::Template;
 use q2c_model::{Exit, Fault, OrFault};
 
@@ -15,14 +15,14 @@ struct Page<'a> {
     sections: Vec<&'a Section<'a>>,
     shell: Shell,
     /// Notices that change how the answers are to be read.
-    alarms: Vec<&'a ReportSentence>,
+    alarms: Vec<&'a Note>,
     /// The other notices.
-    conditions: Vec<&'a ReportSentence>,
-    warnings: Vec<ReportSentence>,
+    conditions: Vec<&'a Note>,
+    warnings: Vec<Note>,
 }
 
 pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
-    let is_alarm = |said: &&ReportSentence| said.weight != Weight::Plain;
+    let is_alarm = |said: &&Note| said.weight != Weight::Plain;
     let (alarms, conditions) = document.notices.iter().partition(is_alarm);
     let sections = document.sections.iter();
     let sections = sections.filter(|section| section.has_content());
@@ -31,11 +31,7 @@ pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
         conditions,
         sections: sections.collect(),
         shell: Shell::new(document.command, job(document), plots(document)),
-        warnings: document
-            .warnings
-            .iter()
-            .map(ReportSentence::warning)
-            .collect(),
+        warnings: document.warnings.iter().map(Note::warning).collect(),
         result: document,
     };
     page.render()

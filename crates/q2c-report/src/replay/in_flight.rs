@@ -6,7 +6,7 @@ use super::job::left_out;
 use crate::analysis::{latency_name, time};
 use crate::phrase::when;
 use crate::quantity::{bare, count, duration, number, percent};
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
@@ -20,9 +20,9 @@ const ALIKE: f64 = 0.1;
 const OTHERS: f64 = 0.02;
 
 /// Whether a trial can be compared with others: what it kept of the recording, or why it cannot.
-pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> ReportSentence {
+pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Note {
     if !trial.valid {
-        return ReportSentence::bad("invalid", reasons_of(trial));
+        return Note::bad("invalid", reasons_of(trial));
     }
     let mut sentence = kept(job, trial) + ". It can be compared with other runs";
     if left_out(job, trace).is_some() {
@@ -31,7 +31,7 @@ pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial)
     if !matches!(job.mode, Mode::Outstanding { .. }) {
         sentence += &other_load(trace, trial).unwrap_or_default();
     }
-    ReportSentence::good("valid", sentence)
+    Note::good("valid", sentence)
 }
 
 fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {

@@ -4,7 +4,7 @@ use crate::analysis::{latency_name, time};
 use crate::label::ranges;
 use crate::phrase::some_listed;
 use crate::quantity::{count, percent, size};
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_model::Bytes;
 use q2c_model::replay::{Idle, Mode, Writes};
 use q2c_result::replay::{ReplayJob, TraceFacts};
@@ -61,18 +61,18 @@ pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<S
     ))
 }
 
-pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<ReportSentence> {
+pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Note> {
     let mut facts = trace_facts(trace);
     if let Some(name) = &job.process {
         facts += &format!("; only requests of process {name}");
     }
     let mut said = vec![
-        ReportSentence::plain("trace", facts),
-        ReportSentence::plain("submitted", submitted(job)),
-        ReportSentence::plain("mapped", mapped(job)),
+        Note::plain("trace", facts),
+        Note::plain("submitted", submitted(job)),
+        Note::plain("mapped", mapped(job)),
     ];
     let before = job.precondition.as_ref();
-    said.extend(before.map(|how| ReportSentence::plain("preconditioned", how)));
+    said.extend(before.map(|how| Note::plain("preconditioned", how)));
     said
 }
 

@@ -6,50 +6,43 @@ use super::timed;
 use crate::analysis::time;
 use crate::phrase::some_listed;
 use crate::quantity::{count, iops, size};
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
 /// Sentences on a trial, the most important first. Events that did not happen are left out.
-pub(crate) fn words(
-    job: &ReplayJob,
-    trace: &TraceFacts,
-    trial: &ReplayTrial,
-) -> Vec<ReportSentence> {
+pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Note> {
     let mut said = vec![validity(job, trace, trial)];
     said.extend(saturation(trial));
-    said.push(ReportSentence::plain("issued", issued(trace, trial)));
+    said.push(Note::plain("issued", issued(trace, trial)));
     said.extend(failed(trial));
-    said.extend(changed(trial).map(|words| ReportSentence::plain("changed", words)));
+    said.extend(changed(trial).map(|words| Note::plain("changed", words)));
     said.extend(captured(trial));
     said.extend(drift(job, trial));
-    said.push(ReportSentence::plain(
-        "in flight",
-        in_flight(job, trace, trial),
-    ));
+    said.push(Note::plain("in flight", in_flight(job, trace, trial)));
     said.extend(order(trial));
-    said.push(ReportSentence::plain("replayer", replayer(trial)));
+    said.push(Note::plain("replayer", replayer(trial)));
     said
 }
 
 /// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
 /// number.
-pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<ReportSentence> {
+pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Note> {
     let message = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);
-        (!trial.valid).then(|| ReportSentence::bad(&what, reasons_of(trial)))
+        (!trial.valid).then(|| Note::bad(&what, reasons_of(trial)))
     };
     trials.iter().enumerate().filter_map(message).collect()
 }
 
-fn saturation(trial: &ReplayTrial) -> Option<ReportSentence> {
+fn saturation(trial: &ReplayTrial) -> Option<Note> {
     let waited = format!(
         "{} requests waited in all {} for a free place",
         count(trial.stalled),
         time(trial.stalled_s * 1e9)
     );
     if !trial.saturated {
-        return (trial.stalled > 0).then(|| ReportSentence::plain("stalls", waited));
+        return (trial.stalled > 0).then(|| Note::plain("stalls", waited));
     }
     let finding = if trial.stalled > 0 {
         waited
@@ -61,7 +54,7 @@ fn saturation(trial: &ReplayTrial) -> Option<ReportSentence> {
         )
     };
     let message = format!("{finding}; a finding, not a fault");
-    Some(ReportSentence::caution("device saturated", message))
+    Some(Note::caution("device saturated", message))
 }
 
 fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
@@ -78,12 +71,12 @@ fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
     text
 }
 
-fn failed(trial: &ReplayTrial) -> Option<ReportSentence> {
+fn failed(trial: &ReplayTrial) -> Option<Note> {
     let mut message = format!("{} requests", count(trial.errors));
     if let Some(first) = &trial.first_error {
         message += &format!("; the first: {first}");
     }
-    (trial.errors > 0).then(|| ReportSentence::bad("failed or short", message))
+    (trial.errors > 0).then(|| Note::bad("failed or short", message))
 }
 
 /// What a replay changed in requests of the trace with their counts, in the order of the words.
@@ -98,7 +91,7 @@ fn changed(trial: &ReplayTrial) -> Option<String> {
     )
 }
 
-fn captured(trial: &ReplayTrial) -> Option<ReportSentence> {
+fn captured(trial: &ReplayTrial) -> Option<Note> {
     trial.sum_q2c_s?;
     let by = trial.q2c_source;
     let by = by.map_or("an unknown source", CapturedBy::name);
@@ -108,8 +101,8 @@ fn captured(trial: &ReplayTrial) -> Option<ReportSentence> {
         message += &format!(", which the block layer split to {parts} and which count as whole");
     }
     Some(match lacks(trial) {
-        Some(lacks) => ReportSentence::caution("Q2C", message + &lacks),
-        None => ReportSentence::plain("Q2C", message),
+        Some(lacks) => Note::caution("Q2C", message + &lacks),
+        None => Note::plain("Q2C", message),
     })
 }
 
@@ -147,21 +140,21 @@ pub(super) fn excess(excess: i64) -> String {
     )
 }
 
-fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<ReportSentence> {
+fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Note> {
     let is_reported = timed(job) || trial.end_drift_ns != 0;
     let is_early = trial.end_drift_ns < 0;
     let side = if is_early { "before" } else { "behind" };
     let by = time(trial.end_drift_ns.unsigned_abs() as f64);
     let message = format!("the last submission {by} {side} its intended time");
-    is_reported.then(|| ReportSentence::plain("end drift", message))
+    is_reported.then(|| Note::plain("end drift", message))
 }
 
-fn order(trial: &ReplayTrial) -> Option<ReportSentence> {
+fn order(trial: &ReplayTrial) -> Option<Note> {
     let message = format!(
         "{} requests went before one that they overlap and that the trace has first",
         count(trial.order_inversions)
     );
-    (trial.order_inversions > 0).then(|| ReportSentence::caution("order", message))
+    (trial.order_inversions > 0).then(|| Note::caution("order", message))
 }
 
 fn replayer(trial: &ReplayTrial) -> String {

@@ -3,7 +3,7 @@
 use super::figures::both_sides;
 use super::{in_words, weight};
 use crate::phrase::joined;
-use crate::said::ReportSentence;
+use crate::said::Note;
 use q2c_result::reproduce::{AllResult, ClaimLine, ExperimentLine};
 
 pub(crate) fn missing(result: &AllResult) -> Option<String> {
@@ -28,7 +28,7 @@ pub(crate) fn missing(result: &AllResult) -> Option<String> {
 }
 
 /// Each claim with its verdict, its figures and the reason.
-pub(crate) fn claims(result: &AllResult) -> Vec<ReportSentence> {
+pub(crate) fn claims(result: &AllResult) -> Vec<Note> {
     let experiments = result.experiments.iter();
     let claims = experiments.flat_map(|experiment| {
         let claims = experiment.claims.iter();
@@ -45,7 +45,7 @@ fn here(claim: &ClaimLine) -> String {
     joined(figures, "; ")
 }
 
-fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> ReportSentence {
+fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> Note {
     let here = (!claim.measured.is_empty()).then(|| here(claim));
     let basis = here.as_ref().map(|_| format!(" ({})", claim.basis.name()));
     let basis = basis.unwrap_or_default();
@@ -56,5 +56,5 @@ fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> ReportSentenc
         here,
         claim.why.clone(),
     );
-    ReportSentence::new(weight(claim.verdict), &what, sentence)
+    Note::new(weight(claim.verdict), &what, sentence)
 }

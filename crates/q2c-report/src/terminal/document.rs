@@ -4,7 +4,7 @@ use super::said;
 use super::screen::{Screen, Tone};
 use crate::document::{Document, DocumentAnswer, DocumentPart, Section};
 use crate::phrase::when;
-use crate::said::{ReportSentence, Weight};
+use crate::said::{Note, Weight};
 use q2c_result::Warning;
 
 pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
@@ -35,7 +35,7 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
     };
     let warnings = document.warnings.iter();
     let warnings = warnings.filter(|warning| screen.verbose || !is_told(warning));
-    let warnings: Vec<ReportSentence> = warnings.map(ReportSentence::warning).collect();
+    let warnings: Vec<Note> = warnings.map(Note::warning).collect();
     if !warnings.is_empty() {
         text.push('\n');
         text += &said::notes(&warnings, screen);

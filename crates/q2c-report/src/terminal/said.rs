@@ -4,15 +4,10 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::phrase::when;
 use crate::quantity::NOTHING;
-use crate::said::{ReportField, ReportSentence, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight};
 
-pub(super) fn notes<'a>(
-    said: impl IntoIterator<Item = &'a ReportSentence>,
-    screen: Screen,
-) -> String {
-    let one = |said: &ReportSentence| {
-        screen.note(tone(said.weight), &format!("{}:", said.what), &said.words)
-    };
+pub(super) fn notes<'a>(said: impl IntoIterator<Item = &'a Note>, screen: Screen) -> String {
+    let one = |said: &Note| screen.note(tone(said.weight), &format!("{}:", said.what), &said.words);
     said.into_iter().map(one).collect()
 }
 
