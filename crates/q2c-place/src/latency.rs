@@ -27,7 +27,6 @@ impl Default for PollTimes {
 }
 
 /// Latencies over all I/Os of the P tasks; `None` where none was made.
-#[must_use]
 pub(crate) fn poll_latency(sharing: &[PollSharing], times: PollTimes) -> Option<PollLatency> {
     let mut parts: Vec<(f64, f64)> = Vec::new();
     for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {

@@ -40,7 +40,6 @@ pub struct SmtMap {
 
 impl SmtMap {
     /// The map of these cores. A core without CPUs is left out.
-    #[must_use]
     pub(crate) fn new(cores: &[Core]) -> Self {
         let mut map = SmtMap::default();
         for core in cores.iter().filter(|core| !core.cpus.is_empty()) {
@@ -59,15 +58,15 @@ impl SmtMap {
         for (cpus, cache) in map.cores.iter().zip(&map.cache_of) {
             of_cache[*cache] += cpus.len();
         }
-        let within = map.cores.iter().zip(&map.cache_of);
-        let within = within.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
-        map.within = within.collect();
+        let cores = map.cores.iter().zip(&map.cache_of);
+        map.within = cores
+            .map(|(cpus, cache)| [cpus.len(), of_cache[*cache]])
+            .collect();
         map
     }
 
     /// A machine of equal cores, whose threads have consecutive numbers; each last-level cache
     /// serves as many cores, but for the last one.
-    #[must_use]
     pub fn regular(cores: usize, threads: usize, llcs: usize) -> Self {
         let per_cache = cores.div_ceil(llcs.max(1)).max(1);
         let number = |n: usize, t| CpuId((n * threads + t) as u32);
@@ -79,55 +78,46 @@ impl SmtMap {
     }
 
     /// Number of logical CPUs.
-    #[must_use]
     pub fn cpus(&self) -> usize {
         self.ids.len()
     }
 
     /// Number of physical cores, N_P.
-    #[must_use]
     pub fn cores(&self) -> usize {
         self.cores.len()
     }
 
     /// The CPU's number in the machine.
-    #[must_use]
     pub fn id(&self, cpu: CpuIndex) -> CpuId {
         self.ids[cpu]
     }
 
     /// The index of a CPU; `None` where no task may be placed on it.
-    #[must_use]
     pub(crate) fn index(&self, id: CpuId) -> Option<CpuIndex> {
         self.ids.iter().position(|other| *other == id)
     }
 
     /// The physical core of a CPU.
-    #[must_use]
     pub(crate) fn core_of(&self, cpu: CpuIndex) -> CoreIndex {
         self.core_of[cpu]
     }
 
     /// The CPUs of a core.
-    #[must_use]
     pub(crate) fn cpus_of(&self, core: CoreIndex) -> &[CpuIndex] {
         &self.cores[core]
     }
 
     /// Number of last-level caches.
-    #[must_use]
     pub(crate) fn caches(&self) -> usize {
         self.caches.len()
     }
 
     /// The last-level cache of a core, as an index.
-    #[must_use]
     pub(crate) fn cache_of(&self, core: CoreIndex) -> usize {
         self.cache_of[core]
     }
 
     /// The number of CPUs within a distance of a CPU, itself included.
-    #[must_use]
     pub(crate) fn within(&self, cpu: CpuIndex, distance: Distance) -> usize {
         let [core, cache] = self.within[self.core_of[cpu]];
         match distance {
@@ -138,13 +128,14 @@ impl SmtMap {
     }
 
     /// How far apart two CPUs are.
-    #[must_use]
     pub(crate) fn distance(&self, a: CpuIndex, b: CpuIndex) -> Distance {
         let (a, b) = (self.core_of[a], self.core_of[b]);
-        match (a == b, self.cache_of[a] == self.cache_of[b]) {
-            (true, _) => Distance::Core,
-            (false, true) => Distance::Cache,
-            (false, false) => Distance::Machine,
+        if a == b {
+            Distance::Core
+        } else if self.cache_of[a] == self.cache_of[b] {
+            Distance::Cache
+        } else {
+            Distance::Machine
         }
     }
 }

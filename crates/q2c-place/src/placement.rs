@@ -6,63 +6,41 @@ use crate::rules::{RunQueueCounts, Tally};
 use crate::speed;
 use q2c_result::place::{PolicyName, Speeds};
 
-/// A placement with a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placement {
-    /// P tasks on both threads of as few cores as possible.
-    Bunch,
-    /// P tasks even over the cores, and on each wherever there are fewest tasks.
-    Scatter,
-    /// P tasks even over the cores, on the first logical CPU of each.
-    Colocate,
-    /// P tasks even over all logical CPUs.
-    Spread,
-}
-
-impl Placement {
-    /// The placement of this name; `None` for policies that move tasks.
-    #[must_use]
-    pub(crate) fn from_policy(policy: PolicyName) -> Option<Placement> {
-        Some(match policy {
-            PolicyName::Bunch => Placement::Bunch,
-            PolicyName::Scatter => Placement::Scatter,
-            PolicyName::Colocate => Placement::Colocate,
-            PolicyName::Spread => Placement::Spread,
-            _ => return None,
-        })
-    }
-
-    /// The CPU of each P task and of each C task. C tasks fill up the least loaded CPUs.
-    #[must_use]
-    pub(crate) fn place_tasks(self, map: &SmtMap, compute: u32, polling: u32) -> TaskPlacement {
-        let room = (compute + polling).div_ceil(map.cpus().max(1) as u32);
-        let mut tally = Tally::new(map);
-        let mut place = |class, cpu: Option<CpuIndex>| {
-            let cpu = cpu.unwrap_or_else(|| least_loaded(&tally));
-            tally.add(cpu, class);
-            cpu
-        };
-        let nth = |nth: u32| self.cpu_of(map, nth as usize, room as usize);
-        TaskPlacement {
-            polling: (0..polling)
-                .map(|n| place(Class::Polling, Some(nth(n))))
-                .collect(),
-            compute: (0..compute).map(|_| place(Class::Compute, None)).collect(),
-        }
-    }
-
-    fn cpu_of(self, map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
-        let cores = map.cores();
-        let of_core = |core: usize, side: usize| {
-            let cpus = map.cpus_of(core % cores);
-            cpus[side % cpus.len()]
-        };
-        match self {
-            Placement::Bunch => bunched(map, nth, room),
-            Placement::Colocate => of_core(nth % cores, 0),
-            Placement::Scatter | Placement::Spread => of_core(nth % cores, nth / cores),
-        }
-    }
+/// The CPU of each P task and of each C task in a fixed placement; `None` for policies that move
+/// tasks. C tasks fill up the least loaded CPUs.
+pub(crate) fn place_tasks(
+    policy: PolicyName,
+    map: &SmtMap,
+    compute: u32,
+    polling: u32,
+) -> Option<TaskPlacement> {
+    let cores = map.cores();
+    let room = (compute + polling).div_ceil(map.cpus().max(1) as u32) as usize;
+    let of_core = |core: usize, side: usize| {
+        let cpus = map.cpus_of(core);
+        cpus[side % cpus.len()]
+    };
+    let cpu_of: &dyn Fn(usize) -> CpuIndex = match policy {
+        // On both threads of as few cores as possible.
+        PolicyName::Bunch => &|nth| bunched(map, nth, room),
+        // Even over the cores, on the first logical CPU of each.
+        PolicyName::Colocate => &|nth| of_core(nth % cores, 0),
+        // Even over the cores and then over their logical CPUs.
+        PolicyName::Scatter | PolicyName::Spread => &|nth| of_core(nth % cores, nth / cores),
+        _ => return None,
+    };
+    let polling: Vec<CpuIndex> = (0..polling as usize).map(cpu_of).collect();
+    let mut tally = Tally::new(map);
+    polling
+        .iter()
+        .for_each(|cpu| tally.add(*cpu, Class::Polling));
+    let place = |_| {
+        let cpu = least_loaded(&tally);
+        tally.add(cpu, Class::Compute);
+        cpu
+    };
+    let compute = (0..compute).map(place).collect();
+    Some(TaskPlacement { compute, polling })
 }
 
 fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
@@ -78,13 +56,8 @@ fn bunched(map: &SmtMap, nth: usize, room: usize) -> CpuIndex {
 }
 
 fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
-    let map = tally.map();
-    let load = |cpu: &CpuIndex| {
-        (
-            tally.counts_on(*cpu).load(),
-            tally.load_of(map.core_of(*cpu)),
-        )
-    };
+    let map = tally.map;
+    let load = |&cpu: &CpuIndex| (tally.cpus[cpu].load(), tally.load_of_core[map.core_of(cpu)]);
     (0..map.cpus()).min_by_key(load).unwrap_or(0)
 }
 
@@ -100,7 +73,6 @@ pub(crate) struct TaskPlacement {
 impl TaskPlacement {
     /// The run queues.
     #[cfg(test)]
-    #[must_use]
     pub(crate) fn tally<'a>(&self, map: &'a SmtMap) -> Tally<'a> {
         let mut tally = Tally::new(map);
         let mut add = |cpus: &[CpuIndex], class| cpus.iter().for_each(|cpu| tally.add(*cpu, class));
@@ -123,7 +95,6 @@ const MOST_PLACEMENTS: usize = 25_000;
 
 /// Tries all placements whose loads differ by one task at most, each but once where cores or
 /// threads could change places. `None`: too many, or no C tasks.
-#[must_use]
 pub(crate) fn extremes(
     map: &SmtMap,
     compute: u32,
@@ -143,17 +114,8 @@ pub(crate) fn extremes(
         queues: Vec::with_capacity(map.cpus()),
         found: None,
     };
-    let whole = search.place(UnplacedTasks {
-        larger: tasks % cpus,
-        polling,
-    });
+    let whole = search.place(tasks % cpus, polling);
     search.found.filter(|_| whole)
-}
-
-#[derive(Clone, Copy)]
-struct UnplacedTasks {
-    larger: u32,
-    polling: u32,
 }
 
 struct PlacementSearch<'a> {
@@ -166,25 +128,23 @@ struct PlacementSearch<'a> {
 }
 
 impl PlacementSearch<'_> {
-    fn place(&mut self, left: UnplacedTasks) -> bool {
+    /// Places what is left: CPUs with one task more than the others, and P tasks.
+    fn place(&mut self, larger: u32, polling: u32) -> bool {
         if !self.in_order() {
             return true;
         }
         let next = self.queues.len();
         if next == self.map.cpus() {
-            return self.take(left);
+            return self.take(larger == 0 && polling == 0);
         }
-        for more in 0..=1.min(left.larger) {
+        for more in 0..=1.min(larger) {
             let load = self.base + more;
-            for polling in 0..=load.min(left.polling) {
+            for here in 0..=load.min(polling) {
                 self.queues.push(RunQueueCounts {
-                    compute: load - polling,
-                    polling,
+                    compute: load - here,
+                    polling: here,
                 });
-                let went = self.place(UnplacedTasks {
-                    larger: left.larger - more,
-                    polling: left.polling - polling,
-                });
+                let went = self.place(larger - more, polling - here);
                 self.queues.pop();
                 if !went {
                     return false;
@@ -209,33 +169,26 @@ impl PlacementSearch<'_> {
             return true;
         }
         let before = self.map.cpus_of(core - 1);
+        let first = core_cpus[0];
         before.len() != core_cpus.len()
             || self.map.cache_of(core - 1) != self.map.cache_of(core)
-            || before
-                .iter()
-                .map(|cpu| self.queues[*cpu])
-                .le(core_cpus.iter().map(|cpu| self.queues[*cpu]))
+            || self.queues[first - before.len()..first] <= self.queues[first..]
     }
 
-    fn take(&mut self, left: UnplacedTasks) -> bool {
+    fn take(&mut self, all_placed: bool) -> bool {
         self.tried += 1;
-        if left.larger > 0 || left.polling > 0 {
-            return self.tried < MOST_PLACEMENTS;
-        }
-        let tally = Tally::from_counts(self.map, &self.queues);
-        let Some(time) = speed::c_slowdown(self.speeds, &tally) else {
-            return true;
-        };
-        match &mut self.found {
-            Some(extremes) if time < extremes.best.1 => extremes.best = (self.queues.clone(), time),
-            Some(extremes) if time > extremes.worst.1 => {
-                extremes.worst = (self.queues.clone(), time)
-            }
-            Some(_) => {}
-            None => {
-                let this = (self.queues.clone(), time);
-                let (best, worst) = (this.clone(), this);
-                self.found = Some(Extremes { best, worst });
+        let tally = || Tally::from_counts(self.map, &self.queues);
+        let slowdown = || speed::c_slowdown(self.speeds, &tally());
+        if let Some(time) = all_placed.then(slowdown).flatten() {
+            let placement = || (self.queues.clone(), time);
+            let extremes = self.found.get_or_insert_with(|| Extremes {
+                best: placement(),
+                worst: placement(),
+            });
+            if time < extremes.best.1 {
+                extremes.best = placement();
+            } else if time > extremes.worst.1 {
+                extremes.worst = placement();
             }
         }
         self.tried < MOST_PLACEMENTS

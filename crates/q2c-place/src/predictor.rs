@@ -5,26 +5,14 @@
 //! place of a call: the counter goes up after a window in which the task polled and down after one
 //! in which it did not. Everything else is as published: 0 to 3, 1 at fork, polling at 2 or more.
 
-use serde::{Deserialize, Serialize};
-
 /// The kind that the predictor takes a task for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
     /// C: it computes, or at least does not poll.
+    #[default]
     Compute,
     /// P: it polls for I/O.
     Polling,
-}
-
-impl Class {
-    pub(crate) fn from_polling(polls: bool) -> Class {
-        if polls {
-            Class::Polling
-        } else {
-            Class::Compute
-        }
-    }
 }
 
 /// The counter of one task.
@@ -51,16 +39,12 @@ impl Predictor {
     }
 
     /// The kind of the task.
-    #[must_use]
     pub(crate) fn class(self) -> Class {
-        Class::from_polling(self.0 >= POLLS_FROM)
-    }
-
-    /// The counter, 0 to 3.
-    #[cfg(test)]
-    #[must_use]
-    pub(crate) fn counter(self) -> u8 {
-        self.0
+        if self.0 >= POLLS_FROM {
+            Class::Polling
+        } else {
+            Class::Compute
+        }
     }
 }
 
@@ -88,7 +72,7 @@ mod tests {
             let polled: Vec<bool> = windows.chars().map(|c| c == '1').collect();
             assert_eq!(after(&polled).class(), class, "{windows}");
         }
-        assert_eq!(after(&[true; 9]).counter(), 3);
-        assert_eq!(after(&[false; 9]).counter(), 0);
+        assert_eq!(after(&[true; 9]).0, 3);
+        assert_eq!(after(&[false; 9]).0, 0);
     }
 }

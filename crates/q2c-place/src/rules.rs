@@ -3,10 +3,10 @@
 //! The rules are the published ones. Lower case is the run queue of one logical CPU, upper case a
 //! physical core; P counts polling tasks. CPU d takes tasks from CPU s:
 //!
-//! 1. *Which task* ([`which_task`]). s and d on the same core: a P task when P_d >= P_s, else a C
+//! 1. *Which task*. s and d on the same core: a P task when P_d >= P_s, else a C
 //!    task. On different cores: a P task when P_D < P_T / N_P and P_S > P_T / N_P, else a C task.
 //!    P_T is the number of all P tasks and N_P the number of physical cores.
-//! 2. *Which source* ([`colocated`]). s is the nearest CPU whose load exceeds d's own by a
+//! 2. *Which source*. s is the nearest CPU whose load exceeds d's own by a
 //!    threshold. If s is d's sibling and their core is already colocated, s is chosen anew among
 //!    the other physical cores.
 //!
@@ -24,51 +24,33 @@
 //!   task is called for and s holds none (or none that may move), s is passed over: a P task
 //!   would undo what the rules are for.
 //! - *Equal loads*: nothing is stolen, so an even but mixed start stays as it is. The
-//!   [swap step](swap) is ours. It can be switched off.
+//!   swap step (`swap.rs`) is ours. It can be switched off.
 
-mod balance;
 mod steal;
 mod swap;
 mod tally;
 
-pub(crate) use balance::{Move, next_move};
-pub use steal::{Steal, steal};
-pub use swap::{Swap, SwapReason, swap_at};
+pub use steal::Steal;
+pub use swap::{Swap, SwapReason};
 pub use tally::{RunQueueCounts, Tally};
 
 use crate::map::CpuIndex;
 use crate::predictor::Class;
 
-/// Which of the rules are in force.
+/// Which of the rules are in force. With the swap step, a P task never moves to a core that would
+/// then have more P tasks than the one it left: the literal rules allow that, and the two would
+/// undo each other's moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// The swap step. With it, a P task never moves to a core that would then have more P tasks
-    /// than the one it left: the literal rules allow that, and the two would undo each other's
-    /// moves.
-    pub swap: Option<SwapStep>,
-}
-
-/// How far the swap step goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwapStep {
-    /// P tasks of a core are gathered on one CPU in any case, even if that leaves the other idle.
-    Always,
-    /// They are gathered only where a C task takes, or could take, the place that is left: P tasks
-    /// that share a CPU have half of it each, for nobody's use otherwise.
-    ForRoom,
-}
-
-impl Rules {
+pub enum Rules {
     /// The published rules alone.
-    pub(crate) const LITERAL: Rules = Rules { swap: None };
-    /// The published rules with the swap step, whatever it leaves idle.
-    pub(crate) const WITH_SWAP: Rules = Rules {
-        swap: Some(SwapStep::Always),
-    };
-    /// The rules of the daemon and the scheduler.
-    pub const PROPOSED: Rules = Rules {
-        swap: Some(SwapStep::ForRoom),
-    };
+    Literal,
+    /// With the swap step, which gathers the P tasks of a core on one CPU in any case, even if that
+    /// leaves the other idle.
+    WithSwap,
+    /// The rules of the daemon and the scheduler. P tasks are gathered only where a C task takes,
+    /// or could take, the place that is left: P tasks that share a CPU have half of it each, for
+    /// nobody's use otherwise.
+    Proposed,
 }
 
 /// Whether some task of the class may move from the first CPU to the second: tasks that an
@@ -85,6 +67,35 @@ pub struct Anywhere;
 impl Movable for Anywhere {
     fn may_move(&self, _: CpuIndex, _: CpuIndex, _: Class) -> bool {
         true
+    }
+}
+
+/// Decides which tasks move.
+pub struct Decider<'a, M> {
+    /// Where the tasks are.
+    pub tally: &'a Tally<'a>,
+    /// The rules in force.
+    pub rules: Rules,
+    /// Which tasks may move.
+    pub movable: &'a M,
+}
+
+/// A move that the rules ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// By the published rules.
+    Steal(Steal),
+    /// By the swap step.
+    Swap(Swap),
+}
+
+impl<M: Movable> Decider<'_, M> {
+    /// The next move: a steal by the first CPU that has one to make, else a swap.
+    pub(crate) fn next_move(&self) -> Option<Move> {
+        let steal = (0..self.tally.map.cpus()).find_map(|cpu| self.steal(cpu));
+        steal
+            .map(Move::Steal)
+            .or_else(|| self.swap().map(Move::Swap))
     }
 }
 

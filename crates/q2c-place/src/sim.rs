@@ -11,14 +11,12 @@ mod linux;
 mod machine;
 mod task;
 
-pub(crate) use account::Account;
-
-pub(crate) use account::PollSharing;
-pub(crate) use machine::{PlaceSimOutcome, run};
+pub(crate) use account::{Account, PollSharing};
+pub(crate) use machine::PlaceSimOutcome;
 pub use task::Phases;
 pub(crate) use task::Task;
 
-use crate::map::CpuIndex;
+use crate::map::{CpuIndex, SmtMap};
 use crate::rules::Rules;
 use q2c_result::place::Speeds;
 
@@ -33,15 +31,6 @@ pub(crate) enum Policy {
     Rules(Rules),
 }
 
-/// What costs what.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct PlacementCosts {
-    /// Speeds beside neighbours.
-    pub speeds: Speeds,
-    /// The last-level cache; `None` without this term.
-    pub cache: Option<CacheTerm>,
-}
-
 /// The term of the last-level cache: C tasks share it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheTerm {
@@ -51,22 +40,18 @@ pub struct CacheTerm {
     pub refill_s: f64,
 }
 
-/// Times of the simulation, seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct PlaceSimTimes {
-    /// The window of the predictor.
-    pub window_s: f64,
-    /// The longest simulated time.
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub(crate) struct PlaceSim<'a> {
+    pub map: &'a SmtMap,
+    pub tasks: &'a [Task],
+    pub policy: Policy,
+    /// Speeds beside neighbours.
+    pub speeds: Speeds,
+    /// The last-level cache; `None` without this term.
+    pub cache: Option<CacheTerm>,
+    /// The longest simulated time, seconds.
     pub most_s: f64,
-}
-
-impl Default for PlaceSimTimes {
-    fn default() -> Self {
-        PlaceSimTimes {
-            window_s: 0.01,
-            most_s: 3_600.0,
-        }
-    }
 }
 
 #[cfg(test)]

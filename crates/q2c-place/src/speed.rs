@@ -5,7 +5,6 @@
 //! logical CPUs run their own tasks in turn, and each kind of neighbour has its effect for its
 //! share of that time. The turns of two CPUs are independent of each other.
 
-use crate::map::CpuIndex;
 use crate::predictor::Class;
 use crate::rules::{RunQueueCounts, Tally};
 use q2c_result::place::Speeds;
@@ -19,7 +18,6 @@ pub(crate) const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
 
 /// From the published bunch and scatter figures; a neighbour slows no P task: the published runs
 /// saw no difference above 2.4 %.
-#[must_use]
 pub fn published() -> Speeds {
     let ratio = 1.0 / (1.0 - SCATTER_OVER_BUNCH_PCT / 100.0);
     Speeds {
@@ -58,33 +56,30 @@ fn effect(speeds: &Speeds, own: Class, neighbour: RunQueueCounts) -> f64 {
 }
 
 /// Speed of a task while it runs on `cpu`, 0 to 1: neighbours' effects on the core multiply.
-#[must_use]
-pub(crate) fn while_running(
-    speeds: &Speeds,
-    tally: &Tally<'_>,
-    cpu: CpuIndex,
-    class: Class,
-) -> f64 {
-    let map = tally.map();
-    let others = map.cpus_of(map.core_of(cpu)).iter();
+pub(crate) fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: usize, class: Class) -> f64 {
+    let map = tally.map;
+    let others = map
+        .cpus_of(map.core_of(cpu))
+        .iter()
+        .filter(|other| **other != cpu);
     others
-        .filter(|other| **other != cpu)
-        .map(|other| effect(speeds, class, tally.counts_on(*other)))
+        .map(|&other| effect(speeds, class, tally.cpus[other]))
         .product()
 }
 
 /// Mean run time of the C tasks, over one alone, when all tasks stay where they are.
-#[must_use]
 pub(crate) fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
-    let queues = tally.cpus().iter().enumerate();
-    let times = queues
+    let (mut tasks, mut time) = (0.0, 0.0);
+    for (cpu, counts) in tally
+        .cpus
+        .iter()
+        .enumerate()
         .filter(|(_, counts)| counts.compute > 0)
-        .map(|(cpu, counts)| {
-            let speed = while_running(speeds, tally, cpu, Class::Compute);
-            let tasks = f64::from(counts.compute);
-            (tasks, tasks * f64::from(counts.load()) / speed)
-        });
-    let (tasks, time) = times.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    {
+        let speed = while_running(speeds, tally, cpu, Class::Compute);
+        tasks += f64::from(counts.compute);
+        time += f64::from(counts.compute) * f64::from(counts.load()) / speed;
+    }
     (tasks > 0.0).then(|| time / tasks)
 }
 

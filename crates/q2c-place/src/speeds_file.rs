@@ -21,19 +21,17 @@ pub fn read(text: &str) -> Result<Speeds, Fault> {
         ("polling_beside_compute", speeds.polling_beside_compute),
         ("polling_beside_polling", speeds.polling_beside_polling),
     ];
-    match entries
+    let outside = |(_, speed): &&(_, f64)| !(LEAST..=MOST).contains(speed);
+    entries
         .iter()
-        .find(|(_, speed)| !(LEAST..=MOST).contains(speed))
-    {
-        None => Ok(speeds),
-        Some((key, speed)) => Err(wrong(format!(
-            "expected {key} from {LEAST} to {MOST}, found {speed}"
-        ))),
-    }
+        .find(outside)
+        .map_or(Ok(speeds), |(key, speed)| {
+            let text = format!("expected {key} from {LEAST} to {MOST}, found {speed}");
+            Err(wrong(text))
+        })
 }
 
 /// The text of a file with these speeds.
-#[must_use]
 pub fn write(speeds: &Speeds) -> String {
     format!(
         "# Speed of a task beside another one on the same core, as a share of its speed alone.\n\

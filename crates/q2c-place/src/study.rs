@@ -4,21 +4,21 @@ mod figures;
 mod published;
 
 pub use published::setups;
-pub(crate) use published::{COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT};
-
-pub(crate) use published::PROPOSED_OVER_WORST_PCT;
+pub(crate) use published::{
+    COLOCATE_OVER_SPREAD_PCT, PROPOSED_OVER_FREE_PCT, PROPOSED_OVER_WORST_PCT,
+};
 
 use crate::latency::PollTimes;
 use crate::map::SmtMap;
-use crate::placement::{Extremes, Placement, extremes};
+use crate::placement::{extremes, place_tasks};
 use crate::rules::RunQueueCounts;
 use crate::sim::{CacheTerm, Phases, Task};
-use figures::{PolicyFigureSet, PolicyRunInputs};
+use figures::{POLICIES, PolicyRunInputs};
 use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::place::{
-    CTimes, Gain, PlaceSimResult, PolicyName, PublishedFigure, PublishedGain, Queues, SCHEMA,
-    Setup, Speeds, SpeedsFrom,
+    CTimes, Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain,
+    Queues, SCHEMA, Setup, Speeds, SpeedsFrom,
 };
 
 /// A machine and its tasks.
@@ -68,10 +68,7 @@ pub struct PlaceStudyRequest {
 /// # Errors
 /// A set-up has no C task, or one did not end.
 pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
-    let setups = request
-        .setups
-        .iter()
-        .map(|setup_of| setup(setup_of, request));
+    let setups = request.setups.iter().map(|of| setup(of, request));
     Ok(PlaceSimResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -81,22 +78,26 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
         speeds: request.speeds,
         speeds_from: request.speeds_from.clone(),
         setups: setups.collect::<Result<_, _>>()?,
-        warnings: warnings(request),
+        warnings: speeds_warning(
+            &request.speeds_from,
+            "gains are those of that machine; where CPUs are idle they also rest on an assumption",
+        )
+        .into_iter()
+        .collect(),
     })
 }
 
-fn warnings(request: &PlaceStudyRequest) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    if request.speeds_from == SpeedsFrom::Published {
-        warnings.push(Warning::new(
+/// Speeds that follow from published figures; `means` says what that does to the result.
+pub(crate) fn speeds_warning(from: &SpeedsFrom, means: &str) -> Option<Warning> {
+    (*from == SpeedsFrom::Published).then(|| {
+        Warning::new(
             "speeds-not-measured",
             "the speeds beside neighbours follow from published figures of another machine"
                 .to_owned(),
-            "gains are those of that machine; where CPUs are idle they also rest on an assumption",
+            means,
             "measure yours with q2c place calibrate, and name the file with --speeds",
-        ));
-    }
-    warnings
+        )
+    })
 }
 
 fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
@@ -116,30 +117,57 @@ fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
         of,
         request,
     };
-    let figures = runs.run_all()?;
-    Ok(answer(of, request, &map, &figures))
+    let policies = POLICIES.into_iter().map(|policy| runs.run_policy(policy));
+    Ok(answer(
+        of,
+        request,
+        &map,
+        policies.collect::<Result<_, _>>()?,
+    ))
 }
 
 fn answer(
     of: &SetupOf,
     request: &PlaceStudyRequest,
     map: &SmtMap,
-    figures: &PolicyFigureSet,
+    policies: Vec<PolicyFigures>,
 ) -> Setup {
-    let extremes = extremes_of(of, request, map);
-    let best = extremes.as_ref().map(|extremes| extremes.best.1);
-    let worst = extremes.as_ref().map(|extremes| extremes.worst.1);
-    let unit = best.unwrap_or(1.0);
-    let time = |policy| figures.slowdown(policy);
-    let proposed = time(PolicyName::Proposed);
-    let gains = Gains {
-        scatter_over_bunch: Gain::from_times(time(PolicyName::Bunch), time(PolicyName::Scatter)),
-        colocate_over_spread: Gain::from_times(
-            time(PolicyName::Spread),
-            time(PolicyName::Colocate),
-        ),
-        over_free: Gain::from_times(time(PolicyName::Free), proposed),
-        over_worst: worst.map(|worst| Gain::from_times(worst, proposed)),
+    // Where tasks stay awake: a closed form has no sleeps, and none of the cache's term.
+    let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
+    let plain = constant && request.cache.is_none();
+    let search = || extremes(map, of.compute, of.polling, &request.speeds);
+    let (best, worst) = plain
+        .then(search)
+        .flatten()
+        .map(|e| (e.best, e.worst))
+        .unzip();
+    let (best_time, worst_time) = (best.as_ref().map(|b| b.1), worst.as_ref().map(|w| w.1));
+    let unit = best_time.unwrap_or(1.0);
+    let slowdown = |name: PolicyName| {
+        let figures = policies.iter().find(|figures| figures.policy == name);
+        figures.map_or(f64::NAN, |figures| figures.c_slowdown)
+    };
+    let time = |name| slowdown(name) / unit;
+    let gain = |longer, shorter| Gain::from_times(slowdown(longer), slowdown(shorter));
+    let over_free = gain(PolicyName::Free, PolicyName::Proposed);
+    let over_worst = worst_time.map(|w| Gain::from_times(w, slowdown(PolicyName::Proposed)));
+    let published = |&(figure, published_pct, fitted): &(PublishedFigure, f64, bool)| {
+        let simulated = match figure {
+            PublishedFigure::ScatterOverBunch => gain(PolicyName::Bunch, PolicyName::Scatter),
+            PublishedFigure::ColocateOverSpread => gain(PolicyName::Spread, PolicyName::Colocate),
+            PublishedFigure::ProposedOverFree => over_free,
+            PublishedFigure::ProposedOverWorst => over_worst?,
+        };
+        Some(PublishedGain {
+            figure,
+            published_pct,
+            simulated,
+            fitted,
+        })
+    };
+    let is_worst = |name: &PolicyName| {
+        let as_bad = worst_time.is_some_and(|w| slowdown(*name) >= w * (1.0 - 1e-9));
+        as_bad && place_tasks(*name, map, 0, 0).is_some()
     };
     Setup {
         name: format!("{}c{}p-{}x{}", of.compute, of.polling, of.cores, of.threads),
@@ -149,80 +177,31 @@ fn answer(
         compute: of.compute,
         polling: of.polling,
         c_time: CTimes {
-            free: time(PolicyName::Free) / unit,
-            bunch: time(PolicyName::Bunch) / unit,
-            scatter: time(PolicyName::Scatter) / unit,
-            colocate: time(PolicyName::Colocate) / unit,
-            spread: time(PolicyName::Spread) / unit,
-            worst: worst.map(|worst| worst / unit),
-            best: best.map(|best| best / unit),
-            proposed: proposed / unit,
-            proposed_literal: time(PolicyName::ProposedLiteral) / unit,
-            proposed_swap: time(PolicyName::ProposedSwap) / unit,
+            free: time(PolicyName::Free),
+            bunch: time(PolicyName::Bunch),
+            scatter: time(PolicyName::Scatter),
+            colocate: time(PolicyName::Colocate),
+            spread: time(PolicyName::Spread),
+            worst: worst_time.map(|worst| worst / unit),
+            best: best_time.map(|best| best / unit),
+            proposed: time(PolicyName::Proposed),
+            proposed_literal: time(PolicyName::ProposedLiteral),
+            proposed_swap: time(PolicyName::ProposedSwap),
         },
         c_time_unit: unit,
-        gain_over_free_pct: gains.over_free,
-        gain_over_worst_pct: gains.over_worst,
+        gain_over_free_pct: over_free,
+        gain_over_worst_pct: over_worst,
         fitted: of.published.iter().any(|(_, _, fitted)| *fitted),
-        policies: figures.policies(),
-        best: extremes
-            .as_ref()
-            .map(|extremes| drawn(map, &extremes.best.0)),
-        worst: extremes
-            .as_ref()
-            .map(|extremes| drawn(map, &extremes.worst.0)),
-        worst_is: worst.map_or_else(Vec::new, |worst| as_bad(figures, worst)),
-        published: published(of, &gains),
+        best: best.map(|(queues, _)| drawn(map, &queues)),
+        worst: worst.map(|(queues, _)| drawn(map, &queues)),
+        worst_is: POLICIES.into_iter().filter(is_worst).collect(),
+        published: of.published.iter().filter_map(published).collect(),
+        policies,
     }
 }
 
-/// Where tasks stay awake: a closed form has no sleeps, and none of the cache's term.
-fn extremes_of(of: &SetupOf, request: &PlaceStudyRequest, map: &SmtMap) -> Option<Extremes> {
-    let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
-    let plain = constant && request.cache.is_none();
-    let search = || extremes(map, of.compute, of.polling, &request.speeds);
-    plain.then(search).flatten()
-}
-
-fn as_bad(figures: &PolicyFigureSet, worst: f64) -> Vec<PolicyName> {
-    let as_bad = |name: &PolicyName| figures.slowdown(*name) >= worst * (1.0 - 1e-9);
-    figures::POLICIES
-        .into_iter()
-        .filter(|name| Placement::from_policy(*name).is_some())
-        .filter(as_bad)
-        .collect()
-}
-
-struct Gains {
-    scatter_over_bunch: Gain,
-    colocate_over_spread: Gain,
-    over_free: Gain,
-    over_worst: Option<Gain>,
-}
-
-fn published(of: &SetupOf, gains: &Gains) -> Vec<PublishedGain> {
-    let beside = |&(figure, published_pct, fitted): &(PublishedFigure, f64, bool)| {
-        let simulated = match figure {
-            PublishedFigure::ScatterOverBunch => gains.scatter_over_bunch,
-            PublishedFigure::ColocateOverSpread => gains.colocate_over_spread,
-            PublishedFigure::ProposedOverFree => gains.over_free,
-            PublishedFigure::ProposedOverWorst => gains.over_worst?,
-        };
-        Some(PublishedGain {
-            figure,
-            published_pct,
-            simulated,
-            fitted,
-        })
-    };
-    of.published.iter().filter_map(beside).collect()
-}
-
 fn drawn(map: &SmtMap, queues: &[RunQueueCounts]) -> Queues {
-    let queue = |cpu: &usize| {
-        let counts = queues[*cpu];
-        "P".repeat(counts.polling as usize) + &"C".repeat(counts.compute as usize)
-    };
+    let queue = |cpu: &usize| queues[*cpu].letters();
     let core = |core| map.cpus_of(core).iter().map(queue).collect();
     (0..map.cores()).map(core).collect()
 }

@@ -6,7 +6,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use q2c_place::map::SmtMap;
 use q2c_place::predictor::Class;
-use q2c_place::rules::{Anywhere, Rules, RunQueueCounts, SwapStep, Tally, steal, swap_at};
+use q2c_place::rules::{Anywhere, Decider, Rules, RunQueueCounts, Tally};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -77,7 +77,11 @@ fn the_rules_in_c_decide_as_those_in_rust() {
     let polls = |class| u32::from(class == Class::Polling);
     for made in &machines {
         let map = SmtMap::regular(made.cores, made.threads, made.caches);
-        let tally = Tally::from_counts(&map, &made.counts);
+        let decider = Decider {
+            tally: &Tally::from_counts(&map, &made.counts),
+            rules: Rules::Proposed,
+            movable: &Anywhere,
+        };
         let per_cache = made.cores.div_ceil(made.caches);
         input += &format!("{} {} {per_cache}", made.cores, made.threads);
         for counts in &made.counts {
@@ -85,14 +89,12 @@ fn the_rules_in_c_decide_as_those_in_rust() {
         }
         input.push('\n');
         for cpu in 0..map.cpus() {
-            let steal = steal(&tally, cpu, Rules::PROPOSED, &Anywhere);
-            expected.push(steal.map_or("-1 0".to_owned(), |steal| {
+            expected.push(decider.steal(cpu).map_or("-1 0".to_owned(), |steal| {
                 format!("{} {}", steal.from, polls(steal.class))
             }));
         }
         for core in 0..map.cores() {
-            let swap = swap_at(&tally, core, SwapStep::ForRoom, &Anywhere);
-            expected.push(swap.map_or("-1 -1 -1".to_owned(), |swap| {
+            expected.push(decider.swap_at(core).map_or("-1 -1 -1".to_owned(), |swap| {
                 let back = swap.back.map_or(-1, |cpu| cpu as i64);
                 format!("{} {} {back}", swap.from, swap.to)
             }));

@@ -30,12 +30,11 @@ pub struct CalibrationPlan {
 /// There is none, or the processor is emulated.
 pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Siblings, Fault> {
     let topology = Topology::read(roots);
-    let pair = |cpu: &q2c_host::topology::TopologyCpu| {
+    let pair = topology.cpus.iter().rev().find_map(|cpu| {
         let mut usable = cpu.siblings.iter().filter(|cpu| allowed.contains(cpu));
         Some((*usable.next()?, *usable.next()?))
-    };
-    let sibling_pair = topology.cpus.iter().rev().find_map(pair);
-    let (own, other) = sibling_pair.ok_or_else(|| {
+    });
+    let (own, other) = pair.ok_or_else(|| {
         let text = "measure what neighbours cost: expected two logical CPUs of one core that q2c may use, found none; there is no SMT here, or it is off; q2c place sim needs none";
         Fault::new(Exit::Environment, text)
     })?;
@@ -89,29 +88,9 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> Result<(Vec<Pair>, Speeds), Fault> {
     let cells = cells(&machine.polling());
-    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
-    tell_apart(&cells, &speeds)?;
-    let pairs = cells_with_neighbour(&cells, &speeds);
-    let pairs = pairs.map(|((work, neighbour, same_cpu), speeds)| Pair {
-        own: *work,
-        neighbour: *neighbour,
-        same_cpu: *same_cpu,
-        speed: Interval::from_samples(speeds),
-    });
-    let pairs: Vec<Pair> = pairs.collect();
+    let pairs = pairs(machine, &cells, cpus, plan, stop)?;
     let table = table(&pairs);
     Ok((pairs, table))
-}
-
-/// The cells with a neighbour, and their speeds.
-fn cells_with_neighbour<'a>(
-    cells: &'a [PairCell],
-    speeds: &'a [Vec<f64>],
-) -> impl Iterator<Item = (&'a PairCell, &'a Vec<f64>)> {
-    cells
-        .iter()
-        .zip(speeds)
-        .filter(|((_, neighbour, _), _)| neighbour.is_some())
 }
 
 /// Checks that the logical CPUs share a pipeline. Returns the speed beside its own kind of the
@@ -127,22 +106,21 @@ pub fn shared_pipeline(
 ) -> Result<Interval, Fault> {
     let both = |work| [(work, None, false), (work, Some(work), false)];
     let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both).collect();
-    let speeds = rounds(machine, &cells, cpus, plan, stop)?;
-    tell_apart(&cells, &speeds)?;
-    let intervals =
-        cells_with_neighbour(&cells, &speeds).map(|(_, speeds)| Interval::from_samples(speeds));
-    Ok(intervals
+    let pairs = pairs(machine, &cells, cpus, plan, stop)?;
+    let speeds = pairs.into_iter().map(|pair| pair.speed);
+    Ok(speeds
         .min_by(|a, b| a.max.total_cmp(&b.max))
         .unwrap_or_default())
 }
 
-fn rounds(
+/// The cells with a neighbour, measured. Fails where the CPUs cannot be told apart.
+fn pairs(
     machine: &mut impl PairMachine,
     cells: &[PairCell],
     cpus: (CpuId, CpuId),
     plan: CalibrationPlan,
     stop: &AtomicBool,
-) -> Result<Vec<Vec<f64>>, Fault> {
+) -> Result<Vec<Pair>, Fault> {
     let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
     let mut rng = Rng::new(plan.seed);
     for _ in 0..plan.trials {
@@ -167,15 +145,27 @@ fn rounds(
             speeds[cell].push(rates[cell] / alone);
         }
     }
-    Ok(speeds)
+    let measured = cells
+        .iter()
+        .zip(&speeds)
+        .filter(|((_, neighbour, _), _)| neighbour.is_some());
+    let pairs = measured.map(|(&(own, neighbour, same_cpu), speeds)| Pair {
+        own,
+        neighbour,
+        same_cpu,
+        speed: Interval::from_samples(speeds),
+    });
+    let pairs: Vec<Pair> = pairs.collect();
+    tell_apart(&pairs)?;
+    Ok(pairs)
 }
 
 /// The class that loses most decides: some classes leave room for another.
-fn tell_apart(cells: &[PairCell], speeds: &[Vec<f64>]) -> Result<(), Fault> {
-    let beside_own = |cell: &PairCell| !cell.2 && cell.1 == Some(cell.0) && !cell.0.polls();
-    let same_class = cells_with_neighbour(cells, speeds).filter(|(cell, _)| beside_own(cell));
+fn tell_apart(pairs: &[Pair]) -> Result<(), Fault> {
+    let beside_own =
+        |pair: &&Pair| !pair.same_cpu && pair.neighbour == Some(pair.own) && !pair.own.polls();
     // Every trial of a class must show the loss, so its fastest one decides.
-    let fastest = same_class.map(|(_, speeds)| speeds.iter().copied().fold(0.0, f64::max));
+    let fastest = pairs.iter().filter(beside_own).map(|pair| pair.speed.max);
     let least = fastest.fold(f64::INFINITY, f64::min);
     if least <= 1.0 - LEAST_LOSS {
         return Ok(());
@@ -205,7 +195,6 @@ fn table(pairs: &[Pair]) -> Speeds {
 }
 
 /// The spread of the trials of a pair, for a warning: the widest, as a share of its median.
-#[must_use]
 pub fn widest(pairs: &[Pair]) -> f64 {
     let spread = |pair: &Pair| (pair.speed.max - pair.speed.min) / pair.speed.median;
     let spreads: Vec<f64> = pairs.iter().map(spread).collect();

@@ -27,7 +27,6 @@ pub(crate) struct CorunTask {
 
 impl CorunTask {
     /// A task of this kind. The data of a walk through memory take a moment to be made.
-    #[must_use]
     pub(crate) fn new(work: Work, seed: u64) -> CorunTask {
         let mut rng = Rng::new(seed);
         let vectors = if work == Work::Vector { VECTOR } else { 0 };

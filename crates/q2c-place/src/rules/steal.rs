@@ -1,8 +1,7 @@
 //! The published rules: which task, and which source.
 
-use super::tally::{RunQueueCounts, Tally};
-use super::{Movable, Rules};
-use crate::map::{CpuIndex, Distance};
+use super::{Decider, Movable, Rules, RunQueueCounts};
+use crate::map::{CoreIndex, CpuIndex, Distance};
 use crate::predictor::Class;
 use std::cmp::Reverse;
 
@@ -20,84 +19,57 @@ pub struct Steal {
     pub class: Class,
 }
 
-/// Rule 1 for two CPUs of the same core: P_d and P_s.
-fn within_core(to: RunQueueCounts, from: RunQueueCounts) -> bool {
-    to.polling >= from.polling
-}
-
-/// Rule 1 for CPUs of different cores: P_D, P_S, P_T and N_P; P_T / N_P is multiplied out.
-fn between_cores(to_core: u32, from_core: u32, polling: u32, cores: u64) -> bool {
-    let below = u64::from(to_core) * cores < u64::from(polling);
-    below && u64::from(from_core) * cores > u64::from(polling)
-}
-
-/// Rule 1: the class of the task that `to` (d) takes from `from` (s).
-#[must_use]
-pub(crate) fn which_task(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> Class {
-    let map = tally.map();
-    let (to_core, from_core) = (map.core_of(to), map.core_of(from));
-    let polls = if to_core == from_core {
-        within_core(tally.counts_on(to), tally.counts_on(from))
-    } else {
-        let (to, from) = (tally.polling_of(to_core), tally.polling_of(from_core));
-        between_cores(to, from, tally.polling(), map.cores() as u64)
-    };
-    Class::from_polling(polls)
-}
-
 /// Rule 2: the core that d and its sibling s share is colocated, so d must not take from s. Either
 /// s holds only P tasks and d fewer of them, or d holds only P tasks and s none.
-#[must_use]
-pub(crate) fn colocated(to: RunQueueCounts, from: RunQueueCounts) -> bool {
+fn colocated(to: RunQueueCounts, from: RunQueueCounts) -> bool {
     let only_polling = |queue: RunQueueCounts| queue.polling > 0 && queue.compute == 0;
     (only_polling(from) && to.polling < from.polling) || (only_polling(to) && from.polling == 0)
 }
 
-/// The task that `to` takes over now; `None` when it has to take none.
-#[must_use]
-pub fn steal(
-    tally: &Tally<'_>,
-    to: CpuIndex,
-    rules: Rules,
-    movable: &impl Movable,
-) -> Option<Steal> {
-    let own_load = tally.counts_on(to).load();
-    let loaded = |from: &CpuIndex| tally.counts_on(*from).load() >= own_load + THRESHOLD;
-    let mut sources: Vec<CpuIndex> = (0..tally.map().cpus()).filter(loaded).collect();
-    sources.sort_by_key(|&from| {
-        let distance = tally.map().distance(to, from);
-        (distance, Reverse(tally.counts_on(from).load()), from)
-    });
-    sources.into_iter().find_map(|from| {
-        let class = class_from(tally, to, from, rules, movable)?;
-        Some(Steal { from, to, class })
-    })
-}
+impl<M: Movable> Decider<'_, M> {
+    /// The task that `to` takes over now; `None` when it has to take none.
+    pub fn steal(&self, to: CpuIndex) -> Option<Steal> {
+        let map = self.tally.map;
+        let load = |cpu: CpuIndex| self.tally.cpus[cpu].load();
+        let loaded = |from: &CpuIndex| load(*from) >= load(to) + THRESHOLD;
+        let mut sources: Vec<CpuIndex> = (0..map.cpus()).filter(loaded).collect();
+        sources.sort_by_key(|&from| (map.distance(to, from), Reverse(load(from)), from));
+        sources.into_iter().find_map(|from| {
+            let class = self.class_from(to, from)?;
+            Some(Steal { from, to, class })
+        })
+    }
 
-fn class_from(
-    tally: &Tally<'_>,
-    to: CpuIndex,
-    from: CpuIndex,
-    rules: Rules,
-    movable: &impl Movable,
-) -> Option<Class> {
-    let siblings = tally.map().distance(to, from) == Distance::Core;
-    if siblings && colocated(tally.counts_on(to), tally.counts_on(from)) {
-        return None;
+    fn class_from(&self, to: CpuIndex, from: CpuIndex) -> Option<Class> {
+        let (target, source) = (self.tally.cpus[to], self.tally.cpus[from]);
+        let siblings = self.tally.map.distance(to, from) == Distance::Core;
+        if siblings && colocated(target, source) {
+            return None;
+        }
+        let there = |class| source.count(class) > 0 && self.movable.may_move(from, to, class);
+        let may_poll = self.rules == Rules::Literal || siblings || self.evens_out(to, from);
+        if may_poll && self.takes_polling(to, from) && there(Class::Polling) {
+            Some(Class::Polling)
+        } else {
+            there(Class::Compute).then_some(Class::Compute)
+        }
     }
-    let there = |class| tally.counts_on(from).count(class) > 0 && movable.may_move(from, to, class);
-    let mut wanted = which_task(tally, to, from);
-    if rules.swap.is_some() && !siblings && !evens_out(tally, to, from) {
-        wanted = Class::Compute;
-    }
-    match wanted {
-        Class::Polling if there(Class::Polling) => Some(Class::Polling),
-        _ => there(Class::Compute).then_some(Class::Compute),
-    }
-}
 
-/// Whether a P task that moves from one core to another leaves the two more even than they were.
-fn evens_out(tally: &Tally<'_>, to: CpuIndex, from: CpuIndex) -> bool {
-    let polling = |cpu| tally.polling_of(tally.map().core_of(cpu));
-    polling(from) >= polling(to) + 2
+    /// Rule 1: whether `to` (d) takes a P task from `from` (s). P_T / N_P is multiplied out.
+    fn takes_polling(&self, to: CpuIndex, from: CpuIndex) -> bool {
+        let map = self.tally.map;
+        let (to_core, from_core) = (map.core_of(to), map.core_of(from));
+        if to_core == from_core {
+            return self.tally.cpus[to].polling >= self.tally.cpus[from].polling;
+        }
+        let of_core = |core: CoreIndex| u64::from(self.tally.polling_of_core[core]);
+        let (cores, polling) = (map.cores() as u64, u64::from(self.tally.polling));
+        of_core(to_core) * cores < polling && of_core(from_core) * cores > polling
+    }
+
+    /// Whether a P task that moves between two cores leaves them more even than they were.
+    fn evens_out(&self, to: CpuIndex, from: CpuIndex) -> bool {
+        let polling = |cpu| self.tally.polling_of_core[self.tally.map.core_of(cpu)];
+        polling(from) >= polling(to) + 2
+    }
 }

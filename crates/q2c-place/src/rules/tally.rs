@@ -1,6 +1,6 @@
 //! How many tasks of each class every run queue has.
 
-use crate::map::{CoreIndex, CpuIndex, SmtMap};
+use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
 
 /// The tasks of a run queue.
@@ -14,18 +14,21 @@ pub struct RunQueueCounts {
 
 impl RunQueueCounts {
     /// All tasks.
-    #[must_use]
     pub(crate) fn load(self) -> u32 {
         self.compute + self.polling
     }
 
     /// The tasks of one class.
-    #[must_use]
     pub(crate) fn count(self, class: Class) -> u32 {
         match class {
             Class::Compute => self.compute,
             Class::Polling => self.polling,
         }
+    }
+
+    /// A letter for each task, such as `PPC`.
+    pub(crate) fn letters(self) -> String {
+        "P".repeat(self.polling as usize) + &"C".repeat(self.compute as usize)
     }
 
     fn of_mut(&mut self, class: Class) -> &mut u32 {
@@ -39,17 +42,20 @@ impl RunQueueCounts {
 /// The tasks of all run queues, with the sums that the rules ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally<'a> {
-    map: &'a SmtMap,
-    cpus: Vec<RunQueueCounts>,
-    polling_of_core: Vec<u32>,
-    load_of_core: Vec<u32>,
-    load_of_cache: Vec<u32>,
-    polling: u32,
+    pub(crate) map: &'a SmtMap,
+    /// Of every CPU.
+    pub(crate) cpus: Vec<RunQueueCounts>,
+    /// P tasks of each core: P_D or P_S.
+    pub(crate) polling_of_core: Vec<u32>,
+    pub(crate) load_of_core: Vec<u32>,
+    /// All tasks on the cores of each last-level cache.
+    pub(crate) load_of_cache: Vec<u32>,
+    /// All P tasks, P_T.
+    pub(crate) polling: u32,
 }
 
 impl<'a> Tally<'a> {
     /// Empty run queues.
-    #[must_use]
     pub(crate) fn new(map: &'a SmtMap) -> Self {
         Tally {
             map,
@@ -62,7 +68,6 @@ impl<'a> Tally<'a> {
     }
 
     /// These run queues, in the order of the map's CPUs.
-    #[must_use]
     pub fn from_counts(map: &'a SmtMap, counts: &[RunQueueCounts]) -> Self {
         let mut tally = Tally::new(map);
         for (cpu, counts) in counts.iter().enumerate().take(map.cpus()) {
@@ -70,48 +75,6 @@ impl<'a> Tally<'a> {
             tally.add_many(cpu, Class::Polling, counts.polling);
         }
         tally
-    }
-
-    /// The machine.
-    #[must_use]
-    pub fn map(&self) -> &'a SmtMap {
-        self.map
-    }
-
-    /// The tasks of every CPU.
-    #[must_use]
-    pub(crate) fn cpus(&self) -> &[RunQueueCounts] {
-        &self.cpus
-    }
-
-    /// The tasks of a CPU.
-    #[must_use]
-    pub(crate) fn counts_on(&self, cpu: CpuIndex) -> RunQueueCounts {
-        self.cpus[cpu]
-    }
-
-    /// P tasks of a core: P_D or P_S.
-    #[must_use]
-    pub(crate) fn polling_of(&self, core: CoreIndex) -> u32 {
-        self.polling_of_core[core]
-    }
-
-    /// All tasks of a core.
-    #[must_use]
-    pub(crate) fn load_of(&self, core: CoreIndex) -> u32 {
-        self.load_of_core[core]
-    }
-
-    /// All tasks on the cores of a last-level cache.
-    #[must_use]
-    pub(crate) fn load_of_cache(&self, cache: usize) -> u32 {
-        self.load_of_cache[cache]
-    }
-
-    /// All P tasks, P_T.
-    #[must_use]
-    pub(crate) fn polling(&self) -> u32 {
-        self.polling
     }
 
     /// A task came to a CPU: it was created, woke up, or changed its class to this one.

@@ -1,6 +1,5 @@
 //! The rules against values worked out by hand from their text, and their properties.
 
-use super::swap::swap;
 use super::*;
 use crate::map::SmtMap;
 use proptest::prelude::*;
@@ -20,11 +19,20 @@ fn apply(next: Move, tally: &mut Tally<'_>) {
 /// All moves until the rules rest, for tasks that may run anywhere. Afterwards `tally` is the end.
 fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
     let mut moves = Vec::new();
-    while let Some(next) = next_move(tally, rules, &Anywhere) {
+    while let Some(next) = decider(tally, rules).next_move() {
         apply(next, tally);
         moves.push(next);
     }
     moves
+}
+
+fn decider<'a>(tally: &'a Tally<'a>, rules: Rules) -> Decider<'a, Anywhere> {
+    let movable = &Anywhere;
+    Decider {
+        tally,
+        rules,
+        movable,
+    }
 }
 
 fn counts(cores: &[&str]) -> Vec<RunQueueCounts> {
@@ -39,41 +47,40 @@ fn counts(cores: &[&str]) -> Vec<RunQueueCounts> {
 fn stolen(cores: &[&str], to: CpuIndex) -> Option<(CpuIndex, Class)> {
     let map = SmtMap::regular(cores.len(), 2, 1);
     let tally = Tally::from_counts(&map, &counts(cores));
-    let steal = steal(&tally, to, Rules::LITERAL, &Anywhere);
+    let steal = decider(&tally, Rules::Literal).steal(to);
     steal.map(|steal| (steal.from, steal.class))
 }
 
+/// Cores, and what CPU 0 takes from which CPU.
 #[test]
-fn within_a_core_polling_tasks_go_to_where_there_are_more() {
-    // P_d = 1 >= P_s = 1: P. P_d = 0 < P_s = 1: C. P_d = 0 >= P_s = 0: P, of which there is none.
-    assert_eq!(stolen(&["P|PCC"], 0), Some((1, Class::Polling)));
-    assert_eq!(stolen(&["C|PCC"], 0), Some((1, Class::Compute)));
-    assert_eq!(stolen(&["C|CCC"], 0), Some((1, Class::Compute)));
-}
-
-#[test]
-fn between_cores_polling_tasks_go_from_above_the_mean_to_below_it() {
-    // P_T / N_P = 1. Core 0 has none, core 1 two.
-    assert_eq!(stolen(&["C|C", "PPC|C"], 0), Some((2, Class::Polling)));
-    assert_eq!(stolen(&["P|C", "PCC|C"], 0), Some((2, Class::Compute)));
-    // 3 / 2 = 1.5: 1 is below and 2 above.
-    assert_eq!(stolen(&["P|C", "PPC|C"], 0), Some((2, Class::Polling)));
-    // The CPU holds no P task although its core has two: a C task.
-    assert_eq!(stolen(&["|C", "PP|CC"], 0), Some((2, Class::Polling)));
-    assert_eq!(stolen(&["|C", "P|CC", "P|P"], 0), Some((3, Class::Compute)));
-}
-
-#[test]
-fn a_colocated_core_looks_for_tasks_elsewhere() {
-    // s holds only P tasks and d fewer of them.
-    assert_eq!(stolen(&["|PP", "C|C"], 0), None);
-    assert_eq!(stolen(&["C|PPP", "P|CCC"], 0), Some((3, Class::Compute)));
-    // d holds only P tasks, s none.
-    assert_eq!(stolen(&["P|CCC", "P|C"], 0), None);
-    assert_eq!(stolen(&["P|CCC", "P|CCC"], 0), Some((3, Class::Compute)));
-    // d is mixed, or idle, and P_s = 0: it takes a C task from its sibling.
-    assert_eq!(stolen(&["PC|CCCC"], 0), Some((1, Class::Compute)));
-    assert_eq!(stolen(&["|CC"], 0), Some((1, Class::Compute)));
+fn a_cpu_takes_the_published_task_from_the_published_source() {
+    use Class::{Compute, Polling};
+    let cases: [(&[&str], _); 14] = [
+        // Within a core. P_d = 1 >= P_s = 1: P. P_d = 0 < P_s = 1: C. P_s = 0: P, of which is none.
+        (&["P|PCC"], Some((1, Polling))),
+        (&["C|PCC"], Some((1, Compute))),
+        (&["C|CCC"], Some((1, Compute))),
+        // Between cores. P_T / N_P = 1: core 0 has none, core 1 two.
+        (&["C|C", "PPC|C"], Some((2, Polling))),
+        (&["P|C", "PCC|C"], Some((2, Compute))),
+        // 3 / 2 = 1.5: 1 is below and 2 above.
+        (&["P|C", "PPC|C"], Some((2, Polling))),
+        // The CPU holds no P task although its core has two: a C task.
+        (&["|C", "PP|CC"], Some((2, Polling))),
+        (&["|C", "P|CC", "P|P"], Some((3, Compute))),
+        // Colocated: s holds only P tasks and d fewer of them.
+        (&["|PP", "C|C"], None),
+        (&["C|PPP", "P|CCC"], Some((3, Compute))),
+        // Colocated: d holds only P tasks, s none.
+        (&["P|CCC", "P|C"], None),
+        (&["P|CCC", "P|CCC"], Some((3, Compute))),
+        // d is mixed, or idle, and P_s = 0: it takes a C task from its sibling.
+        (&["PC|CCCC"], Some((1, Compute))),
+        (&["|CC"], Some((1, Compute))),
+    ];
+    for (cores, wanted) in cases {
+        assert_eq!(stolen(cores, 0), wanted, "{cores:?}");
+    }
 }
 
 #[test]
@@ -88,7 +95,8 @@ fn the_nearest_source_comes_first_and_nearly_equal_loads_rest() {
     let queues = counts(&["", "CCC", "CC"]);
     let from = |map: &SmtMap| {
         let tally = Tally::from_counts(map, &queues);
-        steal(&tally, 0, Rules::LITERAL, &Anywhere).map(|steal| steal.from)
+        let steal = decider(&tally, Rules::Literal).steal(0);
+        steal.map(|steal| steal.from)
     };
     assert_eq!(from(&map), Some(1), "the most loaded of equally near ones");
     assert_eq!(from(&far), Some(2), "the one in the same cache");
@@ -106,14 +114,23 @@ impl Movable for Pinned {
 fn pinned_tasks_stay() {
     let map = SmtMap::regular(2, 2, 1);
     let tally = Tally::from_counts(&map, &counts(&["|", "PPP|CC"]));
-    let pinned = Pinned(2, Class::Polling);
-    let taken = steal(&tally, 0, Rules::WITH_SWAP, &pinned).expect("another source");
+    let pinned = [2, 1, 0].map(|cpu| Pinned(cpu, Class::Polling));
+    let with_pinned = |tally, movable| Decider {
+        tally,
+        rules: Rules::WithSwap,
+        movable,
+    };
+    let taken = with_pinned(&tally, &pinned[0])
+        .steal(0)
+        .expect("another source");
     assert_eq!((taken.from, taken.class), (3, Class::Compute));
     let tally = Tally::from_counts(&map, &counts(&["PC|PC", "C|C"]));
-    let moved = |pinned| swap(&tally, SwapStep::Always, &Pinned(pinned, Class::Polling));
-    let swapped = moved(1).expect("the other P task");
-    assert_eq!((swapped.from, swapped.why), (0, SwapReason::Scatter));
-    assert_eq!(moved(0).expect("the other P task").from, 1);
+    for (pinned, other) in pinned[1..].iter().zip([0, 1]) {
+        let swapped = with_pinned(&tally, pinned)
+            .swap()
+            .expect("the other P task");
+        assert_eq!((swapped.from, swapped.why), (other, SwapReason::Scatter));
+    }
 }
 
 #[test]
@@ -121,11 +138,11 @@ fn an_even_mixed_start_needs_the_swap_step() {
     let map = SmtMap::regular(4, 2, 1);
     let mixed = counts(&["PC|PC"; 4]);
     let mut literal = Tally::from_counts(&map, &mixed);
-    assert!(all_moves(&mut literal, Rules::LITERAL).is_empty());
+    assert!(all_moves(&mut literal, Rules::Literal).is_empty());
     let mut swapped = Tally::from_counts(&map, &mixed);
-    let moves = all_moves(&mut swapped, Rules::WITH_SWAP);
+    let moves = all_moves(&mut swapped, Rules::WithSwap);
     assert_eq!(moves.len(), 4);
-    assert_eq!(swapped.cpus(), counts(&["PP|CC"; 4]));
+    assert_eq!(swapped.cpus, counts(&["PP|CC"; 4]));
 }
 
 #[test]
@@ -134,15 +151,15 @@ fn polling_tasks_are_gathered_for_the_room_they_leave() {
         let map = SmtMap::regular(cores.len(), 2, 1);
         let mut tally = Tally::from_counts(&map, &counts(cores));
         all_moves(&mut tally, rules);
-        tally.cpus().to_vec()
+        tally.cpus.to_vec()
     };
     // Three P tasks and a C task have four CPUs: nobody would use the one that is left idle.
     let three = ["P|P", "P|C"];
-    assert_eq!(end(&three, Rules::WITH_SWAP), counts(&["PP|", "P|C"]));
-    assert_eq!(end(&three, Rules::PROPOSED), counts(&three));
+    assert_eq!(end(&three, Rules::WithSwap), counts(&["PP|", "P|C"]));
+    assert_eq!(end(&three, Rules::Proposed), counts(&three));
     // Two C tasks share a CPU: one of them comes.
     let come = counts(&["PP|C", "P|C"]);
-    assert_eq!(end(&["P|P", "P|CC"], Rules::PROPOSED), come);
+    assert_eq!(end(&["P|P", "P|CC"], Rules::Proposed), come);
 }
 
 fn machines() -> impl Strategy<Value = (SmtMap, Vec<RunQueueCounts>)> {
@@ -157,22 +174,22 @@ fn machines() -> impl Strategy<Value = (SmtMap, Vec<RunQueueCounts>)> {
 
 fn settle<'a>(map: &'a SmtMap, queues: &[RunQueueCounts], rules: Rules) -> Tally<'a> {
     let mut tally = Tally::from_counts(map, queues);
-    let mut seen = std::collections::HashSet::from([tally.cpus().to_vec()]);
-    while let Some(next) = next_move(&tally, rules, &Anywhere) {
+    let mut seen = std::collections::HashSet::from([tally.cpus.to_vec()]);
+    while let Some(next) = decider(&tally, rules).next_move() {
         apply(next, &mut tally);
-        let new = seen.insert(tally.cpus().to_vec());
+        let new = seen.insert(tally.cpus.to_vec());
         assert!(new, "{queues:?} comes again by {next:?}");
     }
     tally
 }
 
 fn totals(tally: &Tally<'_>) -> (u32, u32) {
-    let sum = |field: fn(&RunQueueCounts) -> u32| tally.cpus().iter().map(field).sum();
+    let sum = |field: fn(&RunQueueCounts) -> u32| tally.cpus.iter().map(field).sum();
     (sum(|counts| counts.compute), sum(|counts| counts.polling))
 }
 
 fn are_even(end: &Tally<'_>) -> bool {
-    let polling = (0..end.map().cores()).map(|core| end.polling_of(core));
+    let polling = (0..end.map.cores()).map(|core| end.polling_of_core[core]);
     polling.clone().max().unwrap_or(0) - polling.min().unwrap_or(0) <= 1
 }
 
@@ -180,28 +197,28 @@ proptest! {
     #[test]
     fn the_literal_rules_end_and_never_go_round((map, queues) in machines()) {
         let before = totals(&Tally::from_counts(&map, &queues));
-        let end = settle(&map, &queues, Rules::LITERAL);
+        let end = settle(&map, &queues, Rules::Literal);
         prop_assert_eq!(totals(&end), before);
     }
 
     #[test]
     fn the_proposed_rules_end_even_and_leave_no_shared_cpu_beside_an_idle_one((map, queues) in machines()) {
-        let end = settle(&map, &queues, Rules::PROPOSED);
-prop_assert!(are_even(&end), "{:?}", end.cpus());
+        let end = settle(&map, &queues, Rules::Proposed);
+prop_assert!(are_even(&end), "{:?}", end.cpus);
         let shares = |counts: &RunQueueCounts| counts.compute > 0 && counts.load() > 1;
-        let idle = end.cpus().iter().any(|counts| counts.load() == 0);
-        prop_assert!(!(idle && end.cpus().iter().any(shares)), "{:?}", end.cpus());
+        let idle = end.cpus.iter().any(|counts| counts.load() == 0);
+        prop_assert!(!(idle && end.cpus.iter().any(shares)), "{:?}", end.cpus);
     }
 
     #[test]
     fn with_the_swap_step_polling_tasks_are_even_and_on_one_side((map, queues) in machines()) {
         let before = totals(&Tally::from_counts(&map, &queues));
-        let end = settle(&map, &queues, Rules::WITH_SWAP);
+        let end = settle(&map, &queues, Rules::WithSwap);
         prop_assert_eq!(totals(&end), before);
-prop_assert!(are_even(&end), "{:?}", end.cpus());
+prop_assert!(are_even(&end), "{:?}", end.cpus);
         for core in 0..map.cores() {
-            let sides = map.cpus_of(core).iter().filter(|cpu| end.counts_on(**cpu).polling > 0);
-            prop_assert!(sides.count() <= 1, "{:?}", end.cpus());
+            let sides = map.cpus_of(core).iter().filter(|cpu| end.cpus[**cpu].polling > 0);
+            prop_assert!(sides.count() <= 1, "{:?}", end.cpus);
         }
     }
 
@@ -211,15 +228,15 @@ prop_assert!(are_even(&end), "{:?}", end.cpus());
         let mut left = 10_000;
         let mut still = 0;
         for cpu in (0..map.cpus()).cycle().skip(first) {
-            let stolen = steal(&tally, cpu, Rules::WITH_SWAP, &Anywhere).map(Move::Steal);
-            let core = map.core_of(cpu);
-            let next = stolen.or_else(|| swap_at(&tally, core, SwapStep::Always, &Anywhere).map(Move::Swap));
+            let rules = decider(&tally, Rules::WithSwap);
+            let swap = || rules.swap_at(map.core_of(cpu)).map(Move::Swap);
+            let next = rules.steal(cpu).map(Move::Steal).or_else(swap);
             still = if next.is_some() { 0 } else { still + 1 };
             if let Some(next) = next { apply(next, &mut tally); }
             left -= 1;
             prop_assert!(left > 0, "the rules do not rest: {:?}", queues);
             if still == map.cpus() { break; }
         }
-        prop_assert!(next_move(&tally, Rules::WITH_SWAP, &Anywhere).is_none());
+        prop_assert!(decider(&tally, Rules::WithSwap).next_move().is_none());
     }
 }

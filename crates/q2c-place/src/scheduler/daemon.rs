@@ -1,22 +1,19 @@
 //! The daemon: it looks at the tasks window by window, and gives them the CPUs that the rules ask
 //! for. Every change is under the restore guard.
 
-mod event;
 mod wishes;
 
-pub use event::DaemonEvent;
-use event::Freed;
-
 use crate::map::SmtMap;
+use crate::predictor::Class;
 use crate::scheduler::hints::Hints;
 use crate::scheduler::map;
 use crate::scheduler::observe::{Active, TaskObserver};
 use crate::scheduler::targets::targets;
 use q2c_host::restore::{Guard, TaskId, UndoOutcome};
-use q2c_host::tasks::{allowed, thread};
+use q2c_host::tasks::{allowed, list, thread};
 use q2c_host::{Roots, capabilities, machine};
 use q2c_model::{CpuId, Exit, Fault};
-use q2c_result::place_watch::Stays;
+use q2c_result::place_watch::{SeenBy, Stays};
 use q2c_sys::thread::allowed_of;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -25,6 +22,15 @@ use wishes::Wishes;
 
 /// Windows after which a task that is not active any more gets its own CPUs back.
 const SILENT: u32 = 20;
+
+/// Something that the daemon did or saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonEvent {
+    /// What it was, in words.
+    pub text: String,
+    /// Whether a task got CPUs.
+    pub moved: bool,
+}
 
 #[derive(Clone, Debug)]
 struct MovedTask {
@@ -82,7 +88,6 @@ impl PlacementDaemon {
     }
 
     /// Moves tasks of this process as well, which are left alone otherwise.
-    #[must_use]
     pub(crate) fn with_itself(self) -> PlacementDaemon {
         PlacementDaemon {
             observer: self.observer.with_itself(),
@@ -91,26 +96,22 @@ impl PlacementDaemon {
     }
 
     /// Whether tasks of other users can be moved, too.
-    #[must_use]
     pub fn moves_all_users(&self) -> bool {
         let status = fs::read_to_string(self.roots.proc("self/status")).unwrap_or_default();
         capabilities::has(&status, capabilities::SYS_NICE)
     }
 
     /// How polling is seen.
-    #[must_use]
     pub fn observer(&self) -> &TaskObserver {
         &self.observer
     }
 
     /// The cores that tasks are placed on.
-    #[must_use]
     pub fn map(&self) -> &SmtMap {
         &self.map
     }
 
     /// Number of tasks that have CPUs from the daemon now.
-    #[must_use]
     pub fn held(&self) -> usize {
         self.held.len()
     }
@@ -148,8 +149,10 @@ impl PlacementDaemon {
             return Ok(());
         }
         let before = std::mem::replace(&mut self.online, online);
-        self.events
-            .push(DaemonEvent::cpus_changed(&before, &self.online));
+        let (now, before) = (list(&self.online), list(&before));
+        self.log(format!(
+            "CPUs {now} are online, {before} were: all tasks get their own CPUs back"
+        ));
         self.map = map::of_machine(&self.roots);
         self.wishes = Wishes::default();
         self.pay_owed();
@@ -159,7 +162,7 @@ impl PlacementDaemon {
             if old.iter().any(|cpu| !self.online.contains(cpu)) {
                 self.owed.insert(task, old);
             }
-            self.free(task, Freed::CpusChanged)?;
+            self.free(task, "CPUs came or went")?;
         }
         Ok(())
     }
@@ -177,13 +180,13 @@ impl PlacementDaemon {
 
     /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
     fn recognise(&mut self, task: &mut Active) -> Result<(), Fault> {
-        let id = TaskId::from_thread(&task.thread);
+        let id = task.id();
         if self.refused.contains(&id) {
             task.stays = Some(Stays::Refused);
             return Ok(());
         }
         if task.stays.is_some_and(|reason| reason != Stays::Pinned) {
-            return self.free(id, Freed::NotOurs);
+            return self.free(id, "it has a real-time policy now, or stays by a hint");
         }
         if !self.held.contains_key(&id) && task.stays == Some(Stays::Pinned) {
             self.inherit(id, task)?;
@@ -206,8 +209,11 @@ impl PlacementDaemon {
                 return Ok(());
             }
             // Somebody chose other CPUs since: theirs stay.
-            self.events
-                .push(DaemonEvent::left(id, &task.thread.comm, &task.allowed));
+            let (name, cpus) = (&task.thread.comm, list(&task.allowed));
+            self.log(format!(
+                "{name} ({}): left alone: somebody else gave it CPUs {cpus}",
+                id.tid
+            ));
             self.held.remove(&id);
             return Ok(self.guard.forget(id)?);
         }
@@ -237,15 +243,12 @@ impl PlacementDaemon {
     }
 
     fn give(&mut self, id: TaskId, cpus: &[CpuId], active: &[Active]) -> Result<(), Fault> {
-        let Some(task) = active
-            .iter()
-            .find(|task| TaskId::from_thread(&task.thread) == id)
-        else {
+        let Some(task) = active.iter().find(|task| task.id() == id) else {
             return Ok(());
         };
         let usual_cpus = task.allowed.clone();
         if usual_cpus == cpus {
-            return self.free(id, Freed::RoomForAll);
+            return self.free(id, "there is room on all of them");
         }
         let held = self.held.get(&id);
         let before = held.map_or(&usual_cpus, |held| &held.now).clone();
@@ -265,11 +268,14 @@ impl PlacementDaemon {
             }
             Err(refused) => {
                 let name = &task.thread.comm;
-                self.events.push(DaemonEvent::refused(id, name, &refused));
+                self.log(format!(
+                    "{name} ({}): not moved: failed to {refused}",
+                    id.tid
+                ));
                 self.refused.insert(id);
                 self.wishes.forget(id);
                 return if self.held.contains_key(&id) {
-                    self.free(id, Freed::Refused)
+                    self.free(id, "the kernel refused to give it other CPUs")
                 } else {
                     Ok(self.guard.forget(id)?)
                 };
@@ -277,19 +283,17 @@ impl PlacementDaemon {
         }
         // A control group may have taken CPUs away since they were read.
         let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
-        self.events
-            .push(DaemonEvent::moved(id, task, &before, &now));
-        let name = task.thread.comm.clone();
-        let silent = 0;
-        self.held.insert(
-            id,
-            MovedTask {
-                old,
-                now,
-                name,
-                silent,
-            },
-        );
+        let (name, reason) = (&task.thread.comm, reason(task));
+        let (before, to) = (list(&before), list(&now));
+        let text = format!("{name} ({}): CPUs {before} -> {to}: {reason}", id.tid);
+        self.events.push(DaemonEvent { text, moved: true });
+        let held = MovedTask {
+            old,
+            now,
+            name: task.thread.comm.clone(),
+            silent: 0,
+        };
+        self.held.insert(id, held);
         Ok(())
     }
 
@@ -297,46 +301,61 @@ impl PlacementDaemon {
     fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
         let mut over = Vec::new();
         for (id, held) in &mut self.held {
-            let seen = active
-                .iter()
-                .any(|task| TaskId::from_thread(&task.thread) == *id);
+            let seen = active.iter().any(|task| task.id() == *id);
             held.silent = if seen { 0 } else { held.silent + 1 };
             if held.silent >= SILENT {
-                over.push((*id, Freed::Silent));
+                over.push((*id, "it was not active for long"));
             } else if self.wishes.unwanted(*id) {
-                over.push((*id, Freed::NothingToKeepApart));
+                over.push((*id, "no task polls any more, or none computes"));
             }
         }
-        over.into_iter()
-            .try_for_each(|(id, reason)| self.free(id, reason))
+        let mut over = over.into_iter();
+        over.try_for_each(|(id, reason)| self.free(id, reason))
     }
 
-    fn free(&mut self, id: TaskId, why: Freed) -> Result<(), Fault> {
+    /// Gives a task its own CPUs back, for this reason.
+    fn free(&mut self, id: TaskId, reason: &str) -> Result<(), Fault> {
         let Some(held) = self.held.remove(&id) else {
             return Ok(());
         };
         self.wishes.forget(id);
         let outcome = self.guard.give_back(id)?;
         let outcome = outcome.unwrap_or(UndoOutcome::AlreadyOld);
-        self.events
-            .push(DaemonEvent::freed(id, &held, why, &outcome));
+        let (name, tid, cpus) = (&held.name, id.tid, list(&held.old));
+        self.log(format!(
+            "{name} ({tid}): CPUs {cpus} again: {reason}; {outcome}"
+        ));
         Ok(())
+    }
+
+    fn log(&mut self, text: String) {
+        let moved = false;
+        self.events.push(DaemonEvent { text, moved });
     }
 }
 
 fn check(map: &SmtMap, without_smt: bool) -> Result<(), Fault> {
-    match (map.cpus(), map.cores()) {
+    let text = match (map.cpus(), map.cores()) {
         (0, _) => {
-            let text = "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none";
-            Err(Fault::new(Exit::Environment, text))
+            "place tasks: expected CPUs that are online and not isolated in /sys/devices/system/cpu, found none".to_owned()
         }
-        (cpus, cores) if cpus <= cores && !without_smt => {
-            let text = format!(
-                "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
-                 without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
-            );
-            Err(Fault::new(Exit::Environment, text))
+        (cpus, cores) if cpus <= cores && !without_smt => format!(
+            "place tasks: expected cores with two logical CPUs or more, found {cpus} CPUs that tasks may use on {cores} cores; \
+             without SMT (or with it switched off) polling and computing tasks share no pipeline, and the kernel's own balancing is enough; --without-smt places them all the same"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Fault::new(Exit::Environment, text))
+}
+
+fn reason(task: &Active) -> &'static str {
+    match (task.class, task.by) {
+        (Class::Compute, _) => "it computes, and gets the CPUs that have room beside polling tasks",
+        (Class::Polling, SeenBy::Hint) => "it polls, by a hint",
+        (Class::Polling, SeenBy::SubmissionThread) => "it polls a submission queue of io_uring",
+        (Class::Polling, SeenBy::Name) => "it polls, by its name",
+        (Class::Polling, SeenBy::Kernel | SeenBy::Nothing) => {
+            "it polls: it called the kernel's poll functions"
         }
-        _ => Ok(()),
     }
 }

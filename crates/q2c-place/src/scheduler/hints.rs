@@ -31,40 +31,35 @@ impl Hints {
     }
 
     /// The class that the user gives to threads of this name; `None` without a rule for it.
-    #[must_use]
     pub(crate) fn class(&self, comm: &str) -> Option<Class> {
-        let in_rules = |rules: &[String]| rules.iter().any(|rule| fits(rule, comm));
-        match (in_rules(&self.polling), in_rules(&self.compute)) {
-            (true, _) => Some(Class::Polling),
-            (false, true) => Some(Class::Compute),
-            (false, false) => None,
-        }
+        let polls = fits_any(&self.polling, comm).then_some(Class::Polling);
+        polls.or(fits_any(&self.compute, comm).then_some(Class::Compute))
     }
 
     /// Whether threads of this name are never moved.
-    #[must_use]
     pub(crate) fn leaves(&self, comm: &str) -> bool {
-        self.leave.iter().any(|rule| fits(rule, comm))
+        fits_any(&self.leave, comm)
     }
 }
 
 /// Whether the thread polls a submission queue of io_uring in the kernel.
-#[must_use]
 pub(crate) fn is_submission_thread(comm: &str) -> bool {
-    SUBMISSION.iter().any(|rule| fits(rule, comm))
+    fits_any(&SUBMISSION, comm)
 }
 
 /// Whether the name is that of a well-known poller in user space.
-#[must_use]
 pub(crate) fn is_known_poller(comm: &str) -> bool {
-    POLLERS.iter().any(|rule| fits(rule, comm))
+    fits_any(&POLLERS, comm)
 }
 
-fn fits(rule: &str, comm: &str) -> bool {
-    match rule.strip_suffix('*') {
-        Some(begin) => comm.starts_with(begin),
-        None => comm == rule,
-    }
+fn fits_any(rules: &[impl AsRef<str>], comm: &str) -> bool {
+    rules
+        .iter()
+        .map(AsRef::as_ref)
+        .any(|rule| match rule.strip_suffix('*') {
+            Some(begin) => comm.starts_with(begin),
+            None => comm == rule,
+        })
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use crate::predictor::Class;
 use crate::scheduler::observe::Active;
 use q2c_host::tasks::{Scheduling, Thread};
 use q2c_model::CpuId;
-use q2c_result::place_watch::SeenBy;
+use q2c_result::place_watch::{SeenBy, Stays};
 
 /// From text: `PPC|C` is a core whose CPUs have two P and one C, and one C. They may run anywhere;
-/// ids count from 100.
-pub(crate) fn active(cores: &[&str]) -> Vec<Active> {
+/// ids count from 100. Those of the places in `pinned` must stay.
+pub(crate) fn active(cores: &[&str], pinned: &[usize]) -> Vec<Active> {
     let queues: Vec<&str> = cores.iter().flat_map(|core| core.split('|')).collect();
     let every_cpu: Vec<CpuId> = (0..queues.len() as u32).map(CpuId).collect();
     let mut tasks = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn active(cores: &[&str]) -> Vec<Active> {
                 class,
                 by,
                 allowed: every_cpu.clone(),
-                stays: None,
+                stays: pinned.contains(&tasks.len()).then_some(Stays::Pinned),
             });
         }
     }

@@ -3,21 +3,19 @@
 use crate::map::{Core, SmtMap};
 use q2c_host::Roots;
 use q2c_host::tasks::isolated;
-use q2c_host::topology::Topology;
+use q2c_host::topology::{Topology, TopologyCpu};
 use q2c_model::CpuId;
 
 /// The cores whose CPUs are online and not kept from ordinary tasks (`isolcpus=`).
-#[must_use]
 pub fn of_machine(roots: &Roots) -> SmtMap {
     let isolated = isolated(roots);
     of_topology(&Topology::read(roots), |cpu| !isolated.contains(&cpu))
 }
 
 /// The cores of a topology, with the CPUs that are `usable`.
-#[must_use]
 pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
     // A core is known by its first CPU, which all its siblings name.
-    let first = |cpu: &&q2c_host::topology::TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
+    let first = |cpu: &&TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
     let cores = topology.cpus.iter().filter(first).map(|cpu| Core {
         cpus: cpu
             .siblings
@@ -26,10 +24,9 @@ pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMa
             .filter(|cpu| usable(*cpu))
             .collect(),
         // Without word of the cache, the cores of a socket share one.
-        llc: match cpu.cache {
-            Some(CpuId(first)) => first,
-            None => u32::MAX - cpu.package.unwrap_or(0),
-        },
+        llc: cpu
+            .cache
+            .map_or(u32::MAX - cpu.package.unwrap_or(0), |first| first.0),
     });
     SmtMap::new(&cores.collect::<Vec<_>>())
 }
@@ -38,7 +35,6 @@ pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMa
 mod tests {
     use super::*;
     use crate::map::Distance;
-    use q2c_host::topology::TopologyCpu;
 
     #[test]
     fn cores_with_their_usable_cpus() {

@@ -2,7 +2,7 @@
 
 use crate::map::{CpuIndex, SmtMap};
 use crate::predictor::Class;
-use crate::rules::{Movable, Move, Rules, SwapReason, Tally, next_move};
+use crate::rules::{Decider, Movable, Move, Rules, SwapReason, Tally};
 use crate::scheduler::observe::Active;
 use q2c_result::place_watch::MoveReason;
 
@@ -24,13 +24,13 @@ pub(crate) struct Planned {
 pub(crate) struct ActiveTaskMap<'a> {
     map: &'a SmtMap,
     tasks: &'a [Active],
-    on: Vec<Vec<usize>>,
-    tally: Tally<'a>,
+    /// The tasks of each CPU, as places in the list of active tasks.
+    pub on: Vec<Vec<usize>>,
+    pub tally: Tally<'a>,
 }
 
 impl<'a> ActiveTaskMap<'a> {
     /// The tasks where they are. Tasks on CPUs that are not in the map are left out.
-    #[must_use]
     pub(crate) fn from_tasks(map: &'a SmtMap, tasks: &'a [Active]) -> Self {
         let mut places = ActiveTaskMap {
             map,
@@ -47,23 +47,10 @@ impl<'a> ActiveTaskMap<'a> {
         places
     }
 
-    /// The tasks of a CPU, as places in the list of active tasks.
-    #[must_use]
-    pub(crate) fn tasks_on(&self, cpu: CpuIndex) -> &[usize] {
-        &self.on[cpu]
-    }
-
-    /// How many tasks of each class every CPU has.
-    #[must_use]
-    pub(crate) fn tally(&self) -> &Tally<'a> {
-        &self.tally
-    }
-
     /// Whether some tasks poll and others do not: else there is nothing to keep apart.
-    #[must_use]
     pub(crate) fn are_mixed(&self) -> bool {
-        let total: u32 = self.tally.cpus().iter().map(|counts| counts.load()).sum();
-        (1..total).contains(&self.tally.polling())
+        let total: u32 = self.tally.cpus.iter().map(|counts| counts.load()).sum();
+        (1..total).contains(&self.tally.polling)
     }
 
     /// Moves tasks until the rules rest, and says which. Nothing moves where no task polls or none
@@ -73,19 +60,37 @@ impl<'a> ActiveTaskMap<'a> {
         if !self.are_mixed() {
             return planned;
         }
-        while let Some(next) = next_move(&self.tally, rules, self) {
-            for (from, to, class, reason) in parts(next) {
+        while let Some(next) = self.next_move(rules) {
+            for (from, to, class, why) in parts(next) {
                 let Some(task) = self.first(from, to, class) else {
                     return planned;
                 };
                 self.on[from].retain(|other| *other != task);
                 self.on[to].push(task);
                 self.tally.shift(from, to, class);
-                note(&mut planned, task, from, to, reason);
+                match planned.iter_mut().find(|planned| planned.task == task) {
+                    // A task that moves again keeps its first CPU and gets its last one.
+                    Some(earlier) => (earlier.to, earlier.why) = (to, why),
+                    None => planned.push(Planned {
+                        task,
+                        from,
+                        to,
+                        why,
+                    }),
+                }
             }
         }
         planned.retain(|planned| planned.from != planned.to);
         planned
+    }
+
+    fn next_move(&self, rules: Rules) -> Option<Move> {
+        let decider = Decider {
+            tally: &self.tally,
+            rules,
+            movable: self,
+        };
+        decider.next_move()
     }
 
     fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {
@@ -117,19 +122,6 @@ fn parts(next: Move) -> Vec<(CpuIndex, CpuIndex, Class, MoveReason)> {
             let there = (swap.from, swap.to, Class::Polling, reason);
             [Some(there), back].into_iter().flatten().collect()
         }
-    }
-}
-
-/// A task that moves again keeps its first CPU and gets its last one.
-fn note(planned: &mut Vec<Planned>, task: usize, from: CpuIndex, to: CpuIndex, why: MoveReason) {
-    match planned.iter_mut().find(|planned| planned.task == task) {
-        Some(earlier) => (earlier.to, earlier.why) = (to, why),
-        None => planned.push(Planned {
-            task,
-            from,
-            to,
-            why,
-        }),
     }
 }
 

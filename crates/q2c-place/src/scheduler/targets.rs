@@ -12,29 +12,32 @@ use q2c_host::restore::TaskId;
 use q2c_model::CpuId;
 
 /// The CPUs of the tasks that may be moved; empty where no task polls or none computes.
-#[must_use]
 pub(crate) fn targets(map: &SmtMap, tasks: &[Active]) -> Vec<(TaskId, Vec<CpuId>)> {
     let mut places = ActiveTaskMap::from_tasks(map, tasks);
     if !places.are_mixed() {
         return Vec::new();
     }
-    places.settle(Rules::PROPOSED);
+    places.settle(Rules::Proposed);
     let room = room(map, tasks, &places);
     let mut targets = Vec::new();
-    for cpu in 0..map.cpus() {
-        for task in places.tasks_on(cpu).iter().map(|task| &tasks[*task]) {
-            if task.stays.is_some() {
-                continue;
-            }
-            let cpus = match task.class {
-                Class::Polling => vec![map.id(cpu)],
-                Class::Compute => within(&task.allowed, &room),
-            };
-            targets.push((TaskId::from_thread(&task.thread), cpus));
-        }
+    for (cpu, task) in placed(tasks, &places).filter(|(_, task)| task.stays.is_none()) {
+        let cpus = match task.class {
+            Class::Polling => vec![map.id(cpu)],
+            Class::Compute => within(&task.allowed, &room),
+        };
+        targets.push((task.id(), cpus));
     }
     targets.sort();
     targets
+}
+
+/// The tasks, each with its CPU.
+fn placed<'a>(
+    tasks: &'a [Active],
+    places: &'a ActiveTaskMap<'_>,
+) -> impl Iterator<Item = (CpuIndex, &'a Active)> {
+    let queues = places.on.iter().enumerate();
+    queues.flat_map(move |(cpu, queue)| queue.iter().map(move |task| (cpu, &tasks[*task])))
 }
 
 fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
@@ -53,12 +56,10 @@ fn within(allowed: &[CpuId], room: &[CpuId]) -> Vec<CpuId> {
 fn room(map: &SmtMap, tasks: &[Active], places: &ActiveTaskMap<'_>) -> Vec<CpuId> {
     let mut tally = Tally::new(map);
     let mut free: Vec<&Active> = Vec::new();
-    for cpu in 0..map.cpus() {
-        for task in places.tasks_on(cpu).iter().map(|task| &tasks[*task]) {
-            match (task.class, task.stays) {
-                (Class::Compute, None) => free.push(task),
-                (class, _) => tally.add(cpu, class),
-            }
+    for (cpu, task) in placed(tasks, places) {
+        match (task.class, task.stays) {
+            (Class::Compute, None) => free.push(task),
+            (class, _) => tally.add(cpu, class),
         }
     }
     let mut dealt = vec![false; map.cpus()];
@@ -69,7 +70,7 @@ fn room(map: &SmtMap, tasks: &[Active], places: &ActiveTaskMap<'_>) -> Vec<CpuId
         }
     }
     // A C task that must stay beside P tasks is no reason to send others there.
-    let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.counts_on(*cpu).load() == 0;
+    let has_room = |cpu: &CpuIndex| dealt[*cpu] || tally.cpus[*cpu].load() == 0;
     let free = (0..map.cpus()).filter(has_room);
     let mut room: Vec<CpuId> = free.map(|cpu| map.id(cpu)).collect();
     room.sort();
@@ -79,8 +80,8 @@ fn room(map: &SmtMap, tasks: &[Active], places: &ActiveTaskMap<'_>) -> Vec<CpuId
 fn least_loaded(map: &SmtMap, tally: &Tally<'_>, allowed: &[CpuId]) -> Option<CpuIndex> {
     let cpus = (0..map.cpus()).filter(|cpu| allowed.contains(&map.id(*cpu)));
     cpus.min_by_key(|&cpu| {
-        let counts = tally.counts_on(cpu);
-        let core = tally.load_of(map.core_of(cpu));
+        let counts = tally.cpus[cpu];
+        let core = tally.load_of_core[map.core_of(cpu)];
         (counts.load(), counts.polling, core, cpu)
     })
 }
@@ -90,13 +91,10 @@ mod tests {
     use super::*;
     use crate::scheduler::made::active;
     use q2c_host::tasks::list;
-    use q2c_result::place_watch::Stays;
 
     fn target_cpus(cores: &[&str], stay: &[usize]) -> Vec<String> {
         let map = SmtMap::regular(cores.len(), 2, 1);
-        let mut tasks = active(cores);
-        stay.iter()
-            .for_each(|task| tasks[*task].stays = Some(Stays::Pinned));
+        let tasks = active(cores, stay);
         let chosen = targets(&map, &tasks);
         chosen.iter().map(|(_, cpus)| list(cpus)).collect()
     }

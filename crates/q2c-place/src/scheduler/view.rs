@@ -6,6 +6,7 @@ use crate::rules::Rules;
 use crate::scheduler::observe::{Active, TaskObserver};
 use crate::scheduler::plan::{ActiveTaskMap, Planned};
 use crate::speed;
+use crate::study::speeds_warning;
 use q2c_host::Roots;
 use q2c_result::Warning;
 use q2c_result::place::{Speeds, SpeedsFrom};
@@ -27,7 +28,6 @@ pub struct PlaceWatchBasis {
 }
 
 /// How an observer sees polling.
-#[must_use]
 pub fn detector(observer: &TaskObserver) -> Detector {
     let functions = observer.functions().iter();
     Detector {
@@ -38,15 +38,14 @@ pub fn detector(observer: &TaskObserver) -> Detector {
 
 impl PlaceWatchBasis {
     /// The look at these tasks.
-    #[must_use]
     pub fn look(&self, tasks: &[Active], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
         let mut places = ActiveTaskMap::from_tasks(&self.map, tasks);
         let core = |core| self.core(core, &places, tasks);
         let cores = (0..self.map.cores()).map(core).collect();
-        let before = speed::c_slowdown(&self.speeds, places.tally());
+        let before = speed::c_slowdown(&self.speeds, &places.tally);
         // Without SMT the kernel's own balancing is enough, as q2c place start says.
         let planned = if self.map.cpus() > self.map.cores() {
-            places.settle(Rules::PROPOSED)
+            places.settle(Rules::Proposed)
         } else {
             Vec::new()
         };
@@ -61,7 +60,7 @@ impl PlaceWatchBasis {
             speeds_from: self.speeds_from.clone(),
             cores,
             c_slowdown: before,
-            c_slowdown_after: speed::c_slowdown(&self.speeds, places.tally()),
+            c_slowdown_after: speed::c_slowdown(&self.speeds, &places.tally),
             moves: planned.iter().map(advised).collect(),
             warnings: self.warnings(),
         }
@@ -69,9 +68,9 @@ impl PlaceWatchBasis {
 
     fn core(&self, core: usize, places: &ActiveTaskMap<'_>, tasks: &[Active]) -> WatchedCore {
         let cpu = |&cpu: &usize| {
-            let counts = places.tally().counts_on(cpu);
-            let running = speed::while_running(&self.speeds, places.tally(), cpu, Class::Compute);
-            let on = places.tasks_on(cpu).iter();
+            let counts = places.tally.cpus[cpu];
+            let running = speed::while_running(&self.speeds, &places.tally, cpu, Class::Compute);
+            let on = places.on[cpu].iter();
             WatchedCpu {
                 cpu: self.map.id(cpu),
                 tasks: on.map(|task| watched(&tasks[*task])).collect(),
@@ -114,15 +113,7 @@ impl PlaceWatchBasis {
                 "",
             ));
         }
-        if self.speeds_from == SpeedsFrom::Published {
-            warnings.push(Warning::new(
-                "speeds-not-measured",
-                "the speeds beside neighbours follow from published figures of another machine"
-                    .to_owned(),
-                "costs are estimates",
-                "measure yours with q2c place calibrate, and name the file with --speeds",
-            ));
-        }
+        warnings.extend(speeds_warning(&self.speeds_from, "costs are estimates"));
         warnings
     }
 }
@@ -145,13 +136,13 @@ fn watched(task: &Active) -> WatchedTask {
 /// sysfs tells of no CPU that is online.
 pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
     let map = crate::scheduler::map::of_machine(roots);
-    match map.cpus() {
-        0 => Err(format!(
-            "read the topology from {}: expected CPUs that are online, found none",
-            roots.sys("devices/system/cpu").display()
-        )),
-        _ => Ok(map),
+    if map.cpus() > 0 {
+        return Ok(map);
     }
+    Err(format!(
+        "read the topology from {}: expected CPUs that are online, found none",
+        roots.sys("devices/system/cpu").display()
+    ))
 }
 
 #[cfg(test)]
@@ -173,12 +164,9 @@ mod tests {
 
     #[test]
     fn without_smt_no_move_is_advised() {
-        let view = view(
-            SmtMap::regular(4, 1, 1),
-            speed::published(),
-            SpeedsFrom::Published,
-        );
-        let look = view.look(&active(&["PPCC", "", "", ""]), 0, 0.5);
+        let map = SmtMap::regular(4, 1, 1);
+        let view = view(map, speed::published(), SpeedsFrom::Published);
+        let look = view.look(&active(&["PPCC", "", "", ""], &[]), 0, 0.5);
         assert_eq!(look.moves, Vec::new());
         assert_eq!(look.c_slowdown, look.c_slowdown_after);
         assert!(look.warnings.iter().any(|warning| warning.id == "no-smt"));
@@ -192,12 +180,9 @@ mod tests {
             polling_beside_compute: 1.0,
             polling_beside_polling: 1.0,
         };
-        let view = view(
-            SmtMap::regular(2, 2, 1),
-            speeds,
-            SpeedsFrom::File("s".into()),
-        );
-        let look = view.look(&active(&["P|P", "C|C"]), 7, 0.5);
+        let from = SpeedsFrom::File("s".into());
+        let view = view(SmtMap::regular(2, 2, 1), speeds, from);
+        let look = view.look(&active(&["P|P", "C|C"], &[]), 7, 0.5);
         assert_eq!(look.c_slowdown, Some(2.0));
         assert_eq!(look.c_slowdown_after, Some(1.25));
         assert_eq!(look.cores[0].cpus[0].c_slowdown, None);

@@ -1,6 +1,5 @@
 //! What a simulation counts.
 
-use crate::predictor::Class;
 use crate::rules::Tally;
 use q2c_result::place::States;
 
@@ -31,10 +30,10 @@ pub(crate) struct Account {
 impl Account {
     pub(super) fn step(&mut self, tally: &Tally<'_>, speed: impl Fn(usize) -> f64, dt: f64) {
         self.seconds += dt;
-        self.polling_s += dt * f64::from(tally.polling());
+        self.polling_s += dt * f64::from(tally.polling);
         *state(tally, &mut self.states) += dt;
-        for (cpu, counts) in tally.cpus().iter().enumerate() {
-            let polling = counts.count(Class::Polling);
+        for (cpu, counts) in tally.cpus.iter().enumerate() {
+            let polling = counts.polling;
             if polling == 0 {
                 continue;
             }
@@ -50,15 +49,12 @@ impl Account {
 }
 
 fn state<'s>(tally: &Tally<'_>, states: &'s mut States) -> &'s mut f64 {
-    let map = tally.map();
-    let of_cores = (0..map.cores()).map(|core| tally.polling_of(core));
+    let map = tally.map;
+    let of_cores = (0..map.cores()).map(|core| tally.polling_of_core[core]);
     let most = of_cores.clone().max().unwrap_or(0);
     let even = most - of_cores.min().unwrap_or(0) <= 1;
-    let sides = |core| {
-        let cpus = map.cpus_of(core).iter();
-        cpus.filter(|cpu| tally.counts_on(**cpu).polling > 0)
-            .count()
-    };
+    let polls = |cpu: &&usize| tally.cpus[**cpu].polling > 0;
+    let sides = |core| map.cpus_of(core).iter().filter(polls).count();
     let one_side = (0..map.cores()).all(|core| sides(core) <= 1);
     match (even, one_side) {
         (true, true) => &mut states.colocate,

@@ -4,8 +4,7 @@ use super::linux::{self, LEVELS};
 use super::{Policy, machine::SimRunQueues};
 use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
-use crate::rules::{Anywhere, Rules, steal, swap_at};
-use q2c_model::stats::Rng;
+use crate::rules::{Anywhere, Decider, Rules};
 
 #[derive(Clone, Debug)]
 pub(super) struct Balancer {
@@ -31,22 +30,21 @@ impl Balancer {
     }
 
     /// Balances every CPU whose time has come. Returns the number of moves.
-    pub(crate) fn tick(
-        &mut self,
-        queues: &mut SimRunQueues<'_>,
-        policy: &Policy,
-        rng: &mut Rng,
-    ) -> u64 {
+    pub(crate) fn tick(&mut self, queues: &mut SimRunQueues<'_>, policy: &Policy) -> u64 {
         let mut moves = 0;
         for cpu in 0..self.due_s.len() {
-            let load = queues.truth().counts_on(cpu).load();
+            let load = queues.truth.cpus[cpu].load();
             for (nth, level) in LEVELS.into_iter().enumerate() {
-                if load > 0 && queues.now_s() < self.due_s[cpu][nth] {
+                if load > 0 && queues.now_s < self.due_s[cpu][nth] {
                     continue;
                 }
-                let interval = linux::interval_s(queues.truth().map(), cpu, level, load > 0);
-                self.due_s[cpu][nth] = queues.now_s() + interval;
-                let moved = balance(queues, policy, cpu, level, rng);
+                let interval = linux::interval_s(queues.truth.map, cpu, level, load > 0);
+                self.due_s[cpu][nth] = queues.now_s + interval;
+                let moved = match policy {
+                    Policy::Fixed(_) => 0,
+                    Policy::Free => pull(queues, cpu, level),
+                    Policy::Rules(rules) => by_rules(queues, cpu, level, *rules),
+                };
                 moves += moved;
                 match moved {
                     0 => self.rests[cpu][nth] = true,
@@ -58,24 +56,10 @@ impl Balancer {
     }
 }
 
-fn balance(
-    queues: &mut SimRunQueues<'_>,
-    policy: &Policy,
-    cpu: CpuIndex,
-    level: Distance,
-    rng: &mut Rng,
-) -> u64 {
-    match policy {
-        Policy::Fixed(_) => 0,
-        Policy::Free => pull(queues, cpu, level, rng),
-        Policy::Rules(rules) => by_rules(queues, cpu, level, *rules, rng),
-    }
-}
-
-fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rng: &mut Rng) -> u64 {
+fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
     let mut moves = 0;
-    while let Some(from) = linux::busiest(queues.truth(), cpu, level) {
-        queues.move_any(from, cpu, rng);
+    while let Some(from) = linux::busiest(&queues.truth, cpu, level) {
+        queues.move_any(from, cpu);
         moves += 1;
     }
     moves
@@ -83,29 +67,30 @@ fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rng: &mut
 
 /// The whole machine at every occasion. Swaps have those of the cache's level: an exchange between
 /// cores is not worth more haste.
-fn by_rules(
-    queues: &mut SimRunQueues<'_>,
-    cpu: CpuIndex,
-    level: Distance,
-    rules: Rules,
-    rng: &mut Rng,
-) -> u64 {
+fn by_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
     let mut moves = 0;
-    while let Some(taken) = steal(queues.seen(), cpu, rules, &Anywhere) {
-        queues.move_one(taken.from, taken.to, taken.class, rng);
+    while let Some(taken) = decider(queues, rules).steal(cpu) {
+        queues.move_one(taken.from, taken.to, taken.class);
         moves += 1;
     }
-    let may_swap = level == Distance::Cache && moves == 0;
-    let Some(step) = rules.swap.filter(|_| may_swap) else {
+    if level != Distance::Cache || moves > 0 {
         return moves;
-    };
-    let core = queues.seen().map().core_of(cpu);
-    let Some(swap) = swap_at(queues.seen(), core, step, &Anywhere) else {
+    }
+    let core = queues.seen.map.core_of(cpu);
+    let Some(swap) = decider(queues, rules).swap_at(core) else {
         return 0;
     };
-    queues.move_one(swap.from, swap.to, Class::Polling, rng);
+    queues.move_one(swap.from, swap.to, Class::Polling);
     if let Some(back) = swap.back {
-        queues.move_one(back, swap.from, Class::Compute, rng);
+        queues.move_one(back, swap.from, Class::Compute);
     }
     1 + u64::from(swap.back.is_some())
+}
+
+fn decider<'a>(queues: &'a SimRunQueues<'_>, rules: Rules) -> Decider<'a, Anywhere> {
+    Decider {
+        tally: &queues.seen,
+        rules,
+        movable: &Anywhere,
+    }
 }

@@ -23,16 +23,20 @@ pub(super) fn interval_s(map: &SmtMap, cpu: CpuIndex, level: Distance, busy: boo
 }
 
 pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
-    let map = tally.map();
-    let per_cpu = |core: usize| (tally.load_of(core) as usize * 1024) / map.cpus_of(core).len();
-    let core = least(0..map.cores(), per_cpu, rng);
-    let cpus = map.cpus_of(core).iter().copied();
-    least(cpus, |cpu| tally.counts_on(cpu).load() as usize, rng)
+    let map = tally.map;
+    let per_cpu =
+        |core: usize| (tally.load_of_core[core] as usize * 1024) / map.cpus_of(core).len();
+    let core = least((0..map.cores()).collect(), per_cpu, rng);
+    least(
+        map.cpus_of(core).to_vec(),
+        |cpu| tally.cpus[cpu].load() as usize,
+        rng,
+    )
 }
 
 pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
-    let map = tally.map();
-    let idle = |cpu: &CpuIndex| tally.counts_on(*cpu).load() == 0;
+    let map = tally.map;
+    let idle = |cpu: &CpuIndex| tally.cpus[*cpu].load() == 0;
     if idle(&before) {
         return before;
     }
@@ -41,39 +45,32 @@ pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuInd
     if idle.is_empty() {
         before
     } else {
-        least(idle, |cpu| tally.load_of(map.core_of(cpu)) as usize, rng)
+        least(
+            idle,
+            |cpu| tally.load_of_core[map.core_of(cpu)] as usize,
+            rng,
+        )
     }
 }
 
-fn least(
-    of: impl IntoIterator<Item = usize>,
-    key: impl Fn(usize) -> usize,
-    rng: &mut Rng,
-) -> usize {
-    let mut equals: Vec<usize> = of.into_iter().collect();
-    let least = equals.iter().map(|one| key(*one)).min();
-    equals.retain(|one| Some(key(*one)) == least);
-    let nth = rng.below(equals.len().max(1) as u64) as usize;
-    equals.get(nth).copied().unwrap_or(0)
+/// The value with the least key; of several one by chance.
+fn least(mut values: Vec<usize>, key: impl Fn(usize) -> usize, rng: &mut Rng) -> usize {
+    let least = values.iter().map(|value| key(*value)).min();
+    values.retain(|value| Some(key(*value)) == least);
+    let nth = rng.below(values.len().max(1) as u64) as usize;
+    values.get(nth).copied().unwrap_or(0)
 }
 
 pub(super) fn busiest(tally: &Tally<'_>, to: CpuIndex, level: Distance) -> Option<CpuIndex> {
-    let map = tally.map();
-    let own_load = tally.counts_on(to).load();
-    let at_level =
-        |cpu: &CpuIndex| map.distance(to, *cpu) == level && tally.counts_on(*cpu).load() > own_load;
-    let sources = (0..map.cpus()).filter(at_level);
+    let map = tally.map;
+    let load = |cpu: CpuIndex| tally.cpus[cpu].load();
+    let fits = |&cpu: &CpuIndex| map.distance(to, cpu) == level && load(cpu) > load(to);
     let group = |cpu: CpuIndex| match level {
-        Distance::Core => tally.counts_on(cpu).load(),
-        Distance::Cache => tally.load_of(map.core_of(cpu)),
-        Distance::Machine => tally.load_of_cache(map.cache_of(map.core_of(cpu))),
+        Distance::Core => load(cpu),
+        Distance::Cache => tally.load_of_core[map.core_of(cpu)],
+        Distance::Machine => tally.load_of_cache[map.cache_of(map.core_of(cpu))],
     };
-    let from = sources.min_by_key(|&cpu| {
-        (
-            Reverse(group(cpu)),
-            Reverse(tally.counts_on(cpu).load()),
-            cpu,
-        )
-    });
+    let sources = (0..map.cpus()).filter(fits);
+    let from = sources.min_by_key(|&cpu| (Reverse(group(cpu)), Reverse(load(cpu)), cpu));
     from.filter(|&from| group(from) >= group(to) + 2)
 }

@@ -3,16 +3,18 @@
 use super::account::Account;
 use super::balancer::Balancer;
 use super::linux::{self, TICK_S};
-use super::task::{Running, Task};
-use super::{CacheTerm, PlaceSimTimes, PlacementCosts, Policy};
-use crate::map::{CpuIndex, SmtMap};
+use super::task::Running;
+use super::{CacheTerm, PlaceSim, Policy};
+use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
 use crate::rules::Tally;
 use crate::speed;
-use q2c_model::stats::Rng;
+use q2c_model::stats::{Rng, mean};
 
 /// A step of the simulation while tasks may sleep, wake up or move, seconds.
 const STEP_S: f64 = 1e-3;
+/// The window of the predictor, seconds.
+const WINDOW_S: f64 = 0.01;
 
 /// What came of a simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,42 +30,30 @@ pub(crate) struct PlaceSimOutcome {
 pub(super) struct SimRunQueues<'a> {
     tasks: Vec<Running>,
     on: Vec<Vec<usize>>,
-    truth: Tally<'a>,
-    seen: Tally<'a>,
+    pub(super) truth: Tally<'a>,
+    pub(super) seen: Tally<'a>,
     refill_s: f64,
-    now_s: f64,
+    pub(super) now_s: f64,
     changed: bool,
+    rng: Rng,
 }
 
-impl<'a> SimRunQueues<'a> {
-    pub(crate) fn truth(&self) -> &Tally<'a> {
-        &self.truth
-    }
-
-    pub(crate) fn seen(&self) -> &Tally<'a> {
-        &self.seen
-    }
-
-    pub(crate) fn now_s(&self) -> f64 {
-        self.now_s
-    }
-
-    pub(crate) fn move_any(&mut self, from: CpuIndex, to: CpuIndex, rng: &mut Rng) {
-        let nth = rng.below(self.on[from].len().max(1) as u64) as usize;
+impl SimRunQueues<'_> {
+    pub(crate) fn move_any(&mut self, from: CpuIndex, to: CpuIndex) {
+        let nth = self.rng.below(self.on[from].len().max(1) as u64) as usize;
         self.migrate(self.on[from][nth], to);
     }
 
-    pub(crate) fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class, rng: &mut Rng) {
+    pub(crate) fn move_one(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
         let of_class = |task: &&usize| self.tasks[**task].predictor.class() == class;
         let tasks: Vec<usize> = self.on[from].iter().filter(of_class).copied().collect();
-        let nth = rng.below(tasks.len().max(1) as u64) as usize;
+        let nth = self.rng.below(tasks.len().max(1) as u64) as usize;
         self.migrate(tasks[nth], to);
     }
 
     fn migrate(&mut self, task: usize, to: CpuIndex) {
-        let map = self.truth.map();
         let from = self.tasks[task].cpu;
-        if map.distance(from, to) == crate::map::Distance::Machine {
+        if self.truth.map.distance(from, to) == Distance::Machine {
             self.tasks[task].refill_s = self.refill_s;
         }
         self.leave(task);
@@ -72,12 +62,10 @@ impl<'a> SimRunQueues<'a> {
 
     fn leave(&mut self, task: usize) {
         self.changed = true;
-        let Running {
-            cpu, of, predictor, ..
-        } = &self.tasks[task];
-        self.on[*cpu].retain(|other| *other != task);
-        self.truth.remove(*cpu, of.class);
-        self.seen.remove(*cpu, predictor.class());
+        let left = &self.tasks[task];
+        self.on[left.cpu].retain(|other| *other != task);
+        self.truth.remove(left.cpu, left.of.class);
+        self.seen.remove(left.cpu, left.predictor.class());
     }
 
     fn enter(&mut self, task: usize, cpu: CpuIndex) {
@@ -88,37 +76,24 @@ impl<'a> SimRunQueues<'a> {
         self.seen.add(cpu, running.predictor.class());
         self.on[cpu].push(task);
     }
-
-    fn can_run(&self, task: usize) -> bool {
-        self.tasks[task].wakes_at_s.is_none()
-    }
 }
 
-/// Until every C task with an end reached it, or time is over. Equal seeds give equal runs.
-#[must_use]
-pub(crate) fn run(
-    map: &SmtMap,
-    tasks: &[Task],
-    policy: &Policy,
-    costs: &PlacementCosts,
-    times: PlaceSimTimes,
-    seed: u64,
-) -> PlaceSimOutcome {
-    let mut machine = PlaceSimMachine::new(map, tasks, policy, costs, times, seed);
-    while !machine.is_done() {
-        machine.step();
+impl PlaceSim<'_> {
+    /// Until every C task with an end reached it, or time is over. Equal seeds give equal runs.
+    pub(crate) fn run(&self, seed: u64) -> PlaceSimOutcome {
+        let mut machine = PlaceSimMachine::new(self, seed);
+        while !machine.is_done() {
+            machine.step();
+        }
+        machine.outcome()
     }
-    machine.outcome()
 }
 
 struct PlaceSimMachine<'a> {
+    sim: &'a PlaceSim<'a>,
     queues: SimRunQueues<'a>,
-    policy: &'a Policy,
-    costs: &'a PlacementCosts,
-    times: PlaceSimTimes,
     balancer: Balancer,
     account: Account,
-    rng: Rng,
     sleeps: bool,
     rates: Vec<(f64, f64)>,
     next_window_s: f64,
@@ -126,48 +101,39 @@ struct PlaceSimMachine<'a> {
 }
 
 impl<'a> PlaceSimMachine<'a> {
-    fn new(
-        map: &'a SmtMap,
-        tasks: &[Task],
-        policy: &'a Policy,
-        costs: &'a PlacementCosts,
-        times: PlaceSimTimes,
-        seed: u64,
-    ) -> Self {
+    fn new(sim: &'a PlaceSim<'a>, seed: u64) -> Self {
+        let cpus = sim.map.cpus();
         let mut rng = Rng::new(seed);
+        let running = sim.tasks.iter().map(|task| Running::new(*task, &mut rng));
         let mut queues = SimRunQueues {
-            tasks: Vec::with_capacity(tasks.len()),
-            on: vec![Vec::new(); map.cpus()],
-            truth: Tally::new(map),
-            seen: Tally::new(map),
-            refill_s: costs.cache.map_or(0.0, |term| term.refill_s),
+            tasks: running.collect(),
+            on: vec![Vec::new(); cpus],
+            truth: Tally::new(sim.map),
+            seen: Tally::new(sim.map),
+            refill_s: sim.cache.map_or(0.0, |term| term.refill_s),
             now_s: 0.0,
             changed: true,
+            rng,
         };
-        let running = tasks.iter().map(|task| Running::new(*task, 0, &mut rng));
-        queues.tasks.extend(running);
-        let mut order: Vec<usize> = (0..tasks.len()).collect();
-        if !matches!(policy, Policy::Fixed(_)) {
-            rng.shuffle(&mut order);
+        let mut order: Vec<usize> = (0..sim.tasks.len()).collect();
+        if !matches!(sim.policy, Policy::Fixed(_)) {
+            queues.rng.shuffle(&mut order);
         }
         for task in order {
-            let cpu = match policy {
+            let cpu = match &sim.policy {
                 Policy::Fixed(cpus) => cpus[task],
-                Policy::Free | Policy::Rules(_) => linux::fork(&queues.truth, &mut rng),
+                Policy::Free | Policy::Rules(_) => linux::fork(&queues.truth, &mut queues.rng),
             };
             queues.enter(task, cpu);
         }
         PlaceSimMachine {
-            balancer: Balancer::new(map.cpus()),
-            sleeps: tasks.iter().any(|task| task.phases.is_some()),
+            sim,
             queues,
-            rates: Vec::new(),
-            policy,
-            costs,
-            times,
+            balancer: Balancer::new(cpus),
             account: Account::default(),
-            rng,
-            next_window_s: times.window_s,
+            sleeps: sim.tasks.iter().any(|task| task.phases.is_some()),
+            rates: Vec::new(),
+            next_window_s: WINDOW_S,
             next_tick_s: TICK_S,
         }
     }
@@ -177,12 +143,12 @@ impl<'a> PlaceSimMachine<'a> {
         let mut ending = self.queues.tasks.iter().filter(ends);
         let some = ending.clone().next().is_some();
         let all_ended = ending.all(|task| task.first_s.is_some());
-        (some && all_ended) || self.queues.now_s >= self.times.most_s
+        (some && all_ended) || self.queues.now_s >= self.sim.most_s
     }
 
     fn at_rest(&self) -> bool {
         let is_recognised = |task: &Running| task.predictor.class() == task.of.class;
-        let fixed = matches!(self.policy, Policy::Fixed(_));
+        let fixed = matches!(self.sim.policy, Policy::Fixed(_));
         let recognised = fixed || self.queues.tasks.iter().all(is_recognised);
         !self.sleeps && recognised && (fixed || self.balancer.at_rest())
     }
@@ -193,32 +159,30 @@ impl<'a> PlaceSimMachine<'a> {
         }
         let resting = self.at_rest();
         let dt = if resting { self.to_next_end() } else { STEP_S };
-        self.advance(dt.min(self.times.most_s - self.queues.now_s).max(1e-9));
+        self.advance(dt.min(self.sim.most_s - self.queues.now_s).max(1e-9));
         self.change_phases();
         if self.queues.now_s >= self.next_window_s - 1e-9 {
             self.predict();
         }
         if self.queues.now_s >= self.next_tick_s - 1e-9 {
             self.next_tick_s = self.queues.now_s + TICK_S;
-            self.account.migrations +=
-                self.balancer
-                    .tick(&mut self.queues, self.policy, &mut self.rng);
+            self.account.migrations += self.balancer.tick(&mut self.queues, &self.sim.policy);
         }
     }
 
     fn rates(&self) -> Vec<(f64, f64)> {
         let truth = &self.queues.truth;
-        let slow = self.costs.cache.map(|term| cache_effects(truth, term));
+        let slow = self.sim.cache.map(|term| cache_effects(truth, term));
         let rate = |cpu: CpuIndex| {
-            let speeds = &self.costs.speeds;
+            let speeds = &self.sim.speeds;
             let compute = speed::while_running(speeds, truth, cpu, Class::Compute);
-            let llc = truth.map().cache_of(truth.map().core_of(cpu));
+            let llc = truth.map.cache_of(truth.map.core_of(cpu));
             let cache = slow.as_ref().map_or(1.0, |slow| slow[llc]);
-            let share = 1.0 / f64::from(truth.counts_on(cpu).load().max(1));
+            let share = 1.0 / f64::from(truth.cpus[cpu].load().max(1));
             let polling = speed::while_running(speeds, truth, cpu, Class::Polling);
             (compute * share * cache, polling)
         };
-        (0..truth.map().cpus()).map(rate).collect()
+        (0..truth.map.cpus()).map(rate).collect()
     }
 
     fn to_next_end(&self) -> f64 {
@@ -238,7 +202,7 @@ impl<'a> PlaceSimMachine<'a> {
         let tasks = queues.tasks.iter_mut();
         for task in tasks.filter(|task| task.wakes_at_s.is_none()) {
             task.ran = true;
-            task.left_s -= dt / f64::from(queues.truth.counts_on(task.cpu).load().max(1));
+            task.left_s -= dt / f64::from(queues.truth.cpus[task.cpu].load().max(1));
             work(task, rates[task.cpu].0, began, dt);
         }
     }
@@ -249,24 +213,23 @@ impl<'a> PlaceSimMachine<'a> {
         }
         for task in 0..self.queues.tasks.len() {
             let now = self.queues.now_s;
-            let running = &mut self.queues.tasks[task];
+            let running = &self.queues.tasks[task];
             match running.wakes_at_s {
                 None if running.left_s <= 0.0 => {
                     self.queues.leave(task);
-                    let running = &mut self.queues.tasks[task];
-                    running.wakes_at_s = Some(now + running.draw_sleep(&mut self.rng));
+                    let SimRunQueues { tasks, rng, .. } = &mut self.queues;
+                    tasks[task].wakes_at_s = Some(now + tasks[task].draw_sleep(rng));
                 }
                 Some(at) if at <= now => {
-                    let before = running.cpu;
-                    let cpu = match self.policy {
+                    let (before, queues) = (running.cpu, &mut self.queues);
+                    let cpu = match self.sim.policy {
                         Policy::Fixed(_) => before,
-                        _ => linux::wake(&self.queues.truth, before, &mut self.rng),
+                        _ => linux::wake(&queues.truth, before, &mut queues.rng),
                     };
-                    let running = &mut self.queues.tasks[task];
-                    running.wakes_at_s = None;
-                    running.draw_run(&mut self.rng);
+                    queues.tasks[task].wakes_at_s = None;
+                    queues.tasks[task].draw_run(&mut queues.rng);
+                    queues.enter(task, cpu);
                     self.account.migrations += u64::from(cpu != before);
-                    self.queues.enter(task, cpu);
                 }
                 _ => continue,
             }
@@ -275,18 +238,17 @@ impl<'a> PlaceSimMachine<'a> {
     }
 
     fn predict(&mut self) {
-        self.next_window_s = self.queues.now_s + self.times.window_s;
-        for task in 0..self.queues.tasks.len() {
-            let can_run = self.queues.can_run(task);
-            let running = &mut self.queues.tasks[task];
+        self.next_window_s = self.queues.now_s + WINDOW_S;
+        for running in &mut self.queues.tasks {
             let before = running.predictor.class();
-            let polled = running.ran && running.of.class == Class::Polling;
-            running.predictor.window(polled);
+            running
+                .predictor
+                .window(running.ran && running.of.class == Class::Polling);
             running.ran = false;
-            let (after, cpu) = (running.predictor.class(), running.cpu);
-            if before != after && can_run {
-                self.queues.seen.remove(cpu, before);
-                self.queues.seen.add(cpu, after);
+            let after = running.predictor.class();
+            if before != after && running.wakes_at_s.is_none() {
+                self.queues.seen.remove(running.cpu, before);
+                self.queues.seen.add(running.cpu, after);
                 self.balancer.changed();
             }
         }
@@ -300,7 +262,7 @@ impl<'a> PlaceSimMachine<'a> {
         let times: Option<Vec<f64>> = ending.collect();
         let times = times.filter(|times| !times.is_empty());
         PlaceSimOutcome {
-            c_slowdown: times.map(|times| q2c_model::stats::mean(&times)),
+            c_slowdown: times.map(|times| mean(&times)),
             account: self.account,
         }
     }
@@ -324,9 +286,9 @@ fn work(task: &mut Running, rate: f64, began_s: f64, dt: f64) {
 }
 
 fn cache_effects(truth: &Tally<'_>, term: CacheTerm) -> Vec<f64> {
-    let map = truth.map();
+    let map = truth.map;
     let mut running = vec![0.0; map.caches()];
-    for (cpu, counts) in truth.cpus().iter().enumerate() {
+    for (cpu, counts) in truth.cpus.iter().enumerate() {
         let llc = map.cache_of(map.core_of(cpu));
         if counts.load() > 0 {
             running[llc] += f64::from(counts.compute) / f64::from(counts.load());

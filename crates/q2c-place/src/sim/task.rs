@@ -4,7 +4,7 @@ use crate::predictor::{Class, Predictor};
 use q2c_model::stats::Rng;
 
 /// What a task does over time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Task {
     /// Whether it computes or polls while it runs.
     pub class: Class,
@@ -25,27 +25,23 @@ pub struct Phases {
 
 impl Task {
     /// A C task with this much work, which never sleeps.
-    #[must_use]
     pub(crate) fn compute(work_s: f64) -> Task {
         Task {
-            class: Class::Compute,
             work_s: Some(work_s),
-            phases: None,
+            ..Task::default()
         }
     }
 
     /// A P task that always polls.
-    #[must_use]
     pub(crate) fn polling() -> Task {
         Task {
             class: Class::Polling,
-            work_s: None,
-            phases: None,
+            ..Task::default()
         }
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Running {
     pub of: Task,
     /// Its CPU; while it sleeps, the one that it had.
@@ -63,18 +59,10 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(of: Task, cpu: usize, rng: &mut Rng) -> Self {
+    pub(crate) fn new(of: Task, rng: &mut Rng) -> Self {
         let mut task = Running {
             of,
-            cpu,
-            wakes_at_s: None,
-            left_s: 0.0,
-            predictor: Predictor::default(),
-            ran: false,
-            done_s: 0.0,
-            began_s: 0.0,
-            first_s: None,
-            refill_s: 0.0,
+            ..Running::default()
         };
         task.draw_run(rng);
         task

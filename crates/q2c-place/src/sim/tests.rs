@@ -1,20 +1,16 @@
 //! The simulator against closed forms and against what must hold for every run.
 
 use super::*;
-use crate::map::SmtMap;
-use crate::placement::Placement;
+use crate::placement::place_tasks;
 use crate::predictor::Class;
-use crate::speed::{self, NO_SHARED_PIPELINE};
-use q2c_result::place::States;
+use crate::speed::{NO_SHARED_PIPELINE, c_slowdown};
+use q2c_result::place::{PolicyName, States};
 
-const COSTS: PlacementCosts = PlacementCosts {
-    speeds: Speeds {
-        compute_beside_compute: 0.5,
-        compute_beside_polling: 0.8,
-        polling_beside_compute: 1.0,
-        polling_beside_polling: 1.0,
-    },
-    cache: None,
+const SPEEDS: Speeds = Speeds {
+    compute_beside_compute: 0.5,
+    compute_beside_polling: 0.8,
+    polling_beside_compute: 1.0,
+    polling_beside_polling: 1.0,
 };
 
 fn tasks(compute: usize, polling: usize) -> Vec<Task> {
@@ -23,8 +19,8 @@ fn tasks(compute: usize, polling: usize) -> Vec<Task> {
     tasks
 }
 
-fn fixed(placement: Placement, map: &SmtMap, compute: u32, polling: u32) -> Policy {
-    let placed = placement.place_tasks(map, compute, polling);
+fn fixed(placement: PolicyName, map: &SmtMap, compute: u32, polling: u32) -> Policy {
+    let placed = place_tasks(placement, map, compute, polling).expect("a fixed placement");
     Policy::Fixed([placed.compute, placed.polling].concat())
 }
 
@@ -32,12 +28,15 @@ fn close(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6 * b.abs(), "{a} is not {b}");
 }
 
-fn ran(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &PlacementCosts) -> PlaceSimOutcome {
-    run(map, tasks, policy, costs, PlaceSimTimes::default(), 1)
-}
-
-fn slowdown(map: &SmtMap, tasks: &[Task], policy: &Policy, costs: &PlacementCosts) -> f64 {
-    ran(map, tasks, policy, costs).c_slowdown.unwrap()
+fn sim<'a>(map: &'a SmtMap, tasks: &'a [Task], policy: Policy) -> PlaceSim<'a> {
+    PlaceSim {
+        map,
+        tasks,
+        policy,
+        speeds: SPEEDS,
+        cache: None,
+        most_s: 3_600.0,
+    }
 }
 
 /// Times by hand: two tasks on a CPU, half the time each, at the neighbours' speeds.
@@ -47,17 +46,17 @@ fn fixed_placements_take_the_times_of_their_closed_forms() {
     let time = |map: &SmtMap, placement, tasks_of: u32| {
         let policy = fixed(placement, map, tasks_of, tasks_of);
         let tasks = tasks(tasks_of as usize, tasks_of as usize);
-        slowdown(map, &tasks, &policy, &COSTS)
+        sim(map, &tasks, policy).run(1).c_slowdown.unwrap()
     };
-    close(time(&map, Placement::Colocate, 2), 2.0 / 0.8);
-    close(time(&map, Placement::Spread, 2), 2.0 / 0.65);
+    close(time(&map, PolicyName::Colocate, 2), 2.0 / 0.8);
+    close(time(&map, PolicyName::Spread, 2), 2.0 / 0.65);
     let map = SmtMap::regular(4, 2, 1);
-    for placement in [Placement::Bunch, Placement::Colocate, Placement::Spread] {
-        let closed = speed::c_slowdown(
-            &COSTS.speeds,
-            &placement.place_tasks(&map, 8, 8).tally(&map),
+    for placement in [PolicyName::Bunch, PolicyName::Colocate, PolicyName::Spread] {
+        let tally = place_tasks(placement, &map, 8, 8).unwrap().tally(&map);
+        close(
+            time(&map, placement, 8),
+            c_slowdown(&SPEEDS, &tally).unwrap(),
         );
-        close(time(&map, placement, 8), closed.unwrap());
     }
 }
 
@@ -66,7 +65,7 @@ fn fixed_placements_take_the_times_of_their_closed_forms() {
 fn tasks_that_are_done_begin_again() {
     let map = SmtMap::regular(1, 2, 1);
     let policy = Policy::Fixed(vec![0, 0, 1]);
-    let outcome = ran(&map, &tasks(3, 0), &policy, &COSTS);
+    let outcome = sim(&map, &tasks(3, 0), policy).run(1);
     close(outcome.c_slowdown.unwrap(), (4.0 + 4.0 + 2.0) / 3.0);
     close(outcome.account.seconds, 4.0);
 }
@@ -74,9 +73,8 @@ fn tasks_that_are_done_begin_again() {
 #[test]
 fn time_is_shared_and_the_states_make_up_all_time() {
     let map = SmtMap::regular(2, 2, 1);
-    let policy = fixed(Placement::Colocate, &map, 4, 4);
-    let outcome = ran(&map, &tasks(4, 4), &policy, &COSTS);
-    let account = outcome.account;
+    let policy = fixed(PolicyName::Colocate, &map, 4, 4);
+    let account = sim(&map, &tasks(4, 4), policy).run(1).account;
     let expected = States {
         colocate: account.seconds,
         ..States::default()
@@ -90,38 +88,28 @@ fn time_is_shared_and_the_states_make_up_all_time() {
 #[test]
 fn the_rules_find_the_best_placement_and_a_blind_balancer_does_not() {
     let map = SmtMap::regular(4, 2, 1);
-    let mut long = tasks(8, 8);
-    long.iter_mut()
-        .for_each(|task| task.work_s = task.work_s.map(|_| 20.0));
-    let mean = |policy: &Policy| {
-        let start = |seed| run(&map, &long, policy, &COSTS, PlaceSimTimes::default(), seed);
-        let starts = (1..=20).map(|seed| start(seed).c_slowdown.unwrap());
+    let long = [vec![Task::compute(20.0); 8], tasks(0, 8)].concat();
+    let mean = |policy: Policy| {
+        let sim = sim(&map, &long, policy);
+        let starts = (1..=20).map(|seed| sim.run(seed).c_slowdown.unwrap());
         starts.sum::<f64>() / 20.0
     };
     let best = 2.0 / 0.8;
-    let swapped = mean(&Policy::Rules(crate::rules::Rules::WITH_SWAP));
+    let swapped = mean(Policy::Rules(Rules::WithSwap));
     assert!((best..best * 1.02).contains(&swapped), "{swapped}");
-    let free = mean(&Policy::Free);
+    let free = mean(Policy::Free);
     assert!(free > best * 1.05, "{free}");
 }
 
 #[test]
 fn loads_become_even() {
-    let map = SmtMap::regular(4, 2, 2);
-    for policy in [Policy::Free, Policy::Rules(crate::rules::Rules::LITERAL)] {
-        let costs = PlacementCosts {
+    let (map, tasks) = (SmtMap::regular(4, 2, 2), tasks(8, 0));
+    for policy in [Policy::Free, Policy::Rules(Rules::Literal)] {
+        let sim = PlaceSim {
             speeds: NO_SHARED_PIPELINE,
-            cache: None,
+            ..sim(&map, &tasks, policy)
         };
-        let outcome = run(
-            &map,
-            &tasks(8, 0),
-            &policy,
-            &costs,
-            PlaceSimTimes::default(),
-            3,
-        );
-        close(outcome.c_slowdown.unwrap(), 1.0);
+        close(sim.run(3).c_slowdown.unwrap(), 1.0);
     }
 }
 
@@ -134,8 +122,7 @@ fn sleeping_tasks_leave_their_cpu() {
         runs_s: 0.02,
         sleeps_s: 0.06,
     });
-    let policy = Policy::Fixed(vec![0, 0]);
-    let outcome = run(&map, &both, &policy, &COSTS, PlaceSimTimes::default(), 5);
+    let outcome = sim(&map, &both, Policy::Fixed(vec![0, 0])).run(5);
     // 0.02 s on the CPU take 0.04 s beside the C task, then 0.06 s asleep: it has 0.08 of 0.1 s.
     let slowdown = outcome.c_slowdown.unwrap();
     assert!((1.20..1.30).contains(&slowdown), "{slowdown}");
@@ -146,16 +133,19 @@ fn sleeping_tasks_leave_their_cpu() {
 /// 2 C tasks in one cache need 1 + 0.5 as long; in two caches as long as alone.
 #[test]
 fn the_cache_term_counts_c_tasks_of_the_same_cache() {
-    let costs = PlacementCosts {
-        speeds: NO_SHARED_PIPELINE,
-        cache: Some(CacheTerm {
-            per_neighbour: 0.5,
-            refill_s: 0.0,
-        }),
+    let cache = CacheTerm {
+        per_neighbour: 0.5,
+        refill_s: 0.0,
     };
+    let tasks = tasks(2, 0);
     let time = |caches| {
         let map = SmtMap::regular(2, 1, caches);
-        slowdown(&map, &tasks(2, 0), &Policy::Fixed(vec![0, 1]), &costs)
+        let sim = PlaceSim {
+            speeds: NO_SHARED_PIPELINE,
+            cache: Some(cache),
+            ..sim(&map, &tasks, Policy::Fixed(vec![0, 1]))
+        };
+        sim.run(1).c_slowdown.unwrap()
     };
     close(time(1), 1.5);
     close(time(2), 1.0);
@@ -163,13 +153,12 @@ fn the_cache_term_counts_c_tasks_of_the_same_cache() {
 
 #[test]
 fn a_run_ends_at_its_longest_time() {
-    let map = SmtMap::regular(1, 2, 1);
-    let times = PlaceSimTimes {
+    let (map, tasks) = (SmtMap::regular(1, 2, 1), tasks(1, 1));
+    let sim = PlaceSim {
         most_s: 0.5,
-        ..PlaceSimTimes::default()
+        ..sim(&map, &tasks, Policy::Fixed(vec![0, 0]))
     };
-    let policy = Policy::Fixed(vec![0, 0]);
-    let outcome = run(&map, &tasks(1, 1), &policy, &COSTS, times, 1);
+    let outcome = sim.run(1);
     assert_eq!(outcome.c_slowdown, None);
     close(outcome.account.seconds, 0.5);
     let polling = Task::polling();
@@ -179,8 +168,8 @@ fn a_run_ends_at_its_longest_time() {
 #[test]
 fn equal_seeds_give_equal_runs() {
     let map = SmtMap::regular(4, 2, 2);
-    let (tasks, times) = (tasks(9, 9), PlaceSimTimes::default());
-    let once = |seed| run(&map, &tasks, &Policy::Free, &COSTS, times, seed);
-    assert_eq!(once(7), once(7));
-    assert_ne!(once(7), once(8));
+    let tasks = tasks(9, 9);
+    let sim = sim(&map, &tasks, Policy::Free);
+    assert_eq!(sim.run(7), sim.run(7));
+    assert_ne!(sim.run(7), sim.run(8));
 }

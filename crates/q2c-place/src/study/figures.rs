@@ -3,11 +3,9 @@
 use super::{PlaceStudyRequest, SetupOf};
 use crate::latency;
 use crate::map::SmtMap;
-use crate::placement::Placement;
+use crate::placement::place_tasks;
 use crate::rules::Rules;
-use crate::sim::{
-    Account, PlaceSimOutcome, PlaceSimTimes, PlacementCosts, Policy, PollSharing, Task, run,
-};
+use crate::sim::{Account, PlaceSim, PlaceSimOutcome, Policy, PollSharing, Task};
 use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Exit, Fault};
 use q2c_result::place::{PolicyFigures, PolicyName, States};
@@ -31,57 +29,34 @@ pub(super) struct PolicyRunInputs<'a> {
     pub request: &'a PlaceStudyRequest,
 }
 
-pub(super) struct PolicyFigureSet(Vec<PolicyFigures>);
-
-impl PolicyFigureSet {
-    pub(crate) fn slowdown(&self, policy: PolicyName) -> f64 {
-        let figures = self.0.iter().find(|figures| figures.policy == policy);
-        figures.map_or(f64::NAN, |figures| figures.c_slowdown)
-    }
-
-    pub(crate) fn policies(&self) -> Vec<PolicyFigures> {
-        self.0.clone()
-    }
-}
-
 impl PolicyRunInputs<'_> {
-    pub(crate) fn run_all(&self) -> Result<PolicyFigureSet, Fault> {
-        let figures = POLICIES.into_iter().map(|policy| self.run_policy(policy));
-        Ok(PolicyFigureSet(figures.collect::<Result<_, _>>()?))
-    }
-
-    fn run_policy(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
-        let policy = self.policy(name);
-        let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
+    pub(super) fn run_policy(&self, name: PolicyName) -> Result<PolicyFigures, Fault> {
+        let sim = PlaceSim {
+            map: self.map,
+            tasks: self.tasks,
+            policy: self.policy(name),
+            speeds: self.request.speeds,
+            cache: self.request.cache,
+            // Even a task that has a thousandth of a CPU ends within this time.
+            most_s: 1_000.0 * self.of.work_s,
+        };
         // A fixed placement without sleeps has nothing that a start could change.
-        let starts = match policy {
+        let sleeps = self.tasks.iter().any(|task| task.phases.is_some());
+        let starts = match sim.policy {
             Policy::Fixed(_) if !sleeps => 1,
             _ => self.request.starts,
         };
-        let costs = PlacementCosts {
-            speeds: self.request.speeds,
-            cache: self.request.cache,
-        };
-        // Even a task that has a thousandth of a CPU ends within this time.
-        let times = PlaceSimTimes {
-            most_s: 1_000.0 * self.of.work_s,
-            ..PlaceSimTimes::default()
-        };
         let outcome = |start: u32| {
             let seed = u64::from(start).wrapping_mul(0x9e37_79b9);
-            let seed = self.request.seed.wrapping_add(seed);
-            run(self.map, self.tasks, &policy, &costs, times, seed)
+            sim.run(self.request.seed.wrapping_add(seed))
         };
         let outcomes: Vec<PlaceSimOutcome> = (0..starts).into_par_iter().map(outcome).collect();
         let mut slowdowns = Vec::new();
         let mut sum = Account::default();
-        for PlaceSimOutcome {
-            c_slowdown,
-            account,
-        } in outcomes
-        {
-            slowdowns.push(c_slowdown.ok_or_else(|| self.no_end(name, times.most_s))?);
-            add(&mut sum, &account);
+        for outcome in outcomes {
+            let slowdown = outcome.c_slowdown;
+            slowdowns.push(slowdown.ok_or_else(|| self.no_end(name, sim.most_s))?);
+            add(&mut sum, &outcome.account);
         }
         Ok(self.figures(name, &sorted(&slowdowns), &sum))
     }
@@ -96,14 +71,14 @@ impl PolicyRunInputs<'_> {
     }
 
     fn policy(&self, name: PolicyName) -> Policy {
-        if let Some(placement) = Placement::from_policy(name) {
-            let placed = placement.place_tasks(self.map, self.of.compute, self.of.polling);
+        let placed = place_tasks(name, self.map, self.of.compute, self.of.polling);
+        if let Some(placed) = placed {
             return Policy::Fixed([placed.compute, placed.polling].concat());
         }
         match name {
-            PolicyName::ProposedLiteral => Policy::Rules(Rules::LITERAL),
-            PolicyName::ProposedSwap => Policy::Rules(Rules::WITH_SWAP),
-            PolicyName::Proposed => Policy::Rules(Rules::PROPOSED),
+            PolicyName::ProposedLiteral => Policy::Rules(Rules::Literal),
+            PolicyName::ProposedSwap => Policy::Rules(Rules::WithSwap),
+            PolicyName::Proposed => Policy::Rules(Rules::Proposed),
             _ => Policy::Free,
         }
     }

@@ -16,7 +16,6 @@ const WORK_S: f64 = 20.0;
 
 /// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;
 /// balancers on four. Means over the published programs (perlbench and x264 for balancers).
-#[must_use]
 pub fn setups() -> Vec<SetupOf> {
     let setup = |cores, tasks, published| SetupOf {
         cores,

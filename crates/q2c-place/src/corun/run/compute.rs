@@ -8,12 +8,13 @@ use q2c_model::{CpuId, Nanos};
 use q2c_result::corun::Work;
 use q2c_result::place_run::ComputeTask;
 use q2c_run::runner::CellError;
+use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::{allow, sleep_until};
 use std::io;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The name of the threads, by which the daemon knows them.
 pub(crate) const NAME: &str = "q2c-computes";
@@ -24,127 +25,128 @@ pub(crate) struct ComputeDurations {
     pub counted: Nanos,
 }
 
-/// Runs a task on each of these sets of CPUs. Returns the seconds that each needs for a block of
-/// q2c's own work, or for the whole program.
-///
-/// # Errors
-/// A task cannot be run, a program fails, or `stop` was raised.
-pub(crate) fn run(
-    task: &ComputeTask,
-    cpus: &[Vec<CpuId>],
-    lengths: ComputeDurations,
-    window: &CorunWindow,
-    stop: &AtomicBool,
-) -> Result<Vec<f64>, CellError> {
-    match task {
-        ComputeTask::Own(work) => own(*work, cpus, lengths, window, stop),
-        ComputeTask::Program(command) => programs(command, cpus, window, stop),
-    }
+/// The computing tasks of a trial.
+pub(crate) struct ComputeTasks<'a> {
+    /// The CPUs of each task.
+    pub cpus: &'a [Vec<CpuId>],
+    pub lengths: ComputeDurations,
+    pub window: &'a CorunWindow,
+    pub stop: &'a AtomicBool,
 }
 
-fn own(
-    work: Work,
-    cpus: &[Vec<CpuId>],
-    lengths: ComputeDurations,
-    window: &CorunWindow,
-    stop: &AtomicBool,
-) -> Result<Vec<f64>, CellError> {
-    let (start, halt) = (&Start::for_members(cpus.len()), &AtomicBool::new(false));
-    let body = |nth: usize, cpus: &[CpuId]| -> io::Result<u64> {
-        let member = Member::new(start, nth, halt);
-        let allowed = allow(cpus);
-        let task = CorunTask::new(work, nth as u64 + 1);
-        match member.ready(allowed.is_ok()) {
-            Some(begin) => counted(task, begin, lengths, window, stop),
-            None => allowed.map(|()| 0),
+impl ComputeTasks<'_> {
+    /// Runs the tasks. Returns the seconds that each needs for a block of q2c's own work, or for
+    /// the whole program.
+    ///
+    /// # Errors
+    /// A task cannot be run, a program fails, or `stop` was raised.
+    pub(crate) fn run(&self, task: &ComputeTask) -> Result<Vec<f64>, CellError> {
+        match task {
+            ComputeTask::Own(work) => self.own_work(*work),
+            ComputeTask::Program(command) => self.programs(command),
         }
-    };
-    let body = &body;
-    let blocks = thread::scope(|scope| {
-        let starter = Starter::new(start);
-        let spawn = |(nth, cpus): (usize, &Vec<CpuId>)| {
-            let cpus = cpus.clone();
-            Builder::new()
-                .name(NAME.to_owned())
-                .spawn_scoped(scope, move || body(nth, &cpus))
+    }
+
+    fn own_work(&self, work: Work) -> Result<Vec<f64>, CellError> {
+        let (start, halt) = (
+            &Start::for_members(self.cpus.len()),
+            &AtomicBool::new(false),
+        );
+        let body = |nth: usize, cpus: &[CpuId]| -> io::Result<u64> {
+            let member = Member::new(start, nth, halt);
+            let allowed = allow(cpus);
+            let task = CorunTask::new(work, nth as u64 + 1);
+            match member.ready(allowed.is_ok()) {
+                Some(begin) => self.count_blocks(task, begin),
+                None => allowed.map(|()| 0),
+            }
         };
-        let threads: io::Result<Vec<_>> = cpus.iter().enumerate().map(spawn).collect();
-        if threads.is_ok() && starter.wait_for_all().is_some() {
-            let begin = window.clock.now() + lengths.settle.0;
-            window.begin_at(begin);
-            window.end_at(begin + lengths.counted.0);
-            starter.start_at(begin);
-        } else {
-            drop(starter);
+        let body = &body;
+        let counted_ns = self.lengths.counted.0;
+        let blocks = thread::scope(|scope| {
+            let starter = Starter::new(start);
+            let spawn = |(nth, cpus): (usize, &Vec<CpuId>)| {
+                let cpus = cpus.clone();
+                let thread = Builder::new().name(NAME.to_owned());
+                thread.spawn_scoped(scope, move || body(nth, &cpus))
+            };
+            let threads: io::Result<Vec<_>> = self.cpus.iter().enumerate().map(spawn).collect();
+            if threads.is_ok() && starter.wait_for_all().is_some() {
+                let begin = self.window.clock.now() + self.lengths.settle.0;
+                self.window.begin_at(begin);
+                self.window.end_at(begin + counted_ns);
+                starter.start_at(begin);
+            } else {
+                drop(starter);
+            }
+            let threads = threads?.into_iter().map(joined);
+            threads.collect::<io::Result<Vec<u64>>>()
+        });
+        let blocks = blocks.map_err(|error| failed("run a computing task", &error))?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(CellError::Cancelled);
         }
-        let threads = threads?.into_iter().map(joined);
-        threads.collect::<io::Result<Vec<u64>>>()
-    });
-    let blocks = blocks.map_err(|error| failed("run a computing task", &error))?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(CellError::Cancelled);
+        if blocks.contains(&0) {
+            return Err(CellError::Trial(
+                "count the work of a computing task: it did not end one block of it in the counted time; use a longer --trial".to_owned(),
+            ));
+        }
+        let seconds = counted_ns as f64 / 1e9;
+        Ok(blocks
+            .iter()
+            .map(|&blocks| seconds / blocks as f64)
+            .collect())
     }
-    if blocks.contains(&0) {
-        return Err(CellError::Trial(
-            "count the work of a computing task: it did not end one block of it in the counted time; use a longer --trial".to_owned(),
-        ));
-    }
-    let seconds = lengths.counted.0 as f64 / 1e9;
-    Ok(blocks
-        .iter()
-        .map(|blocks| seconds / *blocks as f64)
-        .collect())
-}
 
-fn counted(
-    mut task: CorunTask,
-    begin: u64,
-    lengths: ComputeDurations,
-    window: &CorunWindow,
-    stop: &AtomicBool,
-) -> io::Result<u64> {
-    let end = begin + lengths.counted.0;
-    let mut blocks = 0;
-    loop {
-        task.block()?;
-        let now = window.clock.now();
-        if now >= end || stop.load(Ordering::Relaxed) {
-            return Ok(blocks);
+    /// Lets the counted time pass without a computing task.
+    pub(crate) fn wait_for_nothing(&self) {
+        let begin = self.window.clock.now() + self.lengths.settle.0;
+        let end = begin + self.lengths.counted.0;
+        self.window.begin_at(begin);
+        self.window.end_at(end);
+        while self.window.clock.now() < end && !self.stop.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(10));
         }
-        blocks += u64::from(now >= begin);
     }
-}
 
-/// One that has ended is started again until all have ended once: the load stays what it was.
-fn programs(
-    command: &str,
-    cpus: &[Vec<CpuId>],
-    window: &CorunWindow,
-    stop: &AtomicBool,
-) -> Result<Vec<f64>, CellError> {
-    let over = AtomicBool::new(false);
-    let ended = AtomicUsize::new(0);
-    window.begin_at(window.clock.now());
-    let times = thread::scope(|scope| {
-        let place = |cpus: &Vec<CpuId>| {
-            let (cpus, over, ended) = (cpus.clone(), &over, &ended);
-            scope.spawn(move || again(command, &cpus, over, ended))
-        };
-        let threads: Vec<_> = cpus.iter().map(place).collect();
-        let all_ended = || ended.load(Ordering::Acquire) >= threads.len();
-        while !all_ended() && !stop.load(Ordering::Relaxed) {
-            sleep_until(q2c_sys::clock::monotonic_ns() + 5_000_000);
+    /// The blocks that a task ends within the counted time.
+    fn count_blocks(&self, mut task: CorunTask, begin: u64) -> io::Result<u64> {
+        let end = begin + self.lengths.counted.0;
+        let mut blocks = 0;
+        loop {
+            task.block()?;
+            let now = self.window.clock.now();
+            if now >= end || self.stop.load(Ordering::Relaxed) {
+                return Ok(blocks);
+            }
+            blocks += u64::from(now >= begin);
         }
-        over.store(true, Ordering::Release);
-        window.end_at(window.clock.now());
-        let times = threads.into_iter().map(joined);
-        times.collect::<io::Result<Vec<Option<f64>>>>()
-    });
-    let times = times.map_err(|error| failed(&format!("run `{command}`"), &error))?;
-    times
-        .into_iter()
-        .map(|time| time.ok_or(CellError::Cancelled))
-        .collect()
+    }
+
+    /// One that has ended is started again until all have ended once: the load stays what it was.
+    fn programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
+        let over = AtomicBool::new(false);
+        let ended = AtomicUsize::new(0);
+        self.window.begin_at(self.window.clock.now());
+        let times = thread::scope(|scope| {
+            let place = |cpus: &Vec<CpuId>| {
+                let (cpus, over, ended) = (cpus.clone(), &over, &ended);
+                scope.spawn(move || again(command, &cpus, over, ended))
+            };
+            let threads: Vec<_> = self.cpus.iter().map(place).collect();
+            let all_ended = || ended.load(Ordering::Acquire) >= threads.len();
+            while !all_ended() && !self.stop.load(Ordering::Relaxed) {
+                sleep_until(monotonic_ns() + 5_000_000);
+            }
+            over.store(true, Ordering::Release);
+            self.window.end_at(self.window.clock.now());
+            let times = threads.into_iter().map(joined);
+            times.collect::<io::Result<Vec<Option<f64>>>>()
+        });
+        let times = times.map_err(|error| failed(&format!("run `{command}`"), &error))?;
+        let times: Option<Vec<f64>> = times.into_iter().collect();
+        times.ok_or(CellError::Cancelled)
+    }
 }
 
 /// Again and again until all are over; seconds of the first run, unless stopped before its end.
@@ -202,19 +204,30 @@ mod tests {
         q2c_sys::thread::allowed_cpus().expect("CPUs")
     }
 
-    fn run_here(task: &ComputeTask, tasks: usize) -> Result<Vec<f64>, CellError> {
-        let lengths = ComputeDurations {
-            settle: Nanos::from_millis(20),
-            counted: Nanos::from_millis(300),
+    fn run_here(
+        task: &ComputeTask,
+        cpus: &[Vec<CpuId>],
+        counted: Nanos,
+        stop: bool,
+    ) -> Result<Vec<f64>, CellError> {
+        let settle = Nanos::from_millis(20);
+        let tasks = ComputeTasks {
+            cpus,
+            lengths: ComputeDurations { settle, counted },
+            window: &CorunWindow::new(Clock::new()),
+            stop: &AtomicBool::new(stop),
         };
-        let window = CorunWindow::new(Clock::new());
-        let (cpus, stop) = (vec![cpus()[..1].to_vec(); tasks], AtomicBool::new(false));
-        let times = run(task, &cpus, lengths, &window, &stop);
+        let times = tasks.run(task);
         if times.is_ok() {
-            let (begin, end) = window.span().expect("a counted time");
+            let (begin, end) = tasks.window.span().expect("a counted time");
             assert!(end > begin);
         }
         times
+    }
+
+    fn on_one_cpu(task: &ComputeTask, tasks: usize) -> Result<Vec<f64>, CellError> {
+        let cpus = vec![cpus()[..1].to_vec(); tasks];
+        run_here(task, &cpus, Nanos::from_millis(300), false)
     }
 
     #[test]
@@ -222,8 +235,8 @@ mod tests {
         let sum = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         let task = ComputeTask::Own(Work::Integer);
         q2c_testkit::timed("two tasks of a CPU", || {
-            let alone = sum(run_here(&task, 1).expect("a time"));
-            let shared = sum(run_here(&task, 2).expect("times"));
+            let alone = sum(on_one_cpu(&task, 1).expect("a time"));
+            let shared = sum(on_one_cpu(&task, 2).expect("times"));
             let ratio = shared / alone;
             assert!(
                 (1.6..2.5).contains(&ratio),
@@ -234,25 +247,20 @@ mod tests {
 
     #[test]
     fn programs_are_timed_to_their_end_and_a_failure_is_told() {
-        let times = run_here(&ComputeTask::Program("sleep 0.2".to_owned()), 2).expect("times");
+        let times = on_one_cpu(&ComputeTask::Program("sleep 0.2".to_owned()), 2).expect("times");
         assert!(times.iter().all(|time| *time >= 0.2), "{times:?}");
-        let failed = run_here(&ComputeTask::Program("exit 7".to_owned()), 2).unwrap_err();
+        let failed = on_one_cpu(&ComputeTask::Program("exit 7".to_owned()), 2).unwrap_err();
         assert!(failed.to_string().contains("exit status: 7"), "{failed}");
     }
 
     #[test]
     fn a_signal_ends_the_tasks() {
-        let window = CorunWindow::new(Clock::new());
-        let lengths = ComputeDurations {
-            settle: Nanos::from_millis(10),
-            counted: Nanos::from_millis(60_000),
-        };
         for task in [
             ComputeTask::Own(Work::Branchy),
             ComputeTask::Program("sleep 60".to_owned()),
         ] {
             let began = Instant::now();
-            let stopped = run(&task, &[cpus()], lengths, &window, &AtomicBool::new(true));
+            let stopped = run_here(&task, &[cpus()], Nanos::from_millis(60_000), true);
             assert!(matches!(stopped, Err(CellError::Cancelled)));
             assert!(began.elapsed().as_secs() < 30);
         }

@@ -27,7 +27,6 @@ const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = {
 };
 
 /// The figures of each kind of C task.
-#[must_use]
 pub fn classes(
     spec: &PlaceRunSettings,
     policies: &[PolicyName],
@@ -50,7 +49,6 @@ pub fn classes(
 }
 
 /// The P task alone; `None` where that was not measured.
-#[must_use]
 pub fn polling_alone(bs: Option<Bytes>, trials: &Trials) -> Option<PollFigures> {
     polls(cell(trials, &RunCell::PollingAlone)?, bs?)
 }
@@ -63,8 +61,9 @@ fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTr
     let trials = cell(trials, wanted)
         .into_iter()
         .flat_map(|runs| &runs.trials);
-    let done = trials.filter_map(|trial| Some((trial.trial, trial.result.ok()?)));
-    done.collect()
+    trials
+        .filter_map(|trial| Some((trial.trial, trial.result.ok()?)))
+        .collect()
 }
 
 fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
@@ -85,8 +84,8 @@ fn placement(
     bs: Option<Bytes>,
 ) -> PlacementRun {
     let runs = cell(trials, &RunCell::Placed(policy, task.clone()));
-    let moved = runs.into_iter().flat_map(CellRuns::outcomes);
-    let moves: Vec<f64> = moved
+    let done = runs.into_iter().flat_map(CellRuns::outcomes);
+    let moves: Vec<f64> = done
         .filter_map(|trial| trial.moves.map(f64::from))
         .collect();
     let failures = runs.into_iter().flat_map(CellRuns::failures);

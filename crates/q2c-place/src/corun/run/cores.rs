@@ -1,17 +1,16 @@
 //! The cores of this machine, on which trials run.
 
-use super::compute::{self, ComputeDurations};
+use super::compute::{self, ComputeDurations, ComputeTasks};
 use super::plan::{PlaceTrialRunner, RunTrial};
 use super::polls::{self, PollTrial, PollingLanes};
 use super::spec::{Cpus, PlaceRunSettings, RunCell};
 use super::window::CorunWindow;
 use crate::map::SmtMap;
-use crate::scheduler::daemon::{DaemonEvent, PlacementDaemon};
+use crate::scheduler::daemon::PlacementDaemon;
 use crate::scheduler::hints::Hints;
 use q2c_host::Roots;
 use q2c_model::Bytes;
 use q2c_result::place::PolicyName;
-use q2c_result::place_run::ComputeTask;
 use q2c_run::runner::{CellError, Context};
 use q2c_sys::Clock;
 use q2c_workbench::workload::Workload;
@@ -42,20 +41,23 @@ impl PlaceTrialRunner for Cores<'_> {
     fn trial(&mut self, cell: &RunCell, context: &Context<'_>) -> Result<RunTrial, CellError> {
         let cpus = Cpus::for_cell(cell, self.map, self.spec);
         let window = CorunWindow::new(self.clock);
-        let lengths = ComputeDurations {
-            settle: self.spec.settle,
-            counted: self.spec.trial,
+        let tasks = ComputeTasks {
+            cpus: &cpus.compute,
+            lengths: ComputeDurations {
+                settle: self.spec.settle,
+                counted: self.spec.trial,
+            },
+            window: &window,
+            stop: context.cancel,
         };
         let mut balancer = match cell {
             RunCell::Placed(PolicyName::Proposed, _) => Some(self.balancer()?),
             _ => None,
         };
         let compute = || match cell {
-            RunCell::ComputeAlone(task) | RunCell::Placed(_, task) => {
-                compute::run(task, &cpus.compute, lengths, &window, context.cancel)
-            }
+            RunCell::ComputeAlone(task) | RunCell::Placed(_, task) => tasks.run(task),
             RunCell::PollingAlone => {
-                wait_for(lengths, &window, context);
+                tasks.wait_for_nothing();
                 Ok(Vec::new())
             }
         };
@@ -101,9 +103,10 @@ impl Cores<'_> {
             (None, Some(command)) => {
                 polls::programs(command, &cpus.polling, compute, look).map(|times| (times, None))
             }
-            (None, None) => Err(CellError::Cell(
-                "find the polling tasks: there are none".to_owned(),
-            )),
+            (None, None) => {
+                let text = "find the polling tasks: there are none";
+                Err(CellError::Cell(text.to_owned()))
+            }
         }
     }
 
@@ -121,16 +124,6 @@ impl Cores<'_> {
     }
 }
 
-fn wait_for(lengths: ComputeDurations, window: &CorunWindow, context: &Context<'_>) {
-    let begin = window.clock.now() + lengths.settle.0;
-    let end = begin + lengths.counted.0;
-    window.begin_at(begin);
-    window.end_at(end);
-    while window.clock.now() < end && !context.cancelled() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 struct DaemonBalancer {
     daemon: PlacementDaemon,
     next: Instant,
@@ -145,8 +138,7 @@ impl DaemonBalancer {
         self.next += WINDOW;
         let events = self.daemon.window();
         let events = events.map_err(|error| CellError::Trial(error.to_string()))?;
-        let moved = |event: &&DaemonEvent| matches!(event, DaemonEvent::Moved { .. });
-        self.moves += events.iter().filter(moved).count() as u32;
+        self.moves += events.iter().filter(|event| event.moved).count() as u32;
         Ok(())
     }
 
@@ -159,12 +151,5 @@ impl DaemonBalancer {
                 task.display()
             ))),
         }
-    }
-}
-
-pub(crate) fn task(task: &ComputeTask) -> String {
-    match task {
-        ComputeTask::Own(work) => format!("{work:?}").to_lowercase(),
-        ComputeTask::Program(command) => command.clone(),
     }
 }

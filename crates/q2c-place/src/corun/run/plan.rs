@@ -1,10 +1,10 @@
 //! The trials as a plan of the runner.
 
-use super::cores;
 use super::polls::PollTrial;
 use super::spec::{PlaceRunSettings, RunCell};
 use q2c_model::stats::mean;
 use q2c_result::place::PolicyName;
+use q2c_result::place_run::ComputeTask;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -81,8 +81,15 @@ impl<R: PlaceTrialRunner> Plan for PlaceRunPlan<'_, R> {
 
 fn label(cell: &RunCell) -> String {
     match cell {
-        RunCell::ComputeAlone(task) => format!("{} alone", cores::task(task)),
+        RunCell::ComputeAlone(task) => format!("{} alone", task_name(task)),
         RunCell::PollingAlone => "polling alone".to_owned(),
-        RunCell::Placed(policy, task) => format!("{} {policy:?}", cores::task(task)),
+        RunCell::Placed(policy, task) => format!("{} {policy:?}", task_name(task)),
+    }
+}
+
+fn task_name(task: &ComputeTask) -> String {
+    match task {
+        ComputeTask::Own(work) => format!("{work:?}").to_lowercase(),
+        ComputeTask::Program(command) => command.clone(),
     }
 }

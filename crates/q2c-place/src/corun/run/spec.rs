@@ -1,7 +1,7 @@
 //! Which tasks run where, and for how long.
 
 use crate::map::SmtMap;
-use crate::placement::Placement;
+use crate::placement::place_tasks;
 use clap::Args;
 use q2c_engine::EngineSpec;
 use q2c_model::{Bytes, CpuId, Nanos, parse_size, parse_time};
@@ -100,23 +100,22 @@ pub struct PlaceRunSettings {
 }
 
 fn compute_work(text: &str) -> Result<Work, String> {
-    let known = Work::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
-    match known {
-        Ok(work) if !work.polls() => Ok(work),
-        _ => Err(format!(
-            "expected integer, branchy, float, vector or memory, found `{text}`"
-        )),
-    }
+    let expected = "integer, branchy, float, vector or memory";
+    by_name(text, |work: &Work| !work.polls(), expected)
 }
 
 fn measured_policy(text: &str) -> Result<PolicyName, String> {
-    let known = PolicyName::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
-    match known {
-        Ok(policy) if POLICIES.contains(&policy) => Ok(policy),
-        _ => Err(format!(
-            "expected free, bunch, scatter, colocate, spread or proposed, found `{text}`"
-        )),
-    }
+    let expected = "free, bunch, scatter, colocate, spread or proposed";
+    by_name(text, |policy| POLICIES.contains(policy), expected)
+}
+
+fn by_name<T>(text: &str, fits: impl Fn(&T) -> bool, expected: &str) -> Result<T, String>
+where
+    T: for<'a> Deserialize<'a>,
+{
+    let known = T::deserialize(IntoDeserializer::<Unknown>::into_deserializer(text));
+    let known = known.ok().filter(fits);
+    known.ok_or_else(|| format!("expected {expected}, found `{text}`"))
 }
 
 impl PlaceRunSettings {
@@ -128,19 +127,16 @@ impl PlaceRunSettings {
     }
 
     /// C tasks.
-    #[must_use]
     pub fn compute(&self) -> u32 {
         self.compute.unwrap_or(1)
     }
 
     /// P tasks.
-    #[must_use]
     pub fn polling(&self) -> u32 {
         self.polling.unwrap_or(1)
     }
 
     /// The kinds of C tasks; all C tasks of a trial are of one kind.
-    #[must_use]
     pub fn tasks(&self) -> Vec<ComputeTask> {
         match &self.c {
             Some(command) => vec![ComputeTask::Program(command.clone())],
@@ -183,7 +179,6 @@ pub(crate) struct Cpus {
 
 impl Cpus {
     /// Alone it is the first CPU of the last core: the kernel's own work is on the first.
-    #[must_use]
     pub(crate) fn for_cell(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
         let last = map.cores().checked_sub(1);
         let first = last.and_then(|core| map.cpus_of(core).first());
@@ -191,10 +186,13 @@ impl Cpus {
         let (compute, polling) = match cell {
             RunCell::ComputeAlone(_) => (alone, Vec::new()),
             RunCell::PollingAlone => (Vec::new(), alone),
-            RunCell::Placed(policy, _) => match Placement::from_policy(*policy) {
-                Some(placement) => placed(placement, map, spec),
-                None => everywhere(map, spec),
-            },
+            RunCell::Placed(policy, _) => {
+                let placed = place_tasks(*policy, map, spec.compute(), spec.polling());
+                placed.map_or_else(
+                    || everywhere(map, spec),
+                    |placed| (ids(map, &placed.compute), ids(map, &placed.polling)),
+                )
+            }
         };
         Cpus { compute, polling }
     }
@@ -202,10 +200,8 @@ impl Cpus {
 
 type Sets = Vec<Vec<CpuId>>;
 
-fn placed(placement: Placement, map: &SmtMap, spec: &PlaceRunSettings) -> (Sets, Sets) {
-    let placed = placement.place_tasks(map, spec.compute(), spec.polling());
-    let ids = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| vec![map.id(cpu)]).collect();
-    (ids(placed.compute), ids(placed.polling))
+fn ids(map: &SmtMap, cpus: &[usize]) -> Sets {
+    cpus.iter().map(|cpu| vec![map.id(*cpu)]).collect()
 }
 
 fn everywhere(map: &SmtMap, spec: &PlaceRunSettings) -> (Sets, Sets) {

@@ -51,12 +51,8 @@ impl Scheduler {
             }
         }
         for program in self.object.progs_mut() {
-            if program
-                .name()
-                .to_str()
-                .is_some_and(|name| name.starts_with("blk_"))
-                && program.autoload()
-            {
+            let name = program.name().to_string_lossy();
+            if name.starts_with("blk_") && program.autoload() {
                 self.links.push(program.attach()?);
             }
         }
@@ -70,9 +66,8 @@ impl Scheduler {
                 return Err(ScxError::Ended(ended));
             }
             if begun.elapsed() > PATIENCE {
-                return Err(ScxError::Refused {
-                    why: format!("it was not in force after {} s", PATIENCE.as_secs()),
-                });
+                let reason = format!("it was not in force after {} s", PATIENCE.as_secs());
+                return Err(ScxError::Refused(reason));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -80,7 +75,6 @@ impl Scheduler {
     }
 
     /// The scheduler's account; `None` where the kernel does not give it.
-    #[must_use]
     pub(crate) fn report(&self) -> Option<Report> {
         let mut maps = self.object.maps();
         let map = maps.find(|map| map.name() == ".data.report")?;
@@ -155,24 +149,19 @@ fn why(roots: &Roots, error: &libbpf_rs::Error, words: &str) -> ScxError {
     malformed.extend(named);
     malformed.sort();
     malformed.dedup();
-    if malformed.is_empty() && !missing.is_empty() {
-        return ScxError::Lacks {
-            functions: missing.join(", "),
-        };
-    }
     if !malformed.is_empty() {
-        return ScxError::Malformed {
-            functions: malformed.join(", "),
-        };
+        return ScxError::Malformed(malformed.join(", "));
+    }
+    if !missing.is_empty() {
+        return ScxError::Lacks(missing.join(", "));
     }
     if error.to_string().contains("524") || words.contains("error: -524") {
         return ScxError::NoJit;
     }
     let last = last_words(words);
-    let reason = if last.is_empty() {
+    ScxError::Refused(if last.is_empty() {
         error.to_string()
     } else {
         format!("{error} ({last})")
-    };
-    ScxError::Refused { why: reason }
+    })
 }

@@ -32,13 +32,8 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
         .lines()
         .filter(|line| line.contains("incompatible with"));
     let name = |line: &str| {
-        Some(
-            line.split_once("(func ksym) '")?
-                .1
-                .split('\'')
-                .next()?
-                .to_owned(),
-        )
+        let (_, rest) = line.split_once("(func ksym) '")?;
+        Some(rest.split_once('\'')?.0.to_owned())
     };
     let mut names: Vec<String> = lines.filter_map(name).collect();
     names.dedup();

@@ -35,7 +35,6 @@ const RESTART: i64 = 1 << 48;
 
 impl Ended {
     /// Whether the kernel asks for the scheduler to be loaded again: CPUs came or went.
-    #[must_use]
     pub fn asks_for_restart(&self) -> bool {
         self.code & RESTART != 0
     }
@@ -43,11 +42,8 @@ impl Ended {
 
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.message.is_empty() {
-            write!(f, "{}", self.reason)
-        } else {
-            write!(f, "{}: {}", self.reason, self.message)
-        }
+        let colon = if self.message.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.reason, self.message)
     }
 }
 
@@ -57,7 +53,6 @@ const SIZE: usize = MESSAGE + 256;
 
 impl Report {
     /// Reads the report's bytes; `None` where they are too few.
-    #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Report> {
         let bytes = bytes.get(..SIZE)?;
         let number = |nth: usize| {
@@ -97,16 +92,13 @@ mod tests {
             bytes[8 * nth..8 * nth + 8].copy_from_slice(&value.to_ne_bytes());
         }
         let report = Report::read(&bytes).unwrap();
-        assert_eq!(
-            (
-                report.steals,
-                report.swaps,
-                report.redirects,
-                report.classes
-            ),
-            (3, 2, 1, 7)
-        );
-        assert_eq!(report.ended, None);
+        let counts = [
+            report.steals,
+            report.swaps,
+            report.redirects,
+            report.classes,
+        ];
+        assert_eq!((counts, report.ended), ([3, 2, 1, 7], None));
         bytes[40..44].copy_from_slice(&1026_u32.to_ne_bytes());
         bytes[REASON..REASON + 8].copy_from_slice(b"watchdog");
         bytes[MESSAGE..MESSAGE + 5].copy_from_slice(b"stall");

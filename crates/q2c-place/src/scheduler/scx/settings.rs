@@ -7,7 +7,6 @@ const MAX_CPUS: usize = 1_024;
 /// `NO_CPU` of `scx/rules.h`.
 const NONE: u32 = u32::MAX;
 
-#[must_use]
 pub(super) fn bytes(map: &SmtMap, window_ns: u64) -> Option<Vec<u8>> {
     let number = |cpu: usize| map.id(cpu).0;
     let cpus = (0..map.cpus()).map(number).max().map_or(0, |last| last + 1);

@@ -115,7 +115,7 @@ impl PlaceRun {
         };
         while !is_over() && super::wait(window, stop).is_some() {
             for event in self.daemon.window()? {
-                self.tell(&event.to_string())?;
+                self.tell(&event.text)?;
             }
         }
         Ok(())
