@@ -84,10 +84,10 @@ impl PartialAnalysis {
             self.begin(layer);
             other.begin(layer);
         }
-        let analyzer = match (self.analyzer, other.analyzer) {
-            (Some(first), Some(second)) => Some(join(first, second)?),
-            _ => None,
-        };
+        let both = self.analyzer.zip(other.analyzer);
+        let analyzer = both
+            .map(|(first, second)| join(first, second))
+            .transpose()?;
         self.names.merge(other.names);
         Ok(PartialAnalysis {
             analyzer,
@@ -111,27 +111,20 @@ impl PartialAnalysis {
 
     /// The result of all records. `meta` describes the recording, and `path` is what it is called.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
-        let requests = self.requests();
-        let PartialAnalysis {
-            analyzer,
-            other_layer,
-            untimed,
-            names,
-            ..
-        } = self;
-        let Some(analyzer) = analyzer.filter(|_| requests + untimed > 0) else {
+        let any = self.requests() + self.untimed > 0;
+        let Some(analyzer) = self.analyzer.filter(|_| any) else {
             return Err(no_request(path));
         };
         let context = RecordingSummary {
             path,
             meta,
-            other_layer,
-            untimed,
+            other_layer: self.other_layer,
+            untimed: self.untimed,
             // Parts of a recording are told apart by their times, and need no order.
             unsorted: 0,
-            names: &names,
+            names: &self.names,
         };
-        context.complete(analyzer.finish(&names.by_id()))
+        context.complete(analyzer.finish(&self.names.by_id()))
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.

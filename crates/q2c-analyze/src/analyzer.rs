@@ -75,12 +75,9 @@ impl Analyzer {
     }
 
     pub(crate) fn part_with_head(layer: Layer, most: usize) -> Self {
-        let head = PartHead {
-            spans: Vec::new(),
-            most: most as u64,
-        };
+        let (spans, most) = (Vec::new(), most as u64);
         Analyzer {
-            head: Some(head),
+            head: Some(PartHead { spans, most }),
             ..Analyzer::new(layer)
         }
     }
@@ -88,7 +85,7 @@ impl Analyzer {
     /// Keeps the I/Os in flight between these times (ns from the first start), 4,096 at most. Call
     /// it before the first I/O, and for an analysis in one pass only.
     pub(crate) fn window(&mut self, window: Range<u64>) {
-        self.state.excerpts.window(window);
+        self.state.excerpts.window = Some(window);
     }
 
     /// Takes the next I/Os. An I/O that comes after one that was queued later is counted in full,
@@ -124,13 +121,10 @@ impl Analyzer {
             Some(head) if !head.is_full() => AnalyzerState::passed(&head.spans).tail(),
             _ => self.state.tail(),
         };
-        let counted = match head {
-            None => true,
-            Some(head) => {
-                self.update(&head.spans);
-                head.is_full()
-            }
-        };
+        let counted = head.is_none_or(|head| {
+            self.update(&head.spans);
+            head.is_full()
+        });
         if counted && state.counts.requests > 0 {
             self.seal();
             self.state.join(&tail, state);

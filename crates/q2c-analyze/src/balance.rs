@@ -23,16 +23,6 @@ enum OpClass {
     Other,
 }
 
-impl OpClass {
-    fn from_op(op: Op) -> Self {
-        match op {
-            Op::Read => OpClass::Read,
-            Op::Write => OpClass::Write,
-            Op::Flush | Op::Discard | Op::Other => OpClass::Other,
-        }
-    }
-}
-
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct QueueBalance {
     counts: BTreeMap<(DevId, OpClass), ByQueue>,
@@ -49,13 +39,16 @@ impl QueueBalance {
         if span.hctx == NONE_32 {
             return;
         }
-        let key = (span.device, OpClass::from_op(span.op));
-        self.count(key, span.hctx, span.cpu_submit, 1);
+        let class = match span.op {
+            Op::Read => OpClass::Read,
+            Op::Write => OpClass::Write,
+            Op::Flush | Op::Discard | Op::Other => OpClass::Other,
+        };
+        self.count((span.device, class), span.hctx, span.cpu_submit, 1);
     }
 
     fn count(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32, requests: u64) {
-        let count = self.room(key, hctx, cpu);
-        match count {
+        match self.room(key, hctx, cpu) {
             Some(count) => *count = count.saturating_add(requests),
             None => self.full = true,
         }
@@ -132,13 +125,14 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByQueue>) -> ByQueue {
     sum
 }
 
+fn saturating_sum<'a>(counts: impl IntoIterator<Item = &'a u64>) -> u64 {
+    counts.into_iter().copied().fold(0, u64::saturating_add)
+}
+
 fn queue_counts(counts: &ByQueue) -> Vec<Hctx> {
-    let total = counts
-        .values()
-        .flat_map(BTreeMap::values)
-        .fold(0, |sum: u64, n| sum.saturating_add(*n));
+    let total = saturating_sum(counts.values().flat_map(BTreeMap::values));
     let queue = |(hctx, cpus): (&u32, &ByCpu)| {
-        let requests = cpus.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
+        let requests = saturating_sum(cpus.values());
         let known = cpus.iter().filter(|(cpu, _)| **cpu != NONE_32);
         Hctx {
             hctx: *hctx,
@@ -155,7 +149,7 @@ fn queue_counts(counts: &ByQueue) -> Vec<Hctx> {
 fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
     QueueUse {
-        requests: counts.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)),
+        requests: saturating_sum(&counts),
         used: verdict(&counts),
         queues,
         ..QueueUse::default()
@@ -195,9 +189,10 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     let used: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
     let queues = used.iter().flat_map(|set| &set.queues).copied();
     part.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
-    part.even = match used[..] {
-        [only] => only.even.clone(),
-        _ => None,
+    part.even = if let [only] = used[..] {
+        only.even.clone()
+    } else {
+        None
     };
     if sets.len() > 1 {
         part.sets = sets;

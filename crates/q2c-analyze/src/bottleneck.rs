@@ -18,14 +18,6 @@ struct BottleneckSums {
 }
 
 impl BottleneckSums {
-    fn add(&mut self, q2c: u64, parts: &[u64; PARTS.len()]) {
-        self.requests += 1;
-        self.q2c = self.q2c.saturating_add(q2c);
-        for (sum, part) in self.parts.iter_mut().zip(parts) {
-            *sum = sum.saturating_add(*part);
-        }
-    }
-
     fn share(&self, stage: Stage) -> f64 {
         match self.q2c {
             0 => 0.0,
@@ -35,9 +27,9 @@ impl BottleneckSums {
 
     fn shares(&self) -> BTreeMap<String, f64> {
         let some = PARTS
-            .iter()
-            .filter(|stage| self.parts[**stage as usize] > 0);
-        some.map(|stage| (stage.name().to_owned(), self.share(*stage)))
+            .into_iter()
+            .filter(|stage| self.parts[*stage as usize] > 0);
+        some.map(|stage| (stage.name().to_owned(), self.share(stage)))
             .collect()
     }
 
@@ -50,10 +42,8 @@ impl BottleneckSums {
 
     /// The largest stage before the driver if it takes [`NAMED`], else D2C, or the larger rest.
     fn bottleneck_stage(&self) -> Stage {
-        let largest = BEFORE_DRIVER
-            .into_iter()
-            .max_by_key(|stage| self.parts[*stage as usize]);
-        match largest {
+        let before = BEFORE_DRIVER.into_iter();
+        match before.max_by_key(|stage| self.parts[*stage as usize]) {
             Some(stage) if self.share(stage) >= NAMED => stage,
             _ if self.share(Stage::Rest) > self.share(Stage::D2C) => Stage::Rest,
             _ => Stage::D2C,
@@ -63,10 +53,10 @@ impl BottleneckSums {
 
 impl Joined for BottleneckSums {
     fn join(&mut self, other: Self) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.q2c = self.q2c.saturating_add(other.q2c);
+        self.requests.join(other.requests);
+        self.q2c.join(other.q2c);
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
-            *sum = sum.saturating_add(part);
+            sum.join(part);
         }
     }
 }
@@ -130,26 +120,28 @@ pub(crate) struct Shares {
 
 impl Shares {
     pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &IoStages) {
-        let (q2c, parts) = (stages.q2c(), stages.parts());
-        self.all.add(q2c, &parts);
+        let one = BottleneckSums {
+            requests: 1,
+            q2c: stages.q2c(),
+            parts: stages.parts(),
+        };
+        self.all.join(one);
         let class = depth.max(1).ilog2() as usize;
         if self.loads.len() <= class {
             self.loads.resize(class + 1, BottleneckSums::default());
         }
-        self.loads[class].add(q2c, &parts);
-        self.windows.window_mut(queue).add(q2c, &parts);
+        self.loads[class].join(one);
+        self.windows.window_mut(queue).join(one);
     }
 
     pub(crate) fn merge(&mut self, other: Shares) {
         self.all.join(other.all);
-        if self.loads.len() < other.loads.len() {
-            self.loads
-                .resize(other.loads.len(), BottleneckSums::default());
-        }
+        let most = self.loads.len().max(other.loads.len());
+        self.loads.resize(most, BottleneckSums::default());
         for (sums, more) in self.loads.iter_mut().zip(other.loads) {
             sums.join(more);
         }
-        self.windows.merge(other.windows);
+        self.windows.join(other.windows);
     }
 
     /// `None` where no I/O has an event between its start and its end: nothing tells the stages

@@ -1,7 +1,8 @@
 //! Counts of I/Os, and the time that they span.
 
 use crate::state::Broken;
-use q2c_result::analyze::AnalyzeResult;
+use q2c_model::Layer;
+use q2c_result::analyze::{AnalyzeResult, SCHEMA};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
@@ -65,29 +66,33 @@ impl AnalysisCounts {
 
     pub(crate) fn check(&self) -> Result<(), Broken> {
         const MANY: u64 = 1 << 56;
-        let counts = [
-            self.requests,
-            self.completed,
-            self.failed,
-            self.merged,
-            self.issued,
-        ];
-        if counts.iter().all(|count| *count <= MANY) {
+        let most = self
+            .completed
+            .max(self.failed)
+            .max(self.merged)
+            .max(self.issued);
+        if self.requests.max(most) <= MANY {
             Ok(())
         } else {
             Err(Broken::Counts)
         }
     }
 
-    pub(crate) fn tell(&self, result: &mut AnalyzeResult) {
-        result.requests = self.requests;
-        result.bytes = self.bytes;
-        result.completed = self.completed;
-        result.failed = self.failed;
-        result.merged = self.merged;
-        result.issued = self.issued;
-        result.span_ns = self.last.saturating_sub(self.first);
+    /// A result with these counts and no other figures.
+    pub(crate) fn result(&self, layer: Layer) -> AnalyzeResult {
         let (carried, issued) = (self.merged as f64, self.issued as f64);
-        result.merge_ratio = (issued > 0.0).then(|| (issued + carried) / issued);
+        AnalyzeResult {
+            schema: SCHEMA.to_owned(),
+            layer,
+            requests: self.requests,
+            bytes: self.bytes,
+            completed: self.completed,
+            failed: self.failed,
+            merged: self.merged,
+            issued: self.issued,
+            span_ns: self.last.saturating_sub(self.first),
+            merge_ratio: (issued > 0.0).then(|| (issued + carried) / issued),
+            ..AnalyzeResult::default()
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Excerpts: the first I/Os of the trace, those around the slowest, and those of a window.
 
 use crate::marks::Marks;
+use crate::stage::between;
 use crate::stored;
 use q2c_result::analyze::{Excerpt, ExcerptIo, InexactFigure, InexactReason};
 use q2c_trace::Span;
@@ -29,7 +30,7 @@ pub(crate) struct Excerpts {
     before: usize,
     /// How many I/Os behind the slowest are still to be kept.
     to_come: usize,
-    window: Option<Range<u64>>,
+    pub(crate) window: Option<Range<u64>>,
     #[serde(with = "stored::all")]
     asked: Vec<Span>,
     left_out: u64,
@@ -37,10 +38,6 @@ pub(crate) struct Excerpts {
 }
 
 impl Excerpts {
-    pub(crate) fn window(&mut self, window: Range<u64>) {
-        self.window = Some(window);
-    }
-
     pub(crate) fn add(&mut self, span: &Span) {
         if self.start.len() < START {
             self.start.push(*span);
@@ -60,10 +57,9 @@ impl Excerpts {
     }
 
     fn around(&mut self, span: &Span) {
-        let took = if span.begin_ns == NONE || span.end_ns == NONE {
-            0
-        } else {
-            span.end_ns.saturating_sub(span.begin_ns)
+        let took = match between(span.begin_ns, span.end_ns) {
+            NONE => 0,
+            took => took,
         };
         if took > self.longest {
             self.longest = took;
@@ -80,6 +76,11 @@ impl Excerpts {
             self.recent.pop_front();
         }
         self.recent.push_back(*span);
+    }
+
+    fn forget_beyond(&mut self) {
+        let beyond = self.recent.len().saturating_sub(AROUND);
+        self.recent.drain(..beyond);
     }
 
     pub(crate) fn join(&mut self, later: &Excerpts, marks: &mut Marks) {
@@ -103,8 +104,7 @@ impl Excerpts {
         let room = START.saturating_sub(self.start.len());
         self.start.extend(later.start.iter().take(room));
         self.recent.extend(&later.recent);
-        let beyond = self.recent.len().saturating_sub(AROUND);
-        self.recent.drain(..beyond);
+        self.forget_beyond();
         self.first = self.first.or(later.first);
     }
 
@@ -116,8 +116,7 @@ impl Excerpts {
         self.start.truncate(START);
         self.recent.extend(other.recent);
         self.recent.make_contiguous().sort_by_key(order);
-        let beyond = self.recent.len().saturating_sub(AROUND);
-        self.recent.drain(..beyond);
+        self.forget_beyond();
         let slowest_order = |spans: &[Span], before: usize| spans.get(before).map(order);
         let ours = slowest_order(&self.slowest, self.before);
         let theirs = slowest_order(&other.slowest, other.before);
@@ -125,10 +124,7 @@ impl Excerpts {
             (self.slowest, self.longest) = (other.slowest, other.longest);
             (self.before, self.to_come) = (other.before, other.to_come);
         }
-        self.first = match (self.first, other.first) {
-            (Some(first), Some(other)) => Some(first.min(other)),
-            (first, other) => first.or(other),
-        };
+        self.first = self.first.into_iter().chain(other.first).min();
     }
 
     /// Times count from `first`. The slowest is left out when the start holds all of its I/Os.
@@ -140,15 +136,15 @@ impl Excerpts {
             ("slowest", &self.slowest, 0),
             ("window", &self.asked, self.left_out),
         ];
-        let wanted = parts
-            .into_iter()
-            .filter(|(what, spans, _)| !spans.is_empty() && (*what != "slowest" || !inside));
+        let is_wanted = |(what, spans, _): &(&str, &Vec<Span>, u64)| {
+            !spans.is_empty() && (*what != "slowest" || !inside)
+        };
         let excerpt = |(what, spans, left_out): (&str, &Vec<Span>, u64)| Excerpt {
             what: what.to_owned(),
             ios: spans.iter().map(|span| excerpt_io(span, first)).collect(),
             left_out,
         };
-        wanted.map(excerpt).collect()
+        parts.into_iter().filter(is_wanted).map(excerpt).collect()
     }
 }
 

@@ -55,7 +55,7 @@ impl ByOne {
         order.sort_unstable_by_key(|place| keys[*place]);
         let known = order
             .iter()
-            .map(|place| (name(keys[*place]), &tallies[*place]));
+            .map(|&place| (name(keys[place]), &tallies[place]));
         let others = self
             .others
             .iter()
@@ -87,23 +87,28 @@ impl IoProperties {
             device: span.device,
         }
     }
+
+    /// The keys of its groups, in the order of [`PROPERTIES`].
+    fn keys(self) -> [u64; 3] {
+        [self.op as u64, self.size, number(self.device)]
+    }
 }
 
 fn number(device: DevId) -> u64 {
     u64::from(device.major) << 32 | u64::from(device.minor)
 }
 
+/// The properties by which I/Os are grouped. The first three are those of [`IoProperties`].
+const PROPERTIES: [&str; 6] = ["op", "size", "device", "process", "cpu", "hctx"];
+const DEVICE: usize = 2;
+
 /// Counting is most of an analysis's work. Therefore an I/O is counted in the tally of its kind,
 /// which is added to the groups by operation, size and device at the end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: Places<IoProperties>,
-    op: ByOne,
-    size: ByOne,
-    device: ByOne,
-    process: ByOne,
-    cpu: ByOne,
-    hctx: ByOne,
+    /// In the order of [`PROPERTIES`].
+    by: [ByOne; PROPERTIES.len()],
 }
 
 /// The smallest power of two that is not below a length; 0 for a length of 0.
@@ -124,28 +129,26 @@ impl Groups {
         let kind = IoProperties::from_span(span);
         match self.kinds.known(kind).or_else(|| self.new_kind(kind)) {
             Some(place) => self.kinds.tallies[place].add(bytes, stages),
-            None => {
-                let groups = self.of_kind(kind);
-                groups
-                    .into_iter()
-                    .for_each(|group| group.add(bytes, stages));
-            }
+            None => self.each_of_kind(kind, |group| group.add(bytes, stages)),
         }
-        for (groups, key) in self.of_span(span) {
-            if key != NONE_32 {
-                groups.tally(u64::from(key)).add(bytes, stages);
-            }
+        self.each_of_span(span, |group| group.add(bytes, stages));
+    }
+
+    fn each_of_kind(&mut self, kind: IoProperties, mut with: impl FnMut(&mut StageTally)) {
+        for (groups, key) in self.by.iter_mut().zip(kind.keys()) {
+            with(groups.tally(key));
         }
     }
 
-    /// The groups that no kind has, each with the I/O's key.
+    /// The groups of the I/O that its kind has no part in.
     #[inline]
-    fn of_span(&mut self, span: &Span) -> [(&mut ByOne, u32); 3] {
-        [
-            (&mut self.process, span.pid),
-            (&mut self.cpu, span.cpu_submit),
-            (&mut self.hctx, span.hctx),
-        ]
+    fn each_of_span(&mut self, span: &Span, mut with: impl FnMut(&mut StageTally)) {
+        let keys = [span.pid, span.cpu_submit, span.hctx];
+        for (groups, key) in self.by[DEVICE + 1..].iter_mut().zip(keys) {
+            if key != NONE_32 {
+                with(groups.tally(u64::from(key)));
+            }
+        }
     }
 
     /// Gives a kind a tally if there is room. Its groups get their places now: which groups have
@@ -155,7 +158,7 @@ impl Groups {
         if self.kinds.keys.len() == Self::KINDS {
             return None;
         }
-        self.of_kind(kind);
+        self.each_of_kind(kind, |_| {});
         Some(self.kinds.add(kind))
     }
 
@@ -168,11 +171,7 @@ impl Groups {
     /// Which groups come first is not known for other devices, so none may be among the `others`.
     pub(crate) fn merge_devices(&mut self, other: Groups, marks: &mut Marks) {
         self.merge(other);
-        if self
-            .each()
-            .into_iter()
-            .any(|groups| groups.others.is_some())
-        {
+        if self.by.iter().any(|groups| groups.others.is_some()) {
             marks.add(InexactFigure::Groups, InexactReason::Overflow);
         }
     }
@@ -180,50 +179,22 @@ impl Groups {
     fn merge(&mut self, mut other: Groups) -> bool {
         self.sum_up();
         other.sum_up();
-        let Groups {
-            op,
-            size,
-            device,
-            process,
-            cpu,
-            hctx,
-            ..
-        } = other;
-        let more = [op, size, device, process, cpu, hctx];
-        let exact = self
-            .each()
-            .into_iter()
-            .zip(more)
-            .map(|(groups, more)| groups.merge(more));
-        exact.fold(true, |all_exact, exact| all_exact & exact)
-    }
-
-    fn each(&mut self) -> [&mut ByOne; 6] {
-        [
-            &mut self.op,
-            &mut self.size,
-            &mut self.device,
-            &mut self.process,
-            &mut self.cpu,
-            &mut self.hctx,
-        ]
+        let mut exact = true;
+        for (groups, more) in self.by.iter_mut().zip(other.by) {
+            exact &= groups.merge(more);
+        }
+        exact
     }
 
     pub(crate) fn add_stage(&mut self, span: &Span, stage: Stage, ns: u64) {
-        let groups = self.of_kind(IoProperties::from_span(span));
-        groups
-            .into_iter()
-            .for_each(|group| group.add_stage(stage, ns));
-        for (groups, key) in self.of_span(span) {
-            if key != NONE_32 {
-                groups.tally(u64::from(key)).add_stage(stage, ns);
-            }
-        }
+        let kind = IoProperties::from_span(span);
+        self.each_of_kind(kind, |group| group.add_stage(stage, ns));
+        self.each_of_span(span, |group| group.add_stage(stage, ns));
     }
 
     pub(crate) fn devices(&self) -> BTreeSet<u64> {
         let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
-        self.device
+        self.by[DEVICE]
             .groups
             .keys
             .iter()
@@ -232,24 +203,16 @@ impl Groups {
             .collect()
     }
 
-    fn of_kind(&mut self, kind: IoProperties) -> [&mut StageTally; 3] {
-        [
-            self.op.tally(kind.op as u64),
-            self.size.tally(kind.size),
-            self.device.tally(number(kind.device)),
-        ]
-    }
-
     /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
     pub(crate) fn sum_up(&mut self) -> StageTally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
-            self.of_kind(kind)
-                .into_iter()
-                .for_each(|groups| groups.merge(tally));
+            self.each_of_kind(kind, |group| group.merge(tally));
         }
         let mut total = StageTally::default();
-        self.op.iter_tallies().for_each(|tally| total.merge(tally));
+        self.by[0]
+            .iter_tallies()
+            .for_each(|tally| total.merge(tally));
         total
     }
 
@@ -258,32 +221,28 @@ impl Groups {
         layer: Layer,
         names: &BTreeMap<u32, String>,
     ) -> BTreeMap<String, Vec<Group>> {
-        let process = |pid: u64| {
-            let name = u32::try_from(pid).ok().and_then(|pid| names.get(&pid));
-            match name {
-                Some(name) if pid >= u64::from(NAMED) => name.clone(),
-                Some(name) => format!("{name} ({pid})"),
-                None => pid.to_string(),
-            }
+        let name = |property: &str, key: u64| match property {
+            "op" => op_name(key),
+            "size" => size_name(key),
+            "device" => format!("{}:{}", key >> 32, key as u32),
+            "process" => process_name(key, names),
+            _ => key.to_string(),
         };
-        let properties = [
-            ("op", self.op.groups(layer, op_name)),
-            ("size", self.size.groups(layer, size_name)),
-            (
-                "device",
-                self.device
-                    .groups(layer, |key| format!("{}:{}", key >> 32, key as u32)),
-            ),
-            ("process", self.process.groups(layer, process)),
-            ("cpu", self.cpu.groups(layer, |cpu| cpu.to_string())),
-            ("hctx", self.hctx.groups(layer, |hctx| hctx.to_string())),
-        ];
-        let present = properties
-            .into_iter()
-            .filter(|(_, groups)| !groups.is_empty());
-        present
-            .map(|(name, groups)| (name.to_owned(), groups))
-            .collect()
+        let properties = PROPERTIES.into_iter().zip(&self.by);
+        let groups = properties.map(|(property, groups)| {
+            let groups = groups.groups(layer, |key| name(property, key));
+            (property.to_owned(), groups)
+        });
+        groups.filter(|(_, groups)| !groups.is_empty()).collect()
+    }
+}
+
+fn process_name(pid: u64, names: &BTreeMap<u32, String>) -> String {
+    let name = u32::try_from(pid).ok().and_then(|pid| names.get(&pid));
+    match name {
+        Some(name) if pid >= u64::from(NAMED) => name.clone(),
+        Some(name) => format!("{name} ({pid})"),
+        None => pid.to_string(),
     }
 }
 

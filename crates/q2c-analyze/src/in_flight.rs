@@ -1,6 +1,5 @@
 //! The number of I/Os in flight over time.
 
-use crate::activity::Idle;
 use crate::marks::Marks;
 use crate::state::Broken;
 use q2c_result::analyze::{InexactFigure, InexactReason, TraceActivity, TraceInFlight};
@@ -31,10 +30,7 @@ impl InFlightSweep {
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
-        let now = match self.now {
-            Some(now) => now,
-            None => self.begin(from),
-        };
+        let now = self.now.unwrap_or_else(|| self.begin(from));
         if from < now {
             // The I/O comes late: its time before `now` was passed already and is added here.
             self.integral += u128::from(to.min(now) - from);
@@ -65,10 +61,7 @@ impl InFlightSweep {
     }
 
     fn advance(&mut self, until: u64) {
-        while let Some(Reverse(end)) = self.ends.peek().copied() {
-            if end > until {
-                break;
-            }
+        while let Some(&Reverse(end)) = self.ends.peek().filter(|end| end.0 <= until) {
             self.step(end);
             self.ends.pop();
         }
@@ -222,11 +215,74 @@ impl InFlightSweep {
         self.finish();
         other.finish();
         self.now = self.now.max(other.now);
-        self.start = match (self.start, other.start) {
-            (Some(start), Some(other)) => Some(start.min(other)),
-            (start, other) => start.or(other),
-        };
+        self.start = self.start.into_iter().chain(other.start).min();
         self.sum = self.sum.saturating_add(other.sum);
         self.integral = self.integral.saturating_add(other.integral);
     }
+}
+
+/// Sums active and idle time, and counts pauses. The times before the first I/O in flight and
+/// behind the last one are kept apart until the neighbouring parts are known.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Idle {
+    /// Its pauses are those between two times with I/Os in flight.
+    activity: TraceActivity,
+    /// Length of the pause before the first I/O in flight, ns; `None` until there is one.
+    lead: Option<u64>,
+    /// Length of the pause that goes on now, ns; 0 while an I/O is in flight.
+    running: u64,
+}
+
+impl Idle {
+    fn add(&mut self, ns: u64) {
+        self.running += ns;
+        self.activity.idle_ns += ns;
+    }
+
+    /// An I/O was in flight for `ns`: this ends the pause before it, if there is one.
+    fn ends(&mut self, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        self.activity.active_ns += ns;
+        if self.running > 0 || self.lead.is_none() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let pause = std::mem::take(&mut self.running);
+        match self.lead {
+            None => self.lead = Some(pause),
+            Some(_) => count(&mut self.activity, pause),
+        }
+    }
+
+    fn join(&mut self, later: &Idle) {
+        let (activity, more) = (&mut self.activity, &later.activity);
+        activity.active_ns = activity.active_ns.saturating_add(more.active_ns);
+        activity.idle_ns = activity.idle_ns.saturating_add(more.idle_ns);
+        let lead = later.lead.unwrap_or(later.running);
+        self.running = self.running.saturating_add(lead);
+        if later.lead.is_some() {
+            self.close();
+            let activity = &mut self.activity;
+            activity.pauses = activity.pauses.saturating_add(more.pauses);
+            activity.longest_idle_ns = activity.longest_idle_ns.max(more.longest_idle_ns);
+            self.running = later.running;
+        }
+    }
+
+    /// The times of the whole trace, whose first pause is one like the others.
+    fn activity(&self) -> TraceActivity {
+        let mut activity = self.activity;
+        count(&mut activity, self.lead.unwrap_or(0));
+        activity
+    }
+}
+
+fn count(activity: &mut TraceActivity, pause: u64) {
+    let counts = u64::from(pause >= TraceActivity::PAUSE_NS);
+    activity.pauses = activity.pauses.saturating_add(counts);
+    activity.longest_idle_ns = activity.longest_idle_ns.max(pause);
 }

@@ -21,7 +21,6 @@
 //! The stages of an I/O that has all its events add up to Q2C. **Q2Q** is the time since the I/O
 //! that was queued before it on the same device.
 
-mod activity;
 mod analysis_state;
 mod analyzer;
 mod analyzer_thread;
@@ -40,7 +39,6 @@ mod names;
 mod not_whole;
 mod offsets;
 mod places;
-mod processes;
 mod queue_map;
 mod recording;
 mod seeks;

@@ -1,15 +1,15 @@
 //! The analysis of a capture at intervals, while it runs.
 
-use crate::processes::Processes;
 use crate::stage::between;
 use crate::{Analyzer, CapturedIo};
 use q2c_model::Layer;
 use q2c_model::stats::Histogram;
-use q2c_result::live::{LatencyCounts, LiveInterval};
+use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
-use q2c_trace::span::NONE;
-use std::collections::BTreeMap;
+use q2c_trace::span::{NONE, NONE_32};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// Counts that the recorder of a capture keeps.
@@ -113,5 +113,31 @@ impl LiveAnalysis {
         self.waiting.sort_by_key(Span::first_ns);
         self.analyzer.update(&self.waiting);
         self.waiting.clear();
+    }
+}
+
+/// Counts of I/Os by process, over an interval.
+#[derive(Default)]
+struct Processes(HashMap<u32, ProcessIos>);
+
+impl Processes {
+    fn take(&mut self, io: &Recorded) {
+        let pid = io.span.pid;
+        let process = self.0.entry(pid).or_insert_with(|| ProcessIos {
+            pid: (pid != NONE_32).then_some(pid),
+            comm: io.name().unwrap_or_default(),
+            ..ProcessIos::default()
+        });
+        process.ios += 1;
+        process.bytes = process.bytes.saturating_add(io.span.bytes);
+    }
+
+    /// Those with most I/Os, the first with most, and the number of all. Counting begins anew.
+    fn end(&mut self) -> (Vec<ProcessIos>, u64) {
+        let seen = self.0.len() as u64;
+        let mut processes: Vec<ProcessIos> = self.0.drain().map(|(_, process)| process).collect();
+        processes.sort_by_key(|process| (Reverse(process.ios), process.pid));
+        processes.truncate(LiveInterval::PROCESSES);
+        (processes, seen)
     }
 }

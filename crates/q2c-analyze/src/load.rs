@@ -3,7 +3,8 @@
 use crate::windows::{Joined, TimeWindows};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Number of latency classes: four to each doubling.
 const CLASSES: usize = 64 * 4;
@@ -11,11 +12,7 @@ const CLASSES: usize = 64 * 4;
 /// The class of a latency: its highest binary digit and the two digits below it.
 fn class(ns: u64) -> usize {
     let octave = ns.max(1).ilog2();
-    let quarter = if octave < 2 {
-        0
-    } else {
-        (ns >> (octave - 2)) & 3
-    };
+    let quarter = octave.checked_sub(2).map_or(0, |below| ns >> below & 3);
     octave as usize * 4 + quarter as usize
 }
 
@@ -29,47 +26,27 @@ fn lower_end(class: usize) -> u64 {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "StoredLoadWindow", into = "StoredLoadWindow")]
-struct LoadWindow {
+pub(crate) struct LoadWindow {
     requests: u64,
     in_flight_ns: u64,
+    #[serde(serialize_with = "store_classes", deserialize_with = "read_classes")]
     classes: Box<[u32; CLASSES]>,
 }
 
-/// The serialised form of a window: the classes that are not empty, by number.
-#[derive(Serialize, Deserialize)]
-struct StoredLoadWindow {
-    requests: u64,
-    in_flight_ns: u64,
-    classes: Vec<(u32, u32)>,
+/// Writes the classes that are not empty, by number.
+fn store_classes<S: Serializer>(classes: &[u32; CLASSES], to: S) -> Result<S::Ok, S::Error> {
+    let numbered = (0_u32..).zip(classes.iter().copied());
+    let some: Vec<(u32, u32)> = numbered.filter(|(_, n)| *n > 0).collect();
+    some.serialize(to)
 }
 
-impl From<LoadWindow> for StoredLoadWindow {
-    fn from(of: LoadWindow) -> Self {
-        let numbered = (0..).zip(of.classes.iter().copied());
-        StoredLoadWindow {
-            requests: of.requests,
-            in_flight_ns: of.in_flight_ns,
-            classes: numbered.filter(|(_, n)| *n > 0).collect(),
-        }
+fn read_classes<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[u32; CLASSES]>, D::Error> {
+    let mut classes = Box::new([0; CLASSES]);
+    for (class, n) in Vec::<(u32, u32)>::deserialize(from)? {
+        let count = classes.get_mut(class as usize);
+        *count.ok_or_else(|| D::Error::custom("a class of latencies that there is not"))? = n;
     }
-}
-
-impl TryFrom<StoredLoadWindow> for LoadWindow {
-    type Error = &'static str;
-
-    fn try_from(stored: StoredLoadWindow) -> Result<Self, &'static str> {
-        let mut made = LoadWindow {
-            requests: stored.requests,
-            in_flight_ns: stored.in_flight_ns,
-            ..LoadWindow::default()
-        };
-        for (class, n) in stored.classes {
-            let count = made.classes.get_mut(class as usize);
-            *count.ok_or("a class of latencies that there is not")? = n;
-        }
-        Ok(made)
-    }
+    Ok(classes)
 }
 
 impl Default for LoadWindow {
@@ -84,8 +61,8 @@ impl Default for LoadWindow {
 
 impl Joined for LoadWindow {
     fn join(&mut self, other: Self) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
+        self.requests.join(other.requests);
+        self.in_flight_ns.join(other.in_flight_ns);
         for (sum, n) in self.classes.iter_mut().zip(other.classes.iter()) {
             *sum = sum.saturating_add(*n);
         }
@@ -93,7 +70,7 @@ impl Joined for LoadWindow {
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Loads(TimeWindows<LoadWindow>);
+pub(crate) struct Loads(pub(crate) TimeWindows<LoadWindow>);
 
 impl Loads {
     /// Takes an I/O by the times queued and complete; `to` is [`NONE`] when it never completes.
@@ -107,25 +84,20 @@ impl Loads {
         let count = &mut window.classes[class(to - from)];
         *count = count.saturating_add(1);
         self.0.between(from, to, |window, part| {
-            window.in_flight_ns = window.in_flight_ns.saturating_add(part);
+            window.in_flight_ns.join(part);
         });
-    }
-
-    pub(crate) fn merge(&mut self, other: Loads) {
-        self.0.merge(other.0);
     }
 
     pub(crate) fn loads(&self, origin: u64) -> Vec<Load> {
         let load = |(start_ns, length_ns, window): (u64, u64, &LoadWindow)| {
             let classes = window.classes.iter().enumerate().filter(|(_, n)| **n > 0);
+            let latencies = classes.map(|(class, n)| (lower_end(class), u64::from(*n)));
             Load {
                 start_ns,
                 length_ns,
                 requests: window.requests,
                 in_flight: window.in_flight_ns as f64 / length_ns as f64,
-                latencies: classes
-                    .map(|(at, n)| (lower_end(at), u64::from(*n)))
-                    .collect(),
+                latencies: latencies.collect(),
             }
         };
         self.0.iter(origin).map(load).collect()

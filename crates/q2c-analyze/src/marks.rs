@@ -25,13 +25,11 @@ impl Marks {
     }
 
     pub(crate) fn inexact_figures(&self) -> Vec<Inexact> {
-        self.0
-            .iter()
-            .map(|((figure, reason), joins)| Inexact {
-                figure: *figure,
-                reason: *reason,
-                joins: *joins,
-            })
-            .collect()
+        let inexact = |(&(figure, reason), &joins): (&(_, _), &u64)| Inexact {
+            figure,
+            reason,
+            joins,
+        };
+        self.0.iter().map(inexact).collect()
     }
 }

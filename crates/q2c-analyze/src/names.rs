@@ -45,11 +45,8 @@ impl ProcessNames {
         }
         self.nameless.extend(other.nameless);
         if self.known.len() > Self::MOST {
-            let mut by_time: Vec<(u64, u32)> = self
-                .known
-                .iter()
-                .map(|(pid, named)| (named.0, *pid))
-                .collect();
+            let known = self.known.iter();
+            let mut by_time: Vec<_> = known.map(|(pid, (at, _))| (*at, *pid)).collect();
             by_time.sort_unstable();
             for (_, pid) in by_time.split_off(Self::MOST) {
                 self.known.remove(&pid);
@@ -63,10 +60,8 @@ impl ProcessNames {
     }
 
     pub(crate) fn by_id(&self) -> BTreeMap<u32, String> {
-        self.known
-            .iter()
-            .map(|(pid, (_, name))| (*pid, name.clone()))
-            .collect()
+        let known = self.known.iter();
+        known.map(|(pid, (_, name))| (*pid, name.clone())).collect()
     }
 
     pub(crate) fn left_out(&self) -> (usize, usize) {

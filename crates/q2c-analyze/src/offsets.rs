@@ -13,56 +13,46 @@ const MOST: usize = 8;
 /// log2 of the bytes of a sector.
 const SECTOR: u32 = 9;
 
-/// The I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB.
-type Ranges = TimeWindows<Count, 128, 3>;
+/// The I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. They depend
+/// on the I/Os of their own window of time alone, so those of parts add up in any order.
+type Ranges = TimeWindows<u64, 128, 3>;
 /// The ranges in each window of time: at most 256 windows of at least 4 us.
-type OffsetTimeMap = TimeWindows<OffsetColumn, 256, 12>;
+type OffsetTimeMap = TimeWindows<ByOp<Ranges>, 256, 12>;
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Count(u64);
-
-impl Joined for Count {
-    fn join(&mut self, other: Self) {
-        self.0 = self.0.saturating_add(other.0);
-    }
+struct ByOp<T> {
+    reads: T,
+    writes: T,
 }
 
-/// Ranges depend on the column's own I/Os alone, so columns add up in any order.
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct OffsetColumn {
-    reads: Ranges,
-    writes: Ranges,
-}
-
-impl Joined for OffsetColumn {
-    fn join(&mut self, other: Self) {
-        self.reads.merge(other.reads);
-        self.writes.merge(other.writes);
-    }
-}
-
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Flow {
-    reads: Moved,
-    writes: Moved,
-}
-
-impl Joined for Flow {
-    fn join(&mut self, other: Self) {
-        for (moved, more) in [
-            (&mut self.reads, other.reads),
-            (&mut self.writes, other.writes),
-        ] {
-            moved.ios = moved.ios.saturating_add(more.ios);
-            moved.bytes = moved.bytes.saturating_add(more.bytes);
+impl<T> ByOp<T> {
+    fn of_op(&mut self, op: Op) -> &mut T {
+        if op == Op::Read {
+            &mut self.reads
+        } else {
+            &mut self.writes
         }
+    }
+}
+
+impl<T: Joined> Joined for ByOp<T> {
+    fn join(&mut self, other: Self) {
+        self.reads.join(other.reads);
+        self.writes.join(other.writes);
+    }
+}
+
+impl Joined for Moved {
+    fn join(&mut self, other: Self) {
+        self.ios.join(other.ios);
+        self.bytes.join(other.bytes);
     }
 }
 
 /// Reads and writes with data, each at its first known time. Those of parts add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct OffsetAnalysis {
-    flow: TimeWindows<Flow>,
+    flow: TimeWindows<ByOp<Moved>>,
     /// Of the devices with the lowest numbers: the same in whatever order the devices come.
     maps: BTreeMap<DevId, OffsetTimeMap>,
 }
@@ -74,42 +64,22 @@ impl OffsetAnalysis {
         if !moves || at == NONE {
             return;
         }
-        let reads = span.op == Op::Read;
-        let flow = self.flow.window_mut(at);
-        let one = Moved {
+        self.flow.window_mut(at).of_op(span.op).join(Moved {
             ios: 1,
             bytes: span.bytes,
-        };
-        flow.join(if reads {
-            Flow {
-                reads: one,
-                ..Flow::default()
-            }
-        } else {
-            Flow {
-                writes: one,
-                ..Flow::default()
-            }
         });
-        let Some(map) = self.map(span.device) else {
-            return;
-        };
-        let column = map.window_mut(at);
-        let ranges = if reads {
-            &mut column.reads
-        } else {
-            &mut column.writes
-        };
-        ranges.window_mut(span.sector).join(Count(1));
+        if let Some(map) = self.map(span.device) {
+            let ranges = map.window_mut(at).of_op(span.op);
+            ranges.window_mut(span.sector).join(1);
+        }
     }
 
     fn map(&mut self, device: DevId) -> Option<&mut OffsetTimeMap> {
         if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
             if self
                 .maps
-                .keys()
-                .next_back()
-                .is_some_and(|last| *last < device)
+                .last_key_value()
+                .is_some_and(|(last, _)| *last < device)
             {
                 return None;
             }
@@ -119,9 +89,9 @@ impl OffsetAnalysis {
     }
 
     pub(crate) fn merge(&mut self, other: OffsetAnalysis) {
-        self.flow.merge(other.flow);
+        self.flow.join(other.flow);
         for (device, map) in other.maps {
-            self.maps.entry(device).or_default().merge(map);
+            self.maps.entry(device).or_default().join(map);
         }
         while self.maps.len() > MOST {
             self.maps.pop_last();
@@ -129,7 +99,7 @@ impl OffsetAnalysis {
     }
 
     pub(crate) fn throughput(&self, origin: u64) -> Vec<Throughput> {
-        let throughput = |(start_ns, length_ns, flow): (u64, u64, &Flow)| Throughput {
+        let throughput = |(start_ns, length_ns, flow): (u64, u64, &ByOp<Moved>)| Throughput {
             start_ns,
             length_ns,
             reads: flow.reads,
@@ -138,10 +108,9 @@ impl OffsetAnalysis {
         self.flow.iter(origin).map(throughput).collect()
     }
 
-    pub(crate) fn offset_maps(self, origin: u64) -> Vec<OffsetMap> {
-        let maps = self.maps.into_iter();
-        maps.map(|(device, map)| offset_map(device, &map, origin))
-            .collect()
+    pub(crate) fn offset_maps(&self, origin: u64) -> Vec<OffsetMap> {
+        let map = |(device, map): (&DevId, &OffsetTimeMap)| offset_map(*device, map, origin);
+        self.maps.iter().map(map).collect()
     }
 }
 
@@ -149,29 +118,28 @@ impl OffsetAnalysis {
 fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
     let mut all_ranges = Ranges::default();
     for (_, column) in map.numbered() {
-        all_ranges.merge(column.reads.clone());
-        all_ranges.merge(column.writes.clone());
+        all_ranges.join(column.reads.clone());
+        all_ranges.join(column.writes.clone());
     }
     let length = all_ranges.length();
     let ranges = |ranges: &Ranges| {
         let mut ranges = ranges.clone();
         ranges.lengthen(length);
-        let counted = ranges.numbered().filter(|(_, count)| count.0 > 0);
-        counted.map(|(number, count)| (number, count.0)).collect()
+        let counted = ranges.numbered().filter(|(_, count)| **count > 0);
+        counted.map(|(number, count)| (number, *count)).collect()
     };
-    let window = |(start_ns, length_ns, column): (u64, u64, &OffsetColumn)| OffsetWindow {
+    let window = |(start_ns, length_ns, column): (u64, u64, &ByOp<Ranges>)| OffsetWindow {
         start_ns,
         length_ns,
         reads: ranges(&column.reads),
         writes: ranges(&column.writes),
     };
-    let windows = map.iter(origin).map(window);
+    let mut windows: Vec<OffsetWindow> = map.iter(origin).map(window).collect();
+    windows.retain(|window| !window.reads.is_empty() || !window.writes.is_empty());
     OffsetMap {
         device: device.to_string(),
         range_bytes: 1u64.checked_shl(length + SECTOR).unwrap_or(u64::MAX),
-        windows: windows
-            .filter(|window| !window.reads.is_empty() || !window.writes.is_empty())
-            .collect(),
+        windows,
     }
 }
 

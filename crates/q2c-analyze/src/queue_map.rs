@@ -51,10 +51,11 @@ impl QueueMap {
     }
 
     fn by_cpu(&self, set: &[u32]) -> BTreeMap<u32, u32> {
-        let of_set = set.iter().map(|queue| (*queue, &self.0[queue]));
-        of_set
-            .flat_map(|(queue, cpus)| cpus.iter().map(move |cpu| (*cpu, queue)))
-            .collect()
+        let of_queue = |queue: &u32| {
+            let queue = *queue;
+            self.0[&queue].iter().map(move |cpu| (*cpu, queue))
+        };
+        set.iter().flat_map(of_queue).collect()
     }
 
     /// Sets the expected share of each queue, which is that of the requests that its CPUs
@@ -77,11 +78,9 @@ impl QueueMap {
                 let wanted_queue = by_cpu.get(cpu).ok_or(NoMapFit::UnknownCpus)?;
                 *expected.entry(*wanted_queue).or_default() += requests;
                 counted += requests;
-                off_map += if *wanted_queue == queue.hctx {
-                    0
-                } else {
-                    *requests
-                };
+                if *wanted_queue != queue.hctx {
+                    off_map += requests;
+                }
             }
         }
         // Where the trace does not tell a CPU, nothing is expected of the request.

@@ -61,13 +61,11 @@ pub fn recording(
 /// another process that got the same id. Threads of one process have names of their own.
 fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     const THREADS: [&str; 2] = ["blktrace", "blkparse"];
-    Ok(match input.format() {
-        Some(format) => THREADS.contains(&format),
-        None => {
-            let reader = TraceReader::open(path).map_err(ImportError::BadTrace)?;
-            THREADS.contains(&reader.meta().source.as_str())
-        }
-    })
+    if let Some(format) = input.format() {
+        return Ok(THREADS.contains(&format));
+    }
+    let reader = TraceReader::open(path).map_err(ImportError::BadTrace)?;
+    Ok(THREADS.contains(&reader.meta().source.as_str()))
 }
 
 /// The I/Os of blktrace's files are analysed as they are matched; they never become records.
@@ -87,9 +85,9 @@ fn of_blktrace(
             timed.clear();
             timed.extend(some.iter().filter(|span| !span.is_untimed()).copied());
             analysis.untimed += (some.len() - timed.len()) as u64;
-            timed
-                .iter_mut()
-                .for_each(|span| analysis.tell_apart(span, notes));
+            for span in &mut timed {
+                analysis.tell_apart(span, notes);
+            }
             some = &timed;
         }
         analysis.analyzer(Layer::Block)?.1.update(some);
@@ -202,28 +200,23 @@ impl<'a> RecordingAnalysis<'a> {
         if let Some(first) = notes.name(pid, 0) {
             self.names.add(pid, 0, first);
         }
-        let process = notes
-            .name(pid, at)
-            .and_then(|name| self.process(Some(pid), name, at));
+        let name = notes.name(pid, at);
+        let process = name.and_then(|name| self.process(Some(pid), name, at));
         span.pid = process.unwrap_or(pid);
     }
 
     fn analyzer(&mut self, layer: Layer) -> Result<&mut (Layer, AnalyzerThread), TraceError> {
-        let made = match self.analyzer.take() {
-            Some(made) => made,
-            None => {
-                let mut new = Analyzer::new(layer);
-                if let Some(Range { start, end }) = &self.window {
-                    new.window(start.0..end.0);
-                }
-                let started = AnalyzerThread::new(new).map_err(|source| TraceError::Thread {
-                    path: self.path.to_owned(),
-                    source,
-                })?;
-                (layer, started)
+        if self.analyzer.is_none() {
+            let mut new = Analyzer::new(layer);
+            if let Some(Range { start, end }) = &self.window {
+                new.window(start.0..end.0);
             }
-        };
-        Ok(self.analyzer.insert(made))
+            let path = self.path.to_owned();
+            let started = AnalyzerThread::new(new);
+            let started = started.map_err(|source| TraceError::Thread { path, source })?;
+            self.analyzer = Some((layer, started));
+        }
+        Ok(self.analyzer.as_mut().expect("it was just made"))
     }
 }
 
@@ -273,15 +266,14 @@ impl RecordingSummary<'_> {
         complete_queues(&mut result.queues, &meta.facts);
         result.lost = meta.lost;
         result.unmatched = meta.unmatched;
-        if self.other_layer > 0 {
-            let reason = "of the other layer".to_owned();
-            result.unmatched.insert(reason, self.other_layer);
-        }
-        if self.untimed > 0 {
-            result.unmatched.insert(UNTIMED.to_owned(), self.untimed);
-        }
-        if self.unsorted > 0 {
-            result.unmatched.insert(UNSORTED.to_owned(), self.unsorted);
+        for (reason, n) in [
+            ("of the other layer", self.other_layer),
+            (UNTIMED, self.untimed),
+            (UNSORTED, self.unsorted),
+        ] {
+            if n > 0 {
+                result.unmatched.insert(reason.to_owned(), n);
+            }
         }
         result.not_whole = not_whole(&result);
         result.input = analyze::AnalysisInput {

@@ -9,7 +9,7 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct DeviceSeeks {
     device: DevId,
     last_queue: Option<u64>,
@@ -64,11 +64,8 @@ impl AllSeeks {
     }
 
     fn place(&mut self, device: DevId) -> Option<usize> {
-        if self
-            .devices
-            .get(self.last)
-            .is_some_and(|last| last.device == device)
-        {
+        let last = self.devices.get(self.last);
+        if last.is_some_and(|last| last.device == device) {
             return Some(self.last);
         }
         let place = self.find(device);
@@ -92,7 +89,7 @@ impl AllSeeks {
     pub(crate) fn carried_on(self) -> AllSeeks {
         let devices = self.devices.into_iter();
         AllSeeks {
-            devices: devices.map(|one| one.carried_on()).collect(),
+            devices: devices.map(DeviceSeeks::carried_on).collect(),
             ..AllSeeks::default()
         }
     }
@@ -120,14 +117,8 @@ impl DeviceSeeks {
     fn new(device: DevId) -> DeviceSeeks {
         DeviceSeeks {
             device,
-            last_queue: None,
             end: NONE,
-            sequential: 0,
-            sectors: 0,
-            lengths: Histogram::default(),
-            carried: None,
-            first: None,
-            first_sector: None,
+            ..DeviceSeeks::default()
         }
     }
 
@@ -185,11 +176,7 @@ impl DeviceSeeks {
             device: self.device.to_string(),
             n,
             sequential: self.sequential,
-            mean_sectors: if n == 0 {
-                0.0
-            } else {
-                self.sectors as f64 / n as f64
-            },
+            mean_sectors: self.sectors as f64 / n.max(1) as f64,
             median_sectors: self.lengths.percentile(0.5),
         }
     }

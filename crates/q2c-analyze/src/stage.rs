@@ -44,20 +44,14 @@ pub(crate) const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages a
 /// Those of them that come before the driver.
 pub(crate) const BEFORE_DRIVER: [Stage; 6] = *ALL.first_chunk().expect("as many stages and more");
 
+/// The names, in the same order.
+const NAMES: [&str; STAGES] = [
+    "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "rest", "Q2C", "Q2Q",
+];
+
 impl Stage {
     pub const fn name(self) -> &'static str {
-        match self {
-            Stage::Q2G => "Q2G",
-            Stage::G2I => "G2I",
-            Stage::Q2M => "Q2M",
-            Stage::I2D => "I2D",
-            Stage::G2D => "G2D",
-            Stage::M2D => "M2D",
-            Stage::D2C => "D2C",
-            Stage::Rest => "rest",
-            Stage::Q2C => "Q2C",
-            Stage::Q2Q => "Q2Q",
-        }
+        NAMES[self as usize]
     }
 
     /// The name in a layer's result; `None` when that layer has no such stage.
@@ -88,13 +82,8 @@ pub(crate) fn between(from: u64, to: u64) -> u64 {
 impl IoStages {
     pub(crate) fn from_span(span: &Span, since_last: u64) -> IoStages {
         let mut ns = [NONE; STAGES];
-        let (q, g, i, d, c) = (
-            span.begin_ns,
-            span.getrq_ns,
-            span.insert_ns,
-            span.issue_ns,
-            span.end_ns,
-        );
+        let (q, g, i) = (span.begin_ns, span.getrq_ns, span.insert_ns);
+        let (d, c) = (span.issue_ns, span.end_ns);
         if span.merged_into != NONE {
             ns[Stage::Q2M as usize] = between(q, g);
             ns[Stage::M2D as usize] = between(g, d);
@@ -120,9 +109,7 @@ impl IoStages {
         for (part, ns) in parts.iter_mut().zip(&self.0[..PARTS.len() - 1]) {
             *part = if *ns == NONE { 0 } else { *ns };
         }
-        let known = parts
-            .iter()
-            .fold(0, |sum: u64, part| sum.saturating_add(*part));
+        let known = parts.into_iter().fold(0, u64::saturating_add);
         parts[Stage::Rest as usize] = self.q2c().saturating_sub(known);
         parts
     }
@@ -150,9 +137,8 @@ impl StageTally {
 
     /// Adds a stage of an I/O that was counted without it.
     pub(crate) fn add_stage(&mut self, stage: Stage, ns: u64) {
-        self.stages[stage as usize]
-            .get_or_insert_default()
-            .record(ns);
+        let histogram = &mut self.stages[stage as usize];
+        histogram.get_or_insert_default().record(ns);
     }
 
     pub(crate) fn merge(&mut self, other: &StageTally) {

@@ -12,12 +12,14 @@ use crate::offsets::OffsetAnalysis;
 use crate::seeks::AllSeeks;
 use crate::stage::{IoStages, Stage};
 use crate::tags::{AllTags, TagsTail};
+use crate::windows::Joined;
 use q2c_model::Layer;
-use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactReason, SCHEMA};
+use q2c_result::analyze::{AnalyzeResult, InexactFigure, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// Most of it are sums, which add up in any order. The sweep, the seeks, the tags and the excerpts
 /// depend on the order of the I/Os.
@@ -113,47 +115,47 @@ impl AnalyzerState {
 
     /// Goes on with a part that was analysed apart. This state has all I/Os up to those that it
     /// counted; `tail` is what was in flight at the end of those that it did not know.
-    pub(crate) fn join(&mut self, tail: &Tail, later: AnalyzerState) {
+    pub(crate) fn join(&mut self, tail: &Tail, mut later: AnalyzerState) {
+        self.merge_sums(&mut later);
         let marks = &mut self.marks;
-        marks.merge(&later.marks);
         self.apart |= later.apart;
-        self.counts.merge(&later.counts);
         self.groups.join(later.groups, marks);
         for (first, gap) in self.seeks.join(later.seeks, marks) {
             self.groups.add_stage(&first, Stage::Q2Q, gap);
         }
-        self.queues.merge(&later.queues, marks);
         self.tags.join(&tail.tags, later.tags, marks);
         self.sweep.join(&tail.ends, later.sweep, marks);
-        self.shares.merge(later.shares);
-        self.loads.merge(later.loads);
-        self.offsets.merge(later.offsets);
         self.excerpts.join(&later.excerpts, marks);
     }
 
-    pub(crate) fn merge_devices(&mut self, other: AnalyzerState) {
+    /// Adds what does not depend on the order of the I/Os.
+    fn merge_sums(&mut self, other: &mut AnalyzerState) {
+        self.marks.merge(&other.marks);
+        self.counts.merge(&other.counts);
+        self.queues.merge(&other.queues, &mut self.marks);
+        self.shares.merge(take(&mut other.shares));
+        self.loads.0.join(take(&mut other.loads.0));
+        self.offsets.merge(take(&mut other.offsets));
+    }
+
+    pub(crate) fn merge_devices(&mut self, mut other: AnalyzerState) {
         if other.counts.requests == 0 {
             self.marks.merge(&other.marks);
             return;
         }
         if self.counts.requests == 0 {
-            let marks = std::mem::take(&mut self.marks);
+            let marks = take(&mut self.marks);
             *self = other;
             self.marks.merge(&marks);
             return;
         }
+        self.merge_sums(&mut other);
         let marks = &mut self.marks;
-        marks.merge(&other.marks);
         self.apart = true;
-        self.counts.merge(&other.counts);
         self.groups.merge_devices(other.groups, marks);
         self.seeks.join(other.seeks, marks);
-        self.queues.merge(&other.queues, marks);
         self.tags.join(&TagsTail::new(), other.tags, marks);
         self.sweep.merge_devices(other.sweep);
-        self.shares.merge(other.shares);
-        self.loads.merge(other.loads);
-        self.offsets.merge(other.offsets);
         self.excerpts.merge_devices(other.excerpts);
         for figure in [
             InexactFigure::MostInFlight,
@@ -166,8 +168,7 @@ impl AnalyzerState {
     }
 
     pub(crate) fn shares_device(&self, other: &AnalyzerState) -> bool {
-        let devices = self.groups.devices();
-        !devices.is_disjoint(&other.groups.devices())
+        !self.groups.devices().is_disjoint(&other.groups.devices())
     }
 
     pub(crate) fn into_result(
@@ -177,12 +178,7 @@ impl AnalyzerState {
     ) -> AnalyzeResult {
         self.sweep.finish();
         let origin = self.counts.first;
-        let mut result = AnalyzeResult {
-            schema: SCHEMA.to_owned(),
-            layer,
-            ..AnalyzeResult::default()
-        };
-        self.counts.tell(&mut result);
+        let mut result = self.counts.result(layer);
         result.stages = self.groups.sum_up().stages(layer);
         result.groups = self.groups.groups_by_property(layer, names);
         result.in_flight = self.sweep.in_flight(result.span_ns);

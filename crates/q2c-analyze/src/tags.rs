@@ -6,7 +6,7 @@ use q2c_result::analyze::{InexactFigure, InexactReason, Tags};
 use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 use serde::{Deserialize, Serialize};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// A queue's requests in use, and the waits of I/Os for one. A wait counts as one at the most when
@@ -41,24 +41,18 @@ impl TagQueue {
         self.to_come.push(Reverse((getrq, complete)));
     }
 
-    /// A number that was never reached before makes all earlier waits ones below the most.
-    fn reached(&mut self) {
-        let in_use = self.in_use.len() as u64;
-        if in_use > self.most {
-            self.most = in_use;
-            self.q2g_at_most = 0;
-        }
-    }
-
     fn advance(&mut self, until: u64) {
-        while let Some(Reverse((getrq, complete))) = self.to_come.peek().copied() {
-            if getrq > until {
-                break;
-            }
+        while let Some(&Reverse((getrq, complete))) =
+            self.to_come.peek().filter(|to| to.0.0 <= until)
+        {
             self.to_come.pop();
             self.free(getrq);
             self.in_use.push(Reverse(complete));
-            self.reached();
+            let in_use = self.in_use.len() as u64;
+            // A number that was never reached before makes all earlier waits ones below the most.
+            if in_use > self.most {
+                (self.most, self.q2g_at_most) = (in_use, 0);
+            }
         }
         self.free(until);
         self.now = self.now.max(until);
@@ -104,14 +98,10 @@ impl TagQueue {
             }
         }
         self.q2g = self.q2g.saturating_add(later.q2g);
-        match later.most.cmp(&self.most) {
-            Ordering::Less => {}
-            Ordering::Equal => {
-                self.q2g_at_most = self.q2g_at_most.saturating_add(later.q2g_at_most);
-            }
-            Ordering::Greater => {
-                (self.most, self.q2g_at_most) = (later.most, later.q2g_at_most);
-            }
+        if later.most > self.most {
+            (self.most, self.q2g_at_most) = (later.most, later.q2g_at_most);
+        } else if later.most == self.most {
+            self.q2g_at_most = self.q2g_at_most.saturating_add(later.q2g_at_most);
         }
         self.now = self.now.max(later.now);
         (self.to_come, self.in_use) = (later.to_come, later.in_use);
@@ -155,19 +145,17 @@ impl AllTags {
     }
 
     pub(crate) fn tags(&mut self) -> Vec<Tags> {
-        let queues = self.queues.iter_mut();
-        queues
-            .map(|((device, hctx), queue)| {
-                queue.advance(u64::MAX);
-                Tags {
-                    device: device.to_string(),
-                    hctx: (*hctx != NONE_32).then_some(*hctx),
-                    most: queue.most,
-                    q2g_ns: queue.q2g,
-                    q2g_at_most_ns: queue.q2g_at_most,
-                }
-            })
-            .collect()
+        let tags = |(&(device, hctx), queue): (&(DevId, u32), &mut TagQueue)| {
+            queue.advance(u64::MAX);
+            Tags {
+                device: device.to_string(),
+                hctx: (hctx != NONE_32).then_some(hctx),
+                most: queue.most,
+                q2g_ns: queue.q2g,
+                q2g_at_most_ns: queue.q2g_at_most,
+            }
+        };
+        self.queues.iter_mut().map(tags).collect()
     }
 
     pub(crate) fn carried_on(self) -> AllTags {
@@ -189,10 +177,9 @@ impl AllTags {
         for (key, more) in later.queues {
             let tail = tail.get(&key).map_or(&[][..], Vec::as_slice);
             if let Some(queue) = self.queues.get_mut(&key) {
-                let inexact = queue.join(tail, more);
-                inexact
-                    .into_iter()
-                    .for_each(|reason| marks.add(InexactFigure::Tags, reason));
+                if let Some(reason) = queue.join(tail, more) {
+                    marks.add(InexactFigure::Tags, reason);
+                }
             } else if self.queues.len() < Self::MOST {
                 self.queues.insert(key, more);
             } else {

@@ -9,16 +9,56 @@ use q2c_trace::import::DOUBLED;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
-    let warnings = [
-        losses(result),
-        missing_files(result),
-        unfinished(result),
-        times_fall(result),
-        doubled(result),
-        unsorted(result),
-        start_and_latency(result),
-    ];
-    warnings.into_iter().flatten().collect()
+    let requests = result.requests;
+    let count = |reason: &str| result.unmatched.get(reason).copied();
+    let missing_files = result.input.facts.get("cpus_without_file").map(|cpus| {
+        Warning::new(
+            "missing-cpu-files",
+            format!("no file of CPUs {cpus}"),
+            "events of these CPUs are missing",
+            "copy the files of all CPUs",
+        )
+    });
+    let unfinished = count("never completed").filter(|never| never * 100 > requests);
+    let unfinished = unfinished.map(|never| {
+        Warning::new(
+            "unfinished",
+            format!("{never} of {requests} I/Os never complete in the trace"),
+            "latencies are of the others alone",
+            "record until the device is idle",
+        )
+    });
+    let times_fall = count(UNTIMED).map(|fall| {
+        Warning::new(
+            "times-fall",
+            format!("the times of {fall} of {} I/Os fall", fall + requests),
+            "they are in no figure: a clock was set back, CPUs' clocks differ, or several recordings were joined",
+            "record with one clock (blktrace -a, q2c trace record), and give joined recordings as files of their own",
+        )
+    });
+    let doubled = count(DOUBLED).map(|doubled| {
+        Warning::new(
+            "duplicate",
+            format!("{doubled} records were there twice"),
+            "each was counted once",
+            "",
+        )
+    });
+    let unsorted = count(UNSORTED).map(|rows| {
+        Warning::new(
+            "unsorted",
+            format!("{rows} of {requests} rows come after one that began later"),
+            "latencies and stages are right; figures over time, in flight, seeks and idle time are not",
+            "sort the rows by their begin: queue_ns, or submit_ns",
+        )
+    });
+    let (losses, events) = (losses(result), start_and_latency(result));
+    let before = [losses, missing_files, unfinished, times_fall];
+    before
+        .into_iter()
+        .chain([doubled, unsorted, events])
+        .flatten()
+        .collect()
 }
 
 /// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.
@@ -58,64 +98,6 @@ pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
             "",
         )
     })
-}
-
-fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
-    let cpus = result.input.facts.get("cpus_without_file")?;
-    Some(Warning::new(
-        "missing-cpu-files",
-        format!("no file of CPUs {cpus}"),
-        "events of these CPUs are missing",
-        "copy the files of all CPUs",
-    ))
-}
-
-fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
-    let (never, requests) = (*result.unmatched.get("never completed")?, result.requests);
-    (never * 100 > requests).then(|| {
-        Warning::new(
-            "unfinished",
-            format!("{never} of {requests} I/Os never complete in the trace"),
-            "latencies are of the others alone",
-            "record until the device is idle",
-        )
-    })
-}
-
-fn times_fall(result: &AnalyzeResult) -> Option<Warning> {
-    let fall = *result.unmatched.get(UNTIMED)?;
-    Some(Warning::new(
-        "times-fall",
-        format!(
-            "the times of {fall} of {} I/Os fall",
-            fall + result.requests
-        ),
-        "they are in no figure: a clock was set back, CPUs' clocks differ, or several recordings were joined",
-        "record with one clock (blktrace -a, q2c trace record), and give joined recordings as files of their own",
-    ))
-}
-
-fn doubled(result: &AnalyzeResult) -> Option<Warning> {
-    let doubled = *result.unmatched.get(DOUBLED)?;
-    Some(Warning::new(
-        "duplicate",
-        format!("{doubled} records were there twice"),
-        "each was counted once",
-        "",
-    ))
-}
-
-fn unsorted(result: &AnalyzeResult) -> Option<Warning> {
-    let rows = *result.unmatched.get(UNSORTED)?;
-    Some(Warning::new(
-        "unsorted",
-        format!(
-            "{rows} of {} rows come after one that began later",
-            result.requests
-        ),
-        "latencies and stages are right; figures over time, in flight, seeks and idle time are not",
-        "sort the rows by their begin: queue_ns, or submit_ns",
-    ))
 }
 
 /// A start and a latency for each I/O and nothing between, or issue and completion alone.

@@ -13,34 +13,21 @@ pub(crate) trait Joined: Default {
 /// would need more, neighbours are joined in pairs and the length doubles. So windows depend on the
 /// first and the last time alone, and those of parts add up. Ranges of sectors are windows, too.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Stored<T>", into = "Stored<T>")]
-#[serde(bound(
-    serialize = "T: Clone + Serialize",
-    deserialize = "T: Deserialize<'de>"
-))]
+#[serde(try_from = "Stored<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub(crate) struct TimeWindows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
-    all: Vec<T>,
-    /// The number of the first window: its begin, divided by the length.
-    base: u64,
     /// log2 of the length of a window, ns.
     length: u32,
+    /// The number of the first window: its begin, divided by the length.
+    base: u64,
+    all: Vec<T>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// The serialised form, before its numbers are checked.
+#[derive(Deserialize)]
 struct Stored<T> {
     length: u32,
     base: u64,
     all: Vec<T>,
-}
-
-impl<T, const MOST: usize, const SHORTEST: u32> From<TimeWindows<T, MOST, SHORTEST>> for Stored<T> {
-    fn from(of: TimeWindows<T, MOST, SHORTEST>) -> Self {
-        Stored {
-            length: of.length,
-            base: of.base,
-            all: of.all,
-        }
-    }
 }
 
 impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>>
@@ -53,7 +40,7 @@ impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>>
         let fits = (SHORTEST..u64::BITS).contains(&length) && all.len() <= MOST;
         let last = base.checked_add(all.len().saturating_sub(1) as u64);
         if fits && last.is_some_and(|last| last <= u64::MAX >> length) {
-            Ok(TimeWindows { all, base, length })
+            Ok(TimeWindows { length, base, all })
         } else {
             Err("windows of time that no I/Os have")
         }
@@ -63,9 +50,9 @@ impl<T, const MOST: usize, const SHORTEST: u32> TryFrom<Stored<T>>
 impl<T, const MOST: usize, const SHORTEST: u32> Default for TimeWindows<T, MOST, SHORTEST> {
     fn default() -> Self {
         TimeWindows {
-            all: Vec::new(),
-            base: 0,
             length: SHORTEST,
+            base: 0,
+            all: Vec::new(),
         }
     }
 }
@@ -89,6 +76,12 @@ impl<T, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
             let length = end.saturating_sub(begin).max(1);
             (begin - origin, length, window)
         })
+    }
+}
+
+impl Joined for u64 {
+    fn join(&mut self, other: Self) {
+        *self = self.saturating_add(other);
     }
 }
 
@@ -168,8 +161,10 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHO
     fn last(&self) -> u64 {
         self.base + self.all.len().saturating_sub(1) as u64
     }
+}
 
-    pub(crate) fn merge(&mut self, mut other: Self) {
+impl<T: Joined, const MOST: usize, const SHORTEST: u32> Joined for TimeWindows<T, MOST, SHORTEST> {
+    fn join(&mut self, mut other: Self) {
         if other.all.is_empty() {
             return;
         }

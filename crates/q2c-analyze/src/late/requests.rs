@@ -1,7 +1,6 @@
 //! The requests of a device by thread and by time, and the join of one I/O with them.
 
 use q2c_model::{Op, U2cParts};
-use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE;
 use std::collections::HashMap;
@@ -27,23 +26,21 @@ pub struct DeviceRequest {
 
 impl From<&Recorded> for DeviceRequest {
     fn from(io: &Recorded) -> Self {
-        let Span {
-            op,
-            bytes,
-            begin_ns,
-            issue_ns,
-            end_ns,
-            ..
-        } = io.span;
         DeviceRequest {
             tid: io.tid,
-            op,
+            op: io.span.op,
             carried: io.lead != 0,
-            bytes,
-            queue_ns: begin_ns,
-            issue_ns,
-            end_ns,
+            bytes: io.span.bytes,
+            queue_ns: io.span.begin_ns,
+            issue_ns: io.span.issue_ns,
+            end_ns: io.span.end_ns,
         }
+    }
+}
+
+impl DeviceRequest {
+    fn is_whole(&self) -> bool {
+        self.issue_ns != NONE && self.end_ns != NONE
     }
 }
 
@@ -131,9 +128,8 @@ impl Requests {
         for of_thread in by_thread.values_mut() {
             of_thread.sort_unstable_by_key(|request| request.queue_ns);
         }
-        let whole = |r: &&DeviceRequest| r.issue_ns != NONE && r.end_ns != NONE;
         let size = |r: &DeviceRequest| (u64::from(!r.carried), r.bytes);
-        let whole = || requests.iter().filter(whole);
+        let whole = || requests.iter().filter(|r| r.is_whole());
         Requests {
             by_thread,
             issued: Passed::new(whole().map(|r| (r.issue_ns, size(r)))),
@@ -144,10 +140,8 @@ impl Requests {
     /// Number and bytes of the requests handed over by then; one that completes then is complete.
     pub(crate) fn on_device(&self, at_ns: u64) -> (u64, u64) {
         let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
-        (
-            issued.0.saturating_sub(ended.0),
-            issued.1.saturating_sub(ended.1),
-        )
+        let requests = issued.0.saturating_sub(ended.0);
+        (requests, issued.1.saturating_sub(ended.1))
     }
 
     /// Joins an I/O with its requests: those of its operation that its thread queued between its
@@ -165,9 +159,10 @@ impl Requests {
         // A thread that woke before the completion had to look for it, so it was not late.
         let late = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
         let found_ns = late.map_or(free_ns, |sleep| sleep.woke_ns);
-        let Some(reap_ns) = io.reap_ns.checked_sub(found_ns) else {
-            return Err(Mismatch::OutOfOrder);
-        };
+        let reap_ns = io
+            .reap_ns
+            .checked_sub(found_ns)
+            .ok_or(Mismatch::OutOfOrder)?;
         let due = late.map_or(free_ns, |sleep| sleep.due_ns.min(found_ns).max(free_ns));
         Ok(JoinedIo {
             parts: U2cParts {
@@ -189,25 +184,21 @@ impl Requests {
     fn handled(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
         let of_thread = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
         let from = of_thread.partition_point(|r| r.queue_ns < io.submit_ns);
-        let (mut bytes, mut first, mut last) = (0, NONE, 0);
-        let mut whole = true;
-        for request in &of_thread[from..] {
-            if request.queue_ns > io.reap_ns {
-                break;
-            }
-            if request.op != io.op {
-                continue;
-            }
+        let (mut bytes, mut first, mut last, mut whole) = (0, NONE, 0, true);
+        let in_time = of_thread[from..]
+            .iter()
+            .take_while(|r| r.queue_ns <= io.reap_ns);
+        for request in in_time.filter(|r| r.op == io.op) {
             bytes += request.bytes;
-            whole &= request.issue_ns != NONE && request.end_ns != NONE;
+            whole &= request.is_whole();
             first = first.min(request.issue_ns);
             last = last.max(request.end_ns);
         }
-        match () {
-            () if bytes == 0 => Err(Mismatch::NoRequest),
-            () if bytes != io.bytes => Err(Mismatch::OtherBytes),
-            () if !whole => Err(Mismatch::NoTimes),
-            () => Ok((first, last)),
+        match bytes {
+            0 => Err(Mismatch::NoRequest),
+            bytes if bytes != io.bytes => Err(Mismatch::OtherBytes),
+            _ if !whole => Err(Mismatch::NoTimes),
+            _ => Ok((first, last)),
         }
     }
 }
@@ -223,16 +214,14 @@ impl Passed {
     fn new(instants: impl Iterator<Item = (u64, (u64, u64))>) -> Self {
         let mut sorted: Vec<_> = instants.collect();
         sorted.sort_unstable();
+        let mut passed = Passed::default();
         let mut sum = (0, 0);
-        let running = sorted.iter().map(|(_, (requests, bytes))| {
+        for (at, (requests, bytes)) in sorted {
             sum = (sum.0 + requests, sum.1 + bytes);
-            sum
-        });
-        let sums = running.collect();
-        Passed {
-            at: sorted.iter().map(|(at, _)| *at).collect(),
-            sums,
+            passed.at.push(at);
+            passed.sums.push(sum);
         }
+        passed
     }
 
     fn until(&self, at_ns: u64) -> (u64, u64) {

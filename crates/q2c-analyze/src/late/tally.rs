@@ -48,17 +48,14 @@ impl LateSums {
         self.matched += 1;
         self.parts = self.parts.zip(io.parts).map(|(sum, part)| sum + part);
         self.overslept += u64::from(io.late_ns() > 0);
-        let beside = if io.missed {
-            &mut self.beside_misses
-        } else {
-            &mut self.beside_others
-        };
-        *beside = (beside.0 + io.beside.0, beside.1 + io.beside.1);
+        let mut beside = &mut self.beside_others;
         if io.missed {
             self.misses += 1;
             self.misses_in_time += u64::from(io.late_ns() == 0);
             self.miss_late_ns += io.late_ns();
+            beside = &mut self.beside_misses;
         }
+        *beside = (beside.0 + io.beside.0, beside.1 + io.beside.1);
     }
 
     /// The means of the sums.
